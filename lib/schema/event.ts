@@ -1,0 +1,105 @@
+/** Everything a turn says over a stream, and everything the multiplexed stream says beside it. */
+import { z } from 'zod'
+import { Message } from './message.ts'
+import { Approval, Clarify } from './question.ts'
+import { SessionRow } from './session.ts'
+import { Usage } from './usage.ts'
+
+/** The words for a failed turn (contract, decision 30); providers' failures use the same. */
+export const FailureType = z.enum([
+  'quota_exhausted',
+  'rate_limit',
+  'auth_mismatch',
+  'model_not_found',
+  'context_overflow',
+  'network',
+  'no_response',
+  'interrupted',
+  'error',
+])
+export type FailureType = z.infer<typeof FailureType>
+
+const event = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
+  z.object({ type: z.literal(type), data: z.object(shape) })
+
+const ToolFields = {
+  name: z.string(),
+  preview: z.string().nullable(),
+  /** The first four arguments, each as text cut to 120 characters. */
+  args: z.record(z.string(), z.string()),
+  tid: z.string(),
+}
+
+/** Events of one turn, in the order they were written to its log. Deltas carry only the delta. */
+export const TurnEvent = z.discriminatedUnion('type', [
+  event('turn_started', {
+    session_id: z.string(),
+    stream_id: z.string(),
+    model: z.string(),
+    provider: z.string(),
+    started_at: z.number(),
+  }),
+  event('token', { text: z.string(), message_id: z.string() }),
+  event('reasoning', { text: z.string(), message_id: z.string() }),
+  /** What was streamed for this message is void: the call is made again. */
+  event('retry', {
+    message_id: z.string(),
+    attempt: z.number(),
+    delay_ms: z.number(),
+    message: z.string(),
+  }),
+  /** A finished message, already in the transcript. Tool output longer than 4 000 characters is cut as in a paged read. */
+  event('message', { message: Message }),
+  event('tool', { event_type: z.literal('tool.started'), ...ToolFields }),
+  event('tool_output', { tid: z.string(), text: z.string() }),
+  event('tool_complete', {
+    event_type: z.literal('tool.completed'),
+    ...ToolFields,
+    /** Seconds. */
+    duration: z.number().nullable(),
+    is_error: z.boolean(),
+  }),
+  z.object({ type: z.literal('approval'), data: Approval }),
+  z.object({ type: z.literal('clarify'), data: Clarify }),
+  event('answered', { id: z.string(), kind: z.enum(['approval', 'clarify']), answer: z.string() }),
+  event('warning', { message: z.string(), type: z.string().optional() }),
+  event('compressed', { message: z.string() }),
+  /** The chat stream of the specification replaces `message_ids` by the whole `session`. */
+  event('done', { usage: Usage, message_ids: z.array(z.string()) }),
+  event('apperror', {
+    message: z.string(),
+    type: FailureType,
+    hint: z.string().optional(),
+  }),
+  event('cancel', { message: z.string() }),
+  event('title_status', {
+    session_id: z.string(),
+    status: z.string(),
+    reason: z.string().optional(),
+    title: z.string().optional(),
+  }),
+  event('title', { session_id: z.string(), title: z.string() }),
+  event('stream_end', { session_id: z.string() }),
+])
+export type TurnEvent = z.infer<typeof TurnEvent>
+
+/** Beside turns: rows of the list, what waits for a person, notices. `ping` and `ready` carry no source. */
+export const ServiceEvent = z.discriminatedUnion('type', [
+  event('row', { row: SessionRow }),
+  event('gone', { session_id: z.string() }),
+  z.object({ type: z.literal('asked'), data: z.union([Approval, Clarify]) }),
+  event('settled', { id: z.string(), session_id: z.string(), answer: z.string() }),
+  event('notice', { level: z.enum(['info', 'warn', 'error']), message: z.string() }),
+  event('gateway', { alive: z.boolean() }),
+  /** The source cannot be resumed: fetch it by HTTP, then drop frames up to the reply's cursor. */
+  event('reset', {}),
+])
+export type ServiceEvent = z.infer<typeof ServiceEvent>
+
+/** `data:` of a frame of GET /api/events; `n` is the process-wide number, `boot` stands in the SSE id. */
+export type Frame = {
+  source: `session:${string}` | 'list' | 'inbox' | 'gateway' | 'notices'
+  n: number
+  stream?: string
+  pos?: number
+} & (TurnEvent | ServiceEvent)

@@ -1,0 +1,15 @@
+/** The identifiers that cross the wire, and what they may look like. */
+import { z } from 'zod'
+
+/** Ours are 12 lower-case hex; sessions of the command line and imported ones are wider. */
+export const SESSION_ID = /^[0-9A-Za-z][0-9A-Za-z_-]{0,127}$/
+export const SessionId = z
+  .string()
+  .regex(SESSION_ID, 'Invalid session_id')
+  .meta({ id: 'SessionId' })
+
+/** 32 lower-case hex: one running or finished turn. */
+export const STREAM_ID = /^[0-9a-f]{32}$/
+
+/** A profile's name, matched against the whole string; `default` is the base home. */
+export const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/

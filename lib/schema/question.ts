@@ -1,0 +1,37 @@
+/** What waits for a person: an approval of a dangerous command, or a question the agent asks. */
+import { z } from 'zod'
+
+export const ApprovalChoice = z.enum(['once', 'session', 'always', 'deny'])
+export type ApprovalChoice = z.infer<typeof ApprovalChoice>
+
+export const Approval = z
+  .object({
+    kind: z.literal('approval'),
+    approval_id: z.string(),
+    session_id: z.string(),
+    command: z.string(),
+    /** The stored label of the first matching rule, as `command_allowlist` holds it. */
+    pattern_key: z.string(),
+    pattern_keys: z.array(z.string()),
+    description: z.string(),
+    /** The directory it would run in. */
+    cwd: z.string().optional(),
+    requested_at: z.number(),
+  })
+  .meta({ id: 'Approval' })
+export type Approval = z.infer<typeof Approval>
+
+export const Clarify = z
+  .object({
+    kind: z.literal('clarify'),
+    clarify_id: z.string(),
+    session_id: z.string(),
+    question: z.string(),
+    choices_offered: z.array(z.string()),
+    requested_at: z.number(),
+  })
+  .meta({ id: 'Clarify' })
+export type Clarify = z.infer<typeof Clarify>
+
+export const Question = z.discriminatedUnion('kind', [Approval, Clarify])
+export type Question = z.infer<typeof Question>
