@@ -112,7 +112,7 @@ export type AgentRequest = {
   system: string
   /** Sanitised (see `history.ts`); the last one is the user's. */
   history: WireMessage[]
-  tools: Tool[]
+  tools: readonly Tool[]
   workspace: string
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]

@@ -35,7 +35,8 @@ export const endpointFor =
     endpoint: Omit<Endpoint<Ctx, I, O>, 'run'> & {
       run: (ctx: Ctx, input: z.output<I>) => z.input<O> | Reply | Promise<z.input<O> | Reply>
     },
-  ): Endpoint<Ctx, I, O> => endpoint as Endpoint<Ctx, I, O>
+  ): Endpoint<Ctx, I, O> =>
+    endpoint as Endpoint<Ctx, I, O>
 
 /** A described answer; see `reply.ts`. The brand keeps a JSON value from being mistaken for one. */
 export const REPLY = Symbol('reply')

@@ -20,25 +20,25 @@ export const Message = z
     id: z.string(),
     role: Role,
     content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
-    tool_calls: z.array(ToolCall).optional(),
-    tool_call_id: z.string().optional(),
-    name: z.string().optional(),
-    refusal: z.string().optional(),
+    tool_calls: z.array(ToolCall).exactOptional(),
+    tool_call_id: z.string().exactOptional(),
+    name: z.string().exactOptional(),
+    refusal: z.string().exactOptional(),
     /** Whole seconds since 1970. */
-    timestamp: z.number().optional(),
-    _ts: z.number().optional(),
+    timestamp: z.number().exactOptional(),
+    _ts: z.number().exactOptional(),
     /** Names of files; shown, never sent to a provider. */
-    attachments: z.array(z.string()).optional(),
-    reasoning: z.string().optional(),
+    attachments: z.array(z.string()).exactOptional(),
+    reasoning: z.string().exactOptional(),
     /** An error or the cancel marker: kept for the reader, never sent to a provider. */
-    _error: z.boolean().optional(),
+    _error: z.boolean().exactOptional(),
     /** What had streamed when the turn was stopped. */
-    _partial: z.boolean().optional(),
+    _partial: z.boolean().exactOptional(),
     /** Which model and provider really served this assistant message. */
-    model: z.string().optional(),
-    provider: z.string().optional(),
+    model: z.string().exactOptional(),
+    provider: z.string().exactOptional(),
     /** On a reply of GET /api/session with `limit`: `content` was cut and this many characters are stored. */
-    _content_length: z.number().optional(),
+    _content_length: z.number().exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

@@ -1,0 +1,80 @@
+/** What every section of the measurements is given: homes, services, a timer, and the table to write into. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Client, createClient } from '../test/_http.ts'
+import { type Program, startProgram } from '../test/_program.ts'
+import { type Shape, writeSessions } from './_data.ts'
+import type { Figure } from './_table.ts'
+
+export type Service = { program: Program; client: Client; home: string; stop(): Promise<void> }
+
+export type Bench = {
+  full: boolean
+  root: string
+  add(figure: Figure): void
+  note(text: string): void
+  /** The built file over a home of this name; data are written before its first start. */
+  start(name: string, data?: readonly Shape[], config?: string): Promise<Service>
+}
+
+export const homeOf = (bench: Pick<Bench, 'root'>, name: string): string => join(bench.root, name)
+
+export const createBench = (root: string, full: boolean) => {
+  const figures: Figure[] = []
+  const note = (text: string) => void process.stderr.write(`… ${text}\n`)
+  const bench: Bench = {
+    full,
+    root,
+    note,
+    add(figure) {
+      figures.push(figure)
+      note(
+        `${figure.what}: ${figure.measured}${figure.minimal ? ` (minimal ${figure.minimal})` : ''}`,
+      )
+    },
+    async start(name, data = [], config) {
+      const home = homeOf(bench, name)
+      const agentHome = join(home, '.agent')
+      mkdirSync(agentHome, { recursive: true, mode: 0o700 })
+      for (const shape of data) writeSessions(join(agentHome, 'webui'), home, shape)
+      if (config) writeFileSync(join(agentHome, 'config.yaml'), config)
+      const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
+      const program = await startProgram(process.execPath, [file, '--no-browser'], {
+        home,
+        startTimeoutMs: 120_000,
+      })
+      const client = createClient(() => program.url)
+      const stop = async () => {
+        client.closeClient()
+        await program.stop()
+      }
+      return { program, client, home, stop }
+    },
+  }
+  return { bench, figures }
+}
+
+/** Milliseconds of each answer, one after the other; an answer that is not 2xx or 304 ends the run. */
+export const timeAnswers = async (
+  count: number,
+  ask: (index: number) => Promise<{ status: number; text: string }>,
+): Promise<number[]> => {
+  const times: number[] = []
+  for (let index = 0; index < count; index++) {
+    const startedAt = performance.now()
+    const { status, text } = await ask(index)
+    times.push(performance.now() - startedAt)
+    if (status >= 400) throw new Error(`answered ${status}: ${text.slice(0, 200)}`)
+  }
+  return times
+}
+
+/** Asks every 50 ms until it is so. */
+export const waitUntil = async (what: string, isSo: () => Promise<boolean>): Promise<number> => {
+  const startedAt = performance.now()
+  while (!(await isSo())) {
+    if (performance.now() - startedAt > 120_000) throw new Error(`waited too long for ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  return performance.now() - startedAt
+}

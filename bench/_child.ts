@@ -1,0 +1,37 @@
+/** Helper processes of the measurements: asked by message, answered by message. */
+import { type ChildProcess, fork } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type Child = { process: ChildProcess; ask<A>(question: unknown): Promise<A>; end(): void }
+
+export const startChild = (file: string): Child => {
+  const child = fork(join(import.meta.dirname, file))
+  return {
+    process: child,
+    ask: <A>(question: unknown) =>
+      new Promise<A>((resolve, reject) => {
+        const gone = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
+        child.once('exit', gone)
+        child.once('message', answer => {
+          child.off('exit', gone)
+          resolve(answer as A)
+        })
+        child.send(question as object)
+      }),
+    end: () => void child.kill('SIGKILL'),
+  }
+}
+
+/** Resident memory in MB, now or at its highest. */
+export const memoryMb = (pid: number | undefined, what: 'VmRSS' | 'VmHWM' = 'VmRSS'): number => {
+  const text = readFileSync(`/proc/${pid}/status`, 'utf8')
+  return Number(new RegExp(`${what}:\\s+(\\d+)`).exec(text)?.[1] ?? 0) / 1024
+}
+
+export const percentile = (values: readonly number[], share: number): number => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+export const median = (values: readonly number[]): number => percentile(values, 0.5)

@@ -1,0 +1,70 @@
+/** A provider for measurements, a process of its own: speaks the chat-completions wire, and each token is the time at which it was written. */
+import { createServer, type ServerResponse } from 'node:http'
+
+export type Pace = {
+  /** 0 answers at once with one token. */
+  tokensPerSecond: number
+  seconds: number
+}
+
+/** Comparable between processes of one machine. */
+export const nowMs = (): number => performance.timeOrigin + performance.now()
+
+const chunk = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    model: 'bench',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  })}\n\n`
+
+const speak = (res: ServerResponse, { tokensPerSecond, seconds }: Pace) => {
+  res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  const end = () => res.end(`${chunk({}, 'stop')}data: [DONE]\n\n`)
+  if (tokensPerSecond === 0) {
+    res.write(chunk({ role: 'assistant', content: 'done' }))
+    return end()
+  }
+  const total = tokensPerSecond * seconds
+  const startedAt = performance.now()
+  const spoken = { count: 0 }
+  const timer = setInterval(() => {
+    const due = Math.min(
+      total,
+      Math.floor(((performance.now() - startedAt) * tokensPerSecond) / 1000),
+    )
+    // Never two tokens with one time: each is written when it is due, or as soon as the clock lets us.
+    for (; spoken.count < due; spoken.count++)
+      res.write(chunk({ content: `<${nowMs().toFixed(2)}>` }))
+    if (spoken.count < total) return
+    clearInterval(timer)
+    end()
+  }, 1)
+  res.once('close', () => clearInterval(timer))
+}
+
+const state: { pace: Pace } = { pace: { tokensPerSecond: 0, seconds: 0 } }
+
+const server = createServer((req, res) => {
+  const texts: string[] = []
+  req.on('data', part => texts.push(String(part)))
+  req.on('end', () => {
+    const isStream = texts.join('').includes('"stream":true')
+    if (isStream) return speak(res, state.pace)
+    const message = { role: 'assistant', content: 'A title' }
+    res.writeHead(200, { 'Content-Type': 'application/json' })
+    res.end(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }))
+  })
+})
+
+/** Each message sets the pace of the answers from here on; the port is the answer to it. */
+process.on('message', (pace: Pace) => {
+  state.pace = pace
+  const answer = () => {
+    const address = server.address()
+    process.send?.(typeof address === 'object' && address ? address.port : 0)
+  }
+  if (server.listening) answer()
+  else server.listen(0, '127.0.0.1', answer)
+})
+process.on('disconnect', () => process.exit())

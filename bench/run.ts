@@ -1,0 +1,47 @@
+/** `npm run bench [section …] [--full]`: measures the built file and prints the table. Sections: serving, sessions, streams, page. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Bench, createBench } from './_bench.ts'
+import { formatTable } from './_table.ts'
+import { measurePage } from './page.ts'
+import { measureServing } from './serving.ts'
+import { measureSessions } from './sessions.ts'
+import { measureStreams } from './streams.ts'
+
+const SECTIONS: Readonly<Record<string, (bench: Bench) => Promise<void>>> = {
+  serving: measureServing,
+  sessions: measureSessions,
+  streams: measureStreams,
+  page: measurePage,
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { full: { type: 'boolean', default: false } },
+})
+const wanted = positionals.length > 0 ? positionals : Object.keys(SECTIONS)
+
+const build = spawnSync(process.execPath, ['build.mjs', '--quiet'], { stdio: 'inherit' })
+if (build.status !== 0) process.exit(1)
+
+const root = mkdtempSync(join(tmpdir(), 'agent-webui-bench-'))
+const { bench, figures } = createBench(root, values.full)
+const failures: string[] = []
+for (const name of wanted) {
+  try {
+    const measure = SECTIONS[name]
+    if (!measure) throw new Error(`sections are ${Object.keys(SECTIONS).join(', ')}`)
+    await measure(bench)
+  } catch (error) {
+    // The other sections still have something to say.
+    failures.push(`${name}: ${error instanceof Error ? error.stack : String(error)}`)
+  }
+}
+rmSync(root, { recursive: true, force: true })
+process.stdout.write(`\nNode ${process.version}, ${cpus().length} × ${cpus()[0]?.model}\n\n`)
+process.stdout.write(`${formatTable(figures)}\n`)
+for (const failure of failures) process.stdout.write(`\nNot measured – ${failure}\n`)
+process.exit(failures.length > 0 ? 1 : 0)

@@ -1,0 +1,115 @@
+/** Start, and requests per second, each beside a minimal node:http server that sends the same bytes. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { startProgram } from '../test/_program.ts'
+import { type Bench, homeOf, type Service } from './_bench.ts'
+import { median, startChild } from './_child.ts'
+import type { Load, LoadResult } from './_load.ts'
+import type { MinimalRoutes } from './_minimal.ts'
+import { number } from './_table.ts'
+
+const BARE = `import { createServer } from 'node:http'
+createServer((req, res) => res.end('{"status":"ok"}')).listen(process.env.AGENT_WEBUI_PORT, '127.0.0.1')`
+
+const startTimes = async (bench: Bench): Promise<void> => {
+  const file = join(bench.root, 'bare.mjs')
+  mkdirSync(bench.root, { recursive: true })
+  writeFileSync(file, BARE)
+  const firstStart = await bench.start('start')
+  await firstStart.stop()
+  const ours: number[] = []
+  const bare: number[] = []
+  for (let round = 0; round < 9; round++) {
+    const service = await bench.start('start')
+    ours.push(service.program.startedMs)
+    await service.stop()
+    const minimal = await startProgram(process.execPath, [file], { home: homeOf(bench, 'start') })
+    bare.push(minimal.startedMs)
+    await minimal.stop()
+  }
+  bench.add({
+    what: 'start to first answer on /health (median; first start ever)',
+    measured: `${number(median(ours))} ms; ${number(firstStart.program.startedMs)} ms`,
+    minimal: `${number(median(bare))} ms`,
+    ratio: `${(median(ours) / median(bare)).toFixed(2)}×`,
+    bar: '≤ 150 ms',
+    kept: median(ours) <= 150,
+  })
+}
+
+const SKIPPED = new Set(['date', 'connection', 'keep-alive', 'transfer-encoding'])
+
+/** The answer to a path with its headers as they came, for the minimal server to repeat. */
+const capture = (port: number, path: string): Promise<MinimalRoutes[string]> =>
+  new Promise((resolve, reject) => {
+    const req = request({ host: '127.0.0.1', port, path }, res => {
+      const chunks: Buffer[] = []
+      res.on('data', chunk => chunks.push(chunk))
+      res.on('end', () => {
+        const headers: string[] = []
+        for (let i = 0; i < res.rawHeaders.length; i += 2) {
+          const [name = '', value = ''] = res.rawHeaders.slice(i, i + 2)
+          if (!SKIPPED.has(name.toLowerCase())) headers.push(name, value)
+        }
+        resolve({ headers, body: Buffer.concat(chunks).toString('base64') })
+      })
+    })
+    req.once('error', reject)
+    req.end()
+  })
+
+/** The file of the page whose size is nearest to the one the bar speaks of. */
+const pickFile = async ({ client }: Service): Promise<{ path: string; size: number }> => {
+  const page = await client.get('/')
+  const names = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])
+  const files = await Promise.all(
+    names.map(async name => ({
+      path: `/${name}`,
+      size: (await client.get(`/${name}`)).bytes.length,
+    })),
+  )
+  const [nearest] = files.toSorted((a, b) => Math.abs(a.size - 124e3) - Math.abs(b.size - 124e3))
+  if (!nearest) throw new Error('The page names no file')
+  return nearest
+}
+
+const rates = async (bench: Bench, service: Service, path: string, what: string): Promise<void> => {
+  const minimal = startChild('_minimal.ts')
+  const generator = startChild('_load.ts')
+  const port = await minimal.ask<number>({ [path]: await capture(service.program.port, path) })
+  const run = async (to: number, connections: number) => {
+    const load: Load = { port: to, path, connections, warmMs: 300, measureMs: 1_000 }
+    const result = await generator.ask<LoadResult>(load)
+    if (result.wrong > 0) throw new Error(`${result.wrong} answers on ${path} were no 200`)
+    return result.perSecond
+  }
+  for (const connections of [1, 32, 128]) {
+    const ours: number[] = []
+    const theirs: number[] = []
+    for (let round = 0; round < 3; round++) {
+      ours.push(await run(service.program.port, connections))
+      theirs.push(await run(port, connections))
+    }
+    const ratio = median(ours) / median(theirs)
+    bench.add({
+      what: `requests/s, ${what}, ${connections} connection${connections === 1 ? '' : 's'}`,
+      measured: number(median(ours)),
+      minimal: number(median(theirs)),
+      ratio: `${(ratio * 100).toFixed(0)} %`,
+      bar: '≥ 80 %',
+      kept: ratio >= 0.8,
+    })
+  }
+  minimal.end()
+  generator.end()
+}
+
+export const measureServing = async (bench: Bench): Promise<void> => {
+  await startTimes(bench)
+  const service = await bench.start('serving')
+  await rates(bench, service, '/health', '/health')
+  const { path, size } = await pickFile(service)
+  await rates(bench, service, path, `static file of ${Math.round(size / 1000)} kB`)
+  await service.stop()
+}

@@ -1,0 +1,8 @@
+/** Types of what `build.mjs` offers to an unbuilt run and to tests. */
+import type { BuildResult } from 'esbuild'
+import type { AssetTable } from './lib/http/static.ts'
+
+export const bundleBrowser: (options?: {
+  minify?: boolean
+}) => Promise<BuildResult<{ write: false; metafile: true }>>
+export const buildAssets: () => Promise<AssetTable>

@@ -1,0 +1,180 @@
+/** What waits for a person: listed, answered once, streamed, and (for tests on this machine only) injected. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import type { Ctx } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { stream } from '../lib/http/reply.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
+
+const ofSession = z.object({ session_id: SessionId })
+
+export const pending = endpoint({
+  summary: 'The oldest open approval of a session',
+  input: ofSession,
+  output: z.object({ pending: Approval.nullable(), pending_count: z.number() }),
+  run: (ctx, { session_id }) => {
+    const open = ctx.app.turns.questions.pending(session_id, 'approval') as Approval[]
+    return { pending: open[0] ?? null, pending_count: open.length }
+  },
+})
+
+export const inbox = endpoint({
+  summary: 'Everything that waits for a person, whatever the session',
+  output: z.object({ questions: z.array(Question), cursor: z.string() }),
+  run: ctx => ({ questions: ctx.app.turns.questions.all(), cursor: ctx.app.hub.cursor() }),
+})
+
+export const respond = endpoint({
+  summary: 'Answer an approval; the first answer wins, a late one is told who did',
+  input: z.object({
+    session_id: SessionId,
+    choice: z.string().default('deny'),
+    approval_id: z.string().optional(),
+  }),
+  output: z.object({
+    ok: z.literal(true),
+    choice: ApprovalChoice,
+    accepted: z.boolean(),
+    answer: z.string().nullable(),
+  }),
+  run: (ctx, { session_id, choice, approval_id }) => {
+    const valid = ApprovalChoice.safeParse(choice)
+    if (!valid.success) throw invalid(`Invalid choice: ${choice.slice(0, 40)}`)
+    const { questions } = ctx.app.turns
+    const by = ctx.client.address
+    const answered = questions.respond(session_id, 'approval', approval_id, valid.data, by)
+    return { ok: true as const, choice: valid.data, ...answered }
+  },
+})
+
+export const clarifyPending = endpoint({
+  summary: 'The oldest open question of a session',
+  input: ofSession,
+  output: z.object({ pending: Clarify.nullable() }),
+  run: (ctx, { session_id }) => ({
+    pending: (ctx.app.turns.questions.pending(session_id, 'clarify')[0] ?? null) as Clarify | null,
+  }),
+})
+
+export const clarifyRespond = endpoint({
+  summary: 'Answer a question of the agent',
+  input: z.object({
+    session_id: SessionId,
+    response: z.string().optional(),
+    answer: z.string().optional(),
+    choice: z.string().optional(),
+    clarify_id: z.string().optional(),
+  }),
+  output: z.object({
+    ok: z.literal(true),
+    response: z.string(),
+    accepted: z.boolean(),
+    answer: z.string().nullable(),
+  }),
+  run: (ctx, { session_id, response, answer, choice, clarify_id }) => {
+    const said = (response ?? answer ?? choice ?? '').trim()
+    if (!said) throw invalid('response is required')
+    const { questions } = ctx.app.turns
+    const answered = questions.respond(session_id, 'clarify', clarify_id, said, ctx.client.address)
+    return { ok: true as const, response: said, ...answered }
+  },
+})
+
+const frame = (event: string, data: unknown): string =>
+  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
+
+const HEARTBEAT_MS = 15_000
+
+/** First what is open now, then each question of the session as it is asked. */
+async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind']) {
+  const { hub, turns } = ctx.app
+  const queue: string[] = []
+  let wake = () => {}
+  const push = (text: string) => {
+    queue.push(text)
+    wake()
+  }
+  const untap = hub.tap((source, event) => {
+    if (source !== 'inbox') return
+    const data = event.data as { session_id: string; kind?: string }
+    if (data.session_id !== sessionId) return
+    if (event.type === 'asked' && data.kind === kind) push(frame(kind, data))
+    if (event.type === 'settled') push(frame('settled', data))
+  })
+  const beat = setInterval(() => push(': heartbeat\n\n'), HEARTBEAT_MS)
+  const stop = () => wake()
+  ctx.signal.addEventListener('abort', stop)
+  try {
+    const open = turns.questions.pending(sessionId, kind)
+    yield frame('initial', { pending: open[0] ?? null, pending_count: open.length })
+    while (!ctx.signal.aborted) {
+      if (queue.length === 0) {
+        const { promise, resolve } = Promise.withResolvers<void>()
+        wake = resolve
+        await promise
+      }
+      yield queue.splice(0).join('')
+    }
+  } finally {
+    untap()
+    clearInterval(beat)
+    ctx.signal.removeEventListener('abort', stop)
+  }
+}
+
+const streamOf = (kind: Question['kind'], summary: string) =>
+  endpoint({
+    summary,
+    input: ofSession,
+    raw: 'text/event-stream',
+    run: (ctx, { session_id }) => stream(questionFrames(ctx, session_id, kind)),
+  })
+
+export const approvalStream = streamOf('approval', 'Approvals of a session as they are asked')
+export const clarifyStream = streamOf('clarify', 'Questions of a session as they are asked')
+
+export const injectApproval = endpoint({
+  summary: 'File an approval for tests; only from this machine',
+  input: z.object({
+    session_id: SessionId,
+    pattern_key: z.string().default('test_pattern'),
+    command: z.string().default('rm -rf /tmp/test'),
+  }),
+  output: z.object({ ok: z.literal(true), session_id: z.string() }),
+  loopback: true,
+  effects: true,
+  run: (ctx, { session_id, pattern_key, command }) => {
+    const { session_id: id, workspace } = ctx.app.sessions.require(session_id)
+    void ctx.app.turns.questions.approve(
+      {
+        session_id: id,
+        command,
+        pattern_key,
+        pattern_keys: [pattern_key],
+        description: 'Injected for a test',
+        cwd: workspace,
+      },
+      0,
+    )
+    return { ok: true as const, session_id: id }
+  },
+})
+
+export const injectClarify = endpoint({
+  summary: 'File a question for tests; only from this machine',
+  input: z.object({
+    session_id: SessionId,
+    question: z.string().default('Which option?'),
+    choices: z.union([z.array(z.string()), z.string().transform(one => [one])]).default([]),
+  }),
+  output: z.object({ ok: z.literal(true), session_id: z.string() }),
+  loopback: true,
+  effects: true,
+  run: (ctx, { session_id, question, choices }) => {
+    const { session_id: id } = ctx.app.sessions.require(session_id)
+    const ask = { session_id: id, question, choices_offered: choices }
+    void ctx.app.turns.questions.clarify(ask, 0)
+    return { ok: true as const, session_id: id }
+  },
+})

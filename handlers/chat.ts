@@ -1,0 +1,114 @@
+/** Turns: start one, read its stream, stop it, or wait for its answer. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import type { Ctx } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { stream } from '../lib/http/reply.ts'
+import { SessionId, STREAM_ID } from '../lib/schema/ids.ts'
+import { Session } from '../lib/schema/session.ts'
+import { chatFrames } from '../lib/turns/chat-frames.ts'
+
+const MAX_ATTACHMENTS = 20
+
+const Turn = z.object({
+  session_id: SessionId,
+  message: z.string(),
+  attachments: z.array(z.unknown()).default([]),
+  workspace: z.string().optional(),
+  model: z.string().optional(),
+})
+
+const begin = (ctx: Ctx, input: z.output<typeof Turn>, whenEmpty: string) => {
+  const text = input.message.trim()
+  if (!text) throw invalid(whenEmpty)
+  return ctx.app.begin.turn({
+    sessionId: input.session_id,
+    text,
+    attachments: input.attachments.slice(0, MAX_ATTACHMENTS).map(String),
+    ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
+    ...(input.model === undefined ? {} : { model: input.model }),
+  })
+}
+
+export const start = endpoint({
+  summary: 'Start a turn: the message is on disk when this answers',
+  input: Turn.extend({ message: z.string().default('') }),
+  output: z.object({
+    stream_id: z.string(),
+    session_id: z.string(),
+    effective_model: z.string().optional(),
+  }),
+  run: async (ctx, input) => {
+    const { turn, effectiveModel } = await begin(ctx, input, 'message is required')
+    return {
+      stream_id: turn.streamId,
+      session_id: turn.sessionId,
+      ...(effectiveModel === undefined ? {} : { effective_model: effectiveModel }),
+    }
+  },
+})
+
+export const sync = endpoint({
+  summary: 'Run a turn and answer when it is over',
+  input: Turn.omit({ attachments: true }).extend({ message: z.string().default('') }),
+  output: z.object({
+    answer: z.string(),
+    status: z.enum(['done', 'partial']),
+    session: Session,
+    result: z.record(z.string(), z.unknown()),
+  }),
+  run: async (ctx, input) => {
+    const { turn, result } = await begin(ctx, { ...input, attachments: [] }, 'empty message')
+    const outcome = await result
+    const finished = outcome?.status === 'finished'
+    return {
+      answer: outcome?.text ?? '',
+      status: finished ? ('done' as const) : ('partial' as const),
+      session: await ctx.app.views.full(turn.sessionId),
+      result: {
+        final_response: outcome?.text ?? '',
+        completed: finished,
+        partial: !finished,
+        interrupted: outcome === null,
+        api_calls: outcome?.steps ?? 0,
+        model: outcome?.model ?? '',
+        provider: outcome?.provider ?? '',
+        ...outcome?.usage,
+        ...(outcome?.failure ? { error: outcome.failure.message } : {}),
+      },
+    }
+  },
+})
+
+const StreamId = z.string().regex(STREAM_ID, 'Invalid stream_id')
+
+export const events = endpoint({
+  summary: 'The events of a turn, from the first or exactly after a position',
+  input: z.object({ stream_id: z.string(), after: z.coerce.number().int().min(0).optional() }),
+  raw: 'text/event-stream',
+  run: (ctx, { stream_id, after }) => {
+    const last = Number(ctx.req.headers['last-event-id'] ?? Number.NaN)
+    const from = Number.isInteger(last) && last >= 0 ? last : (after ?? 0)
+    const log = ctx.app.turns.log(stream_id)
+    return stream(chatFrames(log, from, ctx.signal, () => ctx.app.views.full(log.session_id)))
+  },
+})
+
+export const status = endpoint({
+  summary: 'Whether a turn runs',
+  input: z.object({ stream_id: z.string() }),
+  output: z.object({ active: z.boolean(), stream_id: z.string() }),
+  run: (ctx, { stream_id }) => ({ active: ctx.app.turns.isStreaming(stream_id), stream_id }),
+})
+
+export const cancel = endpoint({
+  summary: 'Stop a turn; what had streamed is kept',
+  input: z.object({ stream_id: StreamId }),
+  output: z.object({ ok: z.literal(true), cancelled: z.boolean(), stream_id: z.string() }),
+  effects: true,
+  run: (ctx, { stream_id }) => ({
+    ok: true as const,
+    cancelled: ctx.app.turns.cancel(stream_id),
+    stream_id,
+  }),
+})

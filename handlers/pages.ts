@@ -1,0 +1,83 @@
+/** What the address bar opens: the shell of every view, the login page, and files. */
+import { createHash } from 'node:crypto'
+import { loginPage } from '../lib/auth/login-page.ts'
+import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { missing } from '../lib/errors.ts'
+import { notModified } from '../lib/http/conditional.ts'
+import { fillTemplate } from '../lib/http/page.ts'
+import { empty, html } from '../lib/http/reply.ts'
+import { assetReply } from '../lib/http/static.ts'
+
+const templateOf = ({ app }: Ctx, name: string) => {
+  const asset = app.assets.get(name)
+  if (!asset) throw missing('not found')
+  return asset
+}
+
+/** The nonce of the copy the browser holds already, told by the tag we gave it. */
+const heldNonce = (asked: string | undefined, tag: string): string | undefined => {
+  const match = /"([\w-]+)\.([\w-]{22})"/.exec(asked ?? '')
+  return match?.[1] === tag ? match[2] : undefined
+}
+
+export const shell = endpoint({
+  summary: 'The page of the service; the browser draws the view its address names',
+  page: true,
+  raw: 'text/html',
+  run(ctx) {
+    const template = templateOf(ctx, 'index.html')
+    const { theme, language, bot_name } = ctx.app.settings.get()
+    const values = { base: `${ctx.client.prefix}/`, theme, lang: language, bot_name }
+    const tag = createHash('sha1')
+      .update(template.etag)
+      .update(JSON.stringify(values))
+      .digest('base64url')
+    // A kept copy holds its old nonce and a 304 brings new headers: they must go on naming the same one.
+    const held = heldNonce(ctx.req.headers['if-none-match'], tag)
+    const nonce = ctx.nonce(held)
+    const etag = `"${tag}.${nonce}"`
+    if (held && notModified(ctx.req.headers['if-none-match'], etag))
+      return empty({ status: 304, etag })
+    return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag })
+  },
+})
+
+export const login = endpoint({
+  summary: 'The login page: one document that needs nothing else',
+  public: true,
+  raw: 'text/html',
+  cache: 'no-store',
+  run(ctx) {
+    const { theme, language, bot_name } = ctx.app.settings.get()
+    const { document, policy } = loginPage(templateOf(ctx, 'login/login.html').raw.toString(), {
+      base: `${ctx.client.prefix}/`,
+      botName: bot_name,
+      language,
+      theme,
+    })
+    return html(document, { policy })
+  },
+})
+
+export const favicon = endpoint({
+  summary: 'The icon of the service',
+  public: true,
+  raw: 'image/x-icon',
+  run(ctx) {
+    const icon = ctx.app.assets.get('/static/favicon.ico')
+    return icon ? assetReply(icon, ctx.req.headers, 'public, max-age=86400') : empty()
+  },
+})
+
+export const asset = endpoint({
+  summary: 'A file of the page',
+  public: true,
+  raw: '*/*',
+  run(ctx) {
+    const { path } = ctx.url
+    // Templates stand in the same table under names without a slash; no path can name those.
+    const file = ctx.app.assets.get(path)
+    if (!file) throw missing('not found')
+    return assetReply(file, ctx.req.headers)
+  },
+})

@@ -1,0 +1,30 @@
+/** Personalities of the profile, and which one a session speaks with. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { listPersonalities, requirePersonality } from '../lib/personalities.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+
+export const list = endpoint({
+  summary: 'Personalities of the profile',
+  output: z.object({
+    personalities: z.array(z.object({ name: z.string(), description: z.string() })),
+  }),
+  run: ctx => ({ personalities: listPersonalities(ctx.home.values()) }),
+})
+
+export const set = endpoint({
+  summary: 'Give a session a personality; a blank name clears it',
+  input: z.object({ session_id: SessionId, name: z.string().nullable() }),
+  output: Ok.extend({ personality: z.string().nullable(), prompt: z.string() }),
+  run(ctx, { session_id, name }) {
+    const { sessions, homes } = ctx.app
+    const row = sessions.require(session_id)
+    const personality = name?.trim() || null
+    // The session's own profile will be asked for the prompt when a turn runs.
+    const values = homes.of(row.profile).values()
+    const prompt = personality === null ? '' : requirePersonality(values, personality)
+    sessions.append(row.session_id, [{ t: 'meta', patch: { personality } }])
+    return { ...ok, personality, prompt }
+  },
+})

@@ -1,0 +1,43 @@
+/** Sessions leave as JSON, Markdown or HTML, and come in as JSON. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { bytes } from '../lib/http/reply.ts'
+import { Session } from '../lib/schema/session.ts'
+import { fromExport, toHtml, toJson, toMarkdown } from '../lib/sessions/transfer.ts'
+
+const FORMATS = {
+  json: { type: 'application/json; charset=utf-8', ending: 'json', write: toJson },
+  md: { type: 'text/markdown; charset=utf-8', ending: 'md', write: toMarkdown },
+  html: { type: 'text/html; charset=utf-8', ending: 'html', write: toHtml },
+}
+
+export const exportSession = endpoint({
+  summary: 'A session as a file: the whole record, or a text to read',
+  input: z.object({
+    session_id: z.string().default(''),
+    format: z.enum(['json', 'md', 'html']).default('json'),
+  }),
+  raw: 'application/json',
+  cache: 'no-store',
+  run: (ctx, { session_id, format }) => {
+    if (!session_id) throw invalid('session_id is required')
+    const { session_id: id } = ctx.app.sessions.require(session_id)
+    const { type, ending, write } = FORMATS[format]
+    return bytes(write(ctx.app.sessions.load(id)), {
+      type,
+      headers: { 'Content-Disposition': `attachment; filename="agent-${id}.${ending}"` },
+    })
+  },
+})
+
+export const importSession = endpoint({
+  summary: 'A new session from an exported one',
+  input: z.looseObject({ messages: z.unknown() }),
+  output: z.object({ ok: z.literal(true), session: Session }),
+  run: async (ctx, body) => {
+    if (!Array.isArray(body.messages)) throw invalid('JSON must contain a "messages" array')
+    const row = ctx.app.begin.importSession(ctx.home, fromExport(body))
+    return { ok: true as const, session: await ctx.app.views.full(row.session_id) }
+  },
+})

@@ -1,0 +1,125 @@
+/** Settings of the service, and the three choices that live in the profile's config.yaml instead. */
+import { z } from 'zod'
+import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
+import { LIFETIME_S } from '../lib/auth/sign-ins.ts'
+import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { formatCookie } from '../lib/http/cookies.ts'
+import { effectiveDefault, setDefaultModel } from '../lib/models/default.ts'
+import {
+  parseDisplay,
+  readReasoning,
+  setEffort,
+  showReasoning,
+  shownFlag,
+} from '../lib/models/reasoning.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import { Settings } from '../lib/schema/settings.ts'
+import { toBoolean } from '../lib/settings.ts'
+
+const Shown = Settings.extend({ default_model: z.string(), auth_enabled: z.boolean() })
+
+/** The record as the caller's profile sees it: default model and thinking display are the profile's. */
+const shown = (ctx: Ctx) => {
+  const settings = ctx.app.settings.get()
+  return {
+    ...settings,
+    show_thinking: shownFlag(ctx.home) ?? settings.show_thinking,
+    default_model: effectiveDefault(ctx.home, ctx.app.config),
+    auth_enabled: ctx.app.auth.enabled(),
+  }
+}
+
+const isSignedIn = (ctx: Ctx): boolean => ctx.app.auth.check(ctx.cookies[SESSION_COOKIE])
+
+/** Whoever has just set the password must not be locked out by it. */
+const stayIn = async (ctx: Ctx): Promise<boolean> => {
+  const { auth } = ctx.app
+  if (!auth.enabled()) return false
+  if (isSignedIn(ctx)) return true
+  const { address, secure } = ctx.client
+  const cookie = await auth.issue({ address, agent: ctx.req.headers['user-agent'] })
+  if (cookie === null) return false
+  ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: LIFETIME_S, secure }))
+  return true
+}
+
+export const get = endpoint({
+  summary: 'Settings, without any secret',
+  cache: 'no-store',
+  output: Shown.extend({ webui_version: z.string(), logged_in: z.boolean() }),
+  run: ctx => ({
+    ...shown(ctx),
+    webui_version: ctx.app.version,
+    logged_in: ctx.app.auth.enabled() && isSignedIn(ctx),
+  }),
+})
+
+export const save = endpoint({
+  summary: 'Change some settings; set or clear the password',
+  cache: 'no-store',
+  input: z.looseObject({
+    /** Blank changes nothing. */
+    _set_password: z.unknown().optional(),
+    _clear_password: z.unknown().optional(),
+  }),
+  output: Shown.extend({
+    logged_in: z.boolean(),
+    auth_just_enabled: z.boolean(),
+    /** Keys that are no settings, or whose values cannot be meant. */
+    ignored: z.array(z.string()),
+  }),
+  async run(ctx, { _set_password: password, _clear_password: isCleared, ...patch }) {
+    const { auth, settings } = ctx.app
+    const wasEnabled = auth.enabled()
+    // What may refuse comes first: a refused request leaves nothing behind.
+    if (typeof patch.show_thinking !== 'object' && patch.show_thinking !== undefined)
+      mirrorThinking(ctx, toBoolean(patch.show_thinking))
+    if (typeof password === 'string' && password.trim())
+      await auth.setPassword(password.trim(), ctx.cookies[SESSION_COOKIE])
+    if (toBoolean(isCleared)) auth.clearPassword()
+    const { ignored } = settings.save(patch)
+    const logged_in = await stayIn(ctx)
+    return {
+      ...shown(ctx),
+      logged_in,
+      auth_just_enabled: !wasEnabled && auth.enabled(),
+      ignored,
+    }
+  },
+})
+
+/** The profile's flag is the one that counts; it is written only where it says something else. */
+const mirrorThinking = (ctx: Ctx, isShown: boolean): void => {
+  if (readReasoning(ctx.home).show_reasoning !== isShown) showReasoning(ctx.home, isShown)
+}
+
+const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.string() })
+
+export const getReasoning = endpoint({
+  summary: 'How hard the model thinks, and whether its thinking is shown',
+  output: Reasoning,
+  run: ctx => readReasoning(ctx.home),
+})
+
+export const setReasoning = endpoint({
+  summary: 'Set the reasoning effort, or show or hide thinking',
+  input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
+  output: Reasoning,
+  run(ctx, { display, effort }) {
+    if (display !== undefined && display !== null) {
+      const isShown = parseDisplay(display)
+      showReasoning(ctx.home, isShown)
+      ctx.app.settings.save({ show_thinking: isShown })
+    } else if (effort !== undefined && effort !== null) setEffort(ctx.home, effort)
+    else throw invalid("reasoning: must supply 'display' or 'effort'")
+    return readReasoning(ctx.home)
+  },
+})
+
+export const setDefault = endpoint({
+  summary: 'Set the default model of the profile',
+  input: z.object({ model: z.string() }),
+  output: Ok.extend({ model: z.string() }),
+  run: (ctx, { model }) => ({ ...ok, model: setDefaultModel(ctx.home, model) }),
+})

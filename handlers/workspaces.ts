@@ -1,0 +1,58 @@
+/** The directories a profile's agent works in. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import { Workspace } from '../lib/schema/workspace.ts'
+
+const Path = z
+  .string()
+  .max(4096)
+  .refine(path => path.trim() !== '', 'path is required')
+const Name = z.string().max(200)
+const Changed = Ok.extend({ workspaces: z.array(Workspace) })
+
+export const list = endpoint({
+  summary: 'Workspaces of the profile, and the one used last',
+  output: z.object({ workspaces: z.array(Workspace), last: z.string() }),
+  run: ({ app: { workspaces }, home }) => ({
+    workspaces: workspaces.list(home),
+    last: workspaces.last(home),
+  }),
+})
+
+export const add = endpoint({
+  summary: 'Add an existing directory; that makes it trusted',
+  input: z.object({ path: Path, name: Name.nullish() }),
+  output: Changed,
+  run: ({ app, home }, { path, name }) => ({
+    ...ok,
+    workspaces: app.workspaces.add(home, path, name ?? undefined),
+  }),
+})
+
+export const remove = endpoint({
+  summary: 'Take a directory off the list; the directory stays',
+  input: z.object({ path: Path }),
+  output: Changed,
+  run: ({ app, home }, { path }) => ({ ...ok, workspaces: app.workspaces.remove(home, path) }),
+})
+
+export const rename = endpoint({
+  summary: 'Give a workspace another name',
+  input: z.object({ path: Path, name: Name }),
+  output: Changed,
+  run: ({ app, home }, { path, name }) => ({
+    ...ok,
+    workspaces: app.workspaces.rename(home, path, name),
+  }),
+})
+
+export const suggest = endpoint({
+  summary: 'Directories that begin like this, inside trusted places',
+  input: z.object({ prefix: z.string().default('') }),
+  output: z.object({ suggestions: z.array(z.string()), prefix: z.string() }),
+  run: ({ app, home }, { prefix }) => ({
+    suggestions: app.workspaces.suggest(home, prefix),
+    prefix,
+  }),
+})

@@ -1,0 +1,141 @@
+/** What can go wrong between us and a model, sorted by one table into the words the rest of the service uses. */
+import type { FailureType } from '../schema/event.ts'
+import type { Failure } from './types.ts'
+
+/** The only error a provider throws, besides the reason of an aborted signal. */
+export class ProviderFailure extends Error {
+  readonly type: FailureType
+  readonly retryable: boolean
+  /** HTTP status, when there was an answer. */
+  readonly status: number | undefined
+  /** How long the provider asked us to wait. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    type: FailureType,
+    message: string,
+    extra: { retryable?: boolean; status?: number; retryAfterMs?: number } = {},
+  ) {
+    super(message)
+    this.name = 'ProviderFailure'
+    this.type = type
+    this.retryable = extra.retryable ?? RETRYABLE.has(type)
+    this.status = extra.status
+    this.retryAfterMs = extra.retryAfterMs
+  }
+}
+
+const RETRYABLE: ReadonlySet<FailureType> = new Set(['rate_limit', 'network', 'no_response'])
+
+const QUOTA =
+  /insufficient[_ ](?:credit|quota|balance|funds)|credit balance|credits? (?:exhausted|depleted|limit)|out of credits?|quota[_ ]exceeded|exceeded your current quota|billing|payment required|key limit|spending (?:limit|cap)|usage[_ ]limit/i
+const TRANSIENT = /try again|retry|resets? (?:at|in|on)|per (?:minute|hour|day)|temporar/i
+const RATE = /rate[ _-]?limit|too many requests|requests per|tokens per|throttl|slow down/i
+const OVERFLOW =
+  /context[_ ](?:length|window|size)|maximum context|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large/i
+const AUTH =
+  /unauthorized|authentication|invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key not valid|no cookie auth credentials|permission denied|forbidden|missing api key/i
+const MODEL =
+  /model[_ ]not[_ ]found|no such model|unknown model|invalid model|not a valid model|model .{0,80}(?:does not exist|not found|is not available|not supported)|no endpoints found/i
+const OVERLOADED = /overloaded|server is busy|capacity|unavailable|try again later/i
+
+type Evidence = { status?: number | undefined; text: string }
+type Rule = {
+  type: FailureType
+  retryable?: boolean
+  when: (evidence: Evidence) => boolean
+}
+
+const limitThatPasses = (text: string) => QUOTA.test(text) && TRANSIENT.test(text)
+
+/** First match wins. Quota stands before rate limit: waiting does not fill an account. */
+const TABLE: Rule[] = [
+  { type: 'rate_limit', when: ({ status, text }) => status === 402 && limitThatPasses(text) },
+  { type: 'quota_exhausted', when: ({ status }) => status === 402 },
+  {
+    type: 'quota_exhausted',
+    when: ({ status, text }) =>
+      QUOTA.test(text) &&
+      (status === 403 || (status === 429 && !limitThatPasses(text)) || status === 400),
+  },
+  { type: 'auth_mismatch', when: ({ status }) => status === 401 || status === 403 },
+  { type: 'model_not_found', when: ({ status }) => status === 404 },
+  { type: 'context_overflow', when: ({ status }) => status === 413 },
+  { type: 'rate_limit', when: ({ status }) => status === 429 },
+  {
+    type: 'context_overflow',
+    when: ({ status, text }) => (status === undefined || status < 500) && OVERFLOW.test(text),
+  },
+  { type: 'quota_exhausted', when: ({ status, text }) => !status && QUOTA.test(text) },
+  { type: 'rate_limit', when: ({ status, text }) => (status ?? 0) < 500 && RATE.test(text) },
+  { type: 'auth_mismatch', when: ({ status, text }) => !status && AUTH.test(text) },
+  { type: 'auth_mismatch', when: ({ status, text }) => status === 400 && AUTH.test(text) },
+  { type: 'model_not_found', when: ({ status, text }) => (status ?? 0) < 500 && MODEL.test(text) },
+  {
+    type: 'network',
+    retryable: true,
+    when: ({ status }) => status === 408 || status === 425 || (status ?? 0) >= 500,
+  },
+  {
+    type: 'network',
+    retryable: true,
+    when: ({ status, text }) => !status && OVERLOADED.test(text),
+  },
+  /** A request the provider will refuse again in the same way. */
+  { type: 'error', retryable: false, when: ({ status }) => (status ?? 0) >= 300 },
+  { type: 'error', retryable: true, when: () => true },
+]
+
+/** Sorts an answer or an error sentence. `text` may be more than is shown, for example a whole body with its codes. */
+export const classify = (evidence: {
+  status?: number | undefined
+  message: string
+  text?: string
+  retryAfterMs?: number | undefined
+}): ProviderFailure => {
+  const text = evidence.text ?? evidence.message
+  const rule = TABLE.find(entry => entry.when({ status: evidence.status, text }))
+  return new ProviderFailure(rule?.type ?? 'error', evidence.message, {
+    ...(rule?.retryable !== undefined && { retryable: rule.retryable }),
+    ...(evidence.status !== undefined && { status: evidence.status }),
+    ...(evidence.retryAfterMs !== undefined && { retryAfterMs: evidence.retryAfterMs }),
+  })
+}
+
+/** One sentence of advice for the person; `error` and `interrupted` speak for themselves. */
+const HINTS: Partial<Record<FailureType, string>> = {
+  quota_exhausted:
+    'The account of this provider has no credit left. Top it up, or choose another model.',
+  rate_limit:
+    'The provider asks to slow down. Wait a moment and send again, or choose another model.',
+  auth_mismatch:
+    'The provider did not accept the key. Check that the key in the .env of the agent home belongs to this provider and may use this model.',
+  model_not_found:
+    'The provider does not offer this model. Check its name, or choose one from the list.',
+  context_overflow:
+    'The conversation is longer than this model can read. Start a new session, or choose a model with a larger window.',
+  network:
+    'The provider could not be reached or broke off. Check its address and the connection, then send again.',
+  no_response:
+    'The model answered nothing. Check that the model is available with this key, or choose another one.',
+}
+
+export const hintFor = (type: FailureType): string | undefined => HINTS[type]
+
+/** What the caller of the loop is told. */
+export const toFailure = (failure: ProviderFailure): Failure => {
+  const hint = hintFor(failure.type)
+  return { type: failure.type, message: failure.message, ...(hint !== undefined && { hint }) }
+}
+
+/** `Retry-After` in seconds or as a date; undefined when absent or unreadable. */
+export const parseRetryAfter = (
+  header: string | undefined,
+  now: number = Date.now(),
+): number | undefined => {
+  if (!header) return undefined
+  const seconds = Number(header)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}

@@ -1,0 +1,163 @@
+/** The agent: speak, record what was said, run the tools it asked for, and again, until it has nothing more to do. */
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import type { ToolCall } from '../schema/message.ts'
+import { settleCalls, toolSchemas } from './calls.ts'
+import { ProviderFailure, toFailure } from './failure.ts'
+import { mendHistory } from './mend.ts'
+import { type Wait, wait } from './retry.ts'
+import { isSound, runTools } from './run-tools.ts'
+import { type Reply, speak } from './speak.ts'
+import { createTally } from './tally.ts'
+import type { Agent, AgentRequest, Emit, Outcome, RunMessage, WireMessage } from './types.ts'
+
+/** Messages in a row in which no call could be understood, before we give up. */
+const MAX_STRIKES = 3
+
+/** Chance and waiting as values, so that tests need neither. */
+export type AgentOptions = { wait?: Wait; random?: () => number }
+
+/** The only border of the engine: whatever is thrown below becomes an outcome here. */
+export const createAgent =
+  (options: AgentOptions = {}): Agent =>
+  async (request, emit) => {
+    const run = openRun(request, emit, options)
+    try {
+      await converse(run)
+      return run.outcome('finished')
+    } catch (error) {
+      if (request.signal.aborted) return run.outcome('stopped')
+      const failure =
+        error instanceof ProviderFailure
+          ? toFailure(error)
+          : { type: 'error' as const, message: messageOf(error) }
+      return { ...run.outcome('failed'), failure }
+    } finally {
+      // A tool of an aborted batch may still be at work.
+      run.close()
+    }
+  }
+
+export const runAgent: Agent = createAgent()
+
+const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
+  const own = new AbortController()
+  const tally = createTally(request.endpoint)
+  return {
+    request,
+    emit,
+    tally,
+    signal: AbortSignal.any([request.signal, own.signal]),
+    wait: options.wait ?? wait,
+    random: options.random ?? Math.random,
+    now: request.now ?? Date.now,
+    messages: mendHistory(request.history),
+    /** Ids of tool calls in this conversation, so that none is given twice. */
+    ids: new Set(request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id)),
+    memo: new Map<string, unknown>(),
+    steps: 0,
+    text: '',
+    outcome(status: Outcome['status']): Outcome {
+      const { provider, model } = request.endpoint
+      const usage = tally.total()
+      return { status, text: this.text, steps: this.steps, usage, provider, model }
+    },
+    close: () => own.abort(new Error('The turn is over.')),
+  }
+}
+
+type Run = ReturnType<typeof openRun>
+
+const converse = async (run: Run): Promise<void> => {
+  const { request } = run
+  let strikes = 0
+  while (run.steps < request.maxSteps) {
+    const calls = await takeStep(run, true)
+    if (calls.length === 0) return
+    strikes = calls.some(call => isSound(call, request.tools)) ? 0 : strikes + 1
+    await answerCalls(run, calls)
+    if (run.signal.aborted) throw run.signal.reason
+    if (strikes >= MAX_STRIKES)
+      throw new ProviderFailure(
+        'error',
+        'The model keeps calling tools in a way that cannot be read.',
+      )
+  }
+  const message = `The limit of ${request.maxSteps} steps is reached.`
+  run.emit({ type: 'warning', kind: 'step_limit', message })
+  await takeStep(run, false)
+}
+
+/** One answer of the model, recorded. Returns the calls it made. */
+const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
+  const { request } = run
+  if (run.signal.aborted) throw run.signal.reason
+  const messageId = request.nextMessageId()
+  const reply = await speak({
+    provider: request.providers[request.endpoint.apiMode],
+    request: {
+      endpoint: request.endpoint,
+      messages: toSend(run, withTools),
+      tools: withTools ? toolSchemas(request.tools, toJsonSchema) : [],
+      signal: run.signal,
+      workspace: request.workspace,
+    },
+    messageId,
+    emit: run.emit,
+    tally: run.tally,
+    wait: run.wait,
+    random: run.random,
+  })
+  run.steps++
+  const known = request.tools.map(tool => tool.name)
+  const calls = withTools ? settleCalls(reply.calls, known, run.ids, messageId) : []
+  run.text = reply.text
+  record(run, toMessage(run, messageId, reply, calls), reply.reasoning)
+  return calls
+}
+
+const toSend = (run: Run, withTools: boolean): WireMessage[] => [
+  ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
+  ...mendHistory(run.messages),
+  ...(withTools ? [] : [{ role: 'user' as const, content: LAST_WORD }]),
+]
+
+const LAST_WORD =
+  'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
+
+/** OpenAI-style parameters carry no `$schema`. */
+const toJsonSchema = (schema: z.ZodType): unknown => {
+  const { $schema: _, ...parameters } = z.toJSONSchema(schema, { io: 'input' })
+  return parameters
+}
+
+const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMessage => ({
+  id,
+  role: 'assistant',
+  content: reply.text,
+  ...(calls.length > 0 && { tool_calls: calls }),
+  ...(reply.refusal !== '' && { refusal: reply.refusal }),
+  model: run.request.endpoint.model,
+  provider: run.request.endpoint.provider,
+})
+
+/** The caller gets all of it; the next call gets the six standard keys. */
+const record = (run: Run, message: RunMessage, reasoning = ''): void => {
+  run.emit({
+    type: 'message',
+    message: reasoning === '' ? message : { ...message, reasoning },
+  })
+  const { id: _id, model: _model, provider: _provider, ...wire } = message
+  run.messages.push(wire)
+}
+
+const answerCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
+  runTools(calls, run, (call, result) => {
+    record(run, {
+      id: run.request.nextMessageId(),
+      role: 'tool',
+      tool_call_id: call.id,
+      name: call.function.name,
+      content: result.content,
+    })
+  })

@@ -1,0 +1,102 @@
+/** The offline "Demo model": a script that says it is one, yet drives the real loop and the real tools. */
+import { type Wait, wait } from '../retry.ts'
+import type { Provider, ProviderDelta, ProviderRequest, WireMessage } from '../types.ts'
+import { personsText, readIntent } from './demo-intents.ts'
+import { nextTurn, type Seen, type Turn } from './demo-scenes.ts'
+
+/** Small enough to see the streaming, large enough not to bore. */
+const PIECE_CHARS = 6
+const DELAY_MS = 15
+const CHARS_PER_TOKEN = 4
+
+export const DEMO_CONTEXT_LENGTH = 8_192
+
+export type DemoOptions = { delayMs?: number; wait?: Wait }
+
+export const createDemo = ({
+  delayMs = DELAY_MS,
+  wait: pause = wait,
+}: DemoOptions = {}): Provider =>
+  async function* demo(request) {
+    const turn = offered(request, decide(request.messages))
+    let written = 0
+    for (const delta of toDeltas(turn)) {
+      // Also where nothing is waited for, a stop is seen between two pieces.
+      request.signal.throwIfAborted()
+      if (delayMs > 0) await pause(delayMs, request.signal)
+      written += sizeOf(delta)
+      yield delta
+    }
+    const asked = request.messages.reduce((sum, message) => sum + textOf(message).length, 0)
+    yield {
+      type: 'usage',
+      inputTokens: Math.ceil(asked / CHARS_PER_TOKEN),
+      outputTokens: Math.ceil(written / CHARS_PER_TOKEN),
+      cost: 0,
+    }
+    yield { type: 'finish', reason: turn.uses?.length ? 'tool_calls' : 'stop' }
+  }
+
+const decide = (messages: readonly WireMessage[]): Turn => {
+  const at = messages.findLastIndex(message => message.role === 'user')
+  const user = messages[at]
+  const seen = messages
+    .slice(at + 1)
+    .filter(message => message.role === 'tool')
+    .map(toSeen)
+  return nextTurn(readIntent(user ? personsText(textOf(user)) : ''), seen)
+}
+
+/** Says so when the tool it needs is not on offer, instead of calling into the void. */
+const offered = ({ tools }: ProviderRequest, turn: Turn): Turn => {
+  const missing = turn.uses?.find(({ name }) => !tools.some(tool => tool.name === name))
+  return missing
+    ? { text: `I would use the tool \`${missing.name}\` now, but it is not available here.` }
+    : turn
+}
+
+const toSeen = (message: WireMessage): Seen => {
+  const raw = textOf(message)
+  const name = message.name ?? ''
+  try {
+    const json: unknown = JSON.parse(raw)
+    if (typeof json === 'object' && json !== null)
+      return { name, json: json as Record<string, unknown>, raw }
+  } catch {
+    // A tool may answer in plain words.
+  }
+  return { name, json: {}, raw }
+}
+
+const textOf = ({ content }: WireMessage): string =>
+  typeof content === 'string'
+    ? content
+    : content.map(part => (typeof part.text === 'string' ? part.text : '')).join('')
+
+const toDeltas = ({ reasoning = '', text = '', uses = [] }: Turn): ProviderDelta[] => [
+  ...pieces(reasoning).map(piece => ({ type: 'reasoning' as const, text: piece })),
+  ...pieces(text).map(piece => ({ type: 'text' as const, text: piece })),
+  ...uses.flatMap(({ name, args }, index) => [
+    { type: 'tool_call' as const, index, name },
+    ...pieces(JSON.stringify(args), 64).map(piece => ({
+      type: 'tool_call' as const,
+      index,
+      arguments: piece,
+    })),
+  ]),
+]
+
+/** Cut between code points. */
+const pieces = (text: string, size = PIECE_CHARS): string[] => {
+  const points = Array.from(text)
+  return Array.from({ length: Math.ceil(points.length / size) }, (_, at) =>
+    points.slice(at * size, (at + 1) * size).join(''),
+  )
+}
+
+const sizeOf = (delta: ProviderDelta): number =>
+  delta.type === 'tool_call'
+    ? (delta.arguments?.length ?? delta.name?.length ?? 0)
+    : 'text' in delta
+      ? delta.text.length
+      : 0

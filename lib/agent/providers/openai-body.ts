@@ -1,0 +1,86 @@
+/** What is asked of an OpenAI-compatible endpoint, and what may be left out when a server objects. */
+import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
+
+/** Parts of a request that not every server understands. */
+export type Quirk =
+  | 'no stream_options'
+  | 'no effort'
+  | 'old max_tokens'
+  | 'new max_tokens'
+  | 'no stream'
+
+/** Families behind an aggregator that accept its `reasoning` object. */
+const REASONING_FAMILY = /^(?:deepseek\/|anthropic\/|openai\/|x-ai\/|google\/gemini-2|qwen\/qwen3)/
+const AGGREGATORS = new Set(['openrouter', 'nous', 'ai-gateway'])
+
+export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
+  const { endpoint, tools } = request
+  const stream = !quirks.has('no stream')
+  return {
+    model: endpoint.model,
+    messages: request.messages.map(toWire),
+    stream,
+    ...(stream && !quirks.has('no stream_options') && { stream_options: { include_usage: true } }),
+    ...(tools.length > 0 && {
+      tools: tools.map(tool => ({ type: 'function', function: tool })),
+    }),
+    ...limit(endpoint, quirks),
+    ...(!quirks.has('no effort') && reasoning(endpoint)),
+  }
+}
+
+/** An assistant message that only calls tools has no content: some servers refuse an empty text. */
+const toWire = (message: WireMessage) =>
+  message.role === 'assistant' && message.tool_calls?.length && message.content === ''
+    ? { ...message, content: null }
+    : message
+
+const limit = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>) => {
+  if (!endpoint.maxTokens) return {}
+  const modern =
+    (isOpenAi(endpoint) || quirks.has('new max_tokens')) && !quirks.has('old max_tokens')
+  return modern ? { max_completion_tokens: endpoint.maxTokens } : { max_tokens: endpoint.maxTokens }
+}
+
+const isOpenAi = ({ baseUrl }: ModelEndpoint) => hostname(baseUrl) === 'api.openai.com'
+
+export const hostname = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
+
+/** The effort a person chose, in the words of the endpoint (agent-home §9.6). */
+export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
+  const { provider, model, effort } = endpoint
+  const aggregator = AGGREGATORS.has(provider) || hostname(endpoint.baseUrl) === 'openrouter.ai'
+  if (aggregator) {
+    if (!REASONING_FAMILY.test(model)) return {}
+    if (effort === 'none') return provider === 'nous' ? {} : { reasoning: { enabled: false } }
+    return { reasoning: { enabled: true, effort: effort ?? 'medium' } }
+  }
+  if (!effort || effort === 'none') return {}
+  // Only OpenAI itself knows a level above high.
+  return { reasoning_effort: effort === 'xhigh' && !isOpenAi(endpoint) ? 'high' : effort }
+}
+
+/** How servers say which part they do not understand, and what to do about it. */
+const OBJECTIONS: { says: RegExp; quirk: Quirk }[] = [
+  { says: /stream_options|include_usage/i, quirk: 'no stream_options' },
+  {
+    says: /max_completion_tokens['"`]? instead|use ['"`]?max_completion_tokens/i,
+    quirk: 'new max_tokens',
+  },
+  { says: /max_completion_tokens/i, quirk: 'old max_tokens' },
+  { says: /reasoning/i, quirk: 'no effort' },
+  {
+    says: /stream(?:ing)?\b.{0,40}(?:not (?:supported|allowed)|unsupported|must be false)/i,
+    quirk: 'no stream',
+  },
+]
+
+/** The next thing to leave out after a refused request; null when that would not help. */
+export const quirkFor = (
+  status: number | undefined,
+  message: string,
+  known: ReadonlySet<Quirk>,
+): Quirk | null =>
+  status === 400 || status === 422 || status === 501
+    ? (OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))?.quirk ?? null)
+    : null

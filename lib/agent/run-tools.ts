@@ -1,0 +1,164 @@
+/** Runs the tool calls of one message: checked, in order, stoppable, every call answered exactly once. */
+import { messageOf } from '../errors.ts'
+import type { ToolCall } from '../schema/message.ts'
+import { fitArguments, readArguments } from './calls.ts'
+import { orAborted } from './retry.ts'
+import type { AgentRequest, Emit, Tool, ToolContext, ToolResult } from './types.ts'
+
+const MAX_RESULT_CHARS = 100_000
+const MAX_TOGETHER = 8
+/** How long a stopped tool may take to say how far it came. */
+const GRACE_MS = 400
+
+const STOPPED: ToolResult = {
+  content: JSON.stringify({ error: 'Stopped by the user before it finished.' }),
+  isError: true,
+}
+
+export type Bench = {
+  request: AgentRequest
+  emit: Emit
+  /** Aborted with the turn. */
+  signal: AbortSignal
+  memo: Map<string, unknown>
+  now: () => number
+}
+
+/** A call with everything decided but its outcome. `refused` stands in for running it. */
+type Prepared = {
+  call: ToolCall
+  args: Record<string, unknown>
+  tool: Tool | null
+  input: unknown
+  preview: string | null
+  refused: ToolResult | null
+}
+
+/** True when the call names a tool on offer and its arguments are a JSON object: the model is not lost. */
+export const isSound = (call: ToolCall, tools: readonly Tool[]): boolean =>
+  tools.some(tool => tool.name === call.function.name) &&
+  readArguments(call.function.arguments) !== null
+
+/**
+ * Answers every call, in source order: `answered` is called once for each as soon as all before it are known.
+ * Neighbouring `read` calls run together, everything else alone. Throws only what `emit` or `answered` throws.
+ */
+export const runTools = async (
+  calls: readonly ToolCall[],
+  bench: Bench,
+  answered: (call: ToolCall, result: ToolResult) => void,
+): Promise<void> => {
+  const prepared = calls.map(call => prepare(call, bench.request.tools))
+  for (const group of groups(prepared)) {
+    const results = await Promise.all(
+      group.map(entry => (bench.signal.aborted ? STOPPED : runOne(entry, bench))),
+    )
+    group.forEach((entry, at) => {
+      answered(entry.call, results[at] ?? STOPPED)
+    })
+  }
+}
+
+const groups = (prepared: readonly Prepared[]): Prepared[][] => {
+  const all: Prepared[][] = []
+  for (const entry of prepared) {
+    const last = all.at(-1)
+    const joins = (one: Prepared | undefined) => one?.tool?.kind === 'read' && !one.refused
+    if (last && joins(entry) && joins(last[0]) && last.length < MAX_TOGETHER) last.push(entry)
+    else all.push([entry])
+  }
+  return all
+}
+
+const refuse = (error: string): ToolResult => ({
+  content: JSON.stringify({ error }),
+  isError: true,
+})
+
+const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
+  const { name, arguments: text } = call.function
+  const args = readArguments(text)
+  const tool = tools.find(candidate => candidate.name === name) ?? null
+  const entry = { call, tool, args: args ?? {}, input: undefined, preview: null }
+  if (!tool) {
+    const names = tools.map(candidate => candidate.name).join(', ')
+    return { ...entry, refused: refuse(`There is no tool "${name}". Available tools: ${names}`) }
+  }
+  if (!args)
+    return { ...entry, refused: refuse('The arguments are not a valid JSON object. Call again.') }
+  const fitted = fitArguments(tool.input, args)
+  if (!fitted.ok) return { ...entry, refused: refuse(`Invalid arguments: ${fitted.error}`) }
+  return { ...entry, input: fitted.input, preview: tool.preview(fitted.input), refused: null }
+}
+
+const runOne = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
+  const { emit, now } = bench
+  const { call, args } = entry
+  const head = { callId: call.id, name: call.function.name, args }
+  const startedAt = now()
+  emit({ type: 'tool', ...head, preview: entry.preview })
+  const result = entry.refused ?? cap(await attempt(entry, bench))
+  emit({
+    type: 'tool_complete',
+    ...head,
+    preview: result.preview ?? entry.preview,
+    durationMs: Math.max(0, now() - startedAt),
+    isError: result.isError ?? false,
+  })
+  return result
+}
+
+/** A tool throws freely; here it becomes a result. One that does not stop when told is left behind. */
+const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
+  const { request, signal } = bench
+  const { tool, call } = entry
+  if (!tool) return STOPPED
+  let running = true
+  const ctx: ToolContext = {
+    callId: call.id,
+    workspace: request.workspace,
+    env: request.env,
+    forbidden: request.forbidden,
+    signal,
+    // What a tool left behind still prints belongs to nobody.
+    output: text => {
+      if (running && text !== '') bench.emit({ type: 'tool_output', callId: call.id, text })
+    },
+    approve: ask => orAborted(request.approve(ask, call.id), signal),
+    clarify: (question, choices) => orAborted(request.clarify(question, choices, call.id), signal),
+    memo: bench.memo,
+    now: bench.now,
+  }
+  try {
+    const work = Promise.resolve().then(() => tool.run(ctx, entry.input))
+    return await withGrace(work, signal)
+  } catch (error) {
+    return signal.aborted ? STOPPED : refuse(messageOf(error))
+  } finally {
+    running = false
+  }
+}
+
+/** Like the work itself, but after an abort only for a moment longer. */
+const withGrace = (work: Promise<ToolResult>, signal: AbortSignal): Promise<ToolResult> =>
+  new Promise((resolve, reject) => {
+    let timer: NodeJS.Timeout | undefined
+    const stop = () => {
+      timer = setTimeout(() => resolve(STOPPED), GRACE_MS)
+    }
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', stop)
+    })
+  })
+
+const cap = (result: ToolResult): ToolResult => {
+  const { content } = result
+  if (content.length <= MAX_RESULT_CHARS) return result
+  const note = `\n[… ${content.length - MAX_RESULT_CHARS} characters left out …]\n`
+  const head = content.slice(0, Math.floor(MAX_RESULT_CHARS * 0.4))
+  const tail = content.slice(head.length + content.length - MAX_RESULT_CHARS + note.length)
+  return { ...result, content: `${head}${note}${tail}` }
+}

@@ -1,0 +1,34 @@
+/** Tool: asks the person a question and waits for the answer. */
+import { z } from 'zod'
+import type { Tool } from '../types.ts'
+
+const NOBODY =
+  'Nobody answered in time. Use your own judgement, say which assumption you made, and go on.'
+
+const input = z.object({
+  question: z.string().trim().min(1),
+  choices: z
+    .array(z.string())
+    .max(4)
+    .default([])
+    .describe('Up to four answers to choose from; the user may always write another.'),
+})
+
+export const clarify: Tool<typeof input> = {
+  name: 'clarify',
+  summary:
+    'Ask the user one question when the task cannot be done well without the answer. Offer up to four choices where that helps. Do not ask what you can find out yourself.',
+  input,
+  kind: 'ask',
+  preview: ({ question }) => question,
+  async run(ctx, { question, choices }) {
+    const answer = await ctx.clarify(question, choices)
+    return {
+      content: JSON.stringify({
+        question,
+        choices_offered: choices,
+        user_response: answer ?? NOBODY,
+      }),
+    }
+  },
+}

@@ -1,0 +1,63 @@
+/** Which files a search passes over: a fair reading of .gitignore, and what nobody wants to see. */
+
+export type Ignore = (name: string, relative: string, isDir: boolean) => boolean
+
+const ALWAYS = new Set(['.git', 'node_modules', '.hg', '.svn', '__pycache__', '.venv', '.DS_Store'])
+
+type Pattern = { test: RegExp; negated: boolean; dirOnly: boolean; anchored: boolean }
+
+export const ignoreAlways: Ignore = name => ALWAYS.has(name)
+
+/** The rules of one .gitignore; `relative` is read from the directory it stands in. Null leaves it to those above. */
+export const readIgnore = (text: string) => {
+  const patterns = text.split(/\r?\n/).flatMap(line => toPattern(line) ?? [])
+  return (name: string, relative: string, isDir: boolean): boolean | null => {
+    let verdict: boolean | null = null
+    // The last rule that matches decides.
+    for (const { test, negated, dirOnly, anchored } of patterns)
+      if (!(dirOnly && !isDir) && test.test(anchored ? relative : name)) verdict = !negated
+    return verdict
+  }
+}
+
+const toPattern = (line: string): Pattern | null => {
+  let text = line.replace(/(?<!\\)\s+$/, '')
+  if (text === '' || text.startsWith('#')) return null
+  const negated = text.startsWith('!')
+  if (negated) text = text.slice(1)
+  const dirOnly = text.endsWith('/')
+  if (dirOnly) text = text.slice(0, -1)
+  const anchored = text.includes('/')
+  const test = globToRegExp(text.replace(/^\//, ''))
+  return test && { test, negated, dirOnly, anchored }
+}
+
+/** `*` and `?` stop at slashes, `**` does not. Null for a glob that cannot be read. */
+export const globToRegExp = (glob: string): RegExp | null => {
+  const source = glob.replace(
+    /\*\*\/|\/\*\*$|\*+|\?|\[!?[^\]]*\]|\{[^{}]*\}|\\.|[.+^$()|[\]{}\\]/g,
+    part => {
+      if (part === '**/') return '(?:.*/)?'
+      if (part === '/**') return '/.*'
+      if (part.startsWith('*')) return part.length > 1 ? '.*' : '[^/]*'
+      if (part === '?') return '[^/]'
+      if (part.startsWith('[') && part.length > 2)
+        return part.replace('[!', '[^').replaceAll('\\', '\\\\')
+      if (part.startsWith('{') && part.length > 1)
+        return `(?:${part.slice(1, -1).split(',').map(escaped).join('|')})`
+      return `\\${part.at(-1)}`
+    },
+  )
+  try {
+    return new RegExp(`^${source}$`)
+  } catch {
+    // For example an empty character range.
+    return null
+  }
+}
+
+const escaped = (text: string) =>
+  text
+    .replace(/[.+^$()|[\]\\]/g, '\\$&')
+    .replace(/\*/g, '[^/]*')
+    .replace(/\?/g, '[^/]')

@@ -1,0 +1,60 @@
+/** Gathers what a command prints: live for the person, bounded for the model. */
+import { StringDecoder } from 'node:string_decoder'
+import { stripVTControlCharacters } from 'node:util'
+
+const MAX_CHARS = 50_000
+const HEAD_CHARS = MAX_CHARS * 0.4
+const TAIL_CHARS = MAX_CHARS * 0.6
+const MAX_LIVE_CHARS = 200_000
+const LIVE_EVERY_MS = 40
+
+/** `live` is called with pieces of at least a moment's worth, colours kept; `text` is the whole, head and tail. */
+export const createOutput = (live: (text: string) => void) => {
+  const decoder = new StringDecoder('utf8')
+  let head = ''
+  let tail = ''
+  let left = 0
+  let pending = ''
+  let shown = 0
+  let timer: NodeJS.Timeout | undefined
+
+  const flush = () => {
+    clearTimeout(timer)
+    timer = undefined
+    if (pending === '') return
+    const text = pending.slice(0, MAX_LIVE_CHARS - shown)
+    shown += text.length
+    pending = ''
+    live(shown >= MAX_LIVE_CHARS ? `${text}\n[… more output is not shown live …]\n` : text)
+  }
+
+  const add = (text: string) => {
+    const room = Math.max(0, HEAD_CHARS - head.length)
+    head += text.slice(0, room)
+    tail += text.slice(room)
+    // Cut in large steps: cutting at every chunk would copy the tail each time.
+    if (tail.length > TAIL_CHARS * 4) {
+      left += tail.length - TAIL_CHARS
+      tail = tail.slice(-TAIL_CHARS)
+    }
+    if (shown >= MAX_LIVE_CHARS) return
+    pending = (pending + text).slice(0, MAX_LIVE_CHARS)
+    timer ??= setTimeout(flush, LIVE_EVERY_MS)
+  }
+
+  return {
+    write: (bytes: Buffer): void => add(decoder.write(bytes)),
+    /** Ends the live part. */
+    end(): void {
+      add(decoder.end())
+      flush()
+    },
+    /** What the model reads: no colours, the middle of long output left out. */
+    text(): string {
+      const over = Math.max(0, tail.length - TAIL_CHARS)
+      const missing = left + over
+      const note = missing > 0 ? `\n[… ${missing} characters left out …]\n` : ''
+      return stripVTControlCharacters(`${head}${note}${tail.slice(over)}`)
+    },
+  }
+}

@@ -1,0 +1,92 @@
+/** Where tools may look and write: paths read as a person means them, secrets and the system kept out. */
+import { join, relative, resolve, sep } from 'node:path'
+import { isInside, realPath } from '../../store/inside.ts'
+import type { ToolContext } from '../types.ts'
+
+/** Below the home directory: keys and logins. Neither read nor written. */
+const SECRET =
+  /^(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.config\/gh|\.config\/gcloud)(?:\/|$)|^(?:\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials)$/
+/** Below the home directory: what runs at the next login. Read, but not written. */
+const STARTUP =
+  /^\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|config\/(?:fish|systemd|autostart)(?:\/.*)?)$/
+/** Anywhere: read by nobody. A process's environment holds every key it was started with. */
+const SYSTEM_SECRET =
+  /^\/(?:private\/)?etc\/(?:shadow|gshadow|sudoers)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cwd|root|fd)(?:\/|$)|^\/(?:var\/)?run\/docker\.sock$/
+/** Anywhere: not written by the file tools. */
+const SYSTEM =
+  /^\/(?:private\/)?(?:etc|boot|proc|sys|dev)(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
+
+/** The path the model means: `~` and relative ones expanded, symlinks followed to where they lead. */
+export const toPlace = (ctx: ToolContext, path: string): string => {
+  if (path.includes('\0')) throw new Error('The path contains a NUL character.')
+  const home = ctx.env.HOME ?? ''
+  const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
+  return realPath(resolve(ctx.workspace, expanded))
+}
+
+/** How a place is named to the model: relative inside the workspace, absolute elsewhere. */
+export const toName = (ctx: ToolContext, place: string): string => {
+  const root = realPath(ctx.workspace)
+  if (place === root) return '.'
+  return place.startsWith(root.endsWith(sep) ? root : root + sep) ? relative(root, place) : place
+}
+
+/** Guards compiled once per search instead of once per file. `place` must be a real path. */
+export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
+  const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
+  const forbidden = ctx.forbidden.map(path => realPath(path))
+  return place =>
+    SYSTEM_SECRET.test(place) ||
+    forbidden.some(path => place === path || place.startsWith(path + sep)) ||
+    (home !== null && SECRET.test(below(home, place)))
+}
+
+const below = (home: string, place: string): string =>
+  place.startsWith(home + sep) ? place.slice(home.length + 1) : ''
+
+/** Throws when nobody may read there. */
+export const guardRead = (ctx: ToolContext, place: string): void => {
+  if (readGuard(ctx)(place))
+    throw new Error(
+      `Access to ${place} is denied: it may hold secrets or the state of this service.`,
+    )
+}
+
+/** Throws when no file tool may write there. */
+export const guardWrite = (ctx: ToolContext, place: string): void => {
+  guardRead(ctx, place)
+  const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
+  if (SYSTEM.test(place) || STARTUP.test(below(home, place)))
+    throw new Error(
+      `Writing to ${place} is denied: it is a protected file of the system or the user.`,
+    )
+  const kept = ctx.forbidden.map(path => realPath(path)).some(path => isInside(place, path))
+  if (kept)
+    throw new Error(`Writing to ${place} is denied: it would replace the state of this service.`)
+}
+
+export const OUTSIDE = 'write outside the workspace'
+
+/** Asks before a file outside the workspace and the temporary directory is touched. True when it may be. */
+export const mayWrite = async (
+  ctx: ToolContext,
+  places: string[],
+  verb: string,
+): Promise<boolean> => {
+  const outside = places.filter(
+    place => !isInside(ctx.workspace, place) && !isInside('/tmp', place),
+  )
+  if (outside.length === 0) return true
+  const choice = await ctx.approve({
+    command: `${verb} ${outside.join(' ')}`,
+    patternKeys: [OUTSIDE],
+    description: 'changes a file outside the workspace',
+    cwd: ctx.workspace,
+  })
+  return choice !== 'deny'
+}
+
+export const deniedResult = (what: string) => ({
+  content: JSON.stringify({ status: 'blocked', error: `The user denied ${what}.` }),
+  isError: true,
+})

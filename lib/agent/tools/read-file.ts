@@ -1,0 +1,63 @@
+/** Tool: reads a text file, page by page, with line numbers. */
+import { z } from 'zod'
+import type { Tool } from '../types.ts'
+import { guardRead, toName, toPlace } from './places.ts'
+import { noteSeen, readTextFile } from './text-file.ts'
+
+const MAX_CHARS = 100_000
+const MAX_LINE_CHARS = 2_000
+
+const input = z.object({
+  path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
+  offset: z.int().min(1).default(1).describe('First line, from 1.'),
+  limit: z.int().min(1).max(2000).default(500).describe('Number of lines.'),
+})
+
+export const readFile: Tool<typeof input> = {
+  name: 'read_file',
+  summary:
+    'Read a text file. Answers numbered lines ("  12|text"), total_lines, file_size and whether more follows. Prefer this to cat.',
+  input,
+  kind: 'read',
+  preview: ({ path }) => path,
+  run(ctx, { path, offset, limit }) {
+    const place = toPlace(ctx, path)
+    guardRead(ctx, place)
+    const { text, sizeBytes } = readTextFile(place)
+    noteSeen(ctx, place)
+    const lines = toLines(text)
+    const page = lines.slice(offset - 1, offset - 1 + limit)
+    const width = String(offset + page.length - 1).length + 2
+    const content = page
+      .map((line, at) => `${String(offset + at).padStart(width)}|${clip(line)}`)
+      .join('\n')
+    if (content.length > MAX_CHARS)
+      throw new Error(
+        `These ${page.length} lines have ${content.length} characters, more than ${MAX_CHARS}. Read fewer lines with offset and limit.`,
+      )
+    const next = offset + page.length
+    const truncated = next <= lines.length
+    return {
+      preview: toName(ctx, place),
+      content: JSON.stringify({
+        content,
+        total_lines: lines.length,
+        file_size: sizeBytes,
+        truncated,
+        ...(truncated && { hint: `Use offset=${next} to read on.` }),
+      }),
+    }
+  },
+}
+
+/** A final line break ends the last line and begins no further one. */
+const toLines = (text: string): string[] => {
+  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
+  if (lines.at(-1) === '') lines.pop()
+  return lines
+}
+
+const clip = (line: string): string =>
+  line.length > MAX_LINE_CHARS
+    ? `${line.slice(0, MAX_LINE_CHARS)} [… ${line.length - MAX_LINE_CHARS} characters left out]`
+    : line

@@ -1,0 +1,53 @@
+/** Tool: the agent's own list of steps, kept for the run. */
+import { z } from 'zod'
+import type { Tool, ToolContext } from '../types.ts'
+
+const Status = z.enum(['pending', 'in_progress', 'completed', 'cancelled'])
+const Item = z.object({ id: z.string().min(1), content: z.string(), status: Status })
+type Item = z.infer<typeof Item>
+
+const input = z.object({
+  todos: z
+    .array(Item)
+    .max(200)
+    .optional()
+    .describe('The list, or with merge only the entries that change. Leave out to read it.'),
+  merge: z.boolean().default(false).describe('Update entries by id instead of replacing the list.'),
+})
+
+export const todo: Tool<typeof input> = {
+  name: 'todo',
+  summary:
+    'Keep a list of steps for work with three or more of them. One entry is in_progress at a time; mark it completed as soon as it is done. Without arguments the list is read.',
+  input,
+  kind: 'think',
+  preview: ({ todos }) => (todos ? `${todos.length} steps` : 'read the list'),
+  run(ctx, { todos, merge }) {
+    const list = todos ? (merge ? mergeInto(listIn(ctx), todos) : unique(todos)) : listIn(ctx)
+    ctx.memo.set('todo', list)
+    const count = (status: Item['status']) => list.filter(item => item.status === status).length
+    const summary = {
+      total: list.length,
+      pending: count('pending'),
+      in_progress: count('in_progress'),
+      completed: count('completed'),
+      cancelled: count('cancelled'),
+    }
+    return {
+      preview: `${summary.completed} of ${summary.total} done`,
+      content: JSON.stringify({ todos: list, summary }),
+    }
+  },
+}
+
+const listIn = (ctx: ToolContext): Item[] => {
+  const parsed = z.array(Item).safeParse(ctx.memo.get('todo'))
+  return parsed.success ? parsed.data : []
+}
+
+/** The later of two entries with one id counts. */
+const unique = (items: Item[]): Item[] => [
+  ...new Map(items.map(item => [item.id, item] as const)).values(),
+]
+
+const mergeInto = (old: Item[], changes: Item[]): Item[] => unique([...old, ...changes])

@@ -1,0 +1,23 @@
+/** The tools a turn can be given. A new tool is one file and one line here. */
+import type { z } from 'zod'
+import type { Tool } from '../types.ts'
+import { clarify } from './clarify.ts'
+import { patch } from './patch.ts'
+import { readFile } from './read-file.ts'
+import { searchFiles } from './search-files.ts'
+import { terminal } from './terminal.ts'
+import { todo } from './todo.ts'
+import { writeFile } from './write-file.ts'
+
+/** The loop hands a tool only what its own schema let through, so the input type may be forgotten here. */
+const plain = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
+
+export const toolbox: readonly Tool[] = [
+  plain(terminal),
+  plain(readFile),
+  plain(writeFile),
+  plain(patch),
+  plain(searchFiles),
+  plain(todo),
+  plain(clarify),
+]

@@ -1,0 +1,37 @@
+/** Tool: writes a whole file, creating directories on the way. */
+import { z } from 'zod'
+import type { Tool } from '../types.ts'
+import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './places.ts'
+import { noteSeen, staleWarning, writeTextFile } from './text-file.ts'
+
+const input = z.object({
+  path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
+  content: z.string().describe('The whole new content.'),
+})
+
+export const writeFile: Tool<typeof input> = {
+  name: 'write_file',
+  summary:
+    'Write a file, replacing it whole if it exists; directories are created. Use patch to change a part of a file.',
+  input,
+  kind: 'write',
+  preview: ({ path }) => path,
+  async run(ctx, { path, content }) {
+    const place = toPlace(ctx, path)
+    guardWrite(ctx, place)
+    if (!(await mayWrite(ctx, [place], 'write'))) return deniedResult('writing this file')
+    // Resolved again: while a person thought about it, a link may have taken its place.
+    if (toPlace(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
+    const warning = staleWarning(ctx, place)
+    const { createdDirs } = writeTextFile(place, content)
+    noteSeen(ctx, place)
+    return {
+      preview: toName(ctx, place),
+      content: JSON.stringify({
+        bytes_written: Buffer.byteLength(content),
+        dirs_created: createdDirs,
+        ...(warning && { warning }),
+      }),
+    }
+  },
+}

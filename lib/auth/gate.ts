@@ -1,0 +1,9 @@
+/** The door as `lib/http/serve.ts` sees it. */
+import type { Auth } from './auth.ts'
+import { SESSION_COOKIE } from './cookie.ts'
+
+export const createGate = (auth: Pick<Auth, 'enabled' | 'check'>) => ({
+  enabled: auth.enabled,
+  admits: (cookies: Readonly<Record<string, string>>): boolean =>
+    auth.check(cookies[SESSION_COOKIE]),
+})

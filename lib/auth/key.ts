@@ -1,0 +1,71 @@
+/** The service's one secret: 32 random bytes that salt passwords and sign cookies. */
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../errors.ts'
+
+const KEY_BYTES = 32
+
+const read = (path: string): Buffer | undefined => {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new Error(`The signing key ${path} cannot be read: ${messageOf(error)}`, { cause: error })
+  }
+}
+
+/** Written aside and linked into place: never seen half, never replacing one that another process made. */
+const create = (path: string): void => {
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    const fd = openSync(temporary, 'wx', 0o600)
+    try {
+      writeSync(fd, randomBytes(KEY_BYTES))
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    linkSync(temporary, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return
+    throw new Error(`The signing key ${path} cannot be written: ${messageOf(error)}`, {
+      cause: error,
+    })
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+}
+
+/**
+ * Reads `.signing_key`, or makes it on first start. A key that is there is never replaced: a new one would make every
+ * password and sign-in invalid, which is for a person to decide. Throws an Error with a sentence.
+ */
+export const openKey = (stateDir: string): Buffer => {
+  const path = join(stateDir, '.signing_key')
+  let key = read(path)
+  if (!key) {
+    create(path)
+    key = read(path)
+  }
+  if (!key || key.length < KEY_BYTES) {
+    throw new Error(
+      `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; put it back from a backup, or delete it (the password and all sign-ins become invalid) and start again`,
+    )
+  }
+  try {
+    chmodSync(path, 0o600)
+  } catch {
+    // Somebody else's file that we may read: it works, and its owner decides who else may.
+  }
+  return key.subarray(0, KEY_BYTES)
+}

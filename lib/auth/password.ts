@@ -1,0 +1,43 @@
+/** Password hashes: PBKDF2-SHA256, off the main thread, one at a time. */
+import { pbkdf2, timingSafeEqual } from 'node:crypto'
+import { promisify } from 'node:util'
+import { tooMany } from '../errors.ts'
+
+const derive = promisify(pbkdf2)
+
+/** spec.md; changing it makes existing passwords invalid. */
+const ITERATIONS = 600_000
+/** Hashes share four threads with all file work; twenty at once would stop that for most of a second. */
+const WAITING = 8
+
+export type Hasher = {
+  /** 64 hex characters. Refuses when too many are waiting. */
+  hash(password: string): Promise<string>
+}
+
+/** `iterations` is for tests. */
+export const createHasher = (key: Buffer, iterations = ITERATIONS): Hasher => {
+  let waiting = 0
+  let last: Promise<unknown> = Promise.resolve()
+  return {
+    async hash(password) {
+      if (waiting > WAITING) throw tooMany('Too many sign-ins at once. Try again in a moment.')
+      waiting += 1
+      const turn = last.then(() => derive(password, key, iterations, 32, 'sha256'))
+      // The next one goes ahead whatever becomes of this.
+      last = turn.catch(() => undefined)
+      try {
+        return (await turn).toString('hex')
+      } finally {
+        waiting -= 1
+      }
+    },
+  }
+}
+
+/** Constant time for hashes of one length. */
+export const isSameHash = (a: string, b: string): boolean => {
+  const left = Buffer.from(a)
+  const right = Buffer.from(b)
+  return left.length === right.length && timingSafeEqual(left, right)
+}

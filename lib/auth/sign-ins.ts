@@ -1,0 +1,97 @@
+/** Who is signed in: hashes of tokens in one private file, so that a restart signs nobody out. */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { writeAtomic } from '../store/atomic.ts'
+
+/** Not sliding. */
+export const LIFETIME_S = 86_400
+const MOST = 1_000
+
+const SignIn = z.object({
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Seconds since 1970. */
+  created_at: z.number(),
+  expires_at: z.number(),
+  address: z.string(),
+  agent: z.string(),
+  /** Which password it was made under. */
+  under: z.string(),
+})
+export type SignIn = z.infer<typeof SignIn>
+const File = z.object({ version: z.literal(1), sessions: z.array(SignIn) })
+
+const hashOf = (token: string): string => createHash('sha256').update(token).digest('hex')
+
+export type SignIns = ReturnType<typeof openSignIns>
+
+/** `now` is in seconds. A file that cannot be understood counts as empty: everyone signs in again. */
+export const openSignIns = (path: string, now: () => number, warn: (text: string) => void) => {
+  const read = (): SignIn[] => {
+    let text: string
+    try {
+      text = readFileSync(path, 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+        warn(`${path} cannot be read; everyone has to sign in again`)
+      return []
+    }
+    try {
+      return File.parse(JSON.parse(text)).sessions
+    } catch {
+      // Torn or edited by hand; the next sign-in replaces it.
+      warn(`${path} cannot be understood; everyone has to sign in again`)
+      return []
+    }
+  }
+  const all = new Map(read().map(entry => [entry.hash, entry]))
+
+  const write = () => {
+    for (const [hash, { expires_at }] of all) if (expires_at <= now()) all.delete(hash)
+    for (const hash of all.keys()) {
+      if (all.size <= MOST) break
+      all.delete(hash)
+    }
+    writeAtomic(path, `${JSON.stringify({ version: 1, sessions: [...all.values()] }, null, 1)}\n`)
+  }
+
+  return {
+    add(token: string, from: { address: string; agent: string; under: string }): void {
+      const created_at = Math.floor(now())
+      const { address, agent, under } = from
+      const entry = {
+        created_at,
+        expires_at: created_at + LIFETIME_S,
+        address,
+        agent: agent.slice(0, 200),
+        under,
+      }
+      const hash = hashOf(token)
+      all.set(hash, { hash, ...entry })
+      write()
+    },
+    /** Undefined when unknown or over. */
+    find(token: string): SignIn | undefined {
+      const entry = all.get(hashOf(token))
+      return entry && entry.expires_at > now() ? entry : undefined
+    },
+    list: (): SignIn[] => [...all.values()].filter(entry => entry.expires_at > now()),
+    /** Ends those that `isGone` names; says how many that were. */
+    end(isGone: (entry: SignIn) => boolean): number {
+      let count = 0
+      for (const [hash, entry] of all) {
+        if (!isGone(entry)) continue
+        all.delete(hash)
+        count += 1
+      }
+      if (count > 0) write()
+      return count
+    },
+    /** Keeps one through a change of the password. */
+    rebind(entry: SignIn, under: string): void {
+      entry.under = under
+      write()
+    },
+    size: () => all.size,
+  }
+}

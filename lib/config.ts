@@ -1,0 +1,223 @@
+/** The environment and the command line, read once into a frozen value. Nothing else looks at `process.env`. */
+import { isIP } from 'node:net'
+import { homedir } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+
+export type Config = Readonly<{
+  host: string
+  /** 0 lets the system choose. */
+  port: number
+  tlsCert: string | null
+  tlsKey: string | null
+  /** Home of the profile `default`; the other profiles live below it. */
+  baseHome: string
+  /** Where AGENT_HOME pointed at the start: the base home, or one profile's. */
+  agentHome: string
+  stateDir: string
+  /** Trimmed and not empty, or null. */
+  password: string | null
+  defaultWorkspace: string | null
+  defaultModel: string
+  /** The first set of AGENT_MODEL, OPENAI_MODEL, LLM_MODEL. */
+  modelOverride: string
+  botName: string
+  /** Normalised: `https://host[:port]`. */
+  allowedOrigins: readonly string[]
+  /** Addresses and CIDR blocks. */
+  trustedProxies: readonly string[]
+  skipOnboarding: boolean
+  onboardingOpen: boolean
+  autoInstall: boolean
+  agentDir: string | null
+  /** config.yaml of the base profile, elsewhere. */
+  configPath: string | null
+  userHome: string
+  openBrowser: boolean
+  /** The whole environment as it was at the start. */
+  env: Readonly<Record<string, string>>
+  /** What was ignored, in sentences for the log. */
+  warnings: readonly string[]
+}>
+
+/** The directory under the user's home that agents keep their things in. */
+const AGENT_DIRECTORY = '.agent'
+
+const KNOWN = [
+  'HOST',
+  'PORT',
+  'STATE_DIR',
+  'DEFAULT_WORKSPACE',
+  'DEFAULT_MODEL',
+  'BOT_NAME',
+  'PASSWORD',
+  'ALLOWED_ORIGINS',
+  'TRUSTED_PROXIES',
+  'ONBOARDING_OPEN',
+  'SKIP_ONBOARDING',
+  'AUTO_INSTALL',
+  'AGENT_DIR',
+  'TLS_CERT',
+  'TLS_KEY',
+].map(name => `AGENT_WEBUI_${name}`)
+
+const USAGE = 'Usage: agent-webui [port] [--host address] [--no-browser]'
+
+/** The process's environment as a value: the one mention of it in the program. */
+export const processEnvironment = (): Record<string, string | undefined> => process.env
+
+/** Edit distance; names are short. */
+const distance = (a: string, b: string): number => {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j++) {
+      next[j] = Math.min(
+        next[j - 1]! + 1,
+        row[j]! + 1,
+        row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1),
+      )
+    }
+    row = next
+  }
+  return row[b.length]!
+}
+
+/** A misspelled switch that is silently ignored is worse than no start. */
+const refuseUnknown = (env: Readonly<Record<string, string>>) => {
+  for (const name of Object.keys(env)) {
+    if (!name.startsWith('AGENT_WEBUI_') || KNOWN.includes(name)) continue
+    const near = KNOWN.toSorted((a, b) => distance(a, name) - distance(b, name))[0]
+    throw new Error(`${name} is not a setting of agent-webui; did you mean ${near}?`)
+  }
+}
+
+const parsePort = (text: string, name: string): number => {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
+    throw new Error(`${name} must be a port from 0 to 65535, not "${text}"`)
+  }
+  return Number(text)
+}
+
+type Arguments = { port?: number; host?: string; openBrowser: boolean }
+
+const parseArguments = (argv: readonly string[]): Arguments => {
+  const parsed: Arguments = { openBrowser: true }
+  for (let i = 0; i < argv.length; i++) {
+    const word = argv[i]!
+    if (word === '--no-browser') parsed.openBrowser = false
+    else if (word === '--host' || word.startsWith('--host=')) {
+      const host = word === '--host' ? argv[++i] : word.slice('--host='.length)
+      if (!host) throw new Error(`--host needs an address. ${USAGE}`)
+      parsed.host = host
+    } else if (!word.startsWith('-') && parsed.port === undefined) {
+      parsed.port = parsePort(word, 'The port')
+    } else {
+      throw new Error(`"${word}" is not an option. ${USAGE}`)
+    }
+  }
+  return parsed
+}
+
+const list = (text: string): string[] =>
+  text
+    .split(',')
+    .map(entry => entry.trim())
+    .filter(entry => entry !== '')
+
+/** Entries without a scheme cannot be compared with an Origin; they are named in `warnings`. */
+const parseOrigins = (text: string, warnings: string[]): string[] =>
+  list(text).flatMap(entry => {
+    if (/^https?:\/\/[^/]+\/?$/i.test(entry) && URL.canParse(entry)) return [new URL(entry).origin]
+    warnings.push(`AGENT_WEBUI_ALLOWED_ORIGINS: "${entry}" is ignored, write it as https://host`)
+    return []
+  })
+
+const isAddressOrBlock = (entry: string): boolean => {
+  const [address = '', bits, more] = entry.split('/')
+  const family = isIP(address)
+  if (family === 0 || more !== undefined) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32))
+}
+
+const parseProxies = (text: string): string[] => {
+  const entries = list(text)
+  for (const entry of entries) {
+    if (!isAddressOrBlock(entry)) {
+      throw new Error(
+        `AGENT_WEBUI_TRUSTED_PROXIES must hold addresses or blocks like 10.0.0.0/8, not "${entry}"`,
+      )
+    }
+  }
+  return entries
+}
+
+/**
+ * spec.md, Configuration inputs: AGENT_BASE_HOME, else AGENT_HOME, but two levels up when that is a profile,
+ * else the agent directory in the user's home.
+ */
+const findBaseHome = (base: string, home: string, userHome: string): string => {
+  if (base !== '') return base
+  if (home === '') return join(userHome, AGENT_DIRECTORY)
+  return basename(dirname(home)) === 'profiles' ? dirname(dirname(home)) : home
+}
+
+const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
+
+/** Throws an Error with one sentence for the person who starts the program. */
+export const readConfig = (
+  environment: Readonly<Record<string, string | undefined>>,
+  argv: readonly string[],
+): Config => {
+  const env = Object.freeze(
+    Object.fromEntries(
+      Object.entries(environment).filter((pair): pair is [string, string] => pair[1] !== undefined),
+    ),
+  )
+  refuseUnknown(env)
+  const given = parseArguments(argv)
+  const warnings: string[] = []
+  /** Blank is the same as not set. */
+  const get = (name: string) => env[name]?.trim() ?? ''
+  const userHome = get('HOME') || get('USERPROFILE') || homedir()
+  const path = (name: string) => {
+    const text = get(name)
+    return text === '' ? '' : resolve(text.replace(/^~(?=$|[/\\])/, () => userHome))
+  }
+
+  const tlsCert = path('AGENT_WEBUI_TLS_CERT') || null
+  const tlsKey = path('AGENT_WEBUI_TLS_KEY') || null
+  if ((tlsCert === null) !== (tlsKey === null)) {
+    throw new Error(
+      'AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY belong together; set both or none',
+    )
+  }
+  const agentHome = path('AGENT_HOME')
+  const baseHome = findBaseHome(path('AGENT_BASE_HOME'), agentHome, userHome)
+  const proxies = get('AGENT_WEBUI_TRUSTED_PROXIES')
+
+  return Object.freeze({
+    host: given.host ?? (get('AGENT_WEBUI_HOST') || '127.0.0.1'),
+    port: given.port ?? parsePort(get('AGENT_WEBUI_PORT') || '8787', 'AGENT_WEBUI_PORT'),
+    tlsCert,
+    tlsKey,
+    baseHome,
+    agentHome: agentHome || baseHome,
+    stateDir: path('AGENT_WEBUI_STATE_DIR') || join(baseHome, 'webui'),
+    password: get('AGENT_WEBUI_PASSWORD') || null,
+    defaultWorkspace: path('AGENT_WEBUI_DEFAULT_WORKSPACE') || null,
+    defaultModel: get('AGENT_WEBUI_DEFAULT_MODEL'),
+    modelOverride: get('AGENT_MODEL') || get('OPENAI_MODEL') || get('LLM_MODEL'),
+    botName: get('AGENT_WEBUI_BOT_NAME') || 'Agent',
+    allowedOrigins: Object.freeze(parseOrigins(get('AGENT_WEBUI_ALLOWED_ORIGINS'), warnings)),
+    trustedProxies: Object.freeze(proxies === '' ? ['127.0.0.0/8', '::1'] : parseProxies(proxies)),
+    skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
+    onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',
+    autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),
+    agentDir: path('AGENT_WEBUI_AGENT_DIR') || null,
+    configPath: path('AGENT_CONFIG_PATH') || null,
+    userHome,
+    openBrowser: given.openBrowser,
+    env,
+    warnings: Object.freeze(warnings),
+  })
+}

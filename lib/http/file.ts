@@ -1,0 +1,48 @@
+/** A file as an answer: one byte range, a tag from its size and time, and no more of it in memory than a chunk. */
+import { type FileHandle, open } from 'node:fs/promises'
+import { missing } from '../errors.ts'
+
+export type OpenFile = {
+  handle: FileHandle
+  size: number
+  etag: string
+}
+
+/** Refuses what is not a plain file. The caller closes `handle`, or streams it, which does. */
+export const openFile = async (path: string): Promise<OpenFile> => {
+  let handle: FileHandle
+  try {
+    handle = await open(path, 'r')
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    // Anything else (no permission, too many open files) is ours to look into.
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR') throw missing('not found')
+    throw error
+  }
+  const stat = await handle.stat()
+  if (!stat.isFile()) {
+    await handle.close()
+    throw missing('not found')
+  }
+  const parts = [stat.size, Math.round(stat.mtimeMs * 1000), stat.ino]
+  return { handle, size: stat.size, etag: `"${parts.map(n => n.toString(36)).join('-')}"` }
+}
+
+export type Range = { start: number; end: number }
+
+/**
+ * The one range asked for; `undefined` = send all (none asked, several asked, or not understood),
+ * `null` = nothing of the file lies there.
+ */
+export const parseRange = (text: string | undefined, size: number): Range | undefined | null => {
+  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(text ?? '')
+  if (!match || (match[1] === '' && match[2] === '')) return undefined
+  if (match[1] === '') {
+    const length = Number(match[2])
+    return length === 0 || size === 0 ? null : { start: Math.max(0, size - length), end: size - 1 }
+  }
+  const start = Number(match[1])
+  const end = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1)
+  if (match[2] !== '' && Number(match[2]) < start) return undefined
+  return start >= size ? null : { start, end }
+}

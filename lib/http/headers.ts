@@ -1,0 +1,59 @@
+/** The headers every answer carries, whoever writes it: ours, node's own, streams, redirects. */
+
+/** What our pages may load. No third party, no inline script; style needs a nonce where a library injects it. */
+export const contentPolicy = (styleNonce?: string): string =>
+  [
+    "default-src 'self'",
+    "script-src 'self'",
+    styleNonce === undefined ? "style-src 'self'" : `style-src 'self' 'nonce-${styleNonce}'`,
+    "img-src 'self' data: blob: https:",
+    "connect-src 'self'",
+    'frame-src blob:',
+    "object-src 'none'",
+    "base-uri 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+const CONTENT_POLICY = contentPolicy()
+
+/** `agent-webui/1.2.3`; the bare name when the version is not known (spec.md, Versioning 3). */
+export const serverName = (version: string): string =>
+  version === 'unknown' ? 'agent-webui' : `agent-webui/${version.replace(/^v/, '')}`
+
+/** Flat name, value, name, value: what `writeHead` takes without building an object. */
+export const securityHeaders = (version: string, policy = CONTENT_POLICY): readonly string[] => [
+  'X-Content-Type-Options',
+  'nosniff',
+  'X-Frame-Options',
+  'DENY',
+  'Referrer-Policy',
+  'same-origin',
+  'Permissions-Policy',
+  'camera=(), microphone=(self), geolocation=()',
+  'Server',
+  serverName(version),
+  'Content-Security-Policy',
+  policy,
+]
+
+/** A whole answer as text, for the few that are written to a bare socket. */
+export const rawAnswer = (version: string, status: string, error: string): string => {
+  const body = JSON.stringify({ error })
+  const flat = [
+    ...securityHeaders(version),
+    'Content-Type',
+    'application/json; charset=utf-8',
+    'Cache-Control',
+    'no-store',
+    'Content-Length',
+    String(Buffer.byteLength(body)),
+    'Date',
+    new Date().toUTCString(),
+    'Connection',
+    'close',
+  ]
+  let head = `HTTP/1.1 ${status}\r\n`
+  for (let i = 0; i < flat.length; i += 2) head += `${flat[i]}: ${flat[i + 1]}\r\n`
+  return `${head}\r\n${body}`
+}

@@ -1,0 +1,151 @@
+/** The table as an OpenAPI document: what each schema already says, said once more in JSON. */
+import { z } from 'zod'
+import type { RouteTable } from './endpoint.ts'
+import type { AnyEndpoint } from './routes.ts'
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Collects named nouns. One name with two shapes (what is taken, what is given) gets a second name. */
+const createComponents = () => {
+  const schemas: Json = {
+    Error: {
+      type: 'object',
+      properties: { error: { type: 'string', description: 'One sentence for the person' } },
+      required: ['error'],
+    },
+  }
+  const texts = new Map<string, string>()
+
+  const rename = (node: unknown, names: ReadonlyMap<string, string>): unknown => {
+    if (Array.isArray(node)) return node.map(item => rename(item, names))
+    if (!isObject(node)) return node
+    return Object.fromEntries(
+      Object.entries(node).map(([key, value]) => {
+        const target =
+          key === '$ref' && typeof value === 'string'
+            ? /^#\/\$defs\/(.+)$/.exec(value)?.[1]
+            : undefined
+        return [
+          key,
+          target ? `#/components/schemas/${names.get(target) ?? target}` : rename(value, names),
+        ]
+      }),
+    )
+  }
+
+  const convert = (schema: z.ZodType, io: 'input' | 'output'): unknown => {
+    // Wrapped, so that a named noun at the root becomes a reference like any other.
+    const whole = z.toJSONSchema(z.object({ it: schema }), {
+      io,
+      unrepresentable: 'any',
+      cycles: 'ref',
+    }) as Json
+    const defs = (whole.$defs ?? {}) as Json
+    const names = new Map<string, string>()
+    for (const [name, def] of Object.entries(defs)) {
+      const text = JSON.stringify(def)
+      const taken = texts.get(name)
+      const final =
+        taken !== undefined && taken !== text
+          ? `${name}${io === 'input' ? 'Input' : 'Output'}`
+          : name
+      names.set(name, final)
+      texts.set(final, text)
+    }
+    for (const [name, def] of Object.entries(defs)) {
+      const { id: _id, $schema: _schema, ...rest } = def as Json
+      schemas[names.get(name)!] ??= rename(rest, names)
+    }
+    return rename((whole.properties as Json).it, names)
+  }
+  return { schemas, convert }
+}
+
+const content = (type: string, schema: unknown) => ({ content: { [type]: { schema } } })
+
+const refused = (description: string) => ({
+  description,
+  ...content('application/json', { $ref: '#/components/schemas/Error' }),
+})
+
+const errorsOf = (endpoint: AnyEndpoint, method: string): Json => ({
+  ...(endpoint.input || method === 'POST' ? { 400: refused('The input is not valid') } : {}),
+  ...(endpoint.page
+    ? { 302: { description: 'To /login, when a password is set and the caller is not signed in' } }
+    : {}),
+  ...(endpoint.public || endpoint.page ? {} : { 401: refused('Authentication required') }),
+  403: refused('Cross-origin request, or a host name that is not allowed'),
+  ...(endpoint.loopback ? { 404: refused('Not for callers from elsewhere') } : {}),
+  500: refused('Internal server error'),
+  default: refused(
+    'A refusal: 404 not found, 409 conflict, 429 too many, 503 unavailable, 507 disk full',
+  ),
+})
+
+export const openApi = (routes: RouteTable, tails: RouteTable, version: string): unknown => {
+  const { schemas, convert } = createComponents()
+  const paths: Record<string, Json> = {}
+  for (const [key, endpoint] of Object.entries({ ...routes, ...tails }) as [
+    string,
+    AnyEndpoint,
+  ][]) {
+    const [method = '', route = ''] = key.split(' ')
+    const path = route.replace(/\/:(\w+)$/, '/{$1}').replace(/\/\*$/, '/{path}')
+    const open = /\{(\w+)\}$/.exec(path)?.[1]
+    const input = endpoint.input ? convert(endpoint.input, 'input') : undefined
+    const operation: Json = {
+      summary: endpoint.summary,
+      operationId: key,
+      ...(endpoint.public ? { security: [] } : {}),
+      parameters: parametersOf(method === 'GET' ? input : undefined, open),
+      ...(method === 'POST' && endpoint.multipart
+        ? { requestBody: content('multipart/form-data', input ?? { type: 'object' }) }
+        : method === 'POST' && input !== undefined
+          ? { requestBody: { required: true, ...content('application/json', input) } }
+          : {}),
+      responses: {
+        200: {
+          description: endpoint.summary,
+          ...(endpoint.raw
+            ? content(endpoint.raw, { type: 'string' })
+            : content(
+                'application/json',
+                endpoint.output ? convert(endpoint.output, 'output') : {},
+              )),
+        },
+        ...errorsOf(endpoint, method),
+      },
+    }
+    paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'agent-webui', version },
+    security: [{ session: [] }],
+    paths,
+    components: {
+      schemas,
+      securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'agent_session' } },
+    },
+  }
+}
+
+/** A query is an object whose keys are parameters; an open segment is one that is always there. */
+const parametersOf = (input: unknown, open: string | undefined): Json[] => {
+  const { properties = {}, required = [] } = (isObject(input) ? input : {}) as {
+    properties?: Json
+    required?: string[]
+  }
+  const parameters: Json[] = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: name === open ? 'path' : 'query',
+    required: name === open || required.includes(name),
+    schema,
+  }))
+  if (open && !(open in properties))
+    parameters.unshift({ name: open, in: 'path', required: true, schema: { type: 'string' } })
+  return parameters
+}

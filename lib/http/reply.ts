@@ -1,0 +1,75 @@
+/** Descriptions of answers that are more than a JSON value. Nothing is written here; `write.ts` does that. */
+import { REPLY, type Reply } from './endpoint.ts'
+
+export type Part = Buffer | string
+export type Body =
+  | { kind: 'json'; value: unknown }
+  | { kind: 'bytes'; data: Part | readonly Buffer[] }
+  | { kind: 'stream'; source: AsyncIterable<Part> }
+  | { kind: 'file'; path: string }
+  | { kind: 'none' }
+
+export type Options = {
+  status?: number
+  headers?: Readonly<Record<string, string>>
+  /** With the quotes. Equal to the caller's If-None-Match → 304. */
+  etag?: string
+  /** Instead of what the endpoint says. */
+  cache?: string
+  /** Content-Security-Policy instead of the usual one. */
+  policy?: string
+}
+
+export type Described = Reply & Options & { readonly body: Body; readonly type?: string }
+
+const describe = (body: Body, type: string | undefined, options: Options): Described => ({
+  [REPLY]: true,
+  body,
+  ...(type === undefined ? {} : { type }),
+  ...options,
+})
+
+export const isDescribed = (value: unknown): value is Described =>
+  typeof value === 'object' && value !== null && REPLY in value
+
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** A JSON value with a status, headers or an ETag of its own. */
+export const reply = (value: unknown, options: Options = {}): Reply =>
+  describe({ kind: 'json', value }, JSON_TYPE, options)
+
+export const html = (text: string, options: Options = {}): Reply =>
+  describe({ kind: 'bytes', data: text }, 'text/html; charset=utf-8', options)
+
+/** Bytes as they are; several buffers are sent one after the other without being joined. */
+export const bytes = (
+  data: Part | readonly Buffer[],
+  { type, ...options }: Options & { type: string },
+): Reply => describe({ kind: 'bytes', data }, type, options)
+
+/** JSON that is text already, for example the catalogue's rows. */
+export const jsonText = (data: Part | readonly Buffer[], options: Options = {}): Reply =>
+  describe({ kind: 'bytes', data }, JSON_TYPE, options)
+
+/** A file, with ranges and an ETag from its size and time. The caller has made sure it may be read. */
+export const file = (path: string, { type, ...options }: Options & { type: string }): Reply =>
+  describe({ kind: 'file', path }, type, options)
+
+/** `location` begins with the caller's prefix where it is one of our pages. */
+export const redirect = (location: string): Reply =>
+  describe({ kind: 'none' }, undefined, {
+    status: 302,
+    headers: { Location: location },
+    cache: 'no-store',
+  })
+
+export const empty = (options: Options = {}): Reply =>
+  describe({ kind: 'none' }, undefined, { status: 204, ...options })
+
+/** An event stream: chunks made by `sse.ts`, one generator per reader. It ends when the generator does. */
+export const stream = (source: AsyncIterable<Part>, options: Options = {}): Reply =>
+  describe({ kind: 'stream', source }, 'text/event-stream; charset=utf-8', {
+    cache: 'no-cache',
+    ...options,
+    headers: { 'X-Accel-Buffering': 'no', ...options.headers },
+  })

@@ -1,0 +1,77 @@
+/** Path → endpoints. Nearly every path is a lookup; a second small table holds those with one open segment. */
+import type { Endpoint, RouteTable } from './endpoint.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: as in RouteTable, each entry has its own types
+export type AnyEndpoint = Endpoint<any, any, any>
+
+export type Place = {
+  GET?: AnyEndpoint
+  POST?: AnyEndpoint
+  /** Value of the `Allow` header. */
+  allow: string
+  /** Name of the open segment; absent on exact paths and below `/*`. */
+  param?: string
+}
+
+export type Found = { place: Place; value?: string }
+
+const KEY = /^(GET|POST) (\/[^\s?#]*)$/
+
+const addTo = (
+  places: Map<string, Place>,
+  path: string,
+  method: 'GET' | 'POST',
+  endpoint: AnyEndpoint,
+  param?: string,
+) => {
+  const place = places.get(path) ?? { allow: '' }
+  if (param !== undefined) place.param = param
+  place[method] = endpoint
+  place.allow = [place.GET && (place.GET.effects ? 'GET' : 'GET, HEAD'), place.POST && 'POST']
+    .filter(Boolean)
+    .join(', ')
+  places.set(path, place)
+}
+
+/**
+ * `tails` keys end in `/:name` (exactly one more segment, handed to the input under that name) or in `/*`
+ * (anything below; the endpoint reads `ctx.url.path`).
+ */
+export const createFinder = (
+  routes: RouteTable,
+  tails: RouteTable,
+): ((path: string) => Found | undefined) => {
+  const exact = new Map<string, Place>()
+  const oneMore = new Map<string, Place>()
+  const below = new Map<string, Place>()
+  for (const [table, isTail] of [
+    [routes, false],
+    [tails, true],
+  ] as const) {
+    for (const [key, endpoint] of Object.entries(table)) {
+      const [, method, path] = KEY.exec(key) ?? []
+      if (!path || (method !== 'GET' && method !== 'POST')) throw new Error(`not a route: ${key}`)
+      if (!isTail) {
+        addTo(exact, path, method, endpoint)
+        continue
+      }
+      const cut = path.lastIndexOf('/') + 1
+      const tail = path.slice(cut)
+      if (tail === '*') addTo(below, path.slice(0, cut), method, endpoint)
+      else if (tail.startsWith(':'))
+        addTo(oneMore, path.slice(0, cut), method, endpoint, tail.slice(1))
+      else throw new Error(`a tail ends in /:name or /*: ${key}`)
+    }
+  }
+  const prefixes = [...below.keys()]
+  const found = new Map<string, Found>([...exact].map(([path, place]) => [path, { place }]))
+  return path => {
+    const known = found.get(path)
+    if (known) return known
+    const cut = path.lastIndexOf('/') + 1
+    const place = cut < path.length ? oneMore.get(path.slice(0, cut)) : undefined
+    if (place) return { place, value: path.slice(cut) }
+    const prefix = prefixes.find(start => path.startsWith(start))
+    return prefix === undefined ? undefined : { place: below.get(prefix)! }
+  }
+}

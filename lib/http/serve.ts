@@ -1,0 +1,185 @@
+/** From a request to its answer: seven named steps in one function, and the one place that catches. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
+import { BaseCtx, cookiesOf, type Exchange } from './base-ctx.ts'
+import { BODY_BYTES, declaredBytes, readJson, tooLarge } from './body.ts'
+import { clientReader } from './client.ts'
+import type { RouteTable } from './endpoint.ts'
+import { parseInput, parseQuery } from './input.ts'
+import { openApi } from './openapi.ts'
+import { checkOrigin, hostCheck, UNKNOWN_HOST } from './origin.ts'
+import { isDescribed, redirect, reply } from './reply.ts'
+import { type AnyEndpoint, createFinder, type Found } from './routes.ts'
+import { createWriter, type RequestLog } from './write.ts'
+
+export { BaseCtx } from './base-ctx.ts'
+
+/** Who may pass; `lib/auth/gate.ts` makes one. */
+export type Gate = {
+  /** A password protects the service. */
+  enabled(): boolean
+  /** These cookies prove a sign-in. */
+  admits(cookies: Readonly<Record<string, string>>): boolean
+}
+
+export type ServeOptions<Ctx> = {
+  /** Paths with one open segment (`GET /session/:id`) or a whole tree (`GET /static/*`). */
+  tails?: RouteTable
+  gate: Gate
+  /** Adds the domain to a context: `Object.assign(base, { app, home })`. */
+  makeCtx: (base: BaseCtx) => Ctx
+  config: { host: string; allowedOrigins: readonly string[]; trustedProxies: readonly string[] }
+  log: RequestLog
+  version: string
+  /** Development and tests: an answer that is not what `output` says is an error of ours. */
+  checkOutput?: boolean
+  /** Longest silence inside a request body. */
+  bodyIdleMs?: number
+}
+
+export type Listener = (req: IncomingMessage, res: ServerResponse) => void
+
+const notFound = () => missing('not found')
+
+/** `/a?b` and `http://host/a?b` alike. Compared letter by letter: nothing is decoded, nothing is normalised. */
+const splitUrl = (url: string): { path: string; queryText: string } => {
+  const text = url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/?]*/i, '')
+  const cut = text.indexOf('?')
+  return cut < 0
+    ? { path: text, queryText: '' }
+    : { path: text.slice(0, cut), queryText: text.slice(cut + 1) }
+}
+
+const isThenable = (value: unknown): value is Promise<unknown> =>
+  value instanceof Promise || (typeof value === 'object' && value !== null && 'then' in value)
+
+/** Refuses to answer what does not fit `output`; the value itself is sent as it is, further keys included. */
+const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string) => {
+  if (!endpoint.output) return
+  const json = !isDescribed(value)
+    ? value
+    : value.body.kind === 'json' && (value.status ?? 200) === 200
+      ? value.body.value
+      : undefined
+  if (json === undefined) return
+  const result = endpoint.output.safeParse(json)
+  if (!result.success)
+    throw new Error(`${name} answered against its schema: ${result.error.message}`)
+}
+
+export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): Listener => {
+  const { tails = {}, gate, makeCtx, config, log, version, bodyIdleMs = 30_000 } = options
+  const find = createFinder(routes, tails)
+  const clientOf = clientReader(config.trustedProxies)
+  const isKnownHost = hostCheck(config.host, config.allowedOrigins)
+  const writer = createWriter(version, log)
+  let document: unknown
+  const describeApi = () => {
+    document ??= openApi(routes, tails, version)
+    return document
+  }
+
+  /** Names that could be somebody else's are answered only behind a password. */
+  const checkHost = ({ req, client }: Exchange) => {
+    const { host } = req.headers
+    if (host === undefined) {
+      if (req.httpVersionMinor > 0) throw invalid('The Host header is missing')
+      return
+    }
+    const isKnown =
+      isKnownHost(host) &&
+      (req.headers['x-forwarded-host'] === undefined || isKnownHost(client.host))
+    if (!isKnown && !gate.enabled()) throw forbidden(UNKNOWN_HOST)
+  }
+
+  /** True when the caller may pass; false when it should go and sign in first. Refuses otherwise. */
+  const admit = (x: Exchange, endpoint: AnyEndpoint | undefined): boolean => {
+    if (endpoint?.public || !gate.enabled() || gate.admits(cookiesOf(x))) return true
+    const isPage = endpoint ? endpoint.page : x.path !== '/api' && !x.path.startsWith('/api/')
+    if (isPage && (x.method === 'GET' || x.method === 'HEAD')) return false
+    throw unauthorized('Authentication required')
+  }
+
+  const endpointOf = (found: Found | undefined, method: string): AnyEndpoint | undefined => {
+    if (!found) return undefined
+    if (method === 'HEAD') return found.place.GET?.effects ? undefined : found.place.GET
+    return method === 'GET' || method === 'POST' ? found.place[method] : undefined
+  }
+
+  const signIn = (x: Exchange) => redirect(`${x.client.prefix}/login`)
+
+  /** A wrong method is told apart from an unknown path only to those who may know. */
+  const refuseUnknown = (x: Exchange, found: Found | undefined) => {
+    const { GET, POST } = found?.place ?? {}
+    if (!admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST))) return signIn(x)
+    if (!found || ((GET ?? POST)?.loopback && !x.client.loopback)) throw notFound()
+    return reply(
+      { error: `${x.method} is not allowed here` },
+      { status: 405, headers: { Allow: found.place.allow }, cache: 'no-store' },
+    )
+  }
+
+  const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown =>
+    endpoint.run(makeCtx(new BaseCtx(x, describeApi)), input as never)
+
+  const answer = (x: Exchange): unknown => {
+    const { req, method, path, queryText } = x
+    checkHost(x)
+    const found = find(path)
+    const endpoint = endpointOf(found, method)
+    if (!endpoint || !found) return refuseUnknown(x, found)
+    x.endpoint = endpoint
+    if (endpoint.loopback && !x.client.loopback) throw notFound()
+    if (!admit(x, endpoint)) return signIn(x)
+    if (method === 'POST' || endpoint.effects) checkOrigin(req, x.client, config.allowedOrigins)
+    if (method === 'POST') {
+      if (endpoint.multipart) {
+        if (declaredBytes(req) > BODY_BYTES) throw tooLarge()
+        return run(x, endpoint, {})
+      }
+      return readJson(req, bodyIdleMs).then(body =>
+        run(x, endpoint, endpoint.input ? parseInput(endpoint.input, body) : {}),
+      )
+    }
+    if (!endpoint.input) return run(x, endpoint, {})
+    const query = parseQuery(queryText)
+    if (found.value !== undefined && found.place.param) query[found.place.param] = found.value
+    return run(x, endpoint, parseInput(endpoint.input, query))
+  }
+
+  const finish = (x: Exchange, value: unknown): void | Promise<void> => {
+    const { endpoint } = x
+    if (options.checkOutput && endpoint) checkOutput(endpoint, value, `${x.method} ${x.path}`)
+    return writer.answer(
+      x,
+      value,
+      endpoint?.cache ?? (x.method === 'POST' ? 'no-store' : 'no-cache'),
+    )
+  }
+
+  return (req, res) => {
+    const { path, queryText } = splitUrl(req.url ?? '/')
+    const x: Exchange = {
+      req,
+      res,
+      method: req.method ?? 'GET',
+      path,
+      queryText,
+      startedMs: performance.now(),
+      client: clientOf(req),
+      headers: [],
+      nonce: undefined,
+      cookies: undefined,
+      endpoint: undefined,
+    }
+    const refuse = (error: unknown) => writer.refuse(x, error)
+    try {
+      const value = answer(x)
+      // Answers that are there already are written in this very turn of the loop.
+      const written = isThenable(value) ? value.then(ready => finish(x, ready)) : finish(x, value)
+      if (written instanceof Promise) written.catch(refuse)
+    } catch (error) {
+      refuse(error)
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/** node:http set up for the open network: time-outs, and our headers on what node answers by itself. */
+import { createServer as createHttp, type Server, type ServerOptions } from 'node:http'
+import { createServer as createHttps } from 'node:https'
+import type { Duplex } from 'node:stream'
+import { BODY_BYTES, declaredBytes } from './body.ts'
+import { rawAnswer } from './headers.ts'
+import type { Listener } from './serve.ts'
+
+export type Tls = { cert: string | Buffer; key: string | Buffer }
+
+export type Limits = {
+  /** From the first byte, or from connecting, to the end of the headers. */
+  headersTimeoutMs: number
+  /** The whole request with its body; 20 MB at 70 kB/s. */
+  requestTimeoutMs: number
+  /** Silence between two requests on one connection. */
+  keepAliveTimeoutMs: number
+  /** How often the first two are looked at. */
+  checkEveryMs: number
+}
+
+const LIMITS: Limits = {
+  headersTimeoutMs: 30_000,
+  requestTimeoutMs: 300_000,
+  keepAliveTimeoutMs: 30_000,
+  checkEveryMs: 5_000,
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, [status: string, error: string]>> = {
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'The request headers are too large'],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'The chunk extensions are too large'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'The request took too long to arrive'],
+}
+
+/** Ends the connection after this answer, leaving the caller a moment to read it. */
+const endWith = (socket: Duplex, text: string) => {
+  socket.end(text)
+  const timer = setTimeout(() => socket.destroy(), 300)
+  socket.once('close', () => clearTimeout(timer))
+}
+
+export const createServer = (
+  listener: Listener,
+  { version, tls, limits = {} }: { version: string; tls?: Tls; limits?: Partial<Limits> },
+): Server => {
+  const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, checkEveryMs } = {
+    ...LIMITS,
+    ...limits,
+  }
+  const options: ServerOptions = {
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    connectionsCheckingInterval: checkEveryMs,
+    // Node's own refusal would lack our headers; serve.ts refuses instead.
+    requireHostHeader: false,
+  }
+  const server = tls
+    ? createHttps({ ...options, ...tls, minVersion: 'TLSv1.2' }, listener)
+    : createHttp(options, listener)
+  // A caller that has said all it has to say still gets its answer. Not in the types of @types/node.
+  Object.assign(server, { httpAllowHalfOpen: true })
+
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    // The same look node's own handler takes: half of another answer may be on the wire already.
+    const open = (socket as Duplex & { _httpMessage?: { headersSent: boolean } | null })
+      ._httpMessage
+    if (!socket.writable || error.code === 'ECONNRESET' || open?.headersSent)
+      return void socket.destroy()
+    const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [
+      '400 Bad Request',
+      'The request is not valid HTTP',
+    ]
+    endWith(socket, rawAnswer(version, status, text))
+  })
+  server.on('connect', (_req, socket) => {
+    socket.on('error', () => socket.destroy())
+    endWith(socket, rawAnswer(version, '405 Method Not Allowed', 'CONNECT is not allowed here'))
+  })
+  server.on('checkContinue', (req, res) => {
+    // No invitation to send what will be refused.
+    if (declaredBytes(req) <= BODY_BYTES) res.writeContinue()
+    listener(req, res)
+  })
+  // An expectation we do not know is no reason to refuse what we do understand.
+  server.on('checkExpectation', listener)
+  return server
+}

@@ -1,0 +1,64 @@
+/** The many spellings of a provider's name, and the one id each of them means. */
+
+/** Canonical id → other spellings (contract §5.1; the agent's own extra ones included). */
+const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
+  zai: ['glm', 'z-ai', 'z.ai', 'zhipu'],
+  copilot: ['github', 'github-copilot', 'github-models', 'github-model'],
+  'copilot-acp': ['github-copilot-acp', 'copilot-acp-agent'],
+  gemini: ['google', 'google-gemini', 'google-ai-studio'],
+  'kimi-coding': ['kimi', 'moonshot'],
+  'minimax-cn': ['minimax-china', 'minimax_cn'],
+  anthropic: ['claude', 'claude-code'],
+  deepseek: ['deep-seek'],
+  'opencode-zen': ['opencode', 'zen'],
+  'opencode-go': ['go', 'opencode-go-sub'],
+  xai: ['grok', 'x-ai', 'x.ai'],
+  bedrock: ['aws', 'aws-bedrock', 'amazon', 'amazon-bedrock'],
+  alibaba: ['qwen', 'aliyun', 'dashscope', 'alibaba-cloud'],
+  'qwen-oauth': ['qwen-portal', 'qwen-cli'],
+  'ai-gateway': ['aigateway', 'vercel', 'vercel-ai-gateway'],
+  kilocode: ['kilo', 'kilo-code', 'kilo-gateway'],
+  huggingface: ['hf', 'hugging-face', 'huggingface-hub'],
+  nvidia: ['nim', 'nvidia-nim', 'build-nvidia', 'nemotron'],
+  xiaomi: ['mimo', 'xiaomi-mimo'],
+  custom: ['local'],
+}
+
+const ALIASES: ReadonlyMap<string, string> = new Map(
+  Object.entries(SPELLINGS).flatMap(([id, names]) => names.map(name => [name, id] as const)),
+)
+
+/** Any spelling → the canonical id; an unknown name passes through, trimmed and in lower case. */
+export const toProviderId = (name: string): string => {
+  const id = name.trim().toLowerCase()
+  return ALIASES.get(id) ?? id
+}
+
+/** True for a spelling that means another id. */
+export const isAlias = (name: string): boolean => ALIASES.has(name.trim().toLowerCase())
+
+/** A custom provider's name as it stands in `custom:<slug>`. */
+export const toSlug = (name: string): string => name.trim().toLowerCase().replaceAll(' ', '-')
+
+const FAMILIES: Readonly<Record<string, string>> = {
+  claude: 'anthropic',
+  gpt: 'openai',
+  gemini: 'google',
+  'openai-codex': 'openai',
+}
+
+const FAMILY_PREFIXES = [
+  ['openai', 'openai'],
+  ['anthropic', 'anthropic'],
+  ['claude', 'anthropic'],
+  ['google', 'google'],
+  ['gemini', 'google'],
+  ['openrouter', 'openrouter'],
+  ['custom', 'custom'],
+] as const
+
+/** The looser table, for session-model compatibility only (contract §5.1): '' means unknown. */
+export const toFamily = (name: string): string => {
+  const id = name.trim().toLowerCase()
+  return FAMILIES[id] ?? FAMILY_PREFIXES.find(([prefix]) => id.startsWith(prefix))?.[1] ?? ''
+}

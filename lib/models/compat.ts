@@ -1,0 +1,87 @@
+/** Can the model a session remembers still be served? If not, which one is used instead (contract §5.5, decision 2). */
+import type { ModelGroup } from '../schema/model.ts'
+import { toFamily, toProviderId } from './aliases.ts'
+import type { DefaultConfig } from './default.ts'
+import { modelGroups } from './groups.ts'
+import { AGGREGATORS } from './providers.ts'
+import { parseHint } from './resolve.ts'
+import { type ModelHome, readSetup } from './setup.ts'
+
+export type Catalogue = {
+  /** Canonical id of the active provider, or null. */
+  active: string | null
+  defaultModel: string
+  groups: readonly ModelGroup[]
+  /** Names behind `custom:`; needed to read `@custom:<name>:model`. */
+  slugs?: readonly string[]
+}
+
+/** `changed` asks the caller to store `model` and to report it; a blank session model is never stored. */
+export type Compatible = { model: string; changed: boolean }
+
+const isOffered = (catalogue: Catalogue, provider: string): boolean => {
+  const id = toProviderId(provider)
+  return (
+    id === catalogue.active ||
+    id === 'demo' ||
+    catalogue.groups.some(group => toProviderId(group.provider_id) === id)
+  )
+}
+
+/** The active provider lists this very id: whatever its name suggests, it is served there. */
+const isListed = ({ active, groups }: Catalogue, id: string): boolean =>
+  groups.some(group => group.provider_id === active && group.models.some(model => model.id === id))
+
+/** A bare id of a well-known family does not fit a provider of another family. */
+const fitsBare = (catalogue: Catalogue, id: string): boolean => {
+  const family = toFamily(catalogue.active ?? '')
+  const [own] = /^(?:gpt|claude|gemini)/.exec(id.toLowerCase()) ?? []
+  return !family || !own || toFamily(own) === family || isListed(catalogue, id)
+}
+
+/** Unknown makers and routers are left alone; known ones need a group of their own or a router that carries them. */
+const fitsMaker = (catalogue: Catalogue, id: string, prefix: string): boolean => {
+  const family = toFamily(prefix)
+  const active = catalogue.active ?? ''
+  if (['', 'custom', 'openrouter'].includes(family)) return true
+  if (prefix === active || family === toFamily(active) || isListed(catalogue, id)) return true
+  return (
+    isOffered(catalogue, prefix) || isOffered(catalogue, 'openrouter') || AGGREGATORS.has(active)
+  )
+}
+
+const fits = (catalogue: Catalogue, id: string): boolean => {
+  const customProviders = (catalogue.slugs ?? []).map(slug => ({
+    slug,
+    model: null,
+    baseUrl: null,
+  }))
+  const hint = parseHint(id, customProviders)
+  if (hint) return isOffered(catalogue, hint.provider)
+  // What a session of the demo remembers means nothing to a real provider.
+  if (id === 'demo') return catalogue.groups.some(group => group.provider_id === 'demo')
+  const slash = id.indexOf('/')
+  return slash > 0 ? fitsMaker(catalogue, id, id.slice(0, slash)) : fitsBare(catalogue, id)
+}
+
+export const compatibleModel = (sessionModel: string | null, catalogue: Catalogue): Compatible => {
+  const id = sessionModel?.trim() ?? ''
+  if (!id) return { model: catalogue.defaultModel, changed: false }
+  const isKept = catalogue.active === null || !catalogue.defaultModel || fits(catalogue, id)
+  return isKept ? { model: id, changed: false } : { model: catalogue.defaultModel, changed: true }
+}
+
+/** The same for a home as it stands. */
+export const compatibleFor = (
+  home: ModelHome,
+  config: DefaultConfig,
+  sessionModel: string | null,
+): Compatible => {
+  const { active_provider, default_model, groups } = modelGroups(home, config)
+  return compatibleModel(sessionModel, {
+    active: active_provider,
+    defaultModel: default_model,
+    groups,
+    slugs: readSetup(home).custom.flatMap(({ slug }) => slug ?? []),
+  })
+}

@@ -1,0 +1,206 @@
+/** Which keys a home holds, and to which host each of them may be sent (contract, decisions 5 and 8). */
+import { PROVIDERS } from './providers.ts'
+import type { ModelSetup } from './setup.ts'
+
+export type Credential = {
+  key: string
+  source: 'env_file' | 'env_var' | 'config_yaml' | 'pool' | 'oauth'
+  /** What to call it in a sentence: a variable or a place in config.yaml, never the value. */
+  name: string
+}
+
+const PLACEHOLDERS: ReadonlySet<string> = new Set([
+  'changeme',
+  'change_me',
+  'your_api_key',
+  'your-api-key',
+  'your_api_key_here',
+  'your-api-key-here',
+  'placeholder',
+  'dummy',
+  'null',
+  'none',
+  'undefined',
+])
+
+/** At least four characters that a header can carry, and not something a template left behind. */
+export const isUsableSecret = (value: string | null | undefined): value is string => {
+  const secret = value?.trim() ?? ''
+  const isText = /^[\x21-\x7e]{4,}$/.test(secret) && !/^\*+$/.test(secret)
+  return isText && !PLACEHOLDERS.has(secret.toLowerCase())
+}
+
+const hostOf = (url: string | null | undefined): string => {
+  if (!url || !URL.canParse(url)) return ''
+  return new URL(url).hostname.toLowerCase().replace(/^\[|\]$/g, '')
+}
+
+const PRIVATE_V4 = /^(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\./
+const PRIVATE_V6 = /^(?:::1|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)$/
+const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa)$/
+
+/** This machine or its own network: such servers usually want no key. */
+export const isLocalUrl = (url: string): boolean => {
+  const host = hostOf(url)
+  if (PRIVATE_V4.test(`${host}.`) || PRIVATE_V6.test(host) || PRIVATE_NAME.test(host)) return true
+  return host !== '' && !host.includes('.') && !host.includes(':')
+}
+
+const isHostOf = (host: string, owner: string): boolean =>
+  owner !== '' && (host === owner || host.endsWith(`.${owner}`))
+
+/** Is this the provider's own address, or one that the environment gave it? */
+const isOwnHost = (setup: ModelSetup, provider: string, host: string): boolean => {
+  const facts = PROVIDERS[provider]
+  const owned = [hostOf(facts?.baseUrl), ...(facts?.hosts ?? [])]
+  if (owned.some(owner => isHostOf(host, owner))) return true
+  return facts?.baseUrlEnv !== undefined && host === hostOf(setup.env[facts.baseUrlEnv])
+}
+
+/** Some other provider's address: no pairing in a configuration makes our key welcome there. */
+const isForeign = (provider: string, host: string): boolean =>
+  Object.entries(PROVIDERS).some(
+    ([id, facts]) =>
+      id !== provider &&
+      !facts.keyless &&
+      [hostOf(facts.baseUrl), ...(facts.hosts ?? [])].some(owner => isHostOf(host, owner)),
+  )
+
+/** Variables that hold keys of `provider`; a nameless endpoint shares OpenAI's, as the command line does. */
+const variablesOf = (provider: string): readonly string[] =>
+  provider === 'custom' ? ['OPENAI_API_KEY'] : (PROVIDERS[provider]?.keys ?? [])
+
+/** The addresses that the home's own configuration gives a provider. */
+const configuredHosts = (setup: ModelSetup, provider: string): string[] => [
+  hostOf(setup.providers.get(provider)?.baseUrl),
+  ...(setup.active === provider ? [hostOf(setup.baseUrl)] : []),
+]
+
+/**
+ * May a key from the environment or auth.json go to `host`? To the provider's own hosts always; to another one only when
+ * the home itself pairs the two: its config.yaml names the address, its own .env the key. The router's key never leaves it.
+ */
+const mayGo = (
+  setup: ModelSetup,
+  provider: string,
+  url: string,
+  source: Credential['source'],
+): boolean => {
+  const host = hostOf(url)
+  if (!host || (url.startsWith('http:') && !isLocalUrl(url))) return false
+  if (isOwnHost(setup, provider, host)) return true
+  if (provider === 'custom' && source === 'env_var')
+    return host === hostOf(setup.env.OPENAI_BASE_URL)
+  if (provider === 'openrouter' || source !== 'env_file' || isForeign(provider, host)) return false
+  return configuredHosts(setup, provider).includes(host)
+}
+
+const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] =>
+  variablesOf(provider).flatMap(name => {
+    const key = setup.env[name]
+    if (!isUsableSecret(key)) return []
+    return [
+      { key: key.trim(), name, source: name in setup.dotenv ? 'env_file' : 'env_var' } as const,
+    ]
+  })
+
+/** Keys written beside an address in config.yaml: their owner has said where they go. */
+const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
+  const written = (key: string | null | undefined, name: string): Credential[] =>
+    isUsableSecret(key) ? [{ key: key.trim(), source: 'config_yaml', name }] : []
+  const entries = setup.custom.filter(({ slug }) =>
+    slug ? provider === `custom:${slug}` : provider === 'custom',
+  )
+  return [
+    ...entries.flatMap(entry => written(entry.apiKey, 'custom_providers')),
+    ...(setup.active === provider ? written(setup.apiKey, 'model.api_key') : []),
+    ...written(setup.providers.get(provider)?.apiKey, `providers.${provider}.api_key`),
+  ]
+}
+
+/** A configured key is for the address configured with it, which may be the provider's own. */
+const mayGoAsWritten = (setup: ModelSetup, provider: string, url: string): boolean => {
+  const host = hostOf(url)
+  const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
+  return (
+    isOwnHost(setup, provider, host) ||
+    [
+      ...configuredHosts(setup, provider),
+      ...entries.map(({ baseUrl }) => hostOf(baseUrl)),
+    ].includes(host)
+  )
+}
+
+const fromAuthFile = (
+  setup: ModelSetup,
+  provider: string,
+): (Credential & { baseUrl: string | null })[] => {
+  const entries = setup.pool.get(provider) ?? []
+  const rested = [...entries].sort((a, b) => Number(a.exhausted) - Number(b.exhausted))
+  const pool = rested.flatMap(({ token, baseUrl, ambient }) =>
+    !ambient && isUsableSecret(token)
+      ? [{ key: token, source: 'pool', name: 'the credential pool', baseUrl } as const]
+      : [],
+  )
+  const token = setup.signedIn.get(provider)
+  return isUsableSecret(token)
+    ? [...pool, { key: token, source: 'oauth', name: 'the sign-in', baseUrl: null }]
+    : pool
+}
+
+/** Every key of a provider, best first: its variables (.env before the process), config.yaml, pool, sign-in. */
+export const credentialsOf = (setup: ModelSetup, provider: string): Credential[] => [
+  ...fromEnvironment(setup, provider),
+  ...fromConfig(setup, provider),
+  ...fromAuthFile(setup, provider),
+]
+
+/** The key to send to `url` for `provider`; null when the home holds none that may go there. */
+export const credentialFor = (
+  setup: ModelSetup,
+  provider: string,
+  url: string,
+): Credential | null => {
+  const host = hostOf(url)
+  const mine = fromConfig(setup, provider)
+  // At an address the home chose itself, the key written beside it is meant; elsewhere the variables come first.
+  const written = mayGoAsWritten(setup, provider, url) ? mine : []
+  const variables = fromEnvironment(setup, provider).filter(({ source }) =>
+    mayGo(setup, provider, url, source),
+  )
+  const others = fromAuthFile(setup, provider).filter(
+    ({ source, baseUrl }) =>
+      (host !== '' && host === hostOf(baseUrl)) || mayGo(setup, provider, url, source),
+  )
+  const isOwn = isOwnHost(setup, provider, host)
+  const [best] = isOwn
+    ? [...variables, ...written, ...others]
+    : [...written, ...variables, ...others]
+  return best ? { key: best.key, source: best.source, name: best.name } : null
+}
+
+/**
+ * Providers a home is set up for (decision 5): the active one, the pool's, those with a key variable, those with models
+ * in config.yaml, and the custom ones. A token that happens to lie around does not count.
+ */
+export const configuredProviders = (setup: ModelSetup): Set<string> => {
+  const found = new Set<string>()
+  if (setup.active) found.add(setup.active)
+  for (const [id, entries] of setup.pool) if (entries.some(({ ambient }) => !ambient)) found.add(id)
+  for (const [id, { keys, ambient = [] }] of Object.entries(PROVIDERS))
+    if (keys.some(name => !ambient.includes(name) && isUsableSecret(setup.env[name]))) found.add(id)
+  for (const [id, { models }] of setup.providers) if (models.size > 0) found.add(id)
+  for (const { slug, models } of setup.custom)
+    if (models.size > 0) found.add(slug ? `custom:${slug}` : 'custom')
+  return found
+}
+
+/** Nothing at all: no provider, no address, no key. Then, and only then, the demo model steps in. */
+export const isUnconfigured = (setup: ModelSetup): boolean =>
+  setup.active === null &&
+  setup.baseUrl === null &&
+  !isUsableSecret(setup.apiKey) &&
+  configuredProviders(setup).size === 0 &&
+  setup.custom.length === 0 &&
+  ![...setup.providers].some(([, { apiKey }]) => isUsableSecret(apiKey)) &&
+  !setup.env.OPENAI_BASE_URL?.trim()

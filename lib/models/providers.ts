@@ -1,0 +1,208 @@
+/** What the service knows of each provider: where its keys live, where it answers, which wire format it speaks. Data. */
+
+/** `per_model`: the model's name decides (see `wireOf` in runtime.ts). `process`: an external program. */
+export type Wire =
+  | 'chat_completions'
+  | 'anthropic_messages'
+  | 'codex_responses'
+  | 'per_model'
+  | 'process'
+
+export type ProviderFacts = {
+  /** Variables that may hold its key; the first usable one wins. */
+  readonly keys: readonly string[]
+  /** Among them: tokens lying around for other reasons. They never make the provider appear. */
+  readonly ambient?: readonly string[]
+  readonly baseUrl: string
+  readonly baseUrlEnv?: string
+  /** Further hosts (with their subdomains) that belong to the provider and may see its key. */
+  readonly hosts?: readonly string[]
+  readonly wire?: Wire
+  /** Signed in through the command line, not with a key. */
+  readonly oauth?: true
+  /** Answers without a key. */
+  readonly keyless?: true
+}
+
+/** In the order in which an unnamed provider is looked for (agent-home §3.5); contract §5.3 and agent-home §3.2. */
+export const PROVIDERS: Readonly<Record<string, ProviderFacts>> = {
+  openai: {
+    keys: ['OPENAI_API_KEY'],
+    baseUrl: 'https://api.openai.com/v1',
+    baseUrlEnv: 'OPENAI_BASE_URL',
+    hosts: ['openai.com', 'openai.azure.com'],
+  },
+  openrouter: {
+    keys: ['OPENROUTER_API_KEY'],
+    baseUrl: 'https://openrouter.ai/api/v1',
+    baseUrlEnv: 'OPENROUTER_BASE_URL',
+  },
+  nous: {
+    keys: [],
+    oauth: true,
+    baseUrl: 'https://inference-api.nousresearch.com/v1',
+    hosts: ['nousresearch.com'],
+  },
+  'openai-codex': {
+    keys: [],
+    oauth: true,
+    baseUrl: 'https://chatgpt.com/backend-api/codex',
+    wire: 'codex_responses',
+  },
+  'qwen-oauth': { keys: [], oauth: true, baseUrl: 'https://portal.qwen.ai/v1' },
+  copilot: {
+    keys: ['COPILOT_GITHUB_TOKEN', 'GH_TOKEN', 'GITHUB_TOKEN'],
+    ambient: ['GH_TOKEN', 'GITHUB_TOKEN'],
+    baseUrl: 'https://api.githubcopilot.com',
+    hosts: ['githubcopilot.com'],
+    wire: 'per_model',
+  },
+  'copilot-acp': { keys: [], baseUrl: '', wire: 'process' },
+  gemini: {
+    keys: ['GOOGLE_API_KEY', 'GEMINI_API_KEY'],
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    baseUrlEnv: 'GEMINI_BASE_URL',
+  },
+  zai: {
+    keys: ['GLM_API_KEY', 'ZAI_API_KEY', 'Z_AI_API_KEY'],
+    baseUrl: 'https://api.z.ai/api/paas/v4',
+    baseUrlEnv: 'GLM_BASE_URL',
+    hosts: ['z.ai', 'bigmodel.cn'],
+  },
+  'kimi-coding': {
+    keys: ['KIMI_API_KEY'],
+    baseUrl: 'https://api.moonshot.ai/v1',
+    baseUrlEnv: 'KIMI_BASE_URL',
+    hosts: ['moonshot.ai', 'moonshot.cn', 'api.kimi.com'],
+  },
+  minimax: {
+    keys: ['MINIMAX_API_KEY'],
+    baseUrl: 'https://api.minimax.io/anthropic',
+    baseUrlEnv: 'MINIMAX_BASE_URL',
+    hosts: ['minimax.io', 'minimax.chat'],
+  },
+  'minimax-cn': {
+    keys: ['MINIMAX_CN_API_KEY'],
+    baseUrl: 'https://api.minimaxi.com/anthropic',
+    baseUrlEnv: 'MINIMAX_CN_BASE_URL',
+    hosts: ['minimaxi.com'],
+  },
+  anthropic: {
+    keys: ['ANTHROPIC_API_KEY', 'ANTHROPIC_TOKEN', 'CLAUDE_CODE_OAUTH_TOKEN'],
+    baseUrl: 'https://api.anthropic.com',
+    wire: 'anthropic_messages',
+  },
+  alibaba: {
+    keys: ['DASHSCOPE_API_KEY'],
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    baseUrlEnv: 'DASHSCOPE_BASE_URL',
+    hosts: ['dashscope.aliyuncs.com', 'dashscope-us.aliyuncs.com'],
+  },
+  deepseek: {
+    keys: ['DEEPSEEK_API_KEY'],
+    baseUrl: 'https://api.deepseek.com/v1',
+    baseUrlEnv: 'DEEPSEEK_BASE_URL',
+  },
+  'ai-gateway': {
+    keys: ['AI_GATEWAY_API_KEY'],
+    baseUrl: 'https://ai-gateway.vercel.sh/v1',
+    baseUrlEnv: 'AI_GATEWAY_BASE_URL',
+  },
+  'opencode-zen': {
+    keys: ['OPENCODE_ZEN_API_KEY'],
+    baseUrl: 'https://opencode.ai/zen/v1',
+    baseUrlEnv: 'OPENCODE_ZEN_BASE_URL',
+    wire: 'per_model',
+  },
+  'opencode-go': {
+    keys: ['OPENCODE_GO_API_KEY'],
+    baseUrl: 'https://opencode.ai/zen/go/v1',
+    baseUrlEnv: 'OPENCODE_GO_BASE_URL',
+    wire: 'per_model',
+  },
+  kilocode: {
+    keys: ['KILOCODE_API_KEY'],
+    baseUrl: 'https://api.kilo.ai/api/gateway',
+    baseUrlEnv: 'KILOCODE_BASE_URL',
+  },
+  huggingface: {
+    keys: ['HF_TOKEN'],
+    baseUrl: 'https://router.huggingface.co/v1',
+    baseUrlEnv: 'HF_BASE_URL',
+  },
+  mistralai: { keys: ['MISTRAL_API_KEY'], baseUrl: 'https://api.mistral.ai/v1' },
+  xai: { keys: ['XAI_API_KEY'], baseUrl: 'https://api.x.ai/v1' },
+  nvidia: { keys: ['NVIDIA_API_KEY'], baseUrl: 'https://integrate.api.nvidia.com/v1' },
+  xiaomi: { keys: ['XIAOMI_API_KEY'], baseUrl: 'https://api.xiaomimimo.com/v1' },
+  neuralwatt: { keys: ['NEURALWATT_API_KEY'], baseUrl: 'https://api.neuralwatt.com/v1' },
+  'ollama-cloud': { keys: ['OLLAMA_API_KEY'], baseUrl: 'https://ollama.com/v1' },
+  ollama: {
+    keys: ['OLLAMA_API_KEY'],
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    baseUrlEnv: 'OLLAMA_BASE_URL',
+    hosts: ['ollama.com'],
+    keyless: true,
+  },
+  lmstudio: {
+    keys: ['LM_API_KEY'],
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    baseUrlEnv: 'LM_BASE_URL',
+    keyless: true,
+  },
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  nous: 'Nous Portal',
+  openrouter: 'OpenRouter',
+  anthropic: 'Anthropic',
+  openai: 'OpenAI',
+  'openai-codex': 'OpenAI Codex',
+  copilot: 'GitHub Copilot',
+  zai: 'Z.AI / GLM',
+  'kimi-coding': 'Kimi / Moonshot',
+  deepseek: 'DeepSeek',
+  minimax: 'MiniMax',
+  google: 'Google',
+  'meta-llama': 'Meta Llama',
+  huggingface: 'HuggingFace',
+  alibaba: 'Alibaba',
+  ollama: 'Ollama',
+  'ollama-cloud': 'Ollama Cloud',
+  'opencode-zen': 'OpenCode Zen',
+  'opencode-go': 'OpenCode Go',
+  lmstudio: 'LM Studio',
+  mistralai: 'Mistral',
+  qwen: 'Qwen',
+  'x-ai': 'xAI',
+  // Not in the contract's table, where title case would read badly.
+  xai: 'xAI',
+  'ai-gateway': 'AI Gateway',
+  kilocode: 'Kilo Code',
+  'copilot-acp': 'GitHub Copilot ACP',
+  'qwen-oauth': 'Qwen OAuth',
+  'minimax-cn': 'MiniMax (China)',
+  nvidia: 'NVIDIA',
+}
+
+/** A provider's name for people; an id nobody knows is written in title case. */
+export const displayName = (id: string): string =>
+  NAMES[id] ?? id.replace(/[a-z]+/gi, word => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
+
+/** Servers on this machine: whatever they serve is asked of them, under the name they know it by. */
+const LOCAL_SERVERS: ReadonlySet<string> = new Set([
+  'ollama',
+  'lmstudio',
+  'lm-studio',
+  'vllm',
+  'llamacpp',
+  'llama.cpp',
+  'llama-cpp',
+  'local',
+])
+
+/** `custom`, `custom:<slug>` or a local server: its address decides, and it routes every id itself. */
+export const isEndpoint = (provider: string): boolean =>
+  provider === 'custom' || provider.startsWith('custom:') || LOCAL_SERVERS.has(provider)
+
+/** Serve models of many makers under ids of their own, slashes included. */
+export const AGGREGATORS: ReadonlySet<string> = new Set(['nous', 'opencode-zen', 'opencode-go'])

@@ -1,0 +1,67 @@
+/** How hard the model thinks and whether its thinking is shown: two keys of config.yaml that the command line shares. */
+import { invalid } from '../errors.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import type { EditableHome } from './default.ts'
+import type { ModelHome } from './setup.ts'
+
+export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
+
+const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
+
+const SHOWN: Readonly<Record<string, boolean>> = {
+  show: true,
+  on: true,
+  true: true,
+  1: true,
+  hide: false,
+  off: false,
+  false: false,
+  0: false,
+}
+
+const under = (
+  config: Readonly<Record<string, unknown>>,
+  section: string,
+  key: string,
+): unknown => {
+  const found = config[section]
+  return typeof found === 'object' && found !== null
+    ? (found as Readonly<Record<string, unknown>>)[key]
+    : undefined
+}
+
+/** What the home says about showing the thinking; undefined when it says nothing. */
+export const shownFlag = (home: ModelHome): boolean | undefined =>
+  yamlFlag(under(home.values(), 'display', 'show_reasoning'))
+
+export const readReasoning = (home: ModelHome): Reasoning => {
+  const effort = under(home.values(), 'agent', 'reasoning_effort')
+  return {
+    show_reasoning: shownFlag(home) ?? true,
+    reasoning_effort: typeof effort === 'string' ? effort.trim().toLowerCase() : '',
+  }
+}
+
+export const showReasoning = (home: EditableHome, isShown: boolean): void => {
+  if (shownFlag(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
+}
+
+/** `show`, `hide` and their kin → the flag; refuses other words. */
+export const parseDisplay = (value: unknown): boolean => {
+  const word = String(value).trim().toLowerCase()
+  const isShown = SHOWN[word]
+  if (isShown === undefined)
+    throw invalid(`display must be show|hide|on|off (got '${String(value).slice(0, 100)}')`)
+  return isShown
+}
+
+/** Takes effect with the next turn. */
+export const setEffort = (home: EditableHome, value: unknown): void => {
+  const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
+  if (!effort) throw invalid('effort is required')
+  if (!EFFORTS.includes(effort))
+    throw invalid(
+      `Unknown reasoning effort '${effort.slice(0, 100)}'. Valid: ${EFFORTS.join(', ')}.`,
+    )
+  home.config.edit(['agent', 'reasoning_effort'], effort)
+}

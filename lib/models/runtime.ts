@@ -1,0 +1,196 @@
+/** From a resolved pair to something that can be called: address, key, wire format, limits; or a sentence why not. */
+import type { Effort, ModelEndpoint } from '../agent/types.ts'
+import { invalid, unavailable } from '../errors.ts'
+import { toProviderId } from './aliases.ts'
+import { builtinModels } from './builtin.ts'
+import { credentialFor, credentialsOf, isLocalUrl, isUnconfigured } from './credentials.ts'
+import { type DefaultConfig, defaultOf } from './default.ts'
+import { displayName, isEndpoint, PROVIDERS, type Wire } from './providers.ts'
+import { type Resolved, resolveModel } from './resolve.ts'
+import { type CustomProvider, type ModelHome, type ModelSetup, readSetup } from './setup.ts'
+import { familyWindow } from './windows.ts'
+
+/** The scripted model that needs nothing: what a fresh installation talks to. */
+const DEMO: ModelEndpoint = {
+  provider: 'demo',
+  model: 'demo',
+  apiMode: 'demo',
+  baseUrl: '',
+  apiKey: null,
+  contextLength: 0,
+}
+
+const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
+
+const effortOf = (setup: ModelSetup): Effort | undefined =>
+  EFFORTS.find(effort => effort === setup.effort)
+
+/** The `custom_providers` entry a provider id means. */
+const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
+  setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
+
+/**
+ * Which provider serves a model when nobody named one (agent-home §3.5): the first with a key, and among those one that
+ * lists the model, because the picker showed it there. Ambient tokens choose nothing.
+ */
+const chooseProvider = (setup: ModelSetup, model: string): string | null => {
+  const wanted = setup.env.AGENT_INFERENCE_PROVIDER?.trim()
+  if (wanted && wanted.toLowerCase() !== 'auto') return wanted
+  if (setup.env.OPENAI_BASE_URL?.trim()) return 'openai'
+  const [named] = setup.custom
+  const usable = [...Object.keys(PROVIDERS), ...setup.providers.keys()].filter(
+    id => id !== 'copilot' && credentialsOf(setup, id).length > 0,
+  )
+  const lists = (id: string): boolean =>
+    setup.providers.get(id)?.models.has(model) === true ||
+    builtinModels(id)?.some(option => option.id === model) === true
+  return (
+    usable.find(lists) ??
+    usable[0] ??
+    (named ? `custom${named.slug ? `:${named.slug}` : ''}` : null)
+  )
+}
+
+/** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */
+const addressOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
+  const facts = PROVIDERS[provider]
+  const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
+  const url =
+    customEntry(setup, provider)?.baseUrl ||
+    resolved.baseUrl ||
+    (setup.active === provider && setup.baseUrl) ||
+    setup.providers.get(provider)?.baseUrl ||
+    fromEnv ||
+    (provider === 'custom' && setup.env.OPENAI_BASE_URL?.trim()) ||
+    facts?.baseUrl ||
+    ''
+  return url.replace(/\/+$/, '')
+}
+
+const checkAddress = (name: string, url: string): void => {
+  if (!url)
+    throw unavailable(
+      `${name} has no address. Set base_url for it in config.yaml, or pick another model.`,
+    )
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)
+    throw invalid(
+      `The address of ${name} in config.yaml is not a plain http:// or https:// address.`,
+    )
+}
+
+const WIRES: readonly Wire[] = ['chat_completions', 'anthropic_messages', 'codex_responses']
+
+/** Aggregators that pass each maker's own format through. */
+const wireByModel = (model: string): Wire => {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  if (name.startsWith('gpt-5')) return 'codex_responses'
+  return name.startsWith('claude') ? 'anthropic_messages' : 'chat_completions'
+}
+
+/** Said in the configuration (for the configured provider, or beside a custom one), else told by provider and address. */
+const wireOf = (setup: ModelSetup, provider: string, model: string, url: string): Wire => {
+  const said =
+    customEntry(setup, provider)?.apiMode ??
+    setup.providers.get(provider)?.apiMode ??
+    (setup.active === provider ? setup.apiMode : null)
+  const explicit = WIRES.find(wire => wire === said)
+  if (explicit) return explicit
+  if (/\/anthropic$/.test(url)) return 'anthropic_messages'
+  const wire = PROVIDERS[provider]?.wire ?? 'chat_completions'
+  return wire === 'per_model' ? wireByModel(model) : wire
+}
+
+const NOT_SPOKEN: Readonly<Record<Exclude<Wire, 'chat_completions'>, string>> = {
+  anthropic_messages: 'the Anthropic Messages format',
+  codex_responses: 'the Responses format',
+  process: 'an external agent program',
+  per_model: 'a format of its own',
+}
+
+const checkWire = (name: string, model: string, wire: Wire): void => {
+  if (wire === 'chat_completions') return
+  throw unavailable(
+    `${name} serves ${model} only through ${NOT_SPOKEN[wire]}, which this version does not speak yet. Models of OpenRouter, OpenAI, Google, Mistral, DeepSeek, xAI and of any OpenAI-compatible address work.`,
+  )
+}
+
+/** A key that may be sent there, null where none is needed, or the sentence that says what is missing. */
+const keyFor = (setup: ModelSetup, provider: string, name: string, url: string): string | null => {
+  const credential = credentialFor(setup, provider, url)
+  if (credential) return credential.key
+  if (isEndpoint(provider) || PROVIDERS[provider]?.keyless || isLocalUrl(url)) return null
+  const [held] = credentialsOf(setup, provider)
+  if (held)
+    throw unavailable(
+      `${held.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
+    )
+  const facts = PROVIDERS[provider]
+  if (facts?.oauth)
+    throw unavailable(
+      `${name} is not signed in. Sign in with the command line, or pick another model.`,
+    )
+  const variable = facts?.keys[0]
+  const advice = variable ? `Set ${variable} in the .env file of this profile` : 'Add one'
+  throw unavailable(`${name} has no API key. ${advice}, or pick another model.`)
+}
+
+/** Configured beside the model, or for the one model the configuration speaks of; else by family. */
+const windowOf = (setup: ModelSetup, provider: string, model: string): number => {
+  const listed =
+    customEntry(setup, provider)?.models.get(model)?.contextLength ||
+    setup.providers.get(provider)?.models.get(model)?.contextLength
+  if (listed) return listed
+  const own = { ...setup, customProviders: setup.custom }
+  const isConfigured =
+    setup.active === provider &&
+    (!setup.model || [setup.model, resolveModel(setup.model, own).model].includes(model))
+  return (isConfigured && setup.contextLength) || familyWindow(model)
+}
+
+const providerName = (setup: ModelSetup, provider: string): string =>
+  customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
+
+/** A key kind of Moonshot's that is sold with an address of its own. */
+const KIMI_CODING = 'https://api.kimi.com/coding/v1'
+
+/**
+ * The endpoint of a turn. A blank model means the default one. Throws a Refusal whose sentence names the provider and what
+ * would help; never falls over to a provider that was not meant.
+ */
+export const runtimeEndpoint = (
+  home: ModelHome,
+  config: DefaultConfig,
+  resolved: Resolved,
+): ModelEndpoint => {
+  const setup = readSetup(home)
+  const isBlank = !resolved.model
+  const pair = isBlank
+    ? resolveModel(defaultOf(setup, config), { ...setup, customProviders: setup.custom })
+    : resolved
+  if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
+  const chosen = pair.provider ?? chooseProvider(setup, pair.model)
+  if (!chosen)
+    throw unavailable('No provider is chosen. Pick a model, or set model.provider in config.yaml.')
+  if (!pair.model) throw unavailable('No model is chosen yet. Pick one in the model menu.')
+  const provider = toProviderId(chosen)
+  const name = providerName(setup, provider)
+  const table = addressOf(setup, provider, pair)
+  const wire = wireOf(setup, provider, pair.model, table)
+  checkWire(name, pair.model, wire)
+  checkAddress(name, table)
+  const apiKey = keyFor(setup, provider, name, table)
+  const isKimiCoding = apiKey?.startsWith('sk-kimi-') && table === PROVIDERS['kimi-coding']?.baseUrl
+  const effort = effortOf(setup)
+  const isOwn = setup.active === provider
+  return {
+    provider,
+    model: pair.model,
+    apiMode: 'chat_completions',
+    baseUrl: isKimiCoding ? KIMI_CODING : table,
+    apiKey,
+    contextLength: windowOf(setup, provider, pair.model),
+    ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),
+    ...(effort ? { effort } : {}),
+  }
+}

@@ -1,0 +1,212 @@
+/** What the model rules know of a home: its configuration read tolerantly into one plain record. */
+import { isAlias, toProviderId, toSlug } from './aliases.ts'
+import { PROVIDERS } from './providers.ts'
+
+/** The part of a home the rules look at; values, so that a test can be a literal. */
+export type ModelHome = {
+  values(): Readonly<Record<string, unknown>>
+  env(): Readonly<Record<string, string>>
+  dotenv(): Readonly<Record<string, string>>
+  authJson(): unknown
+}
+
+/** Model ids somebody wrote down, with the context window when that stands beside them. */
+export type ListedModels = ReadonlyMap<string, { contextLength: number }>
+
+/** An entry of `custom_providers`, or what `providers.<id>` says. */
+export type ProviderEntry = {
+  /** For people; null when the entry has none. */
+  name: string | null
+  baseUrl: string | null
+  apiKey: string | null
+  apiMode: string | null
+  models: ListedModels
+}
+
+export type CustomProvider = ProviderEntry & {
+  /** The `<slug>` of `custom:<slug>`; null for an unnamed entry. */
+  slug: string | null
+  model: string | null
+}
+
+export type PoolEntry = {
+  token: string
+  baseUrl: string | null
+  priority: number
+  exhausted: boolean
+  ambient: boolean
+}
+
+export type ModelSetup = {
+  /** The configured provider as written (`auto` and blank are null); comparisons of resolution use this form. */
+  provider: string | null
+  /** Its canonical id, or `custom:<slug>`. */
+  active: string | null
+  baseUrl: string | null
+  apiKey: string | null
+  apiMode: string | null
+  /** `model.default`, as written. */
+  model: string
+  /** Tokens; 0 when not configured. */
+  contextLength: number
+  maxTokens: number
+  effort: string
+  custom: readonly CustomProvider[]
+  /** By canonical id. */
+  providers: ReadonlyMap<string, ProviderEntry>
+  /** By canonical id or `custom:<slug>`, lowest priority number first. */
+  pool: ReadonlyMap<string, readonly PoolEntry[]>
+  /** Signed-in states of auth.json by canonical id: the key to use, '' when there is none. */
+  signedIn: ReadonlyMap<string, string>
+  env: Readonly<Record<string, string>>
+  dotenv: Readonly<Record<string, string>>
+}
+
+type Mapping = Readonly<Record<string, unknown>>
+
+const mapping = (value: unknown): Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
+
+const entries = (value: unknown): [string, unknown][] => Object.entries(mapping(value))
+
+const rows = (value: unknown): Mapping[] =>
+  Array.isArray(value) ? value.map(mapping) : Object.values(mapping(value)).map(mapping)
+
+/** Trimmed text; numbers count as text because YAML reads `4.20` as one. */
+const text = (...values: unknown[]): string => {
+  for (const value of values) {
+    const found = typeof value === 'number' ? String(value) : value
+    if (typeof found === 'string' && found.trim()) return found.trim()
+  }
+  return ''
+}
+
+const textOrNull = (...values: unknown[]): string | null => text(...values) || null
+
+const address = (...values: unknown[]): string | null => text(...values).replace(/\/+$/, '') || null
+
+/** A positive whole number; `200_000` is one too. */
+const tokens = (value: unknown): number => {
+  const number = Number(typeof value === 'string' ? value.replaceAll('_', '') : value)
+  return Number.isSafeInteger(number) && number > 0 ? number : 0
+}
+
+/** A mapping `id: {context_length}`, a list of ids, or a list of records with an `id`. */
+const listed = (value: unknown): ListedModels => {
+  const pairs: [string, unknown][] = Array.isArray(value)
+    ? value.map(item => [text(item, mapping(item).id, mapping(item).name), item])
+    : entries(value)
+  return new Map(
+    pairs
+      .filter(([id]) => id.trim())
+      .map(([id, item]) => [id.trim(), { contextLength: tokens(mapping(item).context_length) }]),
+  )
+}
+
+const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
+  const variable = text(raw.key_env, raw.api_key_env)
+  return {
+    name: textOrNull(raw.name),
+    baseUrl: address(raw.base_url, raw.url, raw.api),
+    apiKey: textOrNull(raw.api_key, variable && env[variable]),
+    apiMode: textOrNull(raw.api_mode),
+    models: listed(raw.models),
+  }
+}
+
+const readCustom = (raw: Mapping, env: ModelSetup['env']): CustomProvider => {
+  const entry = readEntry(raw, env)
+  const model = textOrNull(raw.model)
+  const models = new Map(entry.models)
+  if (model && !models.has(model)) models.set(model, { contextLength: tokens(raw.context_length) })
+  return { ...entry, models, model, slug: entry.name && toSlug(entry.name) }
+}
+
+/** A token somebody has lying around for other work, such as the host's own GitHub login (contract §3.7). */
+const isAmbient = (raw: Mapping): boolean => {
+  const says = (value: unknown, ...words: string[]) => words.includes(text(value).toLowerCase())
+  return (
+    says(raw.source, 'gh_cli', 'gh auth token') ||
+    says(raw.label, 'gh auth token') ||
+    says(raw.key_source, 'gh auth token')
+  )
+}
+
+const readPool = (auth: Mapping): ModelSetup['pool'] => {
+  const pools = entries(auth.credential_pool).map(([id, list]): [string, PoolEntry[]] => {
+    const found = rows(list).map(raw => ({
+      token: text(raw.agent_key, raw.access_token, raw.api_key),
+      baseUrl: address(raw.inference_base_url, raw.base_url),
+      priority: Number(raw.priority) || 0,
+      exhausted: raw.last_status === 'exhausted',
+      ambient: isAmbient(raw),
+    }))
+    return [toProviderId(id), found.toSorted((a, b) => a.priority - b.priority)]
+  })
+  return new Map(pools)
+}
+
+const readSignedIn = (auth: Mapping): ModelSetup['signedIn'] =>
+  new Map(
+    entries(auth.providers).map(([id, state]) => {
+      const raw = mapping(state)
+      const inner = mapping(raw.tokens)
+      // The portal's runtime key is `agent_key`; its access token only buys such keys.
+      const key =
+        toProviderId(id) === 'nous'
+          ? text(raw.agent_key)
+          : text(raw.api_key, raw.access_token, inner.access_token)
+      return [toProviderId(id), key]
+    }),
+  )
+
+/** `auto` is the word for "not said". */
+const named = (value: unknown): string | null => {
+  const name = text(value)
+  return name.toLowerCase() === 'auto' ? null : name || null
+}
+
+/** A named custom provider may be meant by its bare name, unless that is the name of a known one. */
+const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
+  const slug = toSlug(name)
+  if (slug.startsWith('custom:')) return slug
+  const isKnown = slug in PROVIDERS || slug === 'custom' || slug === 'demo' || isAlias(slug)
+  return !isKnown && custom.some(entry => entry.slug === slug) ? `custom:${slug}` : name
+}
+
+export const readSetup = (home: ModelHome): ModelSetup => {
+  const config = home.values()
+  const env = home.env()
+  const auth = mapping(home.authJson())
+  const raw = typeof config.model === 'object' ? mapping(config.model) : {}
+  const custom = rows(config.custom_providers).map(entry => readCustom(entry, env))
+  const baseUrl = address(raw.base_url, config.base_url)
+  const written =
+    named(raw.provider) ??
+    named(config.provider) ??
+    (baseUrl ? 'custom' : null) ??
+    named(auth.active_provider)
+  const provider = written && asCustom(written, custom)
+  return {
+    provider,
+    active: provider && toProviderId(provider),
+    baseUrl,
+    apiKey: textOrNull(raw.api_key, raw.api),
+    apiMode: textOrNull(raw.api_mode),
+    model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
+    contextLength: tokens(raw.context_length),
+    maxTokens: tokens(raw.max_tokens),
+    effort: text(mapping(config.agent).reasoning_effort).toLowerCase(),
+    custom,
+    providers: new Map(
+      entries(config.providers).map(([id, entry]) => [
+        toProviderId(id),
+        readEntry(mapping(entry), env),
+      ]),
+    ),
+    pool: readPool(auth),
+    signedIn: readSignedIn(auth),
+    env,
+    dotenv: home.dotenv(),
+  }
+}

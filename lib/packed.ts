@@ -1,0 +1,113 @@
+/** What the build packed beside the code – assets, native addon, search worker, version – read block by block when first used; an unbuilt run has none. */
+import { createHash } from 'node:crypto'
+import { fstatSync, openSync, readSync } from 'node:fs'
+import { getRawAsset, isSea } from 'node:sea'
+import { fileURLToPath } from 'node:url'
+import zlib from 'node:zlib'
+import type { Asset, AssetTable } from './http/static.ts'
+
+/** A stretch of the payload: where it begins and how long it is in base64 characters, and the SHA-256 of its bytes. */
+export type Block = Readonly<{ at: number; size: number; sha256: string }>
+
+/** The table of contents that `build.mjs` writes into the code in place of `PACKING`. */
+export type Packing = Readonly<{
+  version: string
+  /** `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
+  target: string
+  payloadSize: number
+  worker: Block
+  /** The addon is packed with zstd; `sha256` is of the addon itself. */
+  addon: Readonly<{ block: Block; sha256: string }>
+  assets: readonly PackedAsset[]
+}>
+export type PackedAsset = Readonly<{
+  path: string
+  type: string
+  etag: string
+  immutable: boolean
+  /** Absent where `gzip` stands: it is unpacked from there for the few who take nothing packed. */
+  raw?: Block
+  br?: Block
+  gzip?: Block
+}>
+
+export type Packed = Readonly<{
+  version: string
+  target: string
+  /** CommonJS text for `new Worker(text, { eval: true })`. */
+  searchWorker(): string
+  addon: Readonly<{ sha256: string; read(): Buffer }>
+  assets: AssetTable
+}>
+
+declare const PACKING: Packing | undefined
+
+/** The trailer after the payload in the one file: the end of the comment that holds it. */
+const TRAILER = '*/\n'.length
+
+/** Reads base64 characters of the payload. The file stays open, so that a build that replaces it cannot mix with us. */
+const openPayload = (payloadSize: number): ((at: number, size: number) => string) => {
+  if (isSea()) {
+    const payload = Buffer.from(getRawAsset('payload'))
+    return (at, size) => payload.toString('latin1', at, at + size)
+  }
+  const fd = openSync(fileURLToPath(import.meta.url), 'r')
+  const start = fstatSync(fd).size - TRAILER - payloadSize
+  return (at, size) => {
+    const text = Buffer.allocUnsafe(size)
+    readSync(fd, text, 0, size, start + at)
+    return text.toString('latin1')
+  }
+}
+
+/** `make` once, at first use. */
+const once = <T>(make: () => T): (() => T) => {
+  const made: T[] = []
+  return () => {
+    if (made.length === 0) made.push(make())
+    return made[0] as T
+  }
+}
+
+/** Buffers are read at first use and then kept. */
+const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => {
+  const { br, gzip, raw } = file
+  const readBr = br && once(() => read(br))
+  const readGzip = gzip && once(() => read(gzip))
+  const readRaw = once(() => {
+    if (raw) return read(raw)
+    if (!readGzip) throw new Error(`${file.path} was packed without its bytes`)
+    return zlib.gunzipSync(readGzip())
+  })
+  const asset = { type: file.type, etag: file.etag, immutable: file.immutable }
+  Object.defineProperty(asset, 'raw', { enumerable: true, get: readRaw })
+  if (readBr) Object.defineProperty(asset, 'br', { enumerable: true, get: readBr })
+  if (readGzip) Object.defineProperty(asset, 'gzip', { enumerable: true, get: readGzip })
+  return asset as Asset
+}
+
+/** Opens the payload of this very file; undefined in an unbuilt run. */
+export const openPacked = (
+  packing: Packing | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,
+): Packed | undefined => {
+  if (!packing) return undefined
+  const text = openPayload(packing.payloadSize)
+  const read = (block: Block): Buffer => {
+    const bytes = Buffer.from(text(block.at, block.size), 'base64')
+    // Somebody may have written into the file while we run: better no answer than half of another version.
+    if (createHash('sha256').update(bytes).digest('hex') !== block.sha256) {
+      throw new Error('The program file was changed while it runs; start it again')
+    }
+    return bytes
+  }
+  return {
+    version: packing.version,
+    target: packing.target,
+    searchWorker: () => read(packing.worker).toString(),
+    addon: {
+      sha256: packing.addon.sha256,
+      read: () => zlib.zstdDecompressSync(read(packing.addon.block)),
+    },
+    assets: new Map(packing.assets.map(file => [file.path, lazyAsset(file, read)])),
+  }
+}

@@ -1,0 +1,59 @@
+/** Hides credentials in text that leaves the service; what is on disk stays as it was written. */
+
+const TOKEN =
+  /(?<![A-Za-z0-9_-])(?:(?:sk-|ghp_|github_pat_|gh[ousr]_|xox[baprs]-|hf_)[A-Za-z0-9_-]{10,}|SG\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]+)?)/g
+const AWS = /(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}(?![A-Za-z0-9])/g
+const BEARER = /(authorization\\*["']?[ \t]*:[ \t]*\\*["']?bearer[ \t]+)([^\s"'\\,;<>]+)/gi
+/** Backslashes: the assignment may stand inside JSON text inside a string. */
+const ASSIGNMENT =
+  /(?<![A-Z0-9_])([A-Z0-9_]{0,64}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}[ \t]*=[ \t]*\\*["']?)([^\s"'\\]+)/g
+/** Bounded, or a text of many beginnings without an end would take quadratic time. */
+const PRIVATE_KEY =
+  /-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,16384}?-----END[A-Z ]{0,40}PRIVATE KEY-----|(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*)/g
+
+/**
+ * Says quickly that there is nothing to hide. Must hit whatever one of the patterns above hits, in plain
+ * text and in the same text inside JSON (where white space may be written as an escape).
+ */
+const SUSPECT =
+  /(?:sk-|gh[pousr]_|github_pat_|xox[baprs]-|hf_|SG\.)[A-Za-z0-9_-]{10}|AKIA[A-Z0-9]{16}|[Aa][Uu][Tt][Hh][Oo][Rr][Ii][Zz][Aa][Tt][Ii][Oo][Nn]\\*["']?(?:[ \t]|\\+t)*:|(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}(?:[ \t]|\\+t)*=|PRIVATE KEY-----/
+
+const MASKED = /^(?:\*\*\*|.{6}\.\.\..{4})$/
+
+/** What an earlier pass hid stays as it is. */
+const mask = (secret: string): string => {
+  if (MASKED.test(secret)) return secret
+  return secret.length >= 18 ? `${secret.slice(0, 6)}...${secret.slice(-4)}` : '***'
+}
+
+/** False is certain, true means: look closer. Takes JSON text as well. */
+export const isSuspect = (text: string): boolean => SUSPECT.test(text)
+
+/** Start of each suspect place, for callers that look through many lines at once. */
+export function* suspectPlaces(text: string): Generator<number> {
+  for (const match of text.matchAll(new RegExp(SUSPECT, 'g'))) yield match.index
+}
+
+export const redact = (text: string): string => {
+  if (!isSuspect(text)) return text
+  return text
+    .replace(PRIVATE_KEY, '[REDACTED PRIVATE KEY]')
+    .replace(BEARER, (_, head: string, secret: string) => head + mask(secret))
+    .replace(ASSIGNMENT, (_, head: string, secret: string) => head + mask(secret))
+    .replace(TOKEN, mask)
+    .replace(AWS, mask)
+}
+
+/** The same value with every text in it redacted, keys excepted. */
+export const redactValue = <T>(value: T): T => {
+  if (typeof value === 'string') return redact(value) as T
+  if (Array.isArray(value)) return value.map(redactValue) as T
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, redactValue(inner)]),
+  ) as T
+}
+
+/** One JSON text in, one out; untouched and unparsed when there is nothing to hide. */
+export const redactJsonLine = (line: string): string =>
+  isSuspect(line) ? JSON.stringify(redactValue(JSON.parse(line))) : line

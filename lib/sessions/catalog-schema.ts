@@ -1,0 +1,54 @@
+/** Tables of `catalog.db`. Everything in them is derived from the session files and may be deleted at any time. */
+
+export const MIGRATIONS = [
+  `
+  create table about (key text primary key, value text not null) without rowid;
+
+  create table session (
+    key integer primary key,
+    id text not null unique,
+    updated_ms integer not null,
+    listed integer not null,        -- 0: untitled and without messages
+    profile text not null,
+    count integer not null,
+    untitled integer not null,
+    draft integer not null,
+    open_turn integer not null,     -- a turn began and did not end
+    title text not null,            -- folded for searching
+    stamp text not null,            -- state of the file this row was made from
+    seq integer not null,           -- rises with every change of the content
+    epoch integer not null,         -- rises when the file changed otherwise than by our appending
+    active_stream_id text,
+    waiting integer,
+    row text not null               -- the compact record, redacted, ready to be sent
+  );
+  create index by_time on session (updated_ms desc, id) where listed = 1;
+  create index by_profile on session (profile, updated_ms desc, id) where listed = 1;
+  create index by_title on session (updated_ms desc, id, title);
+  create index by_seq on session (seq);
+  create index by_turn on session (id) where open_turn = 1;
+  create index by_live on session (id) where active_stream_id is not null or waiting is not null;
+
+  -- Apart from the rows, or the whole list would read twice the pages.
+  create table fold (id text primary key, summary text not null) without rowid;
+  create table alias (old text primary key, id text not null) without rowid;
+  create index alias_of on alias (id);
+  create table mark (id text not null, n integer not null, offset integer not null,
+    seen integer not null, primary key (id, n)) without rowid;
+  -- Sessions whose words the search index must forget.
+  create table dead (id text primary key) without rowid;
+  `,
+] as const
+
+/** `secure_delete`: the words of an erased session must not stay in free pages. */
+export const PRAGMAS = [
+  'journal_mode = WAL',
+  'synchronous = OFF',
+  'secure_delete = ON',
+  'cache_size = -8000',
+  'journal_size_limit = 4194304',
+] as const
+
+/** Lower case without accents, as titles are compared. */
+export const foldText = (text: string): string =>
+  text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()

@@ -1,0 +1,79 @@
+/** Every statement of the catalogue, prepared once for each opened file. */
+import type { Database } from '../store/sqlite.ts'
+import type { Mark } from './files.ts'
+
+type LiveColumns = { active_stream_id: string | null; waiting: number | null; epoch: number }
+type Id = { id: string }
+export type PageRow = { row: string; ms: number; id: string }
+
+const PAGE = (where: string) => `
+  select row, updated_ms as ms, id from session
+  where listed = 1 ${where} and updated_ms <= ? and (updated_ms < ? or id > ?)
+  order by updated_ms desc, id limit ?`
+
+/** Joined by SQLite: 10 000 rows as one blob, without a text of each in JavaScript. */
+const WHOLE = (where: string) => `
+  select cast('[' || coalesce(group_concat(row, ','), '') || ']' as blob) as body from (
+    select row from session where listed = 1 ${where} order by updated_ms desc, id)`
+
+export const prepare = (db: Database) => ({
+  get: db.prepare<[string], LiveColumns & { summary: string; stamp: string; seq: number }>(
+    'select summary, stamp, seq, epoch, active_stream_id, waiting from session join fold using (id) where id = ?',
+  ),
+  row: db.prepare<[string], { row: string }>('select row from session where id = ?'),
+  stamp: db.prepare<[string], { stamp: string }>('select stamp from session where id = ?'),
+  stamps: db.prepare<[], { id: string; stamp: string }>('select id, stamp from session'),
+  liveOf: db.prepare<[string], LiveColumns>(
+    'select active_stream_id, waiting, epoch from session where id = ?',
+  ),
+  put: db.prepare<[Record<string, string | number>]>(`
+    insert into session (id, updated_ms, listed, profile, count, untitled, draft, open_turn, title, stamp, seq, epoch, row)
+    values (@id, @updated_ms, @listed, @profile, @count, @untitled, @draft, @open_turn, @title, @stamp, @seq, @epoch, @row)
+    on conflict (id) do update set updated_ms = @updated_ms, listed = @listed, profile = @profile, count = @count,
+      untitled = @untitled, draft = @draft, open_turn = @open_turn, title = @title, stamp = @stamp, seq = @seq,
+      epoch = @epoch, row = @row`),
+  putFold: db.prepare<[string, string]>('insert or replace into fold values (?, ?)'),
+  setLive: db.prepare<[string | null, number | null, string, string]>(
+    'update session set active_stream_id = ?, waiting = ?, row = ? where id = ?',
+  ),
+  remove: db.prepare<[string]>('delete from session where id = ?'),
+  removeFold: db.prepare<[string]>('delete from fold where id = ?'),
+  live: db.prepare<[], Id>(
+    'select id from session where active_stream_id is not null or waiting is not null',
+  ),
+  lastSeq: db.prepare<[], { seq: number }>('select seq from session order by seq desc limit 1'),
+  openTurns: db.prepare<[], { summary: string }>(
+    'select summary from session join fold using (id) where open_turn = 1',
+  ),
+  empties: db.prepare<[number], Id>(
+    'select id from session where count = 0 and draft = 0 and open_turn = 0 and active_stream_id is null and untitled >= ?',
+  ),
+  titles: db.prepare<[string, number], { row: string }>(`
+    select row from session where key in (
+      select key from session
+      where not exists (select 1 from json_each(?) as word where instr(session.title, word.value) = 0)
+      order by updated_ms desc, id limit ?)
+    and listed = 1 order by updated_ms desc, id`),
+  page: db.prepare<[number, number, string, number], PageRow>(PAGE('')),
+  profilePage: db.prepare<[string, number, number, string, number], PageRow>(
+    PAGE('and profile = ?'),
+  ),
+  whole: db.prepare<[], { body: Buffer }>(WHOLE('')),
+  wholeProfile: db.prepare<[string], { body: Buffer }>(WHOLE('and profile = ?')),
+  alias: db.prepare<[string], Id>('select id from alias where old = ?'),
+  putAlias: db.prepare<[string, string]>('insert or replace into alias values (?, ?)'),
+  dropAliases: db.prepare<[string]>('delete from alias where id = ?'),
+  lastMark: db.prepare<[string], Mark>(
+    'select n, offset, seen from mark where id = ? order by n desc limit 1',
+  ),
+  markBefore: db.prepare<[string, number], Mark>(
+    'select n, offset, seen from mark where id = ? and n <= ? order by n desc limit 1',
+  ),
+  putMark: db.prepare<[string, number, number, number]>(
+    'insert or replace into mark values (?, ?, ?, ?)',
+  ),
+  dropMarks: db.prepare<[string]>('delete from mark where id = ?'),
+  dead: db.prepare<[], Id>('select id from dead'),
+  die: db.prepare<[string]>('insert or ignore into dead values (?)'),
+  undie: db.prepare<[string]>('delete from dead where id = ?'),
+})

@@ -1,0 +1,249 @@
+/** `catalog.db`: one row per session, so that lists need no files. A cache: deleted, corrupt or old, it is built anew. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { uptime } from 'node:os'
+import { stampOf, type Stamp } from '../store/journal.ts'
+import { type Database, isRuined, openDatabase, removeDatabase } from '../store/sqlite.ts'
+import type { SessionRow } from '../schema/session.ts'
+import { messageOf } from '../errors.ts'
+import { foldText, MIGRATIONS, PRAGMAS } from './catalog-schema.ts'
+import { prepare } from './catalog-statements.ts'
+import type { Mark } from './files.ts'
+import type { Summary } from './fold.ts'
+import { isEmptyRow, type Live, toRow, UNTITLED } from './row.ts'
+
+export type CatalogOptions = {
+  file: string
+  addon?: string | undefined
+  redact: (text: string) => string
+  log: (line: string, extra?: Record<string, unknown>) => void
+  /** Called when an empty catalogue took the place of a lost one; must fill it from the files. */
+  rebuild: () => void
+  /** Tells one run of the machine from the next; tests pass their own. */
+  bootId?: string
+}
+
+export type Stored = { summary: Summary; stamp: Stamp; live: Live; seq: number }
+
+/** Without fsync a power cut may ruin the file, so it is believed only within one run of the machine or after a clean close. */
+export const readBootId = (): string => {
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  } catch {
+    // Not Linux: the minute the machine started in serves as well.
+    return `start-${Math.round((Date.now() / 1000 - uptime()) / 60)}`
+  }
+}
+
+const LIVELESS: Live = { active_stream_id: null, waiting: null }
+
+const openFresh = (file: string, addon: string | undefined, boot: string): Database => {
+  const open = () => openDatabase(file, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon })
+  let db: Database
+  try {
+    db = open()
+  } catch {
+    // Ruined, or of a newer version: it is only a cache.
+    removeDatabase(file)
+    db = open()
+  }
+  const about = new Map<string, string>()
+  try {
+    for (const row of db.prepare<[], { key: string; value: string }>('select * from about').all()) {
+      about.set(row.key, row.value)
+    }
+  } catch (error) {
+    if (!isRuined(error)) throw error
+    about.set('boot', 'ruined')
+  }
+  const known = about.get('boot')
+  if (known !== undefined && known !== boot && about.get('clean') !== '1') {
+    db.close()
+    removeDatabase(file)
+    db = open()
+    about.clear()
+  }
+  const set = db.prepare('insert or replace into about values (?, ?)')
+  set.run('boot', boot)
+  set.run('clean', '0')
+  if (!about.has('instance')) set.run('instance', randomBytes(8).toString('hex'))
+  return db
+}
+
+export const createCatalog = (options: CatalogOptions) => {
+  const { file, addon, redact, log, rebuild, bootId = readBootId() } = options
+  let db = openFresh(file, addon, bootId)
+  let q = prepare(db)
+  /** Rises with every change of any row; part of the list's ETag. */
+  let version = 0
+  let seq = 0
+  let depth = 0
+
+  const settle = (): void => {
+    seq = q.lastSeq.get()?.seq ?? 0
+    // No stream outlives its process.
+    for (const { id } of q.live.all()) setLive(id, LIVELESS)
+  }
+
+  /** Takes a new, empty catalogue and has it filled. */
+  const renew = (reason: string): void => {
+    log('the session catalogue is built anew', { reason })
+    db.close()
+    removeDatabase(file)
+    db = openFresh(file, addon, bootId)
+    q = prepare(db)
+    version += 1
+    seq = 0
+    rebuild()
+  }
+
+  /** Runs `work`; when the database turns out to be ruined, builds it anew and runs it once more (the outermost call does). */
+  const guard = <T>(work: () => T): T => {
+    depth += 1
+    try {
+      return work()
+    } catch (error) {
+      if (depth > 1 || !isRuined(error)) throw error
+      renew(messageOf(error))
+      return work()
+    } finally {
+      depth -= 1
+    }
+  }
+
+  const atomically = <T>(work: () => T): T => (db.inTransaction ? work() : db.transaction(work)())
+
+  const get = (id: string): Stored | undefined => {
+    const found = q.get.get(id)
+    if (!found) return undefined
+    const { summary, stamp, seq: at, active_stream_id, waiting } = found
+    const live = { active_stream_id, waiting }
+    return { summary: JSON.parse(summary) as Summary, stamp, live, seq: at }
+  }
+
+  const setLive = (id: string, live: Live): SessionRow | undefined =>
+    atomically(() => {
+      const stored = get(id)
+      if (!stored) return undefined
+      const row = toRow(stored.summary, live, redact)
+      q.setLive.run(live.active_stream_id, live.waiting, JSON.stringify(row), id)
+      version += 1
+      return row
+    })
+
+  /** `foreign`: the file did not merely grow by what we appended, so nothing derived from it holds any more. */
+  const put = (summary: Summary, stamp: Stamp, foreign: boolean): SessionRow =>
+    atomically(() => {
+      const { id } = summary
+      const old = q.liveOf.get(id)
+      const row = toRow(summary, old ?? LIVELESS, redact)
+      seq += 1
+      version += 1
+      q.put.run({
+        id,
+        updated_ms: Math.round(row.updated_at * 1000),
+        listed: isEmptyRow(row) ? 0 : 1,
+        profile: row.profile,
+        count: row.message_count,
+        untitled: row.title === UNTITLED ? 1 : 0,
+        draft: summary.draft ? 1 : 0,
+        open_turn: summary.turn !== null && summary.turn.how === null ? 1 : 0,
+        title: foldText(row.title),
+        stamp,
+        seq,
+        // Never a number it had before: an index that was fed from an erased catalogue must not take it for known.
+        epoch: old && !foreign ? old.epoch : Math.max(seq, (old?.epoch ?? 0) + 1),
+        row: JSON.stringify(row),
+      })
+      q.putFold.run(id, JSON.stringify(summary))
+      q.undie.run(id)
+      if (foreign) {
+        q.dropMarks.run(id)
+        q.dropAliases.run(id)
+      }
+      for (const alias of summary.aliases) if (alias !== id) q.putAlias.run(alias, id)
+      return row
+    })
+
+  /** Remembers that its words must also leave the search index. */
+  const remove = (id: string): void =>
+    atomically(() => {
+      version += 1
+      q.remove.run(id)
+      q.removeFold.run(id)
+      q.dropMarks.run(id)
+      q.dropAliases.run(id)
+      q.die.run(id)
+    })
+
+  settle()
+
+  return {
+    file,
+    get version() {
+      return version
+    },
+    get: (id: string) => guard(() => get(id)),
+    stamp: (id: string): Stamp | undefined => guard(() => q.stamp.get(id)?.stamp),
+    rowText: (id: string): string | undefined => guard(() => q.row.get(id)?.row),
+    alias: (old: string): string | undefined => guard(() => q.alias.get(old)?.id),
+    put: (summary: Summary, stamp: Stamp, foreign: boolean) =>
+      guard(() => put(summary, stamp, foreign)),
+    remove: (id: string) => guard(() => remove(id)),
+    setLive: (id: string, live: Live) => guard(() => setLive(id, live)),
+    liveOf: (id: string): Live | undefined => guard(() => q.liveOf.get(id)),
+    stamps: (): Map<string, Stamp> =>
+      guard(() => new Map(q.stamps.all().map(({ id, stamp }) => [id, stamp]))),
+    openTurns: (): Summary[] =>
+      guard(() => q.openTurns.all().map(({ summary }) => JSON.parse(summary) as Summary)),
+    empties: (anyTitle: boolean): string[] =>
+      guard(() => q.empties.all(anyTitle ? 0 : 1).map(({ id }) => id)),
+    titles: (words: readonly string[], limit: number): string[] =>
+      guard(() => q.titles.all(JSON.stringify(words), limit).map(({ row }) => row)),
+    page: (after: { ms: number; id: string } | null, limit: number, profile: string | null) =>
+      guard(() => {
+        const { ms, id } = after ?? { ms: Number.MAX_SAFE_INTEGER, id: '' }
+        return profile === null
+          ? q.page.all(ms, ms, id, limit)
+          : q.profilePage.all(profile, ms, ms, id, limit)
+      }),
+    whole: (profile: string | null): Buffer =>
+      guard(
+        () =>
+          (profile === null ? q.whole.get() : q.wholeProfile.get(profile))?.body ?? Buffer.alloc(0),
+      ),
+    lastMark: (id: string): Mark | undefined => guard(() => q.lastMark.get(id)),
+    markBefore: (id: string, n: number): Mark | undefined => guard(() => q.markBefore.get(id, n)),
+    addMarks: (id: string, marks: Iterable<Mark>) =>
+      guard(() =>
+        atomically(() => {
+          for (const { n, offset, seen } of marks) q.putMark.run(id, n, offset, seen)
+        }),
+      ),
+    dropMarks: (id: string) => guard(() => q.dropMarks.run(id)),
+    dead: (): string[] => guard(() => q.dead.all().map(({ id }) => id)),
+    buried: (ids: readonly string[]) =>
+      guard(() => {
+        for (const id of ids) q.undie.run(id)
+      }),
+    batch: <T>(work: () => T): T => guard(() => atomically(work)),
+    /** Moves every byte out of the write-ahead log, so that what was erased is gone from it too. */
+    scour: () => guard(() => db.pragma('wal_checkpoint(TRUNCATE)')),
+    /** Builds anew when the file was deleted behind us: others that open it by name would find nothing. */
+    verify: () => {
+      if (stampOf(file) === undefined) renew('the file is gone')
+    },
+    close() {
+      if (!db.open) return
+      try {
+        db.prepare("update about set value = '1' where key = 'clean'").run()
+        db.pragma('wal_checkpoint(TRUNCATE)')
+      } catch (error) {
+        // Then it is not clean, and the next start decides.
+        log('the session catalogue was not closed cleanly', { error: messageOf(error) })
+      }
+      db.close()
+    },
+  }
+}
+export type Catalog = ReturnType<typeof createCatalog>

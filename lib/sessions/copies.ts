@@ -1,0 +1,76 @@
+/** A second session with the first messages of another. */
+import { missing } from '../errors.ts'
+import type { Message } from '../schema/message.ts'
+import type { SessionRow } from '../schema/session.ts'
+import type { Entry, Meta } from './entries.ts'
+import { type Files, foldFile } from './files.ts'
+import type { Freshness } from './freshness.ts'
+import { writeJournal } from './legacy.ts'
+import { UNTITLED } from './row.ts'
+import type { Watch } from './watch.ts'
+import type { Writer } from './writer.ts'
+
+type Needs = {
+  files: Files
+  freshness: Freshness
+  watch: Watch
+  writer: Writer
+  newId: () => string
+  require: (id: string) => SessionRow
+}
+
+/** What belongs to the original alone: tokens were spent once, a command-line session has one origin. */
+const OWN_ONLY = [
+  'input_tokens',
+  'output_tokens',
+  'estimated_cost',
+  'composer_draft',
+  'pinned',
+  'archived',
+  'created_at',
+  'updated_at',
+  'is_cli_session',
+  '_cli_origin',
+  'compression_anchor_visible_idx',
+  'compression_anchor_message_key',
+]
+
+export const createCopies = ({ files, freshness, watch, writer, newId, require }: Needs) => {
+  const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
+    const file = files.find(require(given).session_id)
+    const folded = file && foldFile(file)?.folded
+    if (!folded) throw missing('Session not found')
+    const id = newId()
+    const at = writer.tick(0)
+    const kept = Object.fromEntries(
+      Object.entries(folded.meta).filter(([key]) => !OWN_ONLY.includes(key)),
+    )
+    const entries: Entry[] = [
+      { n: 1, t: 'session', at, v: 1, id, meta: change(kept) },
+      ...folded.messages.slice(0, keep).map((message, index): Entry => {
+        const n = index + 2
+        return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+      }),
+    ]
+    watch.own(() => writeJournal(files.jsonl(id), entries))
+    freshness.refresh(id)
+    return require(id)
+  }
+
+  return {
+    duplicate: (id: string): SessionRow =>
+      copy(id, Number.POSITIVE_INFINITY, meta => ({
+        ...meta,
+        title: `${meta.title ?? UNTITLED} (copy)`,
+      })),
+    branch: (
+      id: string,
+      { keep_count, title }: { keep_count?: number | undefined; title?: string | undefined } = {},
+    ): SessionRow =>
+      copy(id, keep_count ?? Number.POSITIVE_INFINITY, meta => ({
+        ...meta,
+        title: title?.trim() || `${meta.title ?? UNTITLED} (fork)`,
+        parent_session_id: require(id).session_id,
+      })),
+  }
+}

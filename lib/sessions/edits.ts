@@ -1,0 +1,65 @@
+/** Edits of a transcript: each is a new line in the journal, nothing is rewritten, and none meets a running turn half-way. */
+import { contentText, type NewEntry } from './entries.ts'
+import type { Folded } from './fold.ts'
+import { ok } from '../schema/ok.ts'
+import type { Draft, SessionRow } from '../schema/session.ts'
+import type { Sessions } from './types.ts'
+
+/** The cut that keeps the first `count` visible messages. `numbers` are the lines they stand on. */
+const cutAfter = ({ numbers }: Pick<Folded, 'numbers'>, count: number): NewEntry => ({
+  t: 'cut',
+  after: numbers[count - 1] ?? 0,
+})
+
+export type Edits = ReturnType<typeof createEdits>
+
+/** `requireIdle` throws while a turn of that session runs. */
+export const createEdits = (sessions: Sessions, requireIdle: (id: string) => void) => {
+  const open = (id: string): SessionRow => {
+    const row = sessions.require(id)
+    requireIdle(row.session_id)
+    return row
+  }
+
+  return {
+    /** No messages, no title: as new, but for the text that stays in the file until a purge. */
+    clear(id: string): SessionRow {
+      const { session_id } = open(id)
+      sessions.append(session_id, [
+        { t: 'cut', after: 0 },
+        { t: 'meta', patch: { title: 'Untitled', llm_title_generated: null, last_usage: null } },
+      ])
+      return sessions.require(session_id)
+    },
+
+    /** Keeps the first `count` visible messages. */
+    keepFirst(id: string, count: number): SessionRow {
+      const { session_id } = open(id)
+      const folded = sessions.load(session_id)
+      if (count < folded.messages.length) sessions.append(session_id, [cutAfter(folded, count)])
+      return sessions.require(session_id)
+    },
+
+    /** Removes the last user message and all that follows; undefined when there is none. */
+    takeBackLast(id: string): { text: string; count: number } | undefined {
+      const { session_id } = open(id)
+      const folded = sessions.load(session_id)
+      const { messages } = folded
+      const at = messages.findLastIndex(message => message.role === 'user')
+      const last = messages[at]
+      if (!last) return undefined
+      sessions.append(session_id, [cutAfter(folded, at)])
+      return { text: contentText(last.content), count: messages.length - at }
+    },
+
+    /** What is absent stays as it is. An unchanged draft writes nothing. */
+    draft(id: string, text: string | undefined, files: string[] | undefined) {
+      const { session_id } = sessions.require(id)
+      const before: Draft = sessions.load(session_id).meta.composer_draft ?? { text: '', files: [] }
+      const draft = { text: text ?? before.text, files: files ?? before.files }
+      if (JSON.stringify(draft) === JSON.stringify(before)) return { ...ok, draft, unchanged: true }
+      sessions.append(session_id, [{ t: 'meta', patch: { composer_draft: draft } }])
+      return { ...ok, draft }
+    },
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * The file format of a session: `sessions/<id>.jsonl`, one JSON object a line, only ever appended to.
+ *
+ * Every line begins with `n`, a number that rises by one (a gap is allowed, reuse is not), `t`, its type, and
+ * `at`, seconds since 1970 for the reader's information: order is the order of lines, never of times.
+ * The file's NAME is the session's id. A later line wins over an earlier one, so that the file can be read from
+ * its end: nothing in it is an index into the list of messages.
+ *
+ *   {"n":1,"t":"session","at":…,"v":1,"id":…,"meta":{…}}     header; `gen` counts purges, `from` names a converted file
+ *   {"n":…,"t":"meta","at":…,"patch":{…}}                    later wins, null clears
+ *   {"n":…,"t":"message","at":…,"message":{"id":"m7",…}}     `message` is the last key and the line has exactly this shape
+ *   {"n":…,"t":"cut","at":…,"after":7}                       hides every message and summary above it with n > 7
+ *   {"n":…,"t":"uncut","at":…,"cut":12}                      the cut with n 12 above it never was
+ *   {"n":…,"t":"summary","at":…,"from":2,"to":9,"text":…}    stands for these messages towards the model
+ *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for a person
+ *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
+ *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
+ *   {"n":…,"t":"renamed","at":…,"from":…,"to":…}             earlier names of the file stay valid as aliases
+ *
+ * A message's id is `m<n>` of the number that was free when it began to be spoken, and is never given again.
+ * A line that cannot be read is skipped and counted; a line of an unknown type is skipped silently.
+ */
+import type { Message, NewMessage } from '../schema/message.ts'
+import type { Question } from '../schema/question.ts'
+import type { Usage } from '../schema/usage.ts'
+
+/** The stored keys of the record C, `composer_draft`, and whatever unknown keys came with a file. */
+export type Meta = {
+  title?: string
+  workspace?: string
+  model?: string | null
+  profile?: string | null
+  pinned?: boolean
+  archived?: boolean
+  project_id?: string | null
+  personality?: string | null
+  input_tokens?: number
+  output_tokens?: number
+  estimated_cost?: number
+  composer_draft?: { text: string; files: string[] }
+  /** Only where they differ from what the lines say: converted and purged files. */
+  created_at?: number
+  updated_at?: number
+  [key: string]: unknown
+}
+
+/** A patch may clear what a record may only leave out. */
+export type MetaPatch = { [K in keyof Meta]?: Meta[K] | null }
+
+export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
+
+type Kinds = {
+  session: {
+    v: 1
+    id: string
+    gen?: number
+    from?: { size: number; sha256: string }
+    meta: Meta
+  }
+  meta: { patch: MetaPatch }
+  message: { message: Message }
+  cut: { after: number }
+  uncut: { cut: number }
+  summary: { from: number; to: number; text: string }
+  asked: { question: Question }
+  answered: { id: string; kind: Question['kind']; answer: string; by?: string }
+  turn_started: { stream_id: string; model: string; provider: string; message_id: string }
+  turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage }
+  renamed: { from: string; to: string }
+}
+
+export type EntryType = keyof Kinds
+type Of<K extends EntryType> = { n: number; t: K; at: number } & Kinds[K]
+/** One line of the file. */
+export type Entry = { [K in EntryType]: Of<K> }[EntryType]
+export type MessageEntry = Of<'message'>
+export type SummaryEntry = Of<'summary'>
+
+/** A line that has no place yet: `n` and `at` are given when it is appended. */
+export type NewEntry = {
+  [K in EntryType]: { t: K } & (K extends 'message' ? { message: NewMessage } : Kinds[K])
+}[EntryType]
+
+type Bag = Record<string, unknown>
+const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
+
+/** Enough of the Message schema to be safe with; zod would cost more than reading the file. */
+const isMessage = (value: unknown): value is Message =>
+  isBag(value) &&
+  typeof value.id === 'string' &&
+  ROLES.has(value.role as string) &&
+  (typeof value.content === 'string' || Array.isArray(value.content))
+
+const checks: { [K in EntryType]: (line: Bag) => boolean } = {
+  session: line => isBag(line.meta),
+  meta: line => isBag(line.patch),
+  message: line => isMessage(line.message),
+  cut: line => Number.isInteger(line.after),
+  uncut: line => Number.isInteger(line.cut),
+  summary: line => typeof line.text === 'string',
+  asked: line => isBag(line.question) && questionId(line.question) !== undefined,
+  answered: line => typeof line.id === 'string',
+  turn_started: line => typeof line.stream_id === 'string',
+  turn_ended: line => typeof line.stream_id === 'string' && typeof line.how === 'string',
+  renamed: line => typeof line.from === 'string' && typeof line.to === 'string',
+}
+
+/** An approval and a question keep their id under different names. */
+export const questionId = (question: Record<string, unknown>): string | undefined => {
+  const id = question.kind === 'approval' ? question.approval_id : question.clarify_id
+  return typeof id === 'string' ? id : undefined
+}
+
+/** Null: unreadable. `'unknown'`: a line of a newer version. */
+export const parseEntry = (text: string): Entry | 'unknown' | null => {
+  let line: unknown
+  try {
+    line = JSON.parse(text)
+  } catch {
+    // Torn or edited by hand: the caller counts it.
+    return null
+  }
+  if (!isBag(line) || !Number.isInteger(line.n) || (line.n as number) < 1) return null
+  if (typeof line.t !== 'string') return null
+  if (!Object.hasOwn(checks, line.t)) return 'unknown'
+  if (!checks[line.t as EntryType](line)) return null
+  if (typeof line.at !== 'number') line.at = 0
+  return line as Entry
+}
+
+/** The text of one line, without its LF. */
+export const formatEntry = (entry: Entry): string => {
+  const { n, t, at, ...rest } = entry
+  if (t !== 'message') return JSON.stringify({ n, t, at, ...rest })
+  const { id, role, ...message } = (entry as MessageEntry).message
+  return JSON.stringify({ n, t, at, message: { id, role, ...message } })
+}
+
+const HEAD = /^\{"n":(\d+),"t":"message","at":[0-9.]+,"message":/
+const HEAD_BYTES = 96
+
+/** Of a line in our own shape: its number and where the message's JSON begins (it ends one byte before the line does). */
+export const messageHead = (bytes: Buffer): { n: number; start: number } | null => {
+  const match = HEAD.exec(bytes.toString('latin1', 0, HEAD_BYTES))
+  return match && { n: Number(match[1]), start: match[0].length }
+}
+
+/** The line can be spliced into an answer, and looked through for secrets, without being parsed. */
+export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>
+  messageHead(bytes)?.n === entry.n &&
+  Object.keys(entry).length === 4 &&
+  // An ASCII letter written as an escape could hide a secret from the filter.
+  !/\\u00[2-7]/.test(text)
+
+/** Seconds with three decimals, as every time in the file. */
+export const toSeconds = (time: number): number => Math.round(time * 1000) / 1000
+
+/** The text of a message's content, whichever form it has. */
+export const contentText = (content: Message['content']): string =>
+  typeof content === 'string'
+    ? content
+    : content
+        .map(part => (part.type === 'text' && typeof part.text === 'string' ? part.text : ''))
+        .filter(Boolean)
+        .join('\n')

@@ -1,0 +1,189 @@
+/** Where a session's files are, and reading them: the whole, a tail, or the bytes of its messages. */
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stampOf, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
+import { SESSION_ID } from '../schema/ids.ts'
+import type { Message } from '../schema/message.ts'
+import { contentText, type Entry, type Meta, messageHead, parseEntry } from './entries.ts'
+import { foldBackward } from './fold-backward.ts'
+import { type Folded, foldForward, isHidden, type Summary, toPreview } from './fold.ts'
+import { toEntries, toLines } from './legacy.ts'
+
+export type Format = 'jsonl' | 'json'
+export type SessionFile = { id: string; path: string; format: Format }
+
+/** A sparse place in a journal: line `n` begins at `offset`, after `seen` visible messages. */
+export type Mark = { n: number; offset: number; seen: number }
+const MARK_BYTES = 65_536
+
+export const withFile = <T>(path: string, read: (fd: number) => T): T => {
+  const fd = openSync(path, 'r')
+  try {
+    return read(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+export const createFiles = (dir: string) => {
+  const jsonl = (id: string): string => join(dir, `${id}.jsonl`)
+  const json = (id: string): string => join(dir, `${id}.json`)
+
+  return {
+    dir,
+    path: (name: string): string => join(dir, name),
+    jsonl,
+    json,
+    /** Everything that may hold words of this session. */
+    all: (id: string): string[] =>
+      ['.jsonl', '.json', '.json.migrated', '.torn', '.jsonl.tmp'].map(end => join(dir, id + end)),
+    /** The file that counts, with its state; undefined when there is none. */
+    find(id: string): (SessionFile & { stamp: Stamp }) | undefined {
+      for (const format of ['jsonl', 'json'] as const) {
+        const path = format === 'jsonl' ? jsonl(id) : json(id)
+        const stamp = stampOf(path)
+        if (stamp) return { id, path, format, stamp }
+      }
+      return undefined
+    },
+  }
+}
+export type Files = ReturnType<typeof createFiles>
+
+/** The session a name in the directory belongs to; undefined for everything else that may lie there. */
+export const idOfName = (name: string): string | undefined => {
+  const match = /^(.+?)\.jsonl?$/.exec(name)
+  return match?.[1] !== undefined && SESSION_ID.test(match[1]) ? match[1] : undefined
+}
+
+export const readHeader = (path: string): Entry | null =>
+  withFile(path, fd => {
+    for (const { bytes } of readLines(fd)) {
+      const entry = parseEntry(bytes.toString())
+      return entry === 'unknown' ? null : entry
+    }
+    return null
+  })
+
+/** Null when the file is not a session at all (only a .json can be something else). */
+export const foldFile = ({
+  id,
+  path,
+  format,
+}: SessionFile): { summary: Summary; folded: Folded } | null => {
+  if (format === 'jsonl') return withFile(path, fd => foldForward(id, readLines(fd)))
+  const entries = toEntries(id, readFileSync(path))
+  if (!entries) return null
+  const result = foldForward(id, toLines(entries))
+  result.summary.format = 'json'
+  result.folded.format = 'json'
+  return result
+}
+
+/** Count and preview after `cut` was appended to a clean journal; reads the hidden lines and little more. */
+export const recount = (
+  path: string,
+  before: Pick<Summary, 'count' | 'cuts'>,
+  cut: { n: number; after: number },
+): Pick<Summary, 'count' | 'preview'> =>
+  withFile(path, fd => {
+    let count = before.count
+    for (const { bytes } of readLinesBackward(fd)) {
+      const head = messageHead(bytes)
+      if (!head || head.n >= cut.n || isHidden(before.cuts, head.n)) continue
+      if (head.n > cut.after) {
+        count -= 1
+        continue
+      }
+      if (!bytes.includes('"role":"user"')) continue
+      const entry = parseEntry(bytes.toString())
+      if (entry && entry !== 'unknown' && entry.t === 'message' && entry.message.role === 'user') {
+        return { count, preview: toPreview(entry.message) }
+      }
+    }
+    return { count, preview: '' }
+  })
+
+/** The draft in force; drafts are written last, so it is found near the end. */
+export const readDraft = (path: string): Meta['composer_draft'] =>
+  withFile(path, fd => {
+    for (const { bytes } of readLinesBackward(fd)) {
+      if (messageHead(bytes) || !bytes.includes('"composer_draft"')) continue
+      const entry = parseEntry(bytes.toString())
+      if (!entry || entry === 'unknown') continue
+      const values =
+        entry.t === 'session' ? entry.meta : entry.t === 'meta' ? entry.patch : undefined
+      if (values && 'composer_draft' in values) return values.composer_draft ?? undefined
+    }
+    return undefined
+  })
+
+/** The last `limit` visible messages that end before byte `before` (or the end of the file). */
+export const readTail = (
+  { id, path }: SessionFile,
+  limit: number,
+  place?: { before: number; cuts: readonly [number, number][] },
+): Message[] =>
+  withFile(
+    path,
+    fd =>
+      foldBackward(id, readLinesBackward(fd, place?.before), {
+        limit,
+        ...(place ? { cuts: place.cuts } : {}),
+      }).messages,
+  )
+
+/** Goes on from `last` and yields a mark about every 64 kB, so that a deep page need not read all before it. */
+export function* newMarks(
+  fd: number,
+  cuts: readonly [number, number][],
+  last: Mark,
+): Generator<Mark> {
+  let { seen } = last
+  let next = last.offset + MARK_BYTES
+  for (const line of readLines(fd, last.offset)) {
+    const head = messageHead(line.bytes)
+    if (!head) continue
+    if (line.offset >= next) {
+      yield { n: head.n, offset: line.offset, seen }
+      next = line.offset + MARK_BYTES
+    }
+    if (!isHidden(cuts, head.n)) seen += 1
+  }
+}
+
+/** Where the visible message `id` begins, and how many stand before it. */
+export const findMessage = (
+  fd: number,
+  id: string,
+  cuts: readonly [number, number][],
+  from: Mark,
+): { offset: number; index: number } | undefined => {
+  let index = from.seen
+  const start = `{"id":${JSON.stringify(id)},`
+  for (const { offset, bytes } of readLines(fd, from.offset)) {
+    const head = messageHead(bytes)
+    if (!head || isHidden(cuts, head.n)) continue
+    const end = head.start + start.length
+    const found =
+      bytes.toString('utf8', head.start, end) === start ||
+      // A foreign writer may order the keys of a message otherwise.
+      (bytes.includes(id) && idOf({ offset, bytes }) === id)
+    if (found) return { offset, index }
+    index += 1
+  }
+  return undefined
+}
+
+const idOf = ({ bytes }: Line): string | undefined => {
+  const entry = parseEntry(bytes.toString())
+  return entry && entry !== 'unknown' && entry.t === 'message' ? entry.message.id : undefined
+}
+
+/** Text a search may look through; tool output is bounded, system messages are not spoken by anybody. */
+const TOOL_CHARS = 2_000
+export const searchText = (message: Message): string => {
+  if (message.role === 'system') return ''
+  const text = contentText(message.content)
+  return message.role === 'tool' ? text.slice(0, TOOL_CHARS) : text
+}

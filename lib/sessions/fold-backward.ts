@@ -1,0 +1,133 @@
+/** The same fold as `foldForward`, from the last line up, so that a tail costs what it returns and not what the file holds. */
+import type { Line } from '../store/journal.ts'
+import type { Message } from '../schema/message.ts'
+import type { Question } from '../schema/question.ts'
+import { messageHead, type Meta, parseEntry, questionId, type SummaryEntry } from './entries.ts'
+import { type Folded, isHidden, type Turn } from './fold.ts'
+
+export type BackwardOptions = {
+  /** Stop when so many visible messages were met. */
+  limit?: number
+  /** When the reading does not begin at the end of the file: the cuts in force, as the catalogue knows them. */
+  cuts?: readonly [number, number][]
+}
+
+export type Backward = Omit<Folded, 'format' | 'renamedTo'> & {
+  /** The first line was reached, so every field is final; otherwise only `messages` is, for its range. */
+  complete: boolean
+}
+
+/** Takes lines last to first. Later wins, so here the first that is met wins. */
+export const foldBackward = (
+  id: string,
+  lines: Iterable<Line>,
+  { limit = Number.POSITIVE_INFINITY, cuts }: BackwardOptions = {},
+): Backward => {
+  const messages: Message[] = []
+  const numbers: number[] = []
+  const summaries: SummaryEntry[] = []
+  const questions: Question[] = []
+  const answered = new Set<string>()
+  const aliases: string[] = []
+  const meta = new Map<string, unknown>()
+  const ended = new Map<string, Pick<Turn, 'how' | 'usage'>>()
+  const undone = new Set<number>()
+  let turn: Turn | null = null
+  let header: { created_at: number; updated_at: number; gen: number } | null = null
+  let spoken = 0
+  let floor = Number.POSITIVE_INFINITY
+  let last = 0
+  let bad = 0
+  let complete = true
+
+  const hidden = (n: number): boolean => (cuts ? isHidden(cuts, n) : n > floor)
+  const keep = (values: object): void => {
+    if (header) return
+    for (const [key, value] of Object.entries(values)) if (!meta.has(key)) meta.set(key, value)
+  }
+
+  for (const { bytes } of lines) {
+    if (messages.length >= limit) {
+      complete = false
+      break
+    }
+    if (bytes.length === 0) continue
+    const head = messageHead(bytes)
+    // Skipped unparsed, which is all right for a tail; a complete fold must still see whether it can be read.
+    if (head && limit !== Number.POSITIVE_INFINITY && hidden(head.n)) continue
+    const entry = parseEntry(bytes.toString())
+    if (entry === 'unknown') continue
+    if (entry === null) {
+      bad += 1
+      continue
+    }
+    last = Math.max(last, entry.n)
+    switch (entry.t) {
+      case 'message':
+        if (!header) spoken = Math.max(spoken, entry.at)
+        if (hidden(entry.n)) break
+        messages.push(entry.message)
+        numbers.push(entry.n)
+        break
+      case 'summary':
+        if (!hidden(entry.n)) summaries.push(entry)
+        break
+      case 'cut':
+        if (!undone.has(entry.n)) floor = Math.min(floor, entry.after)
+        break
+      case 'uncut':
+        undone.add(entry.cut)
+        break
+      case 'answered':
+        answered.add(entry.id)
+        break
+      case 'asked':
+        if (!answered.has(questionId(entry.question) ?? '')) questions.push(entry.question)
+        break
+      case 'turn_ended':
+        if (!ended.has(entry.stream_id)) {
+          ended.set(entry.stream_id, { how: entry.how, usage: entry.usage ?? null })
+        }
+        break
+      case 'turn_started': {
+        const { stream_id, model, provider, message_id, at } = entry
+        const { how, usage } = ended.get(stream_id) ?? { how: null, usage: null }
+        turn ??= { stream_id, model, provider, message_id, at, how, usage }
+        break
+      }
+      case 'renamed':
+        aliases.push(entry.from)
+        break
+      case 'meta':
+        keep(entry.patch)
+        break
+      case 'session': {
+        const { created_at, updated_at, ...rest } = entry.meta
+        keep(rest)
+        header ??= {
+          created_at: typeof created_at === 'number' ? created_at : entry.at,
+          updated_at: typeof updated_at === 'number' ? updated_at : entry.at,
+          gen: entry.gen ?? 0,
+        }
+        break
+      }
+    }
+  }
+
+  return {
+    id,
+    created_at: header?.created_at ?? 0,
+    updated_at: Math.max(header?.updated_at ?? 0, spoken),
+    gen: header?.gen ?? 0,
+    meta: Object.fromEntries([...meta].filter(([, value]) => value !== null)) as Meta,
+    messages: messages.reverse(),
+    numbers: numbers.reverse(),
+    summaries: summaries.reverse(),
+    questions: questions.reverse(),
+    turn,
+    aliases: [...new Set(aliases.reverse())],
+    nextN: last + 1,
+    bad,
+    complete,
+  }
+}

@@ -1,0 +1,241 @@
+/** What a journal says when it is read: pure folds, forwards for the whole and backwards for a tail. */
+import type { Line } from '../store/journal.ts'
+import type { Message } from '../schema/message.ts'
+import type { Question } from '../schema/question.ts'
+import type { Usage } from '../schema/usage.ts'
+import {
+  contentText,
+  type Entry,
+  isPlainMessage,
+  type Meta,
+  type MetaPatch,
+  parseEntry,
+  questionId,
+  type SummaryEntry,
+  type TurnEnd,
+} from './entries.ts'
+
+export type Turn = {
+  stream_id: string
+  model: string
+  provider: string
+  /** The user message it answers. */
+  message_id: string
+  at: number
+  /** Null while it runs. */
+  how: TurnEnd | null
+  usage: Usage | null
+}
+
+/** Everything of a session but its messages: what the catalogue keeps, and what an append can bring up to date. */
+export type Summary = {
+  id: string
+  created_at: number
+  /** Moved only by what a person or the agent says. */
+  updated_at: number
+  /** Without `composer_draft`, which may be long and changes often. */
+  meta: Meta
+  draft: boolean
+  /** Visible messages. */
+  count: number
+  /** Beginning of the newest visible user message. */
+  preview: string
+  /** Cuts in force: [n, after]. */
+  cuts: [number, number][]
+  /** Not answered yet. */
+  questions: Question[]
+  turn: Turn | null
+  /** Earlier names. */
+  aliases: string[]
+  /** Where the last `renamed` line says the file should be. */
+  renamedTo: string | null
+  /** The first number that is free. */
+  nextN: number
+  gen: number
+  /** Every message line has our own shape and order, so lines may be used without being parsed. */
+  clean: boolean
+  /** Lines that could not be read. */
+  bad: number
+  format: 'jsonl' | 'json'
+}
+
+/** A session without its messages; `meta` has the draft. */
+export type Head = Omit<Summary, 'cuts' | 'draft' | 'clean'>
+
+/** A whole session. */
+export type Folded = Omit<Head, 'count' | 'preview'> & {
+  messages: Message[]
+  /** Of each message, the number of its line: what a cut counts by. */
+  numbers: number[]
+  summaries: SummaryEntry[]
+}
+
+export const emptySummary = (id: string): Summary => ({
+  id,
+  created_at: 0,
+  updated_at: 0,
+  meta: {},
+  draft: false,
+  count: 0,
+  preview: '',
+  cuts: [],
+  questions: [],
+  turn: null,
+  aliases: [],
+  renamedTo: null,
+  nextN: 1,
+  gen: 0,
+  clean: true,
+  bad: 0,
+  format: 'jsonl',
+})
+
+const PREVIEW_CHARS = 120
+export const toPreview = (message: Message): string =>
+  contentText(message.content).slice(0, 2_000).replace(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARS)
+
+const isDraft = (draft: unknown): boolean =>
+  typeof draft === 'object' && draft !== null && 'text' in draft && draft.text !== ''
+
+export const patched = (meta: Meta, patch: MetaPatch): Meta =>
+  Object.fromEntries(
+    Object.entries({ ...meta, ...patch }).filter(
+      ([, value]) => value !== null && value !== undefined,
+    ),
+  )
+
+/**
+ * Brings `summary` up to date with the next line, in place. A cut and an uncut leave `count` and `preview`
+ * behind: the caller, who can see messages, sets them.
+ */
+export const applyEntry = (summary: Summary, entry: Entry): void => {
+  if (entry.n < summary.nextN) summary.clean = false
+  else summary.nextN = entry.n + 1
+  switch (entry.t) {
+    case 'session': {
+      const { composer_draft, created_at, updated_at, ...meta } = entry.meta
+      summary.meta = patched({}, meta)
+      summary.draft = isDraft(composer_draft)
+      summary.created_at = typeof created_at === 'number' ? created_at : entry.at
+      summary.updated_at = typeof updated_at === 'number' ? updated_at : entry.at
+      summary.gen = entry.gen ?? 0
+      return
+    }
+    case 'meta': {
+      const { composer_draft, ...patch } = entry.patch
+      summary.meta = patched(summary.meta, patch)
+      if (composer_draft !== undefined) summary.draft = isDraft(composer_draft)
+      return
+    }
+    case 'message':
+      summary.updated_at = Math.max(summary.updated_at, entry.at)
+      summary.count += 1
+      if (entry.message.role === 'user') summary.preview = toPreview(entry.message)
+      return
+    case 'cut':
+      summary.cuts = [
+        ...summary.cuts.filter(([, after]) => after < entry.after),
+        [entry.n, entry.after],
+      ]
+      return
+    case 'uncut':
+      // Cuts inside the one that is undone may have been dropped above: only a whole fold can tell what holds now.
+      return
+    case 'asked':
+      summary.questions = [...summary.questions, entry.question]
+      return
+    case 'answered':
+      summary.questions = summary.questions.filter(question => questionId(question) !== entry.id)
+      return
+    case 'turn_started': {
+      const { stream_id, model, provider, message_id, at } = entry
+      summary.turn = { stream_id, model, provider, message_id, at, how: null, usage: null }
+      return
+    }
+    case 'turn_ended':
+      if (summary.turn?.stream_id === entry.stream_id) {
+        summary.turn = { ...summary.turn, how: entry.how, usage: entry.usage ?? null }
+      }
+      return
+    case 'renamed':
+      summary.aliases = [...new Set([...summary.aliases, entry.from])]
+      summary.renamedTo = entry.to
+      return
+    case 'summary':
+      return
+  }
+}
+
+/** Hidden by a cut in force. Only for journals whose numbers rise, that is clean ones. */
+export const isHidden = (cuts: readonly [number, number][], n: number): boolean =>
+  cuts.some(([at, after]) => after < n && n < at)
+
+type Cut = { n: number; after: number; place: number; undone: boolean }
+
+/** For each of `ns` (in the order of lines), whether a cut below it hides it. `place` counts how many stood above the cut. */
+const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
+  const shown = new Array<boolean>(ns.length).fill(true)
+  const inForce = cuts.filter(cut => !cut.undone)
+  let floor = Number.POSITIVE_INFINITY
+  for (let index = ns.length - 1; index >= 0; index -= 1) {
+    while (inForce.length > 0 && inForce.at(-1)!.place > index) {
+      floor = Math.min(floor, inForce.pop()!.after)
+    }
+    shown[index] = (ns[index] as number) <= floor
+  }
+  return shown
+}
+
+/** Reads all lines, first to last. */
+export const foldForward = (
+  id: string,
+  lines: Iterable<Line>,
+): { summary: Summary; folded: Folded } => {
+  const summary = emptySummary(id)
+  const kept: (Message | SummaryEntry)[] = []
+  const ns: number[] = []
+  const cuts: Cut[] = []
+  let draft: Meta['composer_draft'] | null = null
+  for (const { bytes } of lines) {
+    if (bytes.length === 0) continue
+    const text = bytes.toString()
+    const entry = parseEntry(text)
+    if (entry === 'unknown') continue
+    if (entry === null) {
+      summary.bad += 1
+      summary.clean = false
+      continue
+    }
+    applyEntry(summary, entry)
+    if (entry.t === 'session') draft = entry.meta.composer_draft ?? null
+    else if (entry.t === 'meta' && 'composer_draft' in entry.patch) {
+      draft = entry.patch.composer_draft ?? null
+    } else if (entry.t === 'message' || entry.t === 'summary') {
+      if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
+      ns.push(entry.n)
+      kept.push(entry.t === 'message' ? entry.message : entry)
+    } else if (entry.t === 'cut') {
+      cuts.push({ n: entry.n, after: entry.after, place: ns.length, undone: false })
+    } else if (entry.t === 'uncut') {
+      for (const cut of cuts) if (cut.n === entry.cut) cut.undone = true
+    }
+  }
+  const shown = visible(ns, cuts)
+  const seen = kept.filter((_, index) => shown[index])
+  const messages = seen.filter((item): item is Message => 'role' in item)
+  const last = messages.findLast(message => message.role === 'user')
+  summary.count = messages.length
+  summary.preview = last ? toPreview(last) : ''
+  summary.cuts = cuts.filter(cut => !cut.undone).map(({ n, after }) => [n, after])
+  const { count, preview, cuts: _, draft: __, clean, ...rest } = summary
+  return {
+    summary,
+    folded: {
+      ...rest,
+      meta: draft ? { ...summary.meta, composer_draft: draft } : summary.meta,
+      messages,
+      numbers: ns.filter((_, index) => shown[index] && 'role' in (kept[index] as object)),
+      summaries: seen.filter((item): item is SummaryEntry => 't' in item && item.t === 'summary'),
+    },
+  }
+}

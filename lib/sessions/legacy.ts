@@ -1,0 +1,153 @@
+/** Sessions of the earlier format, one `<id>.json` each: read as they are, converted when first written to. */
+import { createHash } from 'node:crypto'
+import {
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname } from 'node:path'
+import { diskFull } from '../errors.ts'
+import { syncDir } from '../store/atomic.ts'
+import { isDiskFull } from '../store/journal.ts'
+import { type Entry, formatEntry, type Meta } from './entries.ts'
+import { type Message, type NewMessage, Role } from '../schema/message.ts'
+
+type Bag = Record<string, unknown>
+const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Computed by us from the rest, or of a turn that is long over. */
+const DERIVED = new Set([
+  'session_id',
+  'messages',
+  'tool_calls',
+  'message_count',
+  'is_streaming',
+  'active_stream_id',
+  'pending_user_message',
+  'pending_attachments',
+  'pending_started_at',
+])
+
+/** A message as somebody else wrote it, made to fit; null when it is none. Unknown keys are kept. */
+export const toMessage = (value: unknown): NewMessage | null => {
+  if (!isBag(value)) return null
+  const role = Role.safeParse(value.role)
+  if (!role.success) return null
+  const content =
+    typeof value.content === 'string' || Array.isArray(value.content)
+      ? (value.content as NewMessage['content'])
+      : value.content === undefined || value.content === null
+        ? ''
+        : JSON.stringify(value.content)
+  const { id: _, ...rest } = value
+  const kept = Object.fromEntries(Object.entries(rest).filter(([, inner]) => inner !== null))
+  return { ...kept, role: role.data, content } as NewMessage
+}
+
+/** The user's words of a turn that had begun when the file was last written, and that it holds nowhere else. */
+const pendingMessage = (file: Bag): NewMessage[] => {
+  const { pending_user_message: text, pending_started_at: at, pending_attachments: files } = file
+  if (typeof text !== 'string' || text.trim() === '') return []
+  const attachments = Array.isArray(files) ? files.filter(name => typeof name === 'string') : []
+  return [
+    {
+      role: 'user',
+      content: text,
+      ...(typeof at === 'number' ? { timestamp: Math.floor(at) } : {}),
+      ...(attachments.length > 0 ? { attachments } : {}),
+    },
+  ]
+}
+
+/** The lines this file would have as a journal; null when it is no session. Numbers and ids are the same each time. */
+export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
+  let file: unknown
+  try {
+    file = JSON.parse(bytes.toString())
+  } catch {
+    // Half written or something else: not a session, and never touched.
+    return null
+  }
+  if (!isBag(file) || !Array.isArray(file.messages)) return null
+  const meta: Meta = Object.fromEntries(
+    Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
+  )
+  const created = typeof file.created_at === 'number' ? file.created_at : 0
+  const updated = typeof file.updated_at === 'number' ? file.updated_at : created
+  const from = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
+  const messages = [...file.messages.map(toMessage), ...pendingMessage(file)].filter(
+    (message): message is NewMessage => message !== null,
+  )
+  return [
+    {
+      n: 1,
+      t: 'session',
+      at: created,
+      v: 1,
+      id,
+      from,
+      meta: { ...meta, created_at: created, updated_at: updated },
+    },
+    ...messages.map((message, index): Entry => {
+      const n = index + 2
+      // A message's own time may lie after the file's: it must not move the session.
+      const at = Math.min(
+        typeof message.timestamp === 'number' ? message.timestamp : updated,
+        updated,
+      )
+      return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+    }),
+  ]
+}
+
+export const toLines = (entries: readonly Entry[]): { offset: number; bytes: Buffer }[] =>
+  entries.map(entry => ({ offset: 0, bytes: Buffer.from(formatEntry(entry)) }))
+
+/** Writes a whole journal under another name and moves it into place; survives a power cut. */
+export const writeJournal = (path: string, entries: readonly Entry[]): void => {
+  const temporary = `${path}.tmp`
+  try {
+    const fd = openSync(temporary, 'w', 0o600)
+    try {
+      writeFileSync(fd, entries.map(entry => `${formatEntry(entry)}\n`).join(''))
+      fsyncSync(fd)
+    } finally {
+      closeSync(fd)
+    }
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    if (isDiskFull(error)) throw diskFull('The disk is full or read-only; nothing was saved')
+    throw error
+  }
+  syncDir(dirname(path))
+}
+
+/**
+ * `<id>.json` becomes `<id>.jsonl` and stays beside it as `<id>.json.migrated`. Killed between the two renames
+ * both names exist; `finishConversion` then ends it. False when the file is no session.
+ */
+export const convert = (id: string, json: string, jsonl: string): boolean => {
+  const entries = toEntries(id, readFileSync(json))
+  if (!entries) return false
+  writeJournal(jsonl, entries)
+  renameSync(json, `${json}.migrated`)
+  syncDir(dirname(json))
+  return true
+}
+
+/** Both exist. True when the .json is what the journal was made from; the journal wins in either case. */
+export const finishConversion = (json: string, header: Entry | null): boolean => {
+  const from = header?.t === 'session' ? header.from : undefined
+  if (!from) return false
+  const bytes = readFileSync(json)
+  if (bytes.length !== from.size) return false
+  if (createHash('sha256').update(bytes).digest('hex') !== from.sha256) return false
+  renameSync(json, `${json}.migrated`)
+  return true
+}

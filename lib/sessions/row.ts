@@ -1,0 +1,59 @@
+/** The compact record of a session for lists, redacted, as it goes over the wire. */
+import type { SessionRow } from '../schema/session.ts'
+import type { Summary } from './fold.ts'
+
+/** What a process knows of a session and its file does not. */
+export type Live = {
+  active_stream_id: string | null
+  /** Null: as many as the journal has open. */
+  waiting: number | null
+}
+
+export const UNTITLED = 'Untitled'
+
+/** Unknown keys of a file that a list needs; others are in the full record only. */
+const EXTRA = ['is_cli_session', '_cli_origin', 'parent_session_id', 'llm_title_generated'] as const
+
+const text = (value: unknown, fallback: string): string =>
+  typeof value === 'string' && value.trim() !== '' ? value : fallback
+const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+const amount = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) ? value : 0
+const index = (value: unknown): number | null => (Number.isInteger(value) ? Number(value) : null)
+
+export const toRow = (
+  summary: Summary,
+  live: Live,
+  redact: (text: string) => string,
+): SessionRow => {
+  const { meta, turn } = summary
+  return {
+    session_id: summary.id,
+    title: redact(text(meta.title, UNTITLED)),
+    workspace: text(meta.workspace, ''),
+    model: textOrNull(meta.model),
+    message_count: summary.count,
+    created_at: summary.created_at,
+    updated_at: summary.updated_at,
+    pinned: meta.pinned === true,
+    archived: meta.archived === true,
+    project_id: textOrNull(meta.project_id),
+    profile: text(meta.profile, 'default'),
+    input_tokens: amount(meta.input_tokens),
+    output_tokens: amount(meta.output_tokens),
+    estimated_cost: amount(meta.estimated_cost),
+    personality: textOrNull(meta.personality),
+    compression_anchor_visible_idx: index(meta.compression_anchor_visible_idx),
+    compression_anchor_message_key: meta.compression_anchor_message_key ?? null,
+    active_stream_id: live.active_stream_id,
+    is_streaming: live.active_stream_id !== null,
+    waiting: live.waiting ?? summary.questions.length,
+    last_turn: live.active_stream_id === null ? (turn?.how ?? null) : null,
+    preview: redact(summary.preview),
+    ...Object.fromEntries(EXTRA.filter(key => key in meta).map(key => [key, meta[key]])),
+  }
+}
+
+/** Untitled and without messages: not in any list (contract, decision 9). */
+export const isEmptyRow = (row: SessionRow): boolean =>
+  row.title === UNTITLED && row.message_count === 0

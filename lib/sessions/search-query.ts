@@ -1,0 +1,121 @@
+/** What a person types, as FTS5 understands it; and the piece of text shown for a hit. */
+
+/** Written without spaces between words, so the tokenizer would see one long word: every character becomes its own. */
+const SPACELESS =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/gu
+const HAS_SPACELESS = new RegExp(SPACELESS.source, 'u')
+const MAY_BE_SPACELESS =
+  /[\u0e00-\u0e7f\u1100-\u11ff\u2e80-\ua4cf\ua960-\ud7ff\uf900-\ufaff\uff66-\uffdc]|[\ud840-\ud8ff]/
+
+/** Text as it is indexed; the same text always gives the same result, or it could not be deleted again. */
+export const toIndexed = (text: string): string =>
+  MAY_BE_SPACELESS.test(text) ? text.replace(SPACELESS, ' $& ') : text
+
+export type Term = { text: string; prefix: boolean }
+
+const MAX_TERMS = 12
+
+/** Words and "quoted phrases". The last word is a beginning, as it may still be being typed. */
+export const toTerms = (query: string): Term[] => {
+  const terms: Term[] = []
+  for (const match of query.normalize('NFC').matchAll(/"([^"]*)"|[^\s"]+/g)) {
+    const quoted = match[1] !== undefined
+    const text = (match[1] ?? match[0]).replace(/[\p{C}"*]/gu, ' ').trim()
+    // Signs alone are no word to the tokenizer.
+    if (!/[\p{L}\p{N}\p{Co}]/u.test(text)) continue
+    terms.push({
+      text,
+      prefix: !quoted && match.index + match[0].length === query.trimEnd().length,
+    })
+    if (terms.length === MAX_TERMS) break
+  }
+  return terms
+}
+
+/** Always quoted, so nothing a person types is an operator. Empty when there is no word. */
+export const toMatch = (terms: readonly Term[]): string =>
+  terms
+    .map(
+      ({ text, prefix }) => `"${toIndexed(text).replace(/\s+/g, ' ').trim()}"${prefix ? ' *' : ''}`,
+    )
+    .join(' AND ')
+
+export type SnippetPart = { text: string; mark: boolean }
+
+const BEFORE_CHARS = 40
+const SNIPPET_CHARS = 200
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+/** Any sign may stand between the words of a phrase, as the tokenizer sees none of them. */
+const pattern = ({ text, prefix }: Term): string => {
+  const words = text
+    .split(/[^\p{L}\p{N}\p{M}]+/u)
+    .filter(Boolean)
+    .map(escaped)
+  const inner = words.join('[^\\p{L}\\p{N}]{1,3}')
+  if (HAS_SPACELESS.test(text)) return inner
+  return `(?<![\\p{L}\\p{N}])${inner}${prefix ? '' : '(?![\\p{L}\\p{N}])'}`
+}
+
+/** Lower case without accents, and for each unit of it the place in the original. */
+const foldWithPlaces = (text: string): { folded: string; places: number[] } => {
+  let folded = ''
+  const places: number[] = []
+  let at = 0
+  for (const character of text) {
+    const plain = character.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+    folded += plain
+    for (let index = 0; index < plain.length; index += 1) places.push(at)
+    at += character.length
+  }
+  places.push(at)
+  return { folded, places }
+}
+
+const FOLDED_CHARS = 20_000
+const MAX_MARKS = 20
+
+/** Ranges of `text` that a term hit, in order, not overlapping. */
+const findMarks = (text: string, terms: readonly Term[]): [number, number][] => {
+  if (terms.length === 0) return []
+  const source = terms.map(pattern).join('|')
+  const plain = [...text.matchAll(new RegExp(source, 'giu'))].slice(0, MAX_MARKS)
+  if (plain.length > 0) return plain.map(match => [match.index, match.index + match[0].length])
+  // Accents: the tokenizer finds "café" for "cafe".
+  const { folded, places } = foldWithPlaces(text.slice(0, FOLDED_CHARS))
+  const bare = terms.map(term => ({ ...term, text: foldWithPlaces(term.text).folded }))
+  return [...folded.matchAll(new RegExp(bare.map(pattern).join('|'), 'giu'))]
+    .slice(0, MAX_MARKS)
+    .map(match => [places[match.index] ?? 0, places[match.index + match[0].length] ?? text.length])
+}
+
+/** Not between the halves of a character. */
+const whole = (text: string, at: number): number => {
+  const code = text.charCodeAt(at)
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at
+}
+
+/** The surroundings of the first hit, in parts; joined they are the text shown. Marks are ranges, never markup. */
+export const toSnippet = (text: string, terms: readonly Term[]): SnippetPart[] => {
+  const marks = findMarks(text, terms)
+  const first = marks[0]?.[0] ?? 0
+  const from = first <= BEFORE_CHARS ? 0 : whole(text, first - BEFORE_CHARS)
+  const to = whole(text, Math.min(text.length, from + SNIPPET_CHARS))
+  const parts: SnippetPart[] = []
+  const push = (start: number, stop: number, mark: boolean): void => {
+    const piece = text.slice(start, stop).replace(/\s+/g, ' ')
+    if (piece !== '') parts.push({ text: piece, mark })
+  }
+  if (from > 0) parts.push({ text: '…', mark: false })
+  let at = from
+  for (const [start, stop] of marks) {
+    if (start < at || start >= to) continue
+    push(at, start, false)
+    push(start, Math.min(stop, to), true)
+    at = Math.min(stop, to)
+  }
+  push(at, to, false)
+  if (to < text.length) parts.push({ text: '…', mark: false })
+  return parts
+}

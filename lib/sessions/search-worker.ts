@@ -1,0 +1,132 @@
+/** The worker thread that owns `search.db`: catches up with the catalogue, answers searches, forgets what was erased. */
+import { statSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { parentPort } from 'node:worker_threads'
+import { messageOf } from '../errors.ts'
+import { type Database, openDatabase, removeDatabase } from '../store/sqlite.ts'
+import { createIndex, type Index, type Pending } from './search-index.ts'
+import type { SearchAnswer, SearchAsk } from './search.ts'
+
+const SLICE = 100
+
+type Sources = { file: string; catalog: string; dir: string; addon?: string | undefined }
+
+const createWorker = (sources: Sources) => {
+  const { file, catalog, dir, addon } = sources
+  let index: Index = createIndex({ file, dir, addon })
+  let rows: { db: Database; ino: bigint } | null = null
+
+  /** The catalogue may be deleted and built anew while we run: then its file is another one. */
+  const openRows = (): Database => {
+    const { ino } = statSync(catalog, { bigint: true })
+    if (rows && rows.ino === ino) return rows.db
+    rows?.db.close()
+    rows = { db: openDatabase(catalog, { readonly: true, addon }), ino }
+    return rows.db
+  }
+
+  /** After a new catalogue its numbers mean nothing to us: compare every session once, by the state of its file. */
+  const reconcile = (db: Database, instance: string): void => {
+    const all = new Map<string, { stamp: string; epoch: number }>()
+    for (const { id, ...rest } of db
+      .prepare<[], { id: string; stamp: string; epoch: number }>(
+        'select id, stamp, epoch from session',
+      )
+      .all()) {
+      all.set(id, rest)
+    }
+    for (const id of index.knownIds()) {
+      const now = all.get(id)
+      if (!now) index.forget(id)
+      else if (index.known(id)?.stamp === now.stamp) index.adopt(id, now.stamp, now.epoch)
+      // An epoch that no catalogue gives, so that the file is read from its beginning.
+      else index.adopt(id, '', -1)
+    }
+    index.setAbout('catalog', instance)
+    index.setAbout('seq', '0')
+  }
+
+  /** Oldest first, so that row numbers grow with time. True when nothing is left. */
+  const catchUp = async (deadline: number): Promise<boolean> => {
+    const db = openRows()
+    for (const { id } of db.prepare<[], { id: string }>('select id from dead').all())
+      index.forget(id)
+    const instance = db
+      .prepare<[], { value: string }>("select value from about where key = 'instance'")
+      .get()?.value
+    if (instance !== undefined && index.about('catalog') !== instance) reconcile(db, instance)
+    const pending = db.prepare<[number, number], Pending>(
+      'select id, seq, stamp, epoch, summary from session join fold using (id) where seq > ? order by seq limit ?',
+    )
+    while (true) {
+      const slice = pending.all(Number(index.about('seq') ?? 0), SLICE)
+      if (slice.length === 0) return true
+      index.update(slice)
+      index.setAbout('seq', String(slice.at(-1)!.seq))
+      if (Date.now() > deadline) return false
+      // Lets the next message in.
+      await setImmediate()
+    }
+  }
+
+  const answer = async (ask: SearchAsk): Promise<Omit<SearchAnswer, 'ask'>> => {
+    const done = await catchUp(Date.now() + ask.patienceMs)
+    if (ask.what === 'search') return { hits: index.search(ask.terms, ask.limit), done }
+    index.scour()
+    return { hits: [], done }
+  }
+
+  return {
+    async run(ask: SearchAsk): Promise<Omit<SearchAnswer, 'ask'>> {
+      try {
+        return await answer(ask)
+      } catch (error) {
+        if (!index.isRuined(error)) throw error
+        // Only an index: start again from the files.
+        index.close()
+        removeDatabase(file)
+        index = createIndex({ file, dir, addon })
+        return await answer(ask)
+      }
+    },
+    close() {
+      rows?.db.close()
+      index.close()
+    },
+  }
+}
+
+const port = parentPort
+if (port) {
+  let worker: ReturnType<typeof createWorker> | null = null
+  let queue = Promise.resolve()
+
+  const handle = async (message: SearchAsk | Sources | 'close'): Promise<void> => {
+    if (message === 'close') {
+      worker?.close()
+      port.close()
+      return
+    }
+    if (!('what' in message)) {
+      worker = createWorker(message)
+      return
+    }
+    const reply = worker ? await worker.run(message) : { hits: [], done: false }
+    port.postMessage({ ask: message.ask, ...reply } satisfies SearchAnswer)
+  }
+
+  port.on('message', (message: SearchAsk | Sources | 'close') => {
+    queue = queue
+      .then(() => handle(message))
+      .catch((error: unknown) => {
+        // The asker hears it; the worker lives on for the next question.
+        const ask = typeof message === 'object' && 'ask' in message ? message.ask : 0
+        port.postMessage({
+          ask,
+          hits: [],
+          done: false,
+          error: messageOf(error),
+        } satisfies SearchAnswer)
+      })
+  })
+}

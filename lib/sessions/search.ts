@@ -1,0 +1,134 @@
+/** The door to the search worker: started when first needed, ended after a quiet minute. */
+import { existsSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
+import { messageOf, unavailable } from '../errors.ts'
+import { removeDatabase } from '../store/sqlite.ts'
+import type { IndexHit } from './search-index.ts'
+import type { Term } from './search-query.ts'
+
+export type SearchAsk = { ask: number; patienceMs: number } & (
+  | { what: 'search'; terms: Term[]; limit: number }
+  /** Catch up and leave no byte of what was forgotten. */
+  | { what: 'settle' }
+)
+export type SearchAnswer = { ask: number; hits: IndexHit[]; done: boolean; error?: string }
+
+export type SearchOptions = {
+  file: string
+  catalog: string
+  dir: string
+  addon?: string | undefined
+  log: (line: string, extra?: Record<string, unknown>) => void
+  /** The one-file build passes one that starts its embedded text. */
+  startWorker?: (() => Worker) | undefined
+  idleMs?: number
+  /** How long a search waits for sessions that are not indexed yet: only the first one after a rebuild ever does. */
+  patienceMs?: number
+}
+
+/** A worker of this size adds about 6 MB instead of 19. */
+export const WORKER_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 48 }
+
+const startFromSource = (): Worker =>
+  new Worker(new URL('./search-worker.ts', import.meta.url), { resourceLimits: WORKER_LIMITS })
+
+type Waiting = { resolve: (answer: SearchAnswer) => void; reject: (error: unknown) => void }
+type Question = { what: 'search'; terms: Term[]; limit: number } | { what: 'settle' }
+
+export const createSearch = (options: SearchOptions) => {
+  const { file, catalog, dir, addon, log, startWorker = startFromSource } = options
+  const { idleMs = 60_000, patienceMs = 5_000 } = options
+  const waiting = new Map<number, Waiting>()
+  let worker: Worker | null = null
+  let idle: NodeJS.Timeout | null = null
+  let asks = 0
+  let closed = false
+
+  const lose = (lost: Worker, error: unknown): void => {
+    if (worker !== lost) return
+    worker = null
+    log('the search worker stopped', { error: messageOf(error) })
+    for (const { reject } of waiting.values()) {
+      reject(unavailable('Searching in messages is not possible right now'))
+    }
+    waiting.clear()
+  }
+
+  const start = (): Worker => {
+    const started = startWorker()
+    started.unref()
+    started.on('message', (answer: SearchAnswer) => {
+      const asker = waiting.get(answer.ask)
+      waiting.delete(answer.ask)
+      if (waiting.size === 0) rest()
+      if (answer.error === undefined) asker?.resolve(answer)
+      else {
+        log('the search worker failed', { error: answer.error })
+        asker?.reject(unavailable('Searching in messages is not possible right now'))
+      }
+    })
+    started.on('error', error => lose(started, error))
+    started.on('exit', code => lose(started, new Error(`it ended with code ${code}`)))
+    started.postMessage({ file, catalog, dir, addon })
+    return started
+  }
+
+  const stop = async (): Promise<void> => {
+    const ending = worker
+    worker = null
+    if (!ending) return
+    // Until it has closed its files, it keeps the process.
+    ending.ref()
+    const gone = new Promise(resolve => ending.once('exit', resolve))
+    ending.postMessage('close')
+    await gone
+  }
+
+  /** Nothing is being asked: end the worker unless something is within the time. */
+  const rest = (): void => {
+    // A waiting question keeps the process alive, an idle worker does not.
+    worker?.unref()
+    if (idle) clearTimeout(idle)
+    idle = setTimeout(() => {
+      if (waiting.size === 0) void stop()
+    }, idleMs)
+    idle.unref()
+  }
+
+  const ask = (question: Question): Promise<SearchAnswer> => {
+    if (closed) return Promise.reject(unavailable('The service is stopping'))
+    worker ??= start()
+    worker.ref()
+    if (idle) clearTimeout(idle)
+    asks += 1
+    const number = asks
+    const answered = new Promise<SearchAnswer>((resolve, reject) => {
+      waiting.set(number, { resolve, reject })
+    })
+    worker.postMessage({ ...question, ask: number, patienceMs })
+    return answered
+  }
+
+  return {
+    /** `done` is false when some sessions were not looked through yet. */
+    search: (terms: Term[], limit: number) => ask({ what: 'search', terms, limit }),
+    /** Makes the index forget what is no longer there, to the last byte. Resolves at once when there is no index. */
+    async settle(): Promise<void> {
+      if (worker || existsSync(file)) await ask({ what: 'settle' })
+    },
+    get running() {
+      return worker !== null
+    },
+    /** When what the index says cannot be corrected it must not stay: it can be built again. */
+    async remove(): Promise<void> {
+      await stop()
+      removeDatabase(file)
+    },
+    async close(): Promise<void> {
+      closed = true
+      if (idle) clearTimeout(idle)
+      await stop()
+    },
+  }
+}
+export type Search = ReturnType<typeof createSearch>

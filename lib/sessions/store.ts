@@ -1,0 +1,160 @@
+/** The sessions of this service: journals are the truth, the catalogue and the search index are made from them. */
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { setImmediate } from 'node:timers/promises'
+import { join } from 'node:path'
+import { missing } from '../errors.ts'
+import { SESSION_ID } from '../schema/ids.ts'
+import type { SessionRow } from '../schema/session.ts'
+import { type Catalog, createCatalog } from './catalog.ts'
+import { createCopies } from './copies.ts'
+import { createFiles } from './files.ts'
+import { createFinding } from './finding.ts'
+import { createFreshness } from './freshness.ts'
+import { createListing } from './listing.ts'
+import { createReading } from './reading.ts'
+import { createRemoval } from './removal.ts'
+import type { Live } from './row.ts'
+import { createSearch } from './search.ts'
+import type { NewMeta, Recovered, Sessions, SessionsOptions } from './types.ts'
+import { createWatch } from './watch.ts'
+import { createWriter } from './writer.ts'
+
+export type * from './types.ts'
+
+export const createSessions = (options: SessionsOptions): Sessions => {
+  const { dir, cacheDir, redact, onRow, log, addon } = options
+  for (const each of [dir, cacheDir]) mkdirSync(each, { recursive: true, mode: 0o700 })
+  const files = createFiles(dir)
+  const opened: { catalog?: Catalog } = {}
+  const freshness = createFreshness({ ...options, files, catalog: () => opened.catalog! })
+  const catalog = createCatalog({
+    file: join(cacheDir, 'catalog.db'),
+    addon,
+    redact,
+    log,
+    rebuild: () => freshness.sweepQuietly(),
+    ...(options.bootId === undefined ? {} : { bootId: options.bootId }),
+  })
+  opened.catalog = catalog
+  const watch = createWatch({
+    dir,
+    log,
+    sweep: async () => {
+      catalog.verify()
+      await freshness.sweep()
+    },
+    ...(options.sweepMs === undefined ? {} : { sweepMs: options.sweepMs }),
+  })
+  freshness.sweepQuietly()
+
+  const resolve = (id: string): string | undefined => {
+    if (!SESSION_ID.test(id)) return undefined
+    // A real file beats an alias.
+    if (freshness.refresh(id)) return id
+    const now = catalog.alias(id)
+    return now !== undefined && freshness.refresh(now) ? now : undefined
+  }
+  const realId = (id: string): string => {
+    const real = resolve(id)
+    if (real === undefined) throw missing('Session not found')
+    return real
+  }
+  const row = (id: string): SessionRow | undefined => {
+    const real = resolve(id)
+    const text = real === undefined ? undefined : catalog.rowText(real)
+    return text === undefined ? undefined : (JSON.parse(text) as SessionRow)
+  }
+  const require = (id: string): SessionRow => {
+    const found = row(id)
+    if (!found) throw missing('Session not found')
+    return found
+  }
+  const newId = (): string => {
+    while (true) {
+      const id = randomBytes(6).toString('hex')
+      if (!files.find(id) && catalog.alias(id) === undefined) return id
+    }
+  }
+
+  const listing = createListing(catalog)
+  const search = createSearch({
+    file: join(cacheDir, 'search.db'),
+    catalog: catalog.file,
+    dir,
+    addon,
+    log,
+    startWorker: options.startWorker,
+  })
+  const shared = { ...options, files, catalog, freshness, listing, search, watch }
+  const writer = createWriter({ ...shared, realId })
+  const removal = createRemoval({ ...shared, writer, resolve, require })
+  const copies = createCopies({ ...shared, writer, newId, require })
+  const reading = createReading({ files, catalog, realId })
+  const find = createFinding({ catalog, search, row })
+
+  const settle = async (): Promise<void> => {
+    // Lets the system's change notices in that are already waiting.
+    await setImmediate()
+    freshness.catchUp(watch)
+  }
+
+  return {
+    row,
+    require,
+    resolve,
+    settle,
+    create(meta: NewMeta) {
+      const id = newId()
+      const created = writer.create(id, { t: 'session', v: 1, id, meta })
+      onRow(created)
+      return created
+    },
+    load: reading.load,
+    head: reading.head,
+    meta: reading.meta,
+    tail: reading.tail,
+    wholeJson: reading.wholeJson,
+    append: writer.append,
+    nextMessageId: writer.nextMessageId,
+    sync: writer.sync,
+    hold: writer.hold,
+    release: writer.release,
+    rotate: writer.rotate,
+    setLive(id: string, patch: Partial<Live>) {
+      const real = resolve(id)
+      const live = real === undefined ? undefined : catalog.liveOf(real)
+      if (real === undefined || !live) return
+      const { active_stream_id, waiting } = { ...live, ...patch }
+      if (active_stream_id === live.active_stream_id && waiting === live.waiting) return
+      const changed = catalog.setLive(real, { active_stream_id, waiting })
+      if (changed) onRow(changed)
+    },
+    list: listing.list,
+    async search(asked) {
+      await settle()
+      return find(asked)
+    },
+    trash: removal.trash,
+    restore: removal.restore,
+    purge: removal.purge,
+    erase: removal.erase,
+    sweepTrash: removal.sweepTrash,
+    cleanup: removal.cleanup,
+    duplicate: copies.duplicate,
+    branch: copies.branch,
+    recover: (): Recovered[] =>
+      catalog
+        .openTurns()
+        .flatMap(({ id, turn, questions }) =>
+          turn ? [{ ...turn, session_id: id, questions }] : [],
+        ),
+    async close() {
+      watch.close()
+      listing.close()
+      writer.close()
+      await search.close()
+      catalog.close()
+    },
+  }
+}

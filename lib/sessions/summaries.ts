@@ -1,0 +1,70 @@
+/** Every tool call of a session in short, for clients that draw cards from it. */
+import type { Message } from '../schema/message.ts'
+import type { ToolSummary } from '../schema/session.ts'
+import { contentText } from './entries.ts'
+
+const MAX_ARGS = 6
+const ARG_CHARS = 120
+const SNIPPET_CHARS = 200
+
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Plain text, or arguments a model left unfinished.
+    return undefined
+  }
+}
+
+const isBag = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const asText = (value: unknown): string =>
+  typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+
+/** The first arguments, each as text and cut. */
+export const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
+  const args = parse(json)
+  if (!isBag(args)) return {}
+  return Object.fromEntries(
+    Object.entries(args)
+      .slice(0, most)
+      .map(([key, value]) => {
+        const text = asText(value)
+        return [key, text.length > ARG_CHARS ? `${text.slice(0, ARG_CHARS)}...` : text]
+      }),
+  )
+}
+
+/** Tools answer in JSON by convention: what a person wants to see of it, else the text as it is. */
+const toSnippet = (content: string): string => {
+  const result = parse(content)
+  const said = isBag(result) ? (result.output ?? result.result ?? result.error) : undefined
+  return (said === undefined || said === null ? content : asText(said)).slice(0, SNIPPET_CHARS)
+}
+
+export const toolSummaries = (messages: readonly Message[]): ToolSummary[] => {
+  const results = new Map<string, Message[]>()
+  for (const message of messages) {
+    if (message.role !== 'tool' || message.tool_call_id === undefined) continue
+    const same = results.get(message.tool_call_id)
+    if (same) same.push(message)
+    else results.set(message.tool_call_id, [message])
+  }
+  return messages.flatMap((message, index) =>
+    (message.tool_calls ?? []).flatMap((call): ToolSummary[] => {
+      const name = call.function?.name
+      if (!name || name === 'tool') return []
+      const result = results.get(call.id)?.shift()
+      return [
+        {
+          name,
+          snippet: result ? toSnippet(contentText(result.content)) : '',
+          tid: call.id,
+          assistant_msg_idx: index,
+          args: toArgs(call.function.arguments ?? ''),
+        },
+      ]
+    }),
+  )
+}

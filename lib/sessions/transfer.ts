@@ -1,0 +1,186 @@
+/** A session as a file to keep or to read, redacted; and back again. */
+import { invalid } from '../errors.ts'
+import { redact, redactValue } from '../redact.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
+import { contentText, type Meta } from './entries.ts'
+import type { Folded } from './fold.ts'
+import { toMessage } from './legacy.ts'
+import { toRow, UNTITLED } from './row.ts'
+import { toolSummaries } from './summaries.ts'
+import { toPreview } from './fold.ts'
+
+/** The full record, every key of it, as other programs of this family read it. Already redacted: never filter JSON text. */
+export const toJson = (folded: Folded): string => {
+  const last = folded.messages.findLast(message => message.role === 'user')
+  const {
+    meta,
+    messages,
+    questions,
+    turn,
+    aliases: _,
+    numbers: __,
+    summaries: ___,
+    ...rest
+  } = folded
+  const row = toRow(
+    {
+      ...rest,
+      meta,
+      questions,
+      turn,
+      aliases: [],
+      count: messages.length,
+      preview: last ? toPreview(last) : '',
+      cuts: [],
+      draft: false,
+      clean: true,
+    },
+    { active_stream_id: null, waiting: null },
+    redact,
+  )
+  const record = {
+    ...redactValue(meta),
+    ...row,
+    messages: redactValue(messages),
+    tool_calls: redactValue(toolSummaries(messages)),
+    pending_user_message: null,
+    pending_attachments: [],
+    pending_started_at: null,
+  }
+  return `${JSON.stringify(record, null, 2)}\n`
+}
+
+const SPEAKERS = { user: 'You', assistant: 'Assistant', tool: 'Tool', system: 'System' } as const
+
+const timeOf = (message: Message): string => {
+  const seconds = message.timestamp ?? message._ts
+  if (seconds === undefined || !Number.isFinite(seconds)) return ''
+  const time = new Date(seconds * 1000)
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString().slice(0, 16).replace('T', ' ')
+}
+
+/** Longer than any run of backticks in the text, so that the text cannot end its own block. */
+const fence = (text: string): string => {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(run => run.length))
+  return '`'.repeat(longest + 1)
+}
+
+const block = (text: string, language = ''): string => {
+  const ticks = fence(text)
+  return `${ticks}${language}\n${text}\n${ticks}`
+}
+
+const markdownOf = (message: Message): string => {
+  const parts = [`## ${SPEAKERS[message.role]}${timeOf(message) && ` · ${timeOf(message)}`}`]
+  const text = contentText(message.content)
+  if (text) parts.push(message.role === 'tool' ? block(text) : text)
+  for (const call of message.tool_calls ?? []) {
+    parts.push(`Tool call: ${call.function.name}`, block(call.function.arguments, 'json'))
+  }
+  if (message.attachments?.length) parts.push(`Attached: ${message.attachments.join(', ')}`)
+  return parts.join('\n\n')
+}
+
+const titleOf = (folded: Folded): string => folded.meta.title?.replace(/\s+/g, ' ') || UNTITLED
+
+/** For reading: what the model said stays Markdown, tool output stands in fences. */
+export const toMarkdown = (folded: Folded): string => {
+  const { meta, messages } = folded
+  const about = [meta.model, meta.workspace].filter(Boolean).join(' · ')
+  const parts = [`# ${titleOf(folded)}`, ...(about ? [about] : []), ...messages.map(markdownOf)]
+  return `${redact(parts.join('\n\n'))}\n`
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, character => ESCAPES[character] ?? character)
+
+const STYLE = `:root{color-scheme:light dark}body{font:16px/1.55 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem}
+article{margin:1.5rem 0;padding-left:.9rem;border-left:3px solid #8886}article.user{border-color:#36c}article.error{border-color:#c33}
+h2{font-size:.85rem;margin:0 0 .4rem;opacity:.75}pre{white-space:pre-wrap;overflow-wrap:anywhere;margin:.4rem 0;font:inherit}
+details pre{font:13px/1.45 ui-monospace,monospace}summary{cursor:pointer}p{opacity:.75}`
+
+const htmlOf = (message: Message): string => {
+  const text = escapeHtml(contentText(message.content))
+  const calls = (message.tool_calls ?? []).map(
+    call =>
+      `<details><summary>${escapeHtml(call.function.name)}</summary><pre>${escapeHtml(call.function.arguments)}</pre></details>`,
+  )
+  const body =
+    message.role === 'tool'
+      ? `<details><summary>Result</summary><pre>${text}</pre></details>`
+      : text && `<pre>${text}</pre>`
+  const files = message.attachments?.length
+    ? `<p>Attached: ${escapeHtml(message.attachments.join(', '))}</p>`
+    : ''
+  const kind = message._error ? `${message.role} error` : message.role
+  const when = timeOf(message)
+  return `<article class="${kind}"><h2>${SPEAKERS[message.role]}${when && ` · <time>${when}</time>`}</h2>${body}${calls.join('')}${files}</article>`
+}
+
+/** One document without scripts and without requests; every word of the session is text in it. */
+export const toHtml = (given: Folded): string => {
+  const folded = redactValue(given)
+  const title = escapeHtml(titleOf(folded))
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>${title}</title><style>${STYLE}</style></head>
+<body><h1>${title}</h1>
+${folded.messages.map(htmlOf).join('\n')}
+</body></html>
+`
+}
+
+export type Imported = { meta: Meta; messages: NewMessage[] }
+
+/** Of another service, or of a state that is over. */
+const NOT_IMPORTED = new Set([
+  'session_id',
+  'messages',
+  'tool_calls',
+  'message_count',
+  'created_at',
+  'updated_at',
+  'is_streaming',
+  'active_stream_id',
+  'waiting',
+  'last_turn',
+  'preview',
+  'pending_user_message',
+  'pending_attachments',
+  'pending_started_at',
+  'questions',
+  'live',
+  'cursor',
+  '_messages_truncated',
+  '_messages_offset',
+  'profile',
+  'project_id',
+])
+
+/** Messages get new ids; everything else a message carries is kept. Throws a sentence when it is no export. */
+export const fromExport = (value: unknown): Imported => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid('Request body must be a JSON object')
+  }
+  if (!('messages' in value) || !Array.isArray(value.messages)) {
+    throw invalid('JSON must contain a "messages" array')
+  }
+  const messages = value.messages.map((message, index) => {
+    const read = toMessage(message)
+    if (!read) throw invalid(`Message ${index + 1} has no role that is known`)
+    return read
+  })
+  const meta: Meta = Object.fromEntries(
+    Object.entries(value).filter(([key, inner]) => !NOT_IMPORTED.has(key) && inner !== null),
+  )
+  const title = typeof meta.title === 'string' ? meta.title.trim() : ''
+  return { meta: { ...meta, title: title || 'Imported session' }, messages }
+}

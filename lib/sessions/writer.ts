@@ -1,0 +1,242 @@
+/** Appends to session journals: numbers and ids are given here, and the catalogue follows in the same tick. */
+import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs'
+import { conflict, invalid, missing } from '../errors.ts'
+import { syncDir } from '../store/atomic.ts'
+import { type Journal, openJournal } from '../store/journal.ts'
+import type { Message } from '../schema/message.ts'
+import type { SessionRow } from '../schema/session.ts'
+import type { Catalog, Stored } from './catalog.ts'
+import { type Entry, formatEntry, type NewEntry, toSeconds } from './entries.ts'
+import { type Files, foldFile, recount } from './files.ts'
+import { applyEntry, emptySummary, type Summary } from './fold.ts'
+import type { Freshness } from './freshness.ts'
+import { convert } from './legacy.ts'
+import type { SessionsOptions } from './types.ts'
+import type { Watch } from './watch.ts'
+
+type Needs = Pick<SessionsOptions, 'onRow' | 'onGone' | 'now' | 'write'> & {
+  files: Files
+  catalog: Catalog
+  freshness: Freshness
+  watch: Watch
+  /** Throws `missing`; the answer is a session whose row is up to its file. */
+  realId: (id: string) => string
+}
+
+type Held = { journal: Journal; refs: number; stamp: string }
+
+const idNumber = (id: string | undefined): number => {
+  const match = id === undefined ? null : /^m([1-9]\d{0,14})$/.exec(id)
+  return match ? Number(match[1]) : 0
+}
+
+export const createWriter = (needs: Needs) => {
+  const { files, catalog, freshness, watch, realId, onRow, onGone, now, write } = needs
+  const held = new Map<string, Held>()
+  /** Ids promised to messages that are still being spoken. */
+  const reserved = new Map<string, Set<number>>()
+  let lastTick = 0
+
+  /** Time of something said: never before what was said earlier, whatever the clock does. */
+  const tick = (previous: number): number => {
+    lastTick = toSeconds(Math.max(now(), lastTick + 0.001))
+    return toSeconds(Math.max(lastTick, previous + 0.001))
+  }
+
+  const open = (id: string): Journal => openJournal(files.jsonl(id), write ? { write } : {})
+
+  /** Opens the journal (mending its tail) and reads the row again when it was not as the catalogue knew it. */
+  const ready = (id: string): { stored: Stored; journal: Journal } => {
+    if (catalog.get(id)?.summary.format === 'json') {
+      const done = watch.own(() => convert(id, files.json(id), files.jsonl(id)))
+      if (!done) throw missing('Session not found')
+      freshness.refresh(id)
+    }
+    const holding = held.get(id)
+    let journal = holding?.journal ?? open(id)
+    let stored = catalog.get(id)
+    if (holding && (holding.stamp !== journal.stat() || holding.stamp !== stored?.stamp)) {
+      // Another program wrote to it or put another file in its place.
+      journal.close()
+      journal = open(id)
+      holding.journal = journal
+    }
+    if (stored?.stamp !== journal.stat()) {
+      freshness.refresh(id)
+      stored = catalog.get(id)
+    }
+    if (holding) holding.stamp = journal.stat()
+    if (!stored) {
+      if (!holding) journal.close()
+      throw missing('Session not found')
+    }
+    return { stored, journal }
+  }
+
+  const number = (id: string, entries: readonly NewEntry[], summary: Summary): Entry[] => {
+    const promised = reserved.get(id)
+    let n = summary.nextN
+    let said = summary.updated_at
+    const at = toSeconds(now())
+    // A file that lost its first line has no header: it gets one before anything else.
+    const all: NewEntry[] =
+      n === 1 && entries[0]?.t !== 'session'
+        ? [{ t: 'session', v: 1, id, meta: {} }, ...entries]
+        : [...entries]
+    return all.map((entry): Entry => {
+      if (entry.t === 'session') said = tick(said)
+      if (entry.t !== 'message') {
+        return { ...entry, n: n++, at: entry.t === 'session' ? said : at } as Entry
+      }
+      const given = idNumber(entry.message.id)
+      // Whatever is skipped here is a gap in the numbers, so that no id is ever given twice.
+      if (given > 0) n = Math.max(n, given)
+      else while (promised?.has(n)) n += 1
+      said = tick(said)
+      const message = { ...entry.message, id: given > 0 ? entry.message.id : `m${n}` } as Message
+      return { n: n++, t: 'message', at: said, message }
+    })
+  }
+
+  /** The summary after `entries` were written. */
+  const advance = (id: string, summary: Summary, entries: readonly Entry[]): Summary => {
+    const cuts = entries.some(({ t }) => t === 'cut')
+    if (cuts || entries.some(({ t }) => t === 'uncut')) {
+      catalog.dropMarks(id)
+      if (!cuts || !summary.clean || entries.some(({ t }) => t === 'uncut')) {
+        return foldFile({ id, path: files.jsonl(id), format: 'jsonl' })?.summary ?? summary
+      }
+    }
+    for (const entry of entries) {
+      const { count, cuts: before } = summary
+      applyEntry(summary, entry)
+      if (entry.t === 'cut') {
+        Object.assign(summary, recount(files.jsonl(id), { count, cuts: before }, entry))
+      }
+    }
+    return summary
+  }
+
+  const append = (given: string, entries: readonly NewEntry[]): Entry[] => {
+    if (entries.length === 0) return []
+    const id = realId(given)
+    const { stored, journal } = ready(id)
+    try {
+      const numbered = number(id, entries, stored.summary)
+      journal.append(numbered.map(formatEntry))
+      const stamp = journal.stat()
+      const holding = held.get(id)
+      if (holding) holding.stamp = stamp
+      onRow(catalog.put(advance(id, stored.summary, numbered), stamp, false))
+      return numbered
+    } finally {
+      if (!held.has(id)) journal.close()
+    }
+  }
+
+  const letGo = (id: string): void => {
+    held.get(id)?.journal.close()
+    held.delete(id)
+    reserved.delete(id)
+  }
+
+  return {
+    append,
+    tick,
+    letGo,
+    /** A new file with its header; the id must be free. */
+    create(id: string, entry: NewEntry): SessionRow {
+      const path = files.jsonl(id)
+      const [header] = number(id, [entry], emptySummary(id)) as [Entry]
+      return watch.own(() => {
+        const journal = openJournal(path, { create: true, ...(write ? { write } : {}) })
+        try {
+          journal.append([formatEntry(header)])
+          const summary = emptySummary(id)
+          applyEntry(summary, header)
+          return catalog.put(summary, journal.stat(), false)
+        } finally {
+          journal.close()
+        }
+      })
+    },
+    nextMessageId(given: string): string {
+      const id = realId(given)
+      const promised = reserved.get(id) ?? new Set<number>()
+      reserved.set(id, promised)
+      let n = catalog.get(id)?.summary.nextN ?? 1
+      while (promised.has(n)) n += 1
+      promised.add(n)
+      return `m${n}`
+    },
+    hold(given: string): void {
+      const id = realId(given)
+      const holding = held.get(id)
+      if (holding) {
+        holding.refs += 1
+        return
+      }
+      const { journal } = ready(id)
+      held.set(id, { journal, refs: 1, stamp: journal.stat() })
+    },
+    release(given: string): void {
+      const id = held.has(given) ? given : (catalog.alias(given) ?? given)
+      const holding = held.get(id)
+      if (!holding) return
+      holding.refs -= 1
+      if (holding.refs === 0) letGo(id)
+    },
+    isHeld: (id: string): boolean => held.has(id),
+    async sync(given: string): Promise<void> {
+      const id = realId(given)
+      const holding = held.get(id)
+      if (holding) return holding.journal.sync()
+      if (catalog.get(id)?.summary.format === 'json') return
+      const journal = open(id)
+      try {
+        await journal.sync()
+      } finally {
+        journal.close()
+      }
+    },
+    rotate(given: string, to: string): SessionRow {
+      const id = realId(given)
+      if (to === id) throw invalid('The session already has this id')
+      if (files.find(to)) throw conflict('There is already a session with this id')
+      append(id, [{ t: 'renamed', from: id, to }])
+      const live = catalog.liveOf(id)
+      const holding = held.get(id)
+      const path = files.jsonl(id)
+      const fd = openSync(path, 'r')
+      try {
+        fsyncSync(fd)
+      } finally {
+        closeSync(fd)
+      }
+      watch.own(() => {
+        renameSync(path, files.jsonl(to))
+        syncDir(files.dir)
+      })
+      catalog.remove(id)
+      freshness.refresh(to)
+      if (live) catalog.setLive(to, live)
+      if (holding) {
+        // The open file follows the rename.
+        held.delete(id)
+        held.set(to, { ...holding, stamp: holding.journal.stat() })
+      }
+      const promised = reserved.get(id)
+      if (promised) reserved.set(to, promised)
+      reserved.delete(id)
+      onGone(id)
+      const row = JSON.parse(catalog.rowText(to) ?? 'null') as SessionRow | null
+      if (!row) throw missing('Session not found')
+      onRow(row)
+      return row
+    },
+    close(): void {
+      for (const id of [...held.keys()]) letGo(id)
+    },
+  }
+}
+export type Writer = ReturnType<typeof createWriter>

@@ -1,0 +1,204 @@
+/** settings.json: one record for the whole service, read as it stands and written key by key from an allow-list. */
+import { unavailable } from './errors.ts'
+import { Settings, SKINS } from './schema/settings.ts'
+import { jsonFile } from './store/json-file.ts'
+
+export type SettingsOptions = {
+  botName: string
+  /** The real path of a directory the agent may work in, or undefined. */
+  usableWorkspace: (path: string) => string | undefined
+  /** Where the agent works when nobody says; gets the saved path, if one is usable. */
+  bootWorkspace: (saved: string | undefined) => string
+  /** Takes the default model of an older settings.json over into config.yaml (contract, decision 39). */
+  adoptDefaultModel: (model: string) => void
+}
+
+export type SettingsStore = {
+  get(): Settings
+  /** Stores what is valid; names what is not, or is no setting at all. */
+  save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
+  /** Refuses, rather than saying "none", while the file cannot be read. */
+  passwordHash(): string | null
+  setPasswordHash(hash: string | null): void
+}
+
+type Stored = Readonly<Record<string, unknown>>
+type Key = keyof Settings
+
+const KEYS = Object.keys(Settings.shape) as Key[]
+
+/** Of earlier versions; they vanish from the file with the next save. */
+const DROPPED: ReadonlySet<string> = new Set([
+  'assistant_language',
+  'bubble_layout',
+  'default_model',
+])
+
+const LANGUAGE = /^[A-Za-z]{2,10}(?:-[A-Za-z0-9]{2,8})?$/
+const LONGEST_NAME = 64
+
+/** False is false, 0, '', null and the words for it (contract, decision 38); everything else is true. */
+export const toBoolean = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? !['', 'false', '0', 'no', 'off'].includes(value.trim().toLowerCase())
+    : Boolean(value)
+
+/** Earlier themes were colours of a skin; the theme itself is stored as it was given. */
+const SKIN_OF_THEME: Readonly<Record<string, Settings['skin']>> = {
+  slate: 'slate',
+  solarized: 'poseidon',
+  monokai: 'sisyphus',
+  nord: 'slate',
+  oled: 'default',
+}
+
+const isSkin = (value: unknown): value is Settings['skin'] => SKINS.some(skin => skin === value)
+
+/** A line of text a person chose; undefined when it is none. */
+const line = (value: unknown, longest: number): string | undefined => {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  const text = String(value).trim()
+  return [...text].length <= longest && !/\p{Cc}/u.test(text) ? text : undefined
+}
+
+const oneOf =
+  <T extends string>(...allowed: readonly T[]) =>
+  (value: unknown): T | undefined =>
+    allowed.find(choice => choice === value)
+
+const flag = (value: unknown): boolean | undefined =>
+  typeof value === 'object' && value !== null ? undefined : toBoolean(value)
+
+/** From any JSON value to what is stored, or undefined when it cannot be meant. */
+type Accept = { [K in Key]: (value: unknown) => Settings[K] | undefined }
+
+const accepts = ({ botName, usableWorkspace }: SettingsOptions): Accept => ({
+  default_workspace: value =>
+    typeof value === 'string' ? (value.trim() ? usableWorkspace(value) : '') : undefined,
+  onboarding_completed: flag,
+  send_key: oneOf('enter', 'ctrl+enter'),
+  show_token_usage: flag,
+  show_cli_sessions: flag,
+  sync_to_insights: flag,
+  check_for_updates: flag,
+  theme: value => line(value, LONGEST_NAME) || undefined,
+  skin: oneOf(...SKINS),
+  language: value => (typeof value === 'string' && LANGUAGE.test(value) ? value : undefined),
+  bot_name: value => {
+    const name = line(value ?? '', LONGEST_NAME)
+    return name === '' ? botName : name
+  },
+  sound_enabled: flag,
+  notifications_enabled: flag,
+  show_thinking: flag,
+  sidebar_density: oneOf('compact', 'detailed'),
+})
+
+const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
+  onboarding_completed: false,
+  send_key: 'enter',
+  show_token_usage: false,
+  show_cli_sessions: false,
+  sync_to_insights: false,
+  check_for_updates: true,
+  theme: 'dark',
+  skin: 'default',
+  language: 'en',
+  sound_enabled: false,
+  notifications_enabled: false,
+  show_thinking: true,
+  sidebar_density: 'compact',
+}
+
+const parseStored = (value: unknown): Stored => {
+  if (value === undefined) return {}
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new Error('settings.json is not an object')
+  return value as Stored
+}
+
+/** Everything known, in order; what is invalid in the file counts as not there. */
+const toSettings = (stored: Stored, accept: Accept, botName: string): Settings => {
+  const known: Partial<Settings> = {}
+  const take = <K extends Key>(key: K): void => {
+    const value = key in stored ? accept[key](stored[key]) : undefined
+    if (value !== undefined) known[key] = value
+  }
+  for (const key of KEYS) take(key)
+  const theme = known.theme ?? DEFAULTS.theme
+  return {
+    ...DEFAULTS,
+    bot_name: botName,
+    default_workspace: '',
+    ...known,
+    skin: known.skin ?? SKIN_OF_THEME[theme] ?? DEFAULTS.skin,
+  }
+}
+
+export const createSettings = (path: string, options: SettingsOptions): SettingsStore => {
+  const file = jsonFile<Stored>(path, parseStored)
+  const accept = accepts(options)
+  let hasRead = false
+  let last: { stored: Stored; settings: Settings } | undefined
+
+  const moveDefaultModel = (raw: Stored): void => {
+    try {
+      if (typeof raw.default_model === 'string') options.adoptDefaultModel(raw.default_model)
+      const { default_model: _, ...rest } = raw
+      file.write(rest)
+    } catch {
+      // A broken config.yaml or a full disk must not keep the settings from being read: the key waits for the next time.
+    }
+  }
+
+  const stored = (): Stored => {
+    const raw = file.read()
+    const isWhole = file.problem() === null
+    hasRead ||= isWhole
+    if (!isWhole || !('default_model' in raw)) return raw
+    moveDefaultModel(raw)
+    return file.read()
+  }
+
+  const get = (): Settings => {
+    const raw = stored()
+    if (last?.stored !== raw)
+      last = { stored: raw, settings: toSettings(raw, accept, options.botName) }
+    // Asked anew each time: a directory may come and go while the file stays as it is.
+    const saved = accept.default_workspace(raw.default_workspace) || undefined
+    return { ...last.settings, default_workspace: options.bootWorkspace(saved) }
+  }
+
+  /** Only what was chosen is stored; defaults of the environment keep applying to the rest. */
+  const write = (patch: Stored): void => {
+    const kept = Object.entries(stored()).filter(([key]) => !DROPPED.has(key))
+    file.write({ ...Object.fromEntries(kept), ...patch })
+  }
+
+  return {
+    get,
+    save(patch) {
+      const valid: Record<string, unknown> = {}
+      const ignored: string[] = []
+      for (const [key, value] of Object.entries(patch)) {
+        const accepted = KEYS.includes(key as Key) ? accept[key as Key](value) : undefined
+        if (accepted === undefined) ignored.push(key)
+        else valid[key] = accepted
+      }
+      const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME[valid.theme] : undefined
+      if (skin && !isSkin(valid.skin)) valid.skin = skin
+      if (Object.keys(valid).length > 0) write(valid)
+      return { settings: get(), ignored }
+    },
+    passwordHash() {
+      const { password_hash: hash } = stored()
+      // Saying "no password" for a file somebody mistyped would open the door.
+      if (!hasRead)
+        throw unavailable(
+          'settings.json cannot be read, so nobody can be let in. Mend or remove it.',
+        )
+      return typeof hash === 'string' && hash ? hash : null
+    },
+    setPasswordHash: hash => write({ password_hash: hash }),
+  }
+}

@@ -1,0 +1,221 @@
+/** The process: reads its configuration, takes the lock, listens, and comes down in order. */
+import { spawn } from 'node:child_process'
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import { type Config, processEnvironment, readConfig } from './config.ts'
+import { messageOf } from './errors.ts'
+import type { RouteTable } from './http/endpoint.ts'
+import { type BaseCtx, type Gate, serve } from './http/serve.ts'
+import { createServer, type Tls } from './http/server.ts'
+import { createLog, type Log } from './log.ts'
+import { acquireLock } from './store/instance-lock.ts'
+
+/** What the process needs of the application it carries. */
+export type Startable = {
+  gate: Gate
+  makeCtx: (base: BaseCtx) => unknown
+  version: string
+  /** Ends streams and turns, then closes what was opened. */
+  close(): Promise<void>
+}
+
+export type StartOptions = {
+  routes: RouteTable
+  tails?: RouteTable
+  createApp: (config: Config, log: Log, given: { addon: string | undefined }) => Promise<Startable>
+  environment?: Readonly<Record<string, string | undefined>>
+  argv?: readonly string[]
+  /** Path of SQLite's native addon, where it is not found by itself. */
+  placeAddon?: (config: Config) => string | undefined
+  /** How long running answers may go on after SIGTERM. */
+  graceMs?: number
+  checkOutput?: boolean
+}
+
+export type Running = {
+  /** `http://127.0.0.1:8787` */
+  address: string
+  /** Comes down and ends the process with this code. */
+  stop(code?: number): Promise<never>
+}
+
+const GRACE_MS = 10_000
+const IDLE_SWEEP_MS = 50
+
+/** Mistakes of ours deserve a stack; everything else that stops a start is a sentence. */
+const isBug = (error: unknown): boolean =>
+  error instanceof TypeError ||
+  error instanceof ReferenceError ||
+  error instanceof RangeError ||
+  error instanceof SyntaxError
+
+const prepareStateDir = ({ stateDir }: Config) => {
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    accessSync(stateDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw new Error(`The state directory ${stateDir} cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+const readTls = ({ tlsCert, tlsKey }: Config): Tls | undefined => {
+  if (tlsCert === null || tlsKey === null) return undefined
+  try {
+    const tls = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) }
+    createSecureContext(tls)
+    return tls
+  } catch (error) {
+    throw new Error(`The TLS pair ${tlsCert}, ${tlsKey} cannot be used: ${messageOf(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; choose another one',
+  EACCES: 'the system does not allow this port; choose one above 1023',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  ENOTFOUND: 'no such host is known',
+}
+
+const listen = (server: Server, { host, port }: Config): Promise<AddressInfo> =>
+  new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException) =>
+      reject(
+        new Error(
+          `Cannot listen at ${host}:${port}: ${LISTEN_PROBLEMS[error.code ?? ''] ?? error.message}`,
+        ),
+      )
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+
+const urlOf = ({ host, tlsCert }: Config, port: number): string =>
+  `${tlsCert === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+const isLoopback = (host: string): boolean => /^(localhost|127\..*|::1|\[::1\])$/i.test(host)
+
+/** Only for a person at a desktop; a service has no terminal. */
+const openBrowser = ({ env }: Config, url: string) => {
+  const command =
+    process.platform === 'darwin'
+      ? 'open'
+      : process.platform === 'win32'
+        ? 'explorer'
+        : env.DISPLAY || env.WAYLAND_DISPLAY
+          ? 'xdg-open'
+          : ''
+  if (command === '' || !process.stdout.isTTY) return
+  // The address has been printed; a machine without a browser is no problem of ours.
+  spawn(command, [url], { detached: true, stdio: 'ignore' })
+    .on('error', () => {})
+    .unref()
+}
+
+/** Stops accepting, lets running answers end, closes the application, and after a while everything. */
+const comeDown = async (
+  server: Server,
+  app: Startable,
+  log: Log,
+  graceMs: number,
+): Promise<void> => {
+  const closed = new Promise<void>(resolve => server.close(() => resolve()))
+  server.closeIdleConnections()
+  // Connections become idle one by one as their answers end.
+  const sweep = setInterval(() => server.closeIdleConnections(), IDLE_SWEEP_MS)
+  const cut = setTimeout(() => server.closeAllConnections(), graceMs)
+  const late = new Promise<void>(resolve => setTimeout(resolve, graceMs * 2).unref())
+  await Promise.race([app.close().catch(error => log.error('closing', error)), late])
+  await Promise.race([closed, late])
+  clearInterval(sweep)
+  clearTimeout(cut)
+}
+
+const run = async (config: Config, log: Log, options: StartOptions): Promise<Running> => {
+  const { routes, tails = {}, createApp, graceMs = GRACE_MS } = options
+  for (const warning of config.warnings) log.warn(warning)
+  prepareStateDir(config)
+  const tls = readTls(config)
+  const addon = options.placeAddon?.(config)
+  const startedAt = Math.floor(Date.now() / 1000)
+  const info = (port: number) => ({
+    pid: process.pid,
+    address: urlOf(config, port),
+    started_at: startedAt,
+  })
+  const lock = acquireLock(config.stateDir, info(config.port), { addon })
+  const app = await createApp(config, log, { addon })
+  const { gate, makeCtx, version } = app
+  const listener = serve(routes, {
+    tails,
+    gate,
+    makeCtx,
+    config,
+    log,
+    version,
+    checkOutput: options.checkOutput ?? false,
+  })
+  const server = createServer(listener, { version, ...(tls ? { tls } : {}) })
+  const { port } = await listen(server, config).catch(async error => {
+    await app.close()
+    throw error
+  })
+  server.on('error', error => log.error('server', error))
+
+  const address = urlOf(config, port)
+  lock.announce(info(port))
+  log.info(`agent-webui ${version} answers at ${address}/`)
+  if (!isLoopback(config.host) && !gate.enabled()) {
+    log.warn(
+      `${config.host} can be reached from other machines and no password is set; set AGENT_WEBUI_PASSWORD`,
+    )
+  }
+  // Whoever started us reads on for this line.
+  log.flush()
+  if (config.openBrowser) openBrowser(config, `${address}/`)
+
+  let stopping: Promise<never> | undefined
+  const stop = (code = 0): Promise<never> => {
+    stopping ??= comeDown(server, app, log, graceMs).then(() => {
+      lock.release()
+      log.close()
+      return process.exit(code)
+    })
+    return stopping
+  }
+  const onSignal = (signal: NodeJS.Signals) => {
+    // Asked twice: whoever waits has had enough.
+    if (stopping) process.exit(1)
+    log.info(`${signal}: shutting down`)
+    void stop()
+  }
+  process.on('SIGTERM', onSignal)
+  process.on('SIGINT', onSignal)
+  process.on('uncaughtException', error => {
+    // What it has left half done nobody knows: come down in order and let the supervisor start anew.
+    log.error('uncaught', error)
+    void stop(1)
+  })
+  return { address, stop }
+}
+
+/** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1. */
+export const start = async (options: StartOptions): Promise<Running> => {
+  const log = createLog()
+  process.on('exit', log.flush)
+  process.on('unhandledRejection', error => log.error('unhandled rejection', error))
+  try {
+    const { environment = processEnvironment(), argv = process.argv.slice(2) } = options
+    return await run(readConfig(environment, argv), log, options)
+  } catch (error) {
+    log.error('cannot start', isBug(error) ? error : messageOf(error))
+    process.exit(1)
+  }
+}

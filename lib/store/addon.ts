@@ -1,0 +1,111 @@
+/** Writes the packed native addon of SQLite into a private directory and proves that it loads from there. */
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { messageOf } from '../errors.ts'
+
+/** Where the addon comes from: bytes that are only unpacked when no earlier start left them on disk. */
+export type AddonSource = Readonly<{ target: string; sha256: string; read(): Buffer }>
+
+/** Directories to try, best first; each is made when it is missing. */
+export const addonCandidates = (places: {
+  stateDir: string
+  cacheHome: string | undefined
+  userHome: string
+}): (() => string)[] => [
+  () => join(places.stateDir, 'cache'),
+  () => join(places.cacheHome || join(places.userHome, '.cache'), 'agent-webui'),
+  () => mkdtempSync(join(tmpdir(), 'agent-webui-')),
+]
+
+/**
+ * The path of an addon that has been loaded once. A directory that others may write to is passed over: what is loaded
+ * from there would run as us. All directories failing is one sentence that names each and its reason.
+ */
+export const placeAddon = (
+  source: AddonSource,
+  candidates: readonly (() => string)[],
+  load: (path: string) => void = dlopen,
+): string => {
+  const here = thisTarget()
+  if (source.target !== here) {
+    throw new Error(
+      `This file was built for ${source.target} and cannot run on ${here}; build it with --target=${here}`,
+    )
+  }
+  const reasons: string[] = []
+  for (const candidate of candidates) {
+    let directory = ''
+    try {
+      directory = candidate()
+      const path = place(source, directory)
+      load(path)
+      return path
+    } catch (error) {
+      // The next directory may do: this one can be full, read-only, foreign or mounted noexec.
+      reasons.push(`${directory || 'the temporary directory'}: ${messageOf(error)}`)
+    }
+  }
+  throw new Error(
+    `SQLite's native addon cannot be loaded from any directory – ${reasons.join('; ')}`,
+  )
+}
+
+const place = (source: AddonSource, directory: string): string => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  checkPrivate(directory)
+  const path = join(directory, `sqlite-${source.sha256.slice(0, 16)}.node`)
+  if (isIntact(path, source.sha256)) return path
+  const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`
+  try {
+    writeFileSync(temporary, source.read(), { flag: 'wx', mode: 0o600 })
+    renameSync(temporary, path)
+  } finally {
+    rmSync(temporary, { force: true })
+  }
+  if (!isIntact(path, source.sha256)) throw new Error('what was written does not read back')
+  return path
+}
+
+const checkPrivate = (directory: string): void => {
+  const info = lstatSync(directory)
+  if (!info.isDirectory()) throw new Error('not a directory')
+  // Windows has neither owner ids nor permission bits; its profile directories are private by inheritance.
+  if (!process.getuid) return
+  if (info.uid !== process.getuid()) throw new Error('belongs to another user')
+  if (info.mode & 0o022) throw new Error('others may write to it')
+}
+
+const isIntact = (path: string, sha256: string): boolean => {
+  try {
+    if (!lstatSync(path).isFile()) return false
+    return createHash('sha256').update(readFileSync(path)).digest('hex') === sha256
+  } catch {
+    // Missing or unreadable: it is written anew, and that says what is wrong.
+    return false
+  }
+}
+
+const dlopen = (path: string): void => process.dlopen({ exports: {} }, path)
+
+/** This machine in the words of the addon's file names: `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
+export const thisTarget = (): string =>
+  `${process.platform}${process.platform === 'linux' && isMusl() ? 'musl' : ''}-${process.arch}`
+
+const isMusl = (): boolean => {
+  try {
+    return /\/ld-musl-[^/\s]*\.so/.test(readFileSync('/proc/self/maps', 'latin1'))
+  } catch {
+    // Without /proc the loader cannot be seen; glibc is what nearly everybody has.
+    return false
+  }
+}

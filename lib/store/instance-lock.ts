@@ -1,0 +1,80 @@
+/** One service per state directory: a lock that dies with its process, however that ends. */
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeAtomic } from './atomic.ts'
+import { openDatabase } from './sqlite.ts'
+
+export type InstanceInfo = {
+  pid: number
+  /** Where it answers, for the sentence the second one prints. */
+  address: string
+  /** Seconds since 1970. */
+  started_at: number
+}
+
+export type InstanceLock = {
+  /** Replaces what others are told of us. */
+  announce(info: InstanceInfo): void
+  release(): void
+}
+
+const holderOf = (file: string): string => {
+  try {
+    const { pid, address } = JSON.parse(readFileSync(file, 'utf8')) as Partial<InstanceInfo>
+    return ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
+  } catch {
+    // It is only for the sentence, and the holder may not have written it yet.
+    return ''
+  }
+}
+
+const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+
+/**
+ * Takes the lock or throws an Error with a sentence. `timeoutMs` waits for a holder that is about to go, as when
+ * the service replaces itself.
+ *
+ * Nobody else in this process may open `instance.lock`: closing any descriptor of a file drops the POSIX locks the
+ * process has on it. That is why everything readable stands in `instance.json` beside it.
+ */
+export const acquireLock = (
+  stateDir: string,
+  info: InstanceInfo,
+  { timeoutMs = 0, addon }: { timeoutMs?: number; addon?: string | undefined } = {},
+): InstanceLock => {
+  const note = join(stateDir, 'instance.json')
+  const open = () => {
+    const db = openDatabase(join(stateDir, 'instance.lock'), {
+      timeoutMs,
+      addon,
+      pragmas: ['locking_mode = EXCLUSIVE'],
+    })
+    try {
+      db.exec('BEGIN EXCLUSIVE')
+    } catch (error) {
+      db.close()
+      throw error
+    }
+    return db
+  }
+  try {
+    const db = open()
+    const announce = (now: InstanceInfo) => writeAtomic(note, JSON.stringify(now))
+    announce(info)
+    return {
+      announce,
+      release() {
+        if (!db.open) return
+        rmSync(note, { force: true })
+        db.close()
+      },
+    }
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw new Error(
+      `Another agent-webui${holderOf(note)} is using ${stateDir}; stop it, or set AGENT_WEBUI_STATE_DIR to a directory of its own`,
+      { cause: error },
+    )
+  }
+}

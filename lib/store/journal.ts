@@ -1,0 +1,249 @@
+/** An append-only file of lines: one write for each batch, a torn tail mended on open, a full disk undone. */
+import {
+  appendFileSync,
+  closeSync,
+  constants,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { diskFull, unavailable } from '../errors.ts'
+
+const LF = 10
+const CHUNK_BYTES = 65_536
+
+/** What tells one state of a file from another: inode, size and time of change. Compared as one text. */
+export type Stamp = string
+
+export type Line = {
+  /** Of the line's first byte in the file. */
+  offset: number
+  /** Without the LF. */
+  bytes: Buffer
+}
+
+export type Journal = {
+  readonly path: string
+  /** Bytes after the last append. */
+  readonly size: number
+  /** Writes all lines in one `write`, or none of them: then it throws and the file is as it was. */
+  append(lines: readonly string[]): void
+  /** Resolves when everything appended before the call is on the disk. */
+  sync(): Promise<void>
+  stat(): Stamp
+  close(): void
+}
+
+type Write = (fd: number, data: Uint8Array) => number
+
+export type JournalOptions = {
+  /** The file must not exist yet. */
+  create?: boolean
+  /** Tests pass one that fails. */
+  write?: Write
+}
+
+/** The disk has no room, or takes no writes at all. Other codes are surprises and go up unchanged. */
+const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'])
+
+export const isDiskFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && FULL.has(String(error.code))
+
+/** `undefined` when there is no such file. */
+export const stampOf = (path: string): Stamp | undefined => {
+  const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return stat && `${stat.ino}:${stat.size}:${stat.mtimeNs}`
+}
+
+export const stampOfFd = (fd: number): Stamp => {
+  const stat = fstatSync(fd, { bigint: true })
+  return `${stat.ino}:${stat.size}:${stat.mtimeNs}`
+}
+
+const readAt = (fd: number, from: number, length: number): Buffer => {
+  const chunk = Buffer.allocUnsafe(length)
+  let got = 0
+  while (got < length) {
+    const count = readSync(fd, chunk, got, length - got, from + got)
+    if (count === 0) break
+    got += count
+  }
+  return got === length ? chunk : chunk.subarray(0, got)
+}
+
+/** Every finished line from byte `from` on; what follows the last LF is not a line yet and is left out. */
+export function* readLines(fd: number, from = 0): Generator<Line> {
+  let chunkBytes = CHUNK_BYTES
+  let rest: Buffer = Buffer.alloc(0)
+  let restAt = from
+  while (true) {
+    const more = readAt(fd, restAt + rest.length, chunkBytes)
+    if (more.length === 0) return
+    const held = rest.length === 0 ? more : Buffer.concat([rest, more])
+    let start = 0
+    for (let stop = held.indexOf(LF); stop !== -1; stop = held.indexOf(LF, start)) {
+      yield { offset: restAt + start, bytes: held.subarray(start, stop) }
+      start = stop + 1
+    }
+    // A line longer than the chunk: read in doubling steps, or a 4 MB line would be copied 64 times.
+    if (start === 0) chunkBytes *= 2
+    rest = held.subarray(start)
+    restAt += start
+  }
+}
+
+/** Every finished line that ends before byte `before`, the last one first. Reads only as far as it is asked. */
+export function* readLinesBackward(fd: number, before?: number): Generator<Line> {
+  const end = before ?? fstatSync(fd).size
+  let chunkBytes = CHUNK_BYTES
+  let held: Buffer = Buffer.alloc(0)
+  let heldAt = end
+
+  /** Position of the last LF below `limit`, −1 when there is none; widens what is held as needed. */
+  const lastLf = (limit: number): number => {
+    while (true) {
+      const found = limit > heldAt ? held.lastIndexOf(LF, limit - heldAt - 1) : -1
+      if (found !== -1) return heldAt + found
+      if (heldAt === 0) return -1
+      const from = Math.max(0, heldAt - chunkBytes)
+      const more = readAt(fd, from, heldAt - from)
+      held = Buffer.concat([more, held.subarray(0, Math.max(0, limit - heldAt) + 1)])
+      heldAt = from
+      chunkBytes *= 2
+    }
+  }
+
+  let stop = lastLf(end)
+  while (stop !== -1) {
+    chunkBytes = CHUNK_BYTES
+    const previous = lastLf(stop)
+    yield {
+      offset: previous + 1,
+      bytes: held.subarray(previous + 1 - heldAt, stop - heldAt),
+    }
+    stop = previous
+  }
+}
+
+const isJsonObject = (text: string): boolean => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null
+  } catch {
+    // Not JSON: that is the answer.
+    return false
+  }
+}
+
+/**
+ * Cuts what follows the last LF. We send nothing before its line is whole, so a torn line was never
+ * acknowledged; a whole JSON text without its LF comes from another program and is kept in `<name>.torn`.
+ */
+const mendTail = (fd: number, path: string): number => {
+  const { size } = fstatSync(fd)
+  if (size === 0 || readAt(fd, size - 1, 1)[0] === LF) return size
+  let keep = 0
+  for (const line of readLinesBackward(fd, size)) {
+    keep = line.offset + line.bytes.length + 1
+    break
+  }
+  const torn = readAt(fd, keep, size - keep).toString()
+  if (isJsonObject(torn)) appendFileSync(path.replace(/\.jsonl$/, '.torn'), `${torn}\n`)
+  ftruncateSync(fd, keep)
+  return keep
+}
+
+/** Opens for append. Throws the file system's error when the file is missing, or exists and `create` is set. */
+export const openJournal = (
+  path: string,
+  { create = false, write = writeSync }: JournalOptions = {},
+): Journal => {
+  const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants
+  const fd = openSync(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0), 0o600)
+  let size: number
+  try {
+    size = mendTail(fd, path)
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+  let broken = false
+  let closed = false
+  let flight: Promise<void> | null = null
+  let next: Promise<void> | null = null
+
+  /** Takes back the part of a batch that did reach the file. */
+  const undo = (written: number): void => {
+    if (written === 0) return
+    try {
+      ftruncateSync(fd, fstatSync(fd).size - written)
+    } catch {
+      // Not even that: half a line stands there, so nothing may follow it until the next open mends it.
+      broken = true
+    }
+  }
+
+  const flush = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      fdatasync(fd, error => {
+        flight = null
+        if (closed && !next) closeSync(fd)
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+
+  return {
+    path,
+    get size() {
+      return size
+    },
+    append(lines) {
+      if (closed) throw new Error(`Expected an open journal: ${path}`)
+      if (broken) throw unavailable('This file could not be written and is read-only for now')
+      if (lines.length === 0) return
+      const data = Buffer.from(`${lines.join('\n')}\n`)
+      let written = 0
+      try {
+        written = write(fd, data)
+      } catch (error) {
+        if (isDiskFull(error)) throw diskFull('The disk is full or read-only; nothing was saved')
+        throw error
+      }
+      if (written < data.length) {
+        undo(written)
+        throw diskFull('The disk is full; nothing was saved')
+      }
+      size += written
+    },
+    sync() {
+      if (closed) return Promise.reject(new Error(`Expected an open journal: ${path}`))
+      if (!flight) {
+        flight = flush()
+        return flight
+      }
+      // The one under way may have started before our lines were written: one more follows it, for all callers.
+      next ??= flight
+        .catch(() => {
+          // Its own caller hears of it; ours gets the result of its own flush.
+        })
+        .then(() => {
+          next = null
+          flight = flush()
+          return flight
+        })
+      return next
+    },
+    stat: () => stampOfFd(fd),
+    close() {
+      if (closed) return
+      closed = true
+      // Closing under a running fdatasync could hand its number to another file.
+      if (!flight && !next) closeSync(fd)
+    },
+  }
+}

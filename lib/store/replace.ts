@@ -1,0 +1,37 @@
+/** Puts new text in place of a file that a person or another program may own as well. */
+import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { diskFull } from '../errors.ts'
+import { writeAtomic } from './atomic.ts'
+
+const FULL: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk is full; nothing was changed.',
+  EDQUOT: 'The disk quota is used up; nothing was changed.',
+  EROFS: 'The disk is read-only; nothing was changed.',
+}
+
+/** A symlink stays one: people keep config.yaml in a repository and link it. */
+const realTarget = (path: string): { target: string; mode: number } => {
+  try {
+    const target = realpathSync(path)
+    return { target, mode: statSync(target).mode & 0o777 }
+  } catch {
+    // The file does not exist yet: private until somebody says otherwise.
+    return { target: path, mode: 0o600 }
+  }
+}
+
+/** Atomic; keeps an existing file's mode, makes missing folders, refuses with a sentence on a full disk. */
+export const replaceText = (path: string, text: string): void => {
+  const { target, mode } = realTarget(path)
+  try {
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+    writeAtomic(target, text, { mode })
+  } catch (error) {
+    // A disk that takes nothing more is the person's to mend; every other failure goes up as it is.
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    const sentence = FULL[code]
+    if (sentence) throw diskFull(sentence)
+    throw error
+  }
+}

@@ -1,0 +1,139 @@
+/** One YAML file: read as it stands now, edited in place so that comments, order and quoting survive. */
+import { basename } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type Document, isAlias, isMap, parseDocument } from 'yaml'
+import { conflict, messageOf } from '../errors.ts'
+import { fileView } from './file-view.ts'
+import { replaceText } from './replace.ts'
+import { spliceYaml, toNode } from './yaml-splice.ts'
+
+export type YamlEdit = readonly [path: readonly string[], value: unknown]
+
+export type YamlFile = {
+  readonly path: string
+  /** The mapping as plain values; treat it as frozen. A missing or broken file is empty. */
+  read(): Record<string, unknown>
+  /** Why the file cannot be understood, or null. */
+  problem(): string | null
+  /** Sets one value, making the mappings on the way; undefined removes the key. Refuses to touch a broken file. */
+  edit(path: readonly string[], value: unknown): void
+  /** Several edits in one write: either all of them are on disk or none. */
+  editAll(edits: readonly YamlEdit[]): void
+}
+
+/** `off` and `on` reach us as words or as booleans, depending on who wrote the file: both as the word. */
+export const yamlWord = (value: unknown): string => {
+  if (value === false) return 'off'
+  if (value === true) return 'on'
+  return typeof value === 'string' ? value.trim().toLowerCase() : ''
+}
+
+const FLAGS: Readonly<Record<string, boolean>> = {
+  on: true,
+  yes: true,
+  true: true,
+  off: false,
+  no: false,
+  false: false,
+}
+
+/** The same for a switch; undefined when it is neither. */
+export const yamlFlag = (value: unknown): boolean | undefined => FLAGS[yamlWord(value)]
+
+type Mapping = Record<string, unknown>
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** YAML 1.2 words (`off` stays a word), with the merge keys people know from 1.1. */
+const parseYaml = (text: string): { document: Document; value: Mapping } => {
+  const document = parseDocument(text, { merge: true, logLevel: 'error' })
+  const [error] = document.errors
+  if (error) throw new Error(error.message.split('\n', 1)[0])
+  const value: unknown = document.toJS()
+  if (value !== null && !isMapping(value)) throw new Error('it is not a mapping')
+  return { document, value: value ?? {} }
+}
+
+const isEmpty = (value: unknown): boolean =>
+  value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})
+
+/** A copy of `map` with `value` at `path`: what the file has to say after an edit. */
+const withValue = (map: Mapping, path: readonly string[], value: unknown): Mapping => {
+  const [key, ...rest] = path
+  if (key === undefined) return map
+  const { [key]: old, ...others } = map
+  if (rest.length === 0) return value === undefined ? others : { ...map, [key]: value }
+  if (isEmpty(old)) return value === undefined ? map : { ...map, [key]: withValue({}, rest, value) }
+  if (!isMapping(old)) throw new Error(`"${key}" is not a mapping`)
+  return { ...map, [key]: withValue(old, rest, value) }
+}
+
+/** Way out for unusual places (anchors, keys in flow style): correct, but the printer decides the spacing. */
+const rewrite = (text: string, document: Document, path: readonly string[], value: unknown) => {
+  for (let depth = 1; depth < path.length; depth++) {
+    const way = path.slice(0, depth)
+    const node = document.getIn(way, true)
+    if (isAlias(node)) document.setIn(way, node.resolve(document)?.clone())
+    else if (!isMap(node) && value !== undefined) document.setIn(way, document.createNode({}))
+  }
+  if (value === undefined) document.deleteIn(path)
+  else document.setIn(path, toNode(value))
+  const indentSeq = !/^( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- /m.test(text)
+  return document.toString({ lineWidth: 0, indentSeq })
+}
+
+/** The text after one edit; throws when the place is taken by something else. Cut by hand where that provably gives the wanted values, printed anew otherwise. */
+export const editYaml = (text: string, [path, value]: YamlEdit): string => {
+  const { document, value: before } = parseYaml(text)
+  const wanted = withValue(before, path, value)
+  if (isDeepStrictEqual(wanted, before)) return text
+  const says = (candidate: string): boolean => {
+    try {
+      return isDeepStrictEqual(parseYaml(candidate).value, wanted)
+    } catch {
+      // A cut that does not even parse is only a reason to take the other way.
+      return false
+    }
+  }
+  const cut = spliceYaml(text, document.contents, path, value)
+  if (cut !== undefined && says(cut)) return cut
+  const printed = rewrite(text, document, path, value)
+  if (!says(printed)) throw new Error(`"${path.join('.')}" cannot be set there`)
+  return printed
+}
+
+/** `refuseEdit` gives the sentence why this file is not ours to write, if it is not. */
+export const yamlFile = (path: string, refuseEdit?: () => string | undefined): YamlFile => {
+  const view = fileView(path, ({ text, problem }) => {
+    if (text === null) return { text: '', value: {} as Mapping, problem }
+    try {
+      return { text, value: parseYaml(text).value, problem: null }
+    } catch (error) {
+      // Read as empty, like the command-line client does; edits are refused until it is mended.
+      return { text, value: {} as Mapping, problem: messageOf(error) }
+    }
+  })
+  const editAll = (edits: readonly YamlEdit[]): void => {
+    const sentence = refuseEdit?.()
+    if (sentence) throw conflict(sentence)
+    const name = basename(path)
+    const { text, problem } = view()
+    if (problem) throw conflict(`${name} cannot be read, so it was left alone: ${problem}`)
+    let next = text
+    try {
+      for (const edit of edits) next = editYaml(next, edit)
+    } catch (error) {
+      // Whatever stands in the way is in the person's file: say it, change nothing.
+      throw conflict(`${name} was left alone: ${messageOf(error)}`)
+    }
+    if (next !== text) replaceText(path, next)
+  }
+  return {
+    path,
+    read: () => view().value,
+    problem: () => view().problem,
+    edit: (at, value) => editAll([[at, value]]),
+    editAll,
+  }
+}

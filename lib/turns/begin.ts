@@ -1,0 +1,117 @@
+/** Where sessions and turns come from: which home, workspace and model are meant is decided here, once. */
+import type { ModelEndpoint } from '../agent/types.ts'
+import { Refusal } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { SessionRow } from '../schema/session.ts'
+import type { Imported } from '../sessions/transfer.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { Turns } from './runner.ts'
+
+export type BeginDeps = {
+  sessions: Sessions
+  turns: Pick<Turns, 'start' | 'requireIdle'>
+  homeOf: (profile: string | null | undefined) => Home
+  models: {
+    default: (home: Home) => string
+    /** `changed`: the session's own model does not fit this home any more. */
+    compatible: (home: Home, model: string | null) => { model: string; changed: boolean }
+    /** Throws a Refusal with the sentence why it cannot be called. */
+    endpoint: (home: Home, model: string) => ModelEndpoint
+  }
+  workspaces: {
+    check: (home: Home, path: string) => string
+    last: (home: Home) => string
+    setLast: (home: Home, path: string) => void
+  }
+}
+
+export type TurnInput = {
+  sessionId: string
+  text: string
+  attachments: string[]
+  workspace?: string
+  model?: string
+}
+
+type Choice = { workspace?: string | undefined; model?: string | null | undefined }
+
+export type Begin = ReturnType<typeof createBegin>
+
+export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: BeginDeps) => {
+  const endpointOf = (home: Home, model: string): ModelEndpoint | Refusal => {
+    try {
+      return models.endpoint(home, model)
+    } catch (error) {
+      // The turn fails with this sentence; refusing the request would lose the message.
+      if (error instanceof Refusal) return error
+      throw error
+    }
+  }
+
+  /** An empty string means the default; absent means as before. */
+  const modelPatch = (model: string | null | undefined) =>
+    model === undefined ? {} : { model: model?.trim() || null }
+
+  return {
+    create(
+      home: Home,
+      { workspace, model, profile }: Choice & { profile?: string | null | undefined },
+    ): SessionRow {
+      const own = profile ? homeOf(profile) : home
+      return sessions.create({
+        workspace: workspace ? workspaces.check(own, workspace) : workspaces.last(own),
+        model: model?.trim() || models.default(own) || null,
+        profile: profile ?? home.name,
+      })
+    },
+
+    /** Messages of an export, in a new session of this profile. */
+    importSession(home: Home, { meta, messages }: Imported): SessionRow {
+      const row = sessions.create({
+        ...meta,
+        title: meta.title || 'Imported session',
+        workspace: meta.workspace ? workspaces.check(home, meta.workspace) : workspaces.last(home),
+        model: meta.model ?? models.default(home) ?? null,
+        profile: 'default',
+      })
+      sessions.append(
+        row.session_id,
+        messages.map(message => ({ t: 'message', message })),
+      )
+      return sessions.require(row.session_id)
+    },
+
+    update(sessionId: string, { workspace, model }: Choice): SessionRow {
+      const row = sessions.require(sessionId)
+      const home = homeOf(row.profile)
+      const place = workspace === undefined ? {} : { workspace: workspaces.check(home, workspace) }
+      const patch = { ...place, ...modelPatch(model) }
+      if (Object.keys(patch).length > 0) sessions.append(row.session_id, [{ t: 'meta', patch }])
+      if (place.workspace) workspaces.setLast(home, place.workspace)
+      return sessions.require(row.session_id)
+    },
+
+    /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it does not fit. */
+    async turn({ sessionId, text, attachments, workspace, model }: TurnInput) {
+      const row = sessions.require(sessionId)
+      turns.requireIdle(row.session_id)
+      const home = homeOf(row.profile)
+      const place = workspaces.check(home, workspace ?? row.workspace)
+      const asked = modelPatch(model).model ?? (model === undefined ? row.model : null)
+      const { model: fitting, changed } = models.compatible(home, asked)
+      const patch = {
+        ...(place === row.workspace ? {} : { workspace: place }),
+        ...(changed ? { model: fitting } : asked === row.model ? {} : { model: asked }),
+      }
+      const started = await turns.start({
+        sessionId: row.session_id,
+        text,
+        attachments,
+        patch,
+        endpoint: endpointOf(home, fitting),
+      })
+      workspaces.setLast(home, place)
+      return { ...started, effectiveModel: changed ? fitting : undefined }
+    },
+  }
+}

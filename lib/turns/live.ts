@@ -1,0 +1,97 @@
+/** What a running turn has produced beyond the journal, kept small enough to stay in memory and whole enough to draw. */
+import type { AgentEvent, RunMessage } from '../agent/types.ts'
+import type { LiveTurn } from '../schema/session.ts'
+
+const OUTPUT_TAIL = 8_000
+const ARG_CHARS = 120
+const ARGS_SHOWN = 4
+
+/** The first four arguments as text, each cut to 120 characters: what a card's heading needs. */
+export const shortArgs = (args: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(args)
+      .slice(0, ARGS_SHOWN)
+      .map(([key, value]) => {
+        const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+        return [key, text.length > ARG_CHARS ? `${text.slice(0, ARG_CHARS)}...` : text]
+      }),
+  )
+
+export type Live = ReturnType<typeof createLive>
+
+/** Follows the engine's events. `now` is seconds since 1970. */
+export const createLive = (now: () => number) => {
+  let messageId: string | null = null
+  let text = ''
+  let reasoning = ''
+  const tools = new Map<string, LiveTurn['tools'][number]>()
+  /** Calls of recorded assistant messages that have no recorded result. */
+  const unanswered = new Map<string, string>()
+
+  const begin = (id: string): void => {
+    if (messageId === id) return
+    messageId = id
+    text = ''
+    reasoning = ''
+  }
+
+  const finish = (message: RunMessage): void => {
+    if (message.role === 'tool') {
+      unanswered.delete(message.tool_call_id ?? '')
+      return
+    }
+    for (const call of message.tool_calls ?? []) unanswered.set(call.id, call.function.name)
+    messageId = null
+    text = ''
+    reasoning = ''
+  }
+
+  return {
+    apply(event: AgentEvent): void {
+      switch (event.type) {
+        case 'token':
+          begin(event.messageId)
+          text += event.text
+          break
+        case 'reasoning':
+          begin(event.messageId)
+          reasoning += event.text
+          break
+        case 'retry':
+          begin(event.messageId)
+          text = ''
+          reasoning = ''
+          break
+        case 'message':
+          finish(event.message)
+          break
+        case 'tool':
+          tools.set(event.callId, {
+            tid: event.callId,
+            name: event.name,
+            preview: event.preview,
+            args: shortArgs(event.args),
+            started_at: now(),
+            output: '',
+          })
+          break
+        case 'tool_output': {
+          const tool = tools.get(event.callId)
+          if (tool) tool.output = (tool.output + event.text).slice(-OUTPUT_TAIL)
+          break
+        }
+        case 'tool_complete':
+          tools.delete(event.callId)
+          break
+        case 'warning':
+          break
+      }
+    },
+    /** The assistant message that was being spoken, if anything of it is there. */
+    partial: () => ({ messageId, text, reasoning }),
+    tools: () => [...tools.values()],
+    /** id → tool name of the calls whose result will never come when the turn ends now. */
+    unanswered: (): ReadonlyMap<string, string> => unanswered,
+    outputOf: (callId: string): string => tools.get(callId)?.output ?? '',
+  }
+}

@@ -1,0 +1,65 @@
+/** Who may say yes: what the configuration and the session allow already, else a person. */
+import type { ApprovalAsk } from '../agent/types.ts'
+import type { Approval, ApprovalChoice } from '../schema/question.ts'
+
+export type PolicyDeps = {
+  sessionId: string
+  /** `approvals.mode`, `approvals.gateway_timeout`, `command_allowlist` of the session's home, read at each call. */
+  config: () => Record<string, unknown>
+  /** Adds labels to `command_allowlist` of config.yaml. */
+  allowAlways: (labels: string[]) => void
+  /** Labels the person allowed for this session; kept in its journal. */
+  sessionAllowed: () => string[]
+  allowForSession: (labels: string[]) => void
+  ask: (
+    ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
+    timeoutMs: number,
+  ) => Promise<ApprovalChoice>
+  redact: (text: string) => string
+}
+
+const DEFAULT_WAIT_S = 300
+
+const section = (value: unknown): Record<string, unknown> =>
+  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+
+const strings = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
+
+/** Seconds a person has; `approvals.gateway_timeout`, else 300. 0 waits for ever. */
+export const approvalWaitMs = (config: Record<string, unknown>): number => {
+  const seconds = section(config.approvals).gateway_timeout
+  return (typeof seconds === 'number' && seconds >= 0 ? seconds : DEFAULT_WAIT_S) * 1_000
+}
+
+/**
+ * YAML reads an unquoted `off` as false: both spellings switch asking off (agent-home §2.1).
+ * The hardline floor is below this: the tool refuses it without asking anybody.
+ */
+const isOff = (mode: unknown): boolean => mode === 'off' || mode === false
+
+/** `once` runs this call only; `session` and `always` are remembered before it runs. */
+export const createPolicy =
+  (deps: PolicyDeps) =>
+  async (ask: ApprovalAsk): Promise<ApprovalChoice> => {
+    const config = deps.config()
+    if (isOff(section(config.approvals).mode)) return 'once'
+    const allowed = new Set([...strings(config.command_allowlist), ...deps.sessionAllowed()])
+    if (ask.patternKeys.length > 0 && ask.patternKeys.every(label => allowed.has(label))) {
+      return 'once'
+    }
+    const choice = await deps.ask(
+      {
+        session_id: deps.sessionId,
+        command: deps.redact(ask.command),
+        pattern_key: ask.patternKeys[0] ?? '',
+        pattern_keys: ask.patternKeys,
+        description: ask.description,
+        cwd: ask.cwd,
+      },
+      approvalWaitMs(config),
+    )
+    if (choice === 'session' || choice === 'always') deps.allowForSession(ask.patternKeys)
+    if (choice === 'always') deps.allowAlways(ask.patternKeys)
+    return choice
+  }

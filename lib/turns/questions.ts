@@ -1,0 +1,168 @@
+/**
+ * One durable queue of what waits for a person: approvals and the agent's own questions.
+ *
+ * A question is a row of the session's journal before anybody sees it, and is answered by the first append that follows:
+ * the compare and the set happen in one tick. A late answer is told who won; no answer in time is a no.
+ */
+import { randomBytes } from 'node:crypto'
+import type { TurnEvent } from '../schema/event.ts'
+import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
+import type { SessionRow } from '../schema/session.ts'
+
+type QuestionEntry =
+  | { t: 'asked'; question: Question }
+  | { t: 'answered'; id: string; kind: Question['kind']; answer: string; by?: string }
+
+export type QuestionsDeps = {
+  append: (sessionId: string, entries: QuestionEntry[]) => unknown
+  setLive: (sessionId: string, patch: Partial<Pick<SessionRow, 'waiting'>>) => void
+  /** Into the log of the session's running turn, if one runs. */
+  emit: (sessionId: string, event: TurnEvent) => void
+  /** To every open page. */
+  announce: (
+    event:
+      | { type: 'asked'; data: Question }
+      | { type: 'settled'; data: { id: string; session_id: string; answer: string } },
+  ) => void
+  now: () => number
+}
+
+type Open = {
+  question: Question
+  answer: Promise<string | null>
+  settle: (answer: string | null) => void
+  timer: NodeJS.Timeout | undefined
+}
+
+/** What the caller of `respond` learns: whether this answer counted, and which one did. */
+export type Answered = { accepted: boolean; answer: string | null }
+
+export const idOf = (question: Question): string =>
+  question.kind === 'approval' ? question.approval_id : question.clarify_id
+
+const REMEMBERED = 1_000
+
+export type Questions = ReturnType<typeof createQuestions>
+
+export const createQuestions = (deps: QuestionsDeps) => {
+  const open = new Map<string, Open>()
+  /** Answers of this process, newest last, so that a late one can be told who won. */
+  const settled = new Map<string, string>()
+
+  const pending = (sessionId: string, kind?: Question['kind']): Question[] =>
+    [...open.values()]
+      .map(entry => entry.question)
+      .filter(q => q.session_id === sessionId && (kind === undefined || q.kind === kind))
+
+  const showWaiting = (sessionId: string): void =>
+    deps.setLive(sessionId, { waiting: pending(sessionId).length })
+
+  /** Files the answer; `null` is nobody's: a time-out or the end of the turn. */
+  const settle = (id: string, answer: string | null, by: string): void => {
+    const entry = open.get(id)
+    if (!entry) return
+    const { question } = entry
+    const said = answer ?? (question.kind === 'approval' ? 'deny' : '')
+    // On disk first: whoever comes later, even after a restart, finds it answered.
+    deps.append(question.session_id, [{ t: 'answered', id, kind: question.kind, answer: said, by }])
+    open.delete(id)
+    clearTimeout(entry.timer)
+    settled.set(id, said)
+    if (settled.size > REMEMBERED) settled.delete(settled.keys().next().value!)
+    showWaiting(question.session_id)
+    deps.emit(question.session_id, {
+      type: 'answered',
+      data: { id, kind: question.kind, answer: said },
+    })
+    deps.announce({
+      type: 'settled',
+      data: { id, session_id: question.session_id, answer: said },
+    })
+    entry.settle(answer)
+  }
+
+  const file = (question: Question, timeoutMs: number): Promise<string | null> => {
+    const id = idOf(question)
+    deps.append(question.session_id, [{ t: 'asked', question }])
+    const { promise, resolve } = Promise.withResolvers<string | null>()
+    const timer =
+      timeoutMs > 0 ? setTimeout(() => settle(id, null, 'timeout'), timeoutMs) : undefined
+    timer?.unref()
+    open.set(id, { question, answer: promise, settle: resolve, timer })
+    showWaiting(question.session_id)
+    deps.emit(
+      question.session_id,
+      question.kind === 'approval'
+        ? { type: 'approval', data: question }
+        : { type: 'clarify', data: question },
+    )
+    deps.announce({ type: 'asked', data: question })
+    return promise
+  }
+
+  return {
+    pending,
+    /** Everything that waits, whatever the session: what a page needs when it opens. */
+    all: (): Question[] => [...open.values()].map(entry => entry.question),
+
+    /** Waits for a person; `deny` when nobody answers in `timeoutMs` (0: waits for ever). */
+    async approve(
+      ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
+      timeoutMs: number,
+    ): Promise<ApprovalChoice> {
+      const approval_id = randomBytes(16).toString('hex')
+      const answer = await file(
+        { kind: 'approval', approval_id, requested_at: deps.now(), ...ask },
+        timeoutMs,
+      )
+      return (answer ?? 'deny') as ApprovalChoice
+    },
+
+    /** Waits for a person; null when nobody answers in `timeoutMs`. */
+    clarify(
+      ask: Omit<Clarify, 'kind' | 'clarify_id' | 'requested_at'>,
+      timeoutMs: number,
+    ): Promise<string | null> {
+      const same = [...open.values()].find(
+        ({ question }) =>
+          question.kind === 'clarify' &&
+          question.session_id === ask.session_id &&
+          question.question === ask.question,
+      )
+      if (same) return same.answer
+      const clarify_id = randomBytes(16).toString('hex')
+      return file({ kind: 'clarify', clarify_id, requested_at: deps.now(), ...ask }, timeoutMs)
+    },
+
+    /**
+     * The first answer wins. Without an id the session's oldest question of that kind is meant; an id that is not open
+     * answers nothing else in its place, because that would approve what the person never saw.
+     */
+    respond(
+      sessionId: string,
+      kind: Question['kind'],
+      id: string | undefined,
+      answer: string,
+      by: string,
+    ): Answered {
+      const wanted = id || pending(sessionId, kind).map(idOf)[0]
+      if (!wanted) return { accepted: false, answer: null }
+      const question = open.get(wanted)?.question
+      if (question?.session_id !== sessionId || question.kind !== kind) {
+        return { accepted: false, answer: settled.get(wanted) ?? null }
+      }
+      settle(wanted, answer, by)
+      return { accepted: true, answer }
+    },
+
+    /** The turn is over: what it still asked is denied. */
+    denyAll(sessionId: string, by: string): void {
+      for (const question of pending(sessionId)) settle(idOf(question), null, by)
+    },
+
+    close(): void {
+      for (const entry of open.values()) clearTimeout(entry.timer)
+      open.clear()
+    },
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * After a killed process: each turn that had begun and not ended is closed, once.
+ *
+ * The journal is the truth; the turn's live file knows what was being said. What had streamed becomes a `_partial`
+ * message, unanswered calls get stubs, open questions are denied, and the log gets its closing events, so that a reader
+ * who comes back meets a finished stream. Running it twice changes nothing: the second time there is nothing to close.
+ */
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from '../errors.ts'
+import type { Message } from '../schema/message.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { closingMessages, failureText, INTERRUPTED } from './closing.ts'
+import { createEventLog, type EventLog, type Logged, readLiveFile } from './event-log.ts'
+import { createLive, type Live } from './live.ts'
+import { idOf } from './questions.ts'
+import { elide } from './wire.ts'
+
+type RecoverDeps = {
+  sessions: Sessions
+  liveDir: string
+  now: () => number
+  log: (message: string, extra?: Record<string, unknown>) => void
+}
+
+const replayWire = (live: Live, { type, data }: Logged): void => {
+  if (type === 'token' || type === 'reasoning') {
+    const delta = data as { text: string; message_id: string }
+    live.apply({ type, messageId: delta.message_id, text: delta.text })
+  } else if (type === 'retry') {
+    const { message_id, attempt } = data as { message_id: string; attempt: number }
+    live.apply({ type, messageId: message_id, attempt, delayMs: 0, message: '' })
+  } else if (type === 'tool') {
+    const { tid, name, preview, args } = data as {
+      tid: string
+      name: string
+      preview: string | null
+      args: Record<string, string>
+    }
+    live.apply({ type, callId: tid, name, preview, args })
+  } else if (type === 'tool_output') {
+    const { tid, text } = data as { tid: string; text: string }
+    live.apply({ type, callId: tid, text })
+  }
+}
+
+/**
+ * What was being said and what had no answer when the process died. Which calls are unanswered is the journal's word:
+ * a message reaches it before its event reaches the log, so the log's own `message` events are not asked.
+ */
+const rebuild = (events: Logged[], recorded: Message[], now: () => number): Live => {
+  const live = createLive(now)
+  for (const message of recorded) {
+    if (message.role !== 'user') live.apply({ type: 'message', message })
+  }
+  for (const event of events) replayWire(live, event)
+  return live
+}
+
+const closeTurn = (
+  deps: RecoverDeps,
+  sessionId: string,
+  streamId: string,
+  log: EventLog,
+  events: Logged[],
+) => {
+  const { sessions, now } = deps
+  const { messages, questions } = sessions.load(sessionId)
+  const begun = messages.findLastIndex(message => message.role === 'user' && !message._error)
+  const live = rebuild(events, messages.slice(begun + 1), now)
+  const closing = closingMessages(
+    live,
+    { stopped: INTERRUPTED.message, note: failureText(INTERRUPTED) },
+    Math.floor(now()),
+  )
+  const known = new Set(messages.map(message => message.id))
+  const entries = sessions.append(sessionId, [
+    ...questions.map(question => ({
+      t: 'answered' as const,
+      id: idOf(question),
+      kind: question.kind,
+      answer: question.kind === 'approval' ? 'deny' : '',
+      by: 'restart',
+    })),
+    ...closing
+      .filter(message => !message.id || !known.has(message.id))
+      .map(message => ({ t: 'message' as const, message })),
+    { t: 'turn_ended' as const, stream_id: streamId, how: 'interrupted' as const },
+  ])
+  for (const entry of entries) {
+    if (entry.t === 'message')
+      log.append({ type: 'message', data: { message: elide(entry.message) } })
+  }
+  log.append({ type: 'apperror', data: INTERRUPTED })
+  log.append({ type: 'stream_end', data: { session_id: sessionId } })
+}
+
+/** Closes what a former process left open; answers the logs that can still be read. */
+export const recoverTurns = (deps: RecoverDeps): EventLog[] => {
+  const { sessions, liveDir } = deps
+  mkdirSync(liveDir, { recursive: true, mode: 0o700 })
+  const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn.session_id]))
+  const logs: EventLog[] = []
+  const attempt = (streamId: string, sessionId: string, path: string, events: Logged[]): void => {
+    const log = createEventLog(path, {
+      session_id: sessionId,
+      stream_id: streamId,
+      at: deps.now(),
+    })
+    try {
+      if (open.has(streamId)) closeTurn(deps, sessionId, streamId, log, events)
+      else if (events.at(-1)?.type !== 'stream_end') {
+        log.append({ type: 'stream_end', data: { session_id: sessionId } })
+      }
+      logs.push(log)
+    } catch (error) {
+      // One unreadable session must not keep the service from starting; the next start tries again.
+      deps.log('a turn could not be recovered', { session_id: sessionId, error: messageOf(error) })
+      log.close()
+    }
+    open.delete(streamId)
+  }
+  for (const name of readdirSync(liveDir)) {
+    if (!name.endsWith('.jsonl')) continue
+    const path = join(liveDir, name)
+    const left = readLiveFile(path)
+    if (left) attempt(left.header.stream_id, left.header.session_id, path, left.events)
+    else rmSync(path, { force: true })
+  }
+  // Begun, but the live file is gone or never held a line.
+  for (const [streamId, sessionId] of [...open]) {
+    attempt(streamId, sessionId, join(liveDir, `${streamId}.jsonl`), [])
+  }
+  return logs
+}

@@ -1,0 +1,67 @@
+/** A title for a new conversation: asked of the model that served it, with a local summary when that gives nothing. */
+import type { ApiMode, ModelEndpoint, Provider } from '../agent/types.ts'
+import type { Message } from '../schema/message.ts'
+import { cleanTitle, fallbackTitle } from '../sessions/title.ts'
+
+const SNIPPET_CHARS = 500
+const TITLE_TOKENS = 160
+const TITLE_WAIT_MS = 15_000
+
+const textOf = (message: Message | undefined): string =>
+  typeof message?.content === 'string' ? message.content.trim() : ''
+
+/** The first thing the person said and the first real answer; a message that only calls tools is none. */
+export const firstExchange = (messages: Message[]): { asked: string; answered: string } => ({
+  asked: textOf(messages.find(message => message.role === 'user')),
+  answered: textOf(
+    messages.find(
+      message => message.role === 'assistant' && !message._error && textOf(message) !== '',
+    ),
+  ),
+})
+
+const INSTRUCTION =
+  'Give this conversation a title of three to seven words in its own language. Answer with the title alone: no quotes, no label, no full stop.'
+
+const ask = async (
+  endpoint: ModelEndpoint,
+  provider: Provider,
+  { asked, answered }: { asked: string; answered: string },
+): Promise<string> => {
+  const { effort: _, ...plain } = endpoint
+  let text = ''
+  const deltas = provider({
+    endpoint: { ...plain, maxTokens: TITLE_TOKENS },
+    messages: [
+      { role: 'system', content: INSTRUCTION },
+      {
+        role: 'user',
+        content: `User: ${asked.slice(0, SNIPPET_CHARS)}\n\nAssistant: ${answered.slice(0, SNIPPET_CHARS)}`,
+      },
+    ],
+    tools: [],
+    signal: AbortSignal.timeout(TITLE_WAIT_MS),
+    workspace: '',
+  })
+  for await (const delta of deltas) if (delta.type === 'text') text += delta.text
+  return text
+}
+
+/** Null when there is no exchange to name. Never rejects: a title is not worth an error. */
+export const makeTitle = async (
+  endpoint: ModelEndpoint,
+  providers: Readonly<Record<ApiMode, Provider>>,
+  messages: Message[],
+): Promise<{ title: string; status: string } | null> => {
+  const exchange = firstExchange(messages)
+  if (!exchange.asked || !exchange.answered) return null
+  if (endpoint.apiMode !== 'demo') {
+    try {
+      const title = cleanTitle(await ask(endpoint, providers[endpoint.apiMode], exchange))
+      if (title) return { title, status: 'llm' }
+    } catch {
+      // The provider is slow or refuses: the local summary serves as well.
+    }
+  }
+  return { title: fallbackTitle(exchange.asked), status: 'fallback' }
+}

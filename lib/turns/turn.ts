@@ -1,0 +1,180 @@
+/** One turn, read from top to bottom like a recipe: ask the agent, record what it says, close the books. */
+import type {
+  Agent,
+  AgentEvent,
+  ApiMode,
+  ApprovalAsk,
+  Failure,
+  ModelEndpoint,
+  Outcome,
+  Provider,
+  Tool,
+  WireMessage,
+} from '../agent/types.ts'
+import { messageOf, Refusal } from '../errors.ts'
+import type { TurnEvent } from '../schema/event.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
+import type { ApprovalChoice } from '../schema/question.ts'
+import { closingMessages, CANCEL_MARKER, failureText } from './closing.ts'
+import { noUsage } from '../schema/usage.ts'
+import type { EventLog } from './event-log.ts'
+import type { Live } from './live.ts'
+import { elide, toWire } from './wire.ts'
+
+export type Ending = 'done' | 'failed' | 'cancelled'
+
+/** A turn while it runs. `over` is set in the tick that decides its end: nothing the engine says later is recorded. */
+export type Turn = {
+  readonly sessionId: string
+  readonly streamId: string
+  readonly startedAt: number
+  readonly userMessageId: string
+  readonly endpoint: ModelEndpoint | Refusal
+  readonly log: EventLog
+  readonly live: Live
+  readonly controller: AbortController
+  readonly messageIds: string[]
+  /** Bound when the turn begins to run. */
+  tools: TurnTools | null
+  over: boolean
+  /** A write that failed: the turn ends with this sentence. */
+  fault: unknown
+  outcome: Outcome | null
+}
+
+/** What a turn needs of the rest of the house, already bound to its session and home. */
+export type TurnTools = {
+  agent: Agent
+  providers: Readonly<Record<ApiMode, Provider>>
+  tools: readonly Tool[]
+  system: string
+  history: WireMessage[]
+  workspace: string
+  env: Readonly<Record<string, string>>
+  forbidden: readonly string[]
+  maxSteps: number
+  nextMessageId: () => string
+  /** Appends one message to the transcript and answers it as recorded, redacted for the wire. */
+  record: (message: NewMessage) => Message
+  redact: (text: string) => string
+  approve: (ask: ApprovalAsk) => Promise<ApprovalChoice>
+  clarify: (question: string, choices: string[]) => Promise<string | null>
+}
+
+const withoutCallMarkup = (text: string): string =>
+  text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
+
+/** Transcript first, then the turn's own log, then the readers. */
+export const recordMessage = (turn: Turn, tools: TurnTools, message: NewMessage): void => {
+  const recorded = tools.record(message)
+  turn.messageIds.push(recorded.id)
+  turn.log.append({ type: 'message', data: { message: elide(recorded) } })
+}
+
+const onEvent = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEvent): void => {
+  if (turn.over) return
+  try {
+    if (event.type === 'message') {
+      const { content } = event.message
+      recordMessage(turn, tools, {
+        ...event.message,
+        content:
+          event.message.role === 'assistant' && typeof content === 'string'
+            ? withoutCallMarkup(content)
+            : content,
+        timestamp: Math.floor(now()),
+      })
+    } else {
+      turn.log.append(toWire(event, tools.redact))
+    }
+    turn.live.apply(event)
+  } catch (error) {
+    // A full disk, most likely. The engine must not see it; the turn ends with the sentence.
+    turn.fault ??= error
+    turn.controller.abort(error)
+  }
+}
+
+const failureOf = (error: unknown): Failure => ({
+  type: 'error',
+  message: error instanceof Refusal ? error.message : 'The turn could not be recorded.',
+})
+
+/** Runs the agent to its end. Never rejects; what it says is recorded as it comes. */
+export const runAgent = async (
+  turn: Turn,
+  tools: TurnTools,
+  now: () => number,
+): Promise<Outcome> => {
+  const { endpoint } = turn
+  const failed = (failure: Failure): Outcome => ({
+    status: 'failed',
+    text: '',
+    steps: 0,
+    usage: noUsage,
+    provider: endpoint instanceof Refusal ? '' : endpoint.provider,
+    model: endpoint instanceof Refusal ? '' : endpoint.model,
+    failure,
+  })
+  if (endpoint instanceof Refusal) {
+    return failed({
+      type: 'auth_mismatch',
+      message: endpoint.message,
+      hint: 'Choose another model, or add a key for this provider.',
+    })
+  }
+  const outcome = await tools
+    .agent(
+      {
+        endpoint,
+        system: tools.system,
+        history: tools.history,
+        tools: tools.tools,
+        workspace: tools.workspace,
+        env: tools.env,
+        forbidden: tools.forbidden,
+        maxSteps: tools.maxSteps,
+        signal: turn.controller.signal,
+        nextMessageId: tools.nextMessageId,
+        approve: tools.approve,
+        clarify: tools.clarify,
+        providers: tools.providers,
+        now: () => now() * 1_000,
+      },
+      event => onEvent(turn, tools, now, event),
+    )
+    // The loop's contract is to never reject; if it does all the same, the session must not stay stuck.
+    .catch((error: unknown) => failed({ type: 'error', message: messageOf(error) }))
+  if (turn.fault) return { ...outcome, status: 'failed', failure: failureOf(turn.fault) }
+  return outcome
+}
+
+const events = {
+  cancelled: (): TurnEvent => ({ type: 'cancel', data: { message: 'Cancelled by user' } }),
+  failed: (failure: Failure): TurnEvent => ({
+    type: 'apperror',
+    data: {
+      message: failure.message,
+      type: failure.type,
+      ...(failure.hint ? { hint: failure.hint } : {}),
+    },
+  }),
+}
+
+/** Records what is left of a turn that did not finish, then says why. */
+export const closeUnfinished = (
+  turn: Turn,
+  tools: TurnTools,
+  failure: Failure | null,
+  now: () => number,
+): TurnEvent => {
+  const closing = closingMessages(
+    turn.live,
+    failure
+      ? { stopped: failure.message, note: failureText(failure) }
+      : { stopped: 'Stopped by the user.', note: CANCEL_MARKER },
+    Math.floor(now()),
+  )
+  for (const message of closing) recordMessage(turn, tools, message)
+  return failure ? events.failed(failure) : events.cancelled()
+}

@@ -1,0 +1,87 @@
+/** A session as it goes over the wire: its row, its messages, and what its running turn has beyond them. */
+import type { Hub } from '../hub.ts'
+import { missing } from '../errors.ts'
+import type { Message } from '../schema/message.ts'
+import type { Session, SessionRow } from '../schema/session.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { toolSummaries } from '../sessions/summaries.ts'
+import type { Turns } from './runner.ts'
+import { elide } from './wire.ts'
+
+export type ViewDeps = {
+  sessions: Sessions
+  turns: Pick<Turns, 'live' | 'questions'>
+  hub: Pick<Hub, 'cursor'>
+  redactValue: <T>(value: T) => T
+  /** The model shown: computed, never written back. */
+  shownModel: (model: string | null, profile: string) => string | null
+}
+
+type Parts = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
+
+export type Views = ReturnType<typeof createViews>
+
+export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: ViewDeps) => {
+  /** Everything but the messages. Call it in the tick that reads them: the cursor says what they hold. */
+  const assemble = (row: SessionRow, { offset, truncated, ...parts }: Parts): Session => {
+    const meta = sessions.meta(row.session_id)
+    return {
+      ...row,
+      model: shownModel(row.model, row.profile),
+      ...parts,
+      pending_user_message: null,
+      pending_attachments: [],
+      pending_started_at: null,
+      composer_draft: meta.composer_draft ?? { text: '', files: [] },
+      questions: turns.questions.pending(row.session_id),
+      live: redactValue(turns.live(row.session_id)),
+      last_usage: (meta.last_usage as Session['last_usage']) ?? null,
+      cursor: hub.cursor(),
+      _messages_truncated: truncated,
+      _messages_offset: offset,
+    }
+  }
+
+  /** The record without its messages, and their text: read in one tick, because reading begins with the call. */
+  const whole = async (id: string): Promise<{ head: Session; messages: Buffer }> => {
+    const row = sessions.require(id)
+    const text = sessions.wholeJson(row.session_id)
+    const head = assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
+    const messages = await text
+    const tool_calls = toolSummaries(JSON.parse(messages.toString()) as Message[])
+    return { head: { ...head, tool_calls }, messages }
+  }
+
+  return {
+    /** The record F with every message, as an object. */
+    async full(id: string): Promise<Session> {
+      const { head, messages } = await whole(id)
+      return { ...head, messages: JSON.parse(messages.toString()) as Message[] }
+    },
+
+    /** `{"session": F}` as text: the messages are put in as they stand in the file. */
+    async wholeJson(id: string): Promise<Buffer[]> {
+      const { head, messages } = await whole(id)
+      const { messages: _, ...rest } = head
+      return [
+        Buffer.from(`{"session":${JSON.stringify(rest).slice(0, -1)},"messages":`),
+        messages,
+        Buffer.from('}}'),
+      ]
+    },
+
+    /** The last `limit` messages, or those before one; long tool results are cut. */
+    paged(id: string, { limit, before }: { limit: number; before?: string }): Session {
+      const row = sessions.require(id)
+      const { messages, ...page } = sessions.tail(row.session_id, { limit, before })
+      return assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
+    },
+
+    /** One whole message, for what a page has cut. */
+    message(id: string, messageId: string): Message {
+      const found = sessions.load(id).messages.find(message => message.id === messageId)
+      if (!found) throw missing('Message not found')
+      return redactValue(found)
+    },
+  }
+}

@@ -1,0 +1,49 @@
+/** Which version this is: asked of git in our own checkout, else read from what the build left, else unknown. */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const GIT_TIMEOUT_MS = 3_000
+
+/** Written by the container build from its argument, beside router.ts. */
+export const VERSION_FILE = 'VERSION'
+
+/** Goes into a header and a page: a tag or a hash, nothing else. */
+const clean = (text: string | undefined): string | undefined => {
+  const line = text?.trim() ?? ''
+  return /^[0-9A-Za-z][0-9A-Za-z._+/-]{0,99}$/.test(line) ? line : undefined
+}
+
+const describe = (root: string, path: string): Promise<string | undefined> =>
+  new Promise(resolve => {
+    const options = {
+      cwd: root,
+      timeout: GIT_TIMEOUT_MS,
+      killSignal: 'SIGKILL',
+      // Only PATH: a GIT_DIR of whoever started us would describe another repository.
+      env: { PATH: path, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' },
+    } as const
+    execFile('git', ['describe', '--tags', '--always', '--dirty'], options, (error, out) =>
+      resolve(error ? undefined : clean(out)),
+    )
+  })
+
+/**
+ * `root` is the directory of router.ts. A `.git` further up belongs to somebody else's project. `builtIn` is what
+ * the bundle was built as; `path` finds git.
+ */
+export const readVersion = async ({
+  root,
+  builtIn,
+  path = '',
+}: {
+  root: string
+  builtIn?: string | undefined
+  path?: string | undefined
+}): Promise<string> => {
+  const described = existsSync(join(root, '.git')) ? await describe(root, path) : undefined
+  if (described) return described
+  const written = await readFile(join(root, VERSION_FILE), 'utf8').catch(() => undefined)
+  return clean(written) ?? clean(builtIn) ?? 'unknown'
+}

@@ -1,0 +1,212 @@
+/** The workspaces of each profile: its list on disk, its default, the one used last. */
+import { basename, join, resolve, sep } from 'node:path'
+import type { Config } from '../config.ts'
+import { invalid, missing } from '../errors.ts'
+import type { Workspace } from '../schema/workspace.ts'
+import { fileView } from '../store/file-view.ts'
+import { isInside } from '../store/inside.ts'
+import { type JsonFile, jsonFile } from '../store/json-file.ts'
+import { replaceText } from '../store/replace.ts'
+import { suggestDirectories } from './suggest.ts'
+import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './validate.ts'
+
+/** The part of a home the lists need. */
+export type WorkspaceHome = {
+  readonly name: string
+  readonly dir: string
+  values(): Readonly<Record<string, unknown>>
+}
+
+type Stored = { path: string; name: string }
+
+export type Workspaces = {
+  /** Cleaned; a list that has nothing left shows the default workspace as Home. */
+  list(home: WorkspaceHome): Workspace[]
+  add(home: WorkspaceHome, path: string, name?: string): Workspace[]
+  remove(home: WorkspaceHome, path: string): Workspace[]
+  rename(home: WorkspaceHome, path: string, name: string): Workspace[]
+  /** What the profile's configuration names, else the default of the service. */
+  defaultOf(home: WorkspaceHome): string
+  last(home: WorkspaceHome): string
+  setLast(home: WorkspaceHome, path: string): void
+  /** The real path a session may work in; refuses with the sentence of contract §1.9. */
+  check(home: WorkspaceHome, path: string): string
+  /** At most twelve directories that begin like this. */
+  suggest(home: WorkspaceHome, prefix: string): string[]
+}
+
+/** A folder name that an earlier version's tests left in people's lists. */
+const ARTIFACT = 'webui-mvp-test'
+
+const asStored = (raw: unknown): Stored[] => {
+  if (typeof raw === 'string') return raw ? [{ path: raw, name: basename(raw) || raw }] : []
+  if (typeof raw !== 'object' || raw === null) return []
+  const { path, name, label } = raw as Readonly<Record<string, unknown>>
+  if (typeof path !== 'string' || !path) return []
+  const word = [name, label].find(text => typeof text === 'string' && text.trim())
+  return [{ path, name: typeof word === 'string' ? word : basename(path) || path }]
+}
+
+/** Undefined when there is no file. */
+const parseList = (value: unknown): { raw: unknown; entries: Stored[] } | undefined => {
+  if (value === undefined) return undefined
+  if (!Array.isArray(value)) throw new Error('it is not a list')
+  return { raw: value, entries: value.flatMap(asStored) }
+}
+
+const toWire = ({ path, name }: Stored): Workspace => ({ path, name, label: name })
+
+/** What may stay in a profile's list: real directories, once each, no test leftovers, nobody else's home. */
+const clean = (entries: readonly Stored[], profilesDir: string, home: WorkspaceHome): Stored[] => {
+  const kept = new Map<string, Stored>()
+  for (const { path, name } of entries) {
+    const real = realDirectory(path)
+    if (real === undefined || resolve(path).split(sep).includes(ARTIFACT)) continue
+    if (isInside(profilesDir, real) && !(home.name !== 'default' && isInside(home.dir, real)))
+      continue
+    const label = name.trim().toLowerCase() === 'default' ? 'Home' : name
+    if (!kept.has(real)) kept.set(real, { path: real, name: label })
+  }
+  return [...kept.values()]
+}
+
+const textAt = (config: Readonly<Record<string, unknown>>, ...keys: string[]): string => {
+  let value: unknown = config
+  for (const key of keys)
+    value =
+      typeof value === 'object' && value !== null
+        ? (value as Readonly<Record<string, unknown>>)[key]
+        : undefined
+  return typeof value === 'string' ? value.trim() : ''
+}
+
+type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string; lastPath: string }
+
+export const createWorkspaces = (
+  config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
+  /** Where the agent works when nobody says. */
+  boot: () => string,
+): Workspaces => {
+  const { stateDir, baseHome, userHome } = config
+  const profilesDir = join(baseHome, 'profiles')
+  const opened = new Map<string, Files>()
+
+  const open = (dir: string): Files => {
+    const known = opened.get(dir)
+    if (known) return known
+    const lastPath = join(dir, 'last_workspace.txt')
+    const files = {
+      list: jsonFile(join(dir, 'workspaces.json'), parseList),
+      last: fileView(lastPath, ({ text }) => text?.trim() ?? ''),
+      lastPath,
+    }
+    opened.set(dir, files)
+    return files
+  }
+  const global = open(stateDir)
+  const filesOf = (home: WorkspaceHome): Files =>
+    home.name === 'default' ? global : open(join(home.dir, 'webui_state'))
+
+  /** Lists the base profile had before the state directory moved; a named profile inherits none. */
+  const legacy = (home: WorkspaceHome): Stored[] => {
+    if (home.name !== 'default') return []
+    const places = [join(baseHome, 'webui'), join(baseHome, 'webui_state')]
+    for (const dir of places) {
+      const found = dir === stateDir ? undefined : open(dir).list.read()
+      if (found) return found.entries
+    }
+    return []
+  }
+
+  const defaultOf = (home: WorkspaceHome): string => {
+    const values = home.values()
+    const cwd = textAt(values, 'terminal', 'cwd')
+    const wanted = [
+      textAt(values, 'workspace'),
+      textAt(values, 'default_workspace'),
+      cwd === '.' ? '' : cwd,
+    ]
+    for (const path of wanted) {
+      const found = path ? realDirectory(expandPath(path, userHome)) : undefined
+      if (found) return found
+    }
+    return boot()
+  }
+
+  /** What is on disk, cleaned; written back when cleaning changed anything. */
+  const stored = (home: WorkspaceHome): Stored[] => {
+    const { list } = filesOf(home)
+    const found = list.read()
+    const entries = found?.entries ?? legacy(home)
+    const kept = clean(entries, profilesDir, home)
+    const isChanged = JSON.stringify(kept) !== JSON.stringify(entries)
+    const isMigrated = !found && entries.length > 0
+    if ((isChanged || isMigrated) && list.problem() === null) list.write(kept)
+    return kept
+  }
+
+  const shown = (home: WorkspaceHome): Stored[] => {
+    const kept = stored(home)
+    return kept.length > 0 ? kept : [{ path: defaultOf(home), name: 'Home' }]
+  }
+
+  const list = (home: WorkspaceHome): Workspace[] => shown(home).map(toWire)
+
+  const write = (home: WorkspaceHome, entries: readonly Stored[]): Workspace[] => {
+    filesOf(home).list.write(entries)
+    return list(home)
+  }
+
+  const isOthers = (home: WorkspaceHome, path: string): boolean =>
+    isInside(profilesDir, path) && !isInside(home.dir, path)
+
+  const trust = (home: WorkspaceHome) => ({
+    userHome,
+    boot: boot(),
+    saved: shown(home).map(({ path }) => path),
+  })
+
+  return {
+    list,
+    defaultOf,
+    add(home, path, name) {
+      const real = checkDirectory(path, { userHome, boot: boot() })
+      const entries = shown(home)
+      if (entries.some(entry => entry.path === real)) throw invalid('Workspace already in list')
+      if (isOthers(home, real)) throw invalid('Path belongs to another profile')
+      return write(home, [...entries, { path: real, name: name?.trim() || basename(real) || real }])
+    },
+    remove(home, path) {
+      const entries = shown(home)
+      const rest = entries.filter(entry => entry.path !== path)
+      return rest.length === entries.length ? entries.map(toWire) : write(home, rest)
+    },
+    rename(home, path, name) {
+      const label = name.trim()
+      if (!path.trim() || !label) throw invalid('path and name are required')
+      const entries = shown(home)
+      if (!entries.some(entry => entry.path === path)) throw missing('Workspace not found')
+      return write(
+        home,
+        entries.map(entry => (entry.path === path ? { path, name: label } : entry)),
+      )
+    },
+    last(home) {
+      for (const read of [filesOf(home).last, global.last]) {
+        const path = read()
+        const found = path ? realDirectory(path) : undefined
+        // The service-wide one may have been left there by another profile.
+        if (found && !isOthers(home, found)) return found
+      }
+      return defaultOf(home)
+    },
+    setLast(home, path) {
+      const { last, lastPath } = filesOf(home)
+      if (last() !== path) replaceText(lastPath, `${path}\n`)
+    },
+    check(home, path) {
+      return path.trim() ? checkWorkspace(path, trust(home)) : defaultOf(home)
+    },
+    suggest: (home, prefix) => suggestDirectories(prefix, trust(home)),
+  }
+}

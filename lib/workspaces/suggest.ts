@@ -1,0 +1,75 @@
+/** Completes a half-typed directory path, inside trusted places only. */
+import { readdirSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { isInside } from '../store/inside.ts'
+import { isSystemPath, realDirectory, type Trust } from './validate.ts'
+
+const MOST = 12
+
+/** Enough names to find twelve among; a directory of a million files is not read to its end for a hint. */
+const MOST_NAMES = 20_000
+
+const startsLike = (text: string, beginning: string): boolean =>
+  text.toLowerCase().startsWith(beginning.toLowerCase())
+
+const byName = (a: string, b: string): number =>
+  a.toLowerCase() < b.toLowerCase() ? -1 : a.toLowerCase() > b.toLowerCase() ? 1 : 0
+
+const namesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir, { withFileTypes: true })
+      .slice(0, MOST_NAMES)
+      .filter(entry => entry.isDirectory() || entry.isSymbolicLink())
+      .map(({ name }) => name)
+  } catch {
+    // Not ours to read: it simply suggests nothing.
+    return []
+  }
+}
+
+/** User home, default workspace and saved workspaces that exist, shortest first. */
+const rootsOf = ({ userHome, boot, saved }: Trust): string[] => {
+  const real = [userHome, boot, ...saved].flatMap(path => realDirectory(path) ?? [])
+  return [...new Set(real)]
+    .filter(path => !isSystemPath(path, [userHome, boot]))
+    .sort((a, b) => a.length - b.length)
+}
+
+/** What was typed, split where the last name begins: the directory to look in and the beginning of the name. */
+const split = (prefix: string, userHome: string): { parent: string; start: string } => {
+  const tilde = prefix === '~' ? '~/' : prefix
+  const full = tilde.startsWith('~/') ? join(userHome, tilde.slice(2)) : tilde
+  const path = resolve(userHome, full)
+  // `..` and `.` at the end are places, not beginnings of a name.
+  const isWhole = tilde.endsWith('/') || /(?:^|\/)\.\.$/.test(tilde)
+  return isWhole ? { parent: path, start: '' } : { parent: dirname(path), start: basename(path) }
+}
+
+/** Children of `parent` whose real place is trusted too: neither `..` nor a symlink leads out. */
+const childrenOf = (parent: string, start: string, roots: readonly string[]): string[] => {
+  const real = realDirectory(parent)
+  if (real === undefined || !roots.some(root => isInside(root, real))) return []
+  const found: string[] = []
+  const names = namesIn(real)
+    .filter(name => startsLike(name, start))
+    .filter(name => start.startsWith('.') || !name.startsWith('.'))
+  for (const name of names.sort(byName)) {
+    const child = realDirectory(join(real, name))
+    const isTrusted = child !== undefined && roots.some(root => isInside(root, child))
+    if (isTrusted && !isSystemPath(child, roots)) found.push(child)
+    if (found.length === MOST) break
+  }
+  return found
+}
+
+/** Never refuses: an untrusted, broken or absurd prefix suggests nothing. */
+export const suggestDirectories = (prefix: string, trust: Trust): string[] => {
+  const roots = rootsOf(trust)
+  const typed = prefix.trim()
+  if (!typed) return roots.slice(0, MOST)
+  if (typed.includes('\0')) return []
+  const { parent, start } = split(typed, trust.userHome)
+  const beginning = join(parent, start)
+  const matching = roots.filter(root => startsLike(root, beginning))
+  return [...new Set([...matching, ...childrenOf(parent, start, roots)])].slice(0, MOST)
+}

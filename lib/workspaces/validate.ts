@@ -1,0 +1,107 @@
+/** May the agent work in this directory? The same checks wherever a path comes in (contract §1.9, decision 15). */
+import { accessSync, constants, realpathSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { invalid } from '../errors.ts'
+import { isInside } from '../store/inside.ts'
+
+const SYSTEM = [
+  '/etc',
+  '/usr',
+  '/var',
+  '/bin',
+  '/sbin',
+  '/boot',
+  '/proc',
+  '/sys',
+  '/dev',
+  '/lib',
+  '/lib64',
+  '/opt/homebrew',
+  '/private/etc',
+]
+
+/** `~` and `~/…` stand for the user's home; a relative path is read below it. */
+export const expandPath = (path: string, userHome: string): string => {
+  const text = path.trim()
+  if (text === '~') return userHome
+  return resolve(userHome, text.startsWith('~/') ? text.slice(2) : text)
+}
+
+/** The real place of a directory, or undefined when it is none. */
+export const realDirectory = (path: string): string | undefined => {
+  try {
+    const real = realpathSync(path)
+    return statSync(real).isDirectory() ? real : undefined
+  } catch {
+    // Missing, unreachable or a name with NUL in it: no directory either way.
+    return undefined
+  }
+}
+
+/**
+ * At or under a directory of the operating system. A home or default workspace that itself lies in one, as of a service
+ * account in /var/lib, stays usable with what is below it.
+ */
+export const isSystemPath = (path: string, trusted: readonly string[]): boolean =>
+  SYSTEM.some(
+    system =>
+      isInside(system, path) &&
+      !trusted.some(root => root !== system && isInside(system, root) && isInside(root, path)),
+  )
+
+/** The real path of a directory the agent can read, write and enter; undefined otherwise. */
+export const usableWorkspace = (path: string, userHome: string): string | undefined => {
+  const real = realDirectory(expandPath(path, userHome))
+  if (real === undefined || isSystemPath(real, [userHome])) return undefined
+  try {
+    accessSync(real, constants.R_OK | constants.W_OK | constants.X_OK)
+    return real
+  } catch {
+    // Somebody else's directory.
+    return undefined
+  }
+}
+
+export type Trust = {
+  userHome: string
+  /** Where the agent works when nobody says. */
+  boot: string
+  /** The profile's own list. */
+  saved: readonly string[]
+}
+
+const exists = (path: string): boolean => {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // Not reachable for us is not there for us.
+    return false
+  }
+}
+
+/** An existing directory outside the system ones; its real path. What adding to the list asks for. */
+export const checkDirectory = (path: string, { userHome, boot }: Omit<Trust, 'saved'>): string => {
+  if (path.includes('\0')) throw invalid('Path does not exist')
+  const full = expandPath(path, userHome)
+  if (!exists(full)) throw invalid(`Path does not exist: ${path}`)
+  const real = realDirectory(full)
+  if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
+  if (isSystemPath(real, [userHome, boot]))
+    throw invalid(`Path points to a system directory: ${path}`)
+  return real
+}
+
+/** The real path to work in. Blank means the default workspace, which needs no check. */
+export const checkWorkspace = (path: string, trust: Trust): string => {
+  if (!path.trim()) return trust.boot
+  const real = checkDirectory(path, trust)
+  const isTrusted =
+    isInside(trust.userHome, real) ||
+    isInside(trust.boot, real) ||
+    trust.saved.some(saved => realDirectory(saved) === real)
+  if (!isTrusted)
+    throw invalid(
+      `Path is outside the user home directory, not in the saved workspace list, and not under the default workspace: ${path}. Add it via Settings → Workspaces first.`,
+    )
+  return real
+}

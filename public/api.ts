@@ -1,0 +1,100 @@
+/** The only fetch: typed calls to the service, with one way to ask for a sign-in and one kind of error. */
+import type { Api } from './api-types.ts'
+
+/** A refusal of the service, or `status: 0` when it could not be reached. `body` carries the flags beside `error`. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly body: Readonly<Record<string, unknown>>
+
+  constructor(status: number, message: string, body: Record<string, unknown> = {}) {
+    super(message)
+    this.name = 'ApiError'
+    this.status = status
+    this.body = body
+  }
+}
+
+type Route = keyof Api & string
+type Input<R extends Route> = Api[R]['input']
+type Arguments<R extends Route> = undefined extends Input<R>
+  ? [input?: Input<R>, options?: CallOptions]
+  : [input: Input<R>, options?: CallOptions]
+
+export type CallOptions = { signal?: AbortSignal; keepalive?: boolean }
+export type ApiCall = <R extends Route>(route: R, ...rest: Arguments<R>) => Promise<Api[R]['output']>
+
+export type Transport = {
+  fetch: typeof fetch
+  /** Where the page lives; every address is built on it, so the page works under any path. */
+  base: string
+  /** Resolves when the person has signed in again; the call is then made once more. */
+  signIn: () => Promise<void>
+  unreachable: () => string
+}
+
+/** The one place that builds an address: `path` has no leading slash, blank values are left out. */
+export const urlOf = (base: string, path: string, query: Record<string, unknown> = {}): string => {
+  const url = new URL(path.replace(/^\/+/, ''), base)
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null && value !== '') url.searchParams.set(key, `${value}`)
+  }
+  return url.href
+}
+
+const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
+  const text = await response.text()
+  try {
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+  } catch {
+    // A proxy in between may answer with a page of its own; its status is all we can use.
+    return {}
+  }
+}
+
+const request = (method: string, base: string, path: string, input: unknown, options: CallOptions) =>
+  method === 'GET'
+    ? ([
+        urlOf(base, path, input as Record<string, unknown>),
+        { credentials: 'include', ...options },
+      ] as const)
+    : ([
+        urlOf(base, path),
+        {
+          method,
+          credentials: 'include',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(input ?? {}),
+          ...options,
+        },
+      ] as const)
+
+export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiCall => {
+  const send = async (route: string, input: unknown, options: CallOptions): Promise<Response> => {
+    const [method = 'GET', path = ''] = route.split(' ')
+    try {
+      const [url, init] = request(method, base, path, input, options)
+      return await fetch(url, init)
+    } catch (error) {
+      if (options.signal?.aborted) throw error
+      // fetch says nothing useful about why: the person needs to know that the server did not answer.
+      throw new ApiError(0, unreachable())
+    }
+  }
+
+  return async (route, ...[input, options = {}]) => {
+    let response = await send(route, input, options)
+    if (response.status === 401 && route !== 'POST /api/auth/login') {
+      await signIn()
+      response = await send(route, input, options)
+    }
+    const body = await bodyOf(response)
+    if (response.ok) return body as never
+    const said = body.error ?? body.message
+    throw new ApiError(
+      response.status,
+      typeof said === 'string' ? said : `${response.status} ${response.statusText}`.trim(),
+      body,
+    )
+  }
+}

@@ -1,0 +1,300 @@
+/** The whole page without its pictures: builds every state once, joins them, and holds the verbs that need several. */
+import { computed, signal } from '@preact/signals'
+import { type ApiCall, urlOf } from './api.ts'
+import { commands, parseCommand } from './commands.ts'
+import type { Frame } from '../lib/schema/event.ts'
+import type { Question } from '../lib/schema/question.ts'
+import { createSources } from './sources.ts'
+import type { Gate } from './state/auth.ts'
+import { createAuth } from './state/auth.ts'
+import { createCompletion } from './state/completion.ts'
+import { createComposer, withFiles, withoutFiles } from './state/composer.ts'
+import { createConnection } from './state/connection.ts'
+import { createInbox } from './state/inbox.ts'
+import { createLayout } from './state/layout.ts'
+import { createModels } from './state/models.ts'
+import { createOpenChat, type Ended, textOf } from './state/open-chat.ts'
+import { createPersonalities } from './state/personalities.ts'
+import type { Platform } from './state/platform.ts'
+import { createProfiles } from './state/profiles.ts'
+import { createQueue } from './state/queue.ts'
+import { createReasoning } from './state/reasoning.ts'
+import { createRoute, type HistoryLike } from './state/route.ts'
+import { createSearch } from './state/search.ts'
+import { createSessions, titleOf } from './state/sessions.ts'
+import { createSettings } from './state/settings.ts'
+import { createToasts } from './state/toast.ts'
+import { createViewed } from './state/viewed.ts'
+import { createWorkspaces } from './state/workspace.ts'
+import { createChatVerbs } from './chat-verbs.ts'
+import { t } from './strings/t.ts'
+import type { Tabs } from './tabs.ts'
+
+export type AppOptions = {
+  platform: Platform
+  gate: Gate
+  history: HistoryLike
+  href: string
+  theme: string
+  mac: boolean
+  /** Built late: the tabs need to know where this one stands. */
+  tabs: (app: Listening) => Tabs
+  /** Leaves the page: sign-in, downloads. */
+  leave: (url: string, options?: { download?: boolean }) => void
+  copy: (text: string) => Promise<void>
+}
+
+/** What the shared connection asks of, and tells, this tab. */
+export type Listening = {
+  standing: () => { wanted: ReadonlyMap<string, string>; list: string }
+  onFrame: (frame: Frame) => void
+  onState: (state: Parameters<ReturnType<typeof createConnection>['set']>[0]) => void
+}
+
+export type App = ReturnType<typeof createApp>
+export type Download = 'md' | 'json' | 'html'
+
+export const createApp = (options: AppOptions) => {
+  const { platform, gate, leave, copy } = options
+  const { api, base, nowMs } = platform
+  const toasts = createToasts(platform)
+  const route = createRoute(base, options.href, options.history)
+  const settings = createSettings(platform, toasts, options.theme)
+  const profiles = createProfiles(platform)
+  const sessions = createSessions(platform, toasts, profiles.active)
+  const viewed = createViewed(platform)
+  const models = createModels(platform)
+  const workspaces = createWorkspaces(platform)
+  const personalities = createPersonalities(platform)
+  const reasoning = createReasoning(platform)
+  const layout = createLayout(platform, options.mac)
+  const queue = createQueue(platform)
+  const composer = createComposer(platform)
+  const search = createSearch(platform, () => sessions.rows.value)
+  const connection = createConnection(platform, () => sessions.load())
+  const auth = createAuth(gate, api, path => leave(urlOf(base, path)))
+  /** Read out politely by a screen reader. */
+  const announcement = signal('')
+
+  const nameOf = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
+
+  const onAsked = (question: Question): void => {
+    const title = nameOf(question.session_id)
+    announcement.value = t('chat.waiting', { title })
+    if (question.session_id === route.sessionId.value) return
+    toasts.show(t('chat.waiting', { title }), {
+      action: {
+        label: t('row.open'),
+        run: () => route.openSession(question.session_id),
+      },
+    })
+  }
+  const inbox = createInbox(onAsked)
+
+  const sources = createSources({
+    deliver(frame) {
+      if (frame.source.startsWith('session:')) chat.take(frame)
+      else if (frame.source === 'list') takeRow(frame)
+      else if (frame.source === 'inbox') inbox.take(frame)
+      else takeNotice(frame)
+    },
+    async refetch(source, hold) {
+      try {
+        if (source.startsWith('session:')) await chat.reload(hold)
+        else if (source === 'list') sources.resume(hold, await sessions.load())
+        else {
+          // Rows carry how many wait, and nothing else of these sources outlives its moment.
+          if (source === 'inbox') inbox.clear()
+          sources.resume(hold, undefined)
+        }
+      } catch (error) {
+        toasts.fail(error)
+        sources.resume(hold, undefined)
+      }
+    },
+  })
+
+  const chat = createOpenChat({
+    platform,
+    sources,
+    toasts,
+    onWatch: () => tabs.changed(),
+    onEnded: end => ended(end),
+  })
+
+  const ended = ({ sessionId, how }: Ended): void => {
+    announcement.value = t('chat.finished', { title: nameOf(sessionId) })
+    if (how === 'cancel') void chat.reload()
+    see()
+  }
+
+  /** What is on the screen has been seen. */
+  const see = (): void => {
+    const row = sessions.row(chat.chat.value.sessionId)
+    if (row && chat.state.value === 'ready') viewed.see(row)
+  }
+
+  const takeRow = (frame: Frame): void => {
+    sessions.take(frame)
+    if (frame.type === 'gone' && frame.data.session_id === route.sessionId.value) verbs.newChat()
+    if (frame.type !== 'row') return
+    const { row } = frame.data
+    if (row.session_id === chat.chat.value.sessionId) see()
+    void verbs.follow(row)
+  }
+
+  const takeNotice = (frame: Frame): void => {
+    if (frame.type === 'notice') {
+      toasts.show(frame.data.message, { kind: frame.data.level === 'info' ? 'info' : 'error' })
+    }
+    if (frame.type !== 'gateway') return
+    connection.setGateway(frame.data.alive || !settings.current.value.show_cli_sessions)
+    if (!connection.gateway.value) toasts.show(t('connection.gateway'))
+  }
+
+  const tabs = options.tabs({
+    standing: () => ({
+      list: sources.cursor('list'),
+      wanted: new Map(
+        sources.sessions().flatMap(id => {
+          const at = sources.cursor(`session:${id}`)
+          return at ? [[id, at] as const] : []
+        }),
+      ),
+    }),
+    onFrame: sources.take,
+    onState: connection.set,
+  })
+
+  const verbs = createChatVerbs({
+    platform: { api, base, leave, copy },
+    toasts,
+    route,
+    sessions,
+    chat,
+    composer,
+    queue,
+    models,
+    workspaces,
+    personalities,
+    layout,
+  })
+
+  /** Called when the address names another conversation. */
+  const openSession = async (id: string | null): Promise<void> => {
+    composer.open(id ?? '')
+    completion.close()
+    await chat.open(id)
+    const details = chat.details.value
+    if (id && details?.session_id === id) composer.offer(id, details.composer_draft)
+    see()
+  }
+
+  const completion = createCompletion({
+    platform,
+    commands: commands.map(({ name, summary, argument }) => ({
+      name,
+      summary: t(summary),
+      argument: argument ? t(argument) : '',
+    })),
+    entries: async directory => workspaces.entries(await verbs.ensureSession(), directory),
+  })
+
+  const runCommand = async (text: string): Promise<boolean> => {
+    const found = parseCommand(text)
+    if (!found) return false
+    try {
+      const said = await found.command.run(app, found.argument)
+      if (said) toasts.show(said)
+    } catch (error) {
+      toasts.fail(error)
+    }
+    return true
+  }
+
+  const state = {
+    api: api as ApiCall,
+    base,
+    nowMs,
+    toasts,
+    route,
+    settings,
+    profiles,
+    sessions,
+    viewed,
+    models,
+    workspaces,
+    personalities,
+    reasoning,
+    layout,
+    queue,
+    composer,
+    completion,
+    search,
+    connection,
+    auth,
+    inbox,
+    chat,
+    tabs,
+    announcement,
+    openSession,
+    title: computed(() => {
+      const id = route.sessionId.value
+      const name = id ? nameOf(id) : t('chat.new')
+      const waiting = sessions.waiting.value
+      return `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${settings.current.value.bot_name}`
+    }),
+
+    /** Sends what is written: a command runs, a message starts a turn or waits for the running one. */
+    async submit(): Promise<void> {
+      if (composer.empty.value) return
+      completion.close()
+      const draft = composer.take()
+      if (draft.files.length === 0 && (await runCommand(draft.text))) return
+      const text = withFiles(draft.text.trim(), draft.files)
+      const id = route.sessionId.value
+      if (id && chat.busy.value) queue.add(id, text, draft.files)
+      else if (!(await verbs.start(text, draft.files))) composer.giveBack(draft)
+    },
+    /** A queued message goes back into the message box. */
+    editQueued(id: string, item: number): void {
+      const taken = queue.remove(id, item)
+      if (!taken) return
+      composer.giveBack({ text: withoutFiles(taken.text), files: [...taken.files] })
+      layout.focus.value += 1
+    },
+    prompts: (): string[] =>
+      chat.chat.value.messages
+        .filter(({ role }) => role === 'user')
+        .map(message => withoutFiles(textOf(message))),
+    async showThinking(shown: boolean): Promise<void> {
+      await settings.save('show_thinking', shown)
+      await reasoning.setShown(shown)
+    },
+
+    /** Fetches everything the page shows, then listens. Parts that fail say so and leave the others working. */
+    async begin(): Promise<void> {
+      const tell = (error: unknown) => toasts.fail(error)
+      const hold = sources.hold('list')
+      for (const source of ['inbox', 'gateway', 'notices'] as const) sources.follow(source)
+      const first = sessions.load()
+      const opened = openSession(route.sessionId.value)
+      void settings.load().catch(tell)
+      void profiles.load().catch(tell)
+      void models.load().catch(tell)
+      void reasoning.load().catch(tell)
+      void workspaces.load().catch(tell)
+      void personalities.load().catch(tell)
+      try {
+        sources.resume(hold, await first)
+      } catch (error) {
+        tell(error)
+      }
+      await opened
+      see()
+      tabs.start()
+    },
+  }
+  const app = { ...state, ...verbs }
+  return app
+}

@@ -1,0 +1,283 @@
+/** What a person can do with a conversation: start and stop turns, edit and retry, choose its model, throw it away. */
+import { signal } from '@preact/signals'
+import { type ApiCall, ApiError, urlOf } from './api.ts'
+import type { SessionRow } from '../lib/schema/session.ts'
+import type { Composer } from './state/composer.ts'
+import type { Layout } from './state/layout.ts'
+import type { Models } from './state/models.ts'
+import { type OpenChat, textOf } from './state/open-chat.ts'
+import type { Personalities } from './state/personalities.ts'
+import type { Queue } from './state/queue.ts'
+import type { RouteState } from './state/route.ts'
+import { type Sessions, titleOf } from './state/sessions.ts'
+import type { Toasts } from './state/toast.ts'
+import type { Workspaces } from './state/workspace.ts'
+import { t } from './strings/t.ts'
+
+export type ChatVerbsOptions = {
+  platform: {
+    api: ApiCall
+    base: string
+    leave: (url: string, options?: { download?: boolean }) => void
+    copy: (text: string) => Promise<void>
+  }
+  toasts: Toasts
+  route: RouteState
+  sessions: Sessions
+  chat: OpenChat
+  composer: Composer
+  queue: Queue
+  models: Models
+  workspaces: Workspaces
+  personalities: Personalities
+  layout: Layout
+}
+
+/** What was chosen for a conversation that does not exist yet. */
+type Choice = { model: string; workspace: string; personality: string }
+const noChoice: Choice = { model: '', workspace: '', personality: '' }
+
+export const createChatVerbs = (rooms: ChatVerbsOptions) => {
+  const { toasts, route, sessions, chat, composer, queue, models, workspaces, layout } = rooms
+  const { api, base, leave, copy } = rooms.platform
+  const choice = signal<Choice>(noChoice)
+  let creating: Promise<string> | null = null
+  /** Queued messages on their way to these: their rows may speak of the last turn once more before the new one runs. */
+  const sending = new Set<string>()
+
+  const create = async (): Promise<string> => {
+    const { model, workspace, personality } = choice.value
+    const { session } = await api('POST /api/session/new', {
+      ...(model ? { model } : {}),
+      ...(workspace ? { workspace } : {}),
+    })
+    const id = session.session_id
+    if (personality) await rooms.personalities.set(id, personality)
+    sessions.upsert({ ...session, personality: personality || null })
+    composer.adopt(id)
+    choice.value = noChoice
+    await chat.open(id)
+    route.openSession(id, { replace: true })
+    return id
+  }
+
+  /** The open conversation, made now if it does not exist yet; two that ask at once get the same. */
+  const ensureSession = async (): Promise<string> => {
+    const id = route.sessionId.value
+    if (id) return id
+    creating ??= create()
+    try {
+      return await creating
+    } finally {
+      creating = null
+    }
+  }
+
+  /** Starts a turn of the open conversation. False when it could not: the caller keeps the text. */
+  const start = async (text: string, files: readonly string[]): Promise<boolean> => {
+    const takeBack = chat.expect(text, files)
+    let id = route.sessionId.value
+    try {
+      id = await ensureSession()
+      const reply = await api('POST /api/chat/start', {
+        session_id: id,
+        message: text,
+        ...(files.length > 0 ? { attachments: [...files] } : {}),
+      })
+      if (reply.effective_model) chat.patch({ model: reply.effective_model })
+      return true
+    } catch (error) {
+      takeBack()
+      if (id && error instanceof ApiError && error.status === 409) {
+        // Another tab or device was faster: wait in line behind it.
+        queue.add(id, text, files)
+        void chat.reload()
+        return true
+      }
+      toasts.fail(error)
+      return false
+    }
+  }
+
+  /** Everything from this message on goes, and its text (or a new one) is sent again. */
+  const resend = async (id: string, text: string | null): Promise<void> => {
+    const prompt = chat.promptOf(id)
+    if (!prompt) return
+    try {
+      await chat.truncate(chat.countBefore(prompt.id))
+      await start(text ?? textOf(prompt), prompt.attachments ?? [])
+    } catch (error) {
+      toasts.fail(error)
+    }
+  }
+
+  /** Runs a verb and tells what went wrong. */
+  const attempt = async (verb: () => Promise<unknown>): Promise<void> => {
+    try {
+      await verb()
+    } catch (error) {
+      toasts.fail(error)
+    }
+  }
+
+  const sendNext = async (id: string): Promise<void> => {
+    const item = queue.next(id)
+    if (!item) return
+    sending.add(id)
+    try {
+      if (id === route.sessionId.value) {
+        if (await start(item.text, item.files)) return
+      } else {
+        const input = { session_id: id, message: item.text, attachments: [...item.files] }
+        await api('POST /api/chat/start', input)
+        return
+      }
+    } catch (error) {
+      toasts.fail(error)
+    }
+    sending.delete(id)
+    queue.putBack(id, item)
+  }
+
+  const newChat = (): void => {
+    choice.value = noChoice
+    route.openSession(null)
+    layout.drawer.value = false
+    layout.focus.value += 1
+  }
+
+  const leaveIf = (id: string): void => {
+    if (route.sessionId.value === id) newChat()
+  }
+
+  const update = async (patch: { model?: string; workspace?: string }): Promise<void> => {
+    const id = route.sessionId.value
+    if (id) {
+      await sessions.update(id, patch)
+      chat.patch(patch)
+    } else choice.value = { ...choice.value, ...patch }
+  }
+
+  return {
+    choice,
+    ensureSession,
+    start,
+    newChat,
+    attempt,
+    async stop(): Promise<undefined> {
+      const { live, sessionId } = chat.chat.value
+      const stream = live?.stream_id || sessions.row(sessionId)?.active_stream_id
+      if (stream) await attempt(() => api('POST /api/chat/cancel', { stream_id: stream }))
+      return undefined
+    },
+    /** A row has changed: when its turn has ended well, its next queued message goes out. */
+    async follow(row: SessionRow): Promise<void> {
+      const id = row.session_id
+      if (row.is_streaming) sending.delete(id)
+      else if (row.last_turn === 'done' && !sending.has(id)) await sendNext(id)
+    },
+    sendNext,
+    edit: (id: string, text: string) => resend(id, text),
+    async retry(id?: string): Promise<undefined> {
+      const prompt = chat.promptOf(id)
+      if (prompt) await resend(prompt.id, null)
+      return undefined
+    },
+    async undo(id: string): Promise<string | undefined> {
+      const reply = await api('POST /api/session/undo', { session_id: id })
+      if (reply.error) return reply.error
+      await chat.reload()
+      return t('said.undone', { preview: reply.removed_preview ?? '' })
+    },
+    /** A copy of the conversation, up to and including `messageId` when one is given. */
+    async branch(id: string, messageId?: string): Promise<undefined> {
+      await attempt(async () => {
+        const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
+        route.openSession(await sessions.branch(id, keep))
+      })
+      return undefined
+    },
+    duplicate: (id: string) =>
+      attempt(async () => route.openSession(await sessions.duplicate(id))),
+    archive: (id: string, archived: boolean) =>
+      attempt(async () => {
+        await sessions.archive(id, archived)
+        if (!archived) return
+        toasts.show(t('row.archived', { title: titleOf(sessions.row(id) ?? { title: '' }) }), {
+          action: { label: t('row.undo'), run: () => void sessions.archive(id, false) },
+        })
+      }),
+    /** Into the trash, with a way back for as long as the notice stands. */
+    remove: (id: string) =>
+      attempt(async () => {
+        const title = titleOf(sessions.row(id) ?? { title: '' })
+        const wasOpen = route.sessionId.value === id
+        leaveIf(id)
+        const restore = await sessions.remove(id)
+        const run = () =>
+          void attempt(async () => {
+            await restore()
+            if (wasOpen) route.openSession(id)
+          })
+        toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
+      }),
+    askPurge(id: string): undefined {
+      const title = titleOf(sessions.row(id) ?? { title: '' })
+      layout.confirmation.value = {
+        title: t('purge.title'),
+        text: t('purge.text', { title }),
+        confirm: t('purge.confirm'),
+        danger: true,
+        async run() {
+          await sessions.purge(id)
+          leaveIf(id)
+        },
+      }
+    },
+    askClear(id: string): undefined {
+      layout.confirmation.value = {
+        title: t('clear.title'),
+        text: t('clear.text'),
+        confirm: t('clear.confirm'),
+        danger: true,
+        async run() {
+          sessions.upsert((await api('POST /api/session/clear', { session_id: id })).session)
+          if (route.sessionId.value === id) await chat.reload()
+        },
+      }
+    },
+    exportAs(id: string, format: 'md' | 'json' | 'html'): void {
+      leave(urlOf(base, 'api/session/export', { session_id: id, format }), { download: true })
+    },
+    async chooseModel(id: string): Promise<void> {
+      models.used(id)
+      await update({ model: id })
+    },
+    async chooseWorkspace(path: string): Promise<void> {
+      await workspaces.trust(path)
+      await update({ workspace: path })
+    },
+    /** An empty name clears. Answers what holds now. */
+    async choosePersonality(name: string): Promise<string | null> {
+      const id = route.sessionId.value
+      if (!id) {
+        choice.value = { ...choice.value, personality: name }
+        return name || null
+      }
+      const set = await rooms.personalities.set(id, name)
+      chat.patch({ personality: set })
+      return set
+    },
+    async copy(text: string): Promise<void> {
+      try {
+        await copy(text)
+        toasts.show(t('chat.copied'))
+      } catch {
+        // Refused by the browser, for example on a page without HTTPS.
+        toasts.show(t('chat.copy.failed'), { kind: 'error' })
+      }
+    },
+  }
+}
+
+export type ChatVerbs = ReturnType<typeof createChatVerbs>

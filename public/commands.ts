@@ -1,0 +1,162 @@
+/** The slash commands of the composer. Each says what it did in a sentence; unknown ones go to the agent as text. */
+import type { App } from './app.ts'
+import { matchModels } from './state/models.ts'
+import { isEffort } from './state/reasoning.ts'
+import { isTheme, THEMES } from './state/settings.ts'
+import { titleOf } from './state/sessions.ts'
+import { type PlainKey, t } from './strings/t.ts'
+
+export type Command = {
+  name: string
+  summary: PlainKey
+  argument?: PlainKey
+  /** What to tell the person; nothing when the effect is plain to see. */
+  run: (app: App, argument: string) => string | undefined | Promise<string | undefined>
+}
+
+/** A verb that has nothing to say. */
+const silent =
+  (verb: (app: App, argument: string) => unknown): Command['run'] =>
+  async (app, argument) => {
+    await verb(app, argument)
+    return undefined
+  }
+
+/** A verb of the open conversation. */
+const inSession =
+  (verb: (app: App, id: string, argument: string) => string | undefined | Promise<string | undefined>): Command['run'] =>
+  (app, argument) => {
+    const id = app.route.sessionId.value
+    return id ? verb(app, id, argument) : t('said.needs.session')
+  }
+
+const CLEARING = ['none', 'default', 'clear']
+
+const model: Command['run'] = async (app, query) => {
+  if (!query) {
+    app.layout.picker.value = 'model'
+    return undefined
+  }
+  const [found] = matchModels(app.models.all.value, query)
+  if (!found) return t('said.model.none', { query })
+  await app.chooseModel(found.id)
+  return t('said.model', { name: found.label })
+}
+
+const workspace: Command['run'] = async (app, query) => {
+  if (!query) {
+    app.layout.picker.value = 'workspace'
+    return undefined
+  }
+  const wanted = query.toLowerCase()
+  const found = app.workspaces.list.value.find(({ name, path }) =>
+    `${name} ${path}`.toLowerCase().includes(wanted),
+  )
+  if (!found) return t('said.workspace.none', { query })
+  await app.chooseWorkspace(found.path)
+  return t('said.workspace', { name: found.name })
+}
+
+const theme: Command['run'] = async (app, name) => {
+  if (!name) return t('said.theme.list', { names: THEMES.join(', ') })
+  const known = isTheme(name.toLowerCase()) ? name.toLowerCase() : name
+  await app.settings.save('theme', known)
+  return t('said.theme', { name: known })
+}
+
+const personality: Command['run'] = async (app, name) => {
+  await app.personalities.load()
+  if (!name) {
+    const names = app.personalities.list.value.map(one => one.name).join(', ')
+    return names ? t('said.personality.list', { names }) : t('said.personality.empty')
+  }
+  const set = await app.choosePersonality(CLEARING.includes(name.toLowerCase()) ? '' : name)
+  return set ? t('said.personality', { name: set }) : t('said.personality.none')
+}
+
+const reasoning: Command['run'] = async (app, argument) => {
+  const word = argument.toLowerCase()
+  if (word === 'show' || word === 'on') await app.showThinking(true)
+  else if (word === 'hide' || word === 'off') await app.showThinking(false)
+  else if (isEffort(word)) await app.reasoning.setEffort(word)
+  else if (word) return t('said.reasoning.unknown', { arg: argument })
+  else await app.reasoning.load()
+  return t('said.reasoning', {
+    shown: t(app.reasoning.shown.value ? 'said.reasoning.shown' : 'said.reasoning.hidden'),
+    effort: t(`effort.${app.reasoning.effort.value}`),
+  })
+}
+
+const status = inSession(async (app, id) => {
+  const reply = await app.api('GET /api/session/status', { session_id: id })
+  return t('said.status', {
+    title: titleOf(reply),
+    messages: t('list.messages', { count: reply.message_count }),
+    model: app.models.labelOf(reply.model),
+    state: t(reply.agent_running ? 'said.status.running' : 'said.status.idle'),
+  })
+})
+
+const FORMATS = ['md', 'json', 'html'] as const
+
+export const commands: readonly Command[] = [
+  { name: 'help', summary: 'command.help', run: silent(app => (app.layout.sheet.value = true)) },
+  { name: 'new', summary: 'command.new', run: silent(app => app.newChat()) },
+  { name: 'clear', summary: 'command.clear', run: inSession((app, id) => app.askClear(id)) },
+  { name: 'model', summary: 'command.model', argument: 'arg.query', run: model },
+  { name: 'workspace', summary: 'command.workspace', argument: 'arg.query', run: workspace },
+  {
+    name: 'usage',
+    summary: 'command.usage',
+    async run(app) {
+      const shown = !app.settings.current.value.show_token_usage
+      await app.settings.save('show_token_usage', shown)
+      return t(shown ? 'said.usage.on' : 'said.usage.off')
+    },
+  },
+  { name: 'theme', summary: 'command.theme', argument: 'arg.theme', run: theme },
+  {
+    name: 'personality',
+    summary: 'command.personality',
+    argument: 'arg.personality',
+    run: personality,
+  },
+  { name: 'reasoning', summary: 'command.reasoning', argument: 'arg.reasoning', run: reasoning },
+  {
+    name: 'title',
+    summary: 'command.title',
+    argument: 'arg.title',
+    run: inSession(async (app, id, title) => {
+      if (!title) return t('said.title.usage')
+      await app.sessions.rename(id, title)
+      return undefined
+    }),
+  },
+  { name: 'retry', summary: 'command.retry', run: inSession(app => app.retry()) },
+  { name: 'undo', summary: 'command.undo', run: inSession((app, id) => app.undo(id)) },
+  {
+    name: 'stop',
+    summary: 'command.stop',
+    run: app => (app.chat.busy.value ? app.stop() : t('said.not.running')),
+  },
+  { name: 'status', summary: 'command.status', run: status },
+  { name: 'branch', summary: 'command.branch', run: inSession((app, id) => app.branch(id)) },
+  {
+    name: 'export',
+    summary: 'command.export',
+    argument: 'arg.export',
+    run: inSession((app, id, argument) => {
+      const format = FORMATS.find(one => one === (argument.toLowerCase() || 'md'))
+      if (!format) return t('said.export.format')
+      app.exportAs(id, format)
+      return undefined
+    }),
+  },
+]
+
+/** `/name argument` → the command; null for text that is none, so that it goes to the agent. */
+export const parseCommand = (text: string): { command: Command; argument: string } | null => {
+  const match = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(text.trim())
+  const command = commands.find(({ name }) => name === match?.[1]?.toLowerCase())
+  return command ? { command, argument: match?.[2]?.trim() ?? '' } : null
+}

@@ -1,0 +1,164 @@
+/** Boots the page: takes what the browser offers, builds the state, draws it, and begins. */
+import { effect, untracked } from '@preact/signals'
+import { render } from 'preact'
+import { createApi, urlOf } from './api.ts'
+import { createApp } from './app.ts'
+import { runShortcut } from './keys.ts'
+import { createGate } from './state/auth.ts'
+import { memoryIn, type Platform } from './state/platform.ts'
+import { createStream } from './stream.ts'
+import { createTabs } from './tabs.ts'
+import { t } from './strings/t.ts'
+import { AppContext } from './views/context.ts'
+import { Page } from './views/app.tsx'
+
+const base = document.baseURI
+const mac = /Mac|iPhone|iPad/.test(navigator.platform)
+const gate = createGate()
+
+/** Reading the property alone throws where storage is forbidden. */
+const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
+  try {
+    return window[name]
+  } catch {
+    // The page then remembers nothing, and works.
+    return null
+  }
+}
+
+const later: Platform['later'] = (run, afterMs) => {
+  const timer = setTimeout(run, afterMs)
+  return () => clearTimeout(timer)
+}
+
+const api = createApi({
+  fetch: (input, init) => fetch(input, init),
+  base,
+  signIn: gate.wait,
+  unreachable: () => t('error.network'),
+})
+
+const platform: Platform = {
+  api,
+  base,
+  device: memoryIn(storageOf('localStorage')),
+  tab: memoryIn(storageOf('sessionStorage')),
+  nowMs: Date.now,
+  later,
+  // Hidden pages draw nothing, and must still take part.
+  soon: run => void (document.hidden ? setTimeout(run, 200) : requestAnimationFrame(run)),
+}
+
+const download = (url: string): void => {
+  const link = document.createElement('a')
+  link.href = url
+  link.download = ''
+  link.click()
+}
+
+const app = createApp({
+  platform,
+  gate,
+  history,
+  href: location.href,
+  theme: document.documentElement.dataset.theme ?? 'dark',
+  mac,
+  leave: (url, options) => (options?.download ? download(url) : location.assign(url)),
+  copy: text => navigator.clipboard.writeText(text),
+  tabs: listening =>
+    createTabs({
+      ...listening,
+      tab: crypto.getRandomValues(new Uint32Array(2)).join('-'),
+      name: `agent-webui:events:${new URL(base).pathname}`,
+      stream: on =>
+        createStream({
+          ...on,
+          open: query => new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
+          mayRetry: () => app.auth.check(),
+          nowMs: Date.now,
+          later,
+        }),
+      // Web Locks exist on secure pages only; without them nobody could say who speaks on the channel.
+      channel: navigator.locks ? new BroadcastChannel(`agent-webui:${new URL(base).pathname}`) : null,
+      locks: navigator.locks ?? null,
+      visible: () => !document.hidden,
+      nowMs: Date.now,
+      later,
+    }),
+})
+
+/** Under this width the sidebar is a drawer. */
+const narrow = matchMedia('(max-width: 719px)')
+const measure = (): void => {
+  app.layout.narrow.value = narrow.matches
+  app.layout.drawer.value = false
+}
+narrow.addEventListener('change', measure)
+measure()
+
+window.addEventListener('popstate', () => app.route.arrive(location.href))
+window.addEventListener('online', () => app.tabs.retryNow())
+window.addEventListener('pagehide', () => {
+  void app.composer.save()
+  app.tabs.close()
+})
+window.addEventListener('pageshow', event => {
+  // Back from the browser's cache: everything that was held is stale.
+  if (event.persisted) location.reload()
+})
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden) app.tabs.retryNow()
+})
+setInterval(() => {
+  app.sessions.now.value = Date.now() / 1000
+}, 60_000)
+
+document.addEventListener('click', event => {
+  const link = (event.target as Element | null)?.closest?.('a')
+  const modified = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey
+  if (!link || event.defaultPrevented || event.button !== 0 || modified) return
+  const plain = !link.target && !link.hasAttribute('download')
+  const fragment = link.getAttribute('href')?.startsWith('#')
+  if (fragment) {
+    // The page has a <base>: the browser would leave for another address.
+    event.preventDefault()
+    document.getElementById(link.hash.slice(1))?.focus()
+  } else if (plain && link.href.startsWith(base) && isView(link.href)) {
+    event.preventDefault()
+    history.pushState(null, '', link.href)
+    app.route.arrive(link.href)
+  }
+})
+
+const isView = (href: string): boolean =>
+  /^(session\/|settings|$)/.test(new URL(href).pathname.slice(new URL(base).pathname.length))
+
+document.addEventListener('keydown', event => {
+  if (event.defaultPrevented || event.isComposing) return
+  const typing = (event.target as Element | null)?.closest?.('input, textarea, select, [contenteditable]')
+  const blocked = document.querySelector('dialog[open]:not(.drawer):not(.dialog-palette)')
+  if (!blocked && runShortcut(app, event, { mac, typing: typing !== null && typing !== undefined })) {
+    event.preventDefault()
+  }
+})
+
+effect(() => {
+  document.title = app.title.value
+})
+effect(() => {
+  document.documentElement.dataset.theme = app.settings.theme.value
+  const background = getComputedStyle(document.documentElement).getPropertyValue('--bg-sunken')
+  document.querySelector('meta[name="theme-color"]')?.setAttribute('content', background.trim())
+})
+
+render(
+  <AppContext.Provider value={app}>
+    <Page />
+  </AppContext.Provider>,
+  document.getElementById('page')!,
+)
+void app.begin()
+effect(() => {
+  const id = app.route.sessionId.value
+  untracked(() => void app.openSession(id))
+})

@@ -1,0 +1,95 @@
+/** Inline tokens to nodes: emphasis, code, checked links, pictures that wait for a click, formulas, notes. */
+import { useState } from 'preact/hooks'
+import type { ComponentChild } from 'preact'
+import { Icon } from '../parts/icon.tsx'
+import { t } from '../strings/t.ts'
+import type { Token } from './lexer.ts'
+import { decodeEntities, safeImage, safeLink } from './links.ts'
+import { Formula } from './math.tsx'
+import type { Place } from './view.tsx'
+
+export const inline = (tokens: Token[] | undefined, place: Place): ComponentChild[] =>
+  (tokens ?? []).map(token => node(token, place))
+
+const node = (token: Token, place: Place): ComponentChild => {
+  switch (token.type) {
+    case 'text':
+      return token.tokens ? inline(token.tokens, place) : decodeEntities(token.text)
+    case 'escape':
+      return token.text
+    case 'strong':
+      return <strong>{inline(token.tokens, place)}</strong>
+    case 'em':
+      return <em>{inline(token.tokens, place)}</em>
+    case 'del':
+      return <del>{inline(token.tokens, place)}</del>
+    case 'codespan':
+      return <code dir="ltr">{token.text}</code>
+    case 'br':
+      return <br />
+    case 'link':
+      return link(token.href, inline(token.tokens, place))
+    case 'image':
+      return <Picture key={token.href} src={token.href} text={decodeEntities(token.text)} />
+    case 'mathInline':
+      return <Formula text={token.text} display={false} />
+    case 'footnoteRef':
+      return <NoteMark label={(token as Token & { label: string }).label} place={place} />
+    case 'checkbox':
+      return null
+    default:
+      // Raw HTML and whatever a later lexer brings: the characters as they were written.
+      return token.raw
+  }
+}
+
+const link = (href: string, children: ComponentChild): ComponentChild => {
+  const safe = safeLink(href)
+  if (!safe) return <span class="md-dead">{children}</span>
+  return (
+    <a href={safe} target="_blank" rel="noopener noreferrer">
+      {children}
+    </a>
+  )
+}
+
+function Picture({ src, text }: { src: string; text: string }) {
+  const [wanted, setWanted] = useState(false)
+  const safe = safeImage(src)
+  if (!safe) return <span class="md-dead">{text || t('md.image')}</span>
+  if (safe.kind === 'data')
+    return <img class="md-image" src={safe.src} alt={text} decoding="async" />
+  if (wanted) {
+    return (
+      <img class="md-image md-image-box" src={safe.src} alt={text} referrerpolicy="no-referrer" />
+    )
+  }
+  const host = new URL(safe.src).host
+  return (
+    <button type="button" class="md-image-ask" onClick={() => setWanted(true)}>
+      <Icon name="image" />
+      <span>{text || t('md.image')}</span>
+      <small>{t('md.image.load', { host })}</small>
+    </button>
+  )
+}
+
+/** A number that leads to its note; without a note the mark stays as it was written. */
+function NoteMark({ label, place }: { label: string; place: Place }) {
+  const number = [...place.footnotes.keys()].indexOf(label) + 1
+  if (!number) return <>{`[^${label}]`}</>
+  const show = () =>
+    document.getElementById(`${place.id}-note-${label}`)?.scrollIntoView({ block: 'nearest' })
+  return (
+    <sup>
+      <button
+        type="button"
+        class="md-note-mark"
+        onClick={show}
+        aria-label={t('md.note', { number })}
+      >
+        {number}
+      </button>
+    </sup>
+  )
+}

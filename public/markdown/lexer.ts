@@ -1,0 +1,82 @@
+/** Markdown text to tokens: `marked`'s lexer with footnotes and maths added, and nothing that could throw. */
+import { Lexer, Marked } from 'marked'
+import type { Token, Tokens, TokenizerExtension } from 'marked'
+
+export type { Token, Tokens }
+export type Links = Lexer['tokens']['links']
+
+/** A note at the foot: `[^name]: text`, with indented lines belonging to it. */
+const footnote: TokenizerExtension = {
+  name: 'footnote',
+  level: 'block',
+  start: src => src.match(/^ {0,3}\[\^/m)?.index,
+  tokenizer(src) {
+    const match =
+      /^ {0,3}\[\^([^\]\s]{1,80})\]:[ \t]*([^\n]*(?:\n+(?: {2,}|\t)[^\n]+)*)(?:\n+|$)/.exec(src)
+    if (!match) return undefined
+    const text = match[2]!.replace(/\n(?: {2,4}|\t)/g, '\n')
+    return {
+      type: 'footnote',
+      raw: match[0],
+      label: match[1]!,
+      tokens: this.lexer.blockTokens(text, []),
+    }
+  },
+}
+
+const footnoteRef: TokenizerExtension = {
+  name: 'footnoteRef',
+  level: 'inline',
+  start: src => src.indexOf('[^'),
+  tokenizer(src) {
+    const match = /^\[\^([^\]\s]{1,80})\]/.exec(src)
+    return match ? { type: 'footnoteRef', raw: match[0], label: match[1]! } : undefined
+  },
+}
+
+const mathBlock: TokenizerExtension = {
+  name: 'mathBlock',
+  level: 'block',
+  start: src => src.match(/^ {0,3}(?:\$\$|\\\[)/m)?.index,
+  tokenizer(src) {
+    const match =
+      /^ {0,3}\$\$((?:[^$]|\$(?!\$))+)\$\$[ \t]*(?:\n+|$)/.exec(src) ??
+      /^ {0,3}\\\[((?:[^\\]|\\(?!\]))+)\\\][ \t]*(?:\n+|$)/.exec(src)
+    return match ? { type: 'mathBlock', raw: match[0], text: match[1]!.trim() } : undefined
+  },
+}
+
+/** `$…$` only where it cannot be money: no blank inside the dollars, no digit behind the closing one. */
+const mathInline: TokenizerExtension = {
+  name: 'mathInline',
+  level: 'inline',
+  start: src => src.match(/\$|\\\(/)?.index,
+  tokenizer(src) {
+    const match =
+      /^\$\$((?:[^$\n]){1,2000})\$\$/.exec(src) ??
+      /^\$(?!\s)((?:[^$\\\n]|\\[^\n]){1,2000}?)(?<!\s)\$(?![\d$])/.exec(src) ??
+      /^\\\(((?:[^\\\n]|\\(?!\))){1,2000})\\\)/.exec(src)
+    return match ? { type: 'mathInline', raw: match[0], text: match[1]!.trim() } : undefined
+  },
+}
+
+const marked = new Marked({
+  gfm: true,
+  extensions: [footnote, footnoteRef, mathBlock, mathInline],
+})
+
+const plain = (text: string): Token[] => [
+  { type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text }] },
+]
+
+/** Blocks with their inline tokens. `links` holds the reference definitions of the text before. */
+export const lex = (text: string, links: Links = {}): Token[] => {
+  const lexer = new Lexer(marked.defaults)
+  Object.assign(lexer.tokens.links, links)
+  try {
+    return lexer.lex(text)
+  } catch {
+    // Nesting thousands deep overflows the lexer's stack; such text is shown as it is.
+    return plain(text)
+  }
+}

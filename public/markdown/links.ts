@@ -1,0 +1,79 @@
+/** Decides which addresses in model text may become links or pictures, and decodes character references. */
+
+const linkProtocols = new Set(['http:', 'https:', 'mailto:'])
+
+/** The address a link may have, or null: only http, https and mailto, and only when written out in full. */
+export const safeLink = (href: string): string | null => {
+  const text = decodeEntities(href).trim()
+  if (!/^(https?:\/\/|mailto:)/i.test(text)) return null
+  const url = URL.parse(text)
+  return url && linkProtocols.has(url.protocol) ? url.href : null
+}
+
+/** Raster pictures only: an SVG may carry script. Anything that needs a request is `remote`. */
+export const safeImage = (src: string): { kind: 'data' | 'remote'; src: string } | null => {
+  const text = decodeEntities(src).trim()
+  if (/^data:image\/(png|jpe?g|gif|webp|avif);base64,[a-z0-9+/=\s]+$/i.test(text)) {
+    return { kind: 'data', src: text }
+  }
+  const href = safeLink(text)
+  return href?.startsWith('http') ? { kind: 'remote', src: href } : null
+}
+
+const named: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  laquo: '«',
+  raquo: '»',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  times: '×',
+  middot: '·',
+  bull: '•',
+  rarr: '→',
+  larr: '←',
+  uarr: '↑',
+  darr: '↓',
+  le: '≤',
+  ge: '≥',
+  ne: '≠',
+  deg: '°',
+  plusmn: '±',
+  euro: '€',
+  colon: ':',
+  Tab: '\t',
+  NewLine: '\n',
+}
+
+const fromCode = (code: number): string =>
+  code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code < 0xe000)
+    ? String.fromCodePoint(code)
+    : '\ufffd'
+
+/** `marked` leaves character references to the HTML parser; we have none. */
+export const decodeEntities = (text: string): string =>
+  text.includes('&')
+    ? text.replace(
+        /&(?:#x([0-9a-f]{1,6})|#(\d{1,7})|([a-z]{2,8}));?/gi,
+        (whole, hex, decimal, name) =>
+          hex
+            ? fromCode(Number.parseInt(hex, 16))
+            : decimal
+              ? fromCode(Number(decimal))
+              : whole.endsWith(';')
+                ? (named[name] ?? whole)
+                : whole,
+      )
+    : text

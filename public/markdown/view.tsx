@@ -1,0 +1,153 @@
+/** Markdown blocks to nodes. Nothing here writes markup: every piece of model text ends as text or a checked attribute. */
+import { useMemo, useRef } from 'preact/hooks'
+import type { ComponentChild } from 'preact'
+import { ScrollBox } from '../parts/scroll-box.tsx'
+import { t } from '../strings/t.ts'
+import { createBlocks } from './blocks.ts'
+import type { Footnotes } from './blocks.ts'
+import { CodeBlock } from './code.tsx'
+import { inline } from './inline.tsx'
+import type { Token, Tokens } from './lexer.ts'
+import { Formula } from './math.tsx'
+import { useMore } from './more.tsx'
+
+/** What the tokens need to know of the text they stand in. */
+export type Place = { id: string; footnotes: Footnotes; open: boolean }
+
+/** More than this of one thing waits behind a button: the page's nodes are counted. */
+const MAX_ROWS = 60
+const MAX_ITEMS = 120
+
+export function Markdown({ text, open = false, id }: { text: string; open?: boolean; id: string }) {
+  const blocks = useRef<ReturnType<typeof createBlocks>>(null)
+  blocks.current ??= createBlocks()
+  const shown = blocks.current.update(text, open)
+  const footnotes = blocks.current.footnotes()
+  const last = shown.length - 1
+  return (
+    <div class="md" dir="auto">
+      {shown.map(({ key, token }, index) => (
+        <Block key={key} token={token} place={{ id, footnotes, open: open && index === last }} />
+      ))}
+      {footnotes.size > 0 && <Notes place={{ id, footnotes, open }} />}
+    </div>
+  )
+}
+
+/** A closed block keeps its nodes: the same token gives the same tree, which is not compared again. */
+function Block({ token, place }: { token: Token; place: Place }) {
+  const notes = [...place.footnotes.keys()].join()
+  return useMemo(() => block(token, place), [token, place.open, notes])
+}
+
+const blocksOf = (tokens: Token[] | undefined, place: Place): ComponentChild[] =>
+  (tokens ?? []).map(token => block(token, place))
+
+const block = (token: Token, place: Place): ComponentChild => {
+  switch (token.type) {
+    case 'paragraph':
+      return <p>{inline(token.tokens, place)}</p>
+    case 'text':
+      return token.tokens ? inline(token.tokens, place) : inline([token], place)
+    case 'heading':
+      return heading(token as Tokens.Heading, place)
+    case 'code':
+      return (
+        <CodeBlock
+          text={token.text}
+          lang={(token.lang ?? '').trim().split(/\s/)[0]!.slice(0, 40)}
+          open={place.open}
+        />
+      )
+    case 'blockquote':
+      return <blockquote>{blocksOf(token.tokens, place)}</blockquote>
+    case 'list':
+      return <List token={token as Tokens.List} place={place} />
+    case 'table':
+      return <Table token={token as Tokens.Table} place={place} />
+    case 'hr':
+      return <hr />
+    case 'mathBlock':
+      return <Formula text={token.text} display />
+    case 'html':
+      return <p class="md-html">{token.raw.trimEnd()}</p>
+    case 'checkbox':
+    case 'footnote':
+    case 'def':
+    case 'space':
+      return null
+    default:
+      return inline([token], place)
+  }
+}
+
+/** The page's own headings stand above: the first level here is the page's third. */
+const heading = (token: Tokens.Heading, place: Place): ComponentChild => {
+  const Tag = `h${Math.min(6, token.depth + 2)}` as 'h3'
+  return <Tag class={`md-h${token.depth}`}>{inline(token.tokens, place)}</Tag>
+}
+
+function List({ token, place }: { token: Tokens.List; place: Place }) {
+  const Tag = token.ordered ? 'ol' : 'ul'
+  const start = token.ordered && token.start !== 1 ? Number(token.start) : undefined
+  const more = useMore(token.items, MAX_ITEMS)
+  return (
+    <>
+      <Tag {...(start === undefined ? {} : { start })}>
+        {more.shown.map((item, index) => (
+          <li key={index} class={item.task ? 'md-task' : undefined}>
+            {item.task && (
+              <span
+                class={item.checked ? 'md-box md-box-on' : 'md-box'}
+                role="img"
+                aria-label={item.checked ? t('md.done') : t('md.open')}
+              />
+            )}
+            {item.task ? <div>{blocksOf(item.tokens, place)}</div> : blocksOf(item.tokens, place)}
+          </li>
+        ))}
+      </Tag>
+      {more.button}
+    </>
+  )
+}
+
+function Table({ token, place }: { token: Tokens.Table; place: Place }) {
+  const more = useMore(token.rows, MAX_ROWS)
+  const cell = (Tag: 'th' | 'td') => (data: Tokens.TableCell, index: number) => (
+    <Tag key={index} class={data.align ? `md-${data.align}` : undefined}>
+      {inline(data.tokens, place)}
+    </Tag>
+  )
+  return (
+    <>
+      <ScrollBox class="md-table" label={t('md.table')}>
+        <table>
+          <thead>
+            <tr>{token.header.map(cell('th'))}</tr>
+          </thead>
+          <tbody>
+            {more.shown.map((row, index) => (
+              <tr key={index}>{row.map(cell('td'))}</tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
+      {more.button}
+    </>
+  )
+}
+
+function Notes({ place }: { place: Place }) {
+  return (
+    <section class="md-notes" aria-label={t('md.notes')}>
+      <ol>
+        {[...place.footnotes].map(([label, note]) => (
+          <li key={label} id={`${place.id}-note-${label}`}>
+            {blocksOf(note.tokens, place)}
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,104 @@
+/** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
+import { CodeText } from '../markdown/code.tsx'
+import { t } from '../strings/t.ts'
+import { Icon } from './icon.tsx'
+import { ScrollBox } from './scroll-box.tsx'
+
+/** A key pressed for something else as the card appeared must not answer it. */
+const GRACE_MS = 600
+
+const isTyping = (element: Element | null): boolean =>
+  (element instanceof HTMLTextAreaElement || element instanceof HTMLInputElement) &&
+  element.value !== ''
+
+/** Enter and Esc belong to the card only while nothing else on the page wants them. */
+const isFree = (card: HTMLElement): boolean => {
+  const active = document.activeElement
+  if (document.querySelector('dialog[open], :popover-open')) return false
+  if (active && card.contains(active)) return !(active instanceof HTMLButtonElement)
+  return (
+    !active ||
+    active === document.body ||
+    (active instanceof HTMLTextAreaElement && !isTyping(active))
+  )
+}
+
+export type ApprovalCardProps = {
+  approval: Approval
+  /** Only the first of several waiting cards listens to keys. */
+  keys: boolean
+  onAnswer: (choice: ApprovalChoice) => void
+}
+
+export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
+  const [sent, setSent] = useState<ApprovalChoice | null>(null)
+  const card = useRef<HTMLElement>(null)
+  const answer = (choice: ApprovalChoice) => {
+    setSent(choice)
+    onAnswer(choice)
+  }
+  const onKey = useRef<(event: KeyboardEvent) => void>(undefined)
+  onKey.current = event => {
+    if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return
+    if (event.key !== 'Enter' && event.key !== 'Escape') return
+    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey || !isFree(card.current)) return
+    event.preventDefault()
+    event.stopPropagation()
+    answer(event.key === 'Enter' ? 'once' : 'deny')
+  }
+  useEffect(() => {
+    if (!keys) return
+    const listen = (event: KeyboardEvent) => onKey.current?.(event)
+    const timer = setTimeout(() => addEventListener('keydown', listen, true), GRACE_MS)
+    return () => {
+      clearTimeout(timer)
+      removeEventListener('keydown', listen, true)
+    }
+  }, [keys])
+  const button = (choice: ApprovalChoice, key?: string) => (
+    <button
+      type="button"
+      class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
+      disabled={sent !== null}
+      onClick={() => answer(choice)}
+      aria-keyshortcuts={key}
+    >
+      {t(`ask.${choice}`)}
+      {key && <kbd aria-hidden="true">{key === 'Enter' ? '↵' : 'esc'}</kbd>}
+    </button>
+  )
+  return (
+    <article class="ask" ref={card} aria-label={t('ask.approval')}>
+      <h3 class="ask-title">
+        <Icon name="shield" /> {t('ask.approval')}
+      </h3>
+      <p class="ask-why">{approval.description || t('ask.approval.text')}</p>
+      <ScrollBox class="ask-command" label={t('ask.approval.text')}>
+        <pre dir="ltr">
+          <CodeText text={approval.command} grammar="bash" />
+        </pre>
+      </ScrollBox>
+      {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
+      <div class="ask-buttons">
+        {button('once', keys ? 'Enter' : undefined)}
+        {button('session')}
+        {button('always')}
+        <span class="ask-gap" />
+        {button('deny', keys ? 'Escape' : undefined)}
+      </div>
+    </article>
+  )
+}
+
+/** What is left of a card once somebody has answered, here or elsewhere. */
+export function AnsweredLine({ denied, text, object }: { denied: boolean; text: string; object: string }) {
+  return (
+    <p class={denied ? 'ask-line ask-denied' : 'ask-line'}>
+      <Icon name={denied ? 'close' : 'check'} size={14} />
+      <span>{text}</span>
+      {object && <code>{object}</code>}
+    </p>
+  )
+}

@@ -1,0 +1,37 @@
+/** A file's changes: one line each, numbered, with what changed inside the line marked. */
+import { useMore } from '../markdown/more.tsx'
+import { t } from '../strings/t.ts'
+import type { DiffLine, FileDiff } from './diff.ts'
+import { ScrollBox } from './scroll-box.tsx'
+
+const MAX_LINES = 120
+
+export function Diff({ file }: { file: FileDiff }) {
+  const more = useMore(file.lines, MAX_LINES)
+  return (
+    <div class="diff">
+      <ScrollBox class="diff-box" label={t('tool.diff')}>
+        <pre dir="ltr">{more.shown.map(line)}</pre>
+      </ScrollBox>
+      {more.button}
+    </div>
+  )
+}
+
+/** The number is drawn by the style sheet from `data-n`: it is not copied along, and costs no node. */
+const line = ({ kind, number, parts }: DiffLine, index: number) => (
+  <div key={index} class={`diff-${kind}`} data-n={kind === 'gap' ? '' : number}>
+    {kind === 'gap'
+      ? '⋯'
+      : parts.map((part, at) => (part.changed ? <mark key={at}>{part.text}</mark> : part.text))}
+    {'\n'}
+  </div>
+)
+
+export function DiffCounts({ added, removed }: { added: number; removed: number }) {
+  return (
+    <span class="diff-counts" role="img" aria-label={t('tool.diff.counts', { added, removed })}>
+      <span class="diff-plus">+{added}</span> <span class="diff-minus">−{removed}</span>
+    </span>
+  )
+}

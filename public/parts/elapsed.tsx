@@ -1,0 +1,23 @@
+/** Durations in words, and one that counts up by itself without drawing anything around it again. */
+import { useEffect, useState } from 'preact/hooks'
+import { t } from '../strings/t.ts'
+
+export const formatSeconds = (seconds: number): string => {
+  const whole = Math.max(0, Math.round(seconds))
+  if (seconds > 0 && seconds < 0.95) return t('span.seconds', { count: Math.round(seconds * 10) / 10 })
+  if (whole < 60) return t('span.seconds', { count: whole })
+  if (whole < 3600) {
+    return t('span.minutes', { minutes: Math.floor(whole / 60), seconds: whole % 60 })
+  }
+  return t('span.hours', { hours: Math.floor(whole / 3600), minutes: Math.floor(whole / 60) % 60 })
+}
+
+/** Seconds since `since` (seconds since 1970); the clocks of server and page may differ a little. */
+export function Elapsed({ since }: { since: number }) {
+  const [now, setNow] = useState(() => Date.now() / 1000)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now() / 1000), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return <span class="elapsed">{formatSeconds(Math.floor(Math.max(0, now - since)))}</span>
+}

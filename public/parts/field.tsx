@@ -1,0 +1,78 @@
+/** Rows of a form: what it is, what it means, the control, and whether it has been saved. */
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+export type RowProps = {
+  label: string
+  hint?: string | undefined
+  status?: string | undefined
+  failed?: boolean
+  /** Given the ids the control is named and described by. */
+  control: (ids: { control: string; hint: string | undefined }) => ComponentChildren
+}
+
+export const Row = ({ label, hint, status, failed, control }: RowProps) => {
+  const id = useId()
+  const hintId = hint ? `${id}-hint` : undefined
+  return (
+    <div class="row">
+      <div class="row-text">
+        <label for={id}>{label}</label>
+        {hint && (
+          <p id={hintId} class="row-hint">
+            {hint}
+          </p>
+        )}
+      </div>
+      <div class="row-control">
+        <span class={`row-status${failed ? ' row-failed' : ''}`} role="status">
+          {status}
+        </span>
+        {control({ control: id, hint: hintId })}
+      </div>
+    </div>
+  )
+}
+
+export type SwitchProps = {
+  id: string
+  describedBy: string | undefined
+  checked: boolean
+  onChange: (checked: boolean) => void
+}
+
+export const Switch = ({ id, describedBy, checked, onChange }: SwitchProps) => (
+  <input
+    id={id}
+    type="checkbox"
+    role="switch"
+    class="switch"
+    aria-describedby={describedBy}
+    checked={checked}
+    onChange={event => onChange(event.currentTarget.checked)}
+  />
+)
+
+export type SelectProps = {
+  id: string
+  describedBy: string | undefined
+  value: string
+  options: readonly (readonly [value: string, label: string])[]
+  onChange: (value: string) => void
+}
+
+export const Select = ({ id, describedBy, value, options, onChange }: SelectProps) => (
+  <select
+    id={id}
+    class="select"
+    aria-describedby={describedBy}
+    value={value}
+    onChange={event => onChange(event.currentTarget.value)}
+  >
+    {options.map(([key, label]) => (
+      <option key={key} value={key} selected={key === value}>
+        {label}
+      </option>
+    ))}
+  </select>
+)

@@ -1,0 +1,139 @@
+/** A list to choose one thing from by typing: grouped options under a search field, all by keyboard. */
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Icon, type IconName } from './icon.tsx'
+
+export type PickerOption = {
+  id: string
+  label: string
+  hint?: string
+  icon?: IconName
+  keys?: string
+}
+export type PickerGroup = { label: string; options: readonly PickerOption[] }
+
+export type PickerProps = {
+  label: string
+  placeholder: string
+  groups: readonly PickerGroup[]
+  selected?: string
+  empty: string
+  query: string
+  /** Absent: a short list without a search field. */
+  onQuery?: ((query: string) => void) | undefined
+  onPick: (id: string) => void
+}
+
+export const Picker = (props: PickerProps) => {
+  const { label, placeholder, groups, selected, empty, query, onQuery, onPick } = props
+  const listId = useId()
+  const field = useRef<HTMLInputElement>(null)
+  const list = useRef<HTMLDivElement>(null)
+  const options = groups.flatMap(group => group.options)
+  const chosen = Math.max(
+    0,
+    options.findIndex(({ id }) => id === selected),
+  )
+  const [active, setActive] = useState(query ? 0 : chosen)
+  const at = Math.min(active, Math.max(0, options.length - 1))
+  const optionId = (index: number) => `${listId}-${index}`
+
+  useEffect(() => (field.current ?? list.current)?.focus(), [])
+  useEffect(() => {
+    document.getElementById(optionId(at))?.scrollIntoView({ block: 'nearest' })
+  }, [at, options.length])
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const count = options.length
+    const moves: Record<string, number> = {
+      ArrowDown: (at + 1) % count,
+      ArrowUp: (at - 1 + count) % count,
+      PageDown: Math.min(count - 1, at + 8),
+      PageUp: Math.max(0, at - 8),
+    }
+    const to = moves[event.key]
+    if (event.key === 'Enter' && options[at] && !event.isComposing) {
+      event.preventDefault()
+      onPick(options[at].id)
+    } else if (to !== undefined && count > 0) {
+      event.preventDefault()
+      setActive(to)
+    }
+  }
+
+  const activeId = options.length > 0 ? optionId(at) : undefined
+  let index = -1
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the field and the list inside
+    <div class="picker" onKeyDown={onKeyDown}>
+      {onQuery && (
+        <div class="picker-field">
+          <Icon name="search" size={16} />
+          <input
+            ref={field}
+            type="text"
+            role="combobox"
+            aria-label={label}
+            aria-expanded="true"
+            aria-controls={listId}
+            aria-activedescendant={activeId}
+            aria-autocomplete="list"
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={placeholder}
+            value={query}
+            onInput={event => {
+              setActive(0)
+              onQuery(event.currentTarget.value)
+            }}
+          />
+        </div>
+      )}
+      <div
+        ref={list}
+        id={listId}
+        class="picker-list"
+        role="listbox"
+        aria-label={label}
+        tabIndex={onQuery ? -1 : 0}
+        aria-activedescendant={onQuery ? undefined : activeId}
+      >
+        {groups
+          .filter(group => group.options.length > 0)
+          .map(group => (
+            // biome-ignore lint/a11y/useSemanticElements: a group of options has no element of its own
+            <div key={group.label} role="group" aria-label={group.label || label}>
+              {group.label && (
+                <div class="picker-head" aria-hidden="true">
+                  {group.label}
+                </div>
+              )}
+              {group.options.map(option => {
+                index += 1
+                const own = index
+                return (
+                  // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled above, by active descendant
+                  <div
+                    key={option.id}
+                    id={optionId(own)}
+                    role="option"
+                    tabIndex={-1}
+                    aria-selected={own === at}
+                    class="picker-option"
+                    onMouseMove={() => own !== at && setActive(own)}
+                    onClick={() => onPick(option.id)}
+                  >
+                    {option.icon && <Icon name={option.icon} size={16} />}
+                    <span class="picker-label">{option.label}</span>
+                    {option.hint && <span class="picker-hint">{option.hint}</span>}
+                    {option.keys && <kbd aria-hidden="true">{option.keys}</kbd>}
+                    {option.id === selected && <Icon name="check" size={16} />}
+                  </div>
+                )
+              })}
+            </div>
+          ))}
+        {options.length === 0 && <p class="picker-empty">{empty}</p>}
+      </div>
+    </div>
+  )
+}

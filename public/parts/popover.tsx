@@ -1,0 +1,107 @@
+/** A small surface beside the thing it belongs to, in the top layer; a sheet at the bottom of a narrow page. */
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+
+export type PopoverProps = {
+  anchor: RefObject<HTMLElement | null>
+  onClose: () => void
+  /** Preferred side; turned over when there is no room. */
+  side?: 'above' | 'below'
+  align?: 'start' | 'end'
+  class?: string
+  role?: 'dialog'
+  label?: string
+  children: ComponentChildren
+}
+
+const GAP = 6
+const EDGE = 8
+
+type Place = { left: number; top: number; maxHeight: number }
+
+const placeAt = (
+  anchor: DOMRect,
+  box: { width: number; height: number },
+  { side, align }: { side: 'above' | 'below'; align: 'start' | 'end' },
+): Place => {
+  const { innerWidth, innerHeight } = window
+  const room = { above: anchor.top - GAP - EDGE, below: innerHeight - anchor.bottom - GAP - EDGE }
+  const other = side === 'above' ? 'below' : 'above'
+  const taken = box.height > room[side] && room[other] > room[side] ? other : side
+  const maxHeight = Math.max(120, room[taken])
+  const height = Math.min(box.height, maxHeight)
+  const wanted = align === 'start' ? anchor.left : anchor.right - box.width
+  return {
+    left: Math.max(EDGE, Math.min(wanted, innerWidth - box.width - EDGE)),
+    top: taken === 'above' ? Math.max(EDGE, anchor.top - GAP - height) : anchor.bottom + GAP,
+    maxHeight,
+  }
+}
+
+export const Popover = (props: PopoverProps) => {
+  const { anchor, onClose, side = 'below', align = 'start', role, label, children } = props
+  const ref = useRef<HTMLDivElement>(null)
+  const [place, setPlace] = useState<Place | null>(null)
+
+  useLayoutEffect(() => {
+    const box = ref.current
+    if (!box || !anchor.current) return
+    box.showPopover()
+    const measure = () => {
+      if (!anchor.current) return
+      const size = { width: box.offsetWidth, height: box.scrollHeight + 2 }
+      setPlace(placeAt(anchor.current.getBoundingClientRect(), size, { side, align }))
+    }
+    measure()
+    // Its contents may grow while it is open: search results arrive.
+    const observer = new ResizeObserver(measure)
+    for (const child of box.children) observer.observe(child)
+    window.addEventListener('resize', measure)
+    return () => {
+      observer.disconnect()
+      window.removeEventListener('resize', measure)
+    }
+  }, [])
+
+  useEffect(() => {
+    const outside = (event: Event) => {
+      const target = event.target as Node
+      if (ref.current?.contains(target) || anchor.current?.contains(target)) return
+      onClose()
+    }
+    const escape = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape') return
+      event.stopPropagation()
+      event.preventDefault()
+      onClose()
+      anchor.current?.focus()
+    }
+    document.addEventListener('pointerdown', outside, true)
+    document.addEventListener('keydown', escape, true)
+    return () => {
+      document.removeEventListener('pointerdown', outside, true)
+      document.removeEventListener('keydown', escape, true)
+    }
+  }, [onClose])
+
+  return (
+    <div
+      ref={ref}
+      popover="manual"
+      class={`popover ${props.class ?? ''}`}
+      role={role}
+      aria-label={label}
+      style={
+        place
+          ? { left: `${place.left}px`, top: `${place.top}px`, maxHeight: `${place.maxHeight}px` }
+          : { visibility: 'hidden' }
+      }
+      onFocusOut={event => {
+        const to = event.relatedTarget as Node | null
+        if (to && !ref.current?.contains(to) && !anchor.current?.contains(to)) onClose()
+      }}
+    >
+      {children}
+    </div>
+  )
+}

@@ -1,0 +1,57 @@
+/** A question the agent asks: its choices as buttons, and room for another answer. */
+import { useState } from 'preact/hooks'
+import type { Clarify } from '../../lib/schema/question.ts'
+import { t } from '../strings/t.ts'
+import { Icon } from './icon.tsx'
+
+export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
+
+export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
+  const [text, setText] = useState('')
+  const [sent, setSent] = useState(false)
+  const answer = (given: string) => {
+    if (sent || !given.trim()) return
+    setSent(true)
+    onAnswer(given.trim())
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    answer(text)
+  }
+  return (
+    <article class="ask" aria-label={t('ask.question')}>
+      <h3 class="ask-title">
+        <Icon name="question" /> {t('ask.question')}
+      </h3>
+      <p class="ask-why ask-question">{question.question}</p>
+      {question.choices_offered.length > 0 && (
+        <div class="ask-choices">
+          {question.choices_offered.map(choice => (
+            <button
+              key={choice}
+              type="button"
+              class="ask-button"
+              disabled={sent}
+              onClick={() => answer(choice)}
+            >
+              {choice}
+            </button>
+          ))}
+        </div>
+      )}
+      <form class="ask-form" onSubmit={submit}>
+        <input
+          class="ask-input"
+          aria-label={t('ask.answer')}
+          placeholder={question.choices_offered.length > 0 ? t('ask.answer.hint') : t('ask.answer')}
+          value={text}
+          disabled={sent}
+          onInput={event => setText(event.currentTarget.value)}
+        />
+        <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
+          {t('ask.answer.send')}
+        </button>
+      </form>
+    </article>
+  )
+}

@@ -1,0 +1,175 @@
+/** One step of the agent: a line in words, and behind it the arguments and what came back. */
+import { useMemo, useState } from 'preact/hooks'
+import type { ComponentChild } from 'preact'
+import { grammarOf } from '../markdown/highlight.ts'
+import { CodeText } from '../markdown/code.tsx'
+import { t } from '../strings/t.ts'
+import { diffOfEdit } from './diff.ts'
+import type { FileDiff } from './diff.ts'
+import { DiffCounts } from './diff-view.tsx'
+import { Elapsed, formatSeconds } from './elapsed.tsx'
+import { Icon } from './icon.tsx'
+import { ScrollBox } from './scroll-box.tsx'
+import { TerminalText } from './terminal-text.tsx'
+import { ToolBody } from './tool-body.tsx'
+import { parseResult } from './tool-result.ts'
+import type { ToolResult } from './tool-result.ts'
+import { parseArgs, toolWords } from './tool-words.ts'
+import type { Args } from './tool-words.ts'
+
+export type ToolCardProps = {
+  name: string
+  /** JSON text of the arguments, or the short ones known so far. */
+  written: string
+  short: Args | null
+  /** The result's text; null while there is none. */
+  content: string | null
+  /** Characters stored when `content` is cut, and how to get them. */
+  cut: number | null
+  loadWhole: () => Promise<string>
+  state: 'running' | 'queued' | 'ended'
+  startedAt: number | null
+  duration: number | null
+  isError: boolean
+  /** What a running call has printed; a component, so that only it follows the stream. */
+  running: ComponentChild
+  open: boolean
+  onToggle: () => void
+  openFile: ((path: string, line?: number) => void) | undefined
+}
+
+export function ToolCard(props: ToolCardProps) {
+  const { name, written, content, open } = props
+  const [whole, setWhole] = useState<string | null>(null)
+  const text = whole ?? content
+  const args = useMemo(() => props.short ?? parseArgs(written), [written, props.short])
+  const result = useMemo(() => (text === null ? null : parseResult(text)), [text])
+  const said = toolWords(name, args)
+  const busy = props.state !== 'ended'
+  const failed = props.isError || (result?.failed ?? false)
+  const edit = useMemo(() => editOf(name, args, result), [name, args, result])
+  return (
+    <div class={`tool tool-${busy ? props.state : failed ? 'failed' : 'ok'}`}>
+      <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
+        <Icon name={said.icon} />
+        <span class="tool-words">
+          {busy ? said.does : said.did}{' '}
+          {said.object && (said.code ? <code>{said.object}</code> : <span class="tool-object">{said.object}</span>)}
+        </span>
+        {edit.length > 0 && !failed && <DiffCounts {...total(edit)} />}
+        <Outcome {...props} result={result} failed={failed} />
+      </button>
+      {open && (
+        <div class="tool-body">
+          <Input name={name} args={args} shown={edit.length > 0} />
+          {busy ? props.running : <ToolBody result={result} files={edit} openFile={props.openFile} />}
+          {props.cut !== null && whole === null && !busy && (
+            <LoadWhole cut={props.cut} load={props.loadWhole} onLoaded={setWhole} />
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+type OutcomeProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'duration'> & {
+  result: ToolResult | null
+  failed: boolean
+}
+
+/** State in words for those who cannot see the icon; time where it is known. */
+function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
+  if (state !== 'ended') {
+    return (
+      <span class="tool-outcome">
+        {startedAt !== null && <Elapsed since={startedAt} />}
+        <span class="tx-sr">{t('tool.running')}</span>
+        {state === 'running' ? <Icon name="spinner" size={14} /> : <Icon name="clock" size={14} />}
+      </span>
+    )
+  }
+  const body = result?.body
+  const exit = result?.exitCode
+  return (
+    <span class="tool-outcome">
+      {body?.kind === 'matches' && <span>{t('tool.matches', { count: body.total })}</span>}
+      {failed && typeof exit === 'number' && exit !== 0 && <span>{t('tool.exit', { code: `${exit}` })}</span>}
+      {duration !== null && duration >= 0.1 && <span>{formatSeconds(duration)}</span>}
+      <span class="tx-sr">{failed ? t('tool.failed') : result ? t('tool.ok') : t('tool.waiting')}</span>
+      {failed ? <Icon name="close" size={14} /> : result && <Icon name="check" size={14} />}
+    </span>
+  )
+}
+
+/** The changed files: the tool's own diff, else what its arguments say. */
+const editOf = (name: string, args: Args, result: ToolResult | null): FileDiff[] => {
+  if (result?.body.kind === 'diff') return result.body.files
+  const { path, old_string: old, new_string: fresh } = args
+  const edited = name === 'patch' && typeof old === 'string' && typeof fresh === 'string'
+  return edited && result && !result.failed ? [diffOfEdit(`${path ?? ''}`, old, fresh)] : []
+}
+
+const total = (files: readonly FileDiff[]) => ({
+  added: files.reduce((sum, file) => sum + file.added, 0),
+  removed: files.reduce((sum, file) => sum + file.removed, 0),
+})
+
+/** The command or text the call was about; what the heading says already is not said again. */
+function Input({ name, args, shown }: { name: string; args: Args; shown: boolean }) {
+  const code = name === 'terminal' ? args.command : name === 'execute_code' ? args.code : null
+  if (typeof code === 'string') {
+    return (
+      <ScrollBox class="tool-code" label={t('tool.arguments')}>
+        <pre dir="ltr">
+          <CodeText text={code} grammar={name === 'terminal' ? 'bash' : 'python'} />
+        </pre>
+      </ScrollBox>
+    )
+  }
+  if (name === 'write_file' && typeof args.content === 'string') {
+    const extension = `${args.path ?? ''}`.split('.').at(-1) ?? ''
+    return (
+      <ScrollBox class="tool-code tool-tall" label={t('tool.arguments')}>
+        <pre dir="ltr">
+          <CodeText text={args.content.slice(0, 20_000)} grammar={grammarOf(extension)} />
+        </pre>
+      </ScrollBox>
+    )
+  }
+  const rest = Object.entries(args).filter(([key]) => !shown || !/^(old|new)_string$|^patch$/.test(key))
+  if (rest.length === 0 || name === 'todo') return null
+  return (
+    <dl class="tool-args">
+      {rest.slice(0, 12).map(([key, value]) => (
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd>{typeof value === 'string' ? value.slice(0, 4000) : JSON.stringify(value)}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+type LoadProps = { cut: number; load: () => Promise<string>; onLoaded: (text: string) => void }
+
+function LoadWhole({ cut, load, onLoaded }: LoadProps) {
+  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const begin = () => {
+    setState('loading')
+    load().then(onLoaded, () => setState('failed'))
+  }
+  return (
+    <button type="button" class="tx-more" onClick={begin} disabled={state === 'loading'}>
+      {state === 'idle'
+        ? t('tool.fetch', { count: cut })
+        : state === 'loading'
+          ? t('tx.loading')
+          : t('tool.fetch.failed')}
+    </button>
+  )
+}
+
+/** Output of a call that still runs. */
+export function RunningOutput({ text }: { text: string }) {
+  return text ? <TerminalText text={text} label={t('tool.output.label')} /> : null
+}

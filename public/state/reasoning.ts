@@ -1,0 +1,27 @@
+/** How hard the model thinks; kept in the agent's own configuration, so the command line sees the same. */
+import { signal } from '@preact/signals'
+import type { Reasoning } from '../api-types.ts'
+import type { Platform } from './platform.ts'
+
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+export type Effort = (typeof EFFORTS)[number]
+export const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
+
+export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
+  const effort = signal<Effort | ''>('')
+  const shown = signal(true)
+  const take = (reply: Reasoning): void => {
+    effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
+    shown.value = reply.show_reasoning
+  }
+  return {
+    effort,
+    shown,
+    load: async () => take(await api('GET /api/reasoning')),
+    setEffort: async (value: Effort) => take(await api('POST /api/reasoning', { effort: value })),
+    setShown: async (value: boolean) =>
+      take(await api('POST /api/reasoning', { display: value ? 'show' : 'hide' })),
+  }
+}
+
+export type ReasoningState = ReturnType<typeof createReasoning>

@@ -1,0 +1,203 @@
+/** The conversation list: fetched by pages, kept fresh by deltas, newest first. */
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import type { Frame } from '../../lib/schema/event.ts'
+import type { SessionRow } from '../../lib/schema/session.ts'
+import type { Platform } from './platform.ts'
+import type { Toasts } from './toast.ts'
+import { t } from '../strings/t.ts'
+import { groupOf } from '../time.ts'
+
+export type ListItem =
+  | { kind: 'head'; key: string; label: string }
+  | { kind: 'row'; key: string; row: SessionRow }
+
+export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
+  row.title && row.title !== 'Untitled' ? row.title : t('chat.untitled')
+
+/** Newest first; equal times by id, as the service orders its pages. */
+const before = (a: SessionRow, b: SessionRow): boolean =>
+  a.updated_at !== b.updated_at ? a.updated_at > b.updated_at : a.session_id > b.session_id
+
+export const placeRow = (rows: readonly SessionRow[], row: SessionRow): SessionRow[] => {
+  const others = rows.filter(other => other.session_id !== row.session_id)
+  let [low, high] = [0, others.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (before(others[middle]!, row)) low = middle + 1
+    else high = middle
+  }
+  others.splice(low, 0, row)
+  return others
+}
+
+/** Rows under their headings: pinned ones first, then by day; archived ones only when asked for. */
+export const toItems = (
+  rows: readonly SessionRow[],
+  { now, archived }: { now: number; archived: boolean },
+): ListItem[] => {
+  const items: ListItem[] = []
+  const section = (label: string, of: readonly SessionRow[]): void => {
+    if (of.length === 0) return
+    items.push({ kind: 'head', key: `head:${label}`, label })
+    for (const row of of) items.push({ kind: 'row', key: row.session_id, row })
+  }
+  const shown = rows.filter(row => !row.archived)
+  section(
+    t('list.pinned'),
+    shown.filter(row => row.pinned),
+  )
+  const groups = Map.groupBy(
+    shown.filter(row => !row.pinned),
+    row => groupOf(row.updated_at, now),
+  )
+  for (const [label, of] of groups) section(label, of)
+  if (archived) {
+    section(
+      t('list.archived'),
+      rows.filter(row => row.archived),
+    )
+  }
+  return items
+}
+
+const PAGE = 100
+
+export const createSessions = (
+  { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
+  toasts: Toasts,
+  profile: ReadonlySignal<string>,
+) => {
+  const rows = signal<readonly SessionRow[]>([])
+  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const next = signal<string | null>(null)
+  const showArchived = signal(device.read('show-archived', false))
+  /** Headings depend on the day: moved by whoever owns the clock. */
+  const now = signal(nowMs() / 1000)
+  let fetchingMore = false
+
+  const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
+  const mine = computed(() =>
+    rows.value.filter(row => !profile.value || row.profile === profile.value || row.is_cli_session),
+  )
+
+  const upsert = (row: SessionRow): void => {
+    rows.value = placeRow(rows.value, row)
+  }
+  const drop = (id: string): void => {
+    rows.value = rows.value.filter(row => row.session_id !== id)
+  }
+  const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
+
+  /** Changes the row on the page first and takes it back when the service refuses. */
+  const change = async (
+    id: string,
+    patch: Partial<SessionRow>,
+    send: () => Promise<{ session: SessionRow }>,
+  ): Promise<void> => {
+    const held = row(id)
+    if (held) upsert({ ...held, ...patch })
+    try {
+      upsert((await send()).session)
+    } catch (error) {
+      if (held) upsert(held)
+      toasts.fail(error)
+    }
+  }
+
+  return {
+    rows,
+    state,
+    next,
+    showArchived,
+    now,
+    row,
+    upsert,
+    drop,
+    items: computed(() => toItems(mine.value, { now: now.value, archived: showArchived.value })),
+    archivedCount: computed(() => mine.value.filter(({ archived }) => archived).length),
+    /** How many conversations wait for a person. */
+    waiting: computed(() => mine.value.filter(({ waiting }) => waiting > 0).length),
+
+    /** Fetches as many rows as are shown; answers the cursor the rows stand at. */
+    async load(): Promise<string | undefined> {
+      try {
+        const reply = await api('GET /api/sessions', { limit: Math.max(PAGE, rows.value.length) })
+        rows.value = reply.sessions
+        next.value = reply.next ?? null
+        state.value = 'ready'
+        return reply.cursor
+      } catch (error) {
+        if (rows.value.length === 0) state.value = 'failed'
+        throw error
+      }
+    },
+    async more(): Promise<void> {
+      if (!next.value || fetchingMore) return
+      fetchingMore = true
+      try {
+        const reply = await api('GET /api/sessions', { limit: PAGE, cursor: next.value })
+        // A row may have moved up between the pages: the one already here is the newer.
+        const known = byId.value
+        rows.value = [
+          ...rows.value,
+          ...reply.sessions.filter(({ session_id }) => !known.has(session_id)),
+        ]
+        next.value = reply.next ?? null
+      } catch (error) {
+        toasts.fail(error)
+      } finally {
+        fetchingMore = false
+      }
+    },
+    take(frame: Frame): void {
+      if (frame.type === 'row') upsert(frame.data.row)
+      else if (frame.type === 'gone') drop(frame.data.session_id)
+    },
+    toggleArchived(): void {
+      showArchived.value = !showArchived.value
+      device.write('show-archived', showArchived.value)
+    },
+
+    rename: (id: string, title: string) =>
+      change(id, { title }, () => api('POST /api/session/rename', { session_id: id, title })),
+    pin: (id: string, pinned: boolean) =>
+      change(id, { pinned }, () => api('POST /api/session/pin', { session_id: id, pinned })),
+    archive: (id: string, archived: boolean) =>
+      change(id, { archived }, () => api('POST /api/session/archive', { session_id: id, archived })),
+    update: (id: string, patch: { model?: string; workspace?: string }) =>
+      change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),
+    async duplicate(id: string): Promise<string> {
+      const { session } = await api('POST /api/session/duplicate', { session_id: id })
+      upsert(session)
+      return session.session_id
+    },
+    branch: async (id: string, keep?: number): Promise<string> =>
+      (
+        await api('POST /api/session/branch', {
+          session_id: id,
+          ...(keep === undefined ? {} : { keep_count: keep }),
+        })
+      ).session_id,
+    /** Goes to the trash; answers the verb that brings it back. */
+    async remove(id: string): Promise<() => Promise<void>> {
+      const held = row(id)
+      drop(id)
+      try {
+        await api('POST /api/session/delete', { session_id: id })
+      } catch (error) {
+        if (held) upsert(held)
+        throw error
+      }
+      return async () => {
+        await api('POST /api/session/restore', { session_id: id })
+        if (held) upsert(held)
+      }
+    },
+    async purge(id: string): Promise<void> {
+      await api('POST /api/session/purge', { session_id: id })
+      drop(id)
+    },
+  }
+}
+
+export type Sessions = ReturnType<typeof createSessions>

@@ -1,0 +1,32 @@
+/** Looks a sentence up in the catalogue and fills its places; key and names are checked by the compiler. */
+import { en } from './en.ts'
+
+type Plural = { readonly one: string; readonly other: string }
+type Names<S> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
+type Places<V> = V extends Plural ? Names<V['other']> | 'count' : Names<V>
+type Fill<V> = { [N in Places<V>]: N extends 'count' ? number : string | number }
+
+export type Key = keyof typeof en
+/** A sentence without places: these may be kept in tables and looked up later. */
+export type PlainKey = {
+  [K in Key]: [Places<(typeof en)[K]>] extends [never] ? K : never
+}[Key]
+type Rest<K extends Key> = [Places<(typeof en)[K]>] extends [never]
+  ? []
+  : [fill: Fill<(typeof en)[K]>]
+
+const locale = 'en'
+const plurals = new Intl.PluralRules(locale)
+
+const pick = (entry: string | Plural, count: unknown): string => {
+  if (typeof entry === 'string') return entry
+  return plurals.select(Number(count)) === 'one' ? entry.one : entry.other
+}
+
+export const t = <K extends Key>(key: K, ...[fill]: Rest<K>): string => {
+  const places = (fill ?? {}) as Record<string, string | number>
+  return pick(en[key] as string | Plural, places.count).replace(/\{(\w+)\}/g, (whole, name) => {
+    const value = places[name]
+    return typeof value === 'number' ? value.toLocaleString(locale) : (value ?? whole)
+  })
+}

@@ -1,0 +1,149 @@
+/** The frame of the page: sidebar, divider, the view the address names, and what lies over them. */
+import { useEffect, useRef } from 'preact/hooks'
+import { ToastList } from '../parts/toast.tsx'
+import { SIDEBAR_MAX, SIDEBAR_MIN } from '../state/layout.ts'
+import { t } from '../strings/t.ts'
+import { ChatView } from './chat.tsx'
+import { Confirm } from './confirm.tsx'
+import { ConnectionPill } from './connection-pill.tsx'
+import { useApp } from './context.ts'
+import { Palette } from './palette.tsx'
+import { SettingsView } from './settings/settings.tsx'
+import { Shortcuts } from './shortcuts.tsx'
+import { Sidebar } from './sidebar.tsx'
+import { SignIn } from './sign-in.tsx'
+
+const STEP = 16
+
+const Divider = () => {
+  const { layout } = useApp()
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a separator that moves has no element of its own
+    <div
+      class="divider"
+      role="separator"
+      tabIndex={0}
+      aria-orientation="vertical"
+      aria-label={t('app.sidebar.resize')}
+      aria-valuenow={layout.width.value}
+      aria-valuemin={SIDEBAR_MIN}
+      aria-valuemax={SIDEBAR_MAX}
+      onPointerDown={event => {
+        event.preventDefault()
+        event.currentTarget.setPointerCapture(event.pointerId)
+      }}
+      onPointerMove={event => {
+        if (event.currentTarget.hasPointerCapture(event.pointerId)) layout.resize(event.clientX)
+      }}
+      onDblClick={() => layout.resetWidth()}
+      onKeyDown={event => {
+        const steps: Record<string, number> = { ArrowLeft: -STEP, ArrowRight: STEP }
+        const step = steps[event.key]
+        if (step) layout.resize(layout.width.value + step)
+        else if (event.key === 'Home') layout.resize(SIDEBAR_MIN)
+        else if (event.key === 'End') layout.resize(SIDEBAR_MAX)
+        else if (event.key === 'Enter') layout.toggleSidebar()
+        else return
+        event.preventDefault()
+      }}
+    />
+  )
+}
+
+/** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
+const Drawer = () => {
+  const { layout } = useApp()
+  const ref = useRef<HTMLDialogElement>(null)
+  const close = () => {
+    layout.drawer.value = false
+  }
+  useEffect(() => {
+    if (!ref.current?.open) ref.current?.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      class="drawer sidebar"
+      aria-label={t('app.sidebar')}
+      onCancel={event => {
+        event.preventDefault()
+        close()
+      }}
+      onMouseDown={event => event.target === ref.current && close()}
+    >
+      <div class="drawer-box">
+        <Sidebar />
+      </div>
+    </dialog>
+  )
+}
+
+const Side = () => {
+  const { layout } = useApp()
+  if (layout.narrow.value) return layout.drawer.value ? <Drawer /> : null
+  if (!layout.sidebar.value) return null
+  return (
+    <>
+      <aside class="sidebar" style={{ width: `${layout.width.value}px` }}>
+        <Sidebar />
+      </aside>
+      <Divider />
+    </>
+  )
+}
+
+const Overlays = () => {
+  const { auth, layout } = useApp()
+  const ask = layout.confirmation.value
+  return (
+    <>
+      {layout.palette.value && <Palette />}
+      {layout.sheet.value && <Shortcuts />}
+      {ask && <Confirm key={ask.title} ask={ask} />}
+      {auth.open.value && <SignIn />}
+    </>
+  )
+}
+
+const Toasts = () => {
+  const { toasts } = useApp()
+  return (
+    <ToastList
+      label={t('toast.region')}
+      dismissLabel={t('toast.dismiss')}
+      list={toasts.list.value}
+      onDismiss={toasts.dismiss}
+      onHold={toasts.hold}
+      onRelease={toasts.release}
+    />
+  )
+}
+
+const View = () => {
+  const route = useApp().route.current.value
+  return route.view === 'settings' ? <SettingsView section={route.section} /> : <ChatView />
+}
+
+const Announcer = () => (
+  <p class="sr-only" role="status">
+    {useApp().announcement.value}
+  </p>
+)
+
+export const Page = () => (
+  <>
+    <a class="skip" href="#composer">
+      {t('app.skip')}
+    </a>
+    <div class="shell">
+      <Side />
+      <main class="main">
+        <View />
+      </main>
+    </div>
+    <ConnectionPill />
+    <Toasts />
+    <Announcer />
+    <Overlays />
+  </>
+)

@@ -1,0 +1,32 @@
+/** What can be done with a conversation: the same list in the sidebar and in the header. */
+import type { SessionRow } from '../../lib/schema/session.ts'
+import type { App } from '../app.ts'
+import type { MenuItem } from '../parts/menu.tsx'
+import { t } from '../strings/t.ts'
+
+export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
+  const id = row.session_id
+  return [
+    { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
+    {
+      label: t(row.pinned ? 'row.unpin' : 'row.pin'),
+      icon: 'pin',
+      run: () => void app.sessions.pin(id, !row.pinned),
+    },
+    {
+      label: t(row.archived ? 'row.unarchive' : 'row.archive'),
+      icon: 'archive',
+      run: () => void app.archive(id, !row.archived),
+    },
+    { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
+    { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
+    'line',
+    { label: t('row.export.md'), icon: 'download', run: () => app.exportAs(id, 'md') },
+    { label: t('row.export.json'), icon: 'download', run: () => app.exportAs(id, 'json') },
+    { label: t('row.export.html'), icon: 'download', run: () => app.exportAs(id, 'html') },
+    'line',
+    { label: t('row.clear'), icon: 'undo', run: () => app.askClear(id) },
+    { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
+    { label: t('row.purge'), icon: 'trash', danger: true, run: () => app.askPurge(id) },
+  ]
+}

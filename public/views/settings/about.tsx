@@ -1,0 +1,36 @@
+/** Which version runs, and how it is reached. */
+import { Button } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../context.ts'
+
+const Fact = ({ name, value }: { name: string; value: string }) => (
+  <div class="fact">
+    <dt>{name}</dt>
+    <dd>{value}</dd>
+  </div>
+)
+
+export const About = () => {
+  const { settings, profiles, connection, layout } = useApp()
+  const live = connection.state.value.kind === 'live'
+  return (
+    <>
+      <dl class="facts">
+        <Fact name={t('settings.version')} value={settings.version.value ?? '—'} />
+        <Fact name={t('settings.profile')} value={profiles.active.value || '—'} />
+        <Fact
+          name={t('settings.connection')}
+          value={t(live ? 'connection.live' : 'connection.connecting')}
+        />
+      </dl>
+      <Button
+        icon="command"
+        onClick={() => {
+          layout.sheet.value = true
+        }}
+      >
+        {t('settings.shortcuts')}
+      </Button>
+    </>
+  )
+}

@@ -1,0 +1,124 @@
+/** The password: set, change, disable; and the end of this browser's session. */
+import { useSignal } from '@preact/signals'
+import { useId } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../context.ts'
+
+const SHORTEST = 8
+
+const PasswordForm = ({ change }: { change: boolean }) => {
+  const app = useApp()
+  const id = useId()
+  const first = useSignal('')
+  const second = useSignal('')
+  const error = useSignal('')
+  const busy = useSignal(false)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (first.value.trim().length < SHORTEST) error.value = t('settings.password.short')
+    else if (first.value !== second.value) error.value = t('settings.password.differ')
+    else {
+      error.value = ''
+      busy.value = true
+      await app.attempt(async () => {
+        await app.settings.setPassword(first.value)
+        first.value = ''
+        second.value = ''
+        app.toasts.show(t('settings.password.done'))
+      })
+      busy.value = false
+    }
+  }
+
+  return (
+    <form class="form form-inset" onSubmit={event => void submit(event)}>
+      <label for={`${id}-first`}>{t('settings.password.new')}</label>
+      <input
+        id={`${id}-first`}
+        class="input"
+        type="password"
+        autocomplete="new-password"
+        aria-describedby={`${id}-error`}
+        aria-invalid={error.value !== ''}
+        value={first.value}
+        onInput={event => {
+          first.value = event.currentTarget.value
+        }}
+      />
+      <label for={`${id}-second`}>{t('settings.password.again')}</label>
+      <input
+        id={`${id}-second`}
+        class="input"
+        type="password"
+        autocomplete="new-password"
+        value={second.value}
+        onInput={event => {
+          second.value = event.currentTarget.value
+        }}
+      />
+      <p id={`${id}-error`} class="form-error" role="alert">
+        {error.value}
+      </p>
+      <div class="form-actions form-actions-start">
+        <Button kind="primary" type="submit" disabled={busy.value || first.value === ''}>
+          {t(change ? 'settings.password.change' : 'settings.password.set')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+export const Security = () => {
+  const app = useApp()
+  const enabled = app.settings.authEnabled.value
+  if (enabled === null) return <p role="status">{t('app.loading')}</p>
+
+  const askDisable = () => {
+    app.layout.confirmation.value = {
+      title: t('settings.password.disable.title'),
+      text: t('settings.password.disable.text'),
+      confirm: t('settings.password.disable'),
+      danger: true,
+      async run() {
+        await app.settings.clearPassword()
+        app.toasts.show(t('settings.password.disabled'))
+      },
+    }
+  }
+
+  return (
+    <>
+      <p class="settings-lead">{t(enabled ? 'settings.password.on' : 'settings.password.off')}</p>
+      <PasswordForm change={enabled} />
+      {enabled && (
+        <div class="rows">
+          <Row
+            label={t('settings.password.disable')}
+            hint={t('settings.password.disable.hint')}
+            control={ids => (
+              <Button id={ids.control} kind="danger" onClick={askDisable}>
+                {t('settings.password.disable')}
+              </Button>
+            )}
+          />
+          <Row
+            label={t('settings.signout')}
+            hint={t('settings.signout.hint')}
+            control={ids => (
+              <Button
+                id={ids.control}
+                icon="logout"
+                onClick={() => void app.attempt(() => app.auth.signOut())}
+              >
+                {t('settings.signout')}
+              </Button>
+            )}
+          />
+        </div>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,64 @@
+/** Settings: sections beside what they hold; everything is saved as it is changed. */
+import type { ComponentType } from 'preact'
+import { IconButton } from '../../parts/button.tsx'
+import { formatKeys } from '../../keys.ts'
+import { SECTIONS, type Section } from '../../state/route.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../context.ts'
+import { About } from './about.tsx'
+import { Appearance } from './appearance.tsx'
+import { General } from './general.tsx'
+import { Security } from './security.tsx'
+
+const views: Record<Section, ComponentType> = {
+  general: General,
+  appearance: Appearance,
+  security: Security,
+  about: About,
+}
+
+export const SettingsView = ({ section }: { section: Section }) => {
+  const app = useApp()
+  const { layout, route } = app
+  const View = views[section]
+  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  return (
+    <>
+      <header class="head">
+        {shut && (
+          <IconButton
+            icon={layout.narrow.value ? 'menu' : 'sidebar'}
+            label={t('app.sidebar.show')}
+            keys={formatKeys('mod+b', layout.mac)}
+            onClick={() => layout.toggleSidebar()}
+          />
+        )}
+        <div class="head-title">
+          <h1>{t('settings.title')}</h1>
+        </div>
+        <IconButton icon="close" label={t('settings.back')} onClick={() => route.closeSettings()} />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="settings-scroll" tabIndex={0}>
+        <div class="settings">
+          <nav class="settings-nav" aria-label={t('settings.sections')}>
+            {SECTIONS.map(name => (
+              <a
+                key={name}
+                class="settings-link"
+                href={route.hrefOf({ view: 'settings', section: name })}
+                aria-current={name === section ? 'page' : undefined}
+              >
+                {t(`settings.${name}`)}
+              </a>
+            ))}
+          </nav>
+          <section class="settings-body" aria-labelledby="settings-section">
+            <h2 id="settings-section">{t(`settings.${section}`)}</h2>
+            <View />
+          </section>
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,161 @@
+/** The left side: new chat, search, conversations, and the way to the settings. */
+import { useEffect, useRef } from 'preact/hooks'
+import { IconButton } from '../parts/button.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { formatKeys } from '../keys.ts'
+import { titleOf } from '../state/sessions.ts'
+import { t } from '../strings/t.ts'
+import { useApp } from './context.ts'
+import { SessionList } from './session-list.tsx'
+
+const SearchField = () => {
+  const app = useApp()
+  const ref = useRef<HTMLInputElement>(null)
+  const wanted = app.layout.searching.value
+  useEffect(() => {
+    if (wanted > 0) ref.current?.focus()
+  }, [wanted])
+  return (
+    <search class="search">
+      <Icon name="search" size={16} />
+      <input
+        ref={ref}
+        type="text"
+        aria-label={t('list.search')}
+        placeholder={t('app.search')}
+        autocomplete="off"
+        value={app.search.query.value}
+        onInput={event => app.search.set(event.currentTarget.value)}
+        onKeyDown={event => {
+          if (event.key !== 'Escape') return
+          event.stopPropagation()
+          app.search.clear()
+        }}
+      />
+      {app.search.query.value && (
+        <IconButton
+          icon="close"
+          size={14}
+          label={t('list.search.clear')}
+          onClick={() => {
+            app.search.clear()
+            ref.current?.focus()
+          }}
+        />
+      )}
+    </search>
+  )
+}
+
+const Results = () => {
+  const app = useApp()
+  const { hits, query, busy } = app.search
+  const count = hits.value.length
+  return (
+    <nav class="session-scroll" aria-label={t('list.search')}>
+      <p class="list-count" role="status">
+        {count === 0 && !busy.value
+          ? t('list.none', { query: query.value.trim() })
+          : count === 0
+            ? t('app.loading')
+            : t('list.results', { count })}
+      </p>
+      <ul class="results">
+        {hits.value.map(hit => (
+          <li key={`${hit.session_id}-${hit.message_id ?? ''}`}>
+            <a
+              class="result"
+              href={app.route.hrefOf({ view: 'chat', sessionId: hit.session_id })}
+              aria-current={app.route.sessionId.value === hit.session_id ? 'page' : undefined}
+              onClick={() => {
+                app.layout.drawer.value = false
+              }}
+            >
+              <span class="session-title">{titleOf(hit)}</span>
+              {hit.match_type === 'content' && hit.snippet && (
+                <span class="result-snippet">
+                  {hit.snippet.map((part, index) =>
+                    // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text, drawn once
+                    part.mark ? <mark key={index}>{part.text}</mark> : part.text,
+                  )}
+                </span>
+              )}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+const Foot = () => {
+  const app = useApp()
+  const count = app.sessions.archivedCount.value
+  const shown = app.sessions.showArchived.value
+  const profile = app.profiles.active.value
+  return (
+    <footer class="sidebar-foot">
+      {count > 0 && (
+        <button
+          type="button"
+          class="foot-item"
+          aria-pressed={shown}
+          onClick={() => app.sessions.toggleArchived()}
+        >
+          <Icon name="archive" size={16} />
+          <span>{t(shown ? 'list.archived.hide' : 'list.archived.show')}</span>
+          <span class="foot-count">{count}</span>
+        </button>
+      )}
+      <a
+        class="foot-item"
+        href={app.route.hrefOf({ view: 'settings', section: 'general' })}
+        aria-current={app.route.current.value.view === 'settings' ? 'page' : undefined}
+        onClick={() => {
+          app.layout.drawer.value = false
+        }}
+      >
+        <Icon name="settings" size={16} />
+        <span>{t('settings.title')}</span>
+        {profile && <span class="foot-profile">{profile}</span>}
+      </a>
+    </footer>
+  )
+}
+
+export const Sidebar = () => {
+  const app = useApp()
+  const { mac } = app.layout
+  return (
+    <>
+      <header class="sidebar-head">
+        <a class="brand" href={app.route.hrefOf({ view: 'chat', sessionId: null })}>
+          {app.settings.current.value.bot_name}
+        </a>
+        <IconButton
+          icon="command"
+          label={t('palette.label')}
+          keys={formatKeys('mod+k', mac)}
+          onClick={() => {
+            app.layout.palette.value = true
+          }}
+        />
+        <IconButton
+          icon="plus"
+          label={t('chat.new')}
+          keys={formatKeys('mod+shift+o', mac)}
+          onClick={() => app.newChat()}
+        />
+        <IconButton
+          icon="sidebar"
+          label={t('app.sidebar.hide')}
+          keys={formatKeys('mod+b', mac)}
+          onClick={() => app.layout.toggleSidebar()}
+        />
+      </header>
+      <SearchField />
+      {app.search.query.value.trim() ? <Results /> : <SessionList />}
+      <Foot />
+    </>
+  )
+}

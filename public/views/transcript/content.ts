@@ -1,0 +1,51 @@
+/** Small questions about one message: its text, its time, whether it is one of the special ones. */
+import type { Message } from '../../../lib/schema/message.ts'
+
+export const textOf = (message: Message): string =>
+  typeof message.content === 'string'
+    ? message.content
+    : message.content
+        .map(part => (part.type !== 'thinking' && typeof part.text === 'string' ? part.text : ''))
+        .filter(Boolean)
+        .join('\n\n')
+
+export const secondsOf = (message: Message): number | null =>
+  message._ts ?? message.timestamp ?? null
+
+/** What a summary of compressed history begins with, in every client. */
+export const isCompaction = (message: Message): boolean =>
+  typeof message.content === 'string' && /^\[context compaction/i.test(message.content)
+
+export const isCancelMarker = (message: Message): boolean =>
+  message._error === true && message.content === '*Task cancelled.*'
+
+/** Characters in one row: a longer text is cut between blocks, so that a long answer can be windowed. */
+const PIECE = 6000
+
+/** Cuts only where a blank line stands between two paragraphs: never in a fence, a list, a table, a quote. */
+export const splitText = (text: string): string[] => {
+  if (text.length <= PIECE * 1.5) return [text]
+  const pieces: string[] = []
+  let start = 0
+  let fence = ''
+  let blank = false
+  for (let at = 0; at < text.length; ) {
+    const found = text.indexOf('\n', at)
+    const end = found < 0 ? text.length : found
+    const line = text.slice(at, Math.min(end, at + 120))
+    const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? ''
+    if (!fence && blank && at - start >= PIECE && (mark || /^[\p{L}\p{N}#*_"“(`[]/u.test(line))) {
+      // A number or a star may go on with the list above it.
+      if (!/^(?:\d{1,9}[.)]|[*+-])\s/.test(line)) {
+        pieces.push(text.slice(start, at))
+        start = at
+      }
+    }
+    if (mark && !fence) fence = mark
+    else if (mark && mark[0] === fence[0] && mark.length >= fence.length) fence = ''
+    blank = line.trim() === ''
+    at = end + 1
+  }
+  pieces.push(text.slice(start))
+  return pieces
+}

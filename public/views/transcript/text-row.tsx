@@ -1,0 +1,49 @@
+/** A piece of the agent's answer; while it streams only this row follows the tokens. */
+import { useState } from 'preact/hooks'
+import { Markdown } from '../../markdown/view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../strings/t.ts'
+import { textOf } from './content.ts'
+import type { TextRow } from './rows.ts'
+import { useFrame, useScope } from './scope.ts'
+
+export function TextRowView({ row }: { row: TextRow }) {
+  const { liveText, botName } = useScope()
+  const streamed = useFrame(row.live ? liveText : null, '')
+  const [whole, setWhole] = useState<string | null>(null)
+  const text = row.live ? streamed : (whole ?? row.text)
+  return (
+    <>
+      {row.first && <h3 class="tx-sr">{t('tx.agent', { name: botName })}</h3>}
+      <Markdown text={text} open={row.live} id={row.key} />
+      {row.cut !== null && whole === null && <Whole row={row} cut={row.cut} onLoaded={setWhole} />}
+      {row.partial && (
+        <p class="tx-mark">
+          <Icon name="stop" size={14} /> {t('tx.stopped')}
+        </p>
+      )}
+    </>
+  )
+}
+
+type WholeProps = { row: TextRow; cut: number; onLoaded: (text: string) => void }
+
+function Whole({ row, cut, onLoaded }: WholeProps) {
+  const { actions } = useScope()
+  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const load = () => {
+    setState('loading')
+    actions.loadMessage(row.id).then(
+      // Earlier pieces of this message are rows of their own and end where this one begins.
+      message => onLoaded(textOf(message).slice(textOf(message).indexOf(row.text))),
+      () => setState('failed'),
+    )
+  }
+  return (
+    <button type="button" class="tx-more" onClick={load} disabled={state === 'loading'}>
+      {state === 'idle'
+        ? t('tx.whole', { count: cut })
+        : t(state === 'loading' ? 'tx.loading' : 'tx.whole.failed')}
+    </button>
+  )
+}

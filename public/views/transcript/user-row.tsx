@@ -1,0 +1,118 @@
+/** What the person said: a quiet bubble, copied or edited in place. */
+import { useState } from 'preact/hooks'
+import type { Message } from '../../../lib/schema/message.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../strings/t.ts'
+import { textOf } from './content.ts'
+import { useScope } from './scope.ts'
+
+/** Longer messages are shown by their first lines. */
+const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
+
+export function UserRowView({ message }: { message: Message }) {
+  const { actions } = useScope()
+  const [editing, setEditing] = useState(false)
+  const [whole, setWhole] = useState(false)
+  const text = textOf(message)
+  const long = isLong(text)
+  const stored = !message.id.startsWith('sent-')
+  if (editing) return <Editor text={text} id={message.id} onClose={() => setEditing(false)} />
+  return (
+    <article class="user" aria-label={t('tx.you')}>
+      <div class="user-bubble">
+        <h3 class="tx-sr">{t('tx.you')}</h3>
+        <div class={long && !whole ? 'user-text user-cut' : 'user-text'} dir="auto">
+          {text}
+        </div>
+        {long && (
+          <button type="button" class="tx-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+            {t(whole ? 'tx.less' : 'tx.more')}
+          </button>
+        )}
+        <Attachments names={message.attachments ?? []} />
+      </div>
+      <div class="tx-tools user-tools">
+        <button
+          type="button"
+          class="tx-tool"
+          title={t('tx.copy')}
+          aria-label={t('tx.copy')}
+          onClick={() => actions.copy(text)}
+        >
+          <Icon name="copy" />
+        </button>
+        {stored && (
+          <button
+            type="button"
+            class="tx-tool"
+            title={t('tx.edit')}
+            aria-label={t('tx.edit')}
+            onClick={() => setEditing(true)}
+          >
+            <Icon name="edit" />
+          </button>
+        )}
+      </div>
+    </article>
+  )
+}
+
+function Attachments({ names }: { names: readonly string[] }) {
+  if (names.length === 0) return null
+  return (
+    <ul class="user-files" aria-label={t('tx.attached')}>
+      {names.map(name => (
+        <li key={name}>
+          <Icon name="paperclip" size={14} /> {name.split('/').at(-1)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Editor({ text, id, onClose }: { text: string; id: string; onClose: () => void }) {
+  const { actions } = useScope()
+  const [draft, setDraft] = useState(text)
+  const send = () => {
+    if (!draft.trim()) return
+    onClose()
+    actions.edit(id, draft.trim())
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      onClose()
+    }
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
+  }
+  return (
+    <div class="user-edit">
+      <textarea
+        ref={focusOnce}
+        aria-label={t('tx.edit.label')}
+        value={draft}
+        rows={Math.min(14, draft.split('\n').length + 1)}
+        onInput={event => setDraft(event.currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      <div class="user-edit-foot">
+        <span>{t('tx.edit.note')}</span>
+        <button type="button" class="ask-button" onClick={onClose}>
+          {t('tx.cancel')}
+        </button>
+        <button type="button" class="ask-button ask-main" disabled={!draft.trim()} onClick={send}>
+          {t('tx.edit.send')}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** The reader asked for the field: it takes the focus, with the cursor at the end. */
+const focusOnce = (element: HTMLTextAreaElement | null) => {
+  if (!element || element.dataset.focused) return
+  element.dataset.focused = 'true'
+  element.focus()
+  element.setSelectionRange(element.value.length, element.value.length)
+}

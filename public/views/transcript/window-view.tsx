@@ -1,0 +1,209 @@
+/** The scrolling box: draws the rows around the reader, keeps what is read in its place, follows the end. */
+import type { ReadonlySignal } from '@preact/signals'
+import { useSignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../strings/t.ts'
+import { RowView } from './row-view.tsx'
+import type { Row } from './rows.ts'
+import { createHeights, rangeAt, rangeAtEnd, sameRange } from './window.ts'
+import type { Range, View } from './window.ts'
+
+/** So near to the end counts as being there. */
+const NEAR_END = 32
+/** So near to the top older messages are fetched. */
+const NEAR_TOP = 900
+/** Drawing again after measuring ends after this many rounds, whatever the heights do. */
+const MAX_ROUNDS = 4
+
+type Anchor = { key: string; top: number }
+
+export type WindowProps = {
+  rows: ReadonlySignal<readonly Row[]>
+  /** Shown above all rows and below them. */
+  head: ComponentChildren
+  tail: ComponentChildren
+  onNearTop: () => void
+}
+
+const rowElements = (column: HTMLElement | null): HTMLElement[] =>
+  column ? [...column.querySelectorAll<HTMLElement>(':scope > [data-key]')] : []
+
+/** The first row whose lower edge is still in view, and where it stands. */
+const anchorOf = (scroller: HTMLElement, column: HTMLElement | null): Anchor | null => {
+  const edge = scroller.getBoundingClientRect().top
+  for (const element of rowElements(column)) {
+    const box = element.getBoundingClientRect()
+    if (box.bottom > edge) return { key: element.dataset.key!, top: box.top }
+  }
+  return null
+}
+
+export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
+  const list = rows.value
+  const [, setTick] = useState(0)
+  const draw = () => setTick(tick => tick + 1)
+  const heights = useMemo(createHeights, [])
+  const scroller = useRef<HTMLDivElement>(null)
+  const column = useRef<HTMLDivElement>(null)
+  const state = useRef({ stick: true, top: 0, rounds: 0, frame: 0, width: 720, drawn: null as Range | null })
+  const away = useSignal(false)
+
+  const view = (): View => {
+    const box = scroller.current
+    return { top: box?.scrollTop ?? 0, height: box?.clientHeight ?? 900, width: state.current.width }
+  }
+  const wanted = (): Range =>
+    state.current.stick ? rangeAtEnd(list, heights, view()) : rangeAt(list, heights, view())
+  const toEnd = () => {
+    const box = scroller.current
+    if (!box) return
+    box.scrollTop = box.scrollHeight
+    state.current.top = box.scrollTop
+  }
+  const follow = (stick: boolean) => {
+    state.current.stick = stick
+    away.value = !stick
+  }
+
+  const range = wanted()
+  state.current.drawn = range
+  // Read before the new rows are put in: where what is being read stands now.
+  const anchor = scroller.current && !state.current.stick ? anchorOf(scroller.current, column.current) : null
+
+  const sizes = useMemo(() => {
+    if (typeof ResizeObserver === 'undefined') return null
+    return new ResizeObserver(entries => {
+      const box = scroller.current
+      if (!box) return
+      const edge = box.getBoundingClientRect().top
+      let shift = 0
+      for (const { target } of entries) {
+        const key = (target as HTMLElement).dataset.key
+        if (!key) continue
+        const { height, bottom } = target.getBoundingClientRect()
+        const before = measured.current.get(key)
+        measured.current.set(key, height)
+        // Something above the visible part grew: an image, an opened card that was scrolled past.
+        if (heights.take(key, height) && before !== undefined && bottom - (height - before) <= edge) {
+          shift += height - before
+        }
+      }
+      if (state.current.stick) toEnd()
+      else if (shift) box.scrollTop += shift
+    })
+  }, [])
+  const measured = useRef(new Map<string, number>())
+  const observed = useRef(new Set<Element>())
+
+  useLayoutEffect(() => {
+    const box = scroller.current
+    if (!box) return
+    const present = new Set<Element>()
+    let news = false
+    for (const element of rowElements(column.current)) {
+      present.add(element)
+      if (observed.current.has(element)) continue
+      sizes?.observe(element)
+      const { height } = element.getBoundingClientRect()
+      measured.current.set(element.dataset.key!, height)
+      news = heights.take(element.dataset.key!, height) || news
+    }
+    for (const element of observed.current) if (!present.has(element)) sizes?.unobserve(element)
+    observed.current = present
+    if (state.current.stick) toEnd()
+    else if (anchor) restore(box, anchor)
+    if (news && state.current.rounds < MAX_ROUNDS && !sameRange(wanted(), range)) {
+      state.current.rounds++
+      draw()
+    } else state.current.rounds = 0
+    if (box.scrollTop < NEAR_TOP) onNearTop()
+  })
+
+  const restore = (box: HTMLElement, { key, top }: Anchor) => {
+    const element = rowElements(column.current).find(row => row.dataset.key === key)
+    const moved = element ? element.getBoundingClientRect().top - top : 0
+    if (Math.abs(moved) >= 0.5) box.scrollTop += moved
+    state.current.top = box.scrollTop
+  }
+
+  useEffect(() => {
+    const box = scroller.current
+    if (!box || typeof ResizeObserver === 'undefined') return
+    const frame = new ResizeObserver(() => {
+      const width = column.current?.clientWidth ?? state.current.width
+      if (width !== state.current.width) {
+        state.current.width = width
+        heights.clear()
+        observed.current.clear()
+        draw()
+      }
+      if (state.current.stick) toEnd()
+    })
+    frame.observe(box)
+    if (column.current) frame.observe(column.current)
+    return () => {
+      frame.disconnect()
+      sizes?.disconnect()
+      cancelAnimationFrame(state.current.frame)
+    }
+  }, [])
+
+  const onScroll = () => {
+    const box = scroller.current
+    if (!box) return
+    const left = box.scrollHeight - box.scrollTop - box.clientHeight
+    if (left <= NEAR_END) follow(true)
+    else if (box.scrollTop < state.current.top - 1) follow(false)
+    state.current.top = box.scrollTop
+    state.current.frame ||= requestAnimationFrame(() => {
+      state.current.frame = 0
+      const drawn = state.current.drawn
+      if (!drawn) return
+      const next = wanted()
+      if (next.start !== drawn.start || next.end !== drawn.end) draw()
+      else if (box.scrollTop < NEAR_TOP) onNearTop()
+    })
+  }
+
+  return (
+    <div class="tx-frame">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the transcript scrolls and must do so by keyboard */}
+      <section class="tx-scroll" ref={scroller} onScroll={onScroll} tabIndex={0} aria-label={t('tx.region')}>
+        <div class="tx-column" ref={column}>
+          {head}
+          <div class="tx-space" style={{ height: `${range.above}px` }} />
+          {list.slice(range.start, range.end).map(row => (
+            <RowBox key={row.key} row={row} />
+          ))}
+          <div class="tx-space" style={{ height: `${range.below}px` }} />
+          {tail}
+        </div>
+      </section>
+      {away.value && (
+        <button
+          type="button"
+          class="tx-new"
+          aria-label={t('tx.new.label')}
+          onClick={() => {
+            follow(true)
+            draw()
+          }}
+        >
+          <Icon name="arrow-down" size={14} /> {t('tx.new')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** A row that is the same value is the same tree. */
+function RowBox({ row }: { row: Row }) {
+  const body = useMemo(() => <RowView row={row} />, [row])
+  return (
+    <div class={`row row-${row.kind}`} data-key={row.key}>
+      {body}
+    </div>
+  )
+}

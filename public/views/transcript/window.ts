@@ -1,0 +1,110 @@
+/** Which rows stand in the page: heights known or guessed, and the stretch of rows around what is read. */
+import type { Row } from './rows.ts'
+
+export type Range = { start: number; end: number; above: number; below: number }
+
+/** Pixels drawn beyond the visible part on either side. */
+const OVERSCAN = 700
+/** Whatever the heights say, no more rows than this are drawn. */
+const MAX_ROWS = 120
+
+/** A guess good enough for the scroll bar; the drawn row's own height replaces it. */
+export const guessHeight = (row: Row, width: number): number => {
+  const lineChars = Math.max(30, width / 7.4)
+  const lines = (text: string) => Math.ceil(text.length / lineChars) + count(text, '\n') * 0.6
+  switch (row.kind) {
+    case 'user':
+      return 56 + Math.min(12, lines(contentOf(row.message.content))) * 24
+    case 'text':
+      return 16 + Math.max(1, lines(row.text)) * 25
+    case 'activity':
+      return 36
+    case 'step':
+      return 34
+    case 'foot':
+      return 44
+    case 'error':
+      return 130
+    case 'cancelled':
+    case 'compaction':
+      return 48
+  }
+}
+
+const contentOf = (content: unknown): string => (typeof content === 'string' ? content : '')
+
+const count = (text: string, mark: string): number => {
+  let found = 0
+  for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at + 1)) found++
+  return found
+}
+
+/** Heights of rows by key, measured ones before guessed ones. */
+export const createHeights = () => {
+  const measured = new Map<string, number>()
+  const guessed = new WeakMap<Row, number>()
+  return {
+    of(row: Row, width: number): number {
+      const known = measured.get(row.key) ?? guessed.get(row)
+      if (known !== undefined) return known
+      const guess = guessHeight(row, width)
+      guessed.set(row, guess)
+      return guess
+    },
+    /** Takes a drawn row's height; answers whether it is news. */
+    take(key: string, height: number): boolean {
+      if (measured.get(key) === height) return false
+      measured.set(key, height)
+      return true
+    },
+    /** Another width: every height is another one. */
+    clear: () => measured.clear(),
+  }
+}
+export type Heights = ReturnType<typeof createHeights>
+
+export type View = { top: number; height: number; width: number }
+
+/** The rows around the visible part. */
+export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Range => {
+  const from = view.top - OVERSCAN
+  const to = view.top + view.height + OVERSCAN
+  let at = 0
+  let start = -1
+  let above = 0
+  let end = rows.length
+  let endAt = -1
+  for (const [index, row] of rows.entries()) {
+    const height = heights.of(row, view.width)
+    if (start < 0 && at + height > from) {
+      start = index
+      above = at
+    }
+    if (endAt < 0 && start >= 0 && (at > to || index - start >= MAX_ROWS)) {
+      end = index
+      endAt = at
+    }
+    at += height
+  }
+  if (start < 0) return rangeAtEnd(rows, heights, view)
+  return { start, end, above, below: endAt < 0 ? 0 : at - endAt }
+}
+
+/** The rows a reader at the end sees. */
+export const rangeAtEnd = (rows: readonly Row[], heights: Heights, view: View): Range => {
+  let start = rows.length
+  let drawn = 0
+  while (start > 0 && drawn < view.height + OVERSCAN && rows.length - start < MAX_ROWS) {
+    start--
+    drawn += heights.of(rows[start]!, view.width)
+  }
+  let above = 0
+  for (let index = 0; index < start; index++) above += heights.of(rows[index]!, view.width)
+  return { start, end: rows.length, above, below: 0 }
+}
+
+export const sameRange = (left: Range, right: Range): boolean =>
+  left.start === right.start &&
+  left.end === right.end &&
+  left.above === right.above &&
+  left.below === right.below

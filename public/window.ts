@@ -1,0 +1,32 @@
+/** Which part of a long list is drawn: items of known heights, and a viewport that shows some of them. */
+
+/** Where each item begins; one more entry than items, the last being the height of everything. */
+export const toOffsets = (heights: readonly number[]): number[] => {
+  const offsets = [0]
+  for (const height of heights) offsets.push(offsets.at(-1)! + height)
+  return offsets
+}
+
+/** The item that covers `y`. */
+const indexAt = (offsets: readonly number[], y: number): number => {
+  let [low, high] = [0, Math.max(0, offsets.length - 2)]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (offsets[middle]! <= y) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** First and one past the last item to draw, with some beyond the edges so that scrolling shows no gaps. */
+export const visibleRange = (
+  offsets: readonly number[],
+  { top, height, beyond }: { top: number; height: number; beyond: number },
+): { from: number; to: number } => {
+  const count = offsets.length - 1
+  if (count === 0) return { from: 0, to: 0 }
+  return {
+    from: indexAt(offsets, Math.max(0, top - beyond)),
+    to: Math.min(count, indexAt(offsets, top + height + beyond) + 1),
+  }
+}

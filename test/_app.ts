@@ -1,0 +1,164 @@
+/** A real service on a free port with a home of its own: in this process, or as one that can be killed. */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '../lib/app.ts'
+import { loadAssets } from '../lib/assets.ts'
+import { readConfig } from '../lib/config.ts'
+import { serve } from '../lib/http/serve.ts'
+import type { AssetTable } from '../lib/http/static.ts'
+import { createServer } from '../lib/http/server.ts'
+import { createLog } from '../lib/log.ts'
+import { acquireLock } from '../lib/store/instance-lock.ts'
+import { routes, tails } from '../router.ts'
+import { type Client, createClient } from './_http.ts'
+import { freePort, type Program, startUnbuilt } from './_program.ts'
+
+export type AppOptions = {
+  env?: Record<string, string>
+  argv?: readonly string[]
+  /** Sent with every request. */
+  headers?: Record<string, string>
+  /** Errors of the service fail the test on close; with this they are only collected. */
+  allowErrors?: boolean
+}
+
+type Base = Omit<Client, 'closeClient'> & {
+  readonly url: string
+  /** The person's home directory; the agent's home lies in it. */
+  userHome: string
+  /** The base home: config.yaml, .env, profiles. */
+  home: string
+  /** The state directory: sessions, live, settings. */
+  state: string
+  close(): Promise<void>
+}
+
+export type TestApp = Base & {
+  /** Errors the service has logged so far. */
+  errors: string[]
+  /** Every line it has logged. */
+  lines: string[]
+  /** Down in order, and up again over the same files on another port. */
+  restart(): Promise<void>
+}
+
+export type SpawnedApp = Base & {
+  output(): string
+  /** SIGKILL: nothing is tidied up. */
+  kill(): Promise<void>
+  /** SIGTERM; its exit code. */
+  stop(): Promise<number | null>
+  start(): Promise<void>
+}
+
+/** Built once for all services of a test process. */
+const built: Promise<AssetTable>[] = []
+const assets = (): Promise<AssetTable> => {
+  if (built.length === 0) built.push(loadAssets(undefined))
+  return built[0] as Promise<AssetTable>
+}
+
+/** Exists before the service starts, so that a test may put files there. */
+const createHome = () => {
+  const userHome = mkdtempSync(join(tmpdir(), 'app-'))
+  const home = join(userHome, '.agent')
+  mkdirSync(home, { mode: 0o700 })
+  return { userHome, home, state: join(home, 'webui') }
+}
+
+export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
+  const places = createHome()
+  const errors: string[] = []
+  const lines: string[] = []
+
+  const boot = async () => {
+    const environment = {
+      PATH: process.env.PATH,
+      HOME: places.userHome,
+      AGENT_WEBUI_PORT: '0',
+      ...options.env,
+    }
+    const config = readConfig(environment, ['--no-browser', ...(options.argv ?? [])])
+    const log = createLog({
+      out: text => lines.push(...text.trimEnd().split('\n')),
+      err: text => {
+        lines.push(text.trimEnd())
+        if (/ error: /.test(text)) errors.push(text.trimEnd())
+      },
+    })
+    mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
+    const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
+    const app = await createApp(config, log, { assets: await assets() })
+    const { gate, makeCtx, version } = app
+    const server = createServer(
+      serve(routes, { tails, gate, makeCtx, config, log, version, checkOutput: true }),
+      { version },
+    )
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const down = async () => {
+      const closed = new Promise(resolve => server.close(resolve))
+      await app.close()
+      server.closeAllConnections()
+      await closed
+      lock.release()
+      log.close()
+    }
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, down }
+  }
+
+  const running = { now: await boot() }
+  const { closeClient, ...client } = createClient(() => running.now.url, options.headers)
+  return {
+    ...places,
+    ...client,
+    get url() {
+      return running.now.url
+    },
+    errors,
+    lines,
+    async restart() {
+      await running.now.down()
+      running.now = await boot()
+    },
+    async close() {
+      closeClient()
+      await running.now.down()
+      rmSync(places.userHome, { recursive: true, force: true })
+      if (errors.length > 0 && !options.allowErrors) {
+        throw new Error(`The service logged errors:\n${errors.join('\n')}`)
+      }
+    },
+  }
+}
+
+/** `node router.ts` as a process of its own. It keeps its port over restarts, as a real one does. */
+export const spawnApp = async (options: AppOptions = {}): Promise<SpawnedApp> => {
+  const places = createHome()
+  const port = await freePort()
+  const args = ['--no-browser', ...(options.argv ?? [])]
+  const boot = (): Promise<Program> =>
+    startUnbuilt({ home: places.userHome, port, args, env: options.env ?? {} })
+  const running = { now: await boot() }
+  const { closeClient, ...client } = createClient(() => running.now.url, options.headers)
+  const end = async (signal: NodeJS.Signals) => running.now.stop(signal)
+  return {
+    ...places,
+    ...client,
+    url: running.now.url,
+    output: () => running.now.output(),
+    async kill() {
+      await end('SIGKILL')
+    },
+    stop: () => end('SIGTERM'),
+    async start() {
+      running.now = await boot()
+    },
+    async close() {
+      closeClient()
+      await end('SIGKILL')
+      rmSync(places.userHome, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,68 @@
+/** One lane of the test run: a process that takes test files one by one from `run.ts` and says how each went. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { countSuites } from './_house.ts'
+import './_jsx.ts'
+
+export type FileResult = {
+  file: string
+  passed: number
+  failed: number
+  skipped: number
+  /** What a person needs to read, already formatted; empty when all passed. */
+  report: string
+}
+
+type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>
+/** uvu's own seam, which its command line uses too: with these set, `.run()` queues instead of running. */
+type UvuGlobals = { UVU_DEFER: 1; UVU_INDEX: number; UVU_QUEUE: Suite[][] }
+
+const uvu = globalThis as typeof globalThis & UvuGlobals
+Object.assign(uvu, { UVU_DEFER: 1, UVU_INDEX: 0, UVU_QUEUE: [[]] })
+
+/** Errors that no test caught. They belong to the file that runs while they surface. */
+const strays: string[] = []
+const keep = (what: string) => (error: unknown) => {
+  strays.push(`  ${what}: ${error instanceof Error ? error.stack : String(error)}`)
+}
+process.on('unhandledRejection', keep('unhandled rejection'))
+process.on('uncaughtException', keep('uncaught exception'))
+
+const runFile = async (file: string): Promise<FileResult> => {
+  const queue: Suite[] = []
+  uvu.UVU_QUEUE[0] = queue
+  const result: FileResult = { file, passed: 0, failed: 0, skipped: 0, report: '' }
+  const fail = (text: string, count = 1) => {
+    result.failed += count
+    result.report += `${text}\n`
+  }
+  try {
+    await import(pathToFileURL(resolve(file)).href)
+    for (const run of queue) {
+      const [errors, passed, skipped, total] = await run()
+      result.passed += passed
+      result.skipped += skipped
+      if (errors !== true) fail(errors, total - passed)
+      // uvu returns from a `finally`, so an error in a `before` hook is lost and its tests are not run.
+      else if (passed < total) fail('  a hook threw, tests did not run', total - passed)
+    }
+  } catch (error) {
+    // The file itself or an `after` hook: counts as one failed test.
+    fail(`  ${error instanceof Error ? error.stack : String(error)}`)
+  }
+  // What was rejected in the last tick of the last test surfaces now.
+  await new Promise(resolve => setImmediate(resolve))
+  for (const stray of strays.splice(0)) fail(stray)
+  const made = countSuites(readFileSync(file, 'utf8'))
+  if (made > queue.length) fail(`  ${made - queue.length} suite(s) without .run()`)
+  if (result.passed + result.failed + result.skipped === 0) fail('  no test in this file')
+  return result
+}
+
+process.on('message', async (file: string) => {
+  const result = await runFile(file)
+  process.send?.(result)
+})
+// The runner has gone: nobody waits for us.
+process.on('disconnect', () => process.exit())

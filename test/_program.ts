@@ -1,0 +1,121 @@
+/** Runs the service as a process of its own – unbuilt, built or as an executable – in a directory and home made for it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+export type ProgramOptions = {
+  /** User home; base home and state lie below it. Made when missing. */
+  home: string
+  env?: Record<string, string>
+  cwd?: string
+  port?: number
+  /** Longest wait for the first answer on /health. */
+  startTimeoutMs?: number
+}
+
+export type Program = {
+  child: ChildProcess
+  url: string
+  port: number
+  /** Milliseconds from spawn to the first answer. */
+  startedMs: number
+  output(): string
+  /** SIGTERM and the exit code; null when a signal ended it. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
+  exited: Promise<number | null>
+}
+
+/** A port nobody listens on at this moment. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() =>
+        typeof address === 'object' && address
+          ? resolve(address.port)
+          : reject(new Error('no port')),
+      )
+    })
+  })
+
+/** Only what a bare machine has, so that nothing of the caller's agent or keys gets in. */
+export const programEnv = (home: string, port: number, env: Record<string, string> = {}) => ({
+  PATH: process.env.PATH ?? '',
+  HOME: home,
+  AGENT_WEBUI_PORT: String(port),
+  ...env,
+})
+
+/** Starts it without waiting: for starts that are meant to fail. */
+export const launch = (
+  command: string,
+  args: readonly string[],
+  { home, env, cwd, port = 0 }: ProgramOptions,
+): Pick<Program, 'child' | 'output' | 'exited'> => {
+  mkdirSync(home, { recursive: true, mode: 0o700 })
+  const child = spawn(command, args, {
+    cwd: cwd ?? home,
+    env: programEnv(home, port, env),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const texts: string[] = []
+  child.stdout.on('data', chunk => texts.push(String(chunk)))
+  child.stderr.on('data', chunk => texts.push(String(chunk)))
+  const exited = new Promise<number | null>(resolve => {
+    child.once('close', code => resolve(code))
+    child.once('error', error => {
+      texts.push(error.message)
+      resolve(null)
+    })
+  })
+  return { child, output: () => texts.join(''), exited }
+}
+
+/** Resolves when it answers; rejects with its output when it ends or stays silent. */
+export const startProgram = async (
+  command: string,
+  args: readonly string[],
+  options: ProgramOptions,
+): Promise<Program> => {
+  const port = options.port ?? (await freePort())
+  const url = `http://127.0.0.1:${port}`
+  const startedAt = performance.now()
+  const launched = launch(command, args, { ...options, port })
+  const { child, exited, output } = launched
+  const deadline = startedAt + (options.startTimeoutMs ?? 20_000)
+  const ended = { value: false }
+  void exited.then(() => {
+    ended.value = true
+  })
+  for (;;) {
+    if (ended.value) throw new Error(`The program ended:\n${output()}`)
+    if (performance.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`The program does not answer:\n${output()}`)
+    }
+    try {
+      const answer = await fetch(`${url}/health`)
+      await answer.arrayBuffer()
+      if (answer.ok) break
+    } catch {
+      // Not listening yet. A few milliseconds are what a start is measured in.
+      await new Promise(resolve => setTimeout(resolve, 3))
+    }
+  }
+  const startedMs = performance.now() - startedAt
+  const stop = async (signal: NodeJS.Signals = 'SIGTERM') => {
+    child.kill(signal)
+    return exited
+  }
+  return { child, url, port, startedMs, output, stop, exited }
+}
+
+/** The sources as they are, on the Node that runs this. */
+export const startUnbuilt = ({
+  args = [],
+  ...options
+}: ProgramOptions & { args?: readonly string[] }): Promise<Program> =>
+  startProgram(process.execPath, [join(import.meta.dirname, '..', 'router.ts'), ...args], options)

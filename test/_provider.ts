@@ -1,0 +1,210 @@
+/** A scripted OpenAI-compatible server over real HTTP for tests: what each request is answered with, byte by byte. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+
+export type ScriptedCall = {
+  id?: string
+  name: string
+  /** An object is written as JSON; a string is written as it is, broken or not. */
+  arguments: Record<string, unknown> | string
+}
+
+/** One answer. Everything is optional; `{}` is an empty answer that stops. */
+export type Step = {
+  /** Each piece becomes one chunk. */
+  text?: string | string[]
+  reasoning?: string | string[]
+  refusal?: string
+  toolCalls?: ScriptedCall[]
+  /** Defaults to `tool_calls` or `stop`; null leaves it out. */
+  finish?: string | null
+  usage?: { prompt_tokens: number; completion_tokens: number; cost?: number }
+  /** False leaves `[DONE]` out. */
+  done?: boolean
+  /** Answers one JSON document instead of a stream. */
+  plain?: boolean
+  /** Anything but 200 answers `body` with these headers. */
+  status?: number
+  headers?: Record<string, string>
+  body?: unknown
+  /** The exact bytes of the stream; replaces everything above. */
+  raw?: string | Buffer
+  /** Bytes of the stream are written in portions of this size. */
+  portion?: number
+  /** Nothing is answered before this settles. */
+  gate?: Promise<unknown>
+  /** Written chunks stop after the first half until this settles. */
+  middle?: Promise<unknown>
+  /** `headers`: never answers. `body`: never ends. `cut`: the socket is destroyed at the end. */
+  end?: 'headers' | 'body' | 'cut'
+}
+
+export type Recorded = {
+  path: string
+  headers: IncomingHttpHeaders
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
+  body: any
+  /** Settles when the client closed the connection or the answer is written. */
+  closed: Promise<void>
+}
+
+export type Scripted = {
+  /** `http://127.0.0.1:<port>/v1` */
+  url: string
+  requests: Recorded[]
+  /** Answers for the next requests, in order. */
+  push: (...steps: Step[]) => void
+  /** Forgets the answers that were not asked for. */
+  clear: () => void
+  /** Settles when the n-th request (from 1) has arrived. */
+  arrived: (n: number) => Promise<Recorded>
+  close: () => Promise<void>
+}
+
+/** A request beyond the script is answered with status 500 and a sentence, so that a test never hangs on it. */
+export const createProvider = async (...script: Step[]): Promise<Scripted> => {
+  const steps = [...script]
+  const requests: Recorded[] = []
+  const sockets = new Set<Socket>()
+  let waiting: (() => void)[] = []
+
+  const server = createServer(async (req, res) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of req) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString('utf8')
+    const closed = new Promise<void>(resolve => res.once('close', resolve))
+    requests.push({
+      path: req.url ?? '',
+      headers: req.headers,
+      body: text === '' ? null : JSON.parse(text),
+      closed,
+    })
+    for (const wake of waiting.splice(0)) wake()
+    const step = steps.shift() ?? {
+      status: 500,
+      body: { error: { message: 'The script of this test has ended.' } },
+    }
+    await step.gate
+    if (step.end !== 'headers') await answer(res, step)
+  })
+  server.on('connection', socket => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    requests,
+    push: (...more) => void steps.push(...more),
+    clear: () => void steps.splice(0),
+    async arrived(n) {
+      while (requests.length < n) await new Promise<void>(wake => waiting.push(wake))
+      const request = requests[n - 1]
+      if (!request) throw new Error(`There is no request ${n}.`)
+      return request
+    },
+    close: () =>
+      new Promise(resolve => {
+        waiting = []
+        for (const socket of sockets) socket.destroy()
+        server.close(() => resolve())
+      }),
+  }
+}
+
+const answer = async (res: ServerResponse, step: Step): Promise<void> => {
+  const status = step.status ?? 200
+  if (status !== 200 || step.body !== undefined) {
+    const text = typeof step.body === 'string' ? step.body : JSON.stringify(step.body ?? {})
+    res.writeHead(status, { 'content-type': 'application/json', ...step.headers })
+    res.end(text)
+    return
+  }
+  const type = step.plain ? 'application/json' : 'text/event-stream'
+  res.writeHead(200, { 'content-type': type, ...step.headers })
+  const bytes = Buffer.from(
+    step.raw ?? (step.plain ? JSON.stringify(document(step)) : toStream(step)),
+  )
+  const half = step.middle ? Math.floor(bytes.length / 2) : bytes.length
+  await write(res, bytes.subarray(0, half), step.portion)
+  await step.middle
+  await write(res, bytes.subarray(half), step.portion)
+  if (step.end === 'body') return
+  if (step.end === 'cut') res.destroy()
+  else res.end()
+}
+
+/** Each portion is its own packet: the next is written when the last left. */
+const write = async (res: ServerResponse, bytes: Buffer, portion = bytes.length): Promise<void> => {
+  for (let at = 0; at < bytes.length; at += portion)
+    await new Promise<void>(resolve => {
+      res.write(bytes.subarray(at, at + portion), () => resolve())
+      if (res.destroyed) resolve()
+    })
+}
+
+const pieces = (text: string | string[] | undefined): string[] =>
+  text === undefined ? [] : typeof text === 'string' ? [text] : text
+
+const written = (call: ScriptedCall) =>
+  typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
+
+const reasonOf = (step: Step): string | null =>
+  step.finish === undefined ? (step.toolCalls ? 'tool_calls' : 'stop') : step.finish
+
+/** The chunks of a streamed answer, one line of `data:` each. */
+export const frame = (chunk: unknown): string => `data: ${JSON.stringify(chunk)}\n\n`
+export const delta = (fields: unknown, finish: string | null = null) => ({
+  choices: [{ index: 0, delta: fields, finish_reason: finish }],
+})
+
+const toStream = (step: Step): string => {
+  const chunks: unknown[] = [
+    ...pieces(step.reasoning).map(text => delta({ reasoning_content: text })),
+    ...pieces(step.text).map(text => delta({ content: text })),
+    ...(step.refusal ? [delta({ refusal: step.refusal })] : []),
+    ...(step.toolCalls ?? []).flatMap((call, index) => {
+      const text = written(call)
+      const half = Math.ceil(text.length / 2)
+      const id = call.id ?? `call_${index}`
+      const head = { index, id, type: 'function', function: { name: call.name, arguments: '' } }
+      return [
+        delta({ tool_calls: [head] }),
+        delta({ tool_calls: [{ index, function: { arguments: text.slice(0, half) } }] }),
+        delta({ tool_calls: [{ index, function: { arguments: text.slice(half) } }] }),
+      ]
+    }),
+    ...(reasonOf(step) === null ? [] : [delta({}, reasonOf(step))]),
+    ...(step.usage ? [{ choices: [], usage: step.usage }] : []),
+  ]
+  return chunks.map(frame).join('') + (step.done === false ? '' : 'data: [DONE]\n\n')
+}
+
+const document = (step: Step) => ({
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        content: pieces(step.text).join(''),
+        ...(step.reasoning && { reasoning_content: pieces(step.reasoning).join('') }),
+        ...(step.toolCalls && {
+          tool_calls: step.toolCalls.map((call, index) => ({
+            id: call.id ?? `call_${index}`,
+            type: 'function',
+            function: { name: call.name, arguments: written(call) },
+          })),
+        }),
+      },
+      finish_reason: reasonOf(step),
+    },
+  ],
+  usage: step.usage,
+})
+
+/** A promise and its key, for gates. */
+export const gate = (): { opened: Promise<void>; open: () => void } => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { opened: promise, open: resolve }
+}

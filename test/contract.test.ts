@@ -1,0 +1,328 @@
+/** Walks the route table, so that a new line in it is tested before anybody writes a test: form, document, door, hostile input. */
+import { globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import type { Endpoint } from '../lib/http/endpoint.ts'
+import { routes, tails } from '../router.ts'
+import { startApp, type TestApp } from './_app.ts'
+import {
+  CANARY,
+  hostileBodies,
+  hostilePaths,
+  hostileTexts,
+  hostileValues,
+  LEAKS,
+  wrongMethods,
+} from './_hostile.ts'
+import type { Answer, RequestOptions } from './_http.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: as in RouteTable, each entry has its own types
+type Route = { key: string; method: string; path: string; endpoint: Endpoint<any> }
+
+const routesOf = (table: object): Route[] =>
+  Object.entries(table).map(([key, endpoint]) => {
+    const [method = '', path = ''] = key.split(' ')
+    return { key, method, path, endpoint }
+  })
+const exact = routesOf(routes)
+const open = routesOf(tails)
+const all = [...exact, ...open]
+/** A path that can be asked for: open segments filled in. */
+const concrete = (path: string) =>
+  path.replace(/\/:\w+$/, '/appearance').replace(/\/\*$/, '/none.js')
+
+/** contract §4: everything else needs a cookie once a password is set. */
+const PUBLIC = [
+  'GET /login',
+  'GET /health',
+  'GET /favicon.ico',
+  'GET /static/*',
+  'POST /api/auth/login',
+  'GET /api/auth/status',
+]
+
+const form = suite('contract: form')
+
+form('every summary is one sentence without its full stop', () => {
+  const wrong = all.filter(({ endpoint: { summary } }) => !/^[A-Z].{4,140}[^.\s]$/s.test(summary))
+  assert.equal(
+    wrong.map(({ key, endpoint }) => `${key}: ${endpoint.summary}`),
+    [],
+  )
+})
+
+form('every answer is described: JSON by a schema, all else by its media type', () => {
+  const wrong = all.filter(
+    ({ endpoint }) => (endpoint.output === undefined) === (endpoint.raw === undefined),
+  )
+  assert.equal(
+    wrong.map(({ key }) => key),
+    [],
+  )
+})
+
+form('what is public is the list of the contract', () => {
+  const found = all.filter(({ endpoint }) => endpoint.public).map(({ key }) => key)
+  assert.equal(found.toSorted(), PUBLIC.toSorted())
+})
+
+form('every path has a test of its own', () => {
+  const texts = globSync('test/**/*.test.{ts,tsx}')
+    .filter(file => !file.endsWith('contract.test.ts'))
+    .map(file => readFileSync(file, 'utf8'))
+    .join('\n')
+  const names = (path: string) => {
+    const start = path.replace(/\/[:*].*$/, '/')
+    const pattern = start.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    // The whole path: `/api/session` is not tested by a test of `/api/session/new`.
+    return new RegExp(`${pattern}${start.endsWith('/') ? '' : '(?![\\w/-])'}`).test(texts)
+  }
+  assert.equal(
+    all.filter(({ path }) => !names(path)).map(({ key }) => key),
+    [],
+  )
+})
+
+form.run()
+
+const served = suite<{ app: TestApp }>('contract: served')
+served.before(async state => {
+  state.app = await startApp()
+})
+served.after(({ app }) => app.close())
+
+served('the OpenAPI document describes every route', async ({ app }) => {
+  type Operation = { summary: string; responses: Record<string, unknown>; operationId: string }
+  const answer = await app.get('/api/openapi.json')
+  assert.is(answer.status, 200)
+  const document = answer.body as {
+    openapi: string
+    info: { title: string; version: string }
+    paths: Record<string, Record<string, Operation>>
+    components: { schemas: Record<string, unknown> }
+  }
+  assert.match(document.openapi, /^3\.1\./)
+  assert.type(document.info.version, 'string')
+  const operations = Object.values(document.paths).flatMap(each => Object.values(each))
+  assert.is(operations.length, all.length)
+  for (const { method, path, endpoint } of all) {
+    const name = path.replace(/\/:(\w+)$/, '/{$1}').replace(/\/\*$/, '/{path}')
+    const operation = document.paths[name]?.[method.toLowerCase()]
+    assert.is(operation?.summary, endpoint.summary, name)
+    assert.ok(operation?.responses['200'], name)
+  }
+  assert.is(new Set(operations.map(({ operationId }) => operationId)).size, all.length)
+  const named = new Set(Object.keys(document.components.schemas))
+  for (const [, name = ''] of answer.text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    assert.ok(named.has(name), `${name} is referred to and not there`)
+  }
+})
+
+served.run()
+
+const door = suite<{ app: TestApp }>('contract: door')
+door.before(async state => {
+  state.app = await startApp({ env: { AGENT_WEBUI_PASSWORD: 'a long password' } })
+})
+door.after(({ app }) => app.close())
+
+for (const { key, method, path, endpoint } of all) {
+  if (endpoint.public) continue
+  door(`${key} is closed`, async ({ app }) => {
+    const cookies = [
+      undefined,
+      'agent_session=',
+      `agent_session=${'0'.repeat(64)}.${'0'.repeat(32)}`,
+    ]
+    for (const cookie of cookies) {
+      const answer = await app.request(method, concrete(path), {
+        headOnly: true,
+        headers: cookie ? { Cookie: cookie } : {},
+        ...(method === 'POST' ? { body: {} } : {}),
+      })
+      if (endpoint.page) assert.equal([answer.status, answer.headers.location], [302, '/login'])
+      else {
+        assert.is(answer.status, 401)
+        assert.equal(answer.body, { error: 'Authentication required' })
+      }
+      checkHeaders(answer)
+    }
+  })
+}
+
+door('what is not there is closed as well', async ({ app }) => {
+  assert.is((await app.get('/api/nothing')).status, 401)
+  assert.is((await app.post('/api/nothing')).status, 401)
+  assert.is((await app.get('/nothing')).status, 302)
+  assert.is((await app.request('DELETE', '/api/session')).status, 401)
+})
+
+door.run()
+
+// ── Hostile input ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+const checkHeaders = ({ headers }: Answer) => {
+  assert.is(headers['x-content-type-options'], 'nosniff')
+  assert.is(headers['x-frame-options'], 'DENY')
+  assert.is(headers['referrer-policy'], 'same-origin')
+  assert.is(headers['x-injected'], undefined)
+}
+
+/** Answered, politely, and with nothing that lies outside. */
+const check = (answer: Answer, what: string) => {
+  const told = `${what} → ${answer.status} ${answer.text.slice(0, 300)}`
+  // 503 is a refusal with a sentence; every other 5xx is a mistake of ours.
+  assert.ok(answer.status < 500 || answer.status === 503, told)
+  checkHeaders(answer)
+  if (answer.status >= 400) {
+    assert.match(String(answer.headers['content-type']), 'application/json', told)
+    const error: unknown = answer.body?.error
+    assert.ok(typeof error === 'string' && error.length > 3 && error.length < 1_000, told)
+    assert.not.match(error, /\bat .*:\d+:\d+|node_modules|\/lib\//, told)
+  }
+  for (const leak of LEAKS) assert.not.ok(answer.text.includes(leak), told)
+}
+
+const hostile = suite<{ app: TestApp; known: Record<string, unknown> }>('contract: hostile input')
+
+const startHostile = async (state: { app: TestApp; known: Record<string, unknown> }) => {
+  // `full`: 503 and unexpected errors are looked at here, answer by answer.
+  const app = await startApp({ allowErrors: true })
+  state.app = app
+  writeFileSync(join(app.home, 'secret.txt'), CANARY)
+  const workspace = join(app.home, 'workspace')
+  mkdirSync(workspace, { recursive: true })
+  writeFileSync(join(workspace, 'inside.txt'), 'inside')
+  symlinkSync('/etc', join(workspace, 'escape-link'))
+  await app.post('/api/workspaces/add', { path: workspace })
+  const made = await app.post('/api/session/new', { workspace })
+  const { session } = made.body
+  state.known = { session_id: session.session_id, workspace, path: '.', message: 'hello' }
+}
+hostile.before(startHostile)
+hostile.after(({ app }) => app.close())
+
+/** A password or a deleted session would hide everything behind it. */
+const restoreAfter = async (state: { app: TestApp; known: Record<string, unknown> }) => {
+  const status = await state.app.get('/api/auth/status')
+  const lives = await state.app.get(`/api/session?session_id=${state.known.session_id}`)
+  if (status.body.auth_enabled || lives.status !== 200) {
+    await state.app.close()
+    await startHostile(state)
+  }
+}
+
+const inputKeys = ({ endpoint }: Route): string[] => {
+  if (!endpoint.input) return []
+  const schema = z.toJSONSchema(endpoint.input, { io: 'input', unrepresentable: 'any' })
+  return Object.keys((schema as { properties?: object }).properties ?? {})
+}
+
+type Attempt = { what: string; path: string; options: RequestOptions }
+
+const queryAttempts = (route: Route, known: Record<string, unknown>): Attempt[] => {
+  const keys = inputKeys(route)
+  const base = Object.fromEntries(
+    keys.filter(key => key in known).map(key => [key, String(known[key])]),
+  )
+  const toPath = (query: Record<string, string>) =>
+    `${concrete(route.path)}?${new URLSearchParams(query)}`
+  const paths = [
+    concrete(route.path),
+    `${concrete(route.path)}?`,
+    `${concrete(route.path)}?=&&==&%`,
+    `${concrete(route.path)}?${keys.map(key => `${key}=%ff%fe&${key}=2&${key}[]=3`).join('&')}`,
+    ...keys.flatMap(key => hostileTexts.map(text => toPath({ ...base, [key]: text }))),
+    ...hostileTexts.map(text => toPath(Object.fromEntries(keys.map(key => [key, text])))),
+  ]
+  return paths.map(path => ({ what: `GET ${path.slice(0, 200)}`, path, options: {} }))
+}
+
+const bodyAttempts = (route: Route, known: Record<string, unknown>): Attempt[] => {
+  const keys = inputKeys(route)
+  const base = Object.fromEntries(keys.filter(key => key in known).map(key => [key, known[key]]))
+  const bodies: unknown[] = [
+    '',
+    {},
+    ...hostileBodies,
+    ...keys.flatMap(key => hostileValues.map(value => ({ ...base, [key]: value }))),
+    ...hostileValues.map(value => Object.fromEntries(keys.map(key => [key, value]))),
+  ]
+  return bodies.map(body => ({
+    what: `${route.key} ${JSON.stringify(body)?.slice(0, 200)}`,
+    path: route.path,
+    options: { body },
+  }))
+}
+
+const AT_ONCE = 8
+
+/** All of them, a few at a time: nobody may block the others. */
+const tryAll = async (app: TestApp, method: string, attempts: readonly Attempt[]) => {
+  const waiting = [...attempts]
+  const lane = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const options = { ...next.options, headOnly: true, timeoutMs: 10_000 }
+      check(await app.request(method, next.path, options), next.what)
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, lane))
+}
+
+for (const route of all) {
+  hostile(`${route.key} refuses nonsense`, async state => {
+    const attempts =
+      route.method === 'GET' ? queryAttempts(route, state.known) : bodyAttempts(route, state.known)
+    await tryAll(state.app, route.method, attempts)
+    assert.is(Reflect.get({}, 'polluted'), undefined)
+    await restoreAfter(state)
+  })
+}
+
+hostile('wrong methods are told which are right', async ({ app }) => {
+  for (const { path } of exact) {
+    const methods = exact.filter(each => each.path === path).map(({ method }) => method)
+    const other = methods.includes('GET') ? 'POST' : 'GET'
+    for (const method of methods.length === 2 ? wrongMethods : [...wrongMethods, other]) {
+      const answer = await app.request(method, path, method === 'POST' ? { body: {} } : {})
+      check(answer, `${method} ${path}`)
+      assert.is(answer.status, 405, `${method} ${path}`)
+      for (const right of methods) assert.match(String(answer.headers.allow), right)
+    }
+  }
+})
+
+hostile('paths lead nowhere else', async ({ app }) => {
+  for (const path of hostilePaths) {
+    for (const method of ['GET', 'HEAD', 'POST']) {
+      const answer = await app.request(method, path, { headOnly: true })
+      if (method === 'HEAD') assert.ok(answer.status < 500, path)
+      else check(answer, `${method} ${path}`)
+    }
+    assert.ok((await app.get(path)).status >= 400 || !path.startsWith('/static'), path)
+  }
+})
+
+hostile('a body over the limit is refused before it is read', async ({ app }) => {
+  for (const { method, path } of exact) {
+    if (method !== 'POST') continue
+    const answer = await app.request('POST', path, {
+      headers: { 'Content-Length': String(20 * 1024 * 1024 + 1), Connection: 'close' },
+      // Less than announced: whoever waits for the rest hangs.
+      body: '{}',
+    })
+    assert.is(answer.status, 400, path)
+    checkHeaders(answer)
+  }
+})
+
+hostile('after all that it still works', async ({ app }) => {
+  assert.is((await app.get('/health')).body.status, 'ok')
+  const made = await app.post('/api/session/new')
+  assert.is(made.status, 200)
+  assert.equal(app.errors, [])
+})
+
+hostile.run()

@@ -1,0 +1,65 @@
+/** What the chat tests share: a service whose model is a scripted server, and a reader of one turn's stream. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startApp } from '../_app.ts'
+import { createProvider, type Step } from '../_provider.ts'
+
+export type Seen = { id: string; event: string; data: Record<string, unknown> }
+
+/** A service in a fresh home that talks to `provider`; close both. */
+export const startChat = async (...script: Step[]) => {
+  const provider = await createProvider(...script)
+  const app = await startApp()
+  const useProvider = () =>
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+    )
+  useProvider()
+
+  const newSession = async (): Promise<string> => {
+    const { body } = await app.post('/api/session/new', {})
+    return body.session.session_id
+  }
+  const send = async (session_id: string, message: string): Promise<string> => {
+    const { status, body } = await app.post('/api/chat/start', { session_id, message })
+    if (status !== 200) throw new Error(`chat/start answered ${status} ${JSON.stringify(body)}`)
+    return body.stream_id
+  }
+  /** Every event of a turn to its end, or up to the first of the given type. */
+  const follow = async (stream_id: string, until = 'stream_end', after = 0): Promise<Seen[]> => {
+    const seen: Seen[] = []
+    for await (const event of app.events(
+      `/api/chat/stream?stream_id=${stream_id}&after=${after}`,
+    )) {
+      seen.push(event as Seen)
+      if (event.event === until) break
+    }
+    return seen
+  }
+  const messages = async (session_id: string): Promise<Record<string, unknown>[]> =>
+    (await app.get(`/api/session?session_id=${session_id}`)).body.session.messages
+
+  return {
+    app,
+    provider,
+    newSession,
+    send,
+    follow,
+    messages,
+    async turn(session_id: string, message: string): Promise<Seen[]> {
+      return follow(await send(session_id, message))
+    },
+    async close() {
+      await app.close()
+      await provider.close()
+    },
+  }
+}
+
+export const types = (seen: Seen[]): string[] => seen.map(event => event.event)
+export const textOf = (seen: Seen[], type = 'token'): string =>
+  seen
+    .filter(event => event.event === type)
+    .map(event => event.data.text)
+    .join('')

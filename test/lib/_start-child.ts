@@ -1,0 +1,62 @@
+/** A process for the tests of start: a tiny application, told by its environment how to behave. */
+import { createAuth } from '../../lib/auth/auth.ts'
+import { createGate } from '../../lib/auth/gate.ts'
+import { endpointFor } from '../../lib/http/endpoint.ts'
+import { stream } from '../../lib/http/reply.ts'
+import type { BaseCtx } from '../../lib/http/serve.ts'
+import { start } from '../../lib/start.ts'
+
+const endpoint = endpointFor<BaseCtx>()
+const stop = new AbortController()
+const mode = process.env.MODE ?? ''
+
+async function* events() {
+  yield 'data: 1\n\n'
+  await new Promise(resolve => stop.signal.addEventListener('abort', resolve))
+  yield 'data: end\n\n'
+}
+
+await start({
+  routes: {
+    'GET /health': endpoint({ summary: 'health', public: true, run: () => ({ status: 'ok' }) }),
+    'GET /events': endpoint({
+      summary: 'events',
+      raw: 'text/event-stream',
+      run: () => stream(events()),
+    }),
+    'GET /slow': endpoint({
+      summary: 'slow',
+      run: () =>
+        new Promise<{ ok: boolean }>(resolve => setTimeout(() => resolve({ ok: true }), 150)),
+    }),
+    'GET /never': endpoint({ summary: 'never', run: () => new Promise<never>(() => {}) }),
+    'GET /crash': endpoint({
+      summary: 'crash',
+      run: () => {
+        setImmediate(() => {
+          throw new Error('outside every border')
+        })
+        return {}
+      },
+    }),
+  },
+  graceMs: 400,
+  async createApp(config, log) {
+    if (mode === 'bug') throw new TypeError('x is not a function')
+    const auth = createAuth({
+      stateDir: config.stateDir,
+      config,
+      settings: { passwordHash: () => null, setPasswordHash: () => {} },
+      log,
+    })
+    return {
+      gate: createGate(auth),
+      makeCtx: base => base,
+      version: 'v9.9.9',
+      async close() {
+        log.info('closing')
+        stop.abort()
+      },
+    }
+  },
+})

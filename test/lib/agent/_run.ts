@@ -1,0 +1,108 @@
+/** A run of the loop with a scripted provider and everything it said, for tests. */
+import { createAgent } from '../../../lib/agent/loop.ts'
+import type { Wait } from '../../../lib/agent/retry.ts'
+import type {
+  AgentEvent,
+  AgentRequest,
+  Outcome,
+  Provider,
+  ProviderDelta,
+  ProviderRequest,
+  RunMessage,
+} from '../../../lib/agent/types.ts'
+
+/** Deltas of one call; an error is thrown where it stands, `hang` waits for the signal. */
+export type Said = (ProviderDelta | Error | 'hang')[]
+
+export const text = (said: string): ProviderDelta => ({ type: 'text', text: said })
+export const thought = (said: string): ProviderDelta => ({ type: 'reasoning', text: said })
+export const finish = (
+  reason: Extract<ProviderDelta, { type: 'finish' }>['reason'],
+): ProviderDelta => ({ type: 'finish', reason })
+export const use = (name: string, args: unknown, index = 0, id = `c${index}`): ProviderDelta => ({
+  type: 'tool_call',
+  index,
+  id,
+  name,
+  arguments: typeof args === 'string' ? args : JSON.stringify(args),
+})
+
+/** Says one script after the other; `heard` is what each call was sent. */
+export const scripted = (...scripts: Said[]) => {
+  const heard: ProviderRequest[] = []
+  const left = [...scripts]
+  const provider: Provider = async function* (request) {
+    heard.push(structuredClone({ ...request, signal: null }) as unknown as ProviderRequest)
+    const script = left.shift()
+    if (!script) throw new Error('The script has ended.')
+    for (const one of script) {
+      if (one instanceof Error) throw one
+      if (one === 'hang')
+        await new Promise((_, reject) => {
+          request.signal.addEventListener('abort', () => reject(request.signal.reason))
+        })
+      else yield one
+    }
+  }
+  return { provider, heard }
+}
+
+export type Ran = {
+  outcome: Outcome
+  events: AgentEvent[]
+  messages: RunMessage[]
+  waits: number[]
+}
+
+/** Runs with sensible defaults. Waits are recorded, not waited; `react` sees each event as it is emitted. */
+export const run = async (
+  provider: Provider,
+  request: Partial<AgentRequest> = {},
+  react: (event: AgentEvent) => void = () => {},
+  wait: Wait = async (_, signal) => signal.throwIfAborted(),
+): Promise<Ran> => {
+  const events: AgentEvent[] = []
+  const waits: number[] = []
+  let next = 0
+  const agent = createAgent({
+    random: () => 1,
+    wait: (ms, signal) => {
+      waits.push(ms)
+      return wait(ms, signal)
+    },
+  })
+  const outcome = await agent(
+    {
+      endpoint: {
+        provider: 'custom',
+        model: 'm',
+        apiMode: 'chat_completions',
+        baseUrl: '',
+        apiKey: null,
+        contextLength: 1000,
+      },
+      system: '',
+      history: [{ role: 'user', content: 'hello' }],
+      tools: [],
+      workspace: '/',
+      env: {},
+      forbidden: [],
+      maxSteps: 10,
+      signal: new AbortController().signal,
+      nextMessageId: () => `m${++next}`,
+      approve: async () => 'deny',
+      clarify: async () => null,
+      providers: { chat_completions: provider, demo: provider },
+      ...request,
+    },
+    event => {
+      events.push(event)
+      react(event)
+    },
+  )
+  const messages = events.flatMap(event => (event.type === 'message' ? [event.message] : []))
+  return { outcome, events, messages, waits }
+}
+
+/** The events' types in a row, deltas and all. */
+export const shape = (events: AgentEvent[]) => events.map(event => event.type).join(' ')

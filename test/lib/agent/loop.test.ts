@@ -1,0 +1,544 @@
+/** The loop: retries, awkward answers, tools in order, stopping at any moment. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import { ProviderFailure } from '../../../lib/agent/failure.ts'
+import { createOpenAiChat } from '../../../lib/agent/providers/openai-chat.ts'
+import type { Tool, WireMessage } from '../../../lib/agent/types.ts'
+import { createProvider, gate } from '../../_provider.ts'
+import { finish, run, scripted, shape, text, thought, use } from './_run.ts'
+
+const test = suite('loop')
+
+const tool = (
+  name: string,
+  run: Tool['run'],
+  kind: Tool['kind'] = 'execute',
+  input: z.ZodType = z.object({}),
+): Tool => ({ name, summary: `${name}.`, input, kind, preview: () => name, run })
+
+const ok = tool('ok', () => ({ content: '"fine"' }))
+const down = new ProviderFailure('network', 'down')
+const key = new ProviderFailure('auth_mismatch', 'wrong key', { status: 401 })
+
+// Refusals and failures first.
+
+test('a failure that will not pass is not retried', async () => {
+  const { outcome, waits } = await run(scripted([key]).provider)
+  assert.is(outcome.status, 'failed')
+  assert.is(outcome.failure?.type, 'auth_mismatch')
+  assert.ok(outcome.failure?.hint)
+  assert.equal(waits, [])
+})
+
+test('three attempts, announced, with doubling waits', async () => {
+  const { outcome, events, waits, messages } = await run(scripted([down], [down], [down]).provider)
+  assert.is(outcome.failure?.type, 'network')
+  assert.is(shape(events), 'retry retry')
+  assert.equal(waits, [2000, 4000])
+  assert.is(messages.length, 0)
+  assert.equal(events[0], {
+    type: 'retry',
+    messageId: 'm1',
+    attempt: 1,
+    delayMs: 2000,
+    message: 'down',
+  })
+})
+
+test('Retry-After is honoured up to two minutes', async () => {
+  const busy = (retryAfterMs: number) => new ProviderFailure('rate_limit', 'busy', { retryAfterMs })
+  const { outcome, waits } = await run(
+    scripted([busy(7000)], [busy(900_000)], [text('x')]).provider,
+  )
+  assert.is(outcome.status, 'finished')
+  assert.equal(waits, [7000, 120_000])
+})
+
+test('reasoning before a failure is void, spoken text is not', async () => {
+  const silent = await run(scripted([thought('hm'), down], [text('x')]).provider)
+  assert.is(shape(silent.events), 'reasoning retry token message')
+  assert.is(silent.messages[0]?.reasoning, undefined)
+  const spoken = await run(scripted([text('half'), down], [text('x')]).provider)
+  assert.is(spoken.outcome.failure?.type, 'network')
+  assert.is(shape(spoken.events), 'token')
+})
+
+test('an empty answer is asked for again, then given up', async () => {
+  const empty = [thought('…'), finish('stop')]
+  const again = await run(scripted(empty, [], [text('x')]).provider)
+  assert.is(again.outcome.text, 'x')
+  const never = await run(scripted([], [], [text('  \n')], []).provider)
+  assert.is(never.outcome.failure?.type, 'no_response')
+  assert.is(never.waits.length, 3)
+  const filtered = await run(scripted([finish('content_filter')]).provider)
+  assert.is(filtered.outcome.failure?.type, 'error')
+})
+
+test('a provider that throws something odd, and an emit that throws', async () => {
+  const odd = await run(scripted([new TypeError('odd')]).provider)
+  assert.is(odd.outcome.failure?.type, 'error')
+  assert.match(odd.outcome.failure?.message ?? '', 'odd')
+  const full = await run(scripted([text('x')]).provider, {}, () => {
+    throw new Error('disk full')
+  })
+  assert.is(full.outcome.status, 'failed')
+  assert.is(full.outcome.failure?.message, 'disk full')
+})
+
+// Answers.
+
+test('one answer: deltas, message, usage', async () => {
+  const { provider, heard } = scripted([
+    thought('hm'),
+    text('Hel'),
+    text('lo'),
+    { type: 'usage', inputTokens: 100, outputTokens: 10 },
+    finish('stop'),
+  ])
+  const { outcome, events, messages } = await run(provider, {
+    system: 'You are.',
+    endpoint: {
+      provider: 'p',
+      model: 'm',
+      apiMode: 'demo',
+      baseUrl: '',
+      apiKey: null,
+      contextLength: 1000,
+      price: { input: 2, output: 10 },
+    },
+  })
+  assert.is(shape(events), 'reasoning token token message')
+  assert.equal(messages, [
+    { id: 'm1', role: 'assistant', content: 'Hello', reasoning: 'hm', model: 'm', provider: 'p' },
+  ])
+  assert.equal(outcome, {
+    status: 'finished',
+    text: 'Hello',
+    steps: 1,
+    provider: 'p',
+    model: 'm',
+    usage: {
+      input_tokens: 100,
+      output_tokens: 10,
+      estimated_cost: 0.0003,
+      context_length: 1000,
+      threshold_tokens: 500,
+      last_prompt_tokens: 100,
+    },
+  })
+  assert.equal(heard[0]?.messages, [
+    { role: 'system', content: 'You are.' },
+    { role: 'user', content: 'hello' },
+  ])
+})
+
+test('usage adds up over the calls, the last prompt is kept', async () => {
+  const used = (inputTokens: number) => ({
+    type: 'usage' as const,
+    inputTokens,
+    outputTokens: 1,
+    cost: 0.5,
+  })
+  const { outcome } = await run(
+    scripted([use('ok', {}), used(10)], [text('x'), used(20)]).provider,
+    { tools: [ok] },
+  )
+  assert.is(outcome.usage.input_tokens, 30)
+  assert.is(outcome.usage.last_prompt_tokens, 20)
+  assert.is(outcome.usage.estimated_cost, 1)
+})
+
+test('a refusal is spoken and kept', async () => {
+  const { messages, outcome } = await run(
+    scripted([{ type: 'refusal', text: 'No.' }, finish('stop')]).provider,
+  )
+  assert.is(outcome.status, 'finished')
+  assert.is(messages[0]?.refusal, 'No.')
+  assert.is(messages[0]?.content, 'No.')
+})
+
+test('an answer cut by its length goes on in the same message, three times', async () => {
+  const { provider, heard } = scripted(
+    [text('one '), finish('length')],
+    [text('two'), finish('stop')],
+  )
+  const { messages } = await run(provider)
+  assert.is(messages[0]?.content, 'one two')
+  assert.is(messages.length, 1)
+  assert.equal(heard[1]?.messages.at(-2), { role: 'assistant', content: 'one ' })
+  assert.is(heard[1]?.messages.at(-1)?.role, 'user')
+  const cut = [text('x'), finish('length')]
+  const long = await run(scripted(cut, cut, cut, cut).provider)
+  assert.is(long.outcome.text, 'xxxx')
+  assert.is(long.events.at(-2)?.type, 'warning')
+})
+
+test('a continuation that fails keeps what was said', async () => {
+  const { outcome, events } = await run(scripted([text('half'), finish('length')], [key]).provider)
+  assert.is(outcome.status, 'finished')
+  assert.is(outcome.text, 'half')
+  assert.is(shape(events), 'token warning message')
+})
+
+test('a tool call cut by the length: once more, then failed', async () => {
+  const cut = [use('ok', '{"a": "unfin'), finish('length')]
+  const once = await run(scripted(cut, [use('ok', {})], [text('x')]).provider, { tools: [ok] })
+  assert.is(once.outcome.status, 'finished')
+  assert.is(shape(once.events), 'retry message tool tool_complete message token message')
+  const twice = await run(scripted(cut, cut).provider, { tools: [ok] })
+  assert.is(twice.outcome.failure?.type, 'error')
+})
+
+// Tools.
+
+test('a call, its result, and what the model hears of it', async () => {
+  const { provider, heard } = scripted([text('Look: '), use('ok', {}, 0, 'call_1')], [text('Done')])
+  const { events, messages, outcome } = await run(provider, { tools: [ok] })
+  assert.is(shape(events), 'token message tool tool_complete message token message')
+  assert.is(outcome.steps, 2)
+  assert.equal(
+    messages.map(message => message.id),
+    ['m1', 'm2', 'm3'],
+  )
+  assert.equal(heard[1]?.messages.slice(1), [
+    {
+      role: 'assistant',
+      content: 'Look: ',
+      tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'ok', arguments: '{}' } }],
+    },
+    { role: 'tool', tool_call_id: 'call_1', name: 'ok', content: '"fine"' },
+  ])
+  assert.is(heard[0]?.tools[0]?.name, 'ok')
+  assert.match(JSON.stringify(heard[0]?.tools[0]?.parameters), '"type":"object"')
+})
+
+test('reads run together, others alone, results in source order', async () => {
+  const first = gate()
+  const order: string[] = []
+  const slow = tool(
+    'slow',
+    async () => {
+      order.push('slow starts')
+      await first.opened
+      return { content: 'slow' }
+    },
+    'read',
+  )
+  const quick = tool(
+    'quick',
+    () => {
+      order.push('quick runs')
+      first.open()
+      return { content: 'quick' }
+    },
+    'read',
+  )
+  const late = tool('late', () => {
+    order.push('late runs')
+    return { content: 'late' }
+  })
+  const { messages, events } = await run(
+    scripted([use('slow', {}, 0), use('quick', {}, 1), use('late', {}, 2)], [text('x')]).provider,
+    { tools: [slow, quick, late] },
+  )
+  assert.equal(order, ['slow starts', 'quick runs', 'late runs'])
+  assert.equal(
+    messages.slice(1, 4).map(message => message.content),
+    ['slow', 'quick', 'late'],
+  )
+  assert.is(
+    shape(events),
+    'message tool tool tool_complete tool_complete message message tool tool_complete message token message',
+  )
+})
+
+test('unknown tools and broken arguments are told, three in a row end the turn', async () => {
+  const wrong = [use('nope', {}), use('ok', '{broken', 1)]
+  const told = await run(scripted(wrong, [text('x')]).provider, { tools: [ok] })
+  assert.match(String(told.messages[1]?.content), 'ok')
+  assert.match(String(told.messages[2]?.content), 'JSON')
+  assert.is(told.outcome.status, 'finished')
+  const lost = await run(scripted(wrong, wrong, wrong).provider, { tools: [ok] })
+  assert.is(lost.outcome.status, 'failed')
+  assert.is(lost.messages.length, 9)
+})
+
+test('broken arguments are not sent back as they were', async () => {
+  const { provider, heard } = scripted([use('ok', '{broken')], [text('x')])
+  const { messages } = await run(provider, { tools: [ok] })
+  assert.is(messages[0]?.tool_calls?.[0]?.function.arguments, '{broken')
+  assert.is(heard[1]?.messages[1]?.tool_calls?.[0]?.function.arguments, '{}')
+})
+
+test('names are repaired, doubles dropped, ids made unique', async () => {
+  const { messages } = await run(
+    scripted(
+      [use('functions.OK', {}, 0, 'call_0'), use('ok', {}, 1, 'call_1')],
+      [use('ok', '', 0, 'call_0')],
+      [text('x')],
+    ).provider,
+    { tools: [ok] },
+  )
+  assert.equal(
+    messages[0]?.tool_calls?.map(call => [call.id, call.function.name]),
+    [['call_0', 'ok']],
+  )
+  assert.is(messages[2]?.tool_calls?.[0]?.id, 'call_m3_1')
+  assert.is(messages[3]?.tool_call_id, 'call_m3_1')
+})
+
+test('arguments are converted where their meaning is plain, refused otherwise', async () => {
+  const seen: unknown[] = []
+  const typed = tool(
+    'typed',
+    (_, input) => {
+      seen.push(input)
+      return { content: 'ok' }
+    },
+    'execute',
+    z.object({ n: z.int(), yes: z.boolean().optional(), list: z.array(z.string()).optional() }),
+  )
+  const { messages } = await run(
+    scripted(
+      [
+        use('typed', { n: '5', yes: 'true', list: '["a"]' }, 0),
+        use('typed', { n: 5, yes: null, list: 'a' }, 1),
+        use('typed', { n: 'five' }, 2),
+      ],
+      [text('x')],
+    ).provider,
+    { tools: [typed] },
+  )
+  assert.equal(seen, [
+    { n: 5, yes: true, list: ['a'] },
+    { n: 5, list: ['a'] },
+  ])
+  assert.match(String(messages[3]?.content), 'Invalid arguments: n')
+})
+
+test('a tool that throws, one that says too much, one that prints', async () => {
+  const { events, messages } = await run(
+    scripted([use('bad', {}, 0), use('big', {}, 1), use('loud', {}, 2)], [text('x')]).provider,
+    {
+      tools: [
+        tool('bad', () => {
+          throw new Error('no such thing')
+        }),
+        tool('big', () => ({ content: `a${'x'.repeat(250_000)}z` })),
+        tool('loud', ctx => {
+          ctx.output('live')
+          return { content: 'done', preview: 'other' }
+        }),
+      ],
+    },
+  )
+  assert.is(messages[1]?.content, '{"error":"no such thing"}')
+  const big = String(messages[2]?.content)
+  assert.is(big.length, 100_000)
+  assert.ok(big.startsWith('a') && big.endsWith('z'))
+  assert.equal(
+    events.flatMap(event =>
+      event.type === 'tool_complete' ? [[event.isError, event.preview]] : [],
+    ),
+    [
+      [true, 'bad'],
+      [false, 'big'],
+      [false, 'other'],
+    ],
+  )
+  assert.ok(events.some(event => event.type === 'tool_output' && event.text === 'live'))
+})
+
+test('approvals and questions carry the call they belong to', async () => {
+  const asked: unknown[] = []
+  const asking = tool(
+    'asking',
+    async ctx => {
+      const choice = await ctx.approve({
+        command: 'c',
+        patternKeys: ['k'],
+        description: 'd',
+        cwd: '/',
+      })
+      return { content: `${choice} ${await ctx.clarify('which?', ['a', 'b'])}` }
+    },
+    'ask',
+  )
+  const { messages } = await run(scripted([use('asking', {}, 0, 'id1')], [text('x')]).provider, {
+    tools: [asking],
+    approve: async (ask, callId) => {
+      asked.push([ask.command, callId])
+      return 'once'
+    },
+    clarify: async (question, _, callId) => {
+      asked.push([question, callId])
+      return 'b'
+    },
+  })
+  assert.is(messages[1]?.content, 'once b')
+  assert.equal(asked, [
+    ['c', 'id1'],
+    ['which?', 'id1'],
+  ])
+})
+
+test('the memo lives as long as the run', async () => {
+  const counting = tool('counting', ctx => {
+    const count = Number(ctx.memo.get('n') ?? 0) + 1
+    ctx.memo.set('n', count)
+    return { content: String(count) }
+  })
+  const { messages } = await run(
+    scripted([use('counting', {})], [use('counting', {})], [text('x')]).provider,
+    { tools: [counting] },
+  )
+  assert.is(messages[3]?.content, '2')
+})
+
+test('at the limit of steps one last word without tools', async () => {
+  const { provider, heard } = scripted(
+    [use('ok', {})],
+    [use('ok', {})],
+    [text('So far'), use('ok', {})],
+  )
+  const { outcome, messages } = await run(provider, { tools: [ok], maxSteps: 2 })
+  assert.is(outcome.status, 'finished')
+  assert.is(outcome.text, 'So far')
+  assert.is(outcome.steps, 3)
+  assert.equal(heard[2]?.tools, [])
+  assert.is(heard[2]?.messages.at(-1)?.role, 'user')
+  assert.is(messages.at(-1)?.tool_calls, undefined)
+})
+
+test('a history with holes is mended before it is sent', async () => {
+  const calls = (id: string): WireMessage => ({
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id, type: 'function', function: { name: 'ok', arguments: '' } }],
+  })
+  const { provider, heard } = scripted([text('x')])
+  await run(provider, {
+    history: [
+      { role: 'tool', tool_call_id: 'lost', content: 'orphan' },
+      calls('a'),
+      { role: 'user', content: 'and?' },
+      calls('b'),
+      { role: 'user', content: 'steer' },
+      { role: 'tool', tool_call_id: 'b', content: 'late' },
+    ],
+  })
+  assert.equal(
+    heard[0]?.messages.map(message => `${message.role} ${message.tool_call_id ?? ''}`.trim()),
+    ['assistant', 'tool a', 'user', 'assistant', 'tool b', 'user'],
+  )
+})
+
+// Stopping.
+
+test('stopped before it began, while speaking, while waiting', async () => {
+  const stop = new AbortController()
+  const speaking = await run(
+    scripted([text('half'), 'hang']).provider,
+    { signal: stop.signal },
+    () => stop.abort(),
+  )
+  assert.is(speaking.outcome.status, 'stopped')
+  assert.is(speaking.outcome.failure, undefined)
+  const before = await run(scripted([text('x')]).provider, { signal: stop.signal })
+  assert.is(before.outcome.status, 'stopped')
+  assert.is(before.outcome.steps, 0)
+  const later = new AbortController()
+  const { wait } = await import('../../../lib/agent/retry.ts')
+  const waiting = await run(
+    scripted([down]).provider,
+    { signal: later.signal },
+    () => queueMicrotask(() => later.abort()),
+    wait,
+  )
+  assert.is(waiting.outcome.status, 'stopped')
+})
+
+test('stopped although the provider ignores the signal', async () => {
+  const stop = new AbortController()
+  const { outcome } = await run(
+    async function* () {
+      yield text('x')
+      await new Promise(() => {})
+    },
+    { signal: stop.signal },
+    () => stop.abort(),
+  )
+  assert.is(outcome.status, 'stopped')
+})
+
+test('stopped while tools run: each call is answered once, hanging ones within a second', async () => {
+  const stop = new AbortController()
+  let late: (text: string) => void = () => {}
+  const hanging = tool('hanging', ctx => {
+    late = ctx.output
+    queueMicrotask(() => stop.abort())
+    return new Promise(() => {})
+  })
+  const started = performance.now()
+  const { outcome, messages, events } = await run(
+    scripted([use('hanging', {}, 0), use('ok', {}, 1), use('ok', { a: 1 }, 2)]).provider,
+    { tools: [hanging, ok], signal: stop.signal },
+  )
+  assert.ok(performance.now() - started < 1000)
+  assert.is(outcome.status, 'stopped')
+  assert.equal(
+    messages.slice(1).map(message => message.tool_call_id),
+    ['c0', 'c1', 'c2'],
+  )
+  for (const message of messages.slice(1)) assert.match(String(message.content), 'Stopped')
+  const count = events.length
+  late('too late')
+  assert.is(events.length, count)
+})
+
+test('stopped while a person is asked', async () => {
+  const stop = new AbortController()
+  const asking = tool('asking', async ctx => ({
+    content: await ctx.approve({ command: 'c', patternKeys: [], description: '', cwd: '/' }),
+  }))
+  const { outcome, messages } = await run(scripted([use('asking', {})]).provider, {
+    tools: [asking],
+    signal: stop.signal,
+    approve: () => {
+      queueMicrotask(() => stop.abort())
+      return new Promise(() => {})
+    },
+  })
+  assert.is(outcome.status, 'stopped')
+  assert.is(messages.length, 2)
+})
+
+// Over the wire.
+
+test('loop and provider together over HTTP', async () => {
+  const server = await createProvider(
+    { status: 500, body: {} },
+    { reasoning: 'think', toolCalls: [{ name: 'ok', arguments: {} }], portion: 5 },
+    { text: 'Done', usage: { prompt_tokens: 9, completion_tokens: 1 } },
+  )
+  const { outcome, events } = await run(createOpenAiChat(), {
+    tools: [ok],
+    endpoint: {
+      provider: 'custom',
+      model: 'm',
+      apiMode: 'chat_completions',
+      baseUrl: server.url,
+      apiKey: 'k',
+      contextLength: 0,
+    },
+  })
+  assert.is(outcome.text, 'Done')
+  assert.is(outcome.usage.last_prompt_tokens, 9)
+  assert.is(shape(events), 'retry reasoning message tool tool_complete message token message')
+  assert.is(server.requests[2]?.body.messages.at(-1).role, 'tool')
+  assert.is(server.requests[2]?.body.messages.at(-2).content, null)
+  await server.close()
+})
+
+test.run()

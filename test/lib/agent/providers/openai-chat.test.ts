@@ -1,0 +1,446 @@
+/** The awkward cases of a streamed chat completion, over real HTTP. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ProviderFailure } from '../../../../lib/agent/failure.ts'
+import {
+  createOpenAiChat,
+  type OpenAiOptions,
+} from '../../../../lib/agent/providers/openai-chat.ts'
+import type { ModelEndpoint, ProviderDelta } from '../../../../lib/agent/types.ts'
+import { createProvider, delta, frame, gate, type Scripted, type Step } from '../../../_provider.ts'
+
+const test = suite('openai-chat')
+
+const KEY = 'sk-secret-key-1234567890'
+
+const endpointAt = (server: Scripted, extra: Partial<ModelEndpoint> = {}): ModelEndpoint => ({
+  provider: 'custom',
+  model: 'some-model',
+  apiMode: 'chat_completions',
+  baseUrl: server.url,
+  apiKey: KEY,
+  contextLength: 1000,
+  ...extra,
+})
+
+type Ask = { extra?: Partial<ModelEndpoint>; options?: OpenAiOptions; signal?: AbortSignal }
+
+const ask = async (server: Scripted, { extra, options, signal }: Ask = {}) => {
+  const deltas: ProviderDelta[] = []
+  const stream = createOpenAiChat(options)({
+    endpoint: endpointAt(server, extra),
+    messages: [{ role: 'user', content: 'hello' }],
+    tools: [],
+    signal: signal ?? new AbortController().signal,
+    workspace: '/',
+  })
+  for await (const one of stream) deltas.push(one)
+  return deltas
+}
+
+const withServer = async (steps: Step[], run: (server: Scripted) => Promise<void>) => {
+  const server = await createProvider(...steps)
+  try {
+    await run(server)
+  } finally {
+    await server.close()
+  }
+}
+
+const failing = async (work: Promise<unknown>): Promise<ProviderFailure> => {
+  try {
+    await work
+  } catch (error) {
+    assert.instance(error, ProviderFailure)
+    return error as ProviderFailure
+  }
+  throw new Error('It should have failed.')
+}
+
+const textOf = (deltas: ProviderDelta[], type: 'text' | 'reasoning' | 'refusal' = 'text') =>
+  deltas.map(one => (one.type === type ? one.text : '')).join('')
+
+const callsOf = (deltas: ProviderDelta[]) => {
+  const calls: { id: string; name: string; arguments: string }[] = []
+  for (const one of deltas) {
+    if (one.type !== 'tool_call') continue
+    calls[one.index] ??= { id: '', name: '', arguments: '' }
+    const call = calls[one.index]!
+    call.id += one.id ?? ''
+    call.name += one.name ?? ''
+    call.arguments += one.arguments ?? ''
+  }
+  return calls
+}
+
+const finishOf = (deltas: ProviderDelta[]) =>
+  deltas.flatMap(one => (one.type === 'finish' ? [one.reason] : []))
+
+const REFUSED: [string, Step, string, boolean][] = [
+  ['401', { status: 401, body: { error: { message: 'bad key' } } }, 'auth_mismatch', false],
+  ['403', { status: 403, body: { error: 'no access' } }, 'auth_mismatch', false],
+  [
+    '403 for a spending limit',
+    { status: 403, body: { error: { message: 'Key limit exceeded' } } },
+    'quota_exhausted',
+    false,
+  ],
+  ['402', { status: 402, body: { message: 'Insufficient credits' } }, 'quota_exhausted', false],
+  [
+    '402 that passes',
+    { status: 402, body: { message: 'Usage limit reached, resets at 5 pm' } },
+    'rate_limit',
+    true,
+  ],
+  ['404', { status: 404, body: '<html><title>Not here</title></html>' }, 'model_not_found', false],
+  ['413', { status: 413, body: {} }, 'context_overflow', false],
+  [
+    '400 overflow',
+    { status: 400, body: { error: { message: 'maximum context length is 8192 tokens' } } },
+    'context_overflow',
+    false,
+  ],
+  ['400', { status: 400, body: { error: { message: 'bad schema' } } }, 'error', false],
+  ['429', { status: 429, body: {}, headers: { 'retry-after': '7' } }, 'rate_limit', true],
+  [
+    '429 without credit',
+    { status: 429, body: { error: { code: 'insufficient_quota', message: 'Sorry.' } } },
+    'quota_exhausted',
+    false,
+  ],
+  ['500', { status: 500, body: {} }, 'network', true],
+  ['503', { status: 503, body: 'busy' }, 'network', true],
+]
+
+for (const [name, step, type, retryable] of REFUSED)
+  test(`refused with ${name}`, () =>
+    withServer([step], async server => {
+      const failure = await failing(ask(server))
+      assert.is(failure.type, type)
+      assert.is(failure.retryable, retryable)
+      assert.is(failure.status, step.status)
+      assert.ok(failure.message.length > 0)
+      if (name === '429') assert.is(failure.retryAfterMs, 7000)
+      if (name === '404') assert.is(failure.message, 'Not here')
+    }))
+
+test('the key appears in no error', () =>
+  withServer(
+    [{ status: 401, body: { error: { message: `Wrong key ${KEY}, sk-other-key-99999999` } } }],
+    async server => {
+      const { message } = await failing(ask(server))
+      assert.not.match(message, 'secret')
+      assert.not.match(message, '99999999')
+    },
+  ))
+
+test('a redirect is not followed', () =>
+  withServer([], async server => {
+    const other = await createProvider({ text: 'stolen' })
+    server.push({ status: 307, headers: { location: `${other.url}/chat/completions` } })
+    const failure = await failing(ask(server))
+    assert.is(failure.retryable, false)
+    assert.match(failure.message, 'redirects')
+    assert.is(other.requests.length, 0)
+    await other.close()
+  }))
+
+test('nobody listens', async () => {
+  const server = await createProvider()
+  await server.close()
+  const failure = await failing(ask(server))
+  assert.is(failure.type, 'network')
+  assert.ok(failure.retryable)
+  assert.match(failure.message, 'refused')
+})
+
+test('an address that is none', () =>
+  withServer([], async server => {
+    const failure = await failing(ask(server, { extra: { baseUrl: 'not a url' } }))
+    assert.is(failure.type, 'network')
+    assert.not(failure.retryable)
+  }))
+
+test('an error object in the stream', () =>
+  withServer(
+    [
+      {
+        raw:
+          frame(delta({ content: 'Hi' })) + frame({ error: { code: 429, message: 'slow down' } }),
+      },
+    ],
+    async server => {
+      const failure = await failing(ask(server))
+      assert.is(failure.type, 'rate_limit')
+      assert.is(failure.message, 'slow down')
+    },
+  ))
+
+test('an error document with status 200', () =>
+  withServer([{ body: { error: { message: 'context length exceeded' } } }], async server => {
+    assert.is((await failing(ask(server))).type, 'context_overflow')
+  }))
+
+test('a connection cut in the middle, and a stream without an end', () =>
+  withServer(
+    [
+      { text: ['a', 'b'], finish: null, done: false, end: 'cut' },
+      { text: ['a', 'b'], finish: null, done: false },
+      { raw: 'data: {"choices":[{"delta":{"content":"half a fr' },
+      { raw: 'hello, I am not an API' },
+    ],
+    async server => {
+      for (let round = 0; round < 4; round++) {
+        const failure = await failing(ask(server))
+        assert.is(failure.type, 'network')
+        assert.ok(failure.retryable)
+      }
+    },
+  ))
+
+test('silence before the headers and in the body ends by the clock', () =>
+  withServer(
+    [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
+    async server => {
+      const options = { staleMs: () => 40 }
+      for (let round = 1; round <= 2; round++) {
+        const failure = await failing(ask(server, { options }))
+        assert.is(failure.type, 'network')
+        assert.match(failure.message, 'silent')
+        await server.requests[round - 1]!.closed
+      }
+    },
+  ))
+
+test('abort closes the socket, before the headers and in the body', () =>
+  withServer(
+    [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
+    async server => {
+      for (let round = 1; round <= 2; round++) {
+        const stop = new AbortController()
+        const work = ask(server, { signal: stop.signal })
+        const request = await server.arrived(round)
+        const reason = new Error('stop')
+        stop.abort(reason)
+        await work.then(
+          () => assert.unreachable(),
+          error => assert.is(error, reason),
+        )
+        await request.closed
+      }
+    },
+  ))
+
+test('text, usage and what is sent', () =>
+  withServer(
+    [{ text: ['Hel', 'lo'], usage: { prompt_tokens: 3, completion_tokens: 2, cost: 0.5 } }],
+    async server => {
+      const deltas = await ask(server, { extra: { maxTokens: 77, effort: 'xhigh' } })
+      assert.is(textOf(deltas), 'Hello')
+      assert.equal(deltas.slice(-2), [
+        { type: 'usage', inputTokens: 3, outputTokens: 2, cost: 0.5 },
+        { type: 'finish', reason: 'stop' },
+      ])
+      const { path, headers, body } = server.requests[0]!
+      assert.is(path, '/v1/chat/completions')
+      assert.is(headers.authorization, `Bearer ${KEY}`)
+      assert.equal(body, {
+        model: 'some-model',
+        messages: [{ role: 'user', content: 'hello' }],
+        stream: true,
+        stream_options: { include_usage: true },
+        max_tokens: 77,
+        reasoning_effort: 'high',
+      })
+    },
+  ))
+
+test('no key, no Authorization header', () =>
+  withServer([{ text: 'x' }], async server => {
+    await ask(server, { extra: { apiKey: null } })
+    assert.is(server.requests[0]!.headers.authorization, undefined)
+  }))
+
+const HOSTILE = '﻿: a comment\r\n\r\n'
+for (const portion of [1, 2, 3, 7, 1000])
+  test(`bytes in portions of ${portion}`, () =>
+    withServer(
+      [
+        {
+          raw: `${HOSTILE}${frame(delta({ content: 'Grüße 🦊 – “ok”' })).replace(/\n/g, '\r\n')}${frame(
+            delta({ content: ' 漢字' }),
+          )}: ping\n\n${frame(delta({}, 'stop'))}data: [DONE]\n\n`,
+          portion,
+        },
+      ],
+      async server => {
+        assert.is(textOf(await ask(server)), 'Grüße 🦊 – “ok” 漢字')
+      },
+    ))
+
+test('[DONE] missing, last blank line missing, connection cut after the last word', () =>
+  withServer(
+    [
+      { text: 'one', done: false },
+      { raw: frame(delta({ content: 'two' }, 'stop')).trimEnd() },
+      { text: 'three', done: false, end: 'cut' },
+      { text: 'four', end: 'body' },
+    ],
+    async server => {
+      for (const text of ['one', 'two', 'three', 'four']) {
+        const deltas = await ask(server)
+        assert.is(textOf(deltas), text)
+        assert.equal(finishOf(deltas), ['stop'])
+      }
+    },
+  ))
+
+test('after the last word only a moment is waited for usage', () =>
+  withServer([{ text: 'x', done: false, end: 'body' }], async server => {
+    assert.is(textOf(await ask(server, { options: { trailMs: 20 } })), 'x')
+  }))
+
+test('plain JSON instead of a stream', () =>
+  withServer(
+    [{ plain: true, text: 'whole', toolCalls: [{ name: 'f', arguments: { a: 1 } }] }],
+    async server => {
+      const deltas = await ask(server)
+      assert.is(textOf(deltas), 'whole')
+      assert.equal(callsOf(deltas), [{ id: 'call_0', name: 'f', arguments: '{"a":1}' }])
+      assert.equal(finishOf(deltas), ['tool_calls'])
+    },
+  ))
+
+test('what a server objects to is left out, and stays out', () =>
+  withServer(
+    [
+      { status: 400, body: { error: { message: 'Unknown field: stream_options' } } },
+      { status: 400, body: { error: { message: 'reasoning_effort is not supported' } } },
+      { text: 'fine' },
+      { text: 'again' },
+    ],
+    async server => {
+      const provider = createOpenAiChat()
+      const request = {
+        endpoint: endpointAt(server, { effort: 'high' }),
+        messages: [],
+        tools: [],
+        signal: new AbortController().signal,
+        workspace: '/',
+      }
+      for (const _ of [1, 2]) for await (const _delta of provider(request));
+      assert.is(server.requests.length, 4)
+      const last = server.requests[3]!.body
+      assert.is(last.stream_options, undefined)
+      assert.is(last.reasoning_effort, undefined)
+    },
+  ))
+
+test('reasoning under its many names', () =>
+  withServer(
+    [
+      {
+        raw:
+          frame(delta({ reasoning: 'R', reasoning_details: [{ text: 'R' }] })) +
+          frame(delta({ content: 'x' }, 'stop')),
+      },
+      {
+        raw:
+          frame(delta({ reasoning_details: [{ type: 'reasoning.text', text: 'R' }] })) +
+          frame(delta({ content: 'x' }, 'stop')),
+      },
+      {
+        raw: frame(
+          delta(
+            {
+              content: [
+                { type: 'thinking', thinking: [{ text: 'R' }] },
+                { type: 'text', text: 'x' },
+              ],
+            },
+            'stop',
+          ),
+        ),
+      },
+      { text: ['\n<thi', 'nk>R</thi', 'nk>\n\n', 'x'] },
+      { text: '<think>R</think>x' },
+    ],
+    async server => {
+      for (let round = 0; round < 5; round++) {
+        const deltas = await ask(server)
+        assert.is(textOf(deltas, 'reasoning'), 'R', `round ${round}`)
+        assert.is(textOf(deltas), 'x', `round ${round}`)
+      }
+    },
+  ))
+
+test('a tag later in the answer is text', () =>
+  withServer([{ text: ['The tag ', '<think> is', ' text. a < b'] }], async server => {
+    const deltas = await ask(server)
+    assert.is(textOf(deltas), 'The tag <think> is text. a < b')
+    assert.is(textOf(deltas, 'reasoning'), '')
+  }))
+
+test('refusal and content filter', () =>
+  withServer([{ refusal: 'No.', finish: 'content_filter' }], async server => {
+    const deltas = await ask(server)
+    assert.is(textOf(deltas, 'refusal'), 'No.')
+    assert.equal(finishOf(deltas), ['content_filter'])
+  }))
+
+const call = (fields: object) => frame(delta({ tool_calls: [fields] }))
+const TWO = [
+  { id: 'a', name: 'f', arguments: '{"x":1}' },
+  { id: 'b', name: 'g', arguments: '{"y":2}' },
+]
+const SHAPES: [string, string][] = [
+  [
+    'by index, interleaved',
+    call({ index: 0, id: 'a', function: { name: 'f' } }) +
+      call({ index: 1, id: 'b', function: { name: 'g', arguments: '' } }) +
+      call({ index: 0, function: { arguments: '{"x"' } }) +
+      call({ index: 1, function: { arguments: '{"y":2}' } }) +
+      call({ index: 0, function: { arguments: ':1}' } }),
+  ],
+  [
+    'without index',
+    call({ id: 'a', function: { name: 'f', arguments: '{"x"' } }) +
+      call({ function: { arguments: ':1}' } }) +
+      call({ id: 'b', function: { name: 'g', arguments: '{"y":2}' } }),
+  ],
+  [
+    'always index 0, different ids, whole at once',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x":1}' } }) +
+      call({ index: 0, id: 'b', function: { name: 'g', arguments: { y: 2 } } }),
+  ],
+  [
+    'id and name repeated in every chunk',
+    call({ index: 0, id: 'a', function: { name: 'f', arguments: '{"x"' } }) +
+      call({ index: 0, id: 'a', function: { name: 'f', arguments: ':1}' } }) +
+      call({ index: 1, id: 'b', function: { name: 'g', arguments: '{"y":2}' } }),
+  ],
+]
+for (const [name, raw] of SHAPES)
+  test(`tool calls ${name}`, () =>
+    withServer([{ raw: `${raw}${frame(delta({}, 'tool_calls'))}` }], async server => {
+      assert.equal(callsOf(await ask(server)), TWO)
+    }))
+
+test('chunks are delivered as they come', () => {
+  const middle = gate()
+  return withServer([{ text: ['first', 'second'], middle: middle.opened }], async server => {
+    const stream = createOpenAiChat()({
+      endpoint: endpointAt(server),
+      messages: [],
+      tools: [],
+      signal: new AbortController().signal,
+      workspace: '/',
+    })
+    const { value } = await stream.next()
+    assert.equal(value, { type: 'text', text: 'first' })
+    middle.open()
+    await stream.return(undefined)
+  })
+})
+
+test.run()

@@ -1,0 +1,47 @@
+/** The list of steps and the question. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Bench, createBench, refused } from './_context.ts'
+
+const test = suite('todo and clarify')
+
+let bench: Bench
+test.before.each(() => {
+  bench = createBench()
+})
+test.after.each(() => bench.close())
+
+const item = (id: string, status = 'pending') => ({ id, content: `step ${id}`, status })
+
+test('a wrong status is refused', async () => {
+  assert.match(await refused(bench.use('todo', { todos: [item('1', 'someday')] })), 'status')
+})
+
+test('replace, merge, read', async () => {
+  await bench.use('todo', { todos: [item('1'), item('2'), item('2', 'cancelled')] })
+  await bench.use('todo', { todos: [item('1', 'completed'), item('3')], merge: true })
+  const { todos, summary } = await bench.json('todo', {})
+  assert.equal(
+    todos.map((one: { id: string; status: string }) => `${one.id} ${one.status}`),
+    ['1 completed', '2 cancelled', '3 pending'],
+  )
+  assert.equal(summary, { total: 3, pending: 1, in_progress: 0, completed: 1, cancelled: 1 })
+})
+
+test('a question nobody answers, one that is answered, one that is too much', async () => {
+  const ask = { question: ' Which? ', choices: ['a', 'b'] }
+  assert.match((await bench.json('clarify', ask)).user_response, 'own judgement')
+  bench.ctx.clarify = async (question, choices) => `${question} ${choices[1]}`
+  assert.equal(await bench.json('clarify', ask), {
+    question: 'Which?',
+    choices_offered: ['a', 'b'],
+    user_response: 'Which? b',
+  })
+  assert.match(await refused(bench.use('clarify', { question: ' ' })), 'question')
+  assert.match(
+    await refused(bench.use('clarify', { question: 'x', choices: ['1', '2', '3', '4', '5'] })),
+    'choices',
+  )
+})
+
+test.run()

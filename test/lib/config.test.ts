@@ -1,0 +1,134 @@
+/** The environment and the command line as a value, and the sentences for what is wrong with them. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { readConfig } from '../../lib/config.ts'
+
+const test = suite('config')
+const HOME = '/home/me'
+const read = (env: Record<string, string | undefined> = {}, argv: string[] = []) =>
+  readConfig({ HOME, ...env }, argv)
+
+test('a misspelled setting is named with its neighbour', () => {
+  assert.throws(
+    () => read({ AGENT_WEBUI_PASWORD: 'x' }),
+    'AGENT_WEBUI_PASWORD is not a setting of agent-webui; did you mean AGENT_WEBUI_PASSWORD?',
+  )
+  assert.throws(() => read({ AGENT_WEBUI_STATEDIR: '' }), 'did you mean AGENT_WEBUI_STATE_DIR?')
+  assert.throws(() => read({ AGENT_WEBUI_: '1' }), /is not a setting/)
+})
+
+test('ports, options and pairs that cannot be', () => {
+  for (const port of ['x', '-1', '65536', '80.5', '1e3', '0x50']) {
+    assert.throws(
+      () => read({ AGENT_WEBUI_PORT: port }),
+      `AGENT_WEBUI_PORT must be a port from 0 to 65535, not "${port}"`,
+    )
+  }
+  assert.throws(() => read({}, ['abc']), 'The port must be a port')
+  for (const argv of [['--port', '1'], ['1', '2'], ['-x'], ['--no-browser=1']])
+    assert.throws(() => read({}, argv), /is not an option. Usage:/)
+  for (const argv of [['--host'], ['--host=']])
+    assert.throws(() => read({}, argv), '--host needs an address')
+  assert.throws(() => read({ AGENT_WEBUI_TLS_CERT: '/c' }), 'belong together')
+  for (const entry of ['proxy', '10.0.0.0/33', '::/129', '10.0.0.0/8/8', '10.0.0.0/', '1.2.3']) {
+    assert.throws(
+      () => read({ AGENT_WEBUI_TRUSTED_PROXIES: `127.0.0.1,${entry}` }),
+      `not "${entry}"`,
+    )
+  }
+})
+
+test('what holds when nothing is said', () => {
+  const config = read()
+  assert.equal(
+    [config.host, config.port, config.botName, config.openBrowser],
+    ['127.0.0.1', 8787, 'Agent', true],
+  )
+  assert.equal(
+    [config.baseHome, config.agentHome, config.stateDir],
+    ['/home/me/.agent', '/home/me/.agent', '/home/me/.agent/webui'],
+  )
+  assert.equal(
+    [config.password, config.defaultWorkspace, config.agentDir, config.configPath, config.tlsCert],
+    [null, null, null, null, null],
+  )
+  assert.equal([config.defaultModel, config.modelOverride], ['', ''])
+  assert.equal(
+    [config.skipOnboarding, config.onboardingOpen, config.autoInstall],
+    [false, false, false],
+  )
+  assert.equal([config.allowedOrigins, config.trustedProxies], [[], ['127.0.0.0/8', '::1']])
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.env))
+})
+
+test('blank is the same as not set', () => {
+  const { HOME: _, ...names } = {
+    HOME,
+    AGENT_WEBUI_PORT: ' ',
+    AGENT_WEBUI_HOST: '',
+    AGENT_WEBUI_PASSWORD: '  ',
+    AGENT_HOME: '',
+    AGENT_BASE_HOME: ' ',
+    AGENT_WEBUI_TLS_KEY: '',
+  }
+  const config = read(names)
+  assert.equal(
+    [config.port, config.host, config.password, config.baseHome],
+    [8787, '127.0.0.1', null, '/home/me/.agent'],
+  )
+})
+
+test('the base home', () => {
+  const cases: [string | undefined, string | undefined, string, string][] = [
+    ['/base', '/base/profiles/p', '/base', '/base/profiles/p'],
+    [undefined, '/x/profiles/p', '/x', '/x/profiles/p'],
+    [undefined, '/x/profiles/p/', '/x', '/x/profiles/p/'.slice(0, -1)],
+    [undefined, '/x/profiles', '/x/profiles', '/x/profiles'],
+    [undefined, '/x/profiles/p/q', '/x/profiles/p/q', '/x/profiles/p/q'],
+    [undefined, '/x/other', '/x/other', '/x/other'],
+    [undefined, '~/agent', '/home/me/agent', '/home/me/agent'],
+    ['~', undefined, '/home/me', '/home/me'],
+  ]
+  for (const [base, home, baseHome, agentHome] of cases) {
+    const config = read({ AGENT_BASE_HOME: base, AGENT_HOME: home })
+    assert.equal(
+      [config.baseHome, config.agentHome, config.stateDir],
+      [baseHome, agentHome, `${baseHome}/webui`],
+    )
+  }
+  assert.is(read({ AGENT_WEBUI_STATE_DIR: '/s', AGENT_HOME: '/x' }).stateDir, '/s')
+})
+
+test('the command line wins over the environment', () => {
+  const env = { AGENT_WEBUI_PORT: '1000', AGENT_WEBUI_HOST: '0.0.0.0' }
+  const config = read(env, ['0', '--host', '::1', '--no-browser'])
+  assert.equal([config.port, config.host, config.openBrowser], [0, '::1', false])
+  assert.is(read(env, ['--host=10.0.0.1']).host, '10.0.0.1')
+  assert.equal([read(env).port, read(env).host], [1000, '0.0.0.0'])
+})
+
+test('models, switches, lists', () => {
+  assert.is(read({ LLM_MODEL: 'c', OPENAI_MODEL: 'b' }).modelOverride, 'b')
+  assert.is(read({ LLM_MODEL: 'c', OPENAI_MODEL: 'b', AGENT_MODEL: 'a' }).modelOverride, 'a')
+  for (const on of ['1', 'true', 'YES']) {
+    assert.ok(read({ SKIP_ONBOARDING: on }).skipOnboarding)
+    assert.ok(read({ AGENT_WEBUI_SKIP_ONBOARDING: on }).skipOnboarding)
+    assert.ok(read({ AGENT_WEBUI_AUTO_INSTALL: on }).autoInstall)
+  }
+  assert.not.ok(read({ SKIP_ONBOARDING: '0', AGENT_WEBUI_AUTO_INSTALL: 'no' }).skipOnboarding)
+  assert.ok(read({ AGENT_WEBUI_ONBOARDING_OPEN: '0' }).onboardingOpen)
+  const origins = read({
+    AGENT_WEBUI_ALLOWED_ORIGINS:
+      'https://A.example/, http://b.example:80 ,c.example, ,https://d.example/path',
+  })
+  assert.equal(origins.allowedOrigins, ['https://a.example', 'http://b.example'])
+  assert.is(origins.warnings.length, 2)
+  assert.equal(
+    read({ AGENT_WEBUI_TRUSTED_PROXIES: '10.0.0.0/8, fd00::/8,1.2.3.4' }).trustedProxies,
+    ['10.0.0.0/8', 'fd00::/8', '1.2.3.4'],
+  )
+  assert.is(read({ AGENT_WEBUI_PASSWORD: ' s ' }).password, 's')
+  assert.is(read({ ANTHROPIC_API_KEY: 'k', NONE: undefined }).env.ANTHROPIC_API_KEY, 'k')
+})
+
+test.run()

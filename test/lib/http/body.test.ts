@@ -1,0 +1,179 @@
+/** Bodies: cut, slow, huge, deep, hostile; and that others are served meanwhile. */
+import { once } from 'node:events'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import { BODY_BYTES, parseBody } from '../../../lib/http/body.ts'
+import { endpoint, headersOf, missingHeaders, openServer, type TestServer } from './_server.ts'
+
+const calls: unknown[] = []
+const routes = {
+  'POST /echo': endpoint({
+    summary: 'echo',
+    input: z.looseObject({}),
+    run: (_ctx, input) => {
+      calls.push(input)
+      return { keys: Object.keys(input), polluted: (input as { admin?: boolean }).admin ?? null }
+    },
+  }),
+  'POST /blind': endpoint({ summary: 'takes nothing', run: () => ({ ok: true }) }),
+  'POST /upload': endpoint({
+    summary: 'upload',
+    multipart: true,
+    raw: '*/*',
+    run: () => ({ ok: true }),
+  }),
+  'GET /open': endpoint({ summary: 'open', run: () => ({ ok: true }) }),
+}
+
+const test = suite<{ at: TestServer; quick: TestServer }>('http/body')
+test.before(async context => {
+  context.at = await openServer(routes)
+  context.quick = await openServer(routes, {
+    bodyIdleMs: 60,
+    limits: { headersTimeoutMs: 100, requestTimeoutMs: 150, checkEveryMs: 30 },
+  })
+})
+test.after(async ({ at, quick }) => {
+  await at.close()
+  await quick.close()
+})
+
+const post = (path: string, headers: string, body = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n\r\n${body}`
+
+test('what is no JSON object is 400 with a sentence', async ({ at }) => {
+  const bad = [
+    'no json',
+    '{',
+    '[1]',
+    '1',
+    'null',
+    '"x"',
+    '{"a":1}x',
+    "{'a':1}",
+    '{"a":"\n"}',
+    '\0',
+    new Uint8Array([0x7b, 0xff, 0x7d]),
+  ]
+  for (const path of ['/echo', '/blind']) {
+    for (const body of bad) {
+      const answer = await at.post(path, body)
+      assert.is(answer.status, 400, String(body))
+      assert.match((await answer.json()).error, /^The request body /)
+    }
+  }
+  assert.is(calls.length, 0)
+})
+
+test('an empty body is an empty object, whatever the media type', async ({ at }) => {
+  for (const body of ['', '  \n', '{}', '\ufeff{}']) {
+    const answer = await at.post('/echo', body, { 'Content-Type': 'text/plain' })
+    assert.equal(await answer.json(), { keys: [], polluted: null })
+  }
+})
+
+test('depth is bounded, strings are not counted', () => {
+  const nested = (depth: number) => Buffer.from(`{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`)
+  parseBody(nested(99))
+  assert.throws(() => parseBody(nested(100)), /nested too deeply/)
+  assert.throws(() => parseBody(nested(5_000_000)), /nested too deeply/)
+  parseBody(Buffer.from(JSON.stringify({ a: `"\\"${'['.repeat(500)}`, b: '\\' })))
+})
+
+test('no key reaches a prototype', async ({ at }) => {
+  for (const key of ['__proto__', '\\u005f_proto__', '__\\u0070roto__']) {
+    const answer = await at.post(
+      '/echo',
+      `{"${key}":{"admin":true},"b":[{"${key}":1}],"constructor":{"prototype":{"admin":true}}}`,
+    )
+    assert.equal(await answer.json(), { keys: ['b', 'constructor'], polluted: null }, key)
+  }
+  assert.is(({} as { admin?: boolean }).admin, undefined)
+  const wide = parseBody(Buffer.from(`{"__proto__":1,"a":[${'1,'.repeat(300_000)}1]}`))
+  assert.is((wide.a as number[]).length, 300_001)
+})
+
+test('20 MiB pass, one byte more does not, and the rest stays unread', async ({ at }) => {
+  const text = (size: number) => `{"a":"${'x'.repeat(size - 8)}"}`
+  assert.is((await at.post('/echo', text(BODY_BYTES))).status, 200)
+  for (const path of ['/echo', '/upload']) {
+    const head = post(path, `Content-Length: ${BODY_BYTES + 1}`, '{"a":"')
+    const answer = await at.raw(head)
+    assert.match(answer, /^HTTP\/1.1 400 [\s\S]*Connection: close[\s\S]*larger than 20 MB"}$/)
+    assert.equal(missingHeaders(headersOf(answer)), [])
+  }
+  const expecting = await at.raw(
+    post('/echo', `Expect: 100-continue\r\nContent-Length: ${BODY_BYTES + 1}`),
+  )
+  assert.match(expecting, /^HTTP\/1.1 400 /)
+})
+
+test('chunks are counted as they come', async ({ at }) => {
+  const socket = await at.open()
+  let answer = ''
+  socket.setEncoding('utf8').on('data', chunk => {
+    answer += chunk
+  })
+  socket.write(post('/echo', 'Transfer-Encoding: chunked'))
+  const chunk = `100000\r\n${'x'.repeat(1 << 20)}\r\n`
+  let sent = 0
+  while (!socket.closed && !answer && sent < 64) {
+    sent += 1
+    if (!socket.write(chunk))
+      await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined)
+  }
+  if (!socket.closed) await once(socket, 'close')
+  assert.match(answer, /^HTTP\/1.1 400 [\s\S]*larger than 20 MB/)
+  assert.ok(sent < 40)
+})
+
+test('a refused call does not swallow a large body either', async ({ at }) => {
+  const answer = await at.raw(post('/nope', 'Content-Length: 9000000', 'x'.repeat(1000)))
+  assert.match(answer, /^HTTP\/1.1 404 [\s\S]*Connection: close/)
+  // A small one is read away, and the connection goes on.
+  const socket = await at.open()
+  socket.write(
+    post('/nope', 'Content-Length: 4', 'xxxx') +
+      post('/blind', 'Content-Length: 2\r\nConnection: close', '{}'),
+  )
+  let text = ''
+  socket.setEncoding('utf8').on('data', chunk => {
+    text += chunk
+  })
+  await once(socket, 'close')
+  assert.match(text, /404 Not Found[\s\S]*200 OK[\s\S]*{"ok":true}$/)
+})
+
+test('a caller that stops in the middle is told so; one that leaves is forgotten', async ({
+  quick,
+}) => {
+  quick.requests.length = 0
+  const answer = await quick.raw(post('/echo', 'Content-Length: 100', '{"a":'))
+  assert.match(answer, /^HTTP\/1.1 400 [\s\S]*stopped arriving/)
+  const socket = await quick.open()
+  const asked = once(quick.server, 'request')
+  socket.write(post('/echo', 'Content-Length: 100', '{"a":'))
+  const [, response] = await asked
+  socket.destroy()
+  await once(response, 'close')
+  await new Promise(resolve => setImmediate(resolve))
+  assert.is(quick.requests.at(-1)?.status, 499)
+  assert.equal(quick.errors, [])
+})
+
+test('a body that drips is ended by the time of the whole request', async ({ quick }) => {
+  const socket = await quick.open()
+  let answer = ''
+  socket.setEncoding('utf8').on('data', chunk => {
+    answer += chunk
+  })
+  socket.write(post('/echo', 'Content-Length: 10000', '{'))
+  const drip = setInterval(() => socket.write(' '), 20)
+  await once(socket, 'close')
+  clearInterval(drip)
+  assert.match(answer, /^HTTP\/1.1 408 /)
+  assert.equal(missingHeaders(headersOf(answer)), [])
+})
+
+test.run()

@@ -1,0 +1,102 @@
+/** What node answers by itself, and callers that hold on without saying anything. */
+import { once } from 'node:events'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { endpoint, headersOf, missingHeaders, openServer, type TestServer } from './_server.ts'
+
+let let_go: () => void = () => {}
+const routes = {
+  'GET /open': endpoint({ summary: 'open', public: true, run: () => ({ ok: true }) }),
+  'GET /slow': endpoint({
+    summary: 'slow',
+    run: () =>
+      new Promise<{ ok: boolean }>(resolve => {
+        let_go = () => resolve({ ok: true })
+      }),
+  }),
+}
+
+const test = suite<{ at: TestServer }>('http/server')
+test.before(async context => {
+  context.at = await openServer(routes, {
+    limits: { headersTimeoutMs: 80, requestTimeoutMs: 5_000, checkEveryMs: 20 },
+  })
+})
+test.after(({ at }) => at.close())
+
+const expect = async (at: TestServer, request: string, status: RegExp) => {
+  const answer = await at.raw(request)
+  assert.match(answer, status)
+  assert.equal(missingHeaders(headersOf(answer)), [], answer)
+  assert.match(answer, /\r\n\r\n\{"error":"[^"]+"\}$/)
+}
+
+test('what is no HTTP', async ({ at }) => {
+  await expect(at, 'hello\r\n\r\n', /^HTTP\/1.1 400 /)
+  await expect(at, 'GET /open HTTP/1.1\r\nHost: x\r\nBad Header: x\r\n\r\n', /^HTTP\/1.1 400 /)
+  await expect(
+    at,
+    'POST /open HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    /^HTTP\/1.1 400 /,
+  )
+})
+
+test('headers without end, and headers that do not come', async ({ at }) => {
+  await expect(
+    at,
+    `GET /open HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`,
+    /^HTTP\/1.1 431 /,
+  )
+  await expect(at, 'GET /open HTTP/1.1\r\nHost: x\r\n', /^HTTP\/1.1 408 /)
+  await expect(at, '', /^HTTP\/1.1 408 /)
+})
+
+test('a request without Host, CONNECT, an upgrade, an odd expectation', async ({ at }) => {
+  await expect(at, 'GET /open HTTP/1.1\r\nConnection: close\r\n\r\n', /^HTTP\/1.1 400 /)
+  assert.match(await at.raw('GET /open HTTP/1.0\r\n\r\n'), /^HTTP\/1.1 200 [\s\S]*{"ok":true}$/)
+  await expect(
+    at,
+    'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org\r\n\r\n',
+    /^HTTP\/1.1 405 /,
+  )
+  const upgrade =
+    'GET /nope HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\nUpgrade: websocket\r\nSec-WebSocket-Key: x\r\n\r\n'
+  await expect(at, upgrade, /^HTTP\/1.1 404 /)
+  const odd = await at.raw(
+    'GET /open HTTP/1.1\r\nHost: localhost\r\nExpect: tea\r\nConnection: close\r\n\r\n',
+  )
+  assert.match(odd, /^HTTP\/1.1 200 /)
+  assert.equal(missingHeaders(headersOf(odd)), [])
+})
+
+test('a caller that has closed its half still gets its answer', async ({ at }) => {
+  const request = 'GET /slow HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const asked = once(at.server, 'request')
+  const answer = at.raw(request, { end: true })
+  const [req] = await asked
+  if (!req.socket.readableEnded) await once(req.socket, 'end')
+  let_go()
+  assert.match(await answer, /^HTTP\/1.1 200 [\s\S]*{"ok":true}$/)
+})
+
+test('requests in one packet are answered in order on one connection', async ({ at }) => {
+  const one = 'GET /open HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const answer = await at.raw(
+    `${one}${one}GET /nope HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+  )
+  assert.equal(
+    [...answer.matchAll(/HTTP\/1.1 (\d+)/g)].map(match => match[1]),
+    ['200', '200', '404'],
+  )
+})
+
+test('2 000 silent connections keep nobody from being served', async () => {
+  const at = await openServer(routes)
+  const sockets = await Promise.all(Array.from({ length: 2_000 }, () => at.open()))
+  const answer = await at.get('/open')
+  assert.is(answer.status, 200)
+  for (const socket of sockets) socket.destroy()
+  await at.close()
+})
+
+test.run()

@@ -1,0 +1,135 @@
+/** Event streams on real sockets: slow readers, readers that leave, generators that end or fail. */
+import { once } from 'node:events'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { stream } from '../../../lib/http/reply.ts'
+import { comment, frame } from '../../../lib/http/sse.ts'
+import { endpoint, openServer, type TestServer } from './_server.ts'
+
+const KB = Buffer.alloc(1024, 'x')
+const state = { produced: 0, ended: 0, aborted: 0 }
+let wake: () => void = () => {}
+/** Resolves when a generator has been ended. */
+let left: () => void = () => {}
+
+async function* flood() {
+  try {
+    for (;;) {
+      state.produced += 1
+      yield KB
+      if (state.produced % 64 === 0) await new Promise(resolve => setImmediate(resolve))
+    }
+  } finally {
+    state.ended += 1
+    left()
+  }
+}
+
+async function* waiting(signal: AbortSignal) {
+  signal.addEventListener('abort', () => {
+    state.aborted += 1
+    left()
+  })
+  yield frame('ready', {})
+  await new Promise<void>(resolve => {
+    wake = resolve
+  })
+  yield frame('late', {})
+}
+
+async function* failing() {
+  yield frame('one', 1)
+  throw new Error('secret')
+}
+
+const raw = { summary: 'stream', raw: 'text/event-stream' }
+const test = suite<{ at: TestServer }>('http/sse')
+test.before(async context => {
+  context.at = await openServer({
+    'GET /flood': endpoint({ ...raw, run: () => stream(flood()) }),
+    'GET /wait': endpoint({ ...raw, run: ctx => stream(waiting(ctx.signal)) }),
+    'GET /fail': endpoint({ ...raw, run: () => stream(failing()) }),
+  })
+})
+test.after(({ at }) => at.close())
+
+const ask = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+
+test('a field cannot begin another one', () => {
+  assert.is(
+    frame('a\nb', '{"x":1}\n\ndata: y', '1\r2'),
+    'id: 1 2\nevent: a b\ndata: {"x":1} data: y\n\n',
+  )
+  assert.is(frame('a', { text: 'ü\n' }), 'event: a\ndata: {"text":"ü\\n"}\n\n')
+  assert.is(comment('a\nb'), ': a b\n\n')
+})
+
+test('a reader that does not read stops its own generator, and nothing piles up', async ({
+  at,
+}) => {
+  const socket = await at.open()
+  socket.pause()
+  const asked = once(at.server, 'request')
+  socket.write(ask('/flood'))
+  const [, res] = await asked
+  // The kernel takes a few megabytes; then the count stands still.
+  let before = -1
+  while (before !== state.produced || state.produced === 0) {
+    before = state.produced
+    await new Promise(resolve => setTimeout(resolve, 60))
+  }
+  assert.ok(res.writableLength > 256 * 1024)
+  assert.ok(res.writableLength < 300 * 1024, `${res.writableLength} bytes wait`)
+  // It goes on as soon as the reader does.
+  let read = 0
+  await new Promise<void>(resolve => {
+    socket.on('data', chunk => {
+      read += chunk.length
+      if (read > (before + 500) * 1024) resolve()
+    })
+    socket.resume()
+  })
+  assert.ok(state.produced > before)
+  const gone = new Promise<void>(resolve => {
+    left = resolve
+  })
+  socket.destroy()
+  await gone
+  assert.is(state.ended, 1)
+})
+
+test('a reader that leaves aborts the signal of a waiting generator', async ({ at }) => {
+  for (const leave of ['destroy', 'end'] as const) {
+    const socket = await at.open()
+    socket.write(ask('/wait'))
+    await once(socket, 'data')
+    const gone = new Promise<void>(resolve => {
+      left = resolve
+    })
+    socket[leave]()
+    await gone
+    wake()
+    socket.destroy()
+  }
+  assert.is(state.aborted, 2)
+  assert.equal(at.errors, [])
+})
+
+test('a generator that ends closes the stream, and does not abort', async ({ at }) => {
+  const answer = await at.get('/wait')
+  const reader = answer.body!.pipeThrough(new TextDecoderStream()).getReader()
+  assert.match((await reader.read()).value ?? '', /ready/)
+  wake()
+  assert.match((await reader.read()).value ?? '', /late/)
+  assert.ok((await reader.read()).done)
+  assert.is(state.aborted, 2)
+})
+
+test('a generator that fails cuts the stream and says nothing', async ({ at }) => {
+  const answer = await at.raw(ask('/fail'))
+  assert.match(answer, /event: one/)
+  assert.not.match(answer, /secret|\r\n0\r\n/)
+  assert.is(at.errors.length, 1)
+})
+
+test.run()

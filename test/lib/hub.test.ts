@@ -1,0 +1,217 @@
+/** The numbered stream: bad cursors are told to start over, good ones miss nothing, slow readers cost a bounded buffer. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createHub, parseCursor, parseWatch } from '../../lib/hub.ts'
+
+const hub = suite('hub')
+const BOOT = '0badcafe'
+
+type Seen = { id?: string; event: string; data: Record<string, unknown> }
+const parse = (bytes: Buffer): Seen[] =>
+  bytes
+    .toString()
+    .split('\n\n')
+    .filter(Boolean)
+    .map(block => {
+      const field = (name: string) =>
+        block
+          .split('\n')
+          .find(line => line.startsWith(`${name}: `))
+          ?.slice(name.length + 2)
+      const id = field('id')
+      return {
+        ...(id ? { id } : {}),
+        event: field('event') ?? '',
+        data: JSON.parse(field('data') ?? '{}'),
+      }
+    })
+
+const reader = (h: ReturnType<typeof createHub>, watch: string, after?: string, last?: string) => {
+  const stop = new AbortController()
+  const frames = h.read({ watch: parseWatch(watch), after, lastEventId: last, signal: stop.signal })
+  return {
+    next: async () => parse((await frames.next()).value as Buffer),
+    stop: async () => {
+      stop.abort()
+      await frames.return(undefined)
+    },
+  }
+}
+
+hub('refuses to read nonsense as a cursor', () => {
+  for (const text of [
+    '',
+    'x',
+    '0badcafe',
+    '0badcafe-',
+    '0badcafe-x',
+    '-1',
+    '0badcafe--1',
+    'ffffffff-1 ',
+  ])
+    assert.is(parseCursor(text), undefined)
+  assert.equal(parseCursor('0badcafe-12'), { boot: BOOT, n: 12 })
+  assert.equal([...parseWatch('../etc,a b,,ok')], [['ok', undefined]])
+})
+
+hub(
+  'an unknown, future or foreign cursor gets a reset of every source, never silence',
+  async () => {
+    const h = createHub({ boot: BOOT })
+    h.publish('list', { type: 'row', data: {} })
+    for (const after of ['nonsense', `${BOOT}-99`, 'ffffffff-1']) {
+      const r = reader(h, 'abc', after)
+      const batch = await r.next()
+      const reset = batch.filter(f => f.event === 'reset').map(f => f.data.source)
+      assert.equal(reset, ['list', 'inbox', 'gateway', 'notices', 'session:abc'])
+      assert.is(batch.at(-1)!.event, 'ready')
+      await r.stop()
+    }
+    const own = reader(h, 'abc@nonsense')
+    assert.equal(
+      (await own.next()).map(f => [f.event, f.data.source]),
+      [
+        ['reset', 'session:abc'],
+        ['ready', undefined],
+      ],
+    )
+    await own.stop()
+    h.close()
+  },
+)
+
+hub('the opening batch carries no id, live frames do', async () => {
+  const h = createHub({ boot: BOOT })
+  h.publish('session:a', { type: 'token', data: { text: '1' } })
+  h.publish('session:b', { type: 'token', data: { text: '2' } })
+  h.publish('session:a', { type: 'token', data: { text: '3' } })
+  const r = reader(h, `a@${BOOT}-1`)
+  const batch = await r.next()
+  assert.equal(
+    batch.map(f => [f.id, f.event, f.data.n]),
+    [
+      [undefined, 'token', 3],
+      [`${BOOT}-3`, 'ready', 3],
+    ],
+  )
+  h.publish('session:b', { type: 'token', data: {} })
+  h.publish('session:a', { type: 'token', data: { text: '4' } }, { stream: 's', pos: 7 })
+  assert.equal(await r.next(), [
+    {
+      id: `${BOOT}-5`,
+      event: 'token',
+      data: { source: 'session:a', n: 5, stream: 's', pos: 7, data: { text: '4' } },
+    },
+  ])
+  await r.stop()
+  h.close()
+})
+
+hub('a source with a cursor of its own is not moved by `after`, but by Last-Event-ID', async () => {
+  const h = createHub({ boot: BOOT })
+  for (let i = 0; i < 4; i++) h.publish('session:a', { type: 'token', data: { i } })
+  const fresh = reader(h, `a@${BOOT}-1`, `${BOOT}-4`)
+  assert.equal(
+    (await fresh.next()).map(f => f.data.n),
+    [2, 3, 4, 4],
+  )
+  const again = reader(h, `a@${BOOT}-1`, `${BOOT}-1`, `${BOOT}-3`)
+  assert.equal(
+    (await again.next()).map(f => f.data.n),
+    [4, 4],
+  )
+  const now = reader(h, 'a')
+  assert.equal(
+    (await now.next()).map(f => f.event),
+    ['ready'],
+  )
+  await Promise.all([fresh.stop(), again.stop(), now.stop()])
+  h.close()
+})
+
+hub('a log that no longer reaches back says so', async () => {
+  const h = createHub({ boot: BOOT })
+  for (let i = 0; i < 3_000; i++) h.publish('list', { type: 'row', data: { i } })
+  const r = reader(h, '', `${BOOT}-5`)
+  assert.equal(
+    (await r.next()).map(f => [f.event, f.data.source]),
+    [
+      ['reset', 'list'],
+      ['ready', undefined],
+    ],
+  )
+  await r.stop()
+  h.close()
+})
+
+hub('a dropped idle session log resets older cursors and serves newer ones', async () => {
+  let now = 0
+  const h = createHub({ boot: BOOT, nowMs: () => now })
+  h.publish('session:a', { type: 'token', data: {} })
+  now = 6 * 60_000
+  h.dropIdleLogs()
+  const old = reader(h, `a@${BOOT}-0`)
+  assert.is((await old.next())[0]!.event, 'reset')
+  const current = reader(h, `a@${BOOT}-1`)
+  assert.equal(
+    (await current.next()).map(f => f.event),
+    ['ready'],
+  )
+  await Promise.all([old.stop(), current.stop()])
+  h.close()
+})
+
+hub('a slow reader holds a bounded queue and is resumed or reset, without a gap', async () => {
+  const h = createHub({ boot: BOOT })
+  const r = reader(h, 'a')
+  await r.next()
+  const text = 'x'.repeat(1_000)
+  for (let i = 1; i <= 600; i++) h.publish('session:a', { type: 'token', data: { i, text } })
+  const seen: number[] = []
+  const batch = await r.next()
+  for (const f of batch) if (f.event === 'token') seen.push((f.data.data as { i: number }).i)
+  assert.equal(
+    seen,
+    Array.from({ length: 600 }, (_, i) => i + 1),
+  )
+  for (let i = 0; i < 4_000; i++) h.publish('session:a', { type: 'token', data: { i, text } })
+  assert.is((await r.next())[0]!.event, 'reset')
+  await r.stop()
+  h.close()
+})
+
+hub('random cuts lose and double nothing', async () => {
+  const h = createHub({ boot: BOOT })
+  let random = 7
+  const dice = (sides: number) => {
+    random = (random * 1103515245 + 12345) % 2147483648
+    return random % sides
+  }
+  const got: Record<string, number[]> = { 'session:a': [], 'session:b': [] }
+  const sent: Record<string, number[]> = { 'session:a': [], 'session:b': [] }
+  // What a client does: drop what it has, source by source, and remember the last id.
+  const take = (f: Seen) => {
+    const mine = got[String(f.data.source)]
+    if (f.event === 'token' && Number(f.data.n) > (mine!.at(-1) ?? 0)) mine!.push(Number(f.data.n))
+    if (f.id) cursor = f.id
+  }
+  let cursor = `${BOOT}-0`
+  for (let round = 0; round < 1_000; round++) {
+    const r = reader(h, `a@${BOOT}-0,b@${BOOT}-0`, undefined, cursor)
+    for (let batches = dice(3); batches >= 0; batches--) {
+      for (const f of await r.next()) take(f)
+      for (let burst = dice(3); burst >= 0; burst--) {
+        const source = dice(2) ? 'session:a' : 'session:b'
+        sent[source]!.push(h.publish(source, { type: 'token', data: {} }))
+      }
+    }
+    await r.stop()
+  }
+  const last = reader(h, `a@${BOOT}-0,b@${BOOT}-0`, undefined, cursor)
+  for (const f of await last.next()) take(f)
+  assert.ok(JSON.stringify(got) === JSON.stringify(sent))
+  await last.stop()
+  h.close()
+})
+
+hub.run()

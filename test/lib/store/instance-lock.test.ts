@@ -1,0 +1,69 @@
+/** The lock of a state directory: held, waited for, freed by release and by death. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { acquireLock } from '../../../lib/store/instance-lock.ts'
+
+const info = { pid: 4711, address: 'http://127.0.0.1:1', started_at: 1 }
+
+const test = suite<{ dir: string }>('store/instance-lock')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-lock-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const HOLDER = `
+  import { acquireLock } from ${JSON.stringify(new URL('../../../lib/store/instance-lock.ts', import.meta.url).href)}
+  const [dir] = process.argv.slice(-1)
+  const lock = acquireLock(dir, { pid: process.pid, address: 'http://here', started_at: 1 })
+  process.stdout.write('held')
+  process.stdin.on('data', () => { lock.release(); process.exit() })
+`
+const hold = async (dir: string): Promise<ChildProcess> => {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', HOLDER, dir], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  await once(child.stdout!, 'data')
+  return child
+}
+
+test('held by another process: a sentence with who and where', async ({ dir }) => {
+  const child = await hold(dir)
+  assert.throws(
+    () => acquireLock(dir, info),
+    `Another agent-webui (process ${child.pid}, http://here) is using ${dir}`,
+  )
+  // Without its note, or with a broken one, the sentence is shorter.
+  writeFileSync(join(dir, 'instance.json'), '{')
+  assert.throws(() => acquireLock(dir, info), `Another agent-webui is using ${dir}`)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  acquireLock(dir, info).release()
+})
+
+test('a holder that is about to go is waited for', async ({ dir }) => {
+  const child = await hold(dir)
+  const gone = once(child, 'exit')
+  child.stdin!.write('go')
+  const lock = acquireLock(dir, info, { timeoutMs: 5_000 })
+  assert.throws(() => acquireLock(dir, info), 'process 4711')
+  lock.release()
+  lock.release()
+  assert.not.ok(existsSync(join(dir, 'instance.json')))
+  await gone
+})
+
+test('what is no lock is no excuse', ({ dir }) => {
+  assert.throws(() => acquireLock(join(dir, 'nowhere'), info), /directory/)
+  writeFileSync(
+    join(dir, 'instance.lock'),
+    'not a database, but long enough to be read as the header of one '.repeat(20),
+  )
+  assert.throws(() => acquireLock(dir, info), /not a database/)
+})
+
+test.run()

@@ -1,0 +1,124 @@
+/** One JSON file: seen when it changes, never overwritten while it is broken, kept where a link points. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Refusal } from '../../../lib/errors.ts'
+import { jsonFile } from '../../../lib/store/json-file.ts'
+
+const test = suite<{ dir: string; path: string }>('json file')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'json-file-'))
+  context.path = join(context.dir, 'a.json')
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const numbers = (value: unknown): number[] => {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) throw new Error('not a list')
+  return value
+}
+
+test('a broken file refuses to be overwritten and says why', ({ path }) => {
+  writeFileSync(path, '[1, 2')
+  const file = jsonFile(path, numbers)
+  assert.equal(file.read(), [])
+  assert.ok(file.problem())
+  assert.throws(
+    () => file.write([3]),
+    (error: unknown) => error instanceof Refusal && error.kind === 'conflict',
+  )
+  assert.is(readFileSync(path, 'utf8'), '[1, 2')
+})
+
+test('a wrong shape is a problem like broken text', ({ path }) => {
+  writeFileSync(path, '{"a":1}')
+  const file = jsonFile(path, numbers)
+  assert.is(file.problem(), 'not a list')
+  assert.throws(() => file.write([1]))
+})
+
+test('goes on with the last good value while the file is broken', ({ path }) => {
+  const file = jsonFile(path, numbers)
+  file.write([1])
+  assert.equal(file.read(), [1])
+  writeFileSync(path, '[1,')
+  assert.equal(file.read(), [1])
+  assert.ok(file.problem())
+  writeFileSync(path, '[1,2]')
+  assert.equal(file.read(), [1, 2])
+  assert.is(file.problem(), null)
+  rmSync(path)
+  assert.equal(file.read(), [])
+})
+
+test('a file that cannot be read is a problem, not an empty file', ({ path }) => {
+  mkdirSync(path)
+  const file = jsonFile(path, numbers)
+  assert.equal(file.read(), [])
+  assert.match(file.problem() ?? '', /EISDIR/)
+  assert.throws(() => file.write([1]))
+})
+
+test('missing is empty, and writing makes folders and a private file', ({ dir }) => {
+  const path = join(dir, 'x', 'y', 'a.json')
+  const file = jsonFile(path, numbers)
+  assert.equal(file.read(), [])
+  assert.is(existsSync(path), false)
+  file.write([1, 2])
+  assert.is(readFileSync(path, 'utf8'), '[\n  1,\n  2\n]\n')
+  assert.is(statSync(path).mode & 0o777, 0o600)
+})
+
+test('sees what another program writes, in place or by rename, same size and same second', ({
+  dir,
+  path,
+}) => {
+  const file = jsonFile(path, numbers)
+  for (let n = 0; n < 200; n++) {
+    const text = JSON.stringify([n % 10])
+    if (n % 2) writeFileSync(path, text)
+    else {
+      writeFileSync(join(dir, 'b'), text)
+      renameSync(join(dir, 'b'), path)
+    }
+    assert.equal(file.read(), [n % 10])
+  }
+})
+
+test('gives the same object while nothing changed', ({ path }) => {
+  writeFileSync(path, '[1]')
+  utimesSync(path, 1, 1)
+  const file = jsonFile(path, numbers)
+  assert.is(file.read(), file.read())
+  writeFileSync(path, '[1]')
+  const again = file.read()
+  assert.is(again, file.read())
+})
+
+test('keeps the mode and the link of an existing file', ({ dir, path }) => {
+  const real = join(dir, 'real.json')
+  writeFileSync(real, '[]')
+  chmodSync(real, 0o640)
+  symlinkSync(real, path)
+  jsonFile(path, numbers).write([7])
+  assert.ok(lstatSync(path).isSymbolicLink())
+  assert.is(readFileSync(real, 'utf8'), '[\n  7\n]\n')
+  assert.is(statSync(real).mode & 0o777, 0o640)
+})
+
+test.run()

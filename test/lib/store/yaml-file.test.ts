@@ -1,0 +1,267 @@
+/** config.yaml is a person's file: an edit changes one value and not one other byte. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { parse } from 'yaml'
+import { Refusal } from '../../../lib/errors.ts'
+import { editYaml, yamlFile, yamlFlag, yamlWord } from '../../../lib/store/yaml-file.ts'
+
+const test = suite<{ dir: string; path: string }>('yaml file')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'yaml-file-'))
+  context.path = join(context.dir, 'config.yaml')
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+/** Text of `path` after one edit of `before`. */
+const edit = (path: string, before: string, way: string[], value: unknown): string => {
+  writeFileSync(path, before)
+  yamlFile(path).edit(way, value)
+  return readFileSync(path, 'utf8')
+}
+
+const isConflict = (error: unknown): boolean =>
+  error instanceof Refusal && error.kind === 'conflict'
+
+test('a broken file reads as empty, is named, and is never overwritten', ({ path }) => {
+  for (const text of [
+    'a: [1',
+    'a: 1\na: 2\n',
+    'a: *nowhere\n',
+    '- a\n- b\n',
+    'just words\n',
+    'a: 1\n---\nb: 2\n',
+  ]) {
+    writeFileSync(path, text)
+    const file = yamlFile(path)
+    assert.equal(file.read(), {}, text)
+    assert.ok(file.problem(), text)
+    assert.throws(() => file.edit(['x'], 1), isConflict)
+    assert.is(readFileSync(path, 'utf8'), text)
+  }
+})
+
+test('a value in the way is refused, not replaced', ({ path }) => {
+  for (const text of ['agent: fast\n', 'agent: [a]\n', 'agent: 5\n']) {
+    writeFileSync(path, text)
+    assert.throws(() => yamlFile(path).edit(['agent', 'reasoning_effort'], 'high'), isConflict)
+    assert.is(readFileSync(path, 'utf8'), text)
+  }
+})
+
+test('a file that is not ours to write is refused with its sentence', ({ path }) => {
+  assert.throws(
+    () => yamlFile(path, () => 'Managed elsewhere.').edit(['a'], 1),
+    /Managed elsewhere/,
+  )
+})
+
+test('of several edits none is written when one is refused', ({ path }) => {
+  writeFileSync(path, 'agent: fast\n')
+  assert.throws(() =>
+    yamlFile(path).editAll([
+      [['model', 'default'], 'x'],
+      [['agent', 'a'], 1],
+    ]),
+  )
+  assert.is(readFileSync(path, 'utf8'), 'agent: fast\n')
+})
+
+const KEPT = `# my config   # with marks
+_config_version: 13
+
+model:
+    default:   "gpt-5"      # the good one
+    # where it lives
+    base_url: 'http://x/v1'   
+providers:   { a: {models: [x,y]},b: 1 }
+
+list:
+- one   # first
+-   two
+text: |
+  keep
+
+  me
+agent:
+  max_turns: 90   # plenty
+
+# the end
+`
+
+const CASES: [name: string, way: string[], value: unknown, from: string, to: string][] = [
+  ['a quoted value', ['model', 'default'], 'x/y:z', '"gpt-5"', 'x/y:z'],
+  ['a plain number', ['agent', 'max_turns'], 5, '90', '5'],
+  ['inside braces', ['providers', 'b'], 2, 'b: 1', 'b: 2'],
+  ['a word a 1.1 reader takes for false', ['model', 'default'], 'off', '"gpt-5"', '"off"'],
+  ['a word a 1.1 reader takes for a number', ['model', 'default'], '12:30', '"gpt-5"', '"12:30"'],
+  ['a hint', ['model', 'default'], '@a:b', '"gpt-5"', '"@a:b"'],
+  [
+    'a new key of a mapping',
+    ['agent', 'reasoning_effort'],
+    'high',
+    'plenty\n',
+    'plenty\n  reasoning_effort: high\n',
+  ],
+  [
+    'a new key after a comment',
+    ['model', 'provider'],
+    'openai',
+    "'http://x/v1'   \n",
+    "'http://x/v1'   \n    provider: openai\n",
+  ],
+  [
+    'a new key inside braces',
+    ['providers', 'a', 'api_key'],
+    'k',
+    '{models: [x,y]}',
+    '{models: [x,y], api_key: k}',
+  ],
+  ['a key taken away', ['model', 'base_url'], undefined, "    base_url: 'http://x/v1'   \n", ''],
+  ['a whole list', ['list'], ['a', 'off'], '- one   # first\n-   two\n', '  - a\n  - "off"\n'],
+  [
+    'a new mapping at the end',
+    ['display', 'show_reasoning'],
+    false,
+    '  max_turns: 90   # plenty\n',
+    '  max_turns: 90   # plenty\ndisplay:\n  show_reasoning: false\n',
+  ],
+]
+
+for (const [name, way, value, from, to] of CASES) {
+  test(`keeps every other byte: ${name}`, ({ path }) => {
+    assert.is(
+      edit(path, KEPT, way, value),
+      KEPT.replace(from, () => to),
+    )
+  })
+}
+
+test('keeps Windows line ends', ({ path }) => {
+  assert.is(
+    edit(path, 'a:\r\n  b: 1 # c\r\nd: 2\r\n', ['a', 'x'], 2),
+    'a:\r\n  b: 1 # c\r\n  x: 2\r\nd: 2\r\n',
+  )
+})
+
+test('makes the mappings on the way', ({ path }) => {
+  assert.is(edit(path, '', ['a', 'b', 'c'], 1), 'a:\n  b:\n    c: 1\n')
+  assert.is(edit(path, '# only a comment\n', ['a', 'b'], 1), '# only a comment\na:\n  b: 1\n')
+  assert.is(edit(path, 'a: # c\nz: 1', ['a', 'b'], 1), 'a: # c\n  b: 1\nz: 1')
+  assert.is(edit(path, 'a: {}\nz: 1\n', ['a', 'b'], 1), 'a:\n  b: 1\nz: 1\n')
+  assert.is(edit(path, 'a: null\n', ['a', 'b', 'c'], 'x'), 'a:\n  b:\n    c: x\n')
+  assert.is(edit(path, 'a: 1', ['b'], 2), 'a: 1\nb: 2\n')
+})
+
+test('makes the file when there is none', ({ path }) => {
+  yamlFile(path).edit(['a', 'b'], true)
+  assert.is(readFileSync(path, 'utf8'), 'a:\n  b: true\n')
+})
+
+test('writes nothing when nothing changes', ({ path }) => {
+  const text = 'a:   "x"  # c\n'
+  assert.is(edit(path, text, ['a'], 'x'), text)
+  assert.is(edit(path, text, ['gone', 'too'], undefined), text)
+})
+
+test('unusual places come out right, whatever the spacing', ({ path }) => {
+  const anchored = 'base: &b\n  x: 1 # one\nmodel:\n  <<: *b\n  y: 2\nother: *b\n'
+  const after = parse(edit(path, anchored, ['model', 'x'], 9), { merge: true })
+  assert.equal(after, { base: { x: 1 }, model: { x: 9, y: 2 }, other: { x: 1 } })
+  const shared = parse(edit(path, anchored, ['other', 'x'], 7), { merge: true })
+  assert.equal(shared, { base: { x: 1 }, model: { x: 1, y: 2 }, other: { x: 7 } })
+  const folded = parse(edit(path, 'a: >\n  b\n  c\nd: 1\n', ['a'], 'two\nlines'))
+  assert.equal(folded, { a: 'two\nlines', d: 1 })
+  assert.equal(parse(edit(path, 'a:\n  b: 1\nc: 2\n', ['a', 'b'], undefined)), { a: {}, c: 2 })
+})
+
+/** A small deterministic generator: the same cases every time. */
+const random = (seed: number) => () => {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+  return seed / 2 ** 32
+}
+
+const WORDS = [
+  'off',
+  'yes',
+  '~',
+  'a: b',
+  '# x',
+  '- x',
+  '{',
+  '[a]',
+  "it's",
+  '"q"',
+  '@a:b',
+  '1_0',
+  '0o7',
+  '1e3',
+  'é:ö',
+  ' pad ',
+  '',
+  '&a',
+  '*a',
+  '!t',
+  '%d',
+  '|',
+  '>',
+  '?',
+  ': ',
+  'x #y',
+  '日本',
+  '🙂',
+  'line\nline',
+  '\ttab',
+  '2024-01-01',
+  '=',
+  '<<',
+  'null',
+  'true',
+  '.inf',
+  '12:34:56',
+]
+
+test('1 000 random edits: the value is right for 1.2 and 1.1 readers, and the comments are all there', () => {
+  const next = random(7)
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(next() * list.length)]!
+  const comments = KEPT.match(/#.*/g)?.length
+  let text = KEPT
+  for (let n = 0; n < 1_000; n++) {
+    if (n % 20 === 0) text = KEPT
+    const way = pick([
+      ['model', 'default'],
+      ['model', 'k'],
+      ['agent', 'x', 'y'],
+      ['fresh'],
+      ['providers', 'a', 'k'],
+      ['deep', 'er', 'still'],
+    ])
+    const value = pick(WORDS)
+    text = editYaml(text, [way, value])
+    const at = (root: unknown): unknown =>
+      way.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)[key], root)
+    assert.is(at(parse(text)), value)
+    if (value !== '') assert.is(at(parse(text, { version: '1.1' })), value, `1.1 reads ${value}`)
+    assert.is(text.match(/#(?! x|y).*/g)?.length ?? 0, comments, text)
+  }
+})
+
+test('words and switches mean the same however they were written', () => {
+  assert.equal([false, 'off', ' OFF ', true, 'Manual', 5, null].map(yamlWord), [
+    'off',
+    'off',
+    'off',
+    'on',
+    'manual',
+    '',
+    '',
+  ])
+  assert.equal(
+    [true, 'yes', 'ON', 'true', false, 'no', 'off', 'False', 'maybe', 1, undefined].map(yamlFlag),
+    [true, true, true, true, false, false, false, false, undefined, undefined, undefined],
+  )
+})
+
+test.run()

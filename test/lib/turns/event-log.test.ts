@@ -1,0 +1,123 @@
+/** A turn's log: nothing is read that is not on disk, any reader resumes exactly, a torn tail is nobody's loss. */
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { TurnEvent } from '../../../lib/schema/event.ts'
+import { createEventLog, type Logged, readLiveFile } from '../../../lib/turns/event-log.ts'
+
+const dir = mkdtempSync(join(tmpdir(), 'event-log-'))
+const log = suite('event log')
+log.after(() => rmSync(dir, { recursive: true }))
+
+let count = 0
+const header = { session_id: 'abc', stream_id: 'f'.repeat(32), at: 1 }
+const fresh = (onAppend?: (event: TurnEvent, pos: number) => void) => {
+  count += 1
+  return createEventLog(join(dir, `${count}.jsonl`), header, onAppend)
+}
+const token = (text: string): TurnEvent => ({ type: 'token', data: { text, message_id: 'm2' } })
+
+const collect = async (events: AsyncGenerator<Logged>, until = Number.POSITIVE_INFINITY) => {
+  const all: Logged[] = []
+  for await (const event of events) {
+    all.push(event)
+    if (all.length >= until) break
+  }
+  return all
+}
+
+log('an event is on disk before anybody hears of it', () => {
+  const heard: string[] = []
+  const l = fresh((_, pos) => {
+    const lines = readFileSync(l.path, 'utf8').trimEnd().split('\n')
+    heard.push(`${pos}:${lines.length}`)
+  })
+  l.append(token('a'))
+  l.append(token('b'))
+  assert.equal(heard, ['1:2', '2:3'])
+  l.close()
+})
+
+log('nothing is added to a closed log', () => {
+  const l = fresh()
+  l.append(token('a'))
+  l.close()
+  l.append(token('b'))
+  assert.is(l.position(), 1)
+  assert.is(readLiveFile(l.path)!.events.length, 1)
+})
+
+log('reads from any position, across what memory has let go', async () => {
+  const l = fresh()
+  for (let i = 1; i <= 3_000; i++) l.append(token(`${i}`))
+  l.close()
+  for (const after of [0, 1, 17, 1_499, 2_500, 2_999, 3_000, 9_999]) {
+    const all = await collect(l.read(after, new AbortController().signal))
+    assert.is(all.length, Math.max(0, 3_000 - after))
+    assert.ok(all.every((event, i) => event.pos === after + i + 1))
+    assert.ok(all.every(event => (event.data as { text: string }).text === `${event.pos}`))
+  }
+})
+
+log('a reader follows what comes, and an aborted one ends', async () => {
+  const l = fresh()
+  const stop = new AbortController()
+  const first = collect(l.read(0, stop.signal), 3)
+  const cut = collect(l.read(0, stop.signal))
+  for (const text of ['a', 'b', 'c']) l.append(token(text))
+  assert.is((await first).length, 3)
+  stop.abort()
+  assert.is((await cut).length, 3)
+  l.close()
+})
+
+log('two readers at once, cut and resumed a thousand times, see everything once', async () => {
+  const l = fresh()
+  const seen: number[][] = [[], []]
+  const reader = async (mine: number[], stride: number) => {
+    while ((mine.at(-1) ?? 0) < 2_000) {
+      for (const event of await collect(
+        l.read(mine.at(-1) ?? 0, new AbortController().signal),
+        stride,
+      ))
+        mine.push(event.pos)
+    }
+  }
+  const both = Promise.all([reader(seen[0]!, 2), reader(seen[1]!, 5)])
+  for (let i = 1; i <= 2_000; i++) {
+    l.append(token(`${i}`))
+    if (i % 100 === 0) await new Promise(resolve => setImmediate(resolve))
+  }
+  await both
+  for (const mine of seen) assert.ok(mine.every((pos, i) => pos === i + 1))
+  l.close()
+})
+
+log(
+  'a torn tail is ignored, a torn header is no log, and a left log goes on at its position',
+  () => {
+    const l = fresh()
+    l.append(token('a'))
+    l.close()
+    appendFileSync(l.path, '{"pos":2,"type":"tok')
+    assert.equal(
+      readLiveFile(l.path)!.events.map(event => event.pos),
+      [1],
+    )
+    const again = createEventLog(l.path, header)
+    assert.is(again.append(token('b')), 2)
+    again.close()
+    assert.equal(
+      readLiveFile(l.path)!.events.map(event => event.pos),
+      [1, 2],
+    )
+    appendFileSync(join(dir, 'torn.jsonl'), '{"v":1,"sess')
+    assert.is(readLiveFile(join(dir, 'torn.jsonl')), undefined)
+    again.remove()
+    assert.not.ok(existsSync(l.path))
+  },
+)
+
+log.run()

@@ -1,0 +1,123 @@
+/** The queue of what waits for a person: answered once, by the first, whatever the order; nobody is a no. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Question } from '../../../lib/schema/question.ts'
+import { createQuestions, idOf } from '../../../lib/turns/questions.ts'
+
+const questions = suite('questions')
+
+const setup = () => {
+  const journal: { t: string; [key: string]: unknown }[] = []
+  const heard: string[] = []
+  const waiting: number[] = []
+  const q = createQuestions({
+    append: (_, entries) => journal.push(...entries),
+    setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
+    emit: (_, event) => heard.push(event.type),
+    announce: event => heard.push(event.type),
+    now: () => 1,
+  })
+  return { q, journal, heard, waiting }
+}
+
+const ask = (session_id: string, command = 'rm -rf x') => ({
+  session_id,
+  command,
+  pattern_key: 'recursive delete',
+  pattern_keys: ['recursive delete'],
+  description: 'deletes',
+})
+const idIn = (open: Question[], at = 0) => idOf(open[at]!)
+
+questions('nothing open: nothing is answered', () => {
+  const { q, journal } = setup()
+  assert.equal(q.respond('a', 'approval', undefined, 'once', 'x'), {
+    accepted: false,
+    answer: null,
+  })
+  assert.equal(q.respond('a', 'approval', 'nope', 'once', 'x'), { accepted: false, answer: null })
+  assert.equal(journal, [])
+})
+
+questions('an id that is not open approves nothing in its place', async () => {
+  const { q } = setup()
+  const answer = q.approve(ask('a'), 0)
+  assert.not.ok(q.respond('a', 'approval', 'stale', 'once', 'x').accepted)
+  assert.not.ok(q.respond('b', 'approval', idIn(q.pending('a')), 'once', 'x').accepted)
+  assert.not.ok(q.respond('a', 'clarify', idIn(q.pending('a')), 'once', 'x').accepted)
+  assert.is(q.pending('a').length, 1)
+  q.respond('a', 'approval', undefined, 'deny', 'x')
+  assert.is(await answer, 'deny')
+})
+
+questions(
+  'a row in the journal comes before its event, and the answer before its effect',
+  async () => {
+    const { q, journal, heard, waiting } = setup()
+    const answer = q.approve(ask('a'), 0)
+    assert.equal(
+      journal.map(entry => entry.t),
+      ['asked'],
+    )
+    assert.equal(heard, ['approval', 'asked'])
+    q.respond('a', 'approval', idIn(q.pending('a')), 'session', 'phone')
+    assert.equal(
+      journal.map(entry => entry.t),
+      ['asked', 'answered'],
+    )
+    assert.equal(heard, ['approval', 'asked', 'answered', 'settled'])
+    assert.equal(waiting, [1, 0])
+    assert.is(await answer, 'session')
+  },
+)
+
+questions('the first answer wins and the second is told who did', async () => {
+  const { q } = setup()
+  const answer = q.approve(ask('a'), 0)
+  const id = idIn(q.pending('a'))
+  assert.equal(q.respond('a', 'approval', id, 'deny', 'desk'), { accepted: true, answer: 'deny' })
+  assert.equal(q.respond('a', 'approval', id, 'once', 'phone'), { accepted: false, answer: 'deny' })
+  assert.is(await answer, 'deny')
+})
+
+questions('twenty at once, answered in any order, each gets its own', async () => {
+  const { q } = setup()
+  const waits = Array.from({ length: 20 }, (_, i) => q.approve(ask('a', `rm ${i}`), 0))
+  const ids = q.pending('a').map(idOf)
+  const choices = ids.map((_, i) => (i % 3 === 0 ? 'deny' : 'once'))
+  const order = ids.map((_, i) => (i * 7) % 20)
+  for (const i of order) q.respond('a', 'approval', ids[i], choices[i]!, 'x')
+  assert.equal(await Promise.all(waits), choices)
+  assert.equal(q.all(), [])
+})
+
+questions('no answer in time is a no, and a clarify gets null', async () => {
+  const { q, journal } = setup()
+  // Its timer does not hold the process; the test waits on the answer itself.
+  const hold = setInterval(() => {}, 1_000)
+  assert.is(await q.approve(ask('a'), 5), 'deny')
+  const question = { session_id: 'a', question: 'Which?', choices_offered: [] }
+  assert.is(await q.clarify(question, 5), null)
+  clearInterval(hold)
+  assert.equal(
+    journal.map(entry => entry.t),
+    ['asked', 'answered', 'asked', 'answered'],
+  )
+})
+
+questions('the same question twice is one, and the end of a turn denies what is open', async () => {
+  const { q } = setup()
+  const question = { session_id: 'a', question: 'Which?', choices_offered: ['x'] }
+  const both = [q.clarify(question, 0), q.clarify(question, 0)]
+  const approval = q.approve(ask('a'), 0)
+  const other = q.approve(ask('b'), 0)
+  assert.is(q.pending('a').length, 2)
+  q.denyAll('a', 'cancel')
+  assert.equal(await Promise.all(both), [null, null])
+  assert.is(await approval, 'deny')
+  assert.is(q.pending('b').length, 1)
+  q.respond('b', 'approval', undefined, 'once', 'x')
+  assert.is(await other, 'once')
+})
+
+questions.run()

@@ -1,0 +1,171 @@
+/** Runs every test file in two lanes, and types, format and build as checks beside them; ends with one line, `N passed, N failed`. */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { FileResult } from './_lane.ts'
+
+const LANES = 2
+const bin = (name: string) => join('node_modules', '.bin', name)
+
+type Job = { name: string; timeoutMs: number; run: (lane: Lane) => Promise<FileResult> }
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    /** Types, format and house rules only. */
+    check: { type: 'boolean', default: false },
+    /** The heavy proofs at their full size. */
+    full: { type: 'boolean', default: false },
+  },
+})
+
+/** Tests must not see the person's own agent, keys or settings. */
+const home = mkdtempSync(join(tmpdir(), 'agent-webui-test-'))
+const cleanEnv = (tmp: string): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^AGENT_|_API_KEY$|_TOKEN$|^SKIP_ONBOARDING$|_proxy$/i.test(name),
+    ),
+  ),
+  HOME: home,
+  // Each lane its own: packages unpack into fixed names below it, and all of it goes away at the end.
+  TMPDIR: tmp,
+  TZ: 'UTC',
+  ...(values.full ? { PROOF: 'full' } : {}),
+})
+
+/** A process that is kept between files; one that hangs or dies is replaced. */
+const createLane = () => {
+  const env = cleanEnv(mkdtempSync(join(home, 'lane-')))
+  const state: { child: ChildProcess | null; output: string } = { child: null, output: '' }
+  const start = (): ChildProcess => {
+    const child = fork(join(import.meta.dirname, '_lane.ts'), { env, silent: true })
+    const collect = (chunk: Buffer) => {
+      state.output = (state.output + chunk.toString()).slice(-20_000)
+    }
+    child.stdout?.on('data', collect)
+    child.stderr?.on('data', collect)
+    return child
+  }
+  const stop = () => {
+    state.child?.kill('SIGKILL')
+    state.child = null
+  }
+  const runFile = (file: string, timeoutMs: number): Promise<FileResult> =>
+    new Promise(resolve => {
+      state.child ??= start()
+      const { child } = state
+      state.output = ''
+      const finish = (result: FileResult) => {
+        clearTimeout(timer)
+        child.off('message', onMessage)
+        child.off('exit', onExit)
+        resolve(result)
+      }
+      const crash = (why: string) => {
+        stop()
+        finish({ file, passed: 0, failed: 1, skipped: 0, report: `  ${why}\n${state.output}` })
+      }
+      // Output is in the pipe before the message is sent, but the message may be read first.
+      const onMessage = (result: FileResult) =>
+        setTimeout(() => {
+          const output = result.failed > 0 && state.output ? `  output:\n${state.output}` : ''
+          finish({ ...result, report: result.report + output })
+        }, 5)
+      const onExit = (code: number | null, signal: string | null) =>
+        crash(`the file ended its process (${signal ?? `exit ${code}`})`)
+      const timer = setTimeout(() => crash(`not done after ${timeoutMs / 1000} s`), timeoutMs)
+      child.on('message', onMessage)
+      child.on('exit', onExit)
+      child.send(file)
+    })
+  return { runFile, stop }
+}
+type Lane = ReturnType<typeof createLane>
+
+/** A command whose exit code is the verdict. */
+const check = (name: string, command: string, args: string[]): Job => ({
+  name,
+  timeoutMs: 300_000,
+  run: () =>
+    new Promise(resolve => {
+      const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+      const output: string[] = []
+      child.stdout.on('data', chunk => output.push(String(chunk)))
+      child.stderr.on('data', chunk => output.push(String(chunk)))
+      child.on('error', error => output.push(error.message))
+      child.on('close', code => {
+        const passed = code === 0 ? 1 : 0
+        const report = passed ? '' : output.join('').trimEnd().replaceAll(/^/gm, '  ')
+        resolve({ file: name, passed, failed: 1 - passed, skipped: 0, report })
+      })
+    }),
+})
+
+const fileJob = (file: string): Job => {
+  const timeoutMs = values.full ? 1_800_000 : 120_000
+  return { name: file, timeoutMs, run: lane => lane.runFile(file, timeoutMs) }
+}
+
+const build = check('build', process.execPath, ['build.mjs', '--quiet'])
+const checks = [
+  check('types', bin('tsc'), ['-p', '.']),
+  check('format and lint', bin('biome'), ['ci', '--colors=off', '.']),
+]
+
+/** What is built is tested last, when the build is done for sure; the slow ones of the rest begin. */
+const needsBuild = (file: string) => file.includes('smoke')
+const weight = (file: string) =>
+  needsBuild(file) ? 2 : /browser|contract|proof/.test(file) ? 0 : 1
+
+const listJobs = (): Job[] => {
+  const wanted = values.check ? ['test/house.test.ts'] : positionals
+  const files = globSync('test/**/*.test.{ts,tsx}')
+    .filter(file => wanted.length === 0 || wanted.some(part => file.includes(part)))
+    .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))
+  const jobs = files.map(fileJob)
+  if (values.check) return [...checks, ...jobs]
+  if (wanted.length > 0) return files.some(needsBuild) ? [build, ...jobs] : jobs
+  return [build, ...checks, ...jobs]
+}
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+const startedAt = performance.now()
+const jobs = listJobs()
+const total = { passed: 0, failed: 0, skipped: 0 }
+const waiting = [...jobs]
+/** Settles when the build has ended, whichever way. */
+const built = Promise.withResolvers<void>()
+
+const work = async (): Promise<void> => {
+  const lane = createLane()
+  for (let job = waiting.shift(); job; job = waiting.shift()) {
+    if (needsBuild(job.name)) await built.promise
+    const jobStartedAt = performance.now()
+    const result = await job.run(lane)
+    if (job === build) built.resolve()
+    total.passed += result.passed
+    total.failed += result.failed
+    total.skipped += result.skipped
+    const seconds = ((performance.now() - jobStartedAt) / 1000).toFixed(2)
+    say(`${result.failed > 0 ? '✘' : '✓'} ${job.name}  ${result.passed} in ${seconds} s`)
+    if (result.failed > 0) say(`  ${result.failed} FAILED in ${job.name}\n${result.report}`)
+  }
+  lane.stop()
+}
+
+if (!jobs.includes(build)) built.resolve()
+await Promise.all(Array.from({ length: LANES }, work))
+rmSync(home, { recursive: true, force: true })
+
+if (jobs.length === 0) {
+  say(`No test file matches ${positionals.join(' ')}`)
+  total.failed += 1
+}
+say(`\n${((performance.now() - startedAt) / 1000).toFixed(1)} s`)
+const skipped = total.skipped > 0 ? `, ${total.skipped} skipped` : ''
+say(`${total.passed} passed, ${total.failed} failed${skipped}`)
+process.exit(total.failed > 0 ? 1 : 0)

@@ -1,0 +1,159 @@
+/** The built file, alone in an empty directory with nothing but Node: it starts, serves, streams, resumes, and comes down. */
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createClient } from './_http.ts'
+import { freePort, launch, type Program, startProgram } from './_program.ts'
+
+type State = { program: Program; client: ReturnType<typeof createClient> }
+
+const root = mkdtempSync(join(tmpdir(), 'smoke-'))
+const home = join(root, 'home')
+const cwd = join(root, 'empty')
+const file = join(cwd, 'agent-webui.mjs')
+
+const test = suite<State>('smoke')
+
+test.before(async state => {
+  mkdirSync(cwd)
+  copyFileSync('dist/agent-webui.mjs', file)
+  state.program = await startProgram(process.execPath, [file, '--no-browser'], { home, cwd })
+  state.client = createClient(() => state.program.url)
+})
+test.after(async ({ program, client }) => {
+  client.closeClient()
+  program.child.kill('SIGKILL')
+  await program.exited
+  rmSync(root, { recursive: true })
+})
+
+/** Another Node of this machine, older than ours; most have none. */
+const findOldNode = () =>
+  (process.env.PATH ?? '')
+    .split(delimiter)
+    .map(directory => join(directory, 'node'))
+    .find(path => {
+      const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' })
+      return Number(/^v(\d+)/.exec(stdout ?? '')?.[1] ?? 24) < 24
+    })
+
+test('an older Node is told so in a sentence', () => {
+  const old = findOldNode()
+  if (!old) return
+  const { status, stderr } = spawnSync(old, [file], { encoding: 'utf8' })
+  assert.is(status, 1)
+  assert.match(stderr, /^agent-webui needs Node\.js 24 or newer; this is v\d+.*\n$/)
+})
+
+test('a second one on the same state is refused with a sentence', async ({ program }) => {
+  const port = await freePort()
+  const second = launch(process.execPath, [file, '--no-browser'], { home, cwd, port })
+  assert.is(await second.exited, 1)
+  assert.match(second.output(), String(program.child.pid))
+  assert.is(second.output().trim().split('\n').length, 1, second.output())
+  assert.is((await fetch(`${program.url}/health`)).status, 200)
+})
+
+test('a port in use is one sentence', async () => {
+  const taken = createServer()
+  const port = await freePort()
+  await new Promise<void>(resolve => taken.listen(port, '127.0.0.1', resolve))
+  const other = launch(process.execPath, [file, '--no-browser'], {
+    home: join(root, 'other'),
+    cwd,
+    port,
+  })
+  assert.is(await other.exited, 1)
+  assert.match(other.output(), /port is in use/)
+  assert.is(other.output().trim().split('\n').length, 1, other.output())
+  taken.close()
+})
+
+test('it leaves nothing beside itself', () => {
+  assert.equal(readdirSync(cwd), ['agent-webui.mjs'])
+})
+
+test('the page and everything it names are there, compressed', async ({ client }) => {
+  const page = await client.get('/')
+  assert.is(page.status, 200)
+  const names = [...page.text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(([, name]) => name)
+  assert.ok(
+    names.some(name => /^static\/main-\w+\.js$/.test(name ?? '')),
+    page.text,
+  )
+  assert.ok(
+    names.some(name => /^static\/main-\w+\.css$/.test(name ?? '')),
+    page.text,
+  )
+  for (const name of names) {
+    const plain = await client.get(`/${name}`)
+    assert.is(plain.status, 200, name)
+    for (const coding of ['br', 'gzip']) {
+      const packed = await client.get(`/${name}`, { headers: { 'Accept-Encoding': coding } })
+      if (packed.headers['content-encoding']) assert.ok(packed.bytes.length < plain.bytes.length)
+      assert.is(packed.status, 200, name)
+    }
+  }
+  const login = await client.get('/login')
+  assert.is(login.status, 200)
+  assert.not.match(login.text, /(?:src|href)="static/)
+})
+
+test('one turn of the demo model streams; a dropped reader resumes exactly', async ({ client }) => {
+  const made = await client.post('/api/session/new')
+  const { session_id } = made.body.session
+  const started = await client.post('/api/chat/start', { session_id, message: 'hello' })
+  assert.is(started.status, 200, started.text)
+  const { stream_id } = started.body
+  const path = `/api/chat/stream?stream_id=${stream_id}`
+
+  const first = client.events(path)
+  const before = await first.until(({ event }) => event === 'token')
+  first.close()
+  const lastId = before.at(-1)?.id ?? ''
+  const second = client.events(path, { headers: { 'Last-Event-ID': lastId } })
+  const after = await second.until(({ event }) => event === 'stream_end')
+  second.close()
+
+  const ids = [...before, ...after].map(({ id }) => Number(id)).filter(id => id > 0)
+  assert.equal(
+    ids,
+    Array.from(ids, (_, index) => index + 1),
+  )
+  assert.ok(after.some(({ event }) => event === 'done'))
+  const whole = await client.events(path).until(({ event }) => event === 'stream_end')
+  const text = (events: typeof whole) =>
+    events
+      .filter(({ event }) => event === 'token')
+      .map(({ data }) => data.text)
+      .join('')
+  assert.is(text([...before, ...after]), text(whole))
+  assert.ok(text(whole).length > 0)
+})
+
+test('messages are found by full-text search in the packed worker', async ({ client }) => {
+  const made = await client.post('/api/session/new')
+  const { session_id } = made.body.session
+  const sent = await client.post('/api/chat', { session_id, message: 'zanzibar' })
+  assert.is(sent.status, 200, sent.text)
+  const found = await client.get('/api/sessions/search?q=zanzibar&content=1')
+  assert.is(found.status, 200, found.text)
+  assert.match(found.text, session_id)
+})
+
+test('SIGTERM ends it with 0, and a new one goes on', async state => {
+  assert.is(await state.program.stop(), 0)
+  assert.not.match(state.program.output(), /error/i)
+  state.client.closeClient()
+  state.program = await startProgram(process.execPath, [file, '--no-browser'], { home, cwd })
+  state.client = createClient(() => state.program.url)
+  const list = await state.client.get('/api/sessions')
+  assert.is(list.body.sessions.length, 2)
+  assert.is(await state.program.stop(), 0)
+})
+
+test.run()
