@@ -8,8 +8,8 @@ import { fillTemplate } from '../lib/http/page.ts'
 import { empty, html } from '../lib/http/reply.ts'
 import { assetReply } from '../lib/http/static.ts'
 
-const templateOf = ({ app }: Ctx, name: string) => {
-  const asset = app.assets.get(name)
+const templateOf = async ({ app }: Ctx, name: string) => {
+  const asset = (await app.assets()).get(name)
   if (!asset) throw missing('not found')
   return asset
 }
@@ -24,8 +24,8 @@ export const shell = endpoint({
   summary: 'The page of the service; the browser draws the view its address names',
   page: true,
   raw: 'text/html',
-  run(ctx) {
-    const template = templateOf(ctx, 'index.html')
+  async run(ctx) {
+    const template = await templateOf(ctx, 'index.html')
     const { theme, language, bot_name } = ctx.app.settings.get()
     const values = { base: `${ctx.client.prefix}/`, theme, lang: language, bot_name }
     const tag = createHash('sha1')
@@ -47,9 +47,10 @@ export const login = endpoint({
   public: true,
   raw: 'text/html',
   cache: 'no-store',
-  run(ctx) {
+  async run(ctx) {
     const { theme, language, bot_name } = ctx.app.settings.get()
-    const { document, policy } = loginPage(templateOf(ctx, 'login/login.html').raw.toString(), {
+    const template = await templateOf(ctx, 'login/login.html')
+    const { document, policy } = loginPage(template.raw.toString(), {
       base: `${ctx.client.prefix}/`,
       botName: bot_name,
       language,
@@ -63,8 +64,8 @@ export const favicon = endpoint({
   summary: 'The icon of the service',
   public: true,
   raw: 'image/x-icon',
-  run(ctx) {
-    const icon = ctx.app.assets.get('/static/favicon.ico')
+  async run(ctx) {
+    const icon = (await ctx.app.assets()).get('/static/favicon.ico')
     return icon ? assetReply(icon, ctx.req.headers, 'public, max-age=86400') : empty()
   },
 })
@@ -73,10 +74,10 @@ export const asset = endpoint({
   summary: 'A file of the page',
   public: true,
   raw: '*/*',
-  run(ctx) {
+  async run(ctx) {
     const { path } = ctx.url
     // Templates stand in the same table under names without a slash; no path can name those.
-    const file = ctx.app.assets.get(path)
+    const file = (await ctx.app.assets()).get(path)
     if (!file) throw missing('not found')
     return assetReply(file, ctx.req.headers)
   },

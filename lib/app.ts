@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import { createAgent } from './agent/loop.ts'
 import { providers } from './agent/providers/pick.ts'
 import { toolbox } from './agent/tools/toolbox.ts'
-import { loadAssets } from './assets.ts'
+import { createAssets } from './assets.ts'
 import { createAuth } from './auth/auth.ts'
 import { createGate } from './auth/gate.ts'
 import type { Config } from './config.ts'
@@ -56,16 +56,14 @@ export const placeSqlite = ({ stateDir, userHome, env }: Config): string | undef
 export const createApp = async (
   config: Config,
   log: Log,
-  { addon, assets: given }: { addon?: string | undefined; assets?: AssetTable } = {},
+  { addon, assets: given }: { addon?: string | undefined; assets?: () => Promise<AssetTable> } = {},
 ) => {
   const startedAt = Date.now()
   const packed = openPacked()
   const { stateDir } = config
   const root = packed ? import.meta.dirname : join(import.meta.dirname, '..')
-  const [version, assets] = await Promise.all([
-    readVersion({ root, builtIn: packed?.version, path: config.env.PATH }),
-    given ?? loadAssets(packed),
-  ])
+  const version = await readVersion({ root, builtIn: packed?.version, path: config.env.PATH })
+  const assets = given ?? createAssets(packed)
   /** Seconds since 1970. Never backwards within the process: rows are ordered by it. */
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
 

@@ -2,8 +2,16 @@
 import type { AssetTable } from './http/static.ts'
 import type { Packed } from './packed.ts'
 
-export const loadAssets = async (packed: Packed | undefined): Promise<AssetTable> => {
-  if (packed) return packed.assets
+/** The table, read or built when a page is first asked for: a service that only answers the API never waits for it. */
+export const createAssets = (packed: Packed | undefined): (() => Promise<AssetTable>) => {
+  let built: Promise<AssetTable> | undefined
+  return () => {
+    built ??= packed ? Promise.resolve(packed.assets) : build()
+    return built
+  }
+}
+
+const build = async (): Promise<AssetTable> => {
   // Development only: the one file neither holds nor needs the bundler.
   const { buildAssets } = await import('../build.mjs')
   return buildAssets()

@@ -9,12 +9,16 @@ import type { Asset, AssetTable } from './http/static.ts'
 /** A stretch of the payload: where it begins and how long it is in base64 characters, and the SHA-256 of its bytes. */
 export type Block = Readonly<{ at: number; size: number; sha256: string }>
 
-/** The table of contents that `build.mjs` writes into the code in place of `PACKING`. */
+/** What `build.mjs` writes into the code, as JSON text in place of `PACKING`. */
 export type Packing = Readonly<{
   version: string
   /** `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
   target: string
   payloadSize: number
+  /** The table of contents. */
+  contents: Block
+}>
+type Contents = Readonly<{
   worker: Block
   /** The addon is packed with zstd; `sha256` is of the addon itself. */
   addon: Readonly<{ block: Block; sha256: string }>
@@ -40,7 +44,7 @@ export type Packed = Readonly<{
   assets: AssetTable
 }>
 
-declare const PACKING: Packing | undefined
+declare const PACKING: string | undefined
 
 /** The trailer after the payload in the one file: the end of the comment that holds it. */
 const TRAILER = '*/\n'.length
@@ -88,26 +92,25 @@ const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => 
 
 /** Opens the payload of this very file; undefined in an unbuilt run. */
 export const openPacked = (
-  packing: Packing | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,
+  text: string | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,
 ): Packed | undefined => {
-  if (!packing) return undefined
-  const text = openPayload(packing.payloadSize)
+  if (text === undefined) return undefined
+  const packing: Packing = JSON.parse(text)
+  const readText = openPayload(packing.payloadSize)
   const read = (block: Block): Buffer => {
-    const bytes = Buffer.from(text(block.at, block.size), 'base64')
+    const bytes = Buffer.from(readText(block.at, block.size), 'base64')
     // Somebody may have written into the file while we run: better no answer than half of another version.
     if (createHash('sha256').update(bytes).digest('hex') !== block.sha256) {
       throw new Error('The program file was changed while it runs; start it again')
     }
     return bytes
   }
+  const { worker, addon, assets }: Contents = JSON.parse(read(packing.contents).toString())
   return {
     version: packing.version,
     target: packing.target,
-    searchWorker: () => read(packing.worker).toString(),
-    addon: {
-      sha256: packing.addon.sha256,
-      read: () => zlib.zstdDecompressSync(read(packing.addon.block)),
-    },
-    assets: new Map(packing.assets.map(file => [file.path, lazyAsset(file, read)])),
+    searchWorker: () => read(worker).toString(),
+    addon: { sha256: addon.sha256, read: () => zlib.zstdDecompressSync(read(addon.block)) },
+    assets: new Map(assets.map(file => [file.path, lazyAsset(file, read)])),
   }
 }

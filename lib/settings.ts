@@ -44,13 +44,15 @@ export const toBoolean = (value: unknown): boolean =>
     : Boolean(value)
 
 /** Earlier themes were colours of a skin; the theme itself is stored as it was given. */
-const SKIN_OF_THEME: Readonly<Record<string, Settings['skin']>> = {
-  slate: 'slate',
-  solarized: 'poseidon',
-  monokai: 'sisyphus',
-  nord: 'slate',
-  oled: 'default',
-}
+const SKIN_OF_THEME: ReadonlyMap<string, Settings['skin']> = new Map(
+  Object.entries({
+    slate: 'slate',
+    solarized: 'poseidon',
+    monokai: 'sisyphus',
+    nord: 'slate',
+    oled: 'default',
+  } as const),
+)
 
 const isSkin = (value: unknown): value is Settings['skin'] => SKINS.some(skin => skin === value)
 
@@ -131,7 +133,7 @@ const toSettings = (stored: Stored, accept: Accept, botName: string): Settings =
     bot_name: botName,
     default_workspace: '',
     ...known,
-    skin: known.skin ?? SKIN_OF_THEME[theme] ?? DEFAULTS.skin,
+    skin: known.skin ?? SKIN_OF_THEME.get(theme) ?? DEFAULTS.skin,
   }
 }
 
@@ -185,7 +187,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
         if (accepted === undefined) ignored.push(key)
         else valid[key] = accepted
       }
-      const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME[valid.theme] : undefined
+      const skin = typeof valid.theme === 'string' ? SKIN_OF_THEME.get(valid.theme) : undefined
       if (skin && !isSkin(valid.skin)) valid.skin = skin
       if (Object.keys(valid).length > 0) write(valid)
       return { settings: get(), ignored }

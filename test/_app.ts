@@ -4,10 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../lib/app.ts'
-import { loadAssets } from '../lib/assets.ts'
+import { createAssets } from '../lib/assets.ts'
 import { readConfig } from '../lib/config.ts'
 import { serve } from '../lib/http/serve.ts'
-import type { AssetTable } from '../lib/http/static.ts'
 import { createServer } from '../lib/http/server.ts'
 import { createLog } from '../lib/log.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
@@ -54,11 +53,7 @@ export type SpawnedApp = Base & {
 }
 
 /** Built once for all services of a test process. */
-const built: Promise<AssetTable>[] = []
-const assets = (): Promise<AssetTable> => {
-  if (built.length === 0) built.push(loadAssets(undefined))
-  return built[0] as Promise<AssetTable>
-}
+const assets = createAssets(undefined)
 
 /** Exists before the service starts, so that a test may put files there. */
 const createHome = () => {
@@ -90,7 +85,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     })
     mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
     const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
-    const app = await createApp(config, log, { assets: await assets() })
+    const app = await createApp(config, log, { assets })
     const { gate, makeCtx, version } = app
     const server = createServer(
       serve(routes, { tails, gate, makeCtx, config, log, version, checkOutput: true }),

@@ -1,4 +1,5 @@
 /** The agent: speak, record what was said, run the tools it asked for, and again, until it has nothing more to do. */
+import { setMaxListeners } from 'node:events'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
@@ -43,11 +44,14 @@ export const runAgent: Agent = createAgent()
 const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
   const own = new AbortController()
   const tally = createTally(request.endpoint)
+  const signal = AbortSignal.any([request.signal, own.signal])
+  // Every tool of a batch listens to it.
+  setMaxListeners(0, signal)
   return {
     request,
     emit,
     tally,
-    signal: AbortSignal.any([request.signal, own.signal]),
+    signal,
     wait: options.wait ?? wait,
     random: options.random ?? Math.random,
     now: request.now ?? Date.now,

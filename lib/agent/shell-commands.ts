@@ -139,6 +139,7 @@ const unwrap = (words: string[], line: Simple[]): string[][] => {
   const [first, ...rest] = words
   if (first === undefined) return []
   const name = baseName(first)
+  if (name === 'find') return [words, ...executedBy(rest).flatMap(inner => unwrap(inner, line))]
   const wrapper = WRAPPERS[name]
   if (!wrapper || (name === 'command' && /^-[vV]/.test(rest[0] ?? ''))) return [words]
   const inner = afterOptions(rest, wrapper.values ?? '', wrapper.skip ?? 0)
@@ -162,6 +163,15 @@ const afterOptions = (words: string[], values: string, skip: number): string[] =
   }
   return words.slice(at + skip)
 }
+
+/** What `find` runs for each file. */
+const executedBy = (args: string[]): string[][] =>
+  args.flatMap((arg, at) => {
+    if (!/^-(?:exec|ok)(?:dir)?$/.test(arg)) return []
+    const rest = args.slice(at + 1)
+    const end = rest.findIndex(word => word === ';' || word === '+')
+    return [end < 0 ? rest : rest.slice(0, end)]
+  })
 
 const isPrinter = ({ name }: Simple) => name === 'echo' || name === 'printf'
 

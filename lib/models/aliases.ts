@@ -40,12 +40,14 @@ export const isAlias = (name: string): boolean => ALIASES.has(name.trim().toLowe
 /** A custom provider's name as it stands in `custom:<slug>`. */
 export const toSlug = (name: string): string => name.trim().toLowerCase().replaceAll(' ', '-')
 
-const FAMILIES: Readonly<Record<string, string>> = {
-  claude: 'anthropic',
-  gpt: 'openai',
-  gemini: 'google',
-  'openai-codex': 'openai',
-}
+const FAMILIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    claude: 'anthropic',
+    gpt: 'openai',
+    gemini: 'google',
+    'openai-codex': 'openai',
+  }),
+)
 
 const FAMILY_PREFIXES = [
   ['openai', 'openai'],
@@ -60,5 +62,5 @@ const FAMILY_PREFIXES = [
 /** The looser table, for session-model compatibility only (contract §5.1): '' means unknown. */
 export const toFamily = (name: string): string => {
   const id = name.trim().toLowerCase()
-  return FAMILIES[id] ?? FAMILY_PREFIXES.find(([prefix]) => id.startsWith(prefix))?.[1] ?? ''
+  return FAMILIES.get(id) ?? FAMILY_PREFIXES.find(([prefix]) => id.startsWith(prefix))?.[1] ?? ''
 }

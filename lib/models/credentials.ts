@@ -51,7 +51,7 @@ const isHostOf = (host: string, owner: string): boolean =>
 
 /** Is this the provider's own address, or one that the environment gave it? */
 const isOwnHost = (setup: ModelSetup, provider: string, host: string): boolean => {
-  const facts = PROVIDERS[provider]
+  const facts = PROVIDERS.get(provider)
   const owned = [hostOf(facts?.baseUrl), ...(facts?.hosts ?? [])]
   if (owned.some(owner => isHostOf(host, owner))) return true
   return facts?.baseUrlEnv !== undefined && host === hostOf(setup.env[facts.baseUrlEnv])
@@ -59,7 +59,7 @@ const isOwnHost = (setup: ModelSetup, provider: string, host: string): boolean =
 
 /** Some other provider's address: no pairing in a configuration makes our key welcome there. */
 const isForeign = (provider: string, host: string): boolean =>
-  Object.entries(PROVIDERS).some(
+  [...PROVIDERS].some(
     ([id, facts]) =>
       id !== provider &&
       !facts.keyless &&
@@ -68,7 +68,7 @@ const isForeign = (provider: string, host: string): boolean =>
 
 /** Variables that hold keys of `provider`; a nameless endpoint shares OpenAI's, as the command line does. */
 const variablesOf = (provider: string): readonly string[] =>
-  provider === 'custom' ? ['OPENAI_API_KEY'] : (PROVIDERS[provider]?.keys ?? [])
+  provider === 'custom' ? ['OPENAI_API_KEY'] : (PROVIDERS.get(provider)?.keys ?? [])
 
 /** The addresses that the home's own configuration gives a provider. */
 const configuredHosts = (setup: ModelSetup, provider: string): string[] => [
@@ -100,7 +100,7 @@ const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] =>
     const key = setup.env[name]
     if (!isUsableSecret(key)) return []
     return [
-      { key: key.trim(), name, source: name in setup.dotenv ? 'env_file' : 'env_var' } as const,
+      { key: key.trim(), name, source: Object.hasOwn(setup.dotenv, name) ? 'env_file' : 'env_var' } as const,
     ]
   })
 
@@ -187,7 +187,7 @@ export const configuredProviders = (setup: ModelSetup): Set<string> => {
   const found = new Set<string>()
   if (setup.active) found.add(setup.active)
   for (const [id, entries] of setup.pool) if (entries.some(({ ambient }) => !ambient)) found.add(id)
-  for (const [id, { keys, ambient = [] }] of Object.entries(PROVIDERS))
+  for (const [id, { keys, ambient = [] }] of [...PROVIDERS])
     if (keys.some(name => !ambient.includes(name) && isUsableSecret(setup.env[name]))) found.add(id)
   for (const [id, { models }] of setup.providers) if (models.size > 0) found.add(id)
   for (const { slug, models } of setup.custom)

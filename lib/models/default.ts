@@ -39,7 +39,7 @@ const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
   const path = ['model', 'base_url']
   if (resolved.baseUrl) return [[path, resolved.baseUrl.replace(/\/+$/, '')]]
   if (!hasChanged) return []
-  if (resolved.provider === 'openai') return [[path, PROVIDERS.openai?.baseUrl]]
+  if (resolved.provider === 'openai') return [[path, PROVIDERS.get('openai')?.baseUrl]]
   // The older place at the root would otherwise step in for the removed one.
   return resolved.provider?.startsWith('custom:')
     ? []

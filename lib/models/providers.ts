@@ -24,8 +24,7 @@ export type ProviderFacts = {
   readonly keyless?: true
 }
 
-/** In the order in which an unnamed provider is looked for (agent-home §3.5); contract §5.3 and agent-home §3.2. */
-export const PROVIDERS: Readonly<Record<string, ProviderFacts>> = {
+const FACTS: Readonly<Record<string, ProviderFacts>> = {
   openai: {
     keys: ['OPENAI_API_KEY'],
     baseUrl: 'https://api.openai.com/v1',
@@ -151,6 +150,9 @@ export const PROVIDERS: Readonly<Record<string, ProviderFacts>> = {
   },
 }
 
+/** In the order in which an unnamed provider is looked for (agent-home §3.5); contract §5.3 and agent-home §3.2. */
+export const PROVIDERS: ReadonlyMap<string, ProviderFacts> = new Map(Object.entries(FACTS))
+
 const NAMES: Readonly<Record<string, string>> = {
   nous: 'Nous Portal',
   openrouter: 'OpenRouter',
@@ -186,7 +188,8 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** A provider's name for people; an id nobody knows is written in title case. */
 export const displayName = (id: string): string =>
-  NAMES[id] ?? id.replace(/[a-z]+/gi, word => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
+  (Object.hasOwn(NAMES, id) ? NAMES[id] : undefined) ??
+  id.replace(/[a-z]+/gi, word => word[0]!.toUpperCase() + word.slice(1).toLowerCase())
 
 /** Servers on this machine: whatever they serve is asked of them, under the name they know it by. */
 const LOCAL_SERVERS: ReadonlySet<string> = new Set([

@@ -8,16 +8,18 @@ export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
-const SHOWN: Readonly<Record<string, boolean>> = {
-  show: true,
-  on: true,
-  true: true,
-  1: true,
-  hide: false,
-  off: false,
-  false: false,
-  0: false,
-}
+const SHOWN: ReadonlyMap<string, boolean> = new Map(
+  Object.entries({
+    show: true,
+    on: true,
+    true: true,
+    1: true,
+    hide: false,
+    off: false,
+    false: false,
+    0: false,
+  }),
+)
 
 const under = (
   config: Readonly<Record<string, unknown>>,
@@ -49,7 +51,7 @@ export const showReasoning = (home: EditableHome, isShown: boolean): void => {
 /** `show`, `hide` and their kin → the flag; refuses other words. */
 export const parseDisplay = (value: unknown): boolean => {
   const word = String(value).trim().toLowerCase()
-  const isShown = SHOWN[word]
+  const isShown = SHOWN.get(word)
   if (isShown === undefined)
     throw invalid(`display must be show|hide|on|off (got '${String(value).slice(0, 100)}')`)
   return isShown

@@ -23,7 +23,8 @@ export type Configured = {
 }
 
 /** Prefixes that name a maker the router can serve. */
-const isMaker = (prefix: string): boolean => prefix === 'openrouter' || prefix in STATIC_MODELS
+const isMaker = (prefix: string): boolean =>
+  prefix === 'openrouter' || Object.hasOwn(STATIC_MODELS, prefix)
 
 /**
  * `@provider:model` split at the first colon; of `@custom:<name>:model` the name belongs to the provider when such a

@@ -38,7 +38,7 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
   if (wanted && wanted.toLowerCase() !== 'auto') return wanted
   if (setup.env.OPENAI_BASE_URL?.trim()) return 'openai'
   const [named] = setup.custom
-  const usable = [...Object.keys(PROVIDERS), ...setup.providers.keys()].filter(
+  const usable = [...PROVIDERS.keys(), ...setup.providers.keys()].filter(
     id => id !== 'copilot' && credentialsOf(setup, id).length > 0,
   )
   const lists = (id: string): boolean =>
@@ -53,7 +53,7 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
 
 /** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */
 const addressOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
-  const facts = PROVIDERS[provider]
+  const facts = PROVIDERS.get(provider)
   const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
   const url =
     customEntry(setup, provider)?.baseUrl ||
@@ -97,7 +97,7 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
   const explicit = WIRES.find(wire => wire === said)
   if (explicit) return explicit
   if (/\/anthropic$/.test(url)) return 'anthropic_messages'
-  const wire = PROVIDERS[provider]?.wire ?? 'chat_completions'
+  const wire = PROVIDERS.get(provider)?.wire ?? 'chat_completions'
   return wire === 'per_model' ? wireByModel(model) : wire
 }
 
@@ -119,13 +119,13 @@ const checkWire = (name: string, model: string, wire: Wire): void => {
 const keyFor = (setup: ModelSetup, provider: string, name: string, url: string): string | null => {
   const credential = credentialFor(setup, provider, url)
   if (credential) return credential.key
-  if (isEndpoint(provider) || PROVIDERS[provider]?.keyless || isLocalUrl(url)) return null
+  if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url)) return null
   const [held] = credentialsOf(setup, provider)
   if (held)
     throw unavailable(
       `${held.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
     )
-  const facts = PROVIDERS[provider]
+  const facts = PROVIDERS.get(provider)
   if (facts?.oauth)
     throw unavailable(
       `${name} is not signed in. Sign in with the command line, or pick another model.`,
@@ -180,7 +180,8 @@ export const runtimeEndpoint = (
   checkWire(name, pair.model, wire)
   checkAddress(name, table)
   const apiKey = keyFor(setup, provider, name, table)
-  const isKimiCoding = apiKey?.startsWith('sk-kimi-') && table === PROVIDERS['kimi-coding']?.baseUrl
+  const isKimiCoding =
+    apiKey?.startsWith('sk-kimi-') && table === PROVIDERS.get('kimi-coding')?.baseUrl
   const effort = effortOf(setup)
   const isOwn = setup.active === provider
   return {

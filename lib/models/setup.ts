@@ -108,7 +108,7 @@ const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
   return {
     name: textOrNull(raw.name),
     baseUrl: address(raw.base_url, raw.url, raw.api),
-    apiKey: textOrNull(raw.api_key, variable && env[variable]),
+    apiKey: textOrNull(raw.api_key, Object.hasOwn(env, variable) && env[variable]),
     apiMode: textOrNull(raw.api_mode),
     models: listed(raw.models),
   }
@@ -170,7 +170,7 @@ const named = (value: unknown): string | null => {
 const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
   const slug = toSlug(name)
   if (slug.startsWith('custom:')) return slug
-  const isKnown = slug in PROVIDERS || slug === 'custom' || slug === 'demo' || isAlias(slug)
+  const isKnown = PROVIDERS.has(slug) || slug === 'custom' || slug === 'demo' || isAlias(slug)
   return !isKnown && custom.some(entry => entry.slug === slug) ? `custom:${slug}` : name
 }
 

@@ -6,7 +6,9 @@ const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 export const expandVariables = (value: unknown, env: Readonly<Record<string, string>>): unknown => {
   if (typeof value === 'string')
     return value.includes('${')
-      ? value.replace(REFERENCE, (whole, name: string) => env[name] ?? whole)
+      ? value.replace(REFERENCE, (whole, name: string) =>
+          Object.hasOwn(env, name) ? (env[name] ?? '') : whole,
+        )
       : value
   if (Array.isArray(value)) return value.map(item => expandVariables(item, env))
   if (typeof value !== 'object' || value === null || value instanceof Date) return value

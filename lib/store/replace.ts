@@ -4,11 +4,13 @@ import { dirname } from 'node:path'
 import { diskFull } from '../errors.ts'
 import { writeAtomic } from './atomic.ts'
 
-const FULL: Readonly<Record<string, string>> = {
-  ENOSPC: 'The disk is full; nothing was changed.',
-  EDQUOT: 'The disk quota is used up; nothing was changed.',
-  EROFS: 'The disk is read-only; nothing was changed.',
-}
+const FULL: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ENOSPC: 'The disk is full; nothing was changed.',
+    EDQUOT: 'The disk quota is used up; nothing was changed.',
+    EROFS: 'The disk is read-only; nothing was changed.',
+  }),
+)
 
 /** A symlink stays one: people keep config.yaml in a repository and link it. */
 const realTarget = (path: string): { target: string; mode: number } => {
@@ -30,7 +32,7 @@ export const replaceText = (path: string, text: string): void => {
   } catch (error) {
     // A disk that takes nothing more is the person's to mend; every other failure goes up as it is.
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const sentence = FULL[code]
+    const sentence = FULL.get(code)
     if (sentence) throw diskFull(sentence)
     throw error
   }

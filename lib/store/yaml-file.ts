@@ -28,17 +28,19 @@ export const yamlWord = (value: unknown): string => {
   return typeof value === 'string' ? value.trim().toLowerCase() : ''
 }
 
-const FLAGS: Readonly<Record<string, boolean>> = {
-  on: true,
-  yes: true,
-  true: true,
-  off: false,
-  no: false,
-  false: false,
-}
+const FLAGS: ReadonlyMap<string, boolean> = new Map(
+  Object.entries({
+    on: true,
+    yes: true,
+    true: true,
+    off: false,
+    no: false,
+    false: false,
+  }),
+)
 
 /** The same for a switch; undefined when it is neither. */
-export const yamlFlag = (value: unknown): boolean | undefined => FLAGS[yamlWord(value)]
+export const yamlFlag = (value: unknown): boolean | undefined => FLAGS.get(yamlWord(value))
 
 type Mapping = Record<string, unknown>
 

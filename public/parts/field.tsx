@@ -15,17 +15,17 @@ export const Row = ({ label, hint, status, failed, control }: RowProps) => {
   const id = useId()
   const hintId = hint ? `${id}-hint` : undefined
   return (
-    <div class="row">
-      <div class="row-text">
+    <div class="field">
+      <div class="field-text">
         <label for={id}>{label}</label>
         {hint && (
-          <p id={hintId} class="row-hint">
+          <p id={hintId} class="field-hint">
             {hint}
           </p>
         )}
       </div>
-      <div class="row-control">
-        <span class={`row-status${failed ? ' row-failed' : ''}`} role="status">
+      <div class="field-control">
+        <span class={`field-status${failed ? " field-failed" : ''}`} role="status">
           {status}
         </span>
         {control({ control: id, hint: hintId })}

@@ -16,6 +16,9 @@ export type Walk = {
   enough: () => boolean
 }
 
+/** Files there are no files: reading some of them waits for ever. */
+const VIRTUAL = /^\/(?:proc|sys|dev)$/
+
 /** Regular files below `root`, directory by directory, in name order. */
 export async function* walk(options: Walk): AsyncGenerator<Found> {
   const stack: { dir: string; relative: string; layers: Layer[] }[] = [
@@ -33,7 +36,8 @@ export async function* walk(options: Walk): AsyncGenerator<Found> {
     for (const entry of entries) {
       const way = relative === '' ? entry.name : `${relative}/${entry.name}`
       const place = join(dir, entry.name)
-      if (isIgnored(layers, entry.name, way, entry.isDirectory()) || options.denied(place)) continue
+      if (isIgnored(layers, entry.name, way, entry.isDirectory())) continue
+      if (VIRTUAL.test(place) || options.denied(place)) continue
       if (entry.isDirectory()) dirs.push({ dir: place, relative: way, layers })
       else if (entry.isFile()) yield { place, relative: way }
     }

@@ -202,7 +202,7 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
 function RowBox({ row }: { row: Row }) {
   const body = useMemo(() => <RowView row={row} />, [row])
   return (
-    <div class={`row row-${row.kind}`} data-key={row.key}>
+    <div class={`tx-row tx-row-${row.kind}`} data-key={row.key}>
       {body}
     </div>
   )

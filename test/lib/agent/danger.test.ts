@@ -83,6 +83,8 @@ const HARDLINE = [
   'rm -rf /proc/self/root',
   'find / -delete',
   'find / -type f -exec rm -f {} +',
+  'find . -name x -exec rm -rf / {} \\;',
+  'find . -exec sh -c "rm -rf ~" \\;',
   'mkfs.ext4 /dev/sda1',
   'mkfs -t ext4 /dev/sda1',
   'dd if=/dev/zero of=/dev/sda bs=1M',

@@ -30,7 +30,10 @@ test('16 providers, 98 entries, 19 in the router’s list', () => {
     Object.entries(STATIC_MODELS).map(([id, models]) => [id, models.length]),
   )
   assert.equal(counts, COUNTS)
-  assert.is(Object.values(counts).reduce((sum, count) => sum + count, 0), 98)
+  assert.is(
+    Object.values(counts).reduce((sum, count) => sum + count, 0),
+    98,
+  )
   assert.is(ROUTER_MODELS.length, 19)
 })
 
@@ -64,7 +67,14 @@ for (const [provider, id, label] of LABELS)
     assert.is(builtinModels(provider)?.find(model => model.id === id)?.label, label))
 
 test('a list is found by every spelling of its provider', () => {
-  const pairs = [['xai', 'x-ai'], ['grok', 'x-ai'], ['alibaba', 'qwen'], ['dashscope', 'qwen'], ['google', 'gemini'], ['claude', 'anthropic']] as const
+  const pairs = [
+    ['xai', 'x-ai'],
+    ['grok', 'x-ai'],
+    ['alibaba', 'qwen'],
+    ['dashscope', 'qwen'],
+    ['google', 'gemini'],
+    ['claude', 'anthropic'],
+  ] as const
   for (const [asked, key] of pairs) assert.is(builtinModels(asked), STATIC_MODELS[key], asked)
   assert.is(builtinModels('huggingface'), undefined)
   assert.is(builtinModels('constructor'), undefined)

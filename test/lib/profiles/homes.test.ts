@@ -17,8 +17,7 @@ test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 const open = (
   base: string,
   given: { agentHome?: string; configPath?: string | null; env?: Env } = {},
-) =>
-  createHomes({ baseHome: base, agentHome: base, configPath: null, env: {}, ...given })
+) => createHomes({ baseHome: base, agentHome: base, configPath: null, env: {}, ...given })
 
 const profile = (base: string, name: string): string => {
   const dir = join(base, 'profiles', name)
@@ -31,7 +30,18 @@ const refuses = (kind: string, words?: RegExp) => (error: unknown) =>
 
 test('a bad name is refused, an absent one is missing', ({ base }) => {
   const homes = open(base)
-  for (const name of ['', 'Upper', '..', 'a/b', '-a', 'a\n', 'default\n', 'a'.repeat(65), 'ä', 'a\0'])
+  for (const name of [
+    '',
+    'Upper',
+    '..',
+    'a/b',
+    '-a',
+    'a\n',
+    'default\n',
+    'a'.repeat(65),
+    'ä',
+    'a\0',
+  ])
     assert.throws(() => homes.open(name), refuses('invalid'), JSON.stringify(name))
   assert.throws(() => homes.open('gone'), refuses('missing', /does not exist/))
   writeFileSync(join(base, 'profiles-file'), '')
@@ -112,7 +122,10 @@ test('the home’s .env wins over the process, is seen when it changes, and is n
 test('two homes share no configuration, credentials or edits', ({ base }) => {
   const a = profile(base, 'a')
   const b = profile(base, 'b')
-  for (const [dir, word] of [[a, 'alpha'], [b, 'beta']] as const) {
+  for (const [dir, word] of [
+    [a, 'alpha'],
+    [b, 'beta'],
+  ] as const) {
     writeFileSync(join(dir, 'config.yaml'), `model: ${word}\n`)
     writeFileSync(join(dir, 'auth.json'), JSON.stringify({ active_provider: word }))
   }
@@ -127,18 +140,24 @@ test('two homes share no configuration, credentials or edits', ({ base }) => {
   assert.equal(homes.base.authJson(), {})
 })
 
+/** As it stands in config.yaml. */
+const ref = (name: string) => `\${${name}}`
+
 test('variables are expanded to act on, never in what is edited', ({ base }) => {
-  writeFileSync(join(base, '.env'), 'KEY=s3cret${X}\nX=no\n')
+  writeFileSync(join(base, '.env'), `KEY=s3cret${ref('X')}\nX=no\n`)
   writeFileSync(
     join(base, 'config.yaml'),
-    'model: {api_key: "${KEY}", default: "a${NONE}b"}\nlist: ["${KEY}", 1]\n',
+    `model: {api_key: "${ref('KEY')}", default: "a${ref('NONE')}${ref('toString')}b"}\nlist: ["${ref('KEY')}", 1]\n`,
   )
   const { base: home } = open(base)
   assert.equal(home.values(), {
-    model: { api_key: 's3cret${X}', default: 'a${NONE}b' },
-    list: ['s3cret${X}', 1],
+    model: {
+      api_key: `s3cret${ref('X')}`,
+      default: `a${ref('NONE')}${ref('toString')}b`,
+    },
+    list: [`s3cret${ref('X')}`, 1],
   })
-  assert.equal((home.config.read().model as Env).api_key, '${KEY}')
+  assert.equal((home.config.read().model as Env).api_key, ref('KEY'))
   assert.is(home.values(), home.values())
   writeFileSync(join(base, '.env'), 'KEY=changed\n')
   assert.equal((home.values().model as Env).api_key, 'changed')

@@ -1,0 +1,190 @@
+/** The scripted demo: what it understands, and that it drives the real loop and the real tools truthfully. */
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createDemo } from '../../../../lib/agent/providers/demo.ts'
+import { personsText, readIntent } from '../../../../lib/agent/providers/demo-intents.ts'
+import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
+import type { AgentRequest } from '../../../../lib/agent/types.ts'
+import { run } from '../_run.ts'
+import { type Bench, createBench } from '../tools/_context.ts'
+
+const test = suite('demo')
+
+let bench: Bench
+test.before.each(() => {
+  bench = createBench()
+})
+test.after.each(() => bench.close())
+
+const say = (text: string, more: Partial<AgentRequest> = {}) =>
+  run(createDemo({ delayMs: 0 }), {
+    endpoint: {
+      provider: 'demo',
+      model: 'demo',
+      apiMode: 'demo',
+      baseUrl: '',
+      apiKey: null,
+      contextLength: 8192,
+    },
+    history: [{ role: 'user', content: `[Workspace: ${bench.workspace}]\n${text}` }],
+    tools: [...toolbox],
+    workspace: bench.workspace,
+    env: bench.ctx.env,
+    forbidden: bench.ctx.forbidden,
+    ...more,
+  })
+
+const SAID: [string, object][] = [
+  ['list files', { kind: 'list', path: '.' }],
+  ['List the files in src.', { kind: 'list', path: 'src' }],
+  ['please show me the files in "my docs"', { kind: 'list', path: 'my docs' }],
+  ['ls', { kind: 'list', path: '.' }],
+  ['read notes.md', { kind: 'read', path: 'notes.md' }],
+  ['Please read the file `src/a b.ts`.', { kind: 'read', path: 'src/a b.ts' }],
+  ['show me package.json', { kind: 'read', path: 'package.json' }],
+  ['find "some text" in the project', { kind: 'find', text: 'some text' }],
+  ['search for alpha beta', { kind: 'find', text: 'alpha beta' }],
+  ['create hello.txt with Hello!', { kind: 'write', path: 'hello.txt', content: 'Hello!' }],
+  [
+    'write a file called a.md with content "# Hi"',
+    { kind: 'write', path: 'a.md', content: '# Hi' },
+  ],
+  [
+    'create x.ts with\n```ts\nlet a = 1\n```',
+    { kind: 'write', path: 'x.ts', content: 'let a = 1\n' },
+  ],
+  ['replace "a b" with "c" in f.txt', { kind: 'edit', old: 'a b', fresh: 'c', path: 'f.txt' }],
+  ["edit f.txt: replace 'a' by ''", { kind: 'edit', old: 'a', fresh: '', path: 'f.txt' }],
+  ['run ls -la | head', { kind: 'run', command: 'ls -la | head' }],
+  ['Run the command `npm test`.', { kind: 'run', command: 'npm test' }],
+  ['run "echo hi"', { kind: 'run', command: 'echo hi' }],
+  ['run:\n```sh\necho 1\necho 2\n```', { kind: 'run', command: 'echo 1\necho 2' }],
+  ['$ uname', { kind: 'run', command: 'uname' }],
+  ['ask me something', { kind: 'ask' }],
+  ['think aloud', { kind: 'think' }],
+  ['give me a long answer', { kind: 'long', count: null }],
+  ['count to 30', { kind: 'long', count: 30 }],
+  ['show Markdown', { kind: 'markdown' }],
+  ['make a plan', { kind: 'plan', topic: '' }],
+  ['make a plan for the garden', { kind: 'plan', topic: 'the garden' }],
+  ['help', { kind: 'help' }],
+  ['what is the capital of France?', { kind: 'help' }],
+  ['', { kind: 'help' }],
+]
+for (const [text, intent] of SAID)
+  test(`understands ${JSON.stringify(text)}`, () => {
+    assert.equal(readIntent(text), intent)
+  })
+
+test('hostile text is read in bounded time', () => {
+  const started = performance.now()
+  for (const piece of ['run ', 'a ', '"', 'replace "', 'please ', 'create x with '])
+    readIntent(piece.repeat(19_000 / piece.length))
+  assert.ok(performance.now() - started < 1500)
+})
+
+test('tags of the service are not the person', () => {
+  assert.is(personsText('[Workspace: /a b]\nhello\n\n[Attached files: x]'), 'hello')
+})
+
+test('help says what it is and how to connect a model', async () => {
+  const { outcome, events } = await say('who are you?')
+  assert.match(outcome.text, 'not* a language model')
+  assert.match(outcome.text, 'OPENROUTER_API_KEY')
+  assert.ok(events.filter(event => event.type === 'token').length > 50)
+  assert.ok(outcome.usage.output_tokens > 100)
+  assert.is(outcome.usage.context_length, 8192)
+  assert.is(outcome.usage.estimated_cost, 0)
+})
+
+test('files: create, list, read, find, change', async () => {
+  assert.match((await say('create notes/a.txt with Hello there')).outcome.text, '11 bytes')
+  const place = join(bench.workspace, 'notes/a.txt')
+  assert.is(readFileSync(place, 'utf8'), 'Hello there')
+  assert.match((await say('list files')).outcome.text, 'notes/a.txt')
+  assert.match((await say('read notes/a.txt')).outcome.text, 'Hello there')
+  assert.match((await say('find "there"')).outcome.text, 'notes/a.txt:1')
+  const changed = await say('replace "there" with "you" in notes/a.txt')
+  assert.match(changed.outcome.text, '+Hello you')
+  assert.is(readFileSync(place, 'utf8'), 'Hello you')
+})
+
+test('what does not work is told as it is', async () => {
+  assert.match((await say('list files')).outcome.text, 'no files')
+  assert.match((await say('read nothing.txt')).outcome.text, 'does not exist')
+  assert.match((await say('find "zzz"')).outcome.text, 'in no file')
+  assert.match((await say('read ../state/key')).outcome.text, 'denied')
+})
+
+test('commands: exit codes, output, live output', async () => {
+  const fine = await say('run `echo hi; exit 0`')
+  assert.match(fine.outcome.text, 'exit code 0')
+  assert.match(fine.outcome.text, 'hi')
+  assert.ok(fine.events.some(event => event.type === 'tool_output' && event.text === 'hi\n'))
+  assert.match((await say('run "exit 4"')).outcome.text, 'exit code 4')
+})
+
+test('a denied command, an allowed one, one that nobody may run', async () => {
+  mkdirSync(join(bench.workspace, 'junk'))
+  const denied = await say('run rm -r junk')
+  assert.match(denied.outcome.text, 'not done')
+  assert.match(denied.outcome.text, 'denied')
+  assert.ok(existsSync(join(bench.workspace, 'junk')))
+  const allowed = await say('run rm -r junk', { approve: async () => 'once' })
+  assert.match(allowed.outcome.text, 'ended well')
+  assert.not(existsSync(join(bench.workspace, 'junk')))
+  const never = await say('run rm -rf /', { approve: async () => 'always' })
+  assert.match(never.outcome.text, 'no approval can allow it')
+})
+
+test('a question and its answer', async () => {
+  const asked = await say('ask me something', {
+    clarify: async (_, choices) => choices[2] ?? null,
+  })
+  assert.match(asked.outcome.text, 'A plan')
+  assert.match((await say('ask me something')).outcome.text, 'own judgement')
+})
+
+test('a plan takes its steps', async () => {
+  bench.write('one.txt', '')
+  const { outcome, events } = await say('make a plan')
+  assert.is(outcome.steps, 4)
+  assert.match(outcome.text, '3 of 3')
+  assert.match(outcome.text, '1 file')
+  const names = events.flatMap(event => (event.type === 'tool' ? [event.name] : []))
+  assert.equal(names, ['todo', 'search_files', 'todo'])
+})
+
+test('thinking, Markdown, length', async () => {
+  const thinking = await say('think aloud')
+  assert.ok(thinking.messages[0]?.reasoning)
+  assert.is(thinking.events[0]?.type, 'reasoning')
+  const { text } = (await say('show markdown')).outcome
+  for (const part of ['| Planet', '- [x]', '```ts', '> ', '$$', '```mermaid'])
+    assert.ok(text.includes(part))
+  assert.ok((await say('long answer')).outcome.text.split(' ').length > 300)
+  assert.match((await say('count to 20')).outcome.text, '19, 20.')
+})
+
+test('without its tools it says so', async () => {
+  const { outcome } = await say('list files', { tools: [] })
+  assert.match(outcome.text, 'not available')
+})
+
+test('a stop is seen between two pieces', async () => {
+  const stop = new AbortController()
+  let tokens = 0
+  const { outcome } = await run(
+    createDemo({ delayMs: 1 }),
+    { signal: stop.signal, history: [{ role: 'user', content: 'long answer' }] },
+    event => {
+      if (event.type === 'token' && ++tokens === 3) stop.abort()
+    },
+  )
+  assert.is(outcome.status, 'stopped')
+  assert.is(tokens, 3)
+})
+
+test.run()

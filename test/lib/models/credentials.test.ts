@@ -1,0 +1,160 @@
+/** Which providers appear, which key is used, and where no key ever goes (decisions 5 and 8). */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  configuredProviders,
+  credentialFor,
+  credentialsOf,
+  isLocalUrl,
+  isUnconfigured,
+  isUsableSecret,
+} from '../../../lib/models/credentials.ts'
+import { PROVIDERS } from '../../../lib/models/providers.ts'
+import { readSetup } from '../../../lib/models/setup.ts'
+import { homeOf } from './_home.ts'
+
+type Given = Parameters<typeof homeOf>[0]
+const test = suite('credentials')
+const KEY = 'sk-test-1234'
+const found = (given: Given) => [...configuredProviders(readSetup(homeOf(given)))].sort()
+
+test('what is no key', () => {
+  for (const secret of ['', '  ', 'abc', 'changeme', 'YOUR_API_KEY', 'dummy', 'null', 'None', '****', '************', 'two words', 'naïve-key', 'a\nbcd', null, undefined])
+    assert.is(isUsableSecret(secret), false, String(secret))
+  for (const secret of ['abcd', ' sk-1234 ', 'x'.repeat(500)]) assert.is(isUsableSecret(secret), true)
+})
+
+const VARIABLES: Record<string, string> = {
+  OPENROUTER_API_KEY: 'openrouter',
+  ANTHROPIC_API_KEY: 'anthropic',
+  ANTHROPIC_TOKEN: 'anthropic',
+  CLAUDE_CODE_OAUTH_TOKEN: 'anthropic',
+  OPENAI_API_KEY: 'openai',
+  GOOGLE_API_KEY: 'gemini',
+  GEMINI_API_KEY: 'gemini',
+  GLM_API_KEY: 'zai',
+  ZAI_API_KEY: 'zai',
+  Z_AI_API_KEY: 'zai',
+  KIMI_API_KEY: 'kimi-coding',
+  DEEPSEEK_API_KEY: 'deepseek',
+  MINIMAX_API_KEY: 'minimax',
+  MINIMAX_CN_API_KEY: 'minimax-cn',
+  MISTRAL_API_KEY: 'mistralai',
+  XAI_API_KEY: 'xai',
+  OPENCODE_ZEN_API_KEY: 'opencode-zen',
+  OPENCODE_GO_API_KEY: 'opencode-go',
+  OLLAMA_API_KEY: 'ollama,ollama-cloud',
+  COPILOT_GITHUB_TOKEN: 'copilot',
+  DASHSCOPE_API_KEY: 'alibaba',
+  HF_TOKEN: 'huggingface',
+  AI_GATEWAY_API_KEY: 'ai-gateway',
+  KILOCODE_API_KEY: 'kilocode',
+  NVIDIA_API_KEY: 'nvidia',
+  XIAOMI_API_KEY: 'xiaomi',
+  NEURALWATT_API_KEY: 'neuralwatt',
+  LM_API_KEY: 'lmstudio',
+  GH_TOKEN: '',
+  GITHUB_TOKEN: '',
+  SOME_API_KEY: '',
+}
+for (const [name, providers] of Object.entries(VARIABLES)) {
+  test(`${name} in .env or environment shows: ${providers || 'nothing'}`, () => {
+    assert.is(found({ dotenv: { [name]: KEY } }).join(), providers)
+    assert.is(found({ env: { [name]: KEY } }).join(), providers)
+    assert.equal(found({ env: { [name]: 'changeme' } }), [])
+  })
+}
+
+test('every variable of the table is covered above', () => {
+  const names = [...PROVIDERS.values()].flatMap(({ keys }) => keys)
+  assert.equal(names.filter(name => !(name in VARIABLES)), [])
+})
+
+test('the other reasons to appear, and what is none', () => {
+  const pool = (entry: Record<string, unknown>) => ({ auth: { credential_pool: { github: [entry] } } })
+  const cases: [given: Given, providers: string][] = [
+    [{ config: { model: { provider: 'z-ai' } } }, 'zai'],
+    [{ auth: { active_provider: 'nous' } }, 'nous'],
+    [pool({ source: 'manual', access_token: KEY }), 'copilot'],
+    [pool({ source: 'gh_cli', access_token: KEY }), ''],
+    [pool({ source: ' GH auth token ', access_token: KEY }), ''],
+    [pool({ source: 'manual', label: 'gh auth token' }), ''],
+    [pool({ source: 'manual', key_source: 'GH AUTH TOKEN' }), ''],
+    [{ config: { providers: { mine: { models: ['a'] } } } }, 'mine'],
+    [{ config: { providers: { mine: { models: { a: {} } } } } }, 'mine'],
+    [{ config: { providers: { mine: { models: [] } } } }, ''],
+    [{ config: { providers: { mine: { api_key: KEY } } } }, ''],
+    [{ config: { model: { api_key: KEY } } }, ''],
+    [{ config: { custom_providers: [{ name: 'My Box', model: 'x' }, { model: 'y' }] } }, 'custom,custom:my-box'],
+    [{ config: { custom_providers: [{ name: 'My Box' }] } }, ''],
+  ]
+  for (const [given, providers] of cases) assert.is(found(given).join(), providers, JSON.stringify(given))
+})
+
+test('nothing at all is configured only when there is nothing at all', () => {
+  const isFresh = (given: Given) => isUnconfigured(readSetup(homeOf(given)))
+  assert.is(isFresh({}), true)
+  assert.is(isFresh({ config: { model: 'some-model' }, env: { GH_TOKEN: KEY } }), true)
+  assert.is(isFresh({ config: { model: { base_url: 'http://127.0.0.1:1' } } }), false)
+  assert.is(isFresh({ config: { model: { api_key: KEY } } }), false)
+  assert.is(isFresh({ config: { providers: { mine: { api_key: KEY } } } }), false)
+  assert.is(isFresh({ config: { custom_providers: [{ name: 'x' }] } }), false)
+  assert.is(isFresh({ env: { OPENAI_BASE_URL: 'http://127.0.0.1:1' } }), false)
+  assert.is(isFresh({ env: { HF_TOKEN: KEY } }), false)
+})
+
+test('model.api_key is the configured provider’s and makes no other look configured', () => {
+  const setup = readSetup(homeOf({ config: { model: { provider: 'openai', api_key: KEY } } }))
+  assert.is(credentialsOf(setup, 'openai')[0]?.name, 'model.api_key')
+  for (const id of [...PROVIDERS.keys(), 'custom', 'mine'])
+    if (id !== 'openai') assert.equal(credentialsOf(setup, id), [], id)
+})
+
+const OPENAI = 'https://api.openai.com/v1'
+const PROXY = 'https://proxy.example/v1'
+type Row = [name: string, given: Given, provider: string, url: string, key: string | null]
+const ROUTES: Row[] = [
+  ['its own host', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', OPENAI, 'env-key'],
+  ['.env wins over the process', { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: 'file-key' } }, 'openai', OPENAI, 'file-key'],
+  ['a subdomain of its own', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://eu.api.openai.com/v1', 'env-key'],
+  ['a host that only ends alike', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://evilopenai.com/v1', null],
+  ['a host that only begins alike', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://api.openai.com.evil.example/v1', null],
+  ['user info that looks like the host', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://api.openai.com@evil.example/v1', null],
+  ['no clear text over the network', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'http://api.openai.com/v1', null],
+  ['another provider’s host', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'openai', base_url: 'https://openrouter.ai/api/v1' } } }, 'openai', 'https://openrouter.ai/api/v1', null],
+  ['the router’s key never leaves it', { dotenv: { OPENROUTER_API_KEY: 'file-key' }, config: { model: { provider: 'openrouter', base_url: PROXY } } }, 'openrouter', PROXY, null],
+  ['OpenAI’s key is not the router’s', { dotenv: { OPENAI_API_KEY: 'file-key' } }, 'openrouter', 'https://openrouter.ai/api/v1', null],
+  ['a pair the home made', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'openai', base_url: PROXY } } }, 'openai', PROXY, 'file-key'],
+  ['the process did not make that pair', { env: { OPENAI_API_KEY: 'env-key' }, config: { model: { provider: 'openai', base_url: PROXY } } }, 'openai', PROXY, null],
+  ['a pair the environment made', { env: { OPENAI_API_KEY: 'env-key', OPENAI_BASE_URL: PROXY } }, 'openai', PROXY, 'env-key'],
+  ['the key beside the address first', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'openai', base_url: PROXY, api_key: 'own-key' } } }, 'openai', PROXY, 'own-key'],
+  ['model.api_key of another provider', { config: { model: { provider: 'openai', api_key: 'own-key' } } }, 'deepseek', 'https://api.deepseek.com/v1', null],
+  ['providers.<id>.api_key', { config: { providers: { deepseek: { api_key: 'own-key' } } } }, 'deepseek', 'https://api.deepseek.com/v1', 'own-key'],
+  ['providers.<id>.key_env', { env: { MINE: 'var-key' }, config: { providers: { mine: { base_url: PROXY, key_env: 'MINE' } } } }, 'mine', PROXY, 'var-key'],
+  ['a nameless endpoint with the home’s key', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'custom', base_url: PROXY } } }, 'custom', PROXY, 'file-key'],
+  ['a nameless endpoint and the process’s key', { env: { OPENAI_API_KEY: 'env-key' }, config: { model: { provider: 'custom', base_url: PROXY } } }, 'custom', PROXY, null],
+  ['a named endpoint has its own key', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] } }, 'custom:box', PROXY, 'box-key'],
+  ['a named endpoint without one has none', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { custom_providers: [{ name: 'Box', base_url: PROXY }] } }, 'custom:box', PROXY, null],
+  ['a box’s key stays with its address', { config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] } }, 'custom:box', 'https://other.example', null],
+  ['the pool, by priority', { auth: { credential_pool: { zai: [{ priority: 2, access_token: 'second' }, { priority: 1, access_token: 'first' }] } } }, 'zai', 'https://api.z.ai/api/paas/v4', 'first'],
+  ['an exhausted entry last', { auth: { credential_pool: { zai: [{ priority: 1, access_token: 'tired', last_status: 'exhausted' }, { priority: 2, access_token: 'fresh' }] } } }, 'zai', 'https://api.z.ai/api/paas/v4', 'fresh'],
+  ['an ambient entry never', { auth: { credential_pool: { copilot: [{ source: 'gh_cli', access_token: 'ambient' }] } } }, 'copilot', 'https://api.githubcopilot.com', null],
+  ['a pool entry’s own address', { auth: { credential_pool: { zai: [{ access_token: 'there', base_url: PROXY }] } } }, 'zai', PROXY, 'there'],
+  ['the portal’s agent key', { auth: { providers: { nous: { access_token: 'portal', agent_key: 'agent-key' } } } }, 'nous', 'https://inference-api.nousresearch.com/v1', 'agent-key'],
+  ['the portal’s access token is none', { auth: { providers: { nous: { access_token: 'portal' } } } }, 'nous', 'https://inference-api.nousresearch.com/v1', null],
+  ['a placeholder gives way to a real key', { dotenv: { GLM_API_KEY: 'changeme', ZAI_API_KEY: 'real' } }, 'zai', 'https://api.z.ai/api/paas/v4', 'real'],
+  ['an empty .env line hides the process’s key', { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: '' } }, 'openai', OPENAI, null],
+]
+for (const [name, given, provider, url, key] of ROUTES)
+  test(`a key and where it goes: ${name}`, () =>
+    assert.is(credentialFor(readSetup(homeOf(given)), provider, url)?.key ?? null, key))
+
+test('what counts as this machine or its network', () => {
+  for (const host of ['localhost', 'a.localhost', '127.0.0.1', '127.9.9.9', '[::1]', '10.0.0.1', '192.168.1.5', '172.16.0.1', '172.31.255.1', '169.254.1.1', 'ollama', 'box.local', 'host.docker.internal', '[fd00::1]', '[fe80::1]'])
+    assert.is(isLocalUrl(`http://${host}:8000/v1`), true, host)
+  for (const host of ['example.com', '8.8.8.8', '172.32.0.1', '127.0.0.1.evil.com', '10.evil.com', 'localhost.evil.com', '[2001:db8::1]'])
+    assert.is(isLocalUrl(`http://${host}:8000/v1`), false, host)
+  assert.is(isLocalUrl('nonsense'), false)
+})
+
+test.run()
