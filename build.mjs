@@ -112,7 +112,8 @@ const listAssets = async options => {
     if (extname(name) === '.html') {
       assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), outputs)), false))
     } else {
-      assets.push(toEntry(`/static/${name}`, bytes, false))
+      // Flat, as the bundles are: pictures and the manifest lie in folders of the sources only.
+      assets.push(toEntry(`/static/${basename(name)}`, bytes, false))
     }
   }
   return { assets, metafile: built.metafile }
@@ -122,7 +123,6 @@ const listAssets = async options => {
 export const buildAssets = async () => new Map((await listAssets({ minify: false })).assets)
 
 const brotli = promisify(zlib.brotliCompress)
-const gzip = promisify(zlib.gzip)
 
 /** Compression at its highest is slow and its result depends on the bytes alone: kept between builds. */
 const kept = async (name, bytes, make) => {
@@ -143,8 +143,7 @@ const compress = async ([path, asset]) => {
     [constants.BROTLI_PARAM_SIZE_HINT]: asset.raw.length,
   }
   const br = await kept('br', asset.raw, () => brotli(asset.raw, { params }))
-  const gz = await kept('gz', asset.raw, () => gzip(asset.raw, { level: 9 }))
-  return br.length < asset.raw.length * 0.95 ? { ...asset, br, gzip: gz } : asset
+  return br.length < asset.raw.length * 0.95 ? { ...asset, br } : asset
 }
 
 // ── The one file ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -287,13 +286,13 @@ const pack = async target => {
   const payload = createPayload()
   const { bytes, packed } = packAddon(target)
   const addon = { block: payload.add(await packed), sha256: sha256(bytes) }
-  const worker = payload.add(await bundleWorker())
+  const worker = payload.add(zlib.zstdCompressSync(await bundleWorker()))
   const listed = await listAssets()
   const assets = await Promise.all(listed.assets.map(compress))
-  const packedAssets = assets.map(({ raw, br, gzip, ...asset }, index) => ({
+  const packedAssets = assets.map(({ raw, br, ...asset }, index) => ({
     path: listed.assets[index][0],
     ...asset,
-    ...(br ? { br: payload.add(br), gzip: payload.add(gzip) } : { raw: payload.add(raw) }),
+    ...(br ? { br: payload.add(br) } : { raw: payload.add(raw) }),
   }))
   const contents = payload.add(JSON.stringify({ worker, addon, assets: packedAssets }))
   const packing = { version: readVersion(), target, payloadSize: payload.size(), contents }

@@ -11,7 +11,10 @@ import { toBoolean } from '../lib/settings.ts'
 
 const One = z.object({ session_id: SessionId })
 const Row = z.object({ ok: z.literal(true), session: SessionRow })
-const Flag = z.unknown().transform(value => toBoolean(value ?? true))
+const Flag = z
+  .unknown()
+  .optional()
+  .transform(value => toBoolean(value ?? true))
 
 export const list = endpoint({
   summary: 'Compact rows, newest first; the whole list without `limit`, a page of it with',

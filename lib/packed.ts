@@ -29,10 +29,9 @@ export type PackedAsset = Readonly<{
   type: string
   etag: string
   immutable: boolean
-  /** Absent where `gzip` stands: it is unpacked from there for the few who take nothing packed. */
-  raw?: Block
+  /** One of the two: Brotli's bytes, or the file's own where packing gains nothing. */
   br?: Block
-  gzip?: Block
+  raw?: Block
 }>
 
 export type Packed = Readonly<{
@@ -73,20 +72,21 @@ const once = <T>(make: () => T): (() => T) => {
   }
 }
 
-/** Buffers are read at first use and then kept. */
+/** Every form is made at first use and then kept: read, unpacked, or packed anew for those who take gzip only. */
 const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => {
-  const { br, gzip, raw } = file
-  const readBr = br && once(() => read(br))
-  const readGzip = gzip && once(() => read(gzip))
-  const readRaw = once(() => {
-    if (raw) return read(raw)
-    if (!readGzip) throw new Error(`${file.path} was packed without its bytes`)
-    return zlib.gunzipSync(readGzip())
-  })
+  const { br, raw } = file
   const asset = { type: file.type, etag: file.etag, immutable: file.immutable }
-  Object.defineProperty(asset, 'raw', { enumerable: true, get: readRaw })
-  if (readBr) Object.defineProperty(asset, 'br', { enumerable: true, get: readBr })
-  if (readGzip) Object.defineProperty(asset, 'gzip', { enumerable: true, get: readGzip })
+  const add = (name: 'raw' | 'br' | 'gzip', get: () => Buffer) =>
+    Object.defineProperty(asset, name, { enumerable: true, get: once(get) })
+  if (br) {
+    const readBr = once(() => read(br))
+    const unpack = once(() => zlib.brotliDecompressSync(readBr()))
+    add('br', readBr)
+    add('raw', unpack)
+    add('gzip', () => zlib.gzipSync(unpack(), { level: 9 }))
+  } else if (raw) {
+    add('raw', () => read(raw))
+  }
   return asset as Asset
 }
 
@@ -109,7 +109,7 @@ export const openPacked = (
   return {
     version: packing.version,
     target: packing.target,
-    searchWorker: () => read(worker).toString(),
+    searchWorker: () => zlib.zstdDecompressSync(read(worker)).toString(),
     addon: { sha256: addon.sha256, read: () => zlib.zstdDecompressSync(read(addon.block)) },
     assets: new Map(assets.map(file => [file.path, lazyAsset(file, read)])),
   }

@@ -53,10 +53,7 @@ export type Api = {
     { limit?: number; cursor?: string },
     { sessions: SessionRow[]; cli_count: number; next?: string | null; cursor?: string }
   >
-  'GET /api/session': Call<
-    Id & { limit?: number; before?: string },
-    { session: Session }
-  >
+  'GET /api/session': Call<Id & { limit?: number; before?: string }, { session: Session }>
   'GET /api/session/message': Call<Id & { id: string }, { message: Message }>
   'GET /api/sessions/search': Call<
     { q: string; content?: string; limit?: number },
@@ -75,10 +72,7 @@ export type Api = {
   'POST /api/session/restore': Call<Id, { ok: true }>
   'POST /api/session/purge': Call<Id, { ok: true }>
   'POST /api/session/clear': Call<Id, { ok: true; session: SessionRow }>
-  'POST /api/session/truncate': Call<
-    Id & { keep_count: number },
-    { ok: true; session: SessionRow }
-  >
+  'POST /api/session/truncate': Call<Id & { keep_count: number }, { ok: true; session: SessionRow }>
   'POST /api/session/retry': Call<
     Id,
     { ok?: true; last_user_text?: string; removed_count?: number; error?: string }
@@ -97,7 +91,13 @@ export type Api = {
   'POST /api/session/draft': Call<Id & Partial<Draft>, { ok: true; draft: Draft }>
   'GET /api/session/status': Call<
     Id,
-    { session_id: string; title: string; model: string | null; message_count: number; agent_running: boolean }
+    {
+      session_id: string
+      title: string
+      model: string | null
+      message_count: number
+      agent_running: boolean
+    }
   >
   'POST /api/chat/start': Call<
     Id & { message: string; attachments?: string[]; workspace?: string; model?: string },

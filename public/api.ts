@@ -16,12 +16,16 @@ export class ApiError extends Error {
 
 type Route = keyof Api & string
 type Input<R extends Route> = Api[R]['input']
-type Arguments<R extends Route> = undefined extends Input<R>
-  ? [input?: Input<R>, options?: CallOptions]
-  : [input: Input<R>, options?: CallOptions]
+type Arguments<R extends Route> =
+  undefined extends Input<R>
+    ? [input?: Input<R>, options?: CallOptions]
+    : [input: Input<R>, options?: CallOptions]
 
 export type CallOptions = { signal?: AbortSignal; keepalive?: boolean }
-export type ApiCall = <R extends Route>(route: R, ...rest: Arguments<R>) => Promise<Api[R]['output']>
+export type ApiCall = <R extends Route>(
+  route: R,
+  ...rest: Arguments<R>
+) => Promise<Api[R]['output']>
 
 export type Transport = {
   fetch: typeof fetch
@@ -52,7 +56,13 @@ const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
   }
 }
 
-const request = (method: string, base: string, path: string, input: unknown, options: CallOptions) =>
+const request = (
+  method: string,
+  base: string,
+  path: string,
+  input: unknown,
+  options: CallOptions,
+) =>
   method === 'GET'
     ? ([
         urlOf(base, path, input as Record<string, unknown>),

@@ -197,8 +197,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       })
       return undefined
     },
-    duplicate: (id: string) =>
-      attempt(async () => route.openSession(await sessions.duplicate(id))),
+    duplicate: (id: string) => attempt(async () => route.openSession(await sessions.duplicate(id))),
     archive: (id: string, archived: boolean) =>
       attempt(async () => {
         await sessions.archive(id, archived)

@@ -24,7 +24,13 @@ const silent =
 
 /** A verb of the open conversation. */
 const inSession =
-  (verb: (app: App, id: string, argument: string) => string | undefined | Promise<string | undefined>): Command['run'] =>
+  (
+    verb: (
+      app: App,
+      id: string,
+      argument: string,
+    ) => string | undefined | Promise<string | undefined>,
+  ): Command['run'] =>
   (app, argument) => {
     const id = app.route.sessionId.value
     return id ? verb(app, id, argument) : t('said.needs.session')

@@ -90,7 +90,11 @@ const findShortcut = (chord: string): Shortcut | undefined =>
   shortcuts.flatMap(group => group.shortcuts).find(({ keys, run }) => run && keys === chord)
 
 /** Runs the shortcut of an event; true when there was one. Bare signs count only while nobody is typing. */
-export const runShortcut = (app: App, event: KeyLike, { mac, typing }: { mac: boolean; typing: boolean }): boolean => {
+export const runShortcut = (
+  app: App,
+  event: KeyLike,
+  { mac, typing }: { mac: boolean; typing: boolean },
+): boolean => {
   const chord = chordOf(event, mac)
   const shortcut = findShortcut(chord)
   if (!shortcut?.run || (typing && chord.length === 1)) return false

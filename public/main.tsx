@@ -73,13 +73,16 @@ const app = createApp({
       stream: on =>
         createStream({
           ...on,
-          open: query => new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
+          open: query =>
+            new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
           mayRetry: () => app.auth.check(),
           nowMs: Date.now,
           later,
         }),
       // Web Locks exist on secure pages only; without them nobody could say who speaks on the channel.
-      channel: navigator.locks ? new BroadcastChannel(`agent-webui:${new URL(base).pathname}`) : null,
+      channel: navigator.locks
+        ? new BroadcastChannel(`agent-webui:${new URL(base).pathname}`)
+        : null,
       locks: navigator.locks ?? null,
       visible: () => !document.hidden,
       nowMs: Date.now,
@@ -135,9 +138,14 @@ const isView = (href: string): boolean =>
 
 document.addEventListener('keydown', event => {
   if (event.defaultPrevented || event.isComposing) return
-  const typing = (event.target as Element | null)?.closest?.('input, textarea, select, [contenteditable]')
+  const typing = (event.target as Element | null)?.closest?.(
+    'input, textarea, select, [contenteditable]',
+  )
   const blocked = document.querySelector('dialog[open]:not(.drawer):not(.dialog-palette)')
-  if (!blocked && runShortcut(app, event, { mac, typing: typing !== null && typing !== undefined })) {
+  if (
+    !blocked &&
+    runShortcut(app, event, { mac, typing: typing !== null && typing !== undefined })
+  ) {
     event.preventDefault()
   }
 })

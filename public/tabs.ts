@@ -93,7 +93,8 @@ export const createTabs = (options: TabsOptions) => {
     const wanted = new Map(own.wanted)
     let list = own.list
     for (const other of others.values()) {
-      for (const [id, at] of other.wanted) wanted.set(id, wanted.has(id) ? earlier(wanted.get(id)!, at) : at)
+      for (const [id, at] of other.wanted)
+        wanted.set(id, wanted.has(id) ? earlier(wanted.get(id)!, at) : at)
       list = list ? earlier(list, other.list) : other.list
     }
     return { wanted, list }

@@ -5,8 +5,7 @@ const MINUTE = 60
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-const startOfDay = (seconds: number): number =>
-  new Date(seconds * 1000).setHours(0, 0, 0, 0) / 1000
+const startOfDay = (seconds: number): number => new Date(seconds * 1000).setHours(0, 0, 0, 0) / 1000
 
 /** Short, for a row: now, 5m, 3h, 2d, then the date. */
 export const formatAgo = (seconds: number, now: number, locale?: string): string => {

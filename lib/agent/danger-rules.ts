@@ -121,6 +121,7 @@ export const RULES: Rule[] = [
   },
   {
     label: 'decoded text piped to shell',
+    text: /\b(?:eval|(?:ba|z|k|da)?sh)\b[^\n]{0,200}\bbase(?:64|32)\s+(?:-d|-D|--decode)/,
     command: command =>
       interprets(command) &&
       command.from.some(one => /^(?:base64|base32|xxd|openssl|uudecode)$/.test(one.name)),

@@ -30,6 +30,7 @@ export const assess = (command: string, place: Partial<Place> = {}): Assessment 
   }
   const text = normalise(command)
   const commands = commandsIn(text, where)
+  if (!commands) return { hardline: 'a command too tangled to be judged', labels: [] }
   const plain = commands.map(toLine).join('\n')
   const labels = RULES.filter(
     rule =>
@@ -50,7 +51,7 @@ export const forbiddenIn = (
   place: Place,
   forbidden: readonly string[],
 ): string | undefined => {
-  const words = commandsIn(normalise(command), place).flatMap(({ args, redirects, cwd }) =>
+  const words = (commandsIn(normalise(command), place) ?? []).flatMap(({ args, redirects, cwd }) =>
     [...args, ...redirects.map(({ target }) => target)].map(word => ({
       cwd,
       // `--file=path` and `@path` name a path, too.

@@ -97,7 +97,11 @@ const deletesAll = (args: string[], isProtected: (path: string) => boolean): boo
   const at = rest.findIndex(arg => /^-(?:exec|ok)(?:dir)?$/.test(arg))
   const deletes =
     rest.includes('-delete') || (at >= 0 && rest.slice(at + 1).some(arg => /(?:^|\/)rm$/.test(arg)))
-  const narrowed = rest.some(arg => arg.startsWith('-') && !UNNARROWED.test(arg))
+  // `-name '*'` is a test that everything passes.
+  const narrowed = rest.some(
+    (arg, next) =>
+      arg.startsWith('-') && !UNNARROWED.test(arg) && !/^\*+$/.test(rest[next + 1] ?? ''),
+  )
   return deletes && !narrowed && (roots.length === 0 ? ['.'] : roots).some(isProtected)
 }
 

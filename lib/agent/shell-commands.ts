@@ -19,23 +19,13 @@ export type Place = { home: string; cwd: string }
 export const UNKNOWN = '$'
 
 const SHELLS = /^(?:ba|z|k|da|a|fi|c|tc|mk)?sh$/
-const RESERVED = new Set([
-  'if',
-  'then',
-  'else',
-  'elif',
-  'do',
-  'while',
-  'until',
-  '!',
-  '{',
-  '}',
-  'time',
-  'coproc',
-])
+const RESERVED = new Set('if then else elif do while until ! { } coproc'.split(' '))
 const ASSIGNMENT = /^([A-Za-z_]\w*)\+?=([\s\S]*)$/
 const MAX_DEPTH = 5
 const MAX_WORDS = 200
+const MAX_PIPELINE = 30
+/** Steps of expansion for one text. Whoever needs more hides something. */
+const MAX_STEPS = 50_000
 
 /** Programs that run another: short options that take a value, and how many words stand before the program. */
 const WRAPPERS: Record<string, { values?: string; skip?: number }> = {
@@ -67,18 +57,33 @@ const WRAPPERS: Record<string, { values?: string; skip?: number }> = {
 export const isShell = (name: string): boolean => SHELLS.test(name)
 const baseName = (word: string) => (word.split('/').at(-1) ?? '').toLowerCase()
 
-/** Everything that would run. State flows through it: variables and the directory. */
-export const commandsIn = (text: string, place: Place): Simple[] => {
-  const joined = text.replace(/\\\r?\n/g, '')
-  const whole = walk(parseShell(joined), place, 0)
-  // An apostrophe in a here-document looks like an open quote and hides what follows: so every line counts by itself, too.
-  const lines = joined.includes('\n') ? joined.split('\n') : []
-  return [...whole, ...lines.flatMap(line => walk(parseShell(line), place, 0))]
+/** What flows through a text as it is read. */
+type State = { vars: Map<string, string[]>; left: number }
+
+/** Everything that would run; null when the text is too tangled to be followed. */
+export const commandsIn = (text: string, place: Place): Simple[] | null => {
+  const state: State = { vars: new Map([['HOME', [place.home]]]), left: MAX_STEPS }
+  const found = readAll(text, place, state)
+  return state.left > 0 ? found : null
 }
 
-const walk = (commands: ShellCommand[], { home, cwd: start }: Place, depth: number): Simple[] => {
+const readAll = (text: string, place: Place, state: State): Simple[] => {
+  // $IFS is the favourite way to write a space that is none.
+  const joined = text.replace(/\\\r?\n/g, '').replace(/\$(?:IFS\b|\{IFS[^}]*\})/g, ' ')
+  const whole = walk(parseShell(joined), place, 0, state)
+  // An apostrophe in a here-document looks like an open quote and hides what follows: so every line counts by itself, too.
+  const lines = joined.includes('\n') ? joined.split('\n') : []
+  return [...whole, ...lines.flatMap(line => walk(parseShell(line), place, 0, state))]
+}
+
+const walk = (
+  commands: ShellCommand[],
+  { home, cwd: start }: Place,
+  depth: number,
+  state: State,
+): Simple[] => {
   const found: Simple[] = []
-  const vars = new Map<string, string[]>([['HOME', [home]]])
+  const { vars } = state
   let cwd = start
   let line: Simple[] = []
 
@@ -87,11 +92,11 @@ const walk = (commands: ShellCommand[], { home, cwd: start }: Place, depth: numb
     vars.set('PWD', [cwd])
     const words = command.words
       .flatMap(word => expandBraces(word))
-      .flatMap(word => expandVars(word, vars))
+      .flatMap(word => expandVars(word, state))
       .slice(0, MAX_WORDS)
     const plain = strip(words, vars)
     const redirects = command.redirects.flatMap(({ op, target }) =>
-      expandVars(target, vars).map(where => ({ op, target: where })),
+      expandVars(target, state).map(where => ({ op, target: where })),
     )
     for (const each of unwrap(plain, line)) {
       const [first = '', ...args] = each
@@ -99,9 +104,10 @@ const walk = (commands: ShellCommand[], { home, cwd: start }: Place, depth: numb
       const name = /[$`]/.test(first) ? UNKNOWN : baseName(first)
       const simple = { name, args, redirects, from: line, cwd }
       found.push(simple)
-      line = [...line, simple]
+      line = [...line, simple].slice(-MAX_PIPELINE)
       for (const inner of innerText(simple))
-        if (depth < MAX_DEPTH) found.push(...walk(parseShell(inner), { home, cwd }, depth + 1))
+        if (depth < MAX_DEPTH)
+          found.push(...walk(parseShell(inner), { home, cwd }, depth + 1, state))
       if (simple.name === 'cd' || simple.name === 'pushd') cwd = goTo(args, home, cwd)
     }
   }
@@ -120,6 +126,7 @@ const strip = (words: string[], vars: Map<string, string[]>): string[] => {
     vars.set(second, words.slice(3))
     return []
   }
+  if (first === 'function') return strip(words.slice(2), vars)
   if (RESERVED.has(first)) return strip(words.slice(1), vars)
   if (['export', 'declare', 'local', 'readonly', 'typeset'].includes(first)) {
     strip(
@@ -130,7 +137,8 @@ const strip = (words: string[], vars: Map<string, string[]>): string[] => {
   }
   const assignment = ASSIGNMENT.exec(first)
   if (!assignment) return words
-  vars.set(assignment[1] ?? '', [assignment[2] ?? ''])
+  // Without quotes the shell splits the value; with them this only makes us see more.
+  vars.set(assignment[1] ?? '', (assignment[2] ?? '').split(/\s+/))
   return strip(words.slice(1), vars)
 }
 
@@ -142,14 +150,15 @@ const unwrap = (words: string[], line: Simple[]): string[][] => {
   if (name === 'find') return [words, ...executedBy(rest).flatMap(inner => unwrap(inner, line))]
   const wrapper = WRAPPERS[name]
   if (!wrapper || (name === 'command' && /^-[vV]/.test(rest[0] ?? ''))) return [words]
+  const fed = name === 'xargs' ? line.filter(isPrinter).flatMap(simple => simple.args) : []
   const inner = afterOptions(rest, wrapper.values ?? '', wrapper.skip ?? 0)
-  if (name === 'xargs')
-    inner.push(...line.flatMap(simple => (isPrinter(simple) ? simple.args : [])))
-  return [words, ...unwrap(inner, line)]
+  return [words, ...inner.flatMap(each => unwrap([...each, ...fed], line))]
 }
 
-const afterOptions = (words: string[], values: string, skip: number): string[] => {
+/** Two readings where a long option may have taken the next word as its value. */
+const afterOptions = (words: string[], values: string, skip: number): string[][] => {
   let at = 0
+  let unsure = false
   for (; at < words.length; at++) {
     const word = words[at] ?? ''
     if (word === '--') {
@@ -159,9 +168,10 @@ const afterOptions = (words: string[], values: string, skip: number): string[] =
     if (ASSIGNMENT.test(word)) continue
     if (!word.startsWith('-') || word === '-') break
     // A value may be written together with its option, or be the next word.
-    if (/^-\w$/.test(word) && values.includes(word[1] ?? '')) at++
+    if (/^-\w+$/.test(word) && values.includes(word.at(-1) ?? '')) at++
+    unsure ||= /^--[^=]+$/.test(word)
   }
-  return words.slice(at + skip)
+  return unsure ? [words.slice(at + skip), words.slice(at + skip + 1)] : [words.slice(at + skip)]
 }
 
 /** What `find` runs for each file. */
@@ -210,17 +220,16 @@ const expandBraces = (word: string, depth = 0): string[] => {
 }
 
 /** Known variables; others stay as they are written. A list variable gives several words. */
-const expandVars = (word: string, vars: ReadonlyMap<string, string[]>, depth = 0): string[] => {
-  const found = depth < 4 ? /\$(?:(\w+)|\{(\w+)[^}]*\})/g : null
-  if (!found || !word.includes('$')) return [word]
-  for (const match of word.matchAll(found)) {
-    const values = vars.get(match[1] ?? match[2] ?? '')
+const expandVars = (word: string, state: State, depth = 0): string[] => {
+  if (depth >= 4 || !word.includes('$') || --state.left <= 0) return [word]
+  for (const match of word.matchAll(/\$(?:(\w+)|\{(\w+)[^}]*\})/g)) {
+    const values = state.vars.get(match[1] ?? match[2] ?? '')
     if (!values) continue
     const before = word.slice(0, match.index)
     const after = word.slice(match.index + match[0].length)
     return values
-      .slice(0, 32)
-      .flatMap(value => expandVars(`${before}${value}${after}`, vars, depth + 1))
+      .slice(0, MAX_WORDS)
+      .flatMap(value => expandVars(`${before}${value}${after}`, state, depth + 1))
       .slice(0, MAX_WORDS)
   }
   return [word]

@@ -15,13 +15,19 @@ export type Exchange = {
   readonly queryText: string
   /** `performance.now()` */
   readonly startedMs: number
-  readonly client: Client
   /** Flat headers a handler asked for. */
   headers: string[]
   nonce: string | undefined
   cookies: Record<string, string> | undefined
+  client: Client | undefined
   /** What is being called, once that is known. */
   endpoint: AnyEndpoint | undefined
+}
+
+/** What all requests of one service share. */
+export type Service = {
+  clientOf(exchange: Exchange): Client
+  describeApi(): unknown
 }
 
 export const cookiesOf = (exchange: Exchange): Record<string, string> => {
@@ -36,13 +42,13 @@ export const cookiesOf = (exchange: Exchange): Record<string, string> => {
  */
 export class BaseCtx {
   readonly #exchange: Exchange
-  readonly #describeApi: () => unknown
+  readonly #service: Service
   #stop: AbortController | undefined
   #url: { readonly path: string; readonly query: Readonly<Record<string, string>> } | undefined
 
-  constructor(exchange: Exchange, describeApi: () => unknown) {
+  constructor(exchange: Exchange, service: Service) {
     this.#exchange = exchange
-    this.#describeApi = describeApi
+    this.#service = service
   }
 
   get req(): IncomingMessage {
@@ -54,7 +60,7 @@ export class BaseCtx {
   }
 
   get client(): Client {
-    return this.#exchange.client
+    return this.#service.clientOf(this.#exchange)
   }
 
   get cookies(): Readonly<Record<string, string>> {
@@ -101,6 +107,6 @@ export class BaseCtx {
 
   /** The OpenAPI document of the table this request was found in. */
   describeApi(): unknown {
-    return this.#describeApi()
+    return this.#service.describeApi()
   }
 }

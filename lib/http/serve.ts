@@ -1,7 +1,7 @@
 /** From a request to its answer: seven named steps in one function, and the one place that catches. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
-import { BaseCtx, cookiesOf, type Exchange } from './base-ctx.ts'
+import { BaseCtx, cookiesOf, type Exchange, type Service } from './base-ctx.ts'
 import { BODY_BYTES, declaredBytes, readJson, tooLarge } from './body.ts'
 import { clientReader } from './client.ts'
 import type { RouteTable } from './endpoint.ts'
@@ -70,17 +70,25 @@ const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string) => {
 export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): Listener => {
   const { tails = {}, gate, makeCtx, config, log, version, bodyIdleMs = 30_000 } = options
   const find = createFinder(routes, tails)
-  const clientOf = clientReader(config.trustedProxies)
+  const readClient = clientReader(config.trustedProxies)
   const isKnownHost = hostCheck(config.host, config.allowedOrigins)
   const writer = createWriter(version, log)
   let document: unknown
-  const describeApi = () => {
-    document ??= openApi(routes, tails, version)
-    return document
+  const service: Service = {
+    clientOf(x) {
+      x.client ??= readClient(x.req)
+      return x.client
+    },
+    describeApi() {
+      document ??= openApi(routes, tails, version)
+      return document
+    },
   }
+  const { clientOf } = service
 
   /** Names that could be somebody else's are answered only behind a password. */
-  const checkHost = ({ req, client }: Exchange) => {
+  const checkHost = (x: Exchange) => {
+    const { req } = x
     const { host } = req.headers
     if (host === undefined) {
       if (req.httpVersionMinor > 0) throw invalid('The Host header is missing')
@@ -88,7 +96,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     }
     const isKnown =
       isKnownHost(host) &&
-      (req.headers['x-forwarded-host'] === undefined || isKnownHost(client.host))
+      (req.headers['x-forwarded-host'] === undefined || isKnownHost(clientOf(x).host))
     if (!isKnown && !gate.enabled()) throw forbidden(UNKNOWN_HOST)
   }
 
@@ -106,13 +114,13 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     return method === 'GET' || method === 'POST' ? found.place[method] : undefined
   }
 
-  const signIn = (x: Exchange) => redirect(`${x.client.prefix}/login`)
+  const signIn = (x: Exchange) => redirect(`${clientOf(x).prefix}/login`)
 
   /** A wrong method is told apart from an unknown path only to those who may know. */
   const refuseUnknown = (x: Exchange, found: Found | undefined) => {
     const { GET, POST } = found?.place ?? {}
     if (!admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST))) return signIn(x)
-    if (!found || ((GET ?? POST)?.loopback && !x.client.loopback)) throw notFound()
+    if (!found || ((GET ?? POST)?.loopback && !clientOf(x).loopback)) throw notFound()
     return reply(
       { error: `${x.method} is not allowed here` },
       { status: 405, headers: { Allow: found.place.allow }, cache: 'no-store' },
@@ -120,7 +128,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
   }
 
   const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown =>
-    endpoint.run(makeCtx(new BaseCtx(x, describeApi)), input as never)
+    endpoint.run(makeCtx(new BaseCtx(x, service)), input as never)
 
   const answer = (x: Exchange): unknown => {
     const { req, method, path, queryText } = x
@@ -129,9 +137,9 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     const endpoint = endpointOf(found, method)
     if (!endpoint || !found) return refuseUnknown(x, found)
     x.endpoint = endpoint
-    if (endpoint.loopback && !x.client.loopback) throw notFound()
+    if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
     if (!admit(x, endpoint)) return signIn(x)
-    if (method === 'POST' || endpoint.effects) checkOrigin(req, x.client, config.allowedOrigins)
+    if (method === 'POST' || endpoint.effects) checkOrigin(req, clientOf(x), config.allowedOrigins)
     if (method === 'POST') {
       if (endpoint.multipart) {
         if (declaredBytes(req) > BODY_BYTES) throw tooLarge()
@@ -166,10 +174,10 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
       path,
       queryText,
       startedMs: performance.now(),
-      client: clientOf(req),
       headers: [],
       nonce: undefined,
       cookies: undefined,
+      client: undefined,
       endpoint: undefined,
     }
     const refuse = (error: unknown) => writer.refuse(x, error)

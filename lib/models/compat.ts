@@ -58,17 +58,22 @@ const fits = (catalogue: Catalogue, id: string): boolean => {
   }))
   const hint = parseHint(id, customProviders)
   if (hint) return isOffered(catalogue, hint.provider)
-  // What a session of the demo remembers means nothing to a real provider.
-  if (id === 'demo') return catalogue.groups.some(group => group.provider_id === 'demo')
   const slash = id.indexOf('/')
   return slash > 0 ? fitsMaker(catalogue, id, id.slice(0, slash)) : fitsBare(catalogue, id)
 }
 
+/** What a session of the demo remembers means nothing to a real provider, unless one has a model of that name. */
+const isNamed = ({ groups }: Catalogue, id: string): boolean =>
+  groups.some(({ models }) => models.some(model => model.id === id))
+
 export const compatibleModel = (sessionModel: string | null, catalogue: Catalogue): Compatible => {
   const id = sessionModel?.trim() ?? ''
-  if (!id) return { model: catalogue.defaultModel, changed: false }
-  const isKept = catalogue.active === null || !catalogue.defaultModel || fits(catalogue, id)
-  return isKept ? { model: id, changed: false } : { model: catalogue.defaultModel, changed: true }
+  const { defaultModel } = catalogue
+  if (!id) return { model: defaultModel, changed: false }
+  if (id === 'demo' && !isNamed(catalogue, id))
+    return { model: defaultModel, changed: !!defaultModel }
+  const isKept = catalogue.active === null || !defaultModel || fits(catalogue, id)
+  return isKept ? { model: id, changed: false } : { model: defaultModel, changed: true }
 }
 
 /** The same for a home as it stands. */

@@ -1,4 +1,5 @@
 /** Which keys a home holds, and to which host each of them may be sent (contract, decisions 5 and 8). */
+import { isIP } from 'node:net'
 import { PROVIDERS } from './providers.ts'
 import type { ModelSetup } from './setup.ts'
 
@@ -36,14 +37,17 @@ const hostOf = (url: string | null | undefined): string => {
 }
 
 const PRIVATE_V4 = /^(?:127|10|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\./
-const PRIVATE_V6 = /^(?:::1|f[cd][0-9a-f]{2}:.*|fe[89ab][0-9a-f]:.*)$/
-const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|lan|home\.arpa)$/
+const PRIVATE_V6 = /^(?:::1$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:)/
+const PRIVATE_NAME = /^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa)$/
 
 /** This machine or its own network: such servers usually want no key. */
 export const isLocalUrl = (url: string): boolean => {
   const host = hostOf(url)
-  if (PRIVATE_V4.test(`${host}.`) || PRIVATE_V6.test(host) || PRIVATE_NAME.test(host)) return true
-  return host !== '' && !host.includes('.') && !host.includes(':')
+  if (host === '') return false
+  // A name may begin like a private address and lead anywhere.
+  const family = isIP(host)
+  if (family === 4) return PRIVATE_V4.test(host)
+  return family === 6 ? PRIVATE_V6.test(host) : PRIVATE_NAME.test(host)
 }
 
 const isHostOf = (host: string, owner: string): boolean =>
@@ -100,7 +104,11 @@ const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] =>
     const key = setup.env[name]
     if (!isUsableSecret(key)) return []
     return [
-      { key: key.trim(), name, source: Object.hasOwn(setup.dotenv, name) ? 'env_file' : 'env_var' } as const,
+      {
+        key: key.trim(),
+        name,
+        source: Object.hasOwn(setup.dotenv, name) ? 'env_file' : 'env_var',
+      } as const,
     ]
   })
 

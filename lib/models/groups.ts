@@ -8,11 +8,11 @@ import { displayName } from './providers.ts'
 import { resolveModel } from './resolve.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 
-const DEMO_GROUP: ModelGroup = {
+const demoGroup = (): ModelGroup => ({
   provider: 'Demo model (offline, scripted)',
   provider_id: 'demo',
   models: [{ id: 'demo', label: 'Demo' }],
-}
+})
 
 /** What stands after the last slash. */
 const shortLabel = (id: string): string => id.slice(id.lastIndexOf('/') + 1) || id
@@ -87,7 +87,7 @@ export const modelGroups = (home: ModelHome, config: DefaultConfig): ModelList =
     .map(id => buildGroup(setup, id))
     .filter(({ models }) => models.length > 0)
   const isDemo = setup.active === 'demo' || isUnconfigured(setup)
-  const demo = isDemo ? [{ ...DEMO_GROUP, models: [...DEMO_GROUP.models] }] : []
+  const demo = isDemo ? [demoGroup()] : []
   const isOffered = !(setup.active === 'demo' && defaultModel === 'demo')
   return {
     active_provider: setup.active,

@@ -22,7 +22,6 @@ const MIGRATIONS = [
     next_offset integer not null) without rowid;
   create virtual table words using fts5(text, content='message', content_rowid='id',
     tokenize='unicode61 remove_diacritics 2', prefix='2 3');
-  insert into words (words, rank) values ('secure-delete', 1);
   `,
 ] as const
 
@@ -36,6 +35,8 @@ const PRAGMAS = [
 
 /** Ranking looks at the newest so many matches: an ordinary word is in every other message. */
 const RANKED = 500
+/** Deleting so that no byte stays takes 2 ms a message; beyond so many it is cheaper to rewrite the index once. */
+const SECURE_DELETES = 200
 /** A line longer than this is not for reading; parsing it could exhaust the worker. */
 const MAX_LINE_BYTES = 4_000_000
 
@@ -87,6 +88,9 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
   const sessionOf = db.prepare<[number], { session: string }>(
     'select session from message where id = ?',
   )
+  const setSecure = db.prepare<[number]>(
+    "insert into words (words, rank) values ('secure-delete', ?)",
+  )
   const about = db.prepare<[string], { value: string }>('select value from about where key = ?')
   const setAbout = db.prepare<[string, string]>('insert or replace into about values (?, ?)')
 
@@ -96,11 +100,28 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
     addWords.run(addText.run(session, n, message.id, shown).lastInsertRowid, toIndexed(shown))
   }
 
+  /** Of the transaction under way. */
+  let deletes = 0
+
   /** Takes away every message of the session with a number above `after`. */
   const drop = (session: string, after: number): void => {
-    for (const row of below.all(session, after)) dropWords.run(row.id, toIndexed(row.text))
+    for (const row of below.all(session, after)) {
+      deletes += 1
+      if (deletes === SECURE_DELETES) {
+        setSecure.run(0)
+        setAbout.run('unclean', '1')
+      }
+      dropWords.run(row.id, toIndexed(row.text))
+    }
     dropTexts.run(session, after)
   }
+
+  const inOneGo = <T>(work: (given: T) => void): ((given: T) => void) =>
+    db.transaction((given: T): void => {
+      deletes = 0
+      setSecure.run(1)
+      work(given)
+    })
 
   const addWhole = (id: string, format: Summary['format']): void => {
     const path = format === 'json' ? files.json(id) : files.jsonl(id)
@@ -141,13 +162,15 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
     setKnown.run(id, stamp, epoch, size)
   }
 
-  const forget = db.transaction((id: string): void => {
-    drop(id, 0)
-    dropKnown.run(id)
+  const forget = inOneGo((ids: readonly string[]): void => {
+    for (const id of ids) {
+      drop(id, 0)
+      dropKnown.run(id)
+    }
   })
 
   // One transaction for many sessions: each one leaves a segment behind that FTS5 has to merge later.
-  const updateAll = db.transaction((sessions: readonly Pending[]): void => {
+  const updateAll = inOneGo((sessions: readonly Pending[]): void => {
     for (const session of sessions) updateOne(session)
   })
 
@@ -157,7 +180,7 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
     } catch (error) {
       if (isRuined(error)) throw error
       // One of the files went away or changed while we read. The others go in alone; its next row brings it here again.
-      if (sessions.length === 1) forget((sessions[0] as Pending).id)
+      if (sessions.length === 1) forget([(sessions[0] as Pending).id])
       else for (const session of sessions) update([session])
     }
   }
@@ -199,7 +222,13 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
         })
     },
     /** Moves every byte out of the write-ahead log, so that what was forgotten is gone from it too. */
-    scour: () => db.pragma('wal_checkpoint(TRUNCATE)'),
+    scour() {
+      if (about.get('unclean')?.value === '1') {
+        db.exec("insert into words (words) values ('optimize')")
+        setAbout.run('unclean', '0')
+      }
+      db.pragma('wal_checkpoint(TRUNCATE)')
+    },
     isRuined,
     close: () => db.close(),
   }

@@ -26,7 +26,7 @@ const createWorker = (sources: Sources) => {
   }
 
   /** After a new catalogue its numbers mean nothing to us: compare every session once, by the state of its file. */
-  const reconcile = (db: Database, instance: string): void => {
+  const reconcile = (db: Database, instance: string): string[] => {
     const all = new Map<string, { stamp: string; epoch: number }>()
     for (const { id, ...rest } of db
       .prepare<[], { id: string; stamp: string; epoch: number }>(
@@ -35,26 +35,49 @@ const createWorker = (sources: Sources) => {
       .all()) {
       all.set(id, rest)
     }
-    for (const id of index.knownIds()) {
-      const now = all.get(id)
-      if (!now) index.forget(id)
-      else if (index.known(id)?.stamp === now.stamp) index.adopt(id, now.stamp, now.epoch)
-      // An epoch that no catalogue gives, so that the file is read from its beginning.
-      else index.adopt(id, '', -1)
+    const known = index.knownIds()
+    const kept = known.filter(id => index.known(id)?.stamp === all.get(id)?.stamp)
+    // Most of it is of another world: quicker made anew than taken apart.
+    if (kept.length < known.length / 2) renew()
+    else {
+      for (const id of known) {
+        const now = all.get(id)
+        if (!now) continue
+        if (index.known(id)?.stamp === now.stamp) index.adopt(id, now.stamp, now.epoch)
+        // An epoch that no catalogue gives, so that the file is read from its beginning.
+        else index.adopt(id, '', -1)
+      }
     }
     index.setAbout('catalog', instance)
     index.setAbout('seq', '0')
+    return index.knownIds().filter(id => !all.has(id))
   }
 
-  /** Oldest first, so that row numbers grow with time. True when nothing is left. */
+  const renew = (): void => {
+    index.close()
+    removeDatabase(file)
+    index = createIndex({ file, dir, addon })
+  }
+
+  /** Oldest first, so that row numbers grow with time. False when the time was up before everything was done. */
   const catchUp = async (deadline: number): Promise<boolean> => {
     const db = openRows()
-    for (const { id } of db.prepare<[], { id: string }>('select id from dead').all())
-      index.forget(id)
+    const dead = db
+      .prepare<[], { id: string }>('select id from dead')
+      .all()
+      .map(({ id }) => id)
     const instance = db
       .prepare<[], { value: string }>("select value from about where key = 'instance'")
       .get()?.value
-    if (instance !== undefined && index.about('catalog') !== instance) reconcile(db, instance)
+    if (instance !== undefined && index.about('catalog') !== instance) {
+      dead.push(...reconcile(db, instance))
+    }
+    for (let at = 0; at < dead.length; at += SLICE) {
+      if (at > 0 && Date.now() > deadline) return false
+      index.forget(dead.slice(at, at + SLICE))
+      // Lets the next message in.
+      await setImmediate()
+    }
     const pending = db.prepare<[number, number], Pending>(
       'select id, seq, stamp, epoch, summary from session join fold using (id) where seq > ? order by seq limit ?',
     )
@@ -64,7 +87,6 @@ const createWorker = (sources: Sources) => {
       index.update(slice)
       index.setAbout('seq', String(slice.at(-1)!.seq))
       if (Date.now() > deadline) return false
-      // Lets the next message in.
       await setImmediate()
     }
   }
@@ -83,9 +105,7 @@ const createWorker = (sources: Sources) => {
       } catch (error) {
         if (!index.isRuined(error)) throw error
         // Only an index: start again from the files.
-        index.close()
-        removeDatabase(file)
-        index = createIndex({ file, dir, addon })
+        renew()
         return await answer(ask)
       }
     },

@@ -1,4 +1,5 @@
 /** Who may say yes: what the configuration and the session allow already, else a person. */
+import { isAllowed } from '../agent/danger-rules.ts'
 import type { ApprovalAsk } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
 
@@ -44,8 +45,8 @@ export const createPolicy =
   async (ask: ApprovalAsk): Promise<ApprovalChoice> => {
     const config = deps.config()
     if (isOff(section(config.approvals).mode)) return 'once'
-    const allowed = new Set([...strings(config.command_allowlist), ...deps.sessionAllowed()])
-    if (ask.patternKeys.length > 0 && ask.patternKeys.every(label => allowed.has(label))) {
+    const allowed = [...strings(config.command_allowlist), ...deps.sessionAllowed()]
+    if (ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))) {
       return 'once'
     }
     const choice = await deps.ask(

@@ -43,7 +43,8 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
   onKey.current = event => {
     if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return
     if (event.key !== 'Enter' && event.key !== 'Escape') return
-    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey || !isFree(card.current)) return
+    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey || !isFree(card.current))
+      return
     event.preventDefault()
     event.stopPropagation()
     answer(event.key === 'Enter' ? 'once' : 'deny')
@@ -93,7 +94,15 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
 }
 
 /** What is left of a card once somebody has answered, here or elsewhere. */
-export function AnsweredLine({ denied, text, object }: { denied: boolean; text: string; object: string }) {
+export function AnsweredLine({
+  denied,
+  text,
+  object,
+}: {
+  denied: boolean
+  text: string
+  object: string
+}) {
   return (
     <p class={denied ? 'ask-line ask-denied' : 'ask-line'}>
       <Icon name={denied ? 'close' : 'check'} size={14} />

@@ -14,7 +14,14 @@ export type DialogProps = {
   children: ComponentChildren
 }
 
-export const Dialog = ({ title, onClose, closeLabel, kind = 'sheet', bare, children }: DialogProps) => {
+export const Dialog = ({
+  title,
+  onClose,
+  closeLabel,
+  kind = 'sheet',
+  bare,
+  children,
+}: DialogProps) => {
   const ref = useRef<HTMLDialogElement>(null)
   const titleId = useId()
 

@@ -4,7 +4,8 @@ import { t } from '../strings/t.ts'
 
 export const formatSeconds = (seconds: number): string => {
   const whole = Math.max(0, Math.round(seconds))
-  if (seconds > 0 && seconds < 0.95) return t('span.seconds', { count: Math.round(seconds * 10) / 10 })
+  if (seconds > 0 && seconds < 0.95)
+    return t('span.seconds', { count: Math.round(seconds * 10) / 10 })
   if (whole < 60) return t('span.seconds', { count: whole })
   if (whole < 3600) {
     return t('span.minutes', { minutes: Math.floor(whole / 60), seconds: whole % 60 })

@@ -37,7 +37,11 @@ export const parseFailure = (content: string): Failure => {
   return { type, message: match[2]!.trim(), hint: match[3]?.trim() ?? '' }
 }
 
-export const toFailure = (error: { type: string; message: string; hint?: string | undefined }): Failure => ({
+export const toFailure = (error: {
+  type: string
+  message: string
+  hint?: string | undefined
+}): Failure => ({
   type: failureTypes.find(type => type === error.type) ?? 'error',
   message: error.message,
   hint: error.hint ?? '',

@@ -25,7 +25,7 @@ export const Row = ({ label, hint, status, failed, control }: RowProps) => {
         )}
       </div>
       <div class="field-control">
-        <span class={`field-status${failed ? " field-failed" : ''}`} role="status">
+        <span class={`field-status${failed ? ' field-failed' : ''}`} role="status">
           {status}
         </span>
         {control({ control: id, hint: hintId })}
@@ -46,6 +46,7 @@ export const Switch = ({ id, describedBy, checked, onChange }: SwitchProps) => (
     id={id}
     type="checkbox"
     role="switch"
+    aria-checked={checked}
     class="switch"
     aria-describedby={describedBy}
     checked={checked}

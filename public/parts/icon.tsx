@@ -2,7 +2,8 @@
 
 /** Each entry is the `d` of one path; circles and rounded boxes are drawn as arcs so that one string is enough. */
 const paths = {
-  markdown: 'M4.5 6h15A1.5 1.5 0 0 1 21 7.5v9a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 16.5v-9A1.5 1.5 0 0 1 4.5 6zM6.5 14.5v-5l2.500 3 2.500-3v5M16 9.500v5M14 12.700l2 2 2-2',
+  markdown:
+    'M4.5 6h15A1.5 1.5 0 0 1 21 7.5v9a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 16.5v-9A1.5 1.5 0 0 1 4.5 6zM6.5 14.5v-5l2.500 3 2.500-3v5M16 9.500v5M14 12.700l2 2 2-2',
   menu: 'M4 6.5h16M4 12h16M4 17.5h16',
   plus: 'M12 5v14M5 12h14',
   search: 'M11 4.5a6.5 6.5 0 1 0 0 13a6.5 6.5 0 1 0 0-13M15.8 15.8 20 20',

@@ -55,7 +55,6 @@ export const Menu = ({ anchor, label, items, align = 'end', onClose }: MenuProps
       >
         {items.map((item, index) =>
           item === 'line' ? (
-            // biome-ignore lint/suspicious/noArrayIndexKey: lines have no name, and the order never changes
             <hr key={`line-${index}`} />
           ) : (
             <button
@@ -72,7 +71,7 @@ export const Menu = ({ anchor, label, items, align = 'end', onClose }: MenuProps
             >
               {item.icon && <Icon name={item.icon} size={16} />}
               <span>{item.label}</span>
-              {item.keys && <kbd aria-hidden="true">{item.keys}</kbd>}
+              {item.keys && <kbd>{item.keys}</kbd>}
             </button>
           ),
         )}

@@ -125,7 +125,7 @@ export const Picker = (props: PickerProps) => {
                     {option.icon && <Icon name={option.icon} size={16} />}
                     <span class="picker-label">{option.label}</span>
                     {option.hint && <span class="picker-hint">{option.hint}</span>}
-                    {option.keys && <kbd aria-hidden="true">{option.keys}</kbd>}
+                    {option.keys && <kbd>{option.keys}</kbd>}
                     {option.id === selected && <Icon name="check" size={16} />}
                   </div>
                 )

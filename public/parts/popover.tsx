@@ -69,7 +69,7 @@ export const Popover = (props: PopoverProps) => {
       if (ref.current?.contains(target) || anchor.current?.contains(target)) return
       onClose()
     }
-    const escape = (event: KeyboardEvent) => {
+    const onEscape = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return
       event.stopPropagation()
       event.preventDefault()
@@ -77,10 +77,10 @@ export const Popover = (props: PopoverProps) => {
       anchor.current?.focus()
     }
     document.addEventListener('pointerdown', outside, true)
-    document.addEventListener('keydown', escape, true)
+    document.addEventListener('keydown', onEscape, true)
     return () => {
       document.removeEventListener('pointerdown', outside, true)
-      document.removeEventListener('keydown', escape, true)
+      document.removeEventListener('keydown', onEscape, true)
     }
   }, [onClose])
 
@@ -89,8 +89,7 @@ export const Popover = (props: PopoverProps) => {
       ref={ref}
       popover="manual"
       class={`popover ${props.class ?? ''}`}
-      role={role}
-      aria-label={label}
+      {...(role ? { role, 'aria-label': label } : {})}
       style={
         place
           ? { left: `${place.left}px`, top: `${place.top}px`, maxHeight: `${place.maxHeight}px` }

@@ -45,7 +45,12 @@ export const ToastList = (props: ToastsProps) => {
               {toast.action.label}
             </Button>
           )}
-          <IconButton icon="close" size={14} label={dismissLabel} onClick={() => onDismiss(toast.id)} />
+          <IconButton
+            icon="close"
+            size={14}
+            label={dismissLabel}
+            onClick={() => onDismiss(toast.id)}
+          />
         </div>
       ))}
     </section>

@@ -11,7 +11,11 @@ import type { Match, Todo, ToolResult } from './tool-result.ts'
 
 type OpenFile = ((path: string, line?: number) => void) | undefined
 
-export type ToolBodyProps = { result: ToolResult | null; files: readonly FileDiff[]; openFile: OpenFile }
+export type ToolBodyProps = {
+  result: ToolResult | null
+  files: readonly FileDiff[]
+  openFile: OpenFile
+}
 
 export function ToolBody({ result, files, openFile }: ToolBodyProps) {
   if (!result) return <p class="tool-note">{t('tool.waiting')}</p>
@@ -94,7 +98,11 @@ function Matches({ matches, openFile }: { matches: readonly Match[]; openFile: O
           return (
             <li key={index}>
               {openFile ? (
-                <button type="button" class="tx-link" onClick={() => openFile(path, line ?? undefined)}>
+                <button
+                  type="button"
+                  class="tx-link"
+                  onClick={() => openFile(path, line ?? undefined)}
+                >
                   {place}
                 </button>
               ) : (

@@ -54,7 +54,12 @@ export function ToolCard(props: ToolCardProps) {
         <Icon name={said.icon} />
         <span class="tool-words">
           {busy ? said.does : said.did}{' '}
-          {said.object && (said.code ? <code>{said.object}</code> : <span class="tool-object">{said.object}</span>)}
+          {said.object &&
+            (said.code ? (
+              <code>{said.object}</code>
+            ) : (
+              <span class="tool-object">{said.object}</span>
+            ))}
         </span>
         {edit.length > 0 && !failed && <DiffCounts {...total(edit)} />}
         <Outcome {...props} result={result} failed={failed} />
@@ -62,7 +67,11 @@ export function ToolCard(props: ToolCardProps) {
       {open && (
         <div class="tool-body">
           <Input name={name} args={args} shown={edit.length > 0} />
-          {busy ? props.running : <ToolBody result={result} files={edit} openFile={props.openFile} />}
+          {busy ? (
+            props.running
+          ) : (
+            <ToolBody result={result} files={edit} openFile={props.openFile} />
+          )}
           {props.cut !== null && whole === null && !busy && (
             <LoadWhole cut={props.cut} load={props.loadWhole} onLoaded={setWhole} />
           )}
@@ -93,9 +102,13 @@ function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
   return (
     <span class="tool-outcome">
       {body?.kind === 'matches' && <span>{t('tool.matches', { count: body.total })}</span>}
-      {failed && typeof exit === 'number' && exit !== 0 && <span>{t('tool.exit', { code: `${exit}` })}</span>}
+      {failed && typeof exit === 'number' && exit !== 0 && (
+        <span>{t('tool.exit', { code: `${exit}` })}</span>
+      )}
       {duration !== null && duration >= 0.1 && <span>{formatSeconds(duration)}</span>}
-      <span class="tx-sr">{failed ? t('tool.failed') : result ? t('tool.ok') : t('tool.waiting')}</span>
+      <span class="tx-sr">
+        {failed ? t('tool.failed') : result ? t('tool.ok') : t('tool.waiting')}
+      </span>
       {failed ? <Icon name="close" size={14} /> : result && <Icon name="check" size={14} />}
     </span>
   )
@@ -114,12 +127,18 @@ const total = (files: readonly FileDiff[]) => ({
   removed: files.reduce((sum, file) => sum + file.removed, 0),
 })
 
+/** What a shown diff says already. */
+const inDiff = new Set(['mode', 'path', 'patch', 'old_string', 'new_string'])
+
 /** The command or text the call was about; what the heading says already is not said again. */
 function Input({ name, args, shown }: { name: string; args: Args; shown: boolean }) {
   const code = name === 'terminal' ? args.command : name === 'execute_code' ? args.code : null
   if (typeof code === 'string') {
     return (
-      <ScrollBox class="tool-code" label={t('tool.arguments')}>
+      <ScrollBox
+        class={name === 'terminal' ? 'tool-code tool-command' : 'tool-code tool-tall'}
+        label={t('tool.arguments')}
+      >
         <pre dir="ltr">
           <CodeText text={code} grammar={name === 'terminal' ? 'bash' : 'python'} />
         </pre>
@@ -136,7 +155,7 @@ function Input({ name, args, shown }: { name: string; args: Args; shown: boolean
       </ScrollBox>
     )
   }
-  const rest = Object.entries(args).filter(([key]) => !shown || !/^(old|new)_string$|^patch$/.test(key))
+  const rest = Object.entries(args).filter(([key]) => !shown || !inDiff.has(key))
   if (rest.length === 0 || name === 'todo') return null
   return (
     <dl class="tool-args">

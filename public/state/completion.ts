@@ -8,7 +8,7 @@ export type Offer =
   | { kind: 'command'; name: string; argument: string; summary: string }
   | { kind: 'file'; path: string; directory: boolean }
 
-const MOST = 12
+const MOST = 40
 
 /** A `/` counts only as the first character of the message, an `@` only at the start of a word. */
 export const findTrigger = (text: string, caret: number): Trigger | null => {

@@ -16,7 +16,11 @@ export const withFiles = (text: string, files: readonly string[]): string =>
 export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
-export const createComposer = ({ api, device, later }: Pick<Platform, 'api' | 'device' | 'later'>) => {
+export const createComposer = ({
+  api,
+  device,
+  later,
+}: Pick<Platform, 'api' | 'device' | 'later'>) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
   /** Empty: a conversation that does not exist yet; its draft stays in this browser. */

@@ -24,7 +24,9 @@ export const createInbox = (onAsked: (question: Question) => void) => {
       }
     },
     /** Past knowledge is void; rows say how many wait. */
-    clear: (): void => void (open.value = new Map()),
+    clear(): void {
+      open.value = new Map()
+    },
   }
 }
 

@@ -46,7 +46,13 @@ export type OpenChatOptions = {
   onEnded: (ended: Ended) => void
 }
 
-export const createOpenChat = ({ platform, sources, toasts, onWatch, onEnded }: OpenChatOptions) => {
+export const createOpenChat = ({
+  platform,
+  sources,
+  toasts,
+  onWatch,
+  onEnded,
+}: OpenChatOptions) => {
   const { api, soon, nowMs } = platform
   const chat = signal<Chat>(emptyChat(''))
   const state = signal<ChatState>('none')
@@ -100,7 +106,8 @@ export const createOpenChat = ({ platform, sources, toasts, onWatch, onEnded }: 
       details.value = session
       // What was sent is either stored by now or was refused; a start under way keeps its message.
       if (!starting.value) sent = []
-      else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp))) sent = []
+      else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp)))
+        sent = []
       show(fromSession(session))
       state.value = 'ready'
       sources.resume(hold, session.cursor)
@@ -151,7 +158,8 @@ export const createOpenChat = ({ platform, sources, toasts, onWatch, onEnded }: 
     await fetchInto(id, hold ?? sources.hold(sourceOf(id)), limit)
   }
 
-  const placeOf = (id: string): number => chat.value.messages.findIndex(message => message.id === id)
+  const placeOf = (id: string): number =>
+    chat.value.messages.findIndex(message => message.id === id)
 
   return {
     chat,

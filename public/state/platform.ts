@@ -20,7 +20,10 @@ export type Platform = {
   soon: (run: () => void) => void
 }
 
-type StorageLike = { getItem(key: string): string | null; setItem(key: string, value: string): void }
+type StorageLike = {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+}
 
 /** JSON values in a browser's storage. A full or forbidden storage costs the memory, never the page. */
 export const memoryIn = (storage: StorageLike | null, prefix = 'agent-webui:'): Memory => ({

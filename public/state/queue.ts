@@ -25,7 +25,11 @@ export const createQueue = ({ tab, nowMs }: Pick<Platform, 'tab' | 'nowMs'>) => 
     putBack: (session: string, item: Queued): void => set(session, [item, ...of(session)]),
     remove(session: string, id: number): Queued | undefined {
       const item = of(session).find(one => one.id === id)
-      if (item) set(session, of(session).filter(one => one !== item))
+      if (item)
+        set(
+          session,
+          of(session).filter(one => one !== item),
+        )
       return item
     },
     next(session: string): Queued | undefined {

@@ -163,7 +163,9 @@ export const createSessions = (
     pin: (id: string, pinned: boolean) =>
       change(id, { pinned }, () => api('POST /api/session/pin', { session_id: id, pinned })),
     archive: (id: string, archived: boolean) =>
-      change(id, { archived }, () => api('POST /api/session/archive', { session_id: id, archived })),
+      change(id, { archived }, () =>
+        api('POST /api/session/archive', { session_id: id, archived }),
+      ),
     update: (id: string, patch: { model?: string; workspace?: string }) =>
       change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),
     async duplicate(id: string): Promise<string> {

@@ -31,7 +31,12 @@ export const createToasts = ({ later }: Pick<Platform, 'later'>) => {
 
   const show = (text: string, options: Partial<Pick<Toast, 'kind' | 'action'>> = {}): number => {
     last += 1
-    const toast: Toast = { id: last, text, kind: options.kind ?? 'info', action: options.action ?? null }
+    const toast: Toast = {
+      id: last,
+      text,
+      kind: options.kind ?? 'info',
+      action: options.action ?? null,
+    }
     // The same sentence twice is one notice.
     for (const same of list.value.filter(shown => shown.text === text)) dismiss(same.id)
     for (const old of list.value.slice(0, -(MOST - 1))) dismiss(old.id)

@@ -173,7 +173,8 @@ export const en = {
   'said.reasoning': 'Reasoning is {shown}, effort: {effort}',
   'said.reasoning.shown': 'shown',
   'said.reasoning.hidden': 'hidden',
-  'said.reasoning.unknown': 'Unknown effort “{arg}”. Use show, hide, none, minimal, low, medium, high or xhigh.',
+  'said.reasoning.unknown':
+    'Unknown effort “{arg}”. Use show, hide, none, minimal, low, medium, high or xhigh.',
   'said.model': 'Model: {name}',
   'said.model.none': 'No model matches “{query}”',
   'said.workspace': 'Workspace: {name}',
@@ -259,7 +260,8 @@ export const en = {
   'settings.password.short': 'Use at least 8 characters.',
   'settings.password.done': 'The password is set',
   'settings.password.disable': 'Disable password',
-  'settings.password.disable.hint': 'Removes the password. The page is then open to everyone who can reach it.',
+  'settings.password.disable.hint':
+    'Removes the password. The page is then open to everyone who can reach it.',
   'settings.password.disable.title': 'Disable the password?',
   'settings.password.disable.text':
     'Anyone who can reach this address will be able to run commands through the agent.',

@@ -13,9 +13,7 @@ const Welcome = () => {
   return (
     <div class="welcome">
       <h2>{t('chat.empty.title')}</h2>
-      <p class="welcome-place">
-        {path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}
-      </p>
+      <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
     </div>
   )
 }

@@ -113,7 +113,8 @@ export const Composer = () => {
     else if (event.key === 'Tab' && !event.shiftKey) take(completion.active.value)
     else if (event.key === 'Enter' && !event.shiftKey) {
       // A command that is written out in full needs no second Enter.
-      if (active?.kind === 'command' && composer.text.value.trim() === `/${active.name}`) return false
+      if (active?.kind === 'command' && composer.text.value.trim() === `/${active.name}`)
+        return false
       take(completion.active.value)
     } else return false
     return true

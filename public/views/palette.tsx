@@ -28,14 +28,24 @@ const actionsOf = (app: App): Action[] => {
           label: t(row.pinned ? 'row.unpin' : 'row.pin'),
           run: () => app.sessions.pin(row.session_id, !row.pinned),
         },
-        { id: 'branch', icon: 'branch', label: t('row.branch'), run: () => app.branch(row.session_id) },
+        {
+          id: 'branch',
+          icon: 'branch',
+          label: t('row.branch'),
+          run: () => app.branch(row.session_id),
+        },
         {
           id: 'export',
           icon: 'download',
           label: t('row.export.md'),
           run: () => app.exportAs(row.session_id, 'md'),
         },
-        { id: 'delete', icon: 'trash', label: t('row.delete'), run: () => app.remove(row.session_id) },
+        {
+          id: 'delete',
+          icon: 'trash',
+          label: t('row.delete'),
+          run: () => app.remove(row.session_id),
+        },
       ]
     : []
   return [
@@ -103,7 +113,6 @@ export const Palette = () => {
   const sessions: Action[] = rows.map(row => ({
     id: row.session_id,
     label: titleOf(row),
-    icon: row.pinned ? 'pin' : 'terminal',
     hint: formatAgo(row.updated_at, app.sessions.now.value),
     run: () => app.route.openSession(row.session_id),
   }))

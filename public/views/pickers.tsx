@@ -18,7 +18,11 @@ const toOption = (model: Model): PickerOption => ({
 })
 
 /** Recent ones first, then by provider; nothing twice. While searching, the best matches by provider. */
-const modelGroups = (all: readonly Model[], recent: readonly Model[], query: string): PickerGroup[] => {
+const modelGroups = (
+  all: readonly Model[],
+  recent: readonly Model[],
+  query: string,
+): PickerGroup[] => {
   const found = matchModels(all, query)
   const first = query ? [] : recent
   const rest = found.filter(model => !first.includes(model))

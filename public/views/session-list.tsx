@@ -25,7 +25,9 @@ const Empty = () => {
     return (
       <div class="list-note" role="alert">
         <p>{t('list.failed')}</p>
-        <Button onClick={() => void app.attempt(() => app.sessions.load())}>{t('list.retry')}</Button>
+        <Button onClick={() => void app.attempt(() => app.sessions.load())}>
+          {t('list.retry')}
+        </Button>
       </div>
     )
   }
@@ -50,7 +52,11 @@ export const SessionList = () => {
     () => toOffsets(items.map(item => (item.kind === 'head' ? HEAD : row))),
     [items, row],
   )
-  const { from, to } = visibleRange(offsets, { top: top.value, height: height.value, beyond: BEYOND })
+  const { from, to } = visibleRange(offsets, {
+    top: top.value,
+    height: height.value,
+    beyond: BEYOND,
+  })
   const keys = items.filter(item => item.kind === 'row').map(item => item.key)
   const open = app.route.sessionId.value
   const stop = [cursor.value, open].find(id => id && keys.includes(id)) ?? keys[0]
@@ -87,7 +93,8 @@ export const SessionList = () => {
     if (!element || !id || index < 0) return
     const [start, end] = [offsets[index]!, offsets[index + 1]!]
     if (start - HEAD < element.scrollTop) element.scrollTop = Math.max(0, start - HEAD)
-    if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight
+    if (end > element.scrollTop + element.clientHeight)
+      element.scrollTop = end - element.clientHeight
     top.value = element.scrollTop
     moving.current = true
     if (cursor.value === id) linkOf(id)?.focus({ preventScroll: true })
@@ -129,7 +136,6 @@ export const SessionList = () => {
       {items.length === 0 ? (
         <Empty />
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveElementInteractions: arrows move between the links inside
         <ul class="session-list" style={{ height: `${offsets.at(-1)}px` }} onKeyDown={onKeyDown}>
           {items.slice(from, to).map((item: ListItem, index) =>
             item.kind === 'head' ? (

@@ -12,7 +12,10 @@ import { sessionMenu } from './session-menu.ts'
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
 
 /** The most urgent thing there is to say about a row. */
-export const markOf = (row: Row, { unread, open }: { unread: boolean; open: boolean }): Mark | null => {
+export const markOf = (
+  row: Row,
+  { unread, open }: { unread: boolean; open: boolean },
+): Mark | null => {
   if (row.waiting > 0) return 'waiting'
   if (row.is_streaming) return 'streaming'
   if (unread && !open) return row.last_turn === 'failed' ? 'failed' : 'unread'

@@ -75,7 +75,6 @@ const Results = () => {
               {hit.match_type === 'content' && hit.snippet && (
                 <span class="result-snippet">
                   {hit.snippet.map((part, index) =>
-                    // biome-ignore lint/suspicious/noArrayIndexKey: pieces of one text, drawn once
                     part.mark ? <mark key={index}>{part.text}</mark> : part.text,
                   )}
                 </span>

@@ -49,7 +49,10 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
     setStuck('loading')
     actions.loadBefore().then(
       // Nothing new although there should be: asked again only by hand, never in a circle.
-      () => setStuck(chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle'),
+      () =>
+        setStuck(
+          chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle',
+        ),
       () => setStuck('failed'),
     )
   }
@@ -60,6 +63,7 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
     <ScopeProvider value={scope}>
       <WindowView
         rows={model.rows}
+        running={model.running}
         onNearTop={onNearTop}
         head={<Head before={model.before} failed={stuck === 'failed'} onAgain={loadBefore} />}
         tail={<Tail />}
@@ -102,6 +106,7 @@ const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
     live,
     liveText: computed(() => live.value?.text ?? ''),
     liveReasoning: computed(() => live.value?.reasoning ?? ''),
+    running: computed(() => live.value !== null),
     before: computed(() => chat.value.before),
     opened,
     rows,
@@ -189,6 +194,10 @@ function SettledLine({ question, answer }: Settled) {
   }
   const choice = choices.find(one => one === answer) ?? 'deny'
   return (
-    <AnsweredLine denied={choice === 'deny'} text={t(`ask.was.${choice}`)} object={question.command} />
+    <AnsweredLine
+      denied={choice === 'deny'}
+      text={t(`ask.was.${choice}`)}
+      object={question.command}
+    />
   )
 }

@@ -54,7 +54,7 @@ A paragraph with **bold**, *italic*, \`code\`, ~~struck~~ words and a [link](htt
 /** Greatest common divisor. */
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
-console.log(gcd(84, 36)) // 12
+const twelve = gcd(84, 36)
 \`\`\`
 
 \`\`\`diff

@@ -35,7 +35,9 @@ export function FootRowView({ row }: { row: FootRow }) {
       {tool('refresh', t('tx.retry'), () => actions.retry(last.id))}
       {tool('branch', t('tx.branch'), () => actions.branch(last.id))}
       <span class="tx-facts">
-        {usage && <span>{t('tx.tokens', { input: usage.input_tokens, output: usage.output_tokens })}</span>}
+        {usage && (
+          <span>{t('tx.tokens', { input: usage.input_tokens, output: usage.output_tokens })}</span>
+        )}
         {usage && usage.estimated_cost > 0 && <span>{money.format(usage.estimated_cost)}</span>}
         {last.model && <span>{last.model}</span>}
         {at !== null && (

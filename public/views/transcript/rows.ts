@@ -143,6 +143,8 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     }
     if (isCancelMarker(message) || message._error) {
       flush(false)
+      // The stopped text above says it already.
+      if (isCancelMarker(message) && spoken.at(-1)?._partial) continue
       rows.push(
         isCancelMarker(message)
           ? { kind: 'cancelled', key: message.id }

@@ -25,7 +25,12 @@ export function UserRowView({ message }: { message: Message }) {
           {text}
         </div>
         {long && (
-          <button type="button" class="tx-more" aria-expanded={whole} onClick={() => setWhole(!whole)}>
+          <button
+            type="button"
+            class="tx-more"
+            aria-expanded={whole}
+            onClick={() => setWhole(!whole)}
+          >
             {t(whole ? 'tx.less' : 'tx.more')}
           </button>
         )}

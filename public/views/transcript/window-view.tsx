@@ -7,7 +7,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { RowView } from './row-view.tsx'
 import type { Row } from './rows.ts'
-import { createHeights, rangeAt, rangeAtEnd, sameRange } from './window.ts'
+import { covers, createHeights, placeOf, rangeAt, rangeAtEnd, sameRange } from './window.ts'
 import type { Range, View } from './window.ts'
 
 /** So near to the end counts as being there. */
@@ -22,6 +22,8 @@ type Anchor = { key: string; top: number }
 export type WindowProps = {
   rows: ReadonlySignal<readonly Row[]>
   /** Shown above all rows and below them. */
+  /** A turn runs: whatever is below is new. */
+  running: ReadonlySignal<boolean>
   head: ComponentChildren
   tail: ComponentChildren
   onNearTop: () => void
@@ -30,29 +32,44 @@ export type WindowProps = {
 const rowElements = (column: HTMLElement | null): HTMLElement[] =>
   column ? [...column.querySelectorAll<HTMLElement>(':scope > [data-key]')] : []
 
-/** The first row whose lower edge is still in view, and where it stands. */
+/** The first row that is in view, and how far its top stands below the box's own. */
 const anchorOf = (scroller: HTMLElement, column: HTMLElement | null): Anchor | null => {
   const edge = scroller.getBoundingClientRect().top
   for (const element of rowElements(column)) {
     const box = element.getBoundingClientRect()
-    if (box.bottom > edge) return { key: element.dataset.key!, top: box.top }
+    if (box.bottom <= edge) continue
+    const top = box.top - edge
+    return top < scroller.clientHeight ? { key: element.dataset.key!, top } : null
   }
   return null
 }
 
-export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
+export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps) {
   const list = rows.value
   const [, setTick] = useState(0)
   const draw = () => setTick(tick => tick + 1)
   const heights = useMemo(createHeights, [])
   const scroller = useRef<HTMLDivElement>(null)
   const column = useRef<HTMLDivElement>(null)
-  const state = useRef({ stick: true, top: 0, rounds: 0, frame: 0, width: 720, drawn: null as Range | null })
-  const away = useSignal(false)
+  const space = useRef<HTMLDivElement>(null)
+  const state = useRef({
+    stick: true,
+    top: 0,
+    rounds: 0,
+    frame: 0,
+    width: 720,
+    drawn: null as Range | null,
+  })
+  /** The last row when the reader left the end; null while they are there. */
+  const left = useSignal<string | null>(null)
 
   const view = (): View => {
     const box = scroller.current
-    return { top: box?.scrollTop ?? 0, height: box?.clientHeight ?? 900, width: state.current.width }
+    return {
+      top: box?.scrollTop ?? 0,
+      height: box?.clientHeight ?? 900,
+      width: state.current.width,
+    }
   }
   const wanted = (): Range =>
     state.current.stick ? rangeAtEnd(list, heights, view()) : rangeAt(list, heights, view())
@@ -63,14 +80,16 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
     state.current.top = box.scrollTop
   }
   const follow = (stick: boolean) => {
+    if (state.current.stick === stick) return
     state.current.stick = stick
-    away.value = !stick
+    left.value = stick ? null : (rows.peek().at(-1)?.key ?? '')
   }
 
-  const range = wanted()
-  state.current.drawn = range
   // Read before the new rows are put in: where what is being read stands now.
-  const anchor = scroller.current && !state.current.stick ? anchorOf(scroller.current, column.current) : null
+  const anchor =
+    scroller.current && !state.current.stick ? anchorOf(scroller.current, column.current) : null
+  const range = wanted(anchor)
+  state.current.drawn = range
 
   const sizes = useMemo(() => {
     if (typeof ResizeObserver === 'undefined') return null
@@ -86,7 +105,11 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
         const before = measured.current.get(key)
         measured.current.set(key, height)
         // Something above the visible part grew: an image, an opened card that was scrolled past.
-        if (heights.take(key, height) && before !== undefined && bottom - (height - before) <= edge) {
+        if (
+          heights.take(key, height) &&
+          before !== undefined &&
+          bottom - (height - before) <= edge
+        ) {
           shift += height - before
         }
       }
@@ -114,7 +137,7 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
     observed.current = present
     if (state.current.stick) toEnd()
     else if (anchor) restore(box, anchor)
-    if (news && state.current.rounds < MAX_ROUNDS && !sameRange(wanted(), range)) {
+    if (news && state.current.rounds < MAX_ROUNDS && !sameRange(wanted(anchor), range)) {
       state.current.rounds++
       draw()
     } else state.current.rounds = 0
@@ -123,7 +146,9 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
 
   const restore = (box: HTMLElement, { key, top }: Anchor) => {
     const element = rowElements(column.current).find(row => row.dataset.key === key)
-    const moved = element ? element.getBoundingClientRect().top - top : 0
+    if (!element) return
+    const edge = box.getBoundingClientRect().top
+    const moved = element.getBoundingClientRect().top - edge - top
     if (Math.abs(moved) >= 0.5) box.scrollTop += moved
     state.current.top = box.scrollTop
   }
@@ -153,16 +178,15 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
   const onScroll = () => {
     const box = scroller.current
     if (!box) return
-    const left = box.scrollHeight - box.scrollTop - box.clientHeight
-    if (left <= NEAR_END) follow(true)
+    const below = box.scrollHeight - box.scrollTop - box.clientHeight
+    if (below <= NEAR_END) follow(true)
     else if (box.scrollTop < state.current.top - 1) follow(false)
     state.current.top = box.scrollTop
     state.current.frame ||= requestAnimationFrame(() => {
       state.current.frame = 0
       const drawn = state.current.drawn
       if (!drawn) return
-      const next = wanted()
-      if (next.start !== drawn.start || next.end !== drawn.end) draw()
+      if (!covers(drawn, list, heights, view(null))) draw()
       else if (box.scrollTop < NEAR_TOP) onNearTop()
     })
   }
@@ -170,10 +194,16 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
   return (
     <div class="tx-frame">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the transcript scrolls and must do so by keyboard */}
-      <section class="tx-scroll" ref={scroller} onScroll={onScroll} tabIndex={0} aria-label={t('tx.region')}>
+      <section
+        class="tx-scroll"
+        ref={scroller}
+        onScroll={onScroll}
+        tabIndex={0}
+        aria-label={t('tx.region')}
+      >
         <div class="tx-column" ref={column}>
           {head}
-          <div class="tx-space" style={{ height: `${range.above}px` }} />
+          <div class="tx-space" ref={space} style={{ height: `${range.above}px` }} />
           {list.slice(range.start, range.end).map(row => (
             <RowBox key={row.key} row={row} />
           ))}
@@ -181,7 +211,7 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
           {tail}
         </div>
       </section>
-      {away.value && (
+      {left.value !== null && (
         <button
           type="button"
           class="tx-new"
@@ -191,7 +221,8 @@ export function WindowView({ rows, head, tail, onNearTop }: WindowProps) {
             draw()
           }}
         >
-          <Icon name="arrow-down" size={14} /> {t('tx.new')}
+          <Icon name="arrow-down" />
+          {(running.value || left.value !== list.at(-1)?.key) && t('tx.new')}
         </button>
       )}
     </div>

@@ -5,6 +5,8 @@ export type Range = { start: number; end: number; above: number; below: number }
 
 /** Pixels drawn beyond the visible part on either side. */
 const OVERSCAN = 700
+/** Drawn again only when less than this is left of it: each drawing costs a frame's half. */
+const RESERVE = 250
 /** Whatever the heights say, no more rows than this are drawn. */
 const MAX_ROWS = 120
 
@@ -108,3 +110,32 @@ export const sameRange = (left: Range, right: Range): boolean =>
   left.end === right.end &&
   left.above === right.above &&
   left.below === right.below
+
+/** Where a row begins, counted from the first one; null when it is gone. */
+export const placeOf = (
+  rows: readonly Row[],
+  heights: Heights,
+  key: string,
+  width: number,
+): number | null => {
+  let at = 0
+  for (const row of rows) {
+    if (row.key === key) return at
+    at += heights.of(row, width)
+  }
+  return null
+}
+
+/** Whether what is drawn reaches far enough around the visible part. */
+export const covers = (
+  range: Range,
+  rows: readonly Row[],
+  heights: Heights,
+  { top, height, width }: View,
+): boolean => {
+  let end = range.above
+  for (const row of rows.slice(range.start, range.end)) end += heights.of(row, width)
+  const enoughAbove = range.start === 0 || range.above < top - RESERVE
+  const enoughBelow = range.end >= rows.length || end > top + height + RESERVE
+  return enoughAbove && enoughBelow
+}

@@ -14,7 +14,13 @@ const groupsOf = (...groups: string[]) =>
 
 const KEEP = 'keep'
 const DEFAULT = 'default'
-type Row = [model: string | null, active: string | null, groups: string[], result: string, fallback?: string]
+type Row = [
+  model: string | null,
+  active: string | null,
+  groups: string[],
+  result: string,
+  fallback?: string,
+]
 
 const TABLE: Record<string, Row[]> = {
   '1: blank means the default and is never stored': [
@@ -81,7 +87,12 @@ const TABLE: Record<string, Row[]> = {
 for (const [name, rows] of Object.entries(TABLE)) {
   test(name, () => {
     for (const [model, active, groups, result, fallback = 'the-default'] of rows) {
-      const catalogue = { active, defaultModel: fallback, groups: groupsOf(...groups), slugs: ['box'] }
+      const catalogue = {
+        active,
+        defaultModel: fallback,
+        groups: groupsOf(...groups),
+        slugs: ['box'],
+      }
       const expected = {
         keep: { model, changed: false },
         default: { model: fallback, changed: true },
@@ -96,17 +107,34 @@ test('the demo’s model means nothing once there is a provider', () => {
   const groups = groupsOf('openai gpt-5.4')
   const after = { active: null, defaultModel: 'gpt-5.4', groups }
   assert.equal(compatibleModel('demo', after), { model: 'gpt-5.4', changed: true })
-  assert.equal(compatibleModel('demo', { ...after, defaultModel: '' }), { model: '', changed: false })
-  assert.equal(compatibleModel('demo', { ...after, groups: groupsOf('demo demo') }), { model: 'demo', changed: false })
-  assert.equal(compatibleModel('demo', { ...after, groups: groupsOf('custom demo') }), { model: 'demo', changed: false })
+  assert.equal(compatibleModel('demo', { ...after, defaultModel: '' }), {
+    model: '',
+    changed: false,
+  })
+  assert.equal(compatibleModel('demo', { ...after, groups: groupsOf('demo demo') }), {
+    model: 'demo',
+    changed: false,
+  })
+  assert.equal(compatibleModel('demo', { ...after, groups: groupsOf('custom demo') }), {
+    model: 'demo',
+    changed: false,
+  })
 })
 
 test('a home as it stands: whatever its list shows is kept', () => {
   const home = homeOf({
-    config: { model: { provider: 'anthropic', default: 'claude-opus-4.6' }, custom_providers: [{ name: 'My Box', model: 'gpt-local' }] },
+    config: {
+      model: { provider: 'anthropic', default: 'claude-opus-4.6' },
+      custom_providers: [{ name: 'My Box', model: 'gpt-local' }],
+    },
     env: { OPENAI_API_KEY: 'sk-test' },
   })
-  for (const model of ['@openai:gpt-5.4', 'claude-sonnet-4.6', '@custom:my-box:gpt-local', 'openai/gpt-5.4'])
+  for (const model of [
+    '@openai:gpt-5.4',
+    'claude-sonnet-4.6',
+    '@custom:my-box:gpt-local',
+    'openai/gpt-5.4',
+  ])
     assert.equal(compatibleFor(home, bare, model), { model, changed: false })
   assert.equal(compatibleFor(home, bare, '@zai:glm-5'), { model: 'claude-opus-4.6', changed: true })
   assert.equal(compatibleFor(home, bare, null), { model: 'claude-opus-4.6', changed: false })

@@ -19,9 +19,26 @@ const KEY = 'sk-test-1234'
 const found = (given: Given) => [...configuredProviders(readSetup(homeOf(given)))].sort()
 
 test('what is no key', () => {
-  for (const secret of ['', '  ', 'abc', 'changeme', 'YOUR_API_KEY', 'dummy', 'null', 'None', '****', '************', 'two words', 'naïve-key', 'a\nbcd', null, undefined])
+  for (const secret of [
+    '',
+    '  ',
+    'abc',
+    'changeme',
+    'YOUR_API_KEY',
+    'dummy',
+    'null',
+    'None',
+    '****',
+    '************',
+    'two words',
+    'naïve-key',
+    'a\nbcd',
+    null,
+    undefined,
+  ])
     assert.is(isUsableSecret(secret), false, String(secret))
-  for (const secret of ['abcd', ' sk-1234 ', 'x'.repeat(500)]) assert.is(isUsableSecret(secret), true)
+  for (const secret of ['abcd', ' sk-1234 ', 'x'.repeat(500)])
+    assert.is(isUsableSecret(secret), true)
 })
 
 const VARIABLES: Record<string, string> = {
@@ -67,11 +84,16 @@ for (const [name, providers] of Object.entries(VARIABLES)) {
 
 test('every variable of the table is covered above', () => {
   const names = [...PROVIDERS.values()].flatMap(({ keys }) => keys)
-  assert.equal(names.filter(name => !(name in VARIABLES)), [])
+  assert.equal(
+    names.filter(name => !(name in VARIABLES)),
+    [],
+  )
 })
 
 test('the other reasons to appear, and what is none', () => {
-  const pool = (entry: Record<string, unknown>) => ({ auth: { credential_pool: { github: [entry] } } })
+  const pool = (entry: Record<string, unknown>) => ({
+    auth: { credential_pool: { github: [entry] } },
+  })
   const cases: [given: Given, providers: string][] = [
     [{ config: { model: { provider: 'z-ai' } } }, 'zai'],
     [{ auth: { active_provider: 'nous' } }, 'nous'],
@@ -85,10 +107,14 @@ test('the other reasons to appear, and what is none', () => {
     [{ config: { providers: { mine: { models: [] } } } }, ''],
     [{ config: { providers: { mine: { api_key: KEY } } } }, ''],
     [{ config: { model: { api_key: KEY } } }, ''],
-    [{ config: { custom_providers: [{ name: 'My Box', model: 'x' }, { model: 'y' }] } }, 'custom,custom:my-box'],
+    [
+      { config: { custom_providers: [{ name: 'My Box', model: 'x' }, { model: 'y' }] } },
+      'custom,custom:my-box',
+    ],
     [{ config: { custom_providers: [{ name: 'My Box' }] } }, ''],
   ]
-  for (const [given, providers] of cases) assert.is(found(given).join(), providers, JSON.stringify(given))
+  for (const [given, providers] of cases)
+    assert.is(found(given).join(), providers, JSON.stringify(given))
 })
 
 test('nothing at all is configured only when there is nothing at all', () => {
@@ -115,44 +141,290 @@ const PROXY = 'https://proxy.example/v1'
 type Row = [name: string, given: Given, provider: string, url: string, key: string | null]
 const ROUTES: Row[] = [
   ['its own host', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', OPENAI, 'env-key'],
-  ['.env wins over the process', { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: 'file-key' } }, 'openai', OPENAI, 'file-key'],
-  ['a subdomain of its own', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://eu.api.openai.com/v1', 'env-key'],
-  ['a host that only ends alike', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://evilopenai.com/v1', null],
-  ['a host that only begins alike', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://api.openai.com.evil.example/v1', null],
-  ['user info that looks like the host', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'https://api.openai.com@evil.example/v1', null],
-  ['no clear text over the network', { env: { OPENAI_API_KEY: 'env-key' } }, 'openai', 'http://api.openai.com/v1', null],
-  ['another provider’s host', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'openai', base_url: 'https://openrouter.ai/api/v1' } } }, 'openai', 'https://openrouter.ai/api/v1', null],
-  ['the router’s key never leaves it', { dotenv: { OPENROUTER_API_KEY: 'file-key' }, config: { model: { provider: 'openrouter', base_url: PROXY } } }, 'openrouter', PROXY, null],
-  ['OpenAI’s key is not the router’s', { dotenv: { OPENAI_API_KEY: 'file-key' } }, 'openrouter', 'https://openrouter.ai/api/v1', null],
-  ['a pair the home made', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'openai', base_url: PROXY } } }, 'openai', PROXY, 'file-key'],
-  ['the process did not make that pair', { env: { OPENAI_API_KEY: 'env-key' }, config: { model: { provider: 'openai', base_url: PROXY } } }, 'openai', PROXY, null],
-  ['a pair the environment made', { env: { OPENAI_API_KEY: 'env-key', OPENAI_BASE_URL: PROXY } }, 'openai', PROXY, 'env-key'],
-  ['the key beside the address first', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'openai', base_url: PROXY, api_key: 'own-key' } } }, 'openai', PROXY, 'own-key'],
-  ['model.api_key of another provider', { config: { model: { provider: 'openai', api_key: 'own-key' } } }, 'deepseek', 'https://api.deepseek.com/v1', null],
-  ['providers.<id>.api_key', { config: { providers: { deepseek: { api_key: 'own-key' } } } }, 'deepseek', 'https://api.deepseek.com/v1', 'own-key'],
-  ['providers.<id>.key_env', { env: { MINE: 'var-key' }, config: { providers: { mine: { base_url: PROXY, key_env: 'MINE' } } } }, 'mine', PROXY, 'var-key'],
-  ['a nameless endpoint with the home’s key', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { model: { provider: 'custom', base_url: PROXY } } }, 'custom', PROXY, 'file-key'],
-  ['a nameless endpoint and the process’s key', { env: { OPENAI_API_KEY: 'env-key' }, config: { model: { provider: 'custom', base_url: PROXY } } }, 'custom', PROXY, null],
-  ['a named endpoint has its own key', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] } }, 'custom:box', PROXY, 'box-key'],
-  ['a named endpoint without one has none', { dotenv: { OPENAI_API_KEY: 'file-key' }, config: { custom_providers: [{ name: 'Box', base_url: PROXY }] } }, 'custom:box', PROXY, null],
-  ['a box’s key stays with its address', { config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] } }, 'custom:box', 'https://other.example', null],
-  ['the pool, by priority', { auth: { credential_pool: { zai: [{ priority: 2, access_token: 'second' }, { priority: 1, access_token: 'first' }] } } }, 'zai', 'https://api.z.ai/api/paas/v4', 'first'],
-  ['an exhausted entry last', { auth: { credential_pool: { zai: [{ priority: 1, access_token: 'tired', last_status: 'exhausted' }, { priority: 2, access_token: 'fresh' }] } } }, 'zai', 'https://api.z.ai/api/paas/v4', 'fresh'],
-  ['an ambient entry never', { auth: { credential_pool: { copilot: [{ source: 'gh_cli', access_token: 'ambient' }] } } }, 'copilot', 'https://api.githubcopilot.com', null],
-  ['a pool entry’s own address', { auth: { credential_pool: { zai: [{ access_token: 'there', base_url: PROXY }] } } }, 'zai', PROXY, 'there'],
-  ['the portal’s agent key', { auth: { providers: { nous: { access_token: 'portal', agent_key: 'agent-key' } } } }, 'nous', 'https://inference-api.nousresearch.com/v1', 'agent-key'],
-  ['the portal’s access token is none', { auth: { providers: { nous: { access_token: 'portal' } } } }, 'nous', 'https://inference-api.nousresearch.com/v1', null],
-  ['a placeholder gives way to a real key', { dotenv: { GLM_API_KEY: 'changeme', ZAI_API_KEY: 'real' } }, 'zai', 'https://api.z.ai/api/paas/v4', 'real'],
-  ['an empty .env line hides the process’s key', { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: '' } }, 'openai', OPENAI, null],
+  [
+    '.env wins over the process',
+    { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: 'file-key' } },
+    'openai',
+    OPENAI,
+    'file-key',
+  ],
+  [
+    'a subdomain of its own',
+    { env: { OPENAI_API_KEY: 'env-key' } },
+    'openai',
+    'https://eu.api.openai.com/v1',
+    'env-key',
+  ],
+  [
+    'a host that only ends alike',
+    { env: { OPENAI_API_KEY: 'env-key' } },
+    'openai',
+    'https://evilopenai.com/v1',
+    null,
+  ],
+  [
+    'a host that only begins alike',
+    { env: { OPENAI_API_KEY: 'env-key' } },
+    'openai',
+    'https://api.openai.com.evil.example/v1',
+    null,
+  ],
+  [
+    'user info that looks like the host',
+    { env: { OPENAI_API_KEY: 'env-key' } },
+    'openai',
+    'https://api.openai.com@evil.example/v1',
+    null,
+  ],
+  [
+    'no clear text over the network',
+    { env: { OPENAI_API_KEY: 'env-key' } },
+    'openai',
+    'http://api.openai.com/v1',
+    null,
+  ],
+  [
+    'another provider’s host',
+    {
+      dotenv: { OPENAI_API_KEY: 'file-key' },
+      config: { model: { provider: 'openai', base_url: 'https://openrouter.ai/api/v1' } },
+    },
+    'openai',
+    'https://openrouter.ai/api/v1',
+    null,
+  ],
+  [
+    'the router’s key never leaves it',
+    {
+      dotenv: { OPENROUTER_API_KEY: 'file-key' },
+      config: { model: { provider: 'openrouter', base_url: PROXY } },
+    },
+    'openrouter',
+    PROXY,
+    null,
+  ],
+  [
+    'OpenAI’s key is not the router’s',
+    { dotenv: { OPENAI_API_KEY: 'file-key' } },
+    'openrouter',
+    'https://openrouter.ai/api/v1',
+    null,
+  ],
+  [
+    'a pair the home made',
+    {
+      dotenv: { OPENAI_API_KEY: 'file-key' },
+      config: { model: { provider: 'openai', base_url: PROXY } },
+    },
+    'openai',
+    PROXY,
+    'file-key',
+  ],
+  [
+    'the process did not make that pair',
+    {
+      env: { OPENAI_API_KEY: 'env-key' },
+      config: { model: { provider: 'openai', base_url: PROXY } },
+    },
+    'openai',
+    PROXY,
+    null,
+  ],
+  [
+    'a pair the environment made',
+    { env: { OPENAI_API_KEY: 'env-key', OPENAI_BASE_URL: PROXY } },
+    'openai',
+    PROXY,
+    'env-key',
+  ],
+  [
+    'the key beside the address first',
+    {
+      dotenv: { OPENAI_API_KEY: 'file-key' },
+      config: { model: { provider: 'openai', base_url: PROXY, api_key: 'own-key' } },
+    },
+    'openai',
+    PROXY,
+    'own-key',
+  ],
+  [
+    'model.api_key of another provider',
+    { config: { model: { provider: 'openai', api_key: 'own-key' } } },
+    'deepseek',
+    'https://api.deepseek.com/v1',
+    null,
+  ],
+  [
+    'providers.<id>.api_key',
+    { config: { providers: { deepseek: { api_key: 'own-key' } } } },
+    'deepseek',
+    'https://api.deepseek.com/v1',
+    'own-key',
+  ],
+  [
+    'providers.<id>.key_env',
+    {
+      env: { MINE: 'var-key' },
+      config: { providers: { mine: { base_url: PROXY, key_env: 'MINE' } } },
+    },
+    'mine',
+    PROXY,
+    'var-key',
+  ],
+  [
+    'a nameless endpoint with the home’s key',
+    {
+      dotenv: { OPENAI_API_KEY: 'file-key' },
+      config: { model: { provider: 'custom', base_url: PROXY } },
+    },
+    'custom',
+    PROXY,
+    'file-key',
+  ],
+  [
+    'a nameless endpoint and the process’s key',
+    {
+      env: { OPENAI_API_KEY: 'env-key' },
+      config: { model: { provider: 'custom', base_url: PROXY } },
+    },
+    'custom',
+    PROXY,
+    null,
+  ],
+  [
+    'a named endpoint has its own key',
+    {
+      dotenv: { OPENAI_API_KEY: 'file-key' },
+      config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] },
+    },
+    'custom:box',
+    PROXY,
+    'box-key',
+  ],
+  [
+    'a named endpoint without one has none',
+    {
+      dotenv: { OPENAI_API_KEY: 'file-key' },
+      config: { custom_providers: [{ name: 'Box', base_url: PROXY }] },
+    },
+    'custom:box',
+    PROXY,
+    null,
+  ],
+  [
+    'a box’s key stays with its address',
+    { config: { custom_providers: [{ name: 'Box', base_url: PROXY, api_key: 'box-key' }] } },
+    'custom:box',
+    'https://other.example',
+    null,
+  ],
+  [
+    'the pool, by priority',
+    {
+      auth: {
+        credential_pool: {
+          zai: [
+            { priority: 2, access_token: 'second' },
+            { priority: 1, access_token: 'first' },
+          ],
+        },
+      },
+    },
+    'zai',
+    'https://api.z.ai/api/paas/v4',
+    'first',
+  ],
+  [
+    'an exhausted entry last',
+    {
+      auth: {
+        credential_pool: {
+          zai: [
+            { priority: 1, access_token: 'tired', last_status: 'exhausted' },
+            { priority: 2, access_token: 'fresh' },
+          ],
+        },
+      },
+    },
+    'zai',
+    'https://api.z.ai/api/paas/v4',
+    'fresh',
+  ],
+  [
+    'an ambient entry never',
+    { auth: { credential_pool: { copilot: [{ source: 'gh_cli', access_token: 'ambient' }] } } },
+    'copilot',
+    'https://api.githubcopilot.com',
+    null,
+  ],
+  [
+    'a pool entry’s own address',
+    { auth: { credential_pool: { zai: [{ access_token: 'there', base_url: PROXY }] } } },
+    'zai',
+    PROXY,
+    'there',
+  ],
+  [
+    'the portal’s agent key',
+    { auth: { providers: { nous: { access_token: 'portal', agent_key: 'agent-key' } } } },
+    'nous',
+    'https://inference-api.nousresearch.com/v1',
+    'agent-key',
+  ],
+  [
+    'the portal’s access token is none',
+    { auth: { providers: { nous: { access_token: 'portal' } } } },
+    'nous',
+    'https://inference-api.nousresearch.com/v1',
+    null,
+  ],
+  [
+    'a placeholder gives way to a real key',
+    { dotenv: { GLM_API_KEY: 'changeme', ZAI_API_KEY: 'real' } },
+    'zai',
+    'https://api.z.ai/api/paas/v4',
+    'real',
+  ],
+  [
+    'an empty .env line hides the process’s key',
+    { env: { OPENAI_API_KEY: 'env-key' }, dotenv: { OPENAI_API_KEY: '' } },
+    'openai',
+    OPENAI,
+    null,
+  ],
 ]
 for (const [name, given, provider, url, key] of ROUTES)
   test(`a key and where it goes: ${name}`, () =>
     assert.is(credentialFor(readSetup(homeOf(given)), provider, url)?.key ?? null, key))
 
 test('what counts as this machine or its network', () => {
-  for (const host of ['localhost', 'a.localhost', '127.0.0.1', '127.9.9.9', '[::1]', '10.0.0.1', '192.168.1.5', '172.16.0.1', '172.31.255.1', '169.254.1.1', 'ollama', 'box.local', 'host.docker.internal', '[fd00::1]', '[fe80::1]'])
+  for (const host of [
+    'localhost',
+    'a.localhost',
+    '127.0.0.1',
+    '127.9.9.9',
+    '[::1]',
+    '10.0.0.1',
+    '192.168.1.5',
+    '172.16.0.1',
+    '172.31.255.1',
+    '169.254.1.1',
+    'ollama',
+    'box.local',
+    'host.docker.internal',
+    '[fd00::1]',
+    '[fe80::1]',
+  ])
     assert.is(isLocalUrl(`http://${host}:8000/v1`), true, host)
-  for (const host of ['example.com', '8.8.8.8', '172.32.0.1', '127.0.0.1.evil.com', '10.evil.com', 'localhost.evil.com', '[2001:db8::1]'])
+  for (const host of [
+    'example.com',
+    '8.8.8.8',
+    '172.32.0.1',
+    '127.0.0.1.evil.com',
+    '10.evil.com',
+    'localhost.evil.com',
+    '[2001:db8::1]',
+  ])
     assert.is(isLocalUrl(`http://${host}:8000/v1`), false, host)
   assert.is(isLocalUrl('nonsense'), false)
 })

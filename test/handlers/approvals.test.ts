@@ -1,0 +1,278 @@
+/** Approvals and questions over HTTP: one durable queue, answered once, seen everywhere, denied by a restart. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { spawnApp, startApp } from '../_app.ts'
+import { createProvider } from '../_provider.ts'
+import { startChat, types } from './_chat.ts'
+
+const approvals = suite('approvals')
+
+const runs = (command: string, id = 'c1') => ({
+  toolCalls: [{ id, name: 'terminal', arguments: { command } }],
+})
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+const withChat =
+  (script: Parameters<typeof startChat>, run: (chat: Chat) => Promise<void>) => async () => {
+    const chat = await startChat(...script)
+    try {
+      await run(chat)
+    } finally {
+      await chat.close()
+    }
+  }
+
+/** A directory in the session's workspace that a dangerous command would delete. */
+const makeVictim = async ({ app }: Chat, id: string): Promise<string> => {
+  const { workspace } = (await app.get(`/api/session/status?session_id=${id}`)).body
+  const victim = join(workspace, 'victim')
+  mkdirSync(victim)
+  return victim
+}
+
+approvals('bad input is a sentence, and nothing open is an honest empty answer', async () => {
+  const app = await startApp()
+  try {
+    const { body } = await app.post('/api/session/new', {})
+    const { session_id } = body.session
+    const bad = await app.post('/api/approval/respond', { session_id, choice: 'maybe' })
+    assert.equal([bad.status, bad.body.error], [400, 'Invalid choice: maybe'])
+    const missing = await app.post('/api/approval/respond', { choice: 'once' })
+    assert.is(missing.status, 400)
+    const silent = await app.post('/api/clarify/respond', { session_id })
+    assert.equal([silent.status, silent.body.error], [400, 'response is required'])
+    const none = await app.post('/api/approval/respond', { session_id, choice: 'once' })
+    assert.equal(none.body, { ok: true, choice: 'once', accepted: false, answer: null })
+    const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
+    assert.equal(open.body, { pending: null, pending_count: 0 })
+    assert.equal((await app.get('/api/inbox')).body.questions, [])
+  } finally {
+    await app.close()
+  }
+})
+
+approvals(
+  'inject_test answers 404 to whoever comes through a proxy, by POST and by GET',
+  async () => {
+    const app = await startApp()
+    try {
+      const { body } = await app.post('/api/session/new', {})
+      const { session_id } = body.session
+      for (const kind of ['approval', 'clarify']) {
+        const through = await app.request('POST', `/api/${kind}/inject_test`, {
+          body: { session_id },
+          headers: { 'x-forwarded-for': '203.0.113.9' },
+        })
+        assert.is(through.status, 404)
+        assert.is((await app.post(`/api/${kind}/inject_test`, { session_id })).status, 200)
+        assert.is((await app.get(`/api/${kind}/inject_test?session_id=${session_id}`)).status, 200)
+      }
+      const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
+      assert.is(open.body.pending_count, 2)
+      assert.is(open.body.pending.pattern_key, 'test_pattern')
+    } finally {
+      await app.close()
+    }
+  },
+)
+
+approvals(
+  'denied: the command does not run, the model is told, and the card is in stream, pending, inbox and row',
+  withChat([runs('rm -rf victim'), { text: 'As you wish.' }, { text: 'A title' }], async chat => {
+    const id = await chat.newSession()
+    const victim = await makeVictim(chat, id)
+    const stream = await chat.send(id, 'delete it')
+    const seen = await chat.follow(stream, 'approval')
+    const asked = seen.at(-1)!.data as { approval_id: string; command: string; pattern_key: string }
+    assert.equal([asked.command, asked.pattern_key], ['rm -rf victim', 'recursive delete'])
+    const { body } = await chat.app.get(`/api/approval/pending?session_id=${id}`)
+    assert.is(body.pending.approval_id, asked.approval_id)
+    assert.is((await chat.app.get('/api/inbox')).body.questions.length, 1)
+    assert.is((await chat.app.get('/api/sessions')).body.sessions[0].waiting, 1)
+    const { session } = (await chat.app.get(`/api/session?session_id=${id}`)).body
+    assert.is(session.questions[0].approval_id, asked.approval_id)
+    assert.is(session.live.stream_id, stream)
+
+    const answer = { session_id: id, choice: 'deny', approval_id: asked.approval_id }
+    assert.is((await chat.app.post('/api/approval/respond', answer)).body.accepted, true)
+    await chat.follow(stream)
+    assert.ok(existsSync(victim))
+    const told = chat.provider.requests[1]!.body.messages.at(-1)
+    assert.is(told.role, 'tool')
+    assert.match(told.content, /denied|blocked/i)
+    const late = await chat.app.post('/api/approval/respond', { ...answer, choice: 'once' })
+    assert.equal([late.body.accepted, late.body.answer], [false, 'deny'])
+    assert.is((await chat.app.get('/api/sessions')).body.sessions[0].waiting, 0)
+    const journal = readFileSync(join(chat.app.state, 'sessions', `${id}.jsonl`), 'utf8')
+    assert.match(journal, '"t":"asked"')
+    assert.match(journal, '"t":"answered"')
+  }),
+)
+
+approvals(
+  'session: asked once a session, again in the next; always: in config.yaml, with its comments kept',
+  withChat(
+    [
+      runs('rm -rf victim'),
+      runs('rm -rf victim', 'c2'),
+      { text: 'Done twice.' },
+      { text: 'A title' },
+      runs('rm -rf victim', 'c3'),
+      { text: 'Done.' },
+      { text: 'Other title' },
+      runs('rm -rf victim', 'c4'),
+      { text: 'Done again.' },
+    ],
+    async chat => {
+      const config = join(chat.app.home, 'config.yaml')
+      writeFileSync(config, `# keep me\n${readFileSync(config, 'utf8')}`)
+      const answer = async (id: string, stream: string, choice: string) => {
+        await chat.follow(stream, 'approval')
+        await chat.app.post('/api/approval/respond', { session_id: id, choice })
+        return chat.follow(stream)
+      }
+      const first = await chat.newSession()
+      await makeVictim(chat, first)
+      const seen = await answer(first, await chat.send(first, 'delete'), 'session')
+      assert.is(types(seen).filter(type => type === 'approval').length, 1)
+      assert.is(types(seen).filter(type => type === 'tool_complete').length, 2)
+
+      const second = await chat.newSession()
+      await answer(second, await chat.send(second, 'delete'), 'always')
+      assert.match(readFileSync(config, 'utf8'), /^# keep me\n/)
+      assert.match(readFileSync(config, 'utf8'), /command_allowlist:\n\s+- recursive delete/)
+      const again = await chat.turn(second, 'delete again')
+      assert.not.ok(types(again).includes('approval'))
+    },
+  ),
+)
+
+approvals(
+  'the hardline floor is refused without asking, even when everything is allowed',
+  withChat([runs('rm -rf /'), { text: 'I cannot.' }, { text: 'A title' }], async chat => {
+    writeFileSync(
+      join(chat.app.home, 'config.yaml'),
+      `${readFileSync(join(chat.app.home, 'config.yaml'), 'utf8')}approvals:\n  mode: off\n`,
+    )
+    const id = await chat.newSession()
+    const seen = await chat.turn(id, 'burn it down')
+    assert.not.ok(types(seen).includes('approval'))
+    assert.is(seen.find(event => event.event === 'tool_complete')!.data.is_error, true)
+  }),
+)
+
+approvals(
+  'cancel denies what is open, and the command never runs',
+  withChat([runs('rm -rf victim')], async chat => {
+    const id = await chat.newSession()
+    const victim = await makeVictim(chat, id)
+    const stream = await chat.send(id, 'delete')
+    await chat.follow(stream, 'approval')
+    await chat.app.post('/api/chat/cancel', { stream_id: stream })
+    const seen = await chat.follow(stream)
+    assert.equal(types(seen).slice(-2), ['cancel', 'stream_end'])
+    assert.ok(types(seen).includes('answered'))
+    assert.is((await chat.app.get(`/api/approval/pending?session_id=${id}`)).body.pending, null)
+    assert.ok(existsSync(victim))
+    // Every call has its answer: the history stays one that providers accept.
+    const messages = await chat.messages(id)
+    assert.equal(
+      messages.map(message => message.role),
+      ['user', 'assistant', 'tool', 'assistant'],
+    )
+  }),
+)
+
+approvals(
+  'a question reaches the person and its answer the model',
+  withChat(
+    [
+      {
+        toolCalls: [
+          {
+            id: 'q',
+            name: 'clarify',
+            arguments: { question: 'Red or blue?', choices: ['red', 'blue'] },
+          },
+        ],
+      },
+      { text: 'Blue it is.' },
+      { text: 'Colours' },
+    ],
+    async chat => {
+      const id = await chat.newSession()
+      const stream = await chat.send(id, 'paint')
+      await chat.follow(stream, 'clarify')
+      const { pending } = (await chat.app.get(`/api/clarify/pending?session_id=${id}`)).body
+      assert.equal(
+        [pending.question, pending.choices_offered, pending.kind],
+        ['Red or blue?', ['red', 'blue'], 'clarify'],
+      )
+      await chat.app.post('/api/clarify/respond', { session_id: id, answer: 'blue' })
+      await chat.follow(stream)
+      assert.match(chat.provider.requests[1]!.body.messages.at(-1).content, 'blue')
+    },
+  ),
+)
+
+approvals('the approval stream shows what is open, what comes, and what is settled', async () => {
+  const app = await startApp()
+  try {
+    const { body } = await app.post('/api/session/new', {})
+    const { session_id } = body.session
+    await app.post('/api/approval/inject_test', { session_id, command: 'one' })
+    const seen: string[] = []
+    for await (const event of app.events(`/api/approval/stream?session_id=${session_id}`)) {
+      const data = event.data as Record<string, unknown>
+      seen.push(event.event)
+      if (event.event === 'initial') {
+        assert.is(data.pending_count, 1)
+        await app.post('/api/approval/inject_test', { session_id, command: 'two' })
+      }
+      if (event.event === 'approval') {
+        assert.is(data.command, 'two')
+        await app.post('/api/approval/respond', { session_id, choice: 'once' })
+      }
+      if (event.event === 'settled') break
+    }
+    assert.equal(seen, ['initial', 'approval', 'settled'])
+  } finally {
+    await app.close()
+  }
+})
+
+approvals(
+  'killed while it waits: the restart denies it with a notice, and the session goes on',
+  async () => {
+    const provider = await createProvider(runs('rm -rf victim'))
+    const app = await spawnApp()
+    try {
+      writeFileSync(
+        join(app.home, 'config.yaml'),
+        `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+      )
+      const { body } = await app.post('/api/session/new', {})
+      const id: string = body.session.session_id
+      const start = await app.post('/api/chat/start', { session_id: id, message: 'delete' })
+      for await (const event of app.events(`/api/chat/stream?stream_id=${start.body.stream_id}`))
+        if (event.event === 'approval') break
+      await app.kill()
+      await app.start()
+      const { session } = (await app.get(`/api/session?session_id=${id}`)).body
+      assert.equal([session.waiting, session.questions, session.last_turn], [0, [], 'interrupted'])
+      assert.match(session.messages.at(-1).content, /^\*\*Interrupted:\*\* /)
+      const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
+      assert.match(journal, '"by":"restart"')
+      provider.push({ text: 'Going on.' })
+      const next = await app.post('/api/chat', { session_id: id, message: 'and now?' })
+      assert.is(next.body.answer, 'Going on.')
+    } finally {
+      await app.close()
+      await provider.close()
+    }
+  },
+)
+
+approvals.run()

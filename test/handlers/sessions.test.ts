@@ -1,0 +1,504 @@
+/** Sessions over HTTP: every verb refused first, then done; nothing moves that should not, nothing cut is ever shown. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+
+const sessions = suite('sessions')
+
+const withApp = (run: (app: TestApp) => Promise<void>) => async () => {
+  const app = await startApp()
+  try {
+    await run(app)
+  } finally {
+    await app.close()
+  }
+}
+
+const create = async (app: TestApp): Promise<string> =>
+  (await app.post('/api/session/new', {})).body.session.session_id
+
+/** A session with these texts, alternately of the person and the agent. */
+const imported = async (app: TestApp, ...texts: string[]): Promise<string> => {
+  const messages = texts.map((content, i) => ({ role: i % 2 ? 'assistant' : 'user', content }))
+  const { body } = await app.post('/api/session/import', { title: 'Talk', messages })
+  return body.session.session_id
+}
+const contents = async (app: TestApp, id: string): Promise<string[]> =>
+  (await app.get(`/api/session?session_id=${id}`)).body.session.messages.map(
+    (message: { content: string }) => message.content,
+  )
+const titles = async (app: TestApp): Promise<string[]> =>
+  (await app.get('/api/sessions')).body.sessions.map((row: { title: string }) => row.title)
+
+const C_KEYS =
+  'session_id title workspace model message_count created_at updated_at pinned archived project_id profile input_tokens output_tokens estimated_cost personality compression_anchor_visible_idx compression_anchor_message_key active_stream_id is_streaming'.split(
+    ' ',
+  )
+
+sessions(
+  'an unknown session is 404 "Session not found" everywhere, a missing id 400',
+  withApp(async app => {
+    const id = 'ffffffffffff'
+    for (const verb of [
+      'rename',
+      'update',
+      'clear',
+      'retry',
+      'undo',
+      'pin',
+      'archive',
+      'purge',
+      'restore',
+      'duplicate',
+      'branch',
+      'draft',
+      'truncate',
+    ]) {
+      const body = { session_id: id, title: 'x', keep_count: 0 }
+      const unknown = await app.post(`/api/session/${verb}`, body)
+      assert.equal([verb, unknown.status, unknown.body.error], [verb, 404, 'Session not found'])
+      const { session_id: _, ...rest } = body
+      assert.equal([verb, (await app.post(`/api/session/${verb}`, rest)).status], [verb, 400])
+    }
+    for (const path of ['session', 'session/status', 'session/usage', 'session/export']) {
+      const unknown = await app.get(`/api/${path}?session_id=${id}`)
+      assert.equal([path, unknown.status, unknown.body.error], [path, 404, 'Session not found'])
+      assert.is((await app.get(`/api/${path}`)).status, 400)
+    }
+    assert.is((await app.get('/api/session')).body.error, 'session_id is required')
+    assert.is((await app.get('/api/session/status')).body.error, 'Missing session_id')
+  }),
+)
+
+sessions(
+  'new: the nineteen keys and empty messages; invalid profile and workspace are 400; untitled empty ones are in no list',
+  withApp(async app => {
+    for (const profile of ['../x', 'Upper', 'a\n', '']) {
+      if (profile === '') continue
+      assert.is((await app.post('/api/session/new', { profile })).status, 400, profile)
+    }
+    const nowhere = await app.post('/api/session/new', { workspace: '/does/not/exist' })
+    assert.equal(
+      [nowhere.status, nowhere.body.error],
+      [400, 'Path does not exist: /does/not/exist'],
+    )
+    const system = await app.post('/api/session/new', { workspace: '/etc' })
+    assert.match(system.body.error, 'Path points to a system directory')
+    const { body } = await app.post('/api/session/new', {})
+    for (const key of C_KEYS) assert.ok(key in body.session, key)
+    assert.equal(body.session.messages, [])
+    assert.match(body.session.session_id, /^[0-9a-f]{12}$/)
+    assert.is(body.session.profile, 'default')
+    assert.equal((await app.get('/api/sessions')).body, { sessions: [], cli_count: 0 })
+  }),
+)
+
+sessions(
+  'rename trims, cuts to 80 and never leaves a blank; pin, archive and rename move nothing up',
+  withApp(async app => {
+    const first = await imported(app, 'one')
+    const second = await imported(app, 'two')
+    assert.equal((await titles(app)).length, 2)
+    const renamed = await app.post('/api/session/rename', {
+      session_id: first,
+      title: `  ${'é'.repeat(100)}  `,
+    })
+    assert.is([...renamed.body.session.title].length, 80)
+    for (const flag of ['pin', 'archive'])
+      assert.is((await app.post(`/api/session/${flag}`, { session_id: first })).body.ok, true)
+    const rows = (await app.get('/api/sessions')).body.sessions
+    assert.equal(
+      rows.map((row: { session_id: string }) => row.session_id),
+      [second, first],
+    )
+    assert.equal([rows[1].pinned, rows[1].archived], [true, true])
+    const off = await app.post('/api/session/pin', { session_id: first, pinned: false })
+    assert.is(off.body.session.pinned, false)
+    const blank = await app.post('/api/session/rename', { session_id: first, title: '   ' })
+    assert.is(blank.body.session.title, 'Untitled')
+  }),
+)
+
+sessions(
+  'truncate refuses what is no count, then keeps the first messages',
+  withApp(async app => {
+    const id = await imported(app, 'a', 'b', 'c', 'd')
+    for (const keep_count of [-1, 1.5, '2', null, undefined]) {
+      const { status } = await app.post('/api/session/truncate', { session_id: id, keep_count })
+      assert.is(status, 400)
+    }
+    const kept = await app.post('/api/session/truncate', { session_id: id, keep_count: 2 })
+    assert.equal([kept.body.ok, kept.body.session.message_count], [true, 2])
+    assert.equal(await contents(app, id), ['a', 'b'])
+    assert.is(
+      (await app.post('/api/session/truncate', { session_id: id, keep_count: 9 })).status,
+      200,
+    )
+    await app.post('/api/session/truncate', { session_id: id, keep_count: 0 })
+    assert.equal(await contents(app, id), [])
+  }),
+)
+
+sessions(
+  'retry and undo take the last message back, and say so with a 200 when there is none',
+  withApp(async app => {
+    const empty = await create(app)
+    const retry = await app.post('/api/session/retry', { session_id: empty })
+    assert.equal([retry.status, retry.body], [200, { error: 'No previous message to retry.' }])
+    const undo = await app.post('/api/session/undo', { session_id: empty })
+    assert.equal([undo.status, undo.body], [200, { error: 'Nothing to undo.' }])
+    const long = 'x'.repeat(60)
+    const id = await imported(app, 'a', 'b', long, 'd')
+    const undone = await app.post('/api/session/undo', { session_id: id })
+    assert.equal(undone.body, {
+      ok: true,
+      removed_count: 2,
+      removed_preview: `${'x'.repeat(40)}...`,
+    })
+    const retried = await app.post('/api/session/retry', { session_id: id })
+    assert.equal(retried.body, { ok: true, last_user_text: 'a', removed_count: 2 })
+    assert.equal(await contents(app, id), [])
+  }),
+)
+
+sessions(
+  'clear empties and untitles; cut text is in no read, search or export, stays in the file, and purge erases it',
+  withApp(async app => {
+    const id = await imported(app, 'the zebra secret', 'noted')
+    const file = join(app.state, 'sessions', `${id}.jsonl`)
+    const find = async () => (await app.get('/api/sessions/search?q=zebra')).body.sessions.length
+    assert.is(await find(), 1)
+    const { body } = await app.post('/api/session/clear', { session_id: id })
+    assert.equal([body.session.title, body.session.message_count], ['Untitled', 0])
+    assert.is(await find(), 0)
+    for (const format of ['json', 'md', 'html']) {
+      const { text } = await app.get(`/api/session/export?session_id=${id}&format=${format}`)
+      assert.not.match(text, 'zebra')
+    }
+    assert.match(readFileSync(file, 'utf8'), 'zebra')
+    assert.is((await app.post('/api/session/purge', { session_id: id })).status, 200)
+    assert.not.match(readFileSync(file, 'utf8'), 'zebra')
+    assert.is((await app.get(`/api/session?session_id=${id}`)).status, 200)
+  }),
+)
+
+sessions(
+  'delete refuses ids that are none, answers ok for the unknown, and restore undoes it; permanent leaves nothing',
+  withApp(async app => {
+    assert.is((await app.post('/api/session/delete', {})).body.error, 'session_id is required')
+    for (const session_id of ['../x', 'a/b', 'a.b', ' '])
+      assert.equal(
+        (await app.post('/api/session/delete', { session_id })).body.error,
+        'Invalid session_id',
+      )
+    assert.equal((await app.post('/api/session/delete', { session_id: 'ffffffffffff' })).body, {
+      ok: true,
+    })
+    const id = await imported(app, 'precious', 'yes')
+    await app.post('/api/session/delete', { session_id: id })
+    assert.is((await app.get(`/api/session?session_id=${id}`)).status, 404)
+    assert.equal(await titles(app), [])
+    assert.is((await app.get('/api/sessions/search?q=precious')).body.count, 0)
+    await app.restart()
+    assert.is((await app.post('/api/session/restore', { session_id: id })).status, 200)
+    assert.equal(await contents(app, id), ['precious', 'yes'])
+    assert.is((await app.get('/api/sessions/search?q=precious')).body.count, 1)
+    await app.post('/api/session/delete', { session_id: id, permanent: true })
+    assert.is((await app.post('/api/session/restore', { session_id: id })).status, 404)
+    assert.not.ok(readdirSync(join(app.state, 'sessions')).some(name => name.startsWith(id)))
+    assert.not.ok(existsSync(join(app.state, 'trash', id)))
+  }),
+)
+
+sessions(
+  'the tail is paged by message id, and a long tool result is cut and fetched whole',
+  withApp(async app => {
+    const output = 'o'.repeat(9_000)
+    const { body } = await app.post('/api/session/import', {
+      messages: [
+        ...Array.from({ length: 30 }, (_, i) => ({
+          role: i % 2 ? 'assistant' : 'user',
+          content: `${i}`,
+        })),
+        {
+          role: 'assistant',
+          content: '',
+          tool_calls: [
+            { id: 'c', type: 'function', function: { name: 'terminal', arguments: '{}' } },
+          ],
+        },
+        { role: 'tool', tool_call_id: 'c', content: output },
+      ],
+    })
+    const id = body.session.session_id
+    const page = async (query: string) =>
+      (await app.get(`/api/session?session_id=${id}&${query}`)).body.session
+    const tail = await page('limit=4')
+    assert.equal(
+      [tail.messages.length, tail._messages_offset, tail._messages_truncated],
+      [4, 28, true],
+    )
+    const tool = tail.messages.at(-1)
+    assert.equal([tool.content.length, tool._content_length], [4_000, 9_000])
+    const whole = await app.get(`/api/session/message?session_id=${id}&id=${tool.id}`)
+    assert.is(whole.body.message.content, output)
+    const before = await page(`limit=10&before=${tail.messages[0].id}`)
+    assert.equal(
+      before.messages.map((m: { content: string }) => m.content),
+      Array.from({ length: 10 }, (_, i) => `${18 + i}`),
+    )
+    const first = await page(`limit=50&before=${before.messages[0].id}`)
+    assert.equal(
+      [first.messages.length, first._messages_offset, first._messages_truncated],
+      [18, 0, false],
+    )
+    assert.is((await app.get(`/api/session?session_id=${id}&limit=5&before=m99999`)).status, 404)
+    assert.is((await app.get(`/api/session?session_id=${id}&limit=0`)).status, 400)
+    assert.equal((await page('messages=0')).messages, [])
+  }),
+)
+
+sessions(
+  'the list is paged by cursor, whole without limit, and 304 when nothing has changed',
+  withApp(async app => {
+    for (let i = 0; i < 7; i++) await imported(app, `text ${i}`)
+    const seen: string[] = []
+    let cursor = ''
+    for (let pages = 0; pages < 4; pages++) {
+      const { body } = await app.get(`/api/sessions?limit=3&cursor=${encodeURIComponent(cursor)}`)
+      seen.push(...body.sessions.map((row: { session_id: string }) => row.session_id))
+      assert.match(body.cursor, /^[0-9a-f]{8}-\d+$/)
+      if (!body.next) break
+      cursor = body.next
+    }
+    const all = await app.get('/api/sessions')
+    assert.equal(
+      seen,
+      all.body.sessions.map((row: { session_id: string }) => row.session_id),
+    )
+    const again = await app.request('GET', '/api/sessions', {
+      headers: { 'if-none-match': String(all.headers.etag) },
+    })
+    assert.is(again.status, 304)
+    await app.post('/api/session/rename', { session_id: seen[0], title: 'changed' })
+    const after = await app.request('GET', '/api/sessions', {
+      headers: { 'if-none-match': String(all.headers.etag) },
+    })
+    assert.is(after.status, 200)
+    assert.is((await app.get('/api/sessions?cursor=nonsense&limit=3')).status, 400)
+  }),
+)
+
+sessions(
+  'a session file that another program adds, changes or removes is noticed on the next request',
+  withApp(async app => {
+    const id = await imported(app, 'first')
+    const file = join(app.state, 'sessions', `${id}.jsonl`)
+    const lines = readFileSync(file, 'utf8')
+    const other = 'abcdef012345'
+    writeFileSync(
+      join(app.state, 'sessions', `${other}.jsonl`),
+      lines.replaceAll('Talk', 'Foreign'),
+    )
+    assert.equal((await titles(app)).toSorted(), ['Foreign', 'Talk'])
+    writeFileSync(file, lines.replaceAll('first', 'edited'))
+    assert.equal(await contents(app, id), ['edited'])
+    rmSync(join(app.state, 'sessions', `${other}.jsonl`))
+    assert.equal(await titles(app), ['Talk'])
+    assert.is((await app.get(`/api/session?session_id=${other}`)).status, 404)
+  }),
+)
+
+sessions(
+  'the catalogue and the search index may vanish or be damaged: a restart finds everything again',
+  withApp(async app => {
+    const id = await imported(app, 'needle in the haystack')
+    for (const damage of [
+      () => rmSync(join(app.state, 'cache'), { recursive: true }),
+      () => {
+        for (const name of ['catalog.db', 'search.db'])
+          writeFileSync(join(app.state, 'cache', name), 'this is no database')
+      },
+    ]) {
+      damage()
+      await app.restart()
+      assert.equal(await titles(app), ['Talk'])
+      assert.equal(await contents(app, id), ['needle in the haystack'])
+      assert.is((await app.get('/api/sessions/search?q=needle')).body.count, 1)
+    }
+  }),
+)
+
+sessions(
+  'search finds titles first, then text with a marked snippet; hostile queries find nothing and break nothing',
+  withApp(async app => {
+    const inText = await imported(app, 'an armadillo crossed the road', 'indeed')
+    const inTitle = await imported(app, 'nothing here')
+    await app.post('/api/session/rename', { session_id: inTitle, title: 'Armadillo facts' })
+    const { body } = await app.get('/api/sessions/search?q=armad')
+    assert.equal(
+      body.sessions.map((hit: { session_id: string; match_type: string }) => [
+        hit.session_id,
+        hit.match_type,
+      ]),
+      [
+        [inTitle, 'title'],
+        [inText, 'content'],
+      ],
+    )
+    const marked = body.sessions[1].snippet.find((part: { mark: boolean }) => part.mark)
+    assert.match(marked.text, /armad/i)
+    const blank = await app.get('/api/sessions/search?q=')
+    assert.is(blank.body.sessions.length, 2)
+    for (const q of [
+      '"',
+      "'",
+      'a AND',
+      'NEAR(',
+      '*',
+      'col:x',
+      '(',
+      '%',
+      '\u0000',
+      '-',
+      'x'.repeat(900),
+    ]) {
+      const { status } = await app.get(`/api/sessions/search?q=${encodeURIComponent(q)}`)
+      assert.ok(status < 500, `${q} answered ${status}`)
+    }
+    assert.is((await app.get('/api/sessions/search?q=x&depth=many')).status, 400)
+  }),
+)
+
+sessions(
+  'duplicate and branch copy messages into sessions of their own',
+  withApp(async app => {
+    const id = await imported(app, 'a', 'b', 'c', 'd')
+    const copy = (await app.post('/api/session/duplicate', { session_id: id })).body.session
+    assert.is(copy.title, 'Talk (copy)')
+    assert.equal(await contents(app, copy.session_id), ['a', 'b', 'c', 'd'])
+    const fork = (await app.post('/api/session/branch', { session_id: id, keep_count: 2 })).body
+    assert.equal([fork.title, fork.parent_session_id], ['Talk (fork)', id])
+    assert.equal(await contents(app, fork.session_id), ['a', 'b'])
+    await app.post('/api/session/clear', { session_id: id })
+    assert.equal(await contents(app, copy.session_id), ['a', 'b', 'c', 'd'])
+    assert.is(
+      (await app.post('/api/session/branch', { session_id: id, keep_count: -1 })).status,
+      400,
+    )
+  }),
+)
+
+sessions(
+  'a draft is kept on the server, and an unchanged one writes nothing',
+  withApp(async app => {
+    const id = await imported(app, 'a')
+    const saved = await app.post('/api/session/draft', { session_id: id, text: 'half a thought' })
+    assert.equal(saved.body, { ok: true, draft: { text: 'half a thought', files: [] } })
+    const size = readFileSync(join(app.state, 'sessions', `${id}.jsonl`)).length
+    const again = await app.post('/api/session/draft', { session_id: id, text: 'half a thought' })
+    assert.is(again.body.unchanged, true)
+    assert.is(readFileSync(join(app.state, 'sessions', `${id}.jsonl`)).length, size)
+    await app.restart()
+    const { session } = (await app.get(`/api/session?session_id=${id}&limit=5`)).body
+    assert.is(session.composer_draft.text, 'half a thought')
+    const long = await app.post('/api/session/draft', { session_id: id, text: 'x'.repeat(50_001) })
+    assert.is(long.status, 400)
+  }),
+)
+
+sessions(
+  'secrets in messages and titles are masked wherever they leave the service, and kept on disk',
+  withApp(async app => {
+    const key = `sk-${'a1b2c3d4'.repeat(4)}`
+    const id = await imported(app, `my key is ${key}`, 'noted')
+    await app.post('/api/session/rename', { session_id: id, title: `key ${key}` })
+    const answers = await Promise.all([
+      app.get(`/api/session?session_id=${id}`),
+      app.get(`/api/session?session_id=${id}&limit=5`),
+      app.get('/api/sessions'),
+      app.get('/api/sessions/search?q=key'),
+      ...['json', 'md', 'html'].map(format =>
+        app.get(`/api/session/export?session_id=${id}&format=${format}`),
+      ),
+    ])
+    for (const { text, status } of answers) {
+      assert.is(status, 200)
+      assert.not.match(text, key)
+      assert.match(text, 'sk-')
+    }
+    assert.match(readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8'), key)
+  }),
+)
+
+sessions(
+  'export is a file with the whole record, and importing it gives the same conversation',
+  withApp(async app => {
+    const id = await imported(app, 'héllo', 'wörld')
+    const { headers, body } = await app.get(`/api/session/export?session_id=${id}`)
+    assert.is(headers['content-disposition'], `attachment; filename="agent-${id}.json"`)
+    assert.is(headers['cache-control'], 'no-store')
+    for (const key of [...C_KEYS, 'messages', 'tool_calls']) assert.ok(key in body, key)
+    const again = await app.post('/api/session/import', body)
+    assert.equal(await contents(app, again.body.session.session_id), ['héllo', 'wörld'])
+    for (const bad of [{}, { messages: 'x' }, { messages: [{ role: 'alien' }] }])
+      assert.is((await app.post('/api/session/import', bad)).status, 400)
+    assert.match(
+      (await app.get(`/api/session/export?session_id=${id}&format=html`)).text,
+      /<!doctype html>/i,
+    )
+    assert.is((await app.get(`/api/session/export?session_id=${id}&format=exe`)).status, 400)
+  }),
+)
+
+sessions(
+  'cleanup deletes the empty and untitled, and the other one all without messages',
+  withApp(async app => {
+    await create(app)
+    const named = await create(app)
+    await app.post('/api/session/rename', { session_id: named, title: 'Named' })
+    const kept = await imported(app, 'words')
+    assert.equal((await app.post('/api/sessions/cleanup', {})).body, { ok: true, cleaned: 1 })
+    assert.equal((await app.post('/api/sessions/cleanup_zero_message', {})).body, {
+      ok: true,
+      cleaned: 1,
+    })
+    assert.equal(await contents(app, kept), ['words'])
+  }),
+)
+
+sessions(
+  'update chooses model and workspace; usage counts; an old .json session opens and is converted on first write',
+  withApp(async app => {
+    const id = await imported(app, 'a')
+    const bad = await app.post('/api/session/update', { session_id: id, workspace: '/nope' })
+    assert.is(bad.status, 400)
+    const good = await app.post('/api/session/update', { session_id: id, model: 'some/model' })
+    assert.is(good.status, 200)
+    assert.equal((await app.get(`/api/session/usage?session_id=${id}`)).body.total_tokens, 0)
+    const old = '20260101_000000_abc'
+    writeFileSync(
+      join(app.state, 'sessions', `${old}.json`),
+      JSON.stringify({
+        session_id: old,
+        title: 'Of old',
+        workspace: app.userHome,
+        model: 'm',
+        messages: [{ role: 'user', content: 'from before' }],
+        created_at: 1,
+        updated_at: 2,
+        surprise: 42,
+      }),
+    )
+    assert.equal(await contents(app, old), ['from before'])
+    await app.post('/api/session/rename', { session_id: old, title: 'Of new' })
+    const names = readdirSync(join(app.state, 'sessions')).filter(name => name.startsWith(old))
+    assert.equal(names.toSorted(), [`${old}.json.migrated`, `${old}.jsonl`])
+    assert.match(readFileSync(join(app.state, 'sessions', `${old}.jsonl`), 'utf8'), '"surprise":42')
+    assert.equal(await contents(app, old), ['from before'])
+  }),
+)
+
+sessions.run()

@@ -1,0 +1,170 @@
+/** The model list of contract §5.6 with decisions 4 and 5. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { builtinModels, ROUTER_MODELS } from '../../../lib/models/builtin.ts'
+import { modelGroups } from '../../../lib/models/groups.ts'
+import { resolveFor } from '../../../lib/models/resolve.ts'
+import { ModelList } from '../../../lib/schema/model.ts'
+import { bare, homeOf } from './_home.ts'
+
+type Given = Parameters<typeof homeOf>[0]
+const test = suite('model groups')
+const KEY = 'sk-test-1234'
+
+const listOf = (given: Given, config = bare) => ModelList.parse(modelGroups(homeOf(given), config))
+/** `id: first, second, …` per group. */
+const brief = (given: Given, config = bare) =>
+  listOf(given, config).groups.map(
+    ({ provider_id, models }) => `${provider_id}: ${models.map(({ id }) => id).join(' ')}`,
+  )
+const ids = (provider: string, prefix = '') =>
+  (builtinModels(provider) ?? []).map(({ id }) => (id.startsWith('@') ? id : prefix + id)).join(' ')
+
+test('nothing at all: the demo, and no default', () => {
+  assert.equal(listOf({}), {
+    active_provider: null,
+    default_model: '',
+    groups: [
+      {
+        provider: 'Demo model (offline, scripted)',
+        provider_id: 'demo',
+        models: [{ id: 'demo', label: 'Demo' }],
+      },
+    ],
+  })
+})
+
+test('a default model alone stands in a group of its own', () => {
+  const config = { defaultModel: 'vendor/some-model', modelOverride: '' }
+  const { groups, default_model } = listOf({}, config)
+  assert.is(default_model, 'vendor/some-model')
+  assert.equal(groups.at(-1), {
+    provider: 'Default',
+    provider_id: 'default',
+    models: [{ id: 'vendor/some-model', label: 'some-model' }],
+  })
+})
+
+test('model.provider demo shows it beside what else is there', () => {
+  const given = { config: { model: { provider: 'demo', default: 'demo' } }, env: { OPENAI_API_KEY: KEY } }
+  assert.equal(brief(given), ['demo: demo', `openai: ${ids('openai', '@openai:')}`])
+  assert.is(listOf(given).active_provider, 'demo')
+})
+
+test('no active provider: nothing is prefixed', () => {
+  assert.equal(brief({ env: { OPENAI_API_KEY: KEY, OPENROUTER_API_KEY: KEY } }), [
+    `openai: ${ids('openai')}`,
+    `openrouter: ${ids('openrouter')}`,
+  ])
+})
+
+test('the active one is bare, all others say whose they are, slashes included', () => {
+  const given = {
+    config: { model: { provider: 'claude', default: 'claude-opus-4-6' } },
+    env: { OPENAI_API_KEY: KEY, OPENROUTER_API_KEY: KEY },
+    auth: { credential_pool: { nous: [{ agent_key: KEY }] } },
+  }
+  assert.equal(brief(given), [
+    `anthropic: ${ids('anthropic')}`,
+    `nous: ${ids('nous')}`,
+    `openai: ${ids('openai', '@openai:')}`,
+    `openrouter: ${ids('openrouter', '@openrouter:')}`,
+  ])
+  assert.is(listOf(given).active_provider, 'anthropic')
+})
+
+test('the spellings x-ai and qwen have their lists', () => {
+  assert.equal(brief({ config: { model: { provider: 'x-ai' } } }), ['xai: grok-4.20'])
+  assert.equal(brief({ config: { model: { provider: 'qwen' } } }), ['alibaba: qwen3-coder qwen3.6-plus'])
+  assert.equal(brief({ env: { GOOGLE_API_KEY: KEY } }), [`gemini: ${ids('gemini')}`])
+})
+
+test('written models replace the list; without any a group is left out', () => {
+  const config = {
+    model: { provider: 'openai' },
+    providers: { anthropic: { models: ['one', 'two/three'] }, mine: { models: { four: {} } }, zai: {} },
+  }
+  assert.equal(brief({ config, env: { HF_TOKEN: KEY } }), [
+    'anthropic: @anthropic:one @anthropic:two/three',
+    'mine: @mine:four',
+    `openai: ${ids('openai')}`,
+  ])
+  assert.is(listOf({ config }).groups[0]?.models[1]?.label, 'two/three')
+})
+
+test('custom providers: named ones by their name, unnamed ones together', () => {
+  const config = {
+    model: { provider: 'My Box' },
+    custom_providers: [
+      { name: 'My Box', model: 'vendor/a', models: { b: { context_length: 5 } } },
+      { name: 'Other', model: 'c' },
+      { model: 'd' },
+      { model: 'e' },
+      { name: 'Empty' },
+    ],
+  }
+  assert.equal(listOf({ config }), {
+    active_provider: 'custom:my-box',
+    default_model: '',
+    groups: [
+      { provider: 'Custom', provider_id: 'custom', models: [{ id: '@custom:d', label: 'd' }, { id: '@custom:e', label: 'e' }] },
+      { provider: 'My Box', provider_id: 'custom:my-box', models: [{ id: 'b', label: 'b' }, { id: 'vendor/a', label: 'a' }] },
+      { provider: 'Other', provider_id: 'custom:other', models: [{ id: '@custom:other:c', label: 'c' }] },
+    ],
+  })
+})
+
+type Row = [name: string, config: Record<string, unknown>, group: string, first: string, size: number]
+const DEFAULTS: Row[] = [
+  ['absent: on top of its group', { model: { provider: 'openai', default: 'gpt-9' } }, 'openai', 'gpt-9', 3],
+  ['present', { model: { provider: 'openai', default: 'gpt-5.4' } }, 'openai', 'gpt-5.4-mini', 2],
+  ['present with other signs', { model: { provider: 'anthropic', default: 'anthropic/claude-opus-4-6' } }, 'anthropic', 'claude-opus-4.6', 4],
+  ['of another provider’s group', { model: { provider: 'openai', default: 'anthropic/claude-9' } }, 'openrouter', 'anthropic/claude-9', 20],
+  ['present in another provider’s group', { model: { provider: 'openai', default: 'anthropic/claude-opus-4.6' } }, 'openrouter', '@openrouter:openai/gpt-5.4-mini', 19],
+  ['with a hint', { model: { provider: 'openai', default: '@openrouter:a/b' } }, 'openrouter', '@openrouter:a/b', 20],
+  ['of a group that is not shown', { model: { provider: 'huggingface', default: 'a/b' } }, 'default', 'a/b', 1],
+  ['of an endpoint whose models nobody knows', { model: { base_url: 'http://127.0.0.1:1/v1', default: 'llama3' } }, 'default', 'llama3', 1],
+]
+for (const [name, config, group, first, size] of DEFAULTS) {
+  test(`the default model: ${name}`, () => {
+    const { groups } = listOf({ config, env: { OPENROUTER_API_KEY: KEY } })
+    const found = groups.find(({ provider_id }) => provider_id === group)
+    assert.is(found?.models[0]?.id, first)
+    assert.is(found?.models.length, size)
+  })
+}
+
+test('every id of every list leads back to the provider that shows it', () => {
+  const names = ['OPENAI', 'OPENROUTER', 'ANTHROPIC', 'GEMINI', 'GLM', 'KIMI', 'MINIMAX', 'DEEPSEEK', 'OPENCODE_ZEN', 'OPENCODE_GO', 'MISTRAL', 'XAI', 'DASHSCOPE']
+  const env = Object.fromEntries(names.map(name => [`${name}_API_KEY`, KEY]))
+  const auth = { credential_pool: { nous: [{ agent_key: KEY }], copilot: [{ access_token: KEY }] } }
+  for (const provider of ['openai', 'openrouter', 'anthropic', 'gemini', 'nous', 'opencode-zen', 'xai', 'copilot', 'alibaba']) {
+    const home = homeOf({ config: { model: { provider } }, env, auth })
+    const { groups } = modelGroups(home, bare)
+    assert.is(groups.length, 15)
+    for (const { provider_id, models } of groups)
+      for (const { id } of models) assert.is(resolveFor(home, id).provider, provider_id, `${provider}: ${id}`)
+  }
+})
+
+test('answers are copies: whoever changes one changes nothing else', () => {
+  const home = homeOf({ env: { OPENROUTER_API_KEY: KEY } })
+  const first = modelGroups(home, bare)
+  for (const group of first.groups) {
+    group.models.length = 0
+    group.provider = 'x'
+  }
+  assert.is(modelGroups(home, bare).groups[0]?.models.length, ROUTER_MODELS.length)
+  const demo = modelGroups(homeOf({}), bare)
+  demo.groups[0]!.models[0]!.label = 'x'
+  assert.is(modelGroups(homeOf({}), bare).groups[0]?.models[0]?.label, 'Demo')
+})
+
+test('two homes see only their own', () => {
+  const one = homeOf({ dotenv: { OPENAI_API_KEY: KEY } })
+  const two = homeOf({ dotenv: { GLM_API_KEY: KEY } })
+  const shown = (home: ReturnType<typeof homeOf>) => modelGroups(home, bare).groups.map(group => group.provider_id)
+  assert.equal([shown(one), shown(two), shown(one)], [['openai'], ['zai'], ['openai']])
+})
+
+test.run()

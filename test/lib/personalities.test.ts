@@ -1,0 +1,76 @@
+/** Personalities: which names are known, what they say, and how much of it. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Refusal } from '../../lib/errors.ts'
+import { currentPrompt, listPersonalities, PERSONALITY_MAX_BYTES, promptOf, requirePersonality } from '../../lib/personalities.ts'
+
+const test = suite('personalities')
+
+const config = {
+  personalities: { old: 'From the root.', pirate: 'Shadowed.' },
+  agent: {
+    personalities: {
+      pirate: 'Arr.',
+      Teacher_2: { description: 'Patient', system_prompt: 'Explain.', tone: 'warm', style: 'short' },
+      other: { prompt: 'Other key.', tone: '  ' },
+      'not a name': 'x',
+      empty: '   ',
+      hollow: { description: 'nothing' },
+      odd: ['x'],
+      long: 'ä'.repeat(PERSONALITY_MAX_BYTES / 2 + 1),
+      most: 'ä'.repeat(PERSONALITY_MAX_BYTES / 2),
+    },
+  },
+}
+
+const REFUSED: [name: string, kind: string][] = [
+  ['', 'invalid'],
+  ['-a', 'invalid'],
+  ['a b', 'invalid'],
+  ['../x', 'invalid'],
+  ['pirate\n', 'invalid'],
+  ['x'.repeat(65), 'invalid'],
+  ['ä', 'invalid'],
+  ['Pirate', 'missing'],
+  ['constructor', 'missing'],
+  ['__proto__', 'invalid'],
+  ['empty', 'invalid'],
+  ['hollow', 'invalid'],
+  ['odd', 'invalid'],
+  ['long', 'invalid'],
+]
+for (const [name, kind] of REFUSED) {
+  test(`refuses ${JSON.stringify(name).slice(0, 20)} as ${kind}`, () =>
+    assert.throws(
+      () => requirePersonality(config, name),
+      (error: unknown) => error instanceof Refusal && error.kind === kind,
+    ))
+}
+
+test('a string, a record, and what is left of an older file', () => {
+  assert.is(requirePersonality(config, 'pirate'), 'Arr.')
+  assert.is(requirePersonality(config, 'old'), 'From the root.')
+  assert.is(requirePersonality(config, 'Teacher_2'), 'Explain.\nTone: warm\nStyle: short')
+  assert.is(requirePersonality(config, 'other'), 'Other key.')
+  assert.is(requirePersonality(config, 'most').length, PERSONALITY_MAX_BYTES / 2)
+  assert.is(promptOf(null), '')
+  assert.is(promptOf(5), '')
+})
+
+test('the list shows a description or the beginning', () => {
+  const list = new Map(listPersonalities(config).map(({ name, description }) => [name, description]))
+  assert.is(list.size, 10)
+  assert.is(list.get('pirate'), 'Arr.')
+  assert.is(list.get('Teacher_2'), 'Patient')
+  assert.is(list.get('other'), '')
+  assert.is(list.get('long'), `${'ä'.repeat(80)}...`)
+  for (const odd of [{}, { agent: 5 }, { agent: { personalities: ['a'] } }, { personalities: null }])
+    assert.equal(listPersonalities(odd), [])
+})
+
+test('a turn takes the prompt as it reads now, or none', () => {
+  assert.is(currentPrompt(config, 'pirate'), 'Arr.')
+  for (const name of [null, undefined, '', 'gone', 'empty', 'long']) assert.is(currentPrompt(config, name), null)
+})
+
+test.run()

@@ -1,0 +1,246 @@
+/** settings.json: what is accepted, what is ignored, what earlier versions left behind. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Refusal } from '../../lib/errors.ts'
+import { Settings } from '../../lib/schema/settings.ts'
+import { createSettings, type SettingsOptions, toBoolean } from '../../lib/settings.ts'
+import { bootWorkspace } from '../../lib/workspaces/boot.ts'
+import { usableWorkspace } from '../../lib/workspaces/validate.ts'
+
+const test = suite<{ dir: string; path: string }>('settings')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'settings-'))
+  context.path = join(context.dir, 'settings.json')
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } = {}) =>
+  createSettings(join(dir, 'settings.json'), {
+    botName: 'Agent',
+    usableWorkspace: path => usableWorkspace(path, dir),
+    bootWorkspace: saved =>
+      bootWorkspace({ defaultWorkspace: options.env ?? null, userHome: dir, stateDir: dir }, saved),
+    adoptDefaultModel: () => assert.unreachable('no default model to adopt'),
+    ...options,
+  })
+const onDisk = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
+
+test('a refused patch writes nothing: no file appears', ({ dir, path }) => {
+  const patch = { theme: 5.5e300, unknown: 1, send_key: 'x', password_hash: 'h', default_model: 'm' }
+  const { ignored } = open(dir).save({ ...patch, theme: {} })
+  assert.equal(ignored, ['theme', 'unknown', 'send_key', 'password_hash', 'default_model'])
+  assert.is(existsSync(path), false)
+  open(dir).get()
+  assert.is(existsSync(path), false)
+})
+
+test('a broken file: defaults to read, nothing to write, and nobody is let in', ({ dir, path }) => {
+  for (const text of ['{"theme": "nord"', '[]', '"x"', 'null']) {
+    writeFileSync(path, text)
+    const settings = open(dir)
+    assert.is(settings.get().theme, 'dark')
+    assert.throws(() => settings.save({ theme: 'nord' }), /mend or remove/)
+    assert.throws(
+      () => settings.passwordHash(),
+      (error: unknown) => error instanceof Refusal && error.kind === 'unavailable',
+    )
+    assert.is(readFileSync(path, 'utf8'), text)
+  }
+})
+
+test('a file that breaks while we run keeps the password', ({ dir, path }) => {
+  const settings = open(dir)
+  settings.setPasswordHash('a'.repeat(64))
+  settings.get()
+  writeFileSync(path, '{"password')
+  assert.is(settings.passwordHash(), 'a'.repeat(64))
+})
+
+test('the defaults are those of the contract', ({ dir }) => {
+  const settings = open(dir).get()
+  assert.equal(Settings.parse(settings), {
+    default_workspace: join(dir, 'workspace'),
+    onboarding_completed: false,
+    send_key: 'enter',
+    show_token_usage: false,
+    show_cli_sessions: false,
+    sync_to_insights: false,
+    check_for_updates: true,
+    theme: 'dark',
+    skin: 'default',
+    language: 'en',
+    bot_name: 'Agent',
+    sound_enabled: false,
+    notifications_enabled: false,
+    show_thinking: true,
+    sidebar_density: 'compact',
+  })
+})
+
+test('what is false (decision 38)', () => {
+  for (const value of [false, 0, '', ' ', 'false', 'FALSE', '0', 'no', 'off', ' Off ', null, undefined])
+    assert.is(toBoolean(value), false, String(value))
+  for (const value of [true, 1, -1, 'true', 'yes', 'on', '1', 'x']) assert.is(toBoolean(value), true)
+})
+
+const X = undefined
+type Row = [key: keyof Settings, given: unknown, stored: unknown]
+const COERCED: Row[] = [
+  ...(
+    ['onboarding_completed', 'show_token_usage', 'show_cli_sessions', 'sync_to_insights', 'check_for_updates', 'sound_enabled', 'notifications_enabled', 'show_thinking'] as const
+  ).flatMap((key): Row[] => [
+    [key, 'no', false],
+    [key, 'yes', true],
+    [key, 0, false],
+    [key, 7, true],
+    [key, {}, X],
+    [key, [], X],
+  ]),
+  ['send_key', 'ctrl+enter', 'ctrl+enter'],
+  ['send_key', 'Enter', X],
+  ['send_key', 1, X],
+  ['sidebar_density', 'detailed', 'detailed'],
+  ['sidebar_density', 'wide', X],
+  ['theme', ' my-own theme ', 'my-own theme'],
+  ['theme', 'system', 'system'],
+  ['theme', '', X],
+  ['theme', 'a\nb', X],
+  ['theme', 'x'.repeat(65), X],
+  ['theme', true, X],
+  ['skin', 'ares', 'ares'],
+  ['skin', 'pink', X],
+  ['language', 'pt-BR', 'pt-BR'],
+  ['language', 'x', X],
+  ['language', 'en_US', X],
+  ['language', 'en-US\n', X],
+  ['language', 'en-waytoolong', X],
+  ['bot_name', '  Rob  ', 'Rob'],
+  ['bot_name', '   ', 'Agent'],
+  ['bot_name', null, 'Agent'],
+  ['bot_name', 42, '42'],
+  ['bot_name', '🤖'.repeat(64), '🤖'.repeat(64)],
+  ['bot_name', 'x'.repeat(65), X],
+  ['bot_name', ['x'], X],
+  ['bot_name', true, X],
+  ['default_workspace', '/nowhere/at/all', X],
+  ['default_workspace', '/etc', X],
+  ['default_workspace', 5, X],
+]
+for (const [key, given, stored] of COERCED) {
+  test(`${key}: ${JSON.stringify(given)?.slice(0, 40)} ${stored === X ? 'is ignored' : `becomes ${JSON.stringify(stored).slice(0, 40)}`}`, ({
+    dir,
+  }) => {
+    const settings = open(dir)
+    const before = settings.get()
+    const result = settings.save({ [key]: given })
+    assert.equal(result.ignored, stored === X ? [key] : [])
+    assert.equal(result.settings, stored === X ? before : { ...before, [key]: stored })
+    assert.equal(open(dir).get(), result.settings)
+  })
+}
+
+test('the default workspace: the first usable of environment, saved, ~/workspace, ~/work, one of our own', ({
+  dir,
+}) => {
+  const make = (name: string) => {
+    mkdirSync(join(dir, name))
+    return join(dir, name)
+  }
+  const saved = make('saved')
+  assert.is(open(dir).get().default_workspace, join(dir, 'workspace'))
+  open(dir).save({ default_workspace: '~/saved' })
+  assert.is(open(dir).get().default_workspace, saved)
+  const env = make('env')
+  assert.is(open(dir, { env }).get().default_workspace, env)
+  const settings = open(dir)
+  settings.get()
+  rmSync(saved, { recursive: true })
+  assert.is(settings.get().default_workspace, join(dir, 'workspace'))
+  rmSync(join(dir, 'workspace'), { recursive: true })
+  assert.is(settings.get().default_workspace, join(dir, 'workspace'))
+  rmSync(join(dir, 'workspace'), { recursive: true })
+  const work = make('work')
+  assert.is(settings.get().default_workspace, work)
+  settings.save({ default_workspace: '' })
+  assert.is(settings.get().default_workspace, work)
+})
+
+const SKINS: [file: Record<string, unknown>, skin: string][] = [
+  [{ theme: 'slate' }, 'slate'],
+  [{ theme: 'solarized' }, 'poseidon'],
+  [{ theme: 'monokai' }, 'sisyphus'],
+  [{ theme: 'nord' }, 'slate'],
+  [{ theme: 'oled' }, 'default'],
+  [{ theme: 'constructor' }, 'default'],
+  [{ theme: 'light' }, 'default'],
+  [{ theme: 'nord', skin: 'ares' }, 'ares'],
+  [{ theme: 'nord', skin: 'pink' }, 'slate'],
+]
+test('the theme stays as given, the skin follows it unless one was chosen', ({ dir, path }) => {
+  for (const [file, skin] of SKINS) {
+    writeFileSync(path, JSON.stringify(file))
+    const found = open(dir).get()
+    assert.equal([found.theme, found.skin], [file.theme, skin])
+  }
+  const settings = open(dir)
+  settings.save({ theme: 'dark', skin: 'mono' })
+  assert.is(settings.save({ theme: 'light' }).settings.skin, 'mono')
+  assert.is(settings.save({ theme: 'monokai' }).settings.skin, 'sisyphus')
+  assert.is(settings.save({ theme: 'nord', skin: 'ares' }).settings.skin, 'ares')
+})
+
+test('stored is what was chosen, unknown keys stay, dropped ones go', ({ dir, path }) => {
+  const legacy = { bubble_layout: true, assistant_language: 'x', future: { a: 1 }, theme: 'nord', language: 7, password_hash: 'h' }
+  writeFileSync(path, JSON.stringify(legacy))
+  const { settings } = open(dir).save({ sound_enabled: 'on' })
+  assert.equal(onDisk(path), { future: { a: 1 }, theme: 'nord', language: 7, password_hash: 'h', sound_enabled: true })
+  assert.is(settings.language, 'en')
+  assert.not('password_hash' in settings)
+})
+
+test('the hash goes in and out by its own door only', ({ dir, path }) => {
+  const settings = open(dir)
+  assert.is(settings.passwordHash(), null)
+  settings.setPasswordHash('ab'.repeat(32))
+  assert.is(open(dir).passwordHash(), 'ab'.repeat(32))
+  assert.equal(settings.save({ password_hash: null, theme: 'x' }).ignored, ['password_hash'])
+  assert.is(settings.passwordHash(), 'ab'.repeat(32))
+  settings.setPasswordHash(null)
+  assert.is(settings.passwordHash(), null)
+  assert.is(onDisk(path).theme, 'x')
+  writeFileSync(path, '{"password_hash": 5}')
+  assert.is(settings.passwordHash(), null)
+})
+
+test('an old default model moves on once, and waits while it cannot', ({ dir, path }) => {
+  writeFileSync(path, '{"default_model":"old","theme":"nord"}')
+  const adopted: string[] = []
+  let isStuck = true
+  const settings = open(dir, {
+    adoptDefaultModel(model) {
+      if (isStuck) throw new Error('config.yaml is broken')
+      adopted.push(model)
+    },
+  })
+  assert.is(settings.get().theme, 'nord')
+  assert.is(onDisk(path).default_model, 'old')
+  isStuck = false
+  for (let n = 0; n < 3; n++) assert.is(settings.get().theme, 'nord')
+  assert.equal(adopted, ['old'])
+  assert.equal(onDisk(path), { theme: 'nord' })
+})
+
+test('what another program writes is seen at the next use', ({ dir, path }) => {
+  const settings = open(dir)
+  for (const theme of ['aaa', 'bbb', 'ccc']) {
+    writeFileSync(path, JSON.stringify({ theme }))
+    assert.is(settings.get().theme, theme)
+  }
+  rmSync(path)
+  assert.is(settings.get().theme, 'dark')
+})
+
+test.run()
