@@ -235,12 +235,12 @@ const bundleServer = async (packing, format) => {
     define: {
       // Text, not an object: esbuild would hand an object through every module.
       PACKING: JSON.stringify(JSON.stringify(packing)),
-      ...(isModule ? {} : { 'import.meta.url': 'selfUrl' }),
+      ...(isModule ? {} : { 'import.meta.url': 'selfUrl', 'import.meta.dirname': 'selfDirectory' }),
     },
     banner: {
       js: isModule
         ? `#!/usr/bin/env node\nimport { createRequire as requireOf } from 'node:module'\n${refuseOldNode}\nconst require = requireOf(import.meta.url)`
-        : `${refuseOldNode}\nconst selfUrl = require('node:url').pathToFileURL(process.execPath).href`,
+        : `${refuseOldNode}\nconst selfUrl = require('node:url').pathToFileURL(process.execPath).href\nconst selfDirectory = require('node:path').dirname(process.execPath)`,
     },
   })
   return toAscii(built.outputFiles[0].text)
@@ -318,6 +318,14 @@ const buildFile = async ({ packing, payload }) => {
 
 const SEA_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 
+const postject = join(root, 'node_modules', 'postject', 'dist', 'cli.js')
+
+/** Its output is for the case that it fails: both tools warn of what is no problem. */
+const runNode = (...args) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${stdout}${stderr}`)
+}
+
 const buildExecutable = async ({ packing, payload }) => {
   const directory = mkdtempSync(join(tmpdir(), 'agent-webui-build-'))
   const at = name => join(directory, name)
@@ -332,18 +340,13 @@ const buildExecutable = async ({ packing, payload }) => {
       useCodeCache: true,
     }
     writeFileSync(at('sea.json'), JSON.stringify(config))
-    const sea = spawnSync(process.execPath, ['--experimental-sea-config', at('sea.json')], {
-      encoding: 'utf8',
-    })
-    if (sea.status !== 0) throw new Error(sea.stderr)
+    runNode('--experimental-sea-config', at('sea.json'))
     const name = process.platform === 'win32' ? 'agent-webui.exe' : 'agent-webui'
     copyFileSync(process.execPath, at(name))
     chmodSync(at(name), 0o755)
-    const { inject } = await import('postject')
-    await inject(at(name), 'NODE_SEA_BLOB', readFileSync(at('blob')), {
-      sentinelFuse: SEA_FUSE,
-      ...(process.platform === 'darwin' ? { machoSegmentName: 'NODE_SEA' } : {}),
-    })
+    const place = process.platform === 'darwin' ? ['--macho-segment-name', 'NODE_SEA'] : []
+    const fuse = ['--sentinel-fuse', SEA_FUSE]
+    runNode(postject, at(name), 'NODE_SEA_BLOB', at('blob'), ...fuse, ...place)
     if (process.platform === 'darwin') spawnSync('codesign', ['--sign', '-', at(name)])
     await checkStart(at(name), directory)
     replaceFile(join(dist, name), readFileSync(at(name)), 0o755)

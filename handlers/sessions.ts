@@ -21,7 +21,7 @@ export const list = endpoint({
   input: z.object({
     limit: z.coerce.number().int().min(1).max(500).optional(),
     cursor: z.string().max(200).optional(),
-    profile: z.string().optional(),
+    profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
   }),
   output: z.object({
     sessions: z.array(SessionRow),

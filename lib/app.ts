@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createAgent } from './agent/loop.ts'
-import { providers } from './agent/providers/pick.ts'
+import { createProviders } from './agent/providers/pick.ts'
 import { toolbox } from './agent/tools/toolbox.ts'
 import { createAssets } from './assets.ts'
 import { createAuth } from './auth/auth.ts'
@@ -30,7 +30,6 @@ import { createSettings } from './settings.ts'
 import { createBegin } from './turns/begin.ts'
 import { createEquip } from './turns/equip.ts'
 import { createTurns } from './turns/runner.ts'
-import { makeTitle } from './turns/title.ts'
 import { createViews } from './turns/view.ts'
 import { addonCandidates, placeAddon } from './store/addon.ts'
 import { readVersion } from './version.ts'
@@ -93,6 +92,7 @@ export const createApp = async (
     ...(packed ? { startWorker: () => new Worker(packed.searchWorker(), { eval: true }) } : {}),
   })
 
+  const providers = createProviders(config.env)
   const models = {
     default: (home: Home) => effectiveDefault(home, config),
     compatible: (home: Home, model: string | null) => compatibleFor(home, config, model),
@@ -116,7 +116,7 @@ export const createApp = async (
       redactMessage: redactValue,
       personality: (home, name) => currentPrompt(home.values(), name) ?? '',
     }),
-    makeTitle: (endpoint, messages) => makeTitle(endpoint, providers, messages),
+    providers,
   })
   const views = createViews({
     sessions,

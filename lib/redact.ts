@@ -9,7 +9,7 @@ const ASSIGNMENT =
   /(?<![A-Z0-9_])([A-Z0-9_]{0,64}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}[ \t]*=[ \t]*\\*["']?)([^\s"'\\]+)/g
 /** Bounded, or a text of many beginnings without an end would take quadratic time. */
 const PRIVATE_KEY =
-  /-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,16384}?-----END[A-Z ]{0,40}PRIVATE KEY-----|(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*)/g
+  /-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,8192}?-----END[A-Z ]{0,40}PRIVATE KEY-----|(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*)/g
 
 /**
  * Says quickly that there is nothing to hide. Must hit whatever one of the patterns above hits, in plain

@@ -50,10 +50,10 @@ export const showReasoning = (home: EditableHome, isShown: boolean): void => {
 
 /** `show`, `hide` and their kin → the flag; refuses other words. */
 export const parseDisplay = (value: unknown): boolean => {
-  const word = String(value).trim().toLowerCase()
-  const isShown = SHOWN.get(word)
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const isShown = SHOWN.get(text.trim().toLowerCase())
   if (isShown === undefined)
-    throw invalid(`display must be show|hide|on|off (got '${String(value).slice(0, 100)}')`)
+    throw invalid(`display must be show|hide|on|off (got '${text.slice(0, 100)}')`)
   return isShown
 }
 

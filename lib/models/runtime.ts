@@ -36,7 +36,7 @@ const customEntry = (setup: ModelSetup, provider: string): CustomProvider | unde
 const chooseProvider = (setup: ModelSetup, model: string): string | null => {
   const wanted = setup.env.AGENT_INFERENCE_PROVIDER?.trim()
   if (wanted && wanted.toLowerCase() !== 'auto') return wanted
-  if (setup.env.OPENAI_BASE_URL?.trim()) return 'openai'
+  const hasAddress = Boolean(setup.env.OPENAI_BASE_URL?.trim())
   const [named] = setup.custom
   const usable = [...PROVIDERS.keys(), ...setup.providers.keys()].filter(
     id => id !== 'copilot' && credentialsOf(setup, id).length > 0,
@@ -44,11 +44,8 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
   const lists = (id: string): boolean =>
     setup.providers.get(id)?.models.has(model) === true ||
     builtinModels(id)?.some(option => option.id === model) === true
-  return (
-    usable.find(lists) ??
-    usable[0] ??
-    (named ? `custom${named.slug ? `:${named.slug}` : ''}` : null)
-  )
+  const custom = named ? `custom${named.slug ? `:${named.slug}` : ''}` : null
+  return usable.find(lists) ?? (hasAddress ? 'openai' : (usable[0] ?? custom))
 }
 
 /** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */

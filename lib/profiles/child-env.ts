@@ -2,7 +2,7 @@
 
 /** Names whose values are secrets by convention: OPENAI_API_KEY, HF_TOKEN, SUDO_PASSWORD, AWS_SECRET_ACCESS_KEY, FAL_KEY. */
 const SECRET =
-  /(?:^|_)(?:API_?KEY|KEY|KEY_ID|TOKEN|SECRET|SECRETS|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|PAT)$|(?:^|_)(?:API_?KEY|SECRET|PASSWORD)_/i
+  /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|TOKEN|CREDENTIALS?|PAT)$/i
 
 /** The service's own settings, its password among them: no child ever needs them. */
 const OURS = /^AGENT_WEBUI_/i

@@ -22,8 +22,14 @@ export type Homes = {
   readonly dir: string
 }
 
-const isDirectory = (path: string): boolean =>
-  statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+const isDirectory = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // Absent or out of reach: no profile either way.
+    return false
+  }
+}
 
 const readMarker = (path: string): string => {
   try {

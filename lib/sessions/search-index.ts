@@ -88,9 +88,9 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
   const sessionOf = db.prepare<[number], { session: string }>(
     'select session from message where id = ?',
   )
-  const setSecure = db.prepare<[number]>(
-    "insert into words (words, rank) values ('secure-delete', ?)",
-  )
+  // A bound number would arrive as a fraction, which FTS5 refuses here.
+  const secure = db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 1)")
+  const insecure = db.prepare<[]>("insert into words (words, rank) values ('secure-delete', 0)")
   const about = db.prepare<[string], { value: string }>('select value from about where key = ?')
   const setAbout = db.prepare<[string, string]>('insert or replace into about values (?, ?)')
 
@@ -108,7 +108,7 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
     for (const row of below.all(session, after)) {
       deletes += 1
       if (deletes === SECURE_DELETES) {
-        setSecure.run(0)
+        insecure.run()
         setAbout.run('unclean', '1')
       }
       dropWords.run(row.id, toIndexed(row.text))
@@ -119,7 +119,7 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
   const inOneGo = <T>(work: (given: T) => void): ((given: T) => void) =>
     db.transaction((given: T): void => {
       deletes = 0
-      setSecure.run(1)
+      secure.run()
       work(given)
     })
 

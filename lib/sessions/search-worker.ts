@@ -26,7 +26,7 @@ const createWorker = (sources: Sources) => {
   }
 
   /** After a new catalogue its numbers mean nothing to us: compare every session once, by the state of its file. */
-  const reconcile = (db: Database, instance: string): string[] => {
+  const reconcile = (db: Database): string[] => {
     const all = new Map<string, { stamp: string; epoch: number }>()
     for (const { id, ...rest } of db
       .prepare<[], { id: string; stamp: string; epoch: number }>(
@@ -48,7 +48,6 @@ const createWorker = (sources: Sources) => {
         else index.adopt(id, '', -1)
       }
     }
-    index.setAbout('catalog', instance)
     index.setAbout('seq', '0')
     return index.knownIds().filter(id => !all.has(id))
   }
@@ -69,15 +68,14 @@ const createWorker = (sources: Sources) => {
     const instance = db
       .prepare<[], { value: string }>("select value from about where key = 'instance'")
       .get()?.value
-    if (instance !== undefined && index.about('catalog') !== instance) {
-      dead.push(...reconcile(db, instance))
-    }
+    if (index.about('catalog') !== instance) dead.push(...reconcile(db))
     for (let at = 0; at < dead.length; at += SLICE) {
       if (at > 0 && Date.now() > deadline) return false
       index.forget(dead.slice(at, at + SLICE))
       // Lets the next message in.
       await setImmediate()
     }
+    if (instance !== undefined) index.setAbout('catalog', instance)
     const pending = db.prepare<[number, number], Pending>(
       'select id, seq, stamp, epoch, summary from session join fold using (id) where seq > ? order by seq limit ?',
     )

@@ -1,5 +1,5 @@
 /** Appends to session journals: numbers and ids are given here, and the catalogue follows in the same tick. */
-import { closeSync, fsyncSync, openSync, renameSync } from 'node:fs'
+import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { conflict, invalid, missing } from '../errors.ts'
 import { syncDir } from '../store/atomic.ts'
 import { type Journal, openJournal } from '../store/journal.ts'
@@ -14,7 +14,7 @@ import { convert } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 
-type Needs = Pick<SessionsOptions, 'onRow' | 'onGone' | 'now' | 'write'> & {
+type Needs = Pick<SessionsOptions, 'onRow' | 'now' | 'write'> & {
   files: Files
   catalog: Catalog
   freshness: Freshness
@@ -30,8 +30,17 @@ const idNumber = (id: string | undefined): number => {
   return match ? Number(match[1]) : 0
 }
 
+const syncFile = (path: string): void => {
+  const fd = openSync(path, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
 export const createWriter = (needs: Needs) => {
-  const { files, catalog, freshness, watch, realId, onRow, onGone, now, write } = needs
+  const { files, catalog, freshness, watch, realId, onRow, now, write } = needs
   const held = new Map<string, Held>()
   /** Ids promised to messages that are still being spoken. */
   const reserved = new Map<string, Set<number>>()
@@ -203,22 +212,22 @@ export const createWriter = (needs: Needs) => {
       const id = realId(given)
       if (to === id) throw invalid('The session already has this id')
       if (files.find(to)) throw conflict('There is already a session with this id')
-      append(id, [{ t: 'renamed', from: id, to }])
       const live = catalog.liveOf(id)
       const holding = held.get(id)
-      const path = files.jsonl(id)
-      const fd = openSync(path, 'r')
+      const { stored, journal } = ready(id)
       try {
-        fsyncSync(fd)
+        journal.append(
+          number(id, [{ t: 'renamed', from: id, to }], stored.summary).map(formatEntry),
+        )
+        syncFile(files.jsonl(id))
       } finally {
-        closeSync(fd)
+        if (!holding) journal.close()
       }
+      // Reads the new last line and does as it says, just as after being killed here.
       watch.own(() => {
-        renameSync(path, files.jsonl(to))
+        freshness.refresh(id)
         syncDir(files.dir)
       })
-      catalog.remove(id)
-      freshness.refresh(to)
       if (live) catalog.setLive(to, live)
       if (holding) {
         // The open file follows the rename.
@@ -228,7 +237,6 @@ export const createWriter = (needs: Needs) => {
       const promised = reserved.get(id)
       if (promised) reserved.set(to, promised)
       reserved.delete(id)
-      onGone(id)
       const row = JSON.parse(catalog.rowText(to) ?? 'null') as SessionRow | null
       if (!row) throw missing('Session not found')
       onRow(row)

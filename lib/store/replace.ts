@@ -1,8 +1,9 @@
 /** Puts new text in place of a file that a person or another program may own as well. */
-import { mkdirSync, realpathSync, statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { diskFull } from '../errors.ts'
 import { writeAtomic } from './atomic.ts'
+import { realPath } from './inside.ts'
 
 const FULL: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -12,21 +13,16 @@ const FULL: ReadonlyMap<string, string> = new Map(
   }),
 )
 
-/** A symlink stays one: people keep config.yaml in a repository and link it. */
-const realTarget = (path: string): { target: string; mode: number } => {
-  try {
-    const target = realpathSync(path)
-    return { target, mode: statSync(target).mode & 0o777 }
-  } catch {
-    // The file does not exist yet: private until somebody says otherwise.
-    return { target: path, mode: 0o600 }
-  }
-}
+/** Private until somebody says otherwise. */
+const modeOf = (path: string): number =>
+  (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 
-/** Atomic; keeps an existing file's mode, makes missing folders, refuses with a sentence on a full disk. */
+/** Atomic; keeps a symlink and an existing file's mode, makes missing folders, refuses with a sentence on a full disk. */
 export const replaceText = (path: string, text: string): void => {
-  const { target, mode } = realTarget(path)
   try {
+    // People keep config.yaml in a repository and link it.
+    const target = realPath(path)
+    const mode = modeOf(target)
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
     writeAtomic(target, text, { mode })
   } catch (error) {

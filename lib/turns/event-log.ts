@@ -61,6 +61,15 @@ export const createEventLog = (
     return pos
   }
 
+  /** Tells the readers what could not be written: the last words of a turn whose disk is full. */
+  const say = (event: TurnEvent): void => {
+    if (closed) return
+    pos += 1
+    keep(JSON.stringify({ pos, type: event.type, data: event.data }))
+    onAppend(event, pos)
+    wake()
+  }
+
   async function* fromFile(after: number, until: number): AsyncGenerator<Logged> {
     const lines = createInterface({ input: createReadStream(path), crlfDelay: Infinity })
     for await (const line of lines) {
@@ -109,6 +118,7 @@ export const createEventLog = (
     ...header,
     path,
     append,
+    say,
     read,
     position: () => pos,
     isClosed: () => closed,

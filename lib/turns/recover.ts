@@ -5,7 +5,7 @@
  * message, unanswered calls get stubs, open questions are denied, and the log gets its closing events, so that a reader
  * who comes back meets a finished stream. Running it twice changes nothing: the second time there is nothing to close.
  */
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
@@ -57,15 +57,15 @@ const rebuild = (events: Logged[], recorded: Message[], now: () => number): Live
   return live
 }
 
-const closeTurn = (
-  deps: RecoverDeps,
-  sessionId: string,
-  streamId: string,
-  log: EventLog,
-  events: Logged[],
-) => {
-  const { sessions, now } = deps
+type Left = { sessionId: string; streamId: string; path: string }
+
+/** Writes the end of one turn into its transcript, and into its log if that is given. */
+export const recoverTurn = (
+  { sessions, now, sessionId, streamId, path }: Omit<RecoverDeps, 'liveDir' | 'log'> & Left,
+  log?: EventLog,
+): void => {
   const { messages, questions } = sessions.load(sessionId)
+  const events = existsSync(path) ? (readLiveFile(path)?.events ?? []) : []
   const begun = messages.findLastIndex(message => message.role === 'user' && !message._error)
   const live = rebuild(events, messages.slice(begun + 1), now)
   const closing = closingMessages(
@@ -87,6 +87,7 @@ const closeTurn = (
       .map(message => ({ t: 'message' as const, message })),
     { t: 'turn_ended' as const, stream_id: streamId, how: 'interrupted' as const },
   ])
+  if (!log) return
   for (const entry of entries) {
     if (entry.t === 'message')
       log.append({ type: 'message', data: { message: elide(entry.message) } })
@@ -101,14 +102,12 @@ export const recoverTurns = (deps: RecoverDeps): EventLog[] => {
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn.session_id]))
   const logs: EventLog[] = []
-  const attempt = (streamId: string, sessionId: string, path: string, events: Logged[]): void => {
-    const log = createEventLog(path, {
-      session_id: sessionId,
-      stream_id: streamId,
-      at: deps.now(),
-    })
+  const attempt = (left: Left, events: Logged[]): void => {
+    const { sessionId, streamId, path } = left
+    const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
+    const log = createEventLog(path, header)
     try {
-      if (open.has(streamId)) closeTurn(deps, sessionId, streamId, log, events)
+      if (open.has(streamId)) recoverTurn({ ...deps, ...left }, log)
       else if (events.at(-1)?.type !== 'stream_end') {
         log.append({ type: 'stream_end', data: { session_id: sessionId } })
       }
@@ -124,12 +123,14 @@ export const recoverTurns = (deps: RecoverDeps): EventLog[] => {
     if (!name.endsWith('.jsonl')) continue
     const path = join(liveDir, name)
     const left = readLiveFile(path)
-    if (left) attempt(left.header.stream_id, left.header.session_id, path, left.events)
-    else rmSync(path, { force: true })
+    if (left) {
+      const { session_id: sessionId, stream_id: streamId } = left.header
+      attempt({ sessionId, streamId, path }, left.events)
+    } else rmSync(path, { force: true })
   }
   // Begun, but the live file is gone or never held a line.
   for (const [streamId, sessionId] of [...open]) {
-    attempt(streamId, sessionId, join(liveDir, `${streamId}.jsonl`), [])
+    attempt({ sessionId, streamId, path: join(liveDir, `${streamId}.jsonl`) }, [])
   }
   return logs
 }

@@ -2,34 +2,26 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Failure, ModelEndpoint, Outcome } from '../agent/types.ts'
-import { conflict, messageOf, missing, Refusal } from '../errors.ts'
+import type { ApiMode, Failure, ModelEndpoint, Outcome, Provider } from '../agent/types.ts'
+import { conflict, messageOf, Refusal, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { LiveTurn } from '../schema/session.ts'
-import { noUsage } from '../schema/usage.ts'
-import { isProvisional, provisionalTitle } from '../sessions/title.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { announceBooks, closeBooks, openBooks, type Sent } from './books.ts'
 import { INTERRUPTED } from './closing.ts'
 import { createEventLog, type EventLog } from './event-log.ts'
 import { createLive } from './live.ts'
 import { createQuestions } from './questions.ts'
-import { recoverTurns } from './recover.ts'
+import { recoverTurn, recoverTurns } from './recover.ts'
+import { createShelf } from './shelf.ts'
+import { nameSession } from './title.ts'
 import { closeUnfinished, runAgent, type Turn, type TurnTools } from './turn.ts'
 
-/** How long a finished turn's log can still be read. */
-const KEEP_LOG_MS = 5 * 60_000
-
-type TurnEnding = 'done' | 'failed' | 'cancelled' | 'interrupted'
-
-export type StartInput = {
+export type StartInput = Sent & {
   sessionId: string
-  text: string
-  attachments: string[]
-  /** What this turn changes of the session: model, workspace. */
-  patch: Record<string, unknown>
   /** The model to call, or the sentence why none can be called: then the turn fails with it, and the message is kept. */
   endpoint: ModelEndpoint | Refusal
 }
@@ -43,11 +35,7 @@ export type RunnerDeps = {
   /** Everything a turn needs of its home, tools and prompt, as it stands when the turn starts. */
   equip: (turn: Turn, questions: ReturnType<typeof createQuestions>) => TurnTools
   redactMessage: (message: Message) => Message
-  /** A title from the first exchange; null when the provisional one stays. */
-  makeTitle: (
-    endpoint: ModelEndpoint,
-    messages: Message[],
-  ) => Promise<{ title: string; status: string } | null>
+  providers: Readonly<Record<ApiMode, Provider>>
   keepLogMs?: number
 }
 
@@ -56,9 +44,11 @@ export type Turns = ReturnType<typeof createTurns>
 export const createTurns = (deps: RunnerDeps) => {
   const { sessions, hub, now } = deps
   const active = new Map<string, Turn>()
-  const logs = new Map<string, EventLog>()
-  const removals = new Set<NodeJS.Timeout>()
+  const shelf = createShelf(deps.keepLogMs)
   const running = new Set<Promise<unknown>>()
+  /** Turns whose end could not be written: session → log. */
+  const abandoned = new Map<string, EventLog>()
+  const winding = new AbortController()
   let closing = false
   mkdirSync(deps.liveDir, { recursive: true, mode: 0o700 })
 
@@ -73,21 +63,9 @@ export const createTurns = (deps: RunnerDeps) => {
   const publisher = (sessionId: string, streamId: string) => (event: TurnEvent, pos: number) =>
     void hub.publish(`session:${sessionId}`, event, { stream: streamId, pos })
 
-  /** A finished log stays readable for a while, then its file goes. */
-  const retire = (log: EventLog): void => {
-    log.close()
-    const timer = setTimeout(() => {
-      removals.delete(timer)
-      logs.delete(log.stream_id)
-      log.remove()
-    }, deps.keepLogMs ?? KEEP_LOG_MS)
-    timer.unref()
-    removals.add(timer)
-  }
-
   const end = (turn: Turn): void => {
     turn.log.append({ type: 'stream_end', data: { session_id: turn.sessionId } })
-    retire(turn.log)
+    shelf.retire(turn.log)
   }
 
   /** From here on the session is free again: no 409, not counted as running. */
@@ -98,68 +76,43 @@ export const createTurns = (deps: RunnerDeps) => {
     sessions.release(turn.sessionId)
   }
 
-  const closeBooks = (turn: Turn, how: TurnEnding, outcome: Outcome | null) => {
-    const row = sessions.require(turn.sessionId)
-    const usage = outcome?.usage ?? noUsage
-    const spent = usage.input_tokens + usage.output_tokens > 0
-    sessions.append(turn.sessionId, [
-      { t: 'turn_ended', stream_id: turn.streamId, how, usage },
-      ...(spent
-        ? [
-            {
-              t: 'meta' as const,
-              patch: {
-                input_tokens: row.input_tokens + usage.input_tokens,
-                output_tokens: row.output_tokens + usage.output_tokens,
-                estimated_cost: row.estimated_cost + usage.estimated_cost,
-                last_usage: usage,
-              },
-            },
-          ]
-        : []),
-    ])
-  }
-
-  const title = async (turn: Turn): Promise<void> => {
-    const before = sessions.require(turn.sessionId)
-    if (before.llm_title_generated || !isProvisional(before.title, before.preview)) return
-    if (turn.endpoint instanceof Refusal) return
-    const made = await deps.makeTitle(turn.endpoint, sessions.load(turn.sessionId).messages)
-    const row = sessions.row(turn.sessionId)
-    // Renamed by hand, or gone, while we thought: the person's word stands.
-    if (!made || !row || row.title !== before.title) return
-    sessions.append(turn.sessionId, [
-      { t: 'meta', patch: { title: made.title, llm_title_generated: true } },
-    ])
-    turn.log.append({
-      type: 'title_status',
-      data: { session_id: turn.sessionId, status: made.status, title: made.title },
-    })
-    turn.log.append({ type: 'title', data: { session_id: turn.sessionId, title: made.title } })
+  /** Refused while a turn runs: what edits the transcript must not meet it half-way. */
+  const requireIdle = (sessionId: string): void => {
+    const turn = active.get(sessionId)
+    if (turn) {
+      throw conflict('session already has an active stream', { active_stream_id: turn.streamId })
+    }
   }
 
   const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {
-    closeBooks(turn, 'done', outcome)
+    closeBooks(sessions, turn, 'done', outcome)
     await sessions.sync(turn.sessionId)
     release(turn)
     turn.log.append({
       type: 'done',
       data: { usage: outcome.usage, message_ids: turn.messageIds },
     })
-    await title(turn)
+    // A title is not worth an error.
+    await nameSession({ ...deps, signal: winding.signal }, turn).catch((error: unknown) =>
+      deps.log('no title', { session_id: turn.sessionId, error: messageOf(error) }),
+    )
     end(turn)
   }
 
   const fail = (turn: Turn, tools: TurnTools, outcome: Outcome): void => {
     const failure = outcome.failure ?? { type: 'no_response' as const, message: 'No answer came.' }
     const event = closeUnfinished(turn, tools, failure, now)
-    closeBooks(turn, 'failed', outcome)
+    closeBooks(sessions, turn, 'failed', outcome)
     release(turn)
     turn.log.append(event)
     end(turn)
   }
 
-  /** The end of a turn that could not even be written down: the session must be free all the same. */
+  /**
+   * The end of a turn that could not even be written down, for example because the disk is full: the session must be free
+   * all the same. The readers are told from memory; what was sent stands in the live file, which is kept until it can be
+   * folded into the transcript: before the session's next turn, or at the next start.
+   */
   const abandon = (turn: Turn, error: unknown): void => {
     deps.log('a turn could not be recorded', {
       session_id: turn.sessionId,
@@ -167,22 +120,17 @@ export const createTurns = (deps: RunnerDeps) => {
     })
     release(turn)
     const message = error instanceof Refusal ? error.message : 'The turn could not be recorded.'
-    hub.publish(
-      `session:${turn.sessionId}`,
-      { type: 'apperror', data: { type: 'error', message } },
-      { stream: turn.streamId },
-    )
-    retire(turn.log)
+    turn.log.say({ type: 'apperror', data: { type: 'error', message } })
+    turn.log.say({ type: 'stream_end', data: { session_id: turn.sessionId } })
+    turn.log.close()
+    abandoned.set(turn.sessionId, turn.log)
   }
 
-  const run = async (turn: Turn): Promise<Outcome | null> => {
+  const run = async (turn: Turn, tools: TurnTools): Promise<Outcome | null> => {
     try {
-      const tools = deps.equip(turn, questions)
-      turn.tools = tools
       const outcome = await runAgent(turn, tools, now)
       if (turn.over) return null
       turn.over = true
-      turn.outcome = outcome
       questions.denyAll(turn.sessionId, 'end of turn')
       if (outcome.status === 'finished') await finish(turn, outcome)
       else fail(turn, tools, outcome)
@@ -195,14 +143,16 @@ export const createTurns = (deps: RunnerDeps) => {
   }
 
   const start = async (input: StartInput) => {
-    const { sessionId } = input
-    const row = sessions.require(sessionId)
-    const other = active.get(row.session_id)
-    if (other) {
-      throw conflict('session already has an active stream', { active_stream_id: other.streamId })
-    }
-    if (closing) throw new Refusal('unavailable', 'The service is shutting down.')
+    const row = sessions.require(input.sessionId)
     const id = row.session_id
+    requireIdle(id)
+    if (closing) throw unavailable('The service is shutting down.')
+    const left = abandoned.get(id)
+    if (left) {
+      recoverTurn({ ...deps, streamId: left.stream_id, sessionId: id, path: left.path })
+      abandoned.delete(id)
+      shelf.retire(left)
+    }
     const streamId = randomBytes(16).toString('hex')
     const startedAt = now()
     const log = createEventLog(
@@ -223,39 +173,14 @@ export const createTurns = (deps: RunnerDeps) => {
       tools: null,
       over: false,
       fault: null,
-      outcome: null,
     }
-    const { model, provider } =
-      input.endpoint instanceof Refusal ? { model: row.model ?? '', provider: '' } : input.endpoint
     // Reserved before the first await: a second start meets the 409 above.
     active.set(id, turn)
     sessions.hold(id)
-    let entries: Entry[]
+    let entries: Entry[] = []
     try {
-      const title = row.title === 'Untitled' ? { title: provisionalTitle(input.text) } : {}
-      entries = sessions.append(id, [
-        {
-          t: 'meta',
-          patch: { ...title, ...input.patch, composer_draft: { text: '', files: [] } },
-        },
-        {
-          t: 'message',
-          message: {
-            id: turn.userMessageId,
-            role: 'user',
-            content: input.text,
-            ...(input.attachments.length ? { attachments: input.attachments } : {}),
-            timestamp: Math.floor(startedAt),
-          },
-        },
-        {
-          t: 'turn_started',
-          stream_id: streamId,
-          model,
-          provider,
-          message_id: turn.userMessageId,
-        },
-      ])
+      entries = openBooks(sessions, turn, row, input)
+      turn.tools = deps.equip(turn, questions)
       sessions.setLive(id, { active_stream_id: streamId })
       await sessions.sync(id)
     } catch (error) {
@@ -263,18 +188,14 @@ export const createTurns = (deps: RunnerDeps) => {
       release(turn)
       log.close()
       log.remove()
+      if (entries.length > 0) closeBooks(sessions, turn, 'failed', null)
       throw error
     }
-    logs.set(streamId, log)
-    log.append({
-      type: 'turn_started',
-      data: { session_id: id, stream_id: streamId, model, provider, started_at: startedAt },
-    })
-    for (const entry of entries) {
-      if (entry.t === 'message')
-        log.append({ type: 'message', data: { message: deps.redactMessage(entry.message) } })
-    }
-    const result = run(turn)
+    shelf.put(log)
+    // Stopped, by a delete for example, while the disk was awaited.
+    if (turn.over) return { turn, result: Promise.resolve(null) }
+    announceBooks(turn, entries, deps.redactMessage)
+    const result = run(turn, turn.tools)
     running.add(result)
     void result.finally(() => running.delete(result))
     return { turn, result }
@@ -286,9 +207,10 @@ export const createTurns = (deps: RunnerDeps) => {
     turn.controller.abort(new Error('cancelled'))
     try {
       questions.denyAll(turn.sessionId, failure ? 'end of turn' : 'cancel')
-      if (!turn.tools) throw new Error('stopped before it began')
+      // Not equipped yet: `start` is in the same tick and will fail by itself.
+      if (!turn.tools) return
       const event = closeUnfinished(turn, turn.tools, failure, now)
-      closeBooks(turn, failure ? 'interrupted' : 'cancelled', null)
+      closeBooks(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
       release(turn)
       turn.log.append(event)
       end(turn)
@@ -326,8 +248,8 @@ export const createTurns = (deps: RunnerDeps) => {
   }
 
   for (const log of recoverTurns({ sessions, liveDir: deps.liveDir, now, log: deps.log })) {
-    logs.set(log.stream_id, log)
-    retire(log)
+    shelf.put(log)
+    shelf.retire(log)
   }
 
   return {
@@ -339,27 +261,16 @@ export const createTurns = (deps: RunnerDeps) => {
     isActive: (sessionId: string) => active.has(sessionId),
     isStreaming: (streamId: string) =>
       [...active.values()].some(turn => turn.streamId === streamId),
-    /** Throws 'stream not found' for one that never was, or whose time is over. */
-    log(streamId: string): EventLog {
-      const log = logs.get(streamId)
-      if (!log) throw missing('stream not found')
-      return log
-    },
-    /** Refused while a turn runs: what edits the transcript must not meet it half-way. */
-    requireIdle(sessionId: string): void {
-      const turn = active.get(sessionId)
-      if (turn) {
-        throw conflict('session already has an active stream', { active_stream_id: turn.streamId })
-      }
-    },
+    log: shelf.get,
+    requireIdle,
     /** Stops every turn as a person would, and waits for the engines to wind down (bounded by the caller). */
     async close(): Promise<void> {
       closing = true
+      winding.abort(new Error('The service is shutting down.'))
       for (const turn of [...active.values()]) if (!turn.over) stop(turn, INTERRUPTED)
       await Promise.allSettled([...running])
       questions.close()
-      for (const timer of removals) clearTimeout(timer)
-      for (const log of logs.values()) log.close()
+      shelf.close()
     },
   }
 }

@@ -1,7 +1,10 @@
 /** A title for a new conversation: asked of the model that served it, with a local summary when that gives nothing. */
 import type { ApiMode, ModelEndpoint, Provider } from '../agent/types.ts'
 import type { Message } from '../schema/message.ts'
-import { cleanTitle, fallbackTitle } from '../sessions/title.ts'
+import { Refusal } from '../errors.ts'
+import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { Turn } from './turn.ts'
 
 const SNIPPET_CHARS = 500
 const TITLE_TOKENS = 160
@@ -27,6 +30,7 @@ const ask = async (
   endpoint: ModelEndpoint,
   provider: Provider,
   { asked, answered }: { asked: string; answered: string },
+  signal: AbortSignal,
 ): Promise<string> => {
   const { effort: _, ...plain } = endpoint
   let text = ''
@@ -40,7 +44,7 @@ const ask = async (
       },
     ],
     tools: [],
-    signal: AbortSignal.timeout(TITLE_WAIT_MS),
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TITLE_WAIT_MS)]),
     workspace: '',
   })
   for await (const delta of deltas) if (delta.type === 'text') text += delta.text
@@ -52,16 +56,49 @@ export const makeTitle = async (
   endpoint: ModelEndpoint,
   providers: Readonly<Record<ApiMode, Provider>>,
   messages: Message[],
+  signal: AbortSignal,
 ): Promise<{ title: string; status: string } | null> => {
   const exchange = firstExchange(messages)
   if (!exchange.asked || !exchange.answered) return null
   if (endpoint.apiMode !== 'demo') {
     try {
-      const title = cleanTitle(await ask(endpoint, providers[endpoint.apiMode], exchange))
+      const title = cleanTitle(await ask(endpoint, providers[endpoint.apiMode], exchange, signal))
       if (title) return { title, status: 'llm' }
     } catch {
       // The provider is slow or refuses: the local summary serves as well.
     }
   }
   return { title: fallbackTitle(exchange.asked), status: 'fallback' }
+}
+
+/** A conversation of more messages has been named, or wants no name. */
+const TITLE_UNTIL = 40
+
+export type NamingDeps = {
+  sessions: Sessions
+  providers: Readonly<Record<ApiMode, Provider>>
+  /** Aborted when the service stops. */
+  signal: AbortSignal
+}
+
+/** Gives a young conversation its title, unless somebody named it, before or meanwhile. */
+export const nameSession = async (
+  { sessions, providers, signal }: NamingDeps,
+  turn: Turn,
+): Promise<void> => {
+  const { sessionId, endpoint, log } = turn
+  const before = sessions.row(sessionId)
+  if (!before || before.llm_title_generated || before.message_count > TITLE_UNTIL) return
+  if (endpoint instanceof Refusal) return
+  const { messages } = sessions.load(sessionId)
+  if (!isProvisional(before.title, firstExchange(messages).asked)) return
+  const made = await makeTitle(endpoint, providers, messages, signal)
+  // Renamed by hand, or gone, while we thought: the person's word stands.
+  if (!made || sessions.row(sessionId)?.title !== before.title) return
+  const said = { session_id: sessionId, title: made.title }
+  sessions.append(sessionId, [
+    { t: 'meta', patch: { title: made.title, llm_title_generated: true } },
+  ])
+  log.append({ type: 'title_status', data: { ...said, status: made.status } })
+  log.append({ type: 'title', data: said })
 }

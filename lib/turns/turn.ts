@@ -39,7 +39,6 @@ export type Turn = {
   over: boolean
   /** A write that failed: the turn ends with this sentence. */
   fault: unknown
-  outcome: Outcome | null
 }
 
 /** What a turn needs of the rest of the house, already bound to its session and home. */

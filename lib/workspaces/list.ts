@@ -56,14 +56,17 @@ const parseList = (value: unknown): { raw: unknown; entries: Stored[] } | undefi
 
 const toWire = ({ path, name }: Stored): Workspace => ({ path, name, label: name })
 
+/** In the home of a profile that is not this one. */
+const isOthers = (profilesDir: string, home: WorkspaceHome, path: string): boolean =>
+  isInside(profilesDir, path) && !(home.name !== 'default' && isInside(home.dir, path))
+
 /** What may stay in a profile's list: real directories, once each, no test leftovers, nobody else's home. */
 const clean = (entries: readonly Stored[], profilesDir: string, home: WorkspaceHome): Stored[] => {
   const kept = new Map<string, Stored>()
   for (const { path, name } of entries) {
     const real = realDirectory(path)
     if (real === undefined || resolve(path).split(sep).includes(ARTIFACT)) continue
-    if (isInside(profilesDir, real) && !(home.name !== 'default' && isInside(home.dir, real)))
-      continue
+    if (isOthers(profilesDir, home, real)) continue
     const label = name.trim().toLowerCase() === 'default' ? 'Home' : name
     if (!kept.has(real)) kept.set(real, { path: real, name: label })
   }
@@ -157,9 +160,6 @@ export const createWorkspaces = (
     return list(home)
   }
 
-  const isOthers = (home: WorkspaceHome, path: string): boolean =>
-    isInside(profilesDir, path) && !isInside(home.dir, path)
-
   const trust = (home: WorkspaceHome) => ({
     userHome,
     boot: boot(),
@@ -173,7 +173,7 @@ export const createWorkspaces = (
       const real = checkDirectory(path, { userHome, boot: boot() })
       const entries = shown(home)
       if (entries.some(entry => entry.path === real)) throw invalid('Workspace already in list')
-      if (isOthers(home, real)) throw invalid('Path belongs to another profile')
+      if (isOthers(profilesDir, home, real)) throw invalid('Path belongs to another profile')
       return write(home, [...entries, { path: real, name: name?.trim() || basename(real) || real }])
     },
     remove(home, path) {
@@ -196,7 +196,7 @@ export const createWorkspaces = (
         const path = read()
         const found = path ? realDirectory(path) : undefined
         // The service-wide one may have been left there by another profile.
-        if (found && !isOthers(home, found)) return found
+        if (found && !isOthers(profilesDir, home, found)) return found
       }
       return defaultOf(home)
     },

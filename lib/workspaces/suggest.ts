@@ -1,6 +1,6 @@
 /** Completes a half-typed directory path, inside trusted places only. */
 import { readdirSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { isInside } from '../store/inside.ts'
 import { isSystemPath, realDirectory, type Trust } from './validate.ts'
 
@@ -37,12 +37,12 @@ const rootsOf = ({ userHome, boot, saved }: Trust): string[] => {
 
 /** What was typed, split where the last name begins: the directory to look in and the beginning of the name. */
 const split = (prefix: string, userHome: string): { parent: string; start: string } => {
-  const tilde = prefix === '~' ? '~/' : prefix
-  const full = tilde.startsWith('~/') ? join(userHome, tilde.slice(2)) : tilde
-  const path = resolve(userHome, full)
-  // `..` and `.` at the end are places, not beginnings of a name.
-  const isWhole = tilde.endsWith('/') || /(?:^|\/)\.\.$/.test(tilde)
-  return isWhole ? { parent: path, start: '' } : { parent: dirname(path), start: basename(path) }
+  const full = prefix === '~' || prefix.startsWith('~/') ? userHome + prefix.slice(1) : prefix
+  const cut = full.lastIndexOf('/') + 1
+  const start = full.slice(cut)
+  // `..` is a place, not the beginning of a name; `.` begins every hidden one.
+  if (start === '..') return { parent: resolve(userHome, full), start: '' }
+  return { parent: resolve(userHome, full.slice(0, cut)), start }
 }
 
 /** Children of `parent` whose real place is trusted too: neither `..` nor a symlink leads out. */
@@ -69,7 +69,7 @@ export const suggestDirectories = (prefix: string, trust: Trust): string[] => {
   if (!typed) return roots.slice(0, MOST)
   if (typed.includes('\0')) return []
   const { parent, start } = split(typed, trust.userHome)
-  const beginning = join(parent, start)
+  const beginning = parent.endsWith('/') ? parent + start : `${parent}/${start}`
   const matching = roots.filter(root => startsLike(root, beginning))
   return [...new Set([...matching, ...childrenOf(parent, start, roots)])].slice(0, MOST)
 }

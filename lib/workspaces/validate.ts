@@ -83,7 +83,7 @@ const exists = (path: string): boolean => {
 export const checkDirectory = (path: string, { userHome, boot }: Omit<Trust, 'saved'>): string => {
   if (path.includes('\0')) throw invalid('Path does not exist')
   const full = expandPath(path, userHome)
-  if (!exists(full)) throw invalid(`Path does not exist: ${path}`)
+  if (!exists(full)) throw invalid(`Path does not exist: ${path.slice(0, 200)}`)
   const real = realDirectory(full)
   if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
   if (isSystemPath(real, [userHome, boot]))

@@ -5,40 +5,50 @@ import { t } from '../strings/t.ts'
 /** Elements that could run something, load something, or hold markup of another kind. */
 const forbidden = 'script, foreignObject, iframe, image, use, a[href^="javascript" i], animate, set'
 
+/** Style kept out of the parser's sight: it reports every style it meets in markup, even in a page of its own. */
+const PARKED = 'data-style'
+const park = (markup: string): { markup: string; css: string } => {
+  let css = ''
+  const rest = markup.replace(/<style\b[^>]*>([\s\S]*?)<\/style>/gi, (_, text: string) => {
+    css += text
+    return ''
+  })
+  return { markup: rest.replace(/(<[^<>]*?)\sstyle=/gi, `$1 ${PARKED}=`), css }
+}
+
 /** SVG text to a clean tree, its style sheets taken out: the page's policy admits no style in markup. */
 export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
-  const parsed = new DOMParser().parseFromString(svg, 'image/svg+xml')
+  const { markup, css } = park(svg)
+  const parsed = new DOMParser().parseFromString(markup, 'image/svg+xml')
   const root = parsed.documentElement
   if (!(root instanceof SVGElement)) return null
-  let css = ''
-  for (const style of root.querySelectorAll('style')) {
-    css += style.textContent
-    style.remove()
-  }
   for (const element of root.querySelectorAll(forbidden)) element.remove()
   for (const element of [root, ...root.querySelectorAll<SVGElement>('*')]) {
     for (const { name, value } of [...element.attributes]) {
       const active = /^on/i.test(name) || /href$/i.test(name) || /url\(\s*['"]?(?!#)/i.test(value)
       if (active) element.removeAttribute(name)
     }
-    const style = element.getAttribute('style')
+    const style = element.getAttribute(PARKED)
     if (style === null) continue
-    element.removeAttribute('style')
+    element.removeAttribute(PARKED)
     element.style.cssText = style
   }
   return { root: document.importNode(root, true), css: css.replace(/@import[^;]*;/gi, '') }
 }
 
 /**
- * mermaid measures text in the page while it draws. Our policy blocks `style` attributes and style elements
- * without a nonce, so for that moment the former go through the object model and the latter get the nonce.
+ * mermaid measures text in the page while it draws, and cleans its SVG through a parser. Our policy blocks and reports
+ * style in markup, so for that moment `style` attributes go through the object model, style elements get the nonce,
+ * and what is parsed has its style parked. Answers what `run` does and the sheets that were taken out.
  */
-const withStyles = async <T,>(run: () => Promise<T>): Promise<T> => {
+const withStyles = async (run: () => Promise<string>): Promise<{ svg: string; css: string }> => {
   const nonce = document.querySelector<HTMLElement>(
     'script[nonce], style[nonce], link[nonce]',
   )?.nonce
   const { setAttribute } = Element.prototype
   const { createElement, createElementNS } = Document.prototype
+  const { parseFromString } = DOMParser.prototype
+  let css = ''
   const admit = <E extends Element>(element: E): E => {
     if (nonce && element.localName === 'style') (element as unknown as HTMLElement).nonce = nonce
     return element
@@ -53,37 +63,55 @@ const withStyles = async <T,>(run: () => Promise<T>): Promise<T> => {
   Document.prototype.createElementNS = function (this: Document, ...rest: [string, string]) {
     return admit(createElementNS.apply(this, rest))
   } as typeof createElementNS
+  DOMParser.prototype.parseFromString = function (markup, type) {
+    const parked = park(`${markup}`)
+    css = parked.css || css
+    return parseFromString.call(this, parked.markup, type)
+  }
   try {
-    return await run()
+    const svg = await run()
+    return { svg, css }
   } finally {
     Element.prototype.setAttribute = setAttribute
     Document.prototype.createElement = createElement
     Document.prototype.createElementNS = createElementNS
+    DOMParser.prototype.parseFromString = parseFromString
   }
 }
 
-const draw = async (text: string, dark: boolean): Promise<string> => {
+/** The page's own colours, as mermaid names them. */
+const colors = (element: Element) => {
+  const style = getComputedStyle(element)
+  const token = (name: string) => style.getPropertyValue(`--${name}`).trim() || '#888888'
+  return {
+    background: token('bg-sunken'),
+    primaryColor: token('bg-raised'),
+    primaryTextColor: token('text'),
+    primaryBorderColor: token('line'),
+    secondaryColor: token('sel'),
+    tertiaryColor: token('bg'),
+    lineColor: token('text-dim'),
+    textColor: token('text'),
+    edgeLabelBackground: token('bg-sunken'),
+    noteBkgColor: token('sel'),
+    noteTextColor: token('text'),
+  }
+}
+
+const draw = async (text: string, place: Element) => {
   const { default: mermaid } = await import('mermaid')
   mermaid.initialize({
     startOnLoad: false,
     securityLevel: 'strict',
     suppressErrorRendering: true,
     htmlLabels: false,
-    flowchart: { htmlLabels: false },
-    theme: dark ? 'dark' : 'neutral',
+    look: 'classic',
+    theme: 'base',
+    themeVariables: colors(place),
     fontFamily: 'system-ui, sans-serif',
   })
   const id = `diagram-${crypto.randomUUID()}`
-  const { svg } = await withStyles(() => mermaid.render(id, text))
-  return svg
-}
-
-const isDark = (element: Element): boolean => {
-  const [red = 0, green = 0, blue = 0] =
-    getComputedStyle(element)
-      .color.match(/[\d.]+/g)
-      ?.map(Number) ?? []
-  return red + green + blue > 384
+  return withStyles(async () => (await mermaid.render(id, text)).svg)
 }
 
 export function Diagram({ text, onFail }: { text: string; onFail: () => void }) {
@@ -93,13 +121,15 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
     let current = true
     const element = place.current
     if (!element) return
-    draw(text, isDark(element)).then(
-      svg => {
+    draw(text, element).then(
+      ({ svg, css }) => {
         const clean = current ? cleanSvg(svg) : null
         if (!clean) return
         const shadow = element.shadowRoot ?? element.attachShadow({ mode: 'open' })
         const sheet = new CSSStyleSheet()
-        sheet.replaceSync(`${clean.css}\nsvg{max-width:100%;height:auto;display:block;margin:auto}`)
+        sheet.replaceSync(
+          `${css}${clean.css}\nsvg{max-width:100%;height:auto;display:block;margin:auto}`,
+        )
         shadow.adoptedStyleSheets = [sheet]
         shadow.replaceChildren(clean.root)
         setState('drawn')

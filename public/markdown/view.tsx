@@ -29,7 +29,8 @@ export function Markdown({ text, open = false, id }: { text: string; open?: bool
       {shown.map(({ key, token }, index) => (
         <Block key={key} token={token} place={{ id, footnotes, open: open && index === last }} />
       ))}
-      {footnotes.size > 0 && <Notes place={{ id, footnotes, open }} />}
+      {/* Standing last, the notes would be pushed down by every line that streams in. */}
+      {!open && footnotes.size > 0 && <Notes place={{ id, footnotes, open }} />}
     </div>
   )
 }

@@ -6,6 +6,9 @@ import { t } from '../strings/t.ts'
 import { Icon } from './icon.tsx'
 import { ScrollBox } from './scroll-box.tsx'
 
+/** An answer that did not arrive by then may be given again. */
+const AGAIN_MS = 8000
+
 /** A key pressed for something else as the card appeared must not answer it. */
 const GRACE_MS = 600
 
@@ -39,6 +42,11 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
     setSent(choice)
     onAnswer(choice)
   }
+  useEffect(() => {
+    if (sent === null) return
+    const timer = setTimeout(() => setSent(null), AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [sent])
   const onKey = useRef<(event: KeyboardEvent) => void>(undefined)
   onKey.current = event => {
     if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return

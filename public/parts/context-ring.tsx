@@ -1,6 +1,5 @@
 /** How full the model's context is, as a ring: blue under 50 percent, yellow to 75, red above. */
-export const levelOf = (percent: number): 'low' | 'middle' | 'high' =>
-  percent < 50 ? 'low' : percent <= 75 ? 'middle' : 'high'
+import { levelOf } from './context-ring-level.ts'
 
 const RADIUS = 6.5
 const AROUND = 2 * Math.PI * RADIUS

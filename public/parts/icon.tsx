@@ -77,7 +77,7 @@ const paths = {
   todo: 'M12 4.5a7.5 7.5 0 1 0 0 15a7.5 7.5 0 1 0 0-15',
   'in-progress':
     'M12 4.5a7.5 7.5 0 1 0 0 15a7.5 7.5 0 1 0 0-15M12 8.5a3.5 3.5 0 1 0 0 7a3.5 3.5 0 1 0 0-7',
-  spinner: 'M12 4a8 8 0 0 1 8 8',
+  spinner: 'M12 4a8 8 0 1 1-8 8',
 } as const
 
 export type IconName = keyof typeof paths

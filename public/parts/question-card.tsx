@@ -1,14 +1,22 @@
 /** A question the agent asks: its choices as buttons, and room for another answer. */
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Clarify } from '../../lib/schema/question.ts'
 import { t } from '../strings/t.ts'
 import { Icon } from './icon.tsx'
+
+/** An answer that did not arrive by then may be given again. */
+const AGAIN_MS = 8000
 
 export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
 
 export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
   const [text, setText] = useState('')
   const [sent, setSent] = useState(false)
+  useEffect(() => {
+    if (!sent) return
+    const timer = setTimeout(() => setSent(false), AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [sent])
   const answer = (given: string) => {
     if (sent || !given.trim()) return
     setSent(true)

@@ -6,6 +6,8 @@ export const en = {
 
   'app.name': 'Agent',
   'app.skip': 'Skip to the message box',
+  'app.skip.main': 'Skip to the settings',
+  'list.region': 'All conversations',
   'app.sidebar': 'Conversations',
   'app.sidebar.hide': 'Hide sidebar',
   'app.sidebar.show': 'Show sidebar',

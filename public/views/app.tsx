@@ -83,12 +83,14 @@ const Side = () => {
   if (layout.narrow.value) return layout.drawer.value ? <Drawer /> : null
   if (!layout.sidebar.value) return null
   return (
-    <>
-      <aside class="sidebar" style={{ width: `${layout.width.value}px` }}>
-        <Sidebar />
-      </aside>
+    <aside
+      class="sidebar"
+      aria-label={t('app.sidebar')}
+      style={{ width: `${layout.width.value}px` }}
+    >
+      <Sidebar />
       <Divider />
-    </>
+    </aside>
   )
 }
 
@@ -130,14 +132,21 @@ const Announcer = () => (
   </p>
 )
 
+const SkipLink = () => {
+  const chat = useApp().route.current.value.view === 'chat'
+  return (
+    <a class="skip" href={chat ? '#composer' : '#main'}>
+      {t(chat ? 'app.skip' : 'app.skip.main')}
+    </a>
+  )
+}
+
 export const Page = () => (
   <>
-    <a class="skip" href="#composer">
-      {t('app.skip')}
-    </a>
+    <SkipLink />
     <div class="shell">
       <Side />
-      <main class="main">
+      <main class="main" id="main" tabIndex={-1}>
         <View />
       </main>
     </div>

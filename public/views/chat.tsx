@@ -9,7 +9,8 @@ import { Transcript, type TranscriptActions } from './transcript.tsx'
 
 const Welcome = () => {
   const app = useApp()
-  const path = app.choice.value.workspace || app.workspaces.last.value
+  const path =
+    app.chat.details.value?.workspace || app.choice.value.workspace || app.workspaces.last.value
   return (
     <div class="welcome">
       <h2>{t('chat.empty.title')}</h2>
@@ -68,7 +69,9 @@ const Body = () => {
   const actions = useActions()
   const settings = app.settings.current.value
   const state = app.chat.state.value
-  if (state === 'none') return <Welcome />
+  const { messages, live, error } = app.chat.chat.value
+  const blank = state === 'ready' && messages.length === 0 && !live && !error
+  if (state === 'none' || blank) return <Welcome />
   if (state === 'loading') return <Loading />
   if (state !== 'ready') return <Failed missing={state === 'missing'} />
   return (
@@ -89,9 +92,10 @@ export const ChatView = () => {
   return (
     <>
       <Header />
-      <section class="chat-body" aria-label={t('chat.region')}>
+      <div class="chat-body">
+        <h2 class="sr-only">{t('chat.region')}</h2>
         <Body />
-      </section>
+      </div>
       {state !== 'missing' && <Composer />}
     </>
   )

@@ -128,7 +128,7 @@ export const SessionList = () => {
     <nav
       ref={scroll}
       class="session-scroll"
-      aria-label={t('app.sidebar')}
+      aria-label={t('list.region')}
       onScroll={event => {
         top.value = event.currentTarget.scrollTop
       }}

@@ -2,7 +2,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Refusal } from '../../lib/errors.ts'
-import { currentPrompt, listPersonalities, PERSONALITY_MAX_BYTES, promptOf, requirePersonality } from '../../lib/personalities.ts'
+import {
+  currentPrompt,
+  listPersonalities,
+  PERSONALITY_MAX_BYTES,
+  promptOf,
+  requirePersonality,
+} from '../../lib/personalities.ts'
 
 const test = suite('personalities')
 
@@ -11,7 +17,12 @@ const config = {
   agent: {
     personalities: {
       pirate: 'Arr.',
-      Teacher_2: { description: 'Patient', system_prompt: 'Explain.', tone: 'warm', style: 'short' },
+      Teacher_2: {
+        description: 'Patient',
+        system_prompt: 'Explain.',
+        tone: 'warm',
+        style: 'short',
+      },
       other: { prompt: 'Other key.', tone: '  ' },
       'not a name': 'x',
       empty: '   ',
@@ -58,19 +69,27 @@ test('a string, a record, and what is left of an older file', () => {
 })
 
 test('the list shows a description or the beginning', () => {
-  const list = new Map(listPersonalities(config).map(({ name, description }) => [name, description]))
+  const list = new Map(
+    listPersonalities(config).map(({ name, description }) => [name, description]),
+  )
   assert.is(list.size, 10)
   assert.is(list.get('pirate'), 'Arr.')
   assert.is(list.get('Teacher_2'), 'Patient')
   assert.is(list.get('other'), '')
   assert.is(list.get('long'), `${'ä'.repeat(80)}...`)
-  for (const odd of [{}, { agent: 5 }, { agent: { personalities: ['a'] } }, { personalities: null }])
+  for (const odd of [
+    {},
+    { agent: 5 },
+    { agent: { personalities: ['a'] } },
+    { personalities: null },
+  ])
     assert.equal(listPersonalities(odd), [])
 })
 
 test('a turn takes the prompt as it reads now, or none', () => {
   assert.is(currentPrompt(config, 'pirate'), 'Arr.')
-  for (const name of [null, undefined, '', 'gone', 'empty', 'long']) assert.is(currentPrompt(config, name), null)
+  for (const name of [null, undefined, '', 'gone', 'empty', 'long'])
+    assert.is(currentPrompt(config, name), null)
 })
 
 test.run()

@@ -29,8 +29,8 @@ const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } 
 const onDisk = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 
 test('a refused patch writes nothing: no file appears', ({ dir, path }) => {
-  const patch = { theme: 5.5e300, unknown: 1, send_key: 'x', password_hash: 'h', default_model: 'm' }
-  const { ignored } = open(dir).save({ ...patch, theme: {} })
+  const patch = { theme: {}, unknown: 1, send_key: 'x', password_hash: 'h', default_model: 'm' }
+  const { ignored } = open(dir).save(patch)
   assert.equal(ignored, ['theme', 'unknown', 'send_key', 'password_hash', 'default_model'])
   assert.is(existsSync(path), false)
   open(dir).get()
@@ -81,16 +81,39 @@ test('the defaults are those of the contract', ({ dir }) => {
 })
 
 test('what is false (decision 38)', () => {
-  for (const value of [false, 0, '', ' ', 'false', 'FALSE', '0', 'no', 'off', ' Off ', null, undefined])
+  for (const value of [
+    false,
+    0,
+    '',
+    ' ',
+    'false',
+    'FALSE',
+    '0',
+    'no',
+    'off',
+    ' Off ',
+    null,
+    undefined,
+  ])
     assert.is(toBoolean(value), false, String(value))
-  for (const value of [true, 1, -1, 'true', 'yes', 'on', '1', 'x']) assert.is(toBoolean(value), true)
+  for (const value of [true, 1, -1, 'true', 'yes', 'on', '1', 'x'])
+    assert.is(toBoolean(value), true)
 })
 
 const X = undefined
 type Row = [key: keyof Settings, given: unknown, stored: unknown]
 const COERCED: Row[] = [
   ...(
-    ['onboarding_completed', 'show_token_usage', 'show_cli_sessions', 'sync_to_insights', 'check_for_updates', 'sound_enabled', 'notifications_enabled', 'show_thinking'] as const
+    [
+      'onboarding_completed',
+      'show_token_usage',
+      'show_cli_sessions',
+      'sync_to_insights',
+      'check_for_updates',
+      'sound_enabled',
+      'notifications_enabled',
+      'show_thinking',
+    ] as const
   ).flatMap((key): Row[] => [
     [key, 'no', false],
     [key, 'yes', true],
@@ -193,10 +216,23 @@ test('the theme stays as given, the skin follows it unless one was chosen', ({ d
 })
 
 test('stored is what was chosen, unknown keys stay, dropped ones go', ({ dir, path }) => {
-  const legacy = { bubble_layout: true, assistant_language: 'x', future: { a: 1 }, theme: 'nord', language: 7, password_hash: 'h' }
+  const legacy = {
+    bubble_layout: true,
+    assistant_language: 'x',
+    future: { a: 1 },
+    theme: 'nord',
+    language: 7,
+    password_hash: 'h',
+  }
   writeFileSync(path, JSON.stringify(legacy))
   const { settings } = open(dir).save({ sound_enabled: 'on' })
-  assert.equal(onDisk(path), { future: { a: 1 }, theme: 'nord', language: 7, password_hash: 'h', sound_enabled: true })
+  assert.equal(onDisk(path), {
+    future: { a: 1 },
+    theme: 'nord',
+    language: 7,
+    password_hash: 'h',
+    sound_enabled: true,
+  })
   assert.is(settings.language, 'en')
   assert.not('password_hash' in settings)
 })

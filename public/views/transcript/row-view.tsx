@@ -28,7 +28,7 @@ export function RowView({ row }: { row: Row }) {
     case 'cancelled':
       return (
         <p class="tx-mark">
-          <Icon name="stop" size={14} /> {t('tx.cancelled')}
+          <Icon name="stop" /> {t('tx.cancelled')}
         </p>
       )
     case 'compaction':

@@ -19,7 +19,7 @@ export function TextRowView({ row }: { row: TextRow }) {
       {row.cut !== null && whole === null && <Whole row={row} cut={row.cut} onLoaded={setWhole} />}
       {row.partial && (
         <p class="tx-mark">
-          <Icon name="stop" size={14} /> {t('tx.stopped')}
+          <Icon name="stop" /> {t('tx.stopped')}
         </p>
       )}
     </>

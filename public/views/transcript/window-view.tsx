@@ -63,16 +63,22 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
   /** The last row when the reader left the end; null while they are there. */
   const left = useSignal<string | null>(null)
 
-  const view = (): View => {
+  const view = (anchor: Anchor | null): View => {
     const box = scroller.current
-    return {
-      top: box?.scrollTop ?? 0,
-      height: box?.clientHeight ?? 900,
-      width: state.current.width,
-    }
+    const { width } = state.current
+    if (!box) return { top: 0, height: 900, width }
+    // Rows may have come above: the place of what is being read counts, not the number of pixels.
+    const place = anchor ? placeOf(list, heights, anchor.key, width) : null
+    const top =
+      anchor && place !== null
+        ? place - anchor.top
+        : box.scrollTop - (space.current?.offsetTop ?? 0)
+    return { top, height: box.clientHeight, width }
   }
-  const wanted = (): Range =>
-    state.current.stick ? rangeAtEnd(list, heights, view()) : rangeAt(list, heights, view())
+  const wanted = (anchor: Anchor | null): Range =>
+    state.current.stick
+      ? rangeAtEnd(list, heights, view(null))
+      : rangeAt(list, heights, view(anchor))
   const toEnd = () => {
     const box = scroller.current
     if (!box) return
@@ -193,11 +199,11 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
 
   return (
     <div class="tx-frame">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the transcript scrolls and must do so by keyboard */}
       <section
         class="tx-scroll"
         ref={scroller}
         onScroll={onScroll}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
         tabIndex={0}
         aria-label={t('tx.region')}
       >
@@ -232,8 +238,9 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
 /** A row that is the same value is the same tree. */
 function RowBox({ row }: { row: Row }) {
   const body = useMemo(() => <RowView row={row} />, [row])
+  const rest = row.kind === 'foot' && row.live
   return (
-    <div class={`tx-row tx-row-${row.kind}`} data-key={row.key}>
+    <div class={`tx-row tx-row-${row.kind}${rest ? ' tx-row-rest' : ''}`} data-key={row.key}>
       {body}
     </div>
   )

@@ -5,8 +5,17 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Refusal } from '../../../lib/errors.ts'
-import { adoptDefaultModel, effectiveDefault, setDefaultModel } from '../../../lib/models/default.ts'
-import { parseDisplay, readReasoning, setEffort, showReasoning } from '../../../lib/models/reasoning.ts'
+import {
+  adoptDefaultModel,
+  effectiveDefault,
+  setDefaultModel,
+} from '../../../lib/models/default.ts'
+import {
+  parseDisplay,
+  readReasoning,
+  setEffort,
+  showReasoning,
+} from '../../../lib/models/reasoning.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { bare, homeOf } from './_home.ts'
 
@@ -37,7 +46,12 @@ test('a broken config.yaml is left alone', ({ base }) => {
   assert.is(written(base), 'model: {\n')
 })
 
-const ORDER: [config: Record<string, unknown>, webui: string, override: string, expected: string][] = [
+const ORDER: [
+  config: Record<string, unknown>,
+  webui: string,
+  override: string,
+  expected: string,
+][] = [
   [{ model: { default: 'a' } }, 'b', 'c', 'a'],
   [{ model: 'a' }, 'b', 'c', 'a'],
   [{ model: { model: 'a' } }, 'b', 'c', 'a'],
@@ -54,20 +68,77 @@ test('configuration, then the service’s variable, then the general ones, then 
 })
 
 const WRITES: [name: string, before: string, id: string, answer: string, after: string][] = [
-  ['the sample of contract C.5', '', '@openai:gpt-5.4', 'gpt-5.4', 'model:\n  default: gpt-5.4\n  provider: openai\n  base_url: https://api.openai.com/v1\n'],
+  [
+    'the sample of contract C.5',
+    '',
+    '@openai:gpt-5.4',
+    'gpt-5.4',
+    'model:\n  default: gpt-5.4\n  provider: openai\n  base_url: https://api.openai.com/v1\n',
+  ],
   ['no provider known', '', 'gpt-5.4', 'gpt-5.4', 'model:\n  default: gpt-5.4\n'],
-  ['a plain string becomes a mapping', 'model: old # mine\nz: 1\n', 'new', 'new', 'model:\n  default: new\nz: 1\n'],
-  ['the same provider keeps its address', 'model: {provider: openai, base_url: http://h/v1}\n', '@openai:x', 'x', 'model: {provider: openai, base_url: http://h/v1, default: x}\n'],
-  ['the own prefix comes off', 'model:\n  provider: openai # c\n', 'openai/gpt-5.4', 'gpt-5.4', 'model:\n  provider: openai # c\n  default: gpt-5.4\n'],
-  ['another maker goes to the router', 'model:\n  provider: openai\n  base_url: http://h\n', 'anthropic/x', 'anthropic/x', 'model:\n  provider: openrouter\n  default: anthropic/x\n'],
-  ['a named endpoint leaves the address', 'model:\n  provider: openai\n  base_url: http://h\n', '@custom:box:m', 'm', 'model:\n  provider: custom:box\n  base_url: http://h\n  default: m\n'],
-  ['a named endpoint’s own model brings its address', 'custom_providers:\n  - {name: Box, model: m, base_url: "http://b/"}\n', 'm', 'm', 'custom_providers:\n  - {name: Box, model: m, base_url: "http://b/"}\nmodel:\n  default: m\n  provider: custom:box\n  base_url: http://b\n'],
-  ['the old provider’s key moves to its own place', 'model:\n  provider: openai\n  api_key: k-123456 # mine\n', '@zai:glm-5', 'glm-5', 'model:\n  provider: zai\n  default: glm-5\nproviders:\n  openai:\n    api_key: k-123456\n'],
-  ['a maker’s name as the model’s own', 'model: {provider: zai}\n', '@openai:openai/x', 'openai/openai/x', 'model: {provider: openai, default: openai/openai/x, base_url: https://api.openai.com/v1}\n'],
+  [
+    'a plain string becomes a mapping',
+    'model: old # mine\nz: 1\n',
+    'new',
+    'new',
+    'model:\n  default: new\nz: 1\n',
+  ],
+  [
+    'the same provider keeps its address',
+    'model: {provider: openai, base_url: http://h/v1}\n',
+    '@openai:x',
+    'x',
+    'model: {provider: openai, base_url: http://h/v1, default: x}\n',
+  ],
+  [
+    'the own prefix comes off',
+    'model:\n  provider: openai # c\n',
+    'openai/gpt-5.4',
+    'gpt-5.4',
+    'model:\n  provider: openai # c\n  default: gpt-5.4\n',
+  ],
+  [
+    'another maker goes to the router',
+    'model:\n  provider: openai\n  base_url: http://h\n',
+    'anthropic/x',
+    'anthropic/x',
+    'model:\n  provider: openrouter\n  default: anthropic/x\n',
+  ],
+  [
+    'a named endpoint leaves the address',
+    'model:\n  provider: openai\n  base_url: http://h\n',
+    '@custom:box:m',
+    'm',
+    'model:\n  provider: custom:box\n  base_url: http://h\n  default: m\n',
+  ],
+  [
+    'a named endpoint’s own model brings its address',
+    'custom_providers:\n  - {name: Box, model: m, base_url: "http://b/"}\n',
+    'm',
+    'm',
+    'custom_providers:\n  - {name: Box, model: m, base_url: "http://b/"}\nmodel:\n  default: m\n  provider: custom:box\n  base_url: http://b\n',
+  ],
+  [
+    'the old provider’s key moves to its own place',
+    'model:\n  provider: openai\n  api_key: k-123456 # mine\n',
+    '@zai:glm-5',
+    'glm-5',
+    'model:\n  provider: zai\n  default: glm-5\nproviders:\n  openai:\n    api_key: k-123456\n',
+  ],
+  [
+    'a maker’s name as the model’s own',
+    'model: {provider: zai}\n',
+    '@openai:openai/x',
+    'openai/openai/x',
+    'model: {provider: openai, default: openai/openai/x, base_url: https://api.openai.com/v1}\n',
+  ],
 ]
 for (const [name, before, id, answer, after] of WRITES) {
   test(`writes the default: ${name}`, ({ base }) => {
-    const text = before.includes('custom_providers') || !id.startsWith('@custom') ? before : `custom_providers: [{name: box}]\n${before}`
+    const text =
+      before.includes('custom_providers') || !id.startsWith('@custom')
+        ? before
+        : `custom_providers: [{name: box}]\n${before}`
     const expected = text === before ? after : `custom_providers: [{name: box}]\n${after}`
     assert.is(setDefaultModel(open(base, text), id), answer)
     assert.is(written(base), expected)
@@ -88,16 +159,27 @@ test('an old default of the settings is adopted only where the home has none', (
 test('reasoning: the words that are known, and the file they end up in', ({ base }) => {
   const home = open(base, 'agent:\n  max_turns: 5 # five\n')
   assert.equal(readReasoning(home), { show_reasoning: true, reasoning_effort: '' })
-  for (const effort of ['ultra', '', null, 5]) assert.throws(() => setEffort(home, effort), isInvalid)
-  for (const display of ['maybe', '', {}, [], 2]) assert.throws(() => parseDisplay(display), isInvalid)
+  for (const effort of ['ultra', '', null, 5])
+    assert.throws(() => setEffort(home, effort), isInvalid)
+  for (const display of ['maybe', '', {}, [], 2])
+    assert.throws(() => parseDisplay(display), isInvalid)
   for (const word of ['show', 'ON', ' true ', '1', 1, true]) assert.is(parseDisplay(word), true)
   for (const word of ['hide', 'Off', 'false', '0', 0, false]) assert.is(parseDisplay(word), false)
   setEffort(home, ' HIGH ')
   showReasoning(home, false)
   assert.equal(readReasoning(home), { show_reasoning: false, reasoning_effort: 'high' })
-  assert.is(written(base), 'agent:\n  max_turns: 5 # five\n  reasoning_effort: high\ndisplay:\n  show_reasoning: false\n')
-  assert.equal(readReasoning(open(base, 'display: {show_reasoning: off}\nagent: {reasoning_effort: XHigh}\n')), { show_reasoning: false, reasoning_effort: 'xhigh' })
-  assert.equal(readReasoning(open(base, 'display: 5\nagent: [x]\n')), { show_reasoning: true, reasoning_effort: '' })
+  assert.is(
+    written(base),
+    'agent:\n  max_turns: 5 # five\n  reasoning_effort: high\ndisplay:\n  show_reasoning: false\n',
+  )
+  assert.equal(
+    readReasoning(open(base, 'display: {show_reasoning: off}\nagent: {reasoning_effort: XHigh}\n')),
+    { show_reasoning: false, reasoning_effort: 'xhigh' },
+  )
+  assert.equal(readReasoning(open(base, 'display: 5\nagent: [x]\n')), {
+    show_reasoning: true,
+    reasoning_effort: '',
+  })
 })
 
 test('two homes: choosing in one says nothing to the other', ({ base }) => {

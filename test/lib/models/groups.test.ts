@@ -46,7 +46,10 @@ test('a default model alone stands in a group of its own', () => {
 })
 
 test('model.provider demo shows it beside what else is there', () => {
-  const given = { config: { model: { provider: 'demo', default: 'demo' } }, env: { OPENAI_API_KEY: KEY } }
+  const given = {
+    config: { model: { provider: 'demo', default: 'demo' } },
+    env: { OPENAI_API_KEY: KEY },
+  }
   assert.equal(brief(given), ['demo: demo', `openai: ${ids('openai', '@openai:')}`])
   assert.is(listOf(given).active_provider, 'demo')
 })
@@ -75,14 +78,20 @@ test('the active one is bare, all others say whose they are, slashes included', 
 
 test('the spellings x-ai and qwen have their lists', () => {
   assert.equal(brief({ config: { model: { provider: 'x-ai' } } }), ['xai: grok-4.20'])
-  assert.equal(brief({ config: { model: { provider: 'qwen' } } }), ['alibaba: qwen3-coder qwen3.6-plus'])
+  assert.equal(brief({ config: { model: { provider: 'qwen' } } }), [
+    'alibaba: qwen3-coder qwen3.6-plus',
+  ])
   assert.equal(brief({ env: { GOOGLE_API_KEY: KEY } }), [`gemini: ${ids('gemini')}`])
 })
 
 test('written models replace the list; without any a group is left out', () => {
   const config = {
     model: { provider: 'openai' },
-    providers: { anthropic: { models: ['one', 'two/three'] }, mine: { models: { four: {} } }, zai: {} },
+    providers: {
+      anthropic: { models: ['one', 'two/three'] },
+      mine: { models: { four: {} } },
+      zai: {},
+    },
   }
   assert.equal(brief({ config, env: { HF_TOKEN: KEY } }), [
     'anthropic: @anthropic:one @anthropic:two/three',
@@ -107,23 +116,89 @@ test('custom providers: named ones by their name, unnamed ones together', () => 
     active_provider: 'custom:my-box',
     default_model: '',
     groups: [
-      { provider: 'Custom', provider_id: 'custom', models: [{ id: '@custom:d', label: 'd' }, { id: '@custom:e', label: 'e' }] },
-      { provider: 'My Box', provider_id: 'custom:my-box', models: [{ id: 'b', label: 'b' }, { id: 'vendor/a', label: 'a' }] },
-      { provider: 'Other', provider_id: 'custom:other', models: [{ id: '@custom:other:c', label: 'c' }] },
+      {
+        provider: 'Custom',
+        provider_id: 'custom',
+        models: [
+          { id: '@custom:d', label: 'd' },
+          { id: '@custom:e', label: 'e' },
+        ],
+      },
+      {
+        provider: 'My Box',
+        provider_id: 'custom:my-box',
+        models: [
+          { id: 'b', label: 'b' },
+          { id: 'vendor/a', label: 'a' },
+        ],
+      },
+      {
+        provider: 'Other',
+        provider_id: 'custom:other',
+        models: [{ id: '@custom:other:c', label: 'c' }],
+      },
     ],
   })
 })
 
-type Row = [name: string, config: Record<string, unknown>, group: string, first: string, size: number]
+type Row = [
+  name: string,
+  config: Record<string, unknown>,
+  group: string,
+  first: string,
+  size: number,
+]
 const DEFAULTS: Row[] = [
-  ['absent: on top of its group', { model: { provider: 'openai', default: 'gpt-9' } }, 'openai', 'gpt-9', 3],
+  [
+    'absent: on top of its group',
+    { model: { provider: 'openai', default: 'gpt-9' } },
+    'openai',
+    'gpt-9',
+    3,
+  ],
   ['present', { model: { provider: 'openai', default: 'gpt-5.4' } }, 'openai', 'gpt-5.4-mini', 2],
-  ['present with other signs', { model: { provider: 'anthropic', default: 'anthropic/claude-opus-4-6' } }, 'anthropic', 'claude-opus-4.6', 4],
-  ['of another provider’s group', { model: { provider: 'openai', default: 'anthropic/claude-9' } }, 'openrouter', 'anthropic/claude-9', 20],
-  ['present in another provider’s group', { model: { provider: 'openai', default: 'anthropic/claude-opus-4.6' } }, 'openrouter', '@openrouter:openai/gpt-5.4-mini', 19],
-  ['with a hint', { model: { provider: 'openai', default: '@openrouter:a/b' } }, 'openrouter', '@openrouter:a/b', 20],
-  ['of a group that is not shown', { model: { provider: 'huggingface', default: 'a/b' } }, 'default', 'a/b', 1],
-  ['of an endpoint whose models nobody knows', { model: { base_url: 'http://127.0.0.1:1/v1', default: 'llama3' } }, 'default', 'llama3', 1],
+  [
+    'present with other signs',
+    { model: { provider: 'anthropic', default: 'anthropic/claude-opus-4-6' } },
+    'anthropic',
+    'claude-opus-4.6',
+    4,
+  ],
+  [
+    'of another provider’s group',
+    { model: { provider: 'openai', default: 'anthropic/claude-9' } },
+    'openrouter',
+    'anthropic/claude-9',
+    20,
+  ],
+  [
+    'present in another provider’s group',
+    { model: { provider: 'openai', default: 'anthropic/claude-opus-4.6' } },
+    'openrouter',
+    '@openrouter:openai/gpt-5.4-mini',
+    19,
+  ],
+  [
+    'with a hint',
+    { model: { provider: 'openai', default: '@openrouter:a/b' } },
+    'openrouter',
+    '@openrouter:a/b',
+    20,
+  ],
+  [
+    'of a group that is not shown',
+    { model: { provider: 'huggingface', default: 'a/b' } },
+    'default',
+    'a/b',
+    1,
+  ],
+  [
+    'of an endpoint whose models nobody knows',
+    { model: { base_url: 'http://127.0.0.1:1/v1', default: 'llama3' } },
+    'default',
+    'llama3',
+    1,
+  ],
 ]
 for (const [name, config, group, first, size] of DEFAULTS) {
   test(`the default model: ${name}`, () => {
@@ -135,15 +210,40 @@ for (const [name, config, group, first, size] of DEFAULTS) {
 }
 
 test('every id of every list leads back to the provider that shows it', () => {
-  const names = ['OPENAI', 'OPENROUTER', 'ANTHROPIC', 'GEMINI', 'GLM', 'KIMI', 'MINIMAX', 'DEEPSEEK', 'OPENCODE_ZEN', 'OPENCODE_GO', 'MISTRAL', 'XAI', 'DASHSCOPE']
+  const names = [
+    'OPENAI',
+    'OPENROUTER',
+    'ANTHROPIC',
+    'GEMINI',
+    'GLM',
+    'KIMI',
+    'MINIMAX',
+    'DEEPSEEK',
+    'OPENCODE_ZEN',
+    'OPENCODE_GO',
+    'MISTRAL',
+    'XAI',
+    'DASHSCOPE',
+  ]
   const env = Object.fromEntries(names.map(name => [`${name}_API_KEY`, KEY]))
   const auth = { credential_pool: { nous: [{ agent_key: KEY }], copilot: [{ access_token: KEY }] } }
-  for (const provider of ['openai', 'openrouter', 'anthropic', 'gemini', 'nous', 'opencode-zen', 'xai', 'copilot', 'alibaba']) {
+  for (const provider of [
+    'openai',
+    'openrouter',
+    'anthropic',
+    'gemini',
+    'nous',
+    'opencode-zen',
+    'xai',
+    'copilot',
+    'alibaba',
+  ]) {
     const home = homeOf({ config: { model: { provider } }, env, auth })
     const { groups } = modelGroups(home, bare)
     assert.is(groups.length, 15)
     for (const { provider_id, models } of groups)
-      for (const { id } of models) assert.is(resolveFor(home, id).provider, provider_id, `${provider}: ${id}`)
+      for (const { id } of models)
+        assert.is(resolveFor(home, id).provider, provider_id, `${provider}: ${id}`)
   }
 })
 
@@ -163,7 +263,8 @@ test('answers are copies: whoever changes one changes nothing else', () => {
 test('two homes see only their own', () => {
   const one = homeOf({ dotenv: { OPENAI_API_KEY: KEY } })
   const two = homeOf({ dotenv: { GLM_API_KEY: KEY } })
-  const shown = (home: ReturnType<typeof homeOf>) => modelGroups(home, bare).groups.map(group => group.provider_id)
+  const shown = (home: ReturnType<typeof homeOf>) =>
+    modelGroups(home, bare).groups.map(group => group.provider_id)
   assert.equal([shown(one), shown(two), shown(one)], [['openai'], ['zai'], ['openai']])
 })
 

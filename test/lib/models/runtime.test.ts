@@ -28,27 +28,111 @@ const refusal = (given: Given, id = ''): Refusal => {
 
 const REFUSED: [name: string, given: Given, id: string, words: RegExp][] = [
   ['no model anywhere', { env: { OPENAI_API_KEY: KEY } }, '', /No model is chosen/],
-  ['only a token that lies around', { env: { COPILOT_GITHUB_TOKEN: KEY } }, 'x', /No provider is chosen/],
+  [
+    'only a token that lies around',
+    { env: { COPILOT_GITHUB_TOKEN: KEY } },
+    'x',
+    /No provider is chosen/,
+  ],
   ['a key without an owner', { config: { model: { api_key: KEY } } }, 'x', /No provider is chosen/],
-  ['a router without a key', {}, 'anthropic/claude-opus-4.6', /OpenRouter has no API key.*OPENROUTER_API_KEY/],
-  ['a router without a key, never another provider', { env: { ANTHROPIC_API_KEY: KEY }, config: { model: { provider: 'openai' } } }, 'anthropic/x', /OpenRouter has no API key/],
+  [
+    'a router without a key',
+    {},
+    'anthropic/claude-opus-4.6',
+    /OpenRouter has no API key.*OPENROUTER_API_KEY/,
+  ],
+  [
+    'a router without a key, never another provider',
+    { env: { ANTHROPIC_API_KEY: KEY }, config: { model: { provider: 'openai' } } },
+    'anthropic/x',
+    /OpenRouter has no API key/,
+  ],
   ['a hint without a key', {}, '@openai:gpt-5.4', /OpenAI has no API key/],
-  ['a placeholder is no key', { dotenv: { OPENAI_API_KEY: 'your_api_key' } }, '@openai:gpt-5.4', /OpenAI has no API key/],
+  [
+    'a placeholder is no key',
+    { dotenv: { OPENAI_API_KEY: 'your_api_key' } },
+    '@openai:gpt-5.4',
+    /OpenAI has no API key/,
+  ],
   ['not signed in', {}, '@nous:x', /Nous Portal is not signed in/],
-  ['a key that may not go there', { env: { OPENAI_API_KEY: KEY }, config: { model: { provider: 'openai', base_url: 'https://proxy.example/v1' } } }, 'x', /OPENAI_API_KEY is a key of OpenAI and is not sent to proxy\.example/],
-  ['a stale address of another provider', { dotenv: { OPENROUTER_API_KEY: KEY }, config: { model: { provider: 'openrouter', base_url: 'http://localhost.example:1/v1' } } }, 'x', /is not sent to localhost\.example/],
-  ['the Messages format', { env: { ANTHROPIC_API_KEY: KEY } }, '@anthropic:claude-opus-4.6', /Anthropic serves claude-opus-4\.6 only through the Anthropic Messages format.*does not speak yet/],
-  ['an address that ends in /anthropic', { env: { MINIMAX_API_KEY: KEY } }, '@minimax:MiniMax-M2.7', /MiniMax serves .* Messages format/],
-  ['the Responses format', { config: { model: { provider: 'openai-codex' } } }, 'gpt-5.4', /OpenAI Codex serves .* Responses format/],
-  ['a format said in the configuration', { env: { OPENAI_API_KEY: KEY }, config: { model: { provider: 'openai', api_mode: 'codex_responses' } } }, 'x', /Responses format/],
-  ['a format by model', { env: { OPENCODE_ZEN_API_KEY: KEY } }, '@opencode-zen:claude-opus-4-6', /OpenCode Zen serves claude-opus-4-6 .* Messages/],
-  ['another format by model', { env: { OPENCODE_ZEN_API_KEY: KEY } }, '@opencode-zen:gpt-5-codex', /Responses/],
+  [
+    'a key that may not go there',
+    {
+      env: { OPENAI_API_KEY: KEY },
+      config: { model: { provider: 'openai', base_url: 'https://proxy.example/v1' } },
+    },
+    'x',
+    /OPENAI_API_KEY is a key of OpenAI and is not sent to proxy\.example/,
+  ],
+  [
+    'a stale address of another provider',
+    {
+      dotenv: { OPENROUTER_API_KEY: KEY },
+      config: { model: { provider: 'openrouter', base_url: 'http://localhost.example:1/v1' } },
+    },
+    'x',
+    /is not sent to localhost\.example/,
+  ],
+  [
+    'the Messages format',
+    { env: { ANTHROPIC_API_KEY: KEY } },
+    '@anthropic:claude-opus-4.6',
+    /Anthropic serves claude-opus-4\.6 only through the Anthropic Messages format.*does not speak yet/,
+  ],
+  [
+    'an address that ends in /anthropic',
+    { env: { MINIMAX_API_KEY: KEY } },
+    '@minimax:MiniMax-M2.7',
+    /MiniMax serves .* Messages format/,
+  ],
+  [
+    'the Responses format',
+    { config: { model: { provider: 'openai-codex' } } },
+    'gpt-5.4',
+    /OpenAI Codex serves .* Responses format/,
+  ],
+  [
+    'a format said in the configuration',
+    {
+      env: { OPENAI_API_KEY: KEY },
+      config: { model: { provider: 'openai', api_mode: 'codex_responses' } },
+    },
+    'x',
+    /Responses format/,
+  ],
+  [
+    'a format by model',
+    { env: { OPENCODE_ZEN_API_KEY: KEY } },
+    '@opencode-zen:claude-opus-4-6',
+    /OpenCode Zen serves claude-opus-4-6 .* Messages/,
+  ],
+  [
+    'another format by model',
+    { env: { OPENCODE_ZEN_API_KEY: KEY } },
+    '@opencode-zen:gpt-5-codex',
+    /Responses/,
+  ],
   ['an external program', {}, '@copilot-acp:x', /external agent program/],
   ['no address', { config: { model: { provider: 'custom' } } }, 'x', /Custom has no address/],
   ['an unknown provider', { env: { OPENAI_API_KEY: KEY } }, '@who:x', /Who has no address/],
-  ['not http', { config: { model: { provider: 'custom', base_url: 'file:///etc' } } }, 'x', /not a plain http/],
-  ['no address at all', { config: { model: { provider: 'custom', base_url: 'nonsense' } } }, 'x', /not a plain http/],
-  ['user info in the address', { config: { model: { provider: 'custom', base_url: 'http://a:b@host/v1' } } }, 'x', /not a plain http/],
+  [
+    'not http',
+    { config: { model: { provider: 'custom', base_url: 'file:///etc' } } },
+    'x',
+    /not a plain http/,
+  ],
+  [
+    'no address at all',
+    { config: { model: { provider: 'custom', base_url: 'nonsense' } } },
+    'x',
+    /not a plain http/,
+  ],
+  [
+    'user info in the address',
+    { config: { model: { provider: 'custom', base_url: 'http://a:b@host/v1' } } },
+    'x',
+    /not a plain http/,
+  ],
 ]
 for (const [name, given, id, words] of REFUSED) {
   test(`refused with a sentence: ${name}`, () => {
@@ -59,42 +143,265 @@ for (const [name, given, id, words] of REFUSED) {
   })
 }
 
-const DEMO = { provider: 'demo', model: 'demo', apiMode: 'demo', baseUrl: '', apiKey: null, contextLength: 0 }
+const DEMO = {
+  provider: 'demo',
+  model: 'demo',
+  apiMode: 'demo',
+  baseUrl: '',
+  apiKey: null,
+  contextLength: 0,
+}
 
 test('the demo steps in only where nothing is configured, or when it is', () => {
   assert.equal(endpointOf({}), DEMO)
   assert.equal(endpointOf({}, 'demo'), DEMO)
   assert.equal(endpointOf({ env: { GH_TOKEN: KEY } }), DEMO)
-  assert.equal(endpointOf({ config: { model: { provider: 'demo' } }, env: { OPENAI_API_KEY: KEY } }, 'gpt-5.4'), DEMO)
+  assert.equal(
+    endpointOf(
+      { config: { model: { provider: 'demo' } }, env: { OPENAI_API_KEY: KEY } },
+      'gpt-5.4',
+    ),
+    DEMO,
+  )
   assert.equal(endpointOf({ env: { OPENAI_API_KEY: KEY } }, '@demo:demo'), DEMO)
   assert.is(refusal({ env: { OPENAI_API_KEY: KEY } }).kind, 'unavailable')
 })
 
-type Row = [name: string, given: Given, id: string, provider: string, model: string, url: string, key: string | null]
+type Row = [
+  name: string,
+  given: Given,
+  id: string,
+  provider: string,
+  model: string,
+  url: string,
+  key: string | null,
+]
 const CALLED: Row[] = [
-  ['the default model', { config: { model: { provider: 'openai', default: 'gpt-5.4' } }, env: { OPENAI_API_KEY: KEY } }, '', 'openai', 'gpt-5.4', 'https://api.openai.com/v1', KEY],
-  ['a spelling', { env: { XAI_API_KEY: KEY } }, '@grok:grok-4.20', 'xai', 'grok-4.20', 'https://api.x.ai/v1', KEY],
-  ['the router', { env: { OPENROUTER_API_KEY: KEY } }, 'anthropic/claude-opus-4.6', 'openrouter', 'anthropic/claude-opus-4.6', 'https://openrouter.ai/api/v1', KEY],
-  ['an address of the environment', { env: { GLM_API_KEY: KEY, GLM_BASE_URL: 'https://open.bigmodel.cn/api/paas/v4/' } }, '@zai:glm-5', 'zai', 'glm-5', 'https://open.bigmodel.cn/api/paas/v4', KEY],
-  ['the configured address before it', { config: { model: { provider: 'zai', base_url: 'https://api.z.ai/other' } }, env: { GLM_API_KEY: KEY, GLM_BASE_URL: 'https://open.bigmodel.cn' } }, 'glm-5', 'zai', 'glm-5', 'https://api.z.ai/other', KEY],
-  ['a local server without a key', { config: { model: { provider: 'custom', base_url: 'http://127.0.0.1:8080/v1/' } } }, 'qwen/qwen3', 'custom', 'qwen/qwen3', 'http://127.0.0.1:8080/v1', null],
-  ['a local server under a known name', { config: { model: { provider: 'openai', base_url: 'http://localhost:8080/v1' } } }, 'x', 'openai', 'x', 'http://localhost:8080/v1', null],
-  ['only an address', { config: { model: { base_url: 'http://box:1/v1', default: 'a/b' } } }, '', 'custom', 'a/b', 'http://box:1/v1', null],
-  ['ollama where it usually is', {}, '@ollama:llama3:8b', 'ollama', 'llama3:8b', 'http://127.0.0.1:11434/v1', null],
-  ['a named endpoint', { config: { custom_providers: [{ name: 'My Box', base_url: 'https://box.example/v1', api_key: KEY }] } }, '@custom:my-box:m', 'custom:my-box', 'm', 'https://box.example/v1', KEY],
-  ['a named endpoint keeps its address when another was left behind', { config: { model: { provider: 'custom:my-box', base_url: 'https://api.openai.com/v1' }, custom_providers: [{ name: 'My Box', base_url: 'https://box.example/v1', api_key: KEY }] } }, 'm', 'custom:my-box', 'm', 'https://box.example/v1', KEY],
-  ['a provider of one’s own', { config: { providers: { mine: { base_url: 'https://mine.example/v1', api_key: KEY } } } }, '@mine:m', 'mine', 'm', 'https://mine.example/v1', KEY],
-  ['the configured address also for a hint', { config: { model: { provider: 'custom', base_url: 'http://127.0.0.1:1/v1' } } }, '@custom:m', 'custom', 'm', 'http://127.0.0.1:1/v1', null],
-  ['nobody named: the first with a key', { env: { GLM_API_KEY: KEY, DEEPSEEK_API_KEY: KEY } }, 'whatever', 'zai', 'whatever', 'https://api.z.ai/api/paas/v4', KEY],
-  ['nobody named: the one that lists it', { env: { OPENAI_API_KEY: KEY, GLM_API_KEY: KEY } }, 'glm-5', 'zai', 'glm-5', 'https://api.z.ai/api/paas/v4', KEY],
-  ['nobody named: an address in the environment', { env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } }, 'm', 'openai', 'm', 'http://127.0.0.1:1/v1', null],
-  ['nobody named: the agent’s own variable', { env: { AGENT_INFERENCE_PROVIDER: 'deepseek', DEEPSEEK_API_KEY: KEY, OPENAI_API_KEY: KEY } }, 'm', 'deepseek', 'm', 'https://api.deepseek.com/v1', KEY],
-  ['nobody named: a custom one', { config: { custom_providers: [{ name: 'Box', base_url: 'http://box:1/v1' }] } }, 'm', 'custom:box', 'm', 'http://box:1/v1', null],
-  ['a key with an address of its own', { env: { KIMI_API_KEY: 'sk-kimi-1234' } }, '@kimi:kimi-k2.5', 'kimi-coding', 'kimi-k2.5', 'https://api.kimi.com/coding/v1', 'sk-kimi-1234'],
-  ['copilot when it is asked for', { env: { GH_TOKEN: KEY } }, '@copilot:gpt-4o', 'copilot', 'gpt-4o', 'https://api.githubcopilot.com', KEY],
-  ['signed in', { auth: { active_provider: 'nous', providers: { nous: { agent_key: KEY } } } }, 'a/b', 'nous', 'a/b', 'https://inference-api.nousresearch.com/v1', KEY],
-  ['a format by model that we speak', { env: { OPENCODE_GO_API_KEY: KEY } }, '@opencode-go:glm-5', 'opencode-go', 'glm-5', 'https://opencode.ai/zen/go/v1', KEY],
-  ['a format said in the configuration', { config: { custom_providers: [{ name: 'Box', base_url: 'http://box/anthropic', api_mode: 'chat_completions' }] } }, '@custom:box:m', 'custom:box', 'm', 'http://box/anthropic', null],
+  [
+    'the default model',
+    { config: { model: { provider: 'openai', default: 'gpt-5.4' } }, env: { OPENAI_API_KEY: KEY } },
+    '',
+    'openai',
+    'gpt-5.4',
+    'https://api.openai.com/v1',
+    KEY,
+  ],
+  [
+    'a spelling',
+    { env: { XAI_API_KEY: KEY } },
+    '@grok:grok-4.20',
+    'xai',
+    'grok-4.20',
+    'https://api.x.ai/v1',
+    KEY,
+  ],
+  [
+    'the router',
+    { env: { OPENROUTER_API_KEY: KEY } },
+    'anthropic/claude-opus-4.6',
+    'openrouter',
+    'anthropic/claude-opus-4.6',
+    'https://openrouter.ai/api/v1',
+    KEY,
+  ],
+  [
+    'an address of the environment',
+    { env: { GLM_API_KEY: KEY, GLM_BASE_URL: 'https://open.bigmodel.cn/api/paas/v4/' } },
+    '@zai:glm-5',
+    'zai',
+    'glm-5',
+    'https://open.bigmodel.cn/api/paas/v4',
+    KEY,
+  ],
+  [
+    'the configured address before it',
+    {
+      config: { model: { provider: 'zai', base_url: 'https://api.z.ai/other' } },
+      env: { GLM_API_KEY: KEY, GLM_BASE_URL: 'https://open.bigmodel.cn' },
+    },
+    'glm-5',
+    'zai',
+    'glm-5',
+    'https://api.z.ai/other',
+    KEY,
+  ],
+  [
+    'a local server without a key',
+    { config: { model: { provider: 'custom', base_url: 'http://127.0.0.1:8080/v1/' } } },
+    'qwen/qwen3',
+    'custom',
+    'qwen/qwen3',
+    'http://127.0.0.1:8080/v1',
+    null,
+  ],
+  [
+    'a local server under a known name',
+    { config: { model: { provider: 'openai', base_url: 'http://localhost:8080/v1' } } },
+    'x',
+    'openai',
+    'x',
+    'http://localhost:8080/v1',
+    null,
+  ],
+  [
+    'only an address',
+    { config: { model: { base_url: 'http://box:1/v1', default: 'a/b' } } },
+    '',
+    'custom',
+    'a/b',
+    'http://box:1/v1',
+    null,
+  ],
+  [
+    'ollama where it usually is',
+    {},
+    '@ollama:llama3:8b',
+    'ollama',
+    'llama3:8b',
+    'http://127.0.0.1:11434/v1',
+    null,
+  ],
+  [
+    'a named endpoint',
+    {
+      config: {
+        custom_providers: [{ name: 'My Box', base_url: 'https://box.example/v1', api_key: KEY }],
+      },
+    },
+    '@custom:my-box:m',
+    'custom:my-box',
+    'm',
+    'https://box.example/v1',
+    KEY,
+  ],
+  [
+    'a named endpoint keeps its address when another was left behind',
+    {
+      config: {
+        model: { provider: 'custom:my-box', base_url: 'https://api.openai.com/v1' },
+        custom_providers: [{ name: 'My Box', base_url: 'https://box.example/v1', api_key: KEY }],
+      },
+    },
+    'm',
+    'custom:my-box',
+    'm',
+    'https://box.example/v1',
+    KEY,
+  ],
+  [
+    'a provider of one’s own',
+    { config: { providers: { mine: { base_url: 'https://mine.example/v1', api_key: KEY } } } },
+    '@mine:m',
+    'mine',
+    'm',
+    'https://mine.example/v1',
+    KEY,
+  ],
+  [
+    'the configured address also for a hint',
+    { config: { model: { provider: 'custom', base_url: 'http://127.0.0.1:1/v1' } } },
+    '@custom:m',
+    'custom',
+    'm',
+    'http://127.0.0.1:1/v1',
+    null,
+  ],
+  [
+    'nobody named: the first with a key',
+    { env: { GLM_API_KEY: KEY, DEEPSEEK_API_KEY: KEY } },
+    'whatever',
+    'zai',
+    'whatever',
+    'https://api.z.ai/api/paas/v4',
+    KEY,
+  ],
+  [
+    'nobody named: the one that lists it',
+    { env: { OPENAI_API_KEY: KEY, GLM_API_KEY: KEY } },
+    'glm-5',
+    'zai',
+    'glm-5',
+    'https://api.z.ai/api/paas/v4',
+    KEY,
+  ],
+  [
+    'nobody named: an address in the environment',
+    { env: { OPENAI_BASE_URL: 'http://127.0.0.1:1/v1' } },
+    'm',
+    'openai',
+    'm',
+    'http://127.0.0.1:1/v1',
+    null,
+  ],
+  [
+    'nobody named: the agent’s own variable',
+    { env: { AGENT_INFERENCE_PROVIDER: 'deepseek', DEEPSEEK_API_KEY: KEY, OPENAI_API_KEY: KEY } },
+    'm',
+    'deepseek',
+    'm',
+    'https://api.deepseek.com/v1',
+    KEY,
+  ],
+  [
+    'nobody named: a custom one',
+    { config: { custom_providers: [{ name: 'Box', base_url: 'http://box:1/v1' }] } },
+    'm',
+    'custom:box',
+    'm',
+    'http://box:1/v1',
+    null,
+  ],
+  [
+    'a key with an address of its own',
+    { env: { KIMI_API_KEY: 'sk-kimi-1234' } },
+    '@kimi:kimi-k2.5',
+    'kimi-coding',
+    'kimi-k2.5',
+    'https://api.kimi.com/coding/v1',
+    'sk-kimi-1234',
+  ],
+  [
+    'copilot when it is asked for',
+    { env: { GH_TOKEN: KEY } },
+    '@copilot:gpt-4o',
+    'copilot',
+    'gpt-4o',
+    'https://api.githubcopilot.com',
+    KEY,
+  ],
+  [
+    'signed in',
+    { auth: { active_provider: 'nous', providers: { nous: { agent_key: KEY } } } },
+    'a/b',
+    'nous',
+    'a/b',
+    'https://inference-api.nousresearch.com/v1',
+    KEY,
+  ],
+  [
+    'a format by model that we speak',
+    { env: { OPENCODE_GO_API_KEY: KEY } },
+    '@opencode-go:glm-5',
+    'opencode-go',
+    'glm-5',
+    'https://opencode.ai/zen/go/v1',
+    KEY,
+  ],
+  [
+    'a format said in the configuration',
+    {
+      config: {
+        custom_providers: [
+          { name: 'Box', base_url: 'http://box/anthropic', api_mode: 'chat_completions' },
+        ],
+      },
+    },
+    '@custom:box:m',
+    'custom:box',
+    'm',
+    'http://box/anthropic',
+    null,
+  ],
 ]
 for (const [name, given, id, provider, model, baseUrl, apiKey] of CALLED) {
   test(`can be called: ${name}`, () => {
@@ -110,17 +417,31 @@ test('every provider of the table with a key of its own can be called or says wh
   for (const [id, { keys, wire }] of PROVIDERS) {
     const [name] = keys
     const given = { env: name ? { [name]: KEY } : {} }
-    if (!name || wire === 'anthropic_messages' || id.startsWith('minimax')) refusal(given, `@${id}:m`)
+    if (!name || wire === 'anthropic_messages' || id.startsWith('minimax'))
+      refusal(given, `@${id}:m`)
     else assert.is(endpointOf(given, `@${id}:m`).apiKey, KEY, id)
   }
 })
 
 test('windows, answers and effort', () => {
-  const model = { provider: 'openai', default: 'openai/gpt-5.4', context_length: '400_000', max_tokens: 5000 }
+  const model = {
+    provider: 'openai',
+    default: 'openai/gpt-5.4',
+    context_length: '400_000',
+    max_tokens: 5000,
+  }
   const config = {
     model,
     agent: { reasoning_effort: ' HIGH ' },
-    custom_providers: [{ name: 'Box', base_url: 'http://box/v1', model: 'm', context_length: 32000, models: { n: { context_length: 64000 } } }],
+    custom_providers: [
+      {
+        name: 'Box',
+        base_url: 'http://box/v1',
+        model: 'm',
+        context_length: 32000,
+        models: { n: { context_length: 64000 } },
+      },
+    ],
     providers: { zai: { models: { 'glm-5': { context_length: 9 } } } },
   }
   const given = { config, env: { OPENAI_API_KEY: KEY, GLM_API_KEY: KEY } }

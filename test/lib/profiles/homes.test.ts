@@ -48,6 +48,9 @@ test('a bad name is refused, an absent one is missing', ({ base }) => {
   mkdirSync(join(base, 'profiles'))
   writeFileSync(join(base, 'profiles', 'file'), '')
   assert.throws(() => homes.open('file'), refuses('missing'))
+  rmSync(join(base, 'profiles'), { recursive: true })
+  writeFileSync(join(base, 'profiles'), '')
+  assert.throws(() => homes.open('gone'), refuses('missing'))
 })
 
 test('a session of a deleted profile gets the base home', ({ base }) => {
@@ -189,6 +192,7 @@ test('children get their home and no key they were not promised', ({ base }) => 
     VOICE_TOOLS_OPENAI_KEY: 'k',
     openai_api_key: 'k',
     OPENAI_API_KEY_2: 'k',
+    PGPASSWORD: 'k',
   }
   const child = open(base, { env }).base.childEnv({ AGENT_SESSION_KEY: 'abc', TERMINAL_CWD: '/w' })
   assert.equal(child, {

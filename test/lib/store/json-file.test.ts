@@ -119,6 +119,10 @@ test('keeps the mode and the link of an existing file', ({ dir, path }) => {
   assert.ok(lstatSync(path).isSymbolicLink())
   assert.is(readFileSync(real, 'utf8'), '[\n  7\n]\n')
   assert.is(statSync(real).mode & 0o777, 0o640)
+  rmSync(real)
+  jsonFile(path, numbers).write([8])
+  assert.ok(lstatSync(path).isSymbolicLink())
+  assert.is(readFileSync(real, 'utf8'), '[\n  8\n]\n')
 })
 
 test.run()

@@ -1,0 +1,104 @@
+/** What is hidden, what is not, and that the quick filter never misses what the patterns hit. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { isSuspect, redact, redactJsonLine, redactValue, suspectPlaces } from '../../lib/redact.ts'
+
+const test = suite('redact')
+
+const LONG = 'abcdefghijklmnopqrstuvwxyz012345'
+const PEM =
+  '-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEAabcdefgh\nabc=\n-----END RSA PRIVATE KEY-----'
+
+const HIDDEN: [string, string, string][] = [
+  ['openai', `key sk-${LONG} end`, 'key sk-abc...2345 end'],
+  ['short token', 'sk-abcdefghij', '***'],
+  ['github', `ghp_${LONG}`, 'ghp_ab...2345'],
+  ['github fine', `github_pat_${LONG}`, 'github...2345'],
+  [
+    'github others',
+    `gho_${LONG} ghu_${LONG} ghs_${LONG} ghr_${LONG}`,
+    'gho_ab...2345 ghu_ab...2345 ghs_ab...2345 ghr_ab...2345',
+  ],
+  ['slack', `xoxb-${LONG}`, 'xoxb-a...2345'],
+  ['hugging face', `hf_${LONG}`, 'hf_abc...2345'],
+  ['sendgrid', `SG.${LONG}.${LONG}`, 'SG.abc...2345'],
+  ['aws', 'AKIAABCDEFGHIJKLMNOP', 'AKIAAB...MNOP'],
+  ['bearer', `Authorization: Bearer ${LONG}`, 'Authorization: Bearer abcdef...2345'],
+  ['bearer, other case', `authorization: bearer short`, 'authorization: bearer ***'],
+  [
+    'bearer in JSON',
+    `{"Authorization": "Bearer ${LONG}"}`,
+    '{"Authorization": "Bearer abcdef...2345"}',
+  ],
+  ['assignment', `export MY_API_KEY=${LONG}`, 'export MY_API_KEY=abcdef...2345'],
+  ['assignment, quoted', `DB_PASSWORD = "hunter2"`, 'DB_PASSWORD = "***"'],
+  ['assignment, escaped', 'say \\"APP_SECRET=\\"hunter2\\"', 'say \\"APP_SECRET=\\"***\\"'],
+  [
+    'every name',
+    'A_TOKEN=x B_SECRET=x C_PASSWD=x D_CREDENTIALS=x E_AUTH=x F_APIKEY=x',
+    'A_TOKEN=*** B_SECRET=*** C_PASSWD=*** D_CREDENTIALS=*** E_AUTH=*** F_APIKEY=***',
+  ],
+  ['private key', `a ${PEM} b`, 'a [REDACTED PRIVATE KEY] b'],
+  [
+    'private key without end',
+    '-----BEGIN PRIVATE KEY-----\nMIIEpAIBAAKCAQEAabcdefgh',
+    '[REDACTED PRIVATE KEY]',
+  ],
+]
+
+for (const [name, text, expected] of HIDDEN) {
+  test(`hides: ${name}`, () => {
+    assert.is(redact(text), expected)
+    assert.is(redact(redact(text)), expected)
+    assert.ok(isSuspect(text))
+    const json = JSON.stringify({ deep: [{ text }] })
+    assert.ok(isSuspect(json), 'the filter must see it inside JSON')
+    assert.equal(JSON.parse(redactJsonLine(json)), { deep: [{ text: expected }] })
+    assert.ok([...suspectPlaces(json)].length > 0)
+  })
+}
+
+test('leaves ordinary text alone', () => {
+  for (const text of [
+    'the task-management-system-overview',
+    'ask-me-anything-about-it',
+    'password: hunter2',
+    'api_key=lowercase',
+    'token ring network',
+    'sk-short',
+    'a -----BEGIN CERTIFICATE----- b',
+    '',
+  ]) {
+    assert.is(redact(text), text)
+  }
+})
+
+test('a mention of a key header does not swallow what follows it', () => {
+  const text = 'A file starts with -----BEGIN PRIVATE KEY----- and then come lines of base64.'
+  assert.match(redact(text), /and then come lines of base64\.$/)
+})
+
+test('an unchanged line is the same text, not parsed', () => {
+  const line = '{ "odd" :  "spacing" }'
+  assert.is(redactJsonLine(line), line)
+})
+
+test('values keep their types and keys', () => {
+  const value = { [`sk-${LONG}`]: 1, a: [null, true, 2.5, `sk-${LONG}`], b: undefined }
+  assert.equal(redactValue(value), {
+    [`sk-${LONG}`]: 1,
+    a: [null, true, 2.5, 'sk-abc...2345'],
+    b: undefined,
+  })
+})
+
+test('hostile texts take no long time', () => {
+  const started = performance.now()
+  redact('-----BEGIN PRIVATE KEY-----'.repeat(5_000))
+  redact('A'.repeat(300_000))
+  redact(`${'TOKEN_'.repeat(50_000)}=x`)
+  redact('Authorization'.repeat(30_000))
+  assert.ok(performance.now() - started < 3_000)
+})
+
+test.run()

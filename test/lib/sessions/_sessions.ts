@@ -1,0 +1,91 @@
+/** A session store in a directory of its own, with everything it says recorded. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { redact } from '../../../lib/redact.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import { createSessions } from '../../../lib/sessions/store.ts'
+import type { NewEntry } from '../../../lib/sessions/entries.ts'
+import type { Sessions, SessionsOptions } from '../../../lib/sessions/types.ts'
+
+export type Bench = {
+  root: string
+  sessions: Sessions
+  rows: SessionRow[]
+  gone: string[]
+  logs: string[]
+  clock: { now: number }
+  path: (id: string, ending?: string) => string
+  /** Closes and opens again, as a new process would. */
+  restart: (change?: Partial<SessionsOptions>) => Promise<Sessions>
+  close: () => Promise<void>
+}
+
+export const NEW = { workspace: '/w', model: 'demo', profile: 'default' }
+
+export const say = (content: string, role: 'user' | 'assistant' = 'user'): NewEntry => ({
+  t: 'message',
+  message: { role, content },
+})
+
+export const texts = (sessions: Sessions, id: string): unknown[] =>
+  sessions.load(id).messages.map(({ content }) => content)
+
+export const listed = (sessions: Sessions): SessionRow[] =>
+  JSON.parse(sessions.list().body.toString()) as SessionRow[]
+
+export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
+  const root = mkdtempSync(join(tmpdir(), 'sessions-'))
+  const clock = { now: 1_700_000_000 }
+  const rows: SessionRow[] = []
+  const gone: string[] = []
+  const logs: string[] = []
+  const options: SessionsOptions = {
+    dir: join(root, 'sessions'),
+    trashDir: join(root, 'trash'),
+    cacheDir: join(root, 'cache'),
+    redact,
+    onRow: row => rows.push(row),
+    onGone: id => gone.push(id),
+    log: line => logs.push(line),
+    now: () => clock.now,
+    ...change,
+  }
+  const bench: Bench = {
+    root,
+    sessions: createSessions(options),
+    rows,
+    gone,
+    logs,
+    clock,
+    path: (id, ending = '.jsonl') => join(root, 'sessions', id + ending),
+    async restart(more = {}) {
+      await bench.sessions.close()
+      bench.sessions = createSessions({ ...options, ...more })
+      return bench.sessions
+    },
+    async close() {
+      await bench.sessions.close()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+  return bench
+}
+
+/** Runs a test with a store and takes it down whatever happens. */
+export const withBench =
+  (run: (bench: Bench) => unknown, change?: Partial<SessionsOptions>) => async () => {
+    const bench = openBench(change)
+    try {
+      await run(bench)
+    } finally {
+      await bench.close()
+    }
+  }
+
+/** Whether any file below `dir` holds these bytes. */
+export const onDisk = (dir: string, words: string): string[] =>
+  readdirSync(dir, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+    .filter(path => readFileSync(path).includes(words))

@@ -1,0 +1,258 @@
+/** The two folds agree with each other and with the plain reading of the rules, on journals made by chance. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  type Entry,
+  formatEntry,
+  isPlainMessage,
+  messageHead,
+  parseEntry,
+} from '../../../lib/sessions/entries.ts'
+import { foldBackward } from '../../../lib/sessions/fold-backward.ts'
+import { applyEntry, emptySummary, foldForward, isHidden } from '../../../lib/sessions/fold.ts'
+import type { Line } from '../../../lib/store/journal.ts'
+
+const test = suite('sessions/fold')
+
+/** Repeatable: a failing seed can be looked at. */
+const dice = (seed: number) => {
+  let state = seed * 2_654_435_761 + 1
+  return (below: number): number => {
+    state = (Math.imul(state ^ (state >>> 15), 2_246_822_519) + 3_266_489_917) >>> 0
+    return state % below
+  }
+}
+
+const toLines = (texts: readonly string[]): Line[] =>
+  texts.map(text => ({ offset: 0, bytes: Buffer.from(text) }))
+
+const KEYS = ['title', 'model', 'pinned', 'composer_draft', 'odd']
+const draft = (text: string) => ({ text, files: [] })
+
+const randomEntry = (n: number, roll: (below: number) => number): Entry => {
+  const at = 1_000 + roll(500)
+  const stream_id = `s${roll(4)}`
+  const question = (id: string) => ({
+    kind: 'clarify' as const,
+    clarify_id: id,
+    session_id: 'x',
+    question: '?',
+    choices_offered: [],
+    requested_at: 1,
+  })
+  switch (roll(14)) {
+    case 0:
+      return { n, t: 'cut', at, after: roll(n) }
+    case 1:
+      return { n, t: 'uncut', at, cut: roll(n) }
+    case 2:
+    case 3: {
+      const key = KEYS[roll(KEYS.length)] as string
+      const value = key === 'composer_draft' ? draft(`d${n}`) : `v${n}`
+      return { n, t: 'meta', at, patch: { [key]: roll(3) === 0 ? null : value } }
+    }
+    case 4:
+      return { n, t: 'asked', at, question: question(`q${roll(5)}`) }
+    case 5:
+      return { n, t: 'answered', at, id: `q${roll(5)}`, kind: 'clarify', answer: 'a' }
+    case 6:
+      return { n, t: 'turn_started', at, stream_id, model: 'm', provider: 'p', message_id: 'm1' }
+    case 7:
+      return { n, t: 'turn_ended', at, stream_id, how: 'done' }
+    case 8:
+      return { n, t: 'summary', at, from: 1, to: n, text: `sum ${n}` }
+    case 9:
+      return { n, t: 'renamed', at, from: `old${roll(3)}`, to: 'x' }
+    default:
+      return {
+        n,
+        t: 'message',
+        at,
+        message: { id: `m${n}`, role: roll(2) ? 'user' : 'assistant', content: `text ${n}` },
+      }
+  }
+}
+
+const randomJournal = (seed: number): string[] => {
+  const roll = dice(seed)
+  const lines = [
+    formatEntry({ n: 1, t: 'session', at: 900, v: 1, id: 'x', meta: { title: 'first', odd: 1 } }),
+  ]
+  const length = roll(60)
+  let n = 2
+  for (let index = 0; index < length; index += 1) {
+    const chance = roll(40)
+    if (chance === 0) lines.push('{"n":3,"t":"message","mess')
+    else if (chance === 1) lines.push(`{"n":${n++},"t":"of a newer version"}`)
+    else if (chance === 2) lines.push('')
+    else {
+      // Now and then a gap, and a line of somebody who counts badly.
+      lines.push(formatEntry(randomEntry(chance === 3 ? Math.max(2, n - 3) : n, roll)))
+      n += chance === 4 ? 5 : 1
+    }
+  }
+  return lines
+}
+
+/** The rule as it is written: a cut hides what stands above it with a larger number than `after`. */
+const visibleByTheBook = (texts: readonly string[]): string[] => {
+  const entries = texts.map(parseEntry)
+  return entries.flatMap((entry, index) => {
+    if (!entry || entry === 'unknown' || entry.t !== 'message') return []
+    const hidden = entries.some(
+      (cut, at) =>
+        cut &&
+        cut !== 'unknown' &&
+        at > index &&
+        cut.t === 'cut' &&
+        entry.n > cut.after &&
+        !entries.some(
+          (undo, later) =>
+            undo && undo !== 'unknown' && later > at && undo.t === 'uncut' && undo.cut === cut.n,
+        ),
+    )
+    return hidden ? [] : [entry.message.id]
+  })
+}
+
+test('forward ≡ backward ≡ the rule, on 1 000 random journals', () => {
+  for (let seed = 1; seed <= 1_000; seed += 1) {
+    const texts = randomJournal(seed)
+    const { folded, summary } = foldForward('x', toLines(texts))
+    const { complete, ...back } = foldBackward('x', toLines([...texts].reverse()))
+    assert.ok(complete)
+    const { format: _, renamedTo: __, nextN, ...forward } = folded
+    const { nextN: ___, ...backward } = back
+    const sorted = (value: typeof backward) => ({ ...value, aliases: [...value.aliases].sort() })
+    assert.equal(sorted(backward), sorted(forward), `seed ${seed}`)
+    assert.is(back.nextN, nextN, `seed ${seed}`)
+    assert.equal(
+      folded.messages.map(({ id }) => id),
+      visibleByTheBook(texts),
+      `seed ${seed}`,
+    )
+    assert.is(summary.count, folded.messages.length)
+    if (!summary.clean) continue
+    const ids = texts
+      .map(parseEntry)
+      .flatMap(entry =>
+        entry && entry !== 'unknown' && entry.t === 'message' && !isHidden(summary.cuts, entry.n)
+          ? [entry.message.id]
+          : [],
+      )
+    assert.equal(
+      ids,
+      folded.messages.map(({ id }) => id),
+      `seed ${seed}, by number`,
+    )
+  }
+})
+
+test('a tail is the end of the whole, on 300 random journals', () => {
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const texts = randomJournal(seed + 5_000)
+    const { messages } = foldForward('x', toLines(texts)).folded
+    for (const limit of [1, 3, 10]) {
+      const tail = foldBackward('x', toLines([...texts].reverse()), { limit })
+      assert.equal(tail.messages, messages.slice(-limit), `seed ${seed}`)
+    }
+  }
+})
+
+test('line by line gives the same summary as the whole, but for counts after a cut', () => {
+  for (let seed = 1; seed <= 300; seed += 1) {
+    const texts = randomJournal(seed + 9_000).filter(text => !/"t":"(cut|uncut)"/.test(text))
+    const summary = emptySummary('x')
+    for (const text of texts) {
+      const entry = parseEntry(text)
+      if (entry && entry !== 'unknown') applyEntry(summary, entry)
+    }
+    const whole = foldForward('x', toLines(texts)).summary
+    assert.equal({ ...summary, bad: whole.bad, clean: whole.clean }, whole, `seed ${seed}`)
+  }
+})
+
+test('refuses lines that would be dangerous to believe', () => {
+  for (const text of [
+    'null',
+    '[]',
+    '"x"',
+    '{}',
+    '{"n":0,"t":"meta","patch":{}}',
+    '{"n":1.5,"t":"meta","patch":{}}',
+    '{"n":"1","t":"meta","patch":{}}',
+    '{"n":1,"t":5}',
+    '{"n":1,"t":"meta"}',
+    '{"n":1,"t":"meta","patch":[]}',
+    '{"n":1,"t":"message","message":{"id":"m1","role":"robot","content":""}}',
+    '{"n":1,"t":"message","message":{"id":"m1","role":"user","content":null}}',
+    '{"n":1,"t":"message","message":{"role":"user","content":""}}',
+    '{"n":1,"t":"cut","after":"1"}',
+    '{"n":1,"t":"asked","question":{"kind":"approval"}}',
+    '{"n":1,"t":"constructor_"',
+  ]) {
+    assert.is(parseEntry(text), null, text)
+  }
+  assert.is(parseEntry('{"n":1,"t":"constructor"}'), 'unknown')
+  assert.is(parseEntry('{"n":1,"t":"__proto__"}'), 'unknown')
+})
+
+test('a patch cannot reach a prototype', () => {
+  const lines = toLines([
+    '{"n":1,"t":"session","at":1,"v":1,"id":"x","meta":{"__proto__":{"title":"evil"}}}',
+    '{"n":2,"t":"meta","at":1,"patch":{"__proto__":{"pinned":true}}}',
+  ])
+  const { meta } = foldForward('x', lines).folded
+  assert.is(meta.title, undefined)
+  assert.is(({} as Record<string, unknown>).pinned, undefined)
+})
+
+test('only lines of our own shape are used unparsed', () => {
+  const plain = (text: string) => {
+    const entry = parseEntry(text)
+    if (!entry || entry === 'unknown' || entry.t !== 'message') return assert.unreachable()
+    return isPlainMessage(Buffer.from(text), entry, text)
+  }
+  const message = '{"id":"m2","role":"user","content":"x"}'
+  assert.is(plain(`{"n":2,"t":"message","at":1.5,"message":${message}}`), true)
+  assert.is(plain(`{"n":2,"t":"message","at":1,"message":${message},"more":1}`), false)
+  assert.is(plain(`{"t":"message","n":2,"at":1,"message":${message}}`), false)
+  assert.is(plain(`{"n": 2,"t":"message","at":1,"message":${message}}`), false)
+  assert.is(
+    plain(`{"n":2,"t":"message","at":1,"message":{"id":"m2","role":"user","content":"\\u0073k-"}}`),
+    false,
+  )
+  const line = formatEntry({
+    n: 7,
+    t: 'message',
+    at: 12.345,
+    message: { content: 'é', role: 'user', id: 'm7' },
+  })
+  const head = messageHead(Buffer.from(line))
+  assert.is(head?.n, 7)
+  assert.equal(JSON.parse(Buffer.from(line).subarray(head?.start, -1).toString()), {
+    id: 'm7',
+    role: 'user',
+    content: 'é',
+  })
+})
+
+test('null clears, later wins, the draft is apart', () => {
+  const { folded, summary } = foldForward(
+    'x',
+    toLines([
+      '{"n":1,"t":"session","at":1,"v":1,"id":"x","meta":{"title":"a","odd":{"deep":1},"composer_draft":{"text":"t","files":[]}}}',
+      '{"n":2,"t":"meta","at":1,"patch":{"title":"b","project_id":"p"}}',
+      '{"n":3,"t":"meta","at":1,"patch":{"project_id":null}}',
+    ]),
+  )
+  assert.equal(folded.meta, {
+    title: 'b',
+    odd: { deep: 1 },
+    composer_draft: { text: 't', files: [] },
+  })
+  assert.equal(summary.meta, { title: 'b', odd: { deep: 1 } })
+  assert.is(summary.draft, true)
+})
+
+test.run()

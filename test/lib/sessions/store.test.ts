@@ -1,0 +1,462 @@
+/** Appending to sessions and reading them back: whole, tail, bytes; numbers, times, full disks and restarts. */
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Refusal } from '../../../lib/errors.ts'
+import { NEW, say, texts, listed, withBench } from './_sessions.ts'
+
+const test = suite('sessions/store')
+
+const kind = (expected: string) => (error: Refusal) => error.kind === expected
+
+test(
+  'refuses unknown and impossible ids',
+  withBench(({ sessions }) => {
+    for (const id of ['nobody', '', '../x', 'a/b', '.', '..', 'x'.repeat(129), 'a\0b', '_index']) {
+      assert.is(sessions.row(id), undefined)
+      assert.is(sessions.resolve(id), undefined)
+      assert.throws(() => sessions.require(id), kind('missing'))
+      assert.throws(() => sessions.load(id), kind('missing'))
+      assert.throws(() => sessions.append(id, [say('x')]), kind('missing'))
+      assert.throws(() => sessions.tail(id, { limit: 1 }), kind('missing'))
+      assert.is(sessions.trash(id), false)
+      assert.throws(() => sessions.restore(id), kind('missing'))
+      sessions.setLive(id, { waiting: 1 })
+      sessions.release(id)
+    }
+  }),
+)
+
+test(
+  'a new session has twelve hex characters and every key of a row; it is listed when something was said',
+  withBench(({ sessions, rows }) => {
+    const row = sessions.create(NEW)
+    assert.match(row.session_id, /^[0-9a-f]{12}$/)
+    assert.equal(sessions.row(row.session_id), row)
+    assert.equal(rows, [row])
+    assert.equal(
+      { ...row, session_id: '', created_at: 0, updated_at: 0 },
+      {
+        session_id: '',
+        title: 'Untitled',
+        workspace: '/w',
+        model: 'demo',
+        message_count: 0,
+        created_at: 0,
+        updated_at: 0,
+        pinned: false,
+        archived: false,
+        project_id: null,
+        profile: 'default',
+        input_tokens: 0,
+        output_tokens: 0,
+        estimated_cost: 0,
+        personality: null,
+        compression_anchor_visible_idx: null,
+        compression_anchor_message_key: null,
+        active_stream_id: null,
+        is_streaming: false,
+        waiting: 0,
+        last_turn: null,
+        preview: '',
+      },
+    )
+    assert.equal(listed(sessions), [])
+    sessions.append(row.session_id, [say('hello')])
+    assert.equal(listed(sessions), [sessions.row(row.session_id)])
+    assert.is(listed(sessions)[0]?.preview, 'hello')
+  }),
+)
+
+test(
+  'message ids: given ones are kept, promised ones are not given to others, none is given twice',
+  withBench(async bench => {
+    const { session_id: id } = bench.sessions.create(NEW)
+    const first = bench.sessions.nextMessageId(id)
+    assert.is(first, 'm2')
+    const second = bench.sessions.nextMessageId(id)
+    assert.is(second, 'm3')
+    const [other] = bench.sessions.append(id, [say('steered')])
+    assert.is(other?.t === 'message' && other.message.id, 'm4')
+    bench.sessions.append(id, [
+      { t: 'message', message: { id: second, role: 'assistant', content: 'b' } },
+      { t: 'message', message: { id: first, role: 'assistant', content: 'a' } },
+    ])
+    bench.sessions.append(id, [say('later')])
+    const sessions = await bench.restart()
+    sessions.append(id, [say('after the restart')])
+    const ids = sessions.load(id).messages.map(message => message.id)
+    assert.equal(ids, ['m4', 'm3', 'm2', 'm7', 'm8'])
+    const { numbers } = sessions.load(id)
+    assert.equal(numbers, [4, 5, 6, 7, 8])
+  }),
+)
+
+test(
+  'the order of lines does not follow the clock, and a row never goes back in time',
+  withBench(({ sessions, clock }) => {
+    const a = sessions.create(NEW).session_id
+    const b = sessions.create(NEW).session_id
+    sessions.append(a, [say('one')])
+    clock.now -= 86_400
+    sessions.append(b, [say('two')])
+    sessions.append(b, [say('three')])
+    clock.now -= 86_400
+    sessions.append(a, [say('four')])
+    assert.equal(texts(sessions, a), ['one', 'four'])
+    assert.equal(
+      listed(sessions).map(row => row.session_id),
+      [a, b],
+    )
+    assert.ok(sessions.require(a).updated_at > sessions.require(b).updated_at)
+  }),
+)
+
+test(
+  'pin, archive, rename, draft, titles and usage do not move a row; words do',
+  withBench(({ sessions, clock }) => {
+    const a = sessions.create({ ...NEW, title: 'a' }).session_id
+    const b = sessions.create({ ...NEW, title: 'b' }).session_id
+    sessions.append(a, [say('x')])
+    sessions.append(b, [say('y')])
+    const before = sessions.require(a).updated_at
+    clock.now += 100
+    sessions.append(a, [
+      { t: 'meta', patch: { pinned: true, archived: true, title: 'new', input_tokens: 5 } },
+      { t: 'meta', patch: { composer_draft: { text: 'half', files: ['f'] } } },
+      { t: 'cut', after: 0 },
+    ])
+    sessions.setLive(a, { active_stream_id: 's', waiting: 2 })
+    const row = sessions.require(a)
+    assert.is(row.updated_at, before)
+    assert.ok(row.pinned && row.archived && row.is_streaming)
+    assert.is(row.waiting, 2)
+    assert.is(listed(sessions)[0]?.session_id, b)
+    assert.equal(sessions.head(a).meta.composer_draft, { text: 'half', files: ['f'] })
+    sessions.append(a, [say('z')])
+    assert.is(listed(sessions)[0]?.session_id, a)
+  }),
+)
+
+test(
+  'cut, uncut and what is left: GET, rows, bytes and tails agree',
+  withBench(async ({ sessions }) => {
+    const { session_id: id } = sessions.create(NEW)
+    sessions.append(id, [say('one'), say('ONE', 'assistant'), say('two'), say('TWO', 'assistant')])
+    const check = async (expected: string[]) => {
+      assert.equal(texts(sessions, id), expected)
+      assert.is(sessions.require(id).message_count, expected.length)
+      const whole = JSON.parse((await sessions.wholeJson(id)).toString())
+      assert.equal(whole, sessions.load(id).messages)
+      const tail = sessions.tail(id, { limit: 2 })
+      assert.equal(tail.messages, whole.slice(-2))
+      assert.is(tail.offset, Math.max(0, expected.length - 2))
+    }
+    await check(['one', 'ONE', 'two', 'TWO'])
+    assert.is(sessions.require(id).preview, 'two')
+    const [cut] = sessions.append(id, [{ t: 'cut', after: 3 }])
+    await check(['one', 'ONE'])
+    assert.is(sessions.require(id).preview, 'one')
+    sessions.append(id, [{ t: 'cut', after: 2 }, say('two, better')])
+    await check(['one', 'two, better'])
+    assert.is(sessions.require(id).preview, 'two, better')
+    const [all] = sessions.append(id, [{ t: 'cut', after: 0 }])
+    await check([])
+    assert.is(sessions.require(id).preview, '')
+    sessions.append(id, [{ t: 'uncut', cut: all?.n ?? 0 }, say('back', 'assistant')])
+    await check(['one', 'two, better', 'back'])
+    assert.is(cut?.n, 6)
+    const row = sessions.require(id)
+    assert.is(row.preview, 'two, better')
+  }),
+)
+
+test(
+  'a rebuilt catalogue says the same as the one that was kept up to date',
+  withBench(async bench => {
+    const { sessions } = bench
+    for (let count = 0; count < 5; count += 1) {
+      const { session_id: id } = sessions.create({ ...NEW, title: `t ${count}` })
+      bench.clock.now += 1.2345
+      sessions.append(id, [say('a'), say('b', 'assistant'), say('c'), { t: 'cut', after: 3 }])
+      sessions.append(id, [{ t: 'meta', patch: { pinned: true, _odd: { keep: 1 } } }])
+      sessions.append(id, [
+        { t: 'turn_started', stream_id: 's', model: 'm', provider: 'p', message_id: 'm2' },
+      ])
+      sessions.append(id, [{ t: 'turn_ended', stream_id: 's', how: 'failed' }])
+    }
+    const before = listed(sessions)
+    assert.is(before[0]?.last_turn, 'failed')
+    await sessions.close()
+    rmSync(`${bench.root}/cache`, { recursive: true })
+    assert.equal(listed(await bench.restart()), before)
+  }),
+)
+
+test(
+  'tails: any limit before any message, also over marks and cuts',
+  withBench(({ sessions }) => {
+    const { session_id: id } = sessions.create(NEW)
+    for (let block = 0; block < 10; block += 1) {
+      sessions.append(
+        id,
+        Array.from({ length: 60 }, (_, index) => say(`${block}.${index} ${'x'.repeat(900)}`)),
+      )
+      if (block % 3 === 1) sessions.append(id, [{ t: 'cut', after: 61 * block + 20 }])
+    }
+    const { messages } = sessions.load(id)
+    for (const at of [0, 1, 59, 200, messages.length - 1]) {
+      const before = messages[at]?.id
+      for (const limit of [0, 1, 30, 500]) {
+        const page = sessions.tail(id, { limit, before })
+        assert.equal(page.messages, messages.slice(Math.max(0, at - limit), at), `${at} ${limit}`)
+        assert.is(page.offset, Math.max(0, at - limit))
+        assert.is(page.truncated, page.offset > 0)
+      }
+    }
+    sessions.append(id, [{ t: 'cut', after: 200 }, say('new')])
+    const now = sessions.load(id).messages
+    const page = sessions.tail(id, { limit: 3, before: now.at(-1)?.id })
+    assert.equal(page.messages, now.slice(-4, -1))
+    assert.is(page.offset, now.length - 4)
+    assert.throws(
+      () => sessions.tail(id, { limit: 3, before: messages.at(-1)?.id ?? '' }),
+      kind('missing'),
+    )
+    assert.throws(() => sessions.tail(id, { limit: 3, before: 'm999999' }), kind('missing'))
+    assert.throws(() => sessions.tail(id, { limit: 3, before: '"},' }), kind('missing'))
+  }),
+)
+
+test(
+  'answers are redacted, the file is not',
+  withBench(async ({ sessions, path }) => {
+    const secret = 'sk-abcdefghijklmnopqrstuvwxyz'
+    const { session_id: id } = sessions.create({ ...NEW, title: `my ${secret}` })
+    sessions.append(id, [
+      say('fine'),
+      say(`é the key is ${secret}`),
+      say('API_KEY=hunter2hunter2', 'assistant'),
+    ])
+    const out = [
+      (await sessions.wholeJson(id)).toString(),
+      JSON.stringify(sessions.tail(id, { limit: 5 })),
+      JSON.stringify(sessions.row(id)),
+      sessions.list().body.toString(),
+    ].join('')
+    assert.not.match(out, /abcdefghijkl|hunter2/)
+    assert.match(out, /é the key is sk-abc\.\.\.wxyz/)
+    assert.match(readFileSync(path(id), 'utf8'), new RegExp(secret))
+    assert.is(sessions.load(id).messages[1]?.content, `é the key is ${secret}`)
+    assert.match(JSON.stringify(sessions.tail(id, { limit: 5, raw: true })), new RegExp(secret))
+  }),
+)
+
+test('a full disk refuses the batch as a whole and nothing else', async () => {
+  let room = Number.POSITIVE_INFINITY
+  await withBench(
+    bench => {
+      const { session_id: id } = bench.sessions.create(NEW)
+      bench.sessions.append(id, [say('kept')])
+      bench.sessions.hold(id)
+      const before = readFileSync(bench.path(id), 'utf8')
+      room = 20
+      assert.throws(() => bench.sessions.append(id, [say('lost'), say('too')]), kind('full'))
+      assert.throws(() => bench.sessions.create(NEW), kind('full'))
+      assert.is(readFileSync(bench.path(id), 'utf8'), before)
+      assert.equal(texts(bench.sessions, id), ['kept'])
+      room = Number.POSITIVE_INFINITY
+      const [entry] = bench.sessions.append(id, [say('again')])
+      assert.is(entry?.n, 3)
+      assert.equal(texts(bench.sessions, id), ['kept', 'again'])
+      assert.is(bench.sessions.list().body.toString().includes('again'), true)
+      bench.sessions.release(id)
+    },
+    {
+      write: (fd, data) => {
+        const count = Math.min(room, data.length)
+        room -= count
+        return writeSync(fd, data.subarray(0, count))
+      },
+    },
+  )()
+})
+
+test(
+  'a torn tail is not read, and mended by the next append; a bad line is skipped and counted',
+  withBench(({ sessions, path, logs }) => {
+    const { session_id: id } = sessions.create(NEW)
+    sessions.append(id, [say('one')])
+    appendFileSync(path(id), 'not json\n{"n":3,"t":"message","at":1,"message":{"id":"m3","ro')
+    assert.equal(texts(sessions, id), ['one'])
+    assert.is(logs.filter(line => line.includes('could not be read')).length, 1)
+    const [entry] = sessions.append(id, [say('two')])
+    assert.is(entry?.n, 3)
+    assert.equal(texts(sessions, id), ['one', 'two'])
+    assert.is(sessions.load(id).bad, 1)
+    assert.match(
+      readFileSync(path(id), 'utf8'),
+      /not json\n\{"n":3,"t":"message","at":[0-9.]+,"message":\{"id":"m3","role":"user","content":"two"\}\}\n$/,
+    )
+    assert.equal(sessions.tail(id, { limit: 5 }).messages.length, 2)
+  }),
+)
+
+test(
+  'another program appends to a journal we hold, or puts another file in its place',
+  withBench(({ sessions, path }) => {
+    const { session_id: id } = sessions.create(NEW)
+    sessions.hold(id)
+    sessions.append(id, [say('ours')])
+    appendFileSync(
+      path(id),
+      '{"n":3,"t":"message","at":5,"message":{"id":"m3","role":"user","content":"theirs"}}\n{"torn',
+    )
+    const [entry] = sessions.append(id, [say('ours again')])
+    assert.is(entry?.n, 4)
+    assert.equal(texts(sessions, id), ['ours', 'theirs', 'ours again'])
+    writeFileSync(`${path(id)}.new`, readFileSync(path(id), 'utf8').replace('theirs', 'edited'))
+    renameSync(`${path(id)}.new`, path(id))
+    sessions.append(id, [say('last')])
+    assert.equal(texts(sessions, id), ['ours', 'edited', 'ours again', 'last'])
+    sessions.release(id)
+    sessions.append(id, [say('after release')])
+    assert.is(texts(sessions, id).length, 5)
+  }),
+)
+
+test(
+  'a file that lost its header gets one before anything is added',
+  withBench(({ sessions, path }) => {
+    const { session_id: id } = sessions.create(NEW)
+    writeFileSync(path(id), '')
+    sessions.append(id, [say('x')])
+    assert.match(readFileSync(path(id), 'utf8'), /^\{"n":1,"t":"session".*\n\{"n":2,"t":"message"/)
+    assert.equal(texts(sessions, id), ['x'])
+  }),
+)
+
+test(
+  'questions wait in the row, also after a restart; live state does not survive it',
+  withBench(async bench => {
+    const { session_id: id } = bench.sessions.create(NEW)
+    const ask = (name: string) => ({
+      t: 'asked' as const,
+      question: {
+        kind: 'clarify' as const,
+        clarify_id: name,
+        session_id: id,
+        question: '?',
+        choices_offered: [],
+        requested_at: 1,
+      },
+    })
+    bench.sessions.append(id, [
+      say('hi'),
+      { t: 'turn_started', stream_id: 'f'.repeat(32), model: 'm', provider: 'p', message_id: 'm2' },
+      ask('a'),
+      ask('b'),
+      { t: 'answered', id: 'a', kind: 'clarify', answer: 'yes' },
+    ])
+    bench.sessions.setLive(id, { active_stream_id: 'f'.repeat(32), waiting: 7 })
+    assert.is(bench.sessions.require(id).waiting, 7)
+    const sessions = await bench.restart()
+    const row = sessions.require(id)
+    assert.is(row.active_stream_id, null)
+    assert.is(row.is_streaming, false)
+    assert.is(row.waiting, 1)
+    const [turn] = sessions.recover()
+    assert.is(turn?.session_id, id)
+    assert.is(turn?.message_id, 'm2')
+    assert.is(turn?.how, null)
+    assert.is(turn?.questions.length, 1)
+    sessions.append(id, [{ t: 'turn_ended', stream_id: 'f'.repeat(32), how: 'interrupted' }])
+    assert.equal(sessions.recover(), [])
+    assert.is(sessions.require(id).last_turn, 'interrupted')
+  }),
+)
+
+test(
+  'rotation: the old id stays valid, a real file beats it, and a killed one is finished',
+  withBench(async bench => {
+    const { sessions, path } = bench
+    const { session_id: id } = sessions.create(NEW)
+    sessions.hold(id)
+    sessions.append(id, [say('x')])
+    const row = sessions.rotate(id, 'rotated_1')
+    assert.is(row.session_id, 'rotated_1')
+    assert.equal(bench.gone, [id])
+    sessions.append(id, [say('y')])
+    assert.equal(texts(sessions, id), ['x', 'y'])
+    assert.equal(texts(sessions, 'rotated_1'), ['x', 'y'])
+    assert.is(sessions.resolve(id), 'rotated_1')
+    sessions.release(id)
+    assert.throws(() => sessions.rotate(id, 'rotated_1'), kind('invalid'))
+    const other = sessions.create(NEW).session_id
+    assert.throws(() => sessions.rotate(other, 'rotated_1'), kind('conflict'))
+    sessions.append(other, [say('z')])
+    appendFileSync(path(other), `{"n":3,"t":"renamed","at":1,"from":"${other}","to":"rotated_2"}\n`)
+    const again = await bench.restart()
+    assert.not.ok(existsSync(path(other)))
+    assert.equal(texts(again, other), ['z'])
+    assert.is(again.resolve(other), 'rotated_2')
+    writeFileSync(
+      path(other),
+      '{"n":1,"t":"session","at":1,"v":1,"id":"q","meta":{"title":"real"}}\n',
+    )
+    assert.is(again.require(other).title, 'real')
+  }),
+)
+
+test(
+  'sync resolves for held, idle and legacy sessions',
+  withBench(async ({ sessions, path }) => {
+    const { session_id: id } = sessions.create(NEW)
+    await sessions.sync(id)
+    sessions.hold(id)
+    sessions.hold(id)
+    sessions.append(id, [say('x')])
+    await Promise.all([sessions.sync(id), sessions.sync(id)])
+    sessions.release(id)
+    sessions.release(id)
+    writeFileSync(path('old', '.json'), '{"session_id":"old","messages":[]}')
+    await sessions.sync('old')
+  }),
+)
+
+test(
+  'copies: independent, with ids of their own, without what belongs to the original',
+  withBench(({ sessions }) => {
+    const { session_id: id } = sessions.create({ ...NEW, title: 'Plan' })
+    sessions.append(id, [
+      say('a'),
+      say('b', 'assistant'),
+      say('c'),
+      { t: 'meta', patch: { pinned: true, archived: true, input_tokens: 9, _odd: 1 } },
+    ])
+    const copy = sessions.duplicate(id)
+    assert.is(copy.title, 'Plan (copy)')
+    assert.match(copy.session_id, /^[0-9a-f]{12}$/)
+    assert.not.ok(copy.pinned || copy.archived || copy.input_tokens)
+    assert.equal(texts(sessions, copy.session_id), ['a', 'b', 'c'])
+    assert.is(sessions.load(copy.session_id).meta._odd, 1)
+    const fork = sessions.branch(id, { keep_count: 2 })
+    assert.is(fork.title, 'Plan (fork)')
+    assert.is(fork.parent_session_id, id)
+    assert.equal(texts(sessions, fork.session_id), ['a', 'b'])
+    assert.is(sessions.branch(id, { keep_count: 0, title: ' Mine ' }).title, 'Mine')
+    sessions.append(copy.session_id, [{ t: 'cut', after: 0 }])
+    assert.is(texts(sessions, id).length, 3)
+    assert.throws(() => sessions.duplicate('nobody'), kind('missing'))
+  }),
+)
+
+test.run()

@@ -1,0 +1,171 @@
+/** Appending, mending, undoing and reading lines of a journal. */
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Refusal } from '../../../lib/errors.ts'
+import { openJournal, readLines, readLinesBackward, stampOf } from '../../../lib/store/journal.ts'
+
+const test = suite<{ dir: string; path: string }>('store/journal')
+
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'journal-'))
+  context.path = join(context.dir, 'a.jsonl')
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true }))
+
+const read = (path: string, way: typeof readLines | typeof readLinesBackward): string[] => {
+  const fd = openSync(path, 'r')
+  try {
+    return [...way(fd)].map(({ bytes }) => bytes.toString())
+  } finally {
+    closeSync(fd)
+  }
+}
+
+test('refuses a missing file, and one that exists when it is to be made', ({ path }) => {
+  assert.throws(() => openJournal(path), /ENOENT/)
+  openJournal(path, { create: true }).close()
+  assert.throws(() => openJournal(path, { create: true }), /EEXIST/)
+})
+
+test('refuses everything after close', async ({ path }) => {
+  const journal = openJournal(path, { create: true })
+  journal.close()
+  journal.close()
+  assert.throws(() => journal.append(['x']), /open journal/)
+  await journal.sync().then(
+    () => assert.unreachable(),
+    error => assert.match(error.message, /open journal/),
+  )
+})
+
+test('a short write is undone and says that the disk is full', ({ path }) => {
+  let room = 1000
+  const journal = openJournal(path, {
+    create: true,
+    write: (fd, data) => {
+      const count = Math.min(room, data.length)
+      room -= count
+      return writeSync(fd, data.subarray(0, count))
+    },
+  })
+  journal.append(['{"a":1}'])
+  room = 3
+  try {
+    journal.append(['{"b":2}', '{"c":3}'])
+    assert.unreachable()
+  } catch (error) {
+    assert.is((error as Refusal).kind, 'full')
+  }
+  assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
+  assert.is(journal.size, 8)
+  room = 1000
+  journal.append(['{"d":4}'])
+  assert.is(readFileSync(path, 'utf8'), '{"a":1}\n{"d":4}\n')
+  journal.close()
+})
+
+test('a write that fails at once leaves the file as it was', ({ path }) => {
+  const journal = openJournal(path, {
+    create: true,
+    write: () => {
+      throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    },
+  })
+  assert.throws(
+    () => journal.append(['x']),
+    (error: Refusal) => error.kind === 'full',
+  )
+  assert.is(readFileSync(path, 'utf8'), '')
+  journal.close()
+})
+
+test('a half-written line is cut off on open; a whole one of somebody else is kept aside', ({
+  path,
+  dir,
+}) => {
+  writeFileSync(path, '{"a":1}\n{"b":')
+  openJournal(path).close()
+  assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
+  assert.not.ok(existsSync(join(dir, 'a.torn')))
+  appendFileSync(path, '{"whole":true}')
+  openJournal(path).close()
+  assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
+  assert.is(readFileSync(join(dir, 'a.torn'), 'utf8'), '{"whole":true}\n')
+})
+
+test('a file that is one half line becomes empty', ({ path }) => {
+  writeFileSync(path, '{"a"')
+  const journal = openJournal(path)
+  assert.is(journal.size, 0)
+  journal.append(['{}'])
+  assert.is(readFileSync(path, 'utf8'), '{}\n')
+  journal.close()
+})
+
+test('reads the same lines in both directions, whatever their length; not the unfinished one', ({
+  path,
+}) => {
+  const lines = ['', 'a', 'x'.repeat(65_535), 'y'.repeat(65_536), 'ä'.repeat(200_000), '', 'z']
+  writeFileSync(path, `${lines.join('\n')}\nunfinished`)
+  assert.equal(read(path, readLines), lines)
+  assert.equal(read(path, readLinesBackward).reverse(), lines)
+  writeFileSync(path, 'unfinished')
+  assert.equal(read(path, readLines), [])
+  assert.equal(read(path, readLinesBackward), [])
+  writeFileSync(path, '')
+  assert.equal(read(path, readLinesBackward), [])
+})
+
+test('offsets lead to the lines', ({ path }) => {
+  const lines = Array.from(
+    { length: 5_000 },
+    (_, index) => `line ${index} ${'é'.repeat(index % 50)}`,
+  )
+  writeFileSync(path, `${lines.join('\n')}\n`)
+  const bytes = readFileSync(path)
+  const fd = openSync(path, 'r')
+  const offsets = [...readLines(fd)].map(({ offset }) => offset)
+  for (const line of readLinesBackward(fd)) {
+    assert.is(offsets.pop(), line.offset)
+    assert.ok(bytes.subarray(line.offset, line.offset + line.bytes.length).equals(line.bytes))
+  }
+  assert.equal(
+    [...readLinesBackward(fd, 14)].map(line => line.bytes.toString()),
+    ['line 0 '],
+  )
+  closeSync(fd)
+})
+
+test('sync resolves for every caller, also while one is under way and after close', async ({
+  path,
+}) => {
+  const journal = openJournal(path, { create: true })
+  journal.append(['x'])
+  const all = [journal.sync(), journal.sync(), journal.sync()]
+  journal.close()
+  await Promise.all(all)
+})
+
+test('the stamp changes with every append', ({ path }) => {
+  const journal = openJournal(path, { create: true })
+  const before = journal.stat()
+  journal.append(['x'])
+  assert.is.not(journal.stat(), before)
+  assert.is(journal.stat(), stampOf(path))
+  assert.is(stampOf(`${path}.none`), undefined)
+  journal.close()
+})
+
+test.run()

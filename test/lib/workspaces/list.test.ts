@@ -1,0 +1,270 @@
+/** Workspace lists: cleaned on every read, one per profile, and what the checks of contract §1.9 let in. */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Refusal } from '../../../lib/errors.ts'
+import { createWorkspaces } from '../../../lib/workspaces/list.ts'
+import { isSystemPath } from '../../../lib/workspaces/validate.ts'
+
+type Place = {
+  root: string
+  user: string
+  base: string
+  state: string
+  outside: string
+  boot: string
+}
+const test = suite<Place>('workspaces')
+test.before.each(context => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspaces-')))
+  const make = (name: string) => {
+    mkdirSync(join(root, name), { recursive: true })
+    return join(root, name)
+  }
+  Object.assign(context, {
+    root,
+    user: make('user'),
+    base: make('user/.agent'),
+    state: make('user/.agent/webui'),
+    outside: make('outside'),
+    boot: make('boot'),
+  })
+})
+test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
+
+const open = ({ user, base, state, boot }: Place, stateDir = state) =>
+  createWorkspaces({ stateDir, baseHome: base, userHome: user }, () => boot)
+
+const homeOf = ({ base }: Place, name = 'default', values: Record<string, unknown> = {}) => {
+  const dir = name === 'default' ? base : join(base, 'profiles', name)
+  mkdirSync(dir, { recursive: true })
+  return { name, dir, values: () => values }
+}
+
+const make = (path: string): string => {
+  mkdirSync(path, { recursive: true })
+  return path
+}
+const entry = (path: string, name: string) => ({ path, name, label: name })
+const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
+const refuses = (kind: string, words: RegExp) => (error: unknown) =>
+  error instanceof Refusal && error.kind === kind && words.test(error.message)
+
+test('what may not be added leaves the list as it was', place => {
+  const app = open(place)
+  const home = homeOf(place)
+  const other = make(join(place.base, 'profiles', 'other', 'secret'))
+  writeFileSync(join(place.user, 'file'), '')
+  const cases: [path: string, words: RegExp][] = [
+    [join(place.user, 'gone'), /does not exist/],
+    ['a\0b', /does not exist/],
+    [join(place.user, 'file'), /not a directory/],
+    [join(place.user, 'file', 'x'), /does not exist/],
+    ['/etc', /system directory/],
+    ['/usr/bin', /system directory/],
+    ['~/../../../../../../proc', /system directory/],
+    [place.boot, /already in list/],
+    [`${place.boot}/`, /already in list/],
+    [other, /another profile/],
+  ]
+  symlinkSync('/etc', join(place.user, 'link'))
+  cases.push([join(place.user, 'link'), /system directory/])
+  for (const [path, words] of cases)
+    assert.throws(() => app.add(home, path), refuses('invalid', words), path)
+  assert.is(existsSync(join(place.state, 'workspaces.json')), false)
+})
+
+test('add appends, rename renames, remove removes; each is on disk', place => {
+  const app = open(place)
+  const home = homeOf(place)
+  const one = make(join(place.user, 'one'))
+  assert.equal(app.list(home), [entry(place.boot, 'Home')])
+  assert.equal(app.add(home, '~/one'), [entry(place.boot, 'Home'), entry(one, 'one')])
+  assert.equal(app.add(home, place.outside, ' Far '), [
+    entry(place.boot, 'Home'),
+    entry(one, 'one'),
+    entry(place.outside, 'Far'),
+  ])
+  assert.equal(app.rename(home, one, ' First '), [
+    entry(place.boot, 'Home'),
+    entry(one, 'First'),
+    entry(place.outside, 'Far'),
+  ])
+  assert.equal(app.remove(home, `${one}/`).length, 3)
+  assert.equal(app.remove(home, one), [entry(place.boot, 'Home'), entry(place.outside, 'Far')])
+  assert.equal(readJson(join(place.state, 'workspaces.json')), [
+    { path: place.boot, name: 'Home' },
+    { path: place.outside, name: 'Far' },
+  ])
+  assert.equal(open(place).list(home), app.list(home))
+  assert.throws(() => app.rename(home, one, 'x'), refuses('missing', /not found/))
+  assert.throws(() => app.rename(home, one, ' '), refuses('invalid', /required/))
+})
+
+test('cleaning: what goes, what is renamed, and that it is written back', place => {
+  const home = homeOf(place)
+  const file = join(place.state, 'workspaces.json')
+  const one = make(join(place.user, 'one'))
+  const real = make(join(place.user, 'real'))
+  symlinkSync(real, join(place.user, 'link'))
+  const artifact = make(join(place.user, 'webui-mvp-test', 'x'))
+  const similar = make(join(place.user, 'webui-mvp-test-2'))
+  const other = make(join(place.base, 'profiles', 'other', 'workspace'))
+  writeFileSync(
+    file,
+    JSON.stringify([
+      { path: one, name: 'DEFAULT' },
+      { path: join(place.user, 'gone'), name: 'gone' },
+      { path: artifact, name: 'test' },
+      { path: similar, name: 'kept' },
+      { path: other, name: 'theirs' },
+      { path: join(place.user, 'link'), name: 'linked' },
+      { path: real, name: 'twice' },
+      { path: real },
+      { name: 'no path' },
+      { path: 5, name: 'odd' },
+      'odd',
+      null,
+    ]),
+  )
+  const expected = [entry(one, 'Home'), entry(similar, 'kept'), entry(real, 'linked')]
+  assert.equal(open(place).list(home), expected)
+  assert.equal(
+    readJson(file),
+    expected.map(({ path, name }) => ({ path, name })),
+  )
+})
+
+test('cleaning writes back a renamed label even when nothing went', place => {
+  const file = join(place.state, 'workspaces.json')
+  writeFileSync(file, JSON.stringify([{ path: place.outside, name: 'Default' }]))
+  open(place).list(homeOf(place))
+  assert.equal(readJson(file), [{ path: place.outside, name: 'Home' }])
+})
+
+test('nothing left is Home, which is not written', place => {
+  const file = join(place.state, 'workspaces.json')
+  writeFileSync(file, '[]')
+  assert.equal(open(place).list(homeOf(place)), [entry(place.boot, 'Home')])
+  assert.is(readFileSync(file, 'utf8'), '[]')
+})
+
+test('a broken list shows Home and is not overwritten', place => {
+  const file = join(place.state, 'workspaces.json')
+  for (const text of ['[{"path"', '{}']) {
+    writeFileSync(file, text)
+    const app = open(place)
+    assert.equal(app.list(homeOf(place)), [entry(place.boot, 'Home')])
+    assert.throws(
+      () => app.add(homeOf(place), place.outside),
+      refuses('conflict', /mend or remove/),
+    )
+    assert.is(readFileSync(file, 'utf8'), text)
+  }
+})
+
+test('profiles: their own file, their own home only, nothing inherited', place => {
+  const app = open(place)
+  const base = homeOf(place)
+  const work = homeOf(place, 'work')
+  const mine = make(join(work.dir, 'workspace'))
+  app.add(base, place.outside)
+  assert.equal(app.list(work), [entry(place.boot, 'Home')])
+  app.add(work, mine)
+  assert.equal(app.list(work), [entry(place.boot, 'Home'), entry(mine, 'workspace')])
+  assert.equal(readJson(join(work.dir, 'webui_state', 'workspaces.json')).length, 2)
+  assert.equal(app.list(base), [entry(place.boot, 'Home'), entry(place.outside, 'outside')])
+  assert.equal(app.list(homeOf(place, 'third')), [entry(place.boot, 'Home')])
+})
+
+test('the base profile brings along the list of an older place, once', place => {
+  const state = make(join(place.root, 'new-state'))
+  const old = join(place.base, 'webui', 'workspaces.json')
+  writeFileSync(old, JSON.stringify([{ path: place.outside, name: 'default' }]))
+  const app = open(place, state)
+  assert.equal(app.list(homeOf(place, 'work')), [entry(place.boot, 'Home')])
+  assert.equal(app.list(homeOf(place)), [entry(place.outside, 'Home')])
+  assert.equal(readJson(join(state, 'workspaces.json')), [{ path: place.outside, name: 'Home' }])
+  app.remove(homeOf(place), place.outside)
+  assert.equal(app.list(homeOf(place)), [entry(place.boot, 'Home')])
+})
+
+test('a profile’s default: workspace, default_workspace, terminal.cwd but not the dot, the service’s', place => {
+  const app = open(place)
+  const [a, b, c] = ['a', 'b', 'c'].map(name => make(join(place.user, name)))
+  const cases: [values: Record<string, unknown>, expected: string | undefined][] = [
+    [{ workspace: '~/a', default_workspace: b, terminal: { cwd: c } }, a],
+    [{ workspace: '~/gone', default_workspace: b, terminal: { cwd: c } }, b],
+    [{ workspace: 5, terminal: { cwd: 'c' } }, c],
+    [{ terminal: { cwd: '.' } }, place.boot],
+    [{ terminal: 'odd' }, place.boot],
+    [{}, place.boot],
+  ]
+  for (const [values, expected] of cases) {
+    const home = homeOf(place, 'default', values)
+    assert.is(app.defaultOf(home), expected)
+    assert.is(app.check(home, ' '), expected)
+    assert.equal(app.list(home), [entry(expected ?? '', 'Home')])
+  }
+})
+
+test('the last workspace: the profile’s, the service’s when it is nobody else’s, the default', place => {
+  const app = open(place)
+  const base = homeOf(place)
+  const work = homeOf(place, 'work')
+  const other = make(join(homeOf(place, 'other').dir, 'workspace'))
+  assert.is(app.last(base), place.boot)
+  app.setLast(base, place.outside)
+  assert.is(readFileSync(join(place.state, 'last_workspace.txt'), 'utf8'), `${place.outside}\n`)
+  assert.equal([app.last(base), app.last(work)], [place.outside, place.outside])
+  app.setLast(work, place.user)
+  assert.equal([app.last(base), app.last(work)], [place.outside, place.user])
+  writeFileSync(join(place.state, 'last_workspace.txt'), other)
+  assert.equal([app.last(base), app.last(homeOf(place, 'third'))], [place.boot, place.boot])
+  rmSync(join(work.dir, 'webui_state'), { recursive: true })
+  writeFileSync(join(place.state, 'last_workspace.txt'), join(place.user, 'gone'))
+  assert.is(app.last(work), place.boot)
+})
+
+test('a session’s path: home, saved list and default workspace are trusted, nothing else', place => {
+  const app = open(place)
+  const home = homeOf(place)
+  const inside = make(join(place.user, 'deep', 'er'))
+  const below = make(join(place.boot, 'sub'))
+  symlinkSync(place.outside, join(place.user, 'escape'))
+  assert.is(app.check(home, '~/deep/er'), inside)
+  assert.is(app.check(home, below), below)
+  for (const path of [place.outside, join(place.user, 'escape'), '/', '/tmp'])
+    assert.throws(() => app.check(home, path), refuses('invalid', /outside the user home/), path)
+  assert.throws(() => app.check(home, '/etc'), refuses('invalid', /system directory/))
+  app.add(home, place.outside)
+  assert.is(app.check(home, place.outside), place.outside)
+  assert.throws(
+    () => app.check(homeOf(place, 'work'), place.outside),
+    refuses('invalid', /outside/),
+  )
+})
+
+test('system directories, and homes of service accounts in them', () => {
+  for (const path of ['/etc', '/etc/x', '/usr/local', '/var', '/dev', '/proc/1', '/boot'])
+    assert.is(isSystemPath(path, ['/home/u']), true, path)
+  for (const path of ['/home/u', '/opt/x', '/', '/etcetera', '/variable'])
+    assert.is(isSystemPath(path, ['/']), false, path)
+  assert.is(isSystemPath('/var/lib/agent/work', ['/var/lib/agent']), false)
+  assert.is(isSystemPath('/var/lib/other', ['/var/lib/agent']), true)
+  assert.is(isSystemPath('/etc', ['/']), true)
+  assert.is(isSystemPath('/var/x', ['/var']), true)
+})
+
+test.run()

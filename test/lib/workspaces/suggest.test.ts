@@ -1,0 +1,159 @@
+/** Suggestions complete a path inside trusted places, and show nothing of the rest of the disk. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { listDirectory } from '../../../lib/workspaces/files.ts'
+import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
+
+const test = suite<{ root: string; user: string; outside: string }>('suggestions and listings')
+test.before.each(context => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'suggest-')))
+  const names = [
+    'user/Projects/alpha',
+    'user/Projects/Beta',
+    'user/Projects/.hidden',
+    'user/.config',
+    'user/photos',
+    'outside/secret',
+    'saved/deep',
+  ]
+  for (const name of names) mkdirSync(join(root, name), { recursive: true })
+  writeFileSync(join(root, 'user/Projects/all.txt'), '12345')
+  symlinkSync(join(root, 'outside'), join(root, 'user/Projects/away'))
+  symlinkSync(join(root, 'user/photos'), join(root, 'user/Projects/pics'))
+  symlinkSync('loop', join(root, 'user/Projects/loop'))
+  Object.assign(context, { root, user: join(root, 'user'), outside: join(root, 'outside') })
+})
+test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
+
+/** Names below `root`, as suggested. */
+const suggest = (root: string, prefix: string): string[] =>
+  suggestDirectories(prefix, {
+    userHome: join(root, 'user'),
+    boot: join(root, 'saved'),
+    saved: [join(root, 'saved'), join(root, 'gone'), '/etc'],
+  }).map(path => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path))
+
+test('nothing leads out: not .., not a link, not an absolute path', ({ root, user }) => {
+  const prefixes = [
+    '/',
+    '/etc/',
+    '/etc/pass',
+    '/root/',
+    '~/..',
+    '~/../',
+    '~/../outside/',
+    '~/../outside/s',
+    `${user}/../outside/`,
+    `${user}/Projects/away/`,
+    `${user}/Projects/away/s`,
+    `${user}/Projects/../../outside/`,
+    '../outside/',
+    '../../',
+    `${root}/outside/`,
+    `${root}/outside/se`,
+    '\0',
+    `${user}/\0`,
+    `${user}/Projects/all.txt/`,
+    `${user}/gone/`,
+    'x'.repeat(10_000),
+    '~root/',
+    '~/Projects/loop/',
+  ]
+  for (const prefix of prefixes)
+    for (const path of suggest(root, prefix))
+      assert.ok(['user', 'saved'].includes(path), `${prefix.slice(0, 60)} suggests ${path}`)
+  assert.equal(suggest(root, '~/Projects/aw'), [])
+})
+
+const CASES: [prefix: string, expected: string[]][] = [
+  ['', ['user', 'saved']],
+  ['   ', ['user', 'saved']],
+  ['~', ['user']],
+  ['~/', ['user/photos', 'user/Projects']],
+  ['~/P', ['user/photos', 'user/Projects']],
+  ['~/pr', ['user/Projects']],
+  ['pro', ['user/Projects']],
+  ['Projects/', ['user/Projects/alpha', 'user/Projects/Beta', 'user/photos']],
+  ['Projects/b', ['user/Projects/Beta']],
+  ['~/.', ['user/.config']],
+  ['~/.C', ['user/.config']],
+  ['Projects/.', ['user/Projects/.hidden']],
+  ['~/./Projects/../pho', ['user/photos']],
+  ['~/none', []],
+]
+for (const [prefix, expected] of CASES)
+  test(`"${prefix}" suggests ${expected.length}`, ({ root }) =>
+    assert.equal(suggest(root, prefix), expected))
+
+test('roots come first, whatever the case', ({ root }) => {
+  assert.equal(suggest(root, `${root}/SA`), ['saved'])
+  assert.equal(suggest(root, `${root}/`), ['user', 'saved'])
+  assert.equal(suggest(root, `${root}/saved/`), ['saved/deep'])
+})
+
+test('at most twelve', ({ root, user }) => {
+  for (let n = 0; n < 30; n++) mkdirSync(join(user, 'Projects', `many-${n}`))
+  assert.is(suggest(root, '~/Projects/many').length, 12)
+})
+
+test('a listing refuses what is missing, a file, or outside', ({ user }) => {
+  for (const path of [
+    'gone',
+    '..',
+    '../outside',
+    '/etc',
+    'Projects/away',
+    'Projects/away/secret',
+    'Projects/all.txt',
+    'a\0b',
+    'Projects/loop',
+    'Projects/../../outside',
+  ])
+    assert.throws(() => listDirectory(user, path), /not found/, path)
+})
+
+test('a listing: directories first, sizes of files, links only while they stay inside', ({
+  user,
+}) => {
+  const { entries, path, total } = listDirectory(user, 'Projects')
+  assert.is(path, 'Projects')
+  assert.is(total, 7)
+  assert.equal(
+    entries.map(entry => `${entry.type} ${entry.path} ${entry.size}`),
+    [
+      'dir Projects/.hidden null',
+      'dir Projects/alpha null',
+      'dir Projects/Beta null',
+      'dir Projects/pics null',
+      'file Projects/all.txt 5',
+      'file Projects/away null',
+      'file Projects/loop null',
+    ],
+  )
+  assert.equal(
+    listDirectory(user, '.').entries.map(({ name }) => name),
+    ['.config', 'photos', 'Projects'],
+  )
+  assert.equal(listDirectory(user, '').entries.length, 3)
+})
+
+test('a listing ends after 200 names and says how many there are', ({ user }) => {
+  for (let n = 0; n < 250; n++) writeFileSync(join(user, 'photos', `${n}.jpg`), '')
+  const { entries, total } = listDirectory(user, 'photos')
+  assert.equal([entries.length, total], [200, 250])
+})
+
+test('hidden places are not there, unless the workspace lies in one', ({ root, user }) => {
+  mkdirSync(join(user, 'state', 'workspace', 'mine'), { recursive: true })
+  const hidden = [join(user, 'state')]
+  assert.not(listDirectory(user, '.', hidden).entries.some(({ name }) => name === 'state'))
+  assert.throws(() => listDirectory(user, 'state', hidden), /not found/)
+  assert.throws(() => listDirectory(user, 'state/workspace', hidden), /not found/)
+  assert.is(listDirectory(join(user, 'state', 'workspace'), '.', hidden).entries.length, 1)
+  assert.is(listDirectory(root, '.', hidden).entries.length, 3)
+})
+
+test.run()

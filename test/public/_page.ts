@@ -1,0 +1,156 @@
+/** What the page's tests share: a clock one can move, a scripted service, an event source one can speak through. */
+import type { ApiCall } from '../../public/api.ts'
+import { ApiError } from '../../public/api.ts'
+import type { Memory, Platform } from '../../public/state/platform.ts'
+import type { Frame } from '../../lib/schema/event.ts'
+import type { SessionRow } from '../../lib/schema/session.ts'
+
+export type Clock = ReturnType<typeof fakeClock>
+
+/** Time that passes only when it is told to; what is due runs in order. */
+export const fakeClock = (startMs = 1_000_000) => {
+  let nowMs = startMs
+  let timers: { atMs: number; run: () => void }[] = []
+  return {
+    nowMs: () => nowMs,
+    later(run: () => void, afterMs: number) {
+      const timer = { atMs: nowMs + afterMs, run }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter(other => other !== timer)
+      }
+    },
+    pass(ms: number): void {
+      const endMs = nowMs + ms
+      for (;;) {
+        const [next] = timers.filter(({ atMs }) => atMs <= endMs).sort((a, b) => a.atMs - b.atMs)
+        if (!next) break
+        timers = timers.filter(timer => timer !== next)
+        nowMs = next.atMs
+        next.run()
+      }
+      nowMs = endMs
+    },
+  }
+}
+
+export const fakeMemory = (): Memory & { values: Map<string, unknown> } => {
+  const values = new Map<string, unknown>()
+  return {
+    values,
+    read: <T>(key: string, otherwise: T) => (values.has(key) ? (values.get(key) as T) : otherwise),
+    write: (key, value) => void values.set(key, value),
+  }
+}
+
+export type Call = { route: string; input: Record<string, unknown> }
+type Answer = (input: Record<string, unknown>) => unknown
+
+/** Answers from a table; a thrown ApiError is a refusal, an unknown route a 404. */
+export const fakeApi = (answers: Record<string, Answer>) => {
+  const calls: Call[] = []
+  const api = (async (route: string, input: Record<string, unknown> = {}) => {
+    calls.push({ route, input })
+    const answer = answers[route]
+    if (!answer) throw new ApiError(404, 'not found')
+    return await answer(input)
+  }) as unknown as ApiCall
+  return {
+    api,
+    calls,
+    answers,
+    of: (route: string) => calls.filter(call => call.route === route).map(({ input }) => input),
+  }
+}
+
+export const fakePlatform = (answers: Record<string, Answer> = {}) => {
+  const clock = fakeClock()
+  const service = fakeApi(answers)
+  const device = fakeMemory()
+  const tab = fakeMemory()
+  const platform: Platform = {
+    api: service.api,
+    base: 'http://host/any/path/',
+    device,
+    tab,
+    nowMs: clock.nowMs,
+    later: clock.later,
+    soon: run => run(),
+  }
+  return { platform, clock, service, device, tab }
+}
+
+/** Lets every promise that can settle do so. */
+export const settle = async (): Promise<void> => {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve()
+}
+
+export const fakeRow = (id: string, patch: Partial<SessionRow> = {}): SessionRow => ({
+  session_id: id,
+  title: `Title ${id}`,
+  workspace: '/work',
+  model: null,
+  message_count: 2,
+  created_at: 1,
+  updated_at: 1,
+  pinned: false,
+  archived: false,
+  project_id: null,
+  profile: 'default',
+  input_tokens: 0,
+  output_tokens: 0,
+  estimated_cost: 0,
+  personality: null,
+  compression_anchor_visible_idx: null,
+  compression_anchor_message_key: null,
+  active_stream_id: null,
+  is_streaming: false,
+  waiting: 0,
+  last_turn: 'done',
+  preview: '',
+  ...patch,
+})
+
+export const fakeSession = (id: string, patch: Record<string, unknown> = {}) => ({
+  ...fakeRow(id),
+  messages: [],
+  tool_calls: [],
+  pending_user_message: null,
+  pending_attachments: [],
+  pending_started_at: null,
+  composer_draft: { text: '', files: [] },
+  questions: [],
+  live: null,
+  last_usage: null,
+  cursor: 'aaaaaaaa-0',
+  _messages_truncated: false,
+  _messages_offset: 0,
+  ...patch,
+})
+
+export const rowFrame = (n: number, row: SessionRow): Frame => ({
+  source: 'list',
+  n,
+  type: 'row',
+  data: { row },
+})
+
+type Listener = (event: { data: string; lastEventId: string }) => void
+
+/** An EventSource whose server is the test. */
+export const fakeSource = (query: { watch: string; after: string }) => {
+  const listeners = new Map<string, Listener>()
+  const source = {
+    query,
+    closed: false,
+    addEventListener: (type: string, listener: Listener) => void listeners.set(type, listener),
+    close() {
+      source.closed = true
+    },
+    say(type: string, data: unknown = {}, lastEventId = '') {
+      listeners.get(type)?.({ data: JSON.stringify(data), lastEventId })
+    },
+  }
+  return source
+}
+export type FakeSource = ReturnType<typeof fakeSource>

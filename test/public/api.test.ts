@@ -1,0 +1,79 @@
+/** The only fetch: refusals, sign-in, addresses. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError, createApi, urlOf } from '../../public/api.ts'
+
+type Sent = { url: string; init: RequestInit }
+const service = (...answers: [status: number, body: string][]) => {
+  const sent: Sent[] = []
+  let signIns = 0
+  const api = createApi({
+    fetch: (async (url: string, init: RequestInit) => {
+      sent.push({ url, init })
+      const answer = answers.shift()
+      if (!answer) throw new TypeError('failed')
+      return new Response(answer[1], { status: answer[0] })
+    }) as unknown as typeof fetch,
+    base: 'http://host/any/path/',
+    signIn: async () => {
+      signIns += 1
+    },
+    unreachable: () => 'unreachable',
+  })
+  return { api, sent, signIns: () => signIns }
+}
+const refusal = async (promise: Promise<unknown>): Promise<ApiError> => {
+  try {
+    await promise
+  } catch (error) {
+    if (error instanceof ApiError) return error
+    throw error
+  }
+  throw new Error('not refused')
+}
+
+const test = suite('api')
+
+test('a refusal carries status, sentence and flags', async () => {
+  const { api } = service([409, '{"error":"busy","active_stream_id":"x"}'])
+  const error = await refusal(api('POST /api/chat/start', { session_id: 'a', message: 'b' }))
+  assert.equal([error.status, error.message, error.body.active_stream_id], [409, 'busy', 'x'])
+})
+
+test('an answer that is no JSON is refused by its status', async () => {
+  const { api } = service([502, '<html>bad gateway</html>'])
+  assert.is((await refusal(api('GET /api/settings'))).status, 502)
+})
+
+test('a server that does not answer', async () => {
+  const { api } = service()
+  const error = await refusal(api('GET /api/settings'))
+  assert.equal([error.status, error.message], [0, 'unreachable'])
+})
+
+test('a 401 waits for the sign-in and is sent again, once', async () => {
+  const { api, sent, signIns } = service([401, '{}'], [200, '{"name":"default","path":"/"}'])
+  assert.is((await api('GET /api/profile/active')).name, 'default')
+  assert.equal([sent.length, signIns()], [2, 1])
+  const again = service([401, '{}'], [401, '{"error":"no"}'])
+  assert.is((await refusal(again.api('GET /api/profile/active'))).status, 401)
+  assert.is(again.signIns(), 1)
+})
+
+test('a wrong password does not open the sheet again', async () => {
+  const { api, signIns } = service([401, '{"error":"Invalid password"}'])
+  await refusal(api('POST /api/auth/login', { password: 'x' }))
+  assert.is(signIns(), 0)
+})
+
+test('addresses stay under the path of the page; blank values are left out', async () => {
+  const { api, sent } = service([200, '{}'], [200, '{}'])
+  await api('GET /api/session', { session_id: 'a b', limit: 5 })
+  await api('POST /api/session/clear', { session_id: 'a' })
+  assert.is(sent[0]!.url, 'http://host/any/path/api/session?session_id=a+b&limit=5')
+  assert.is(sent[1]!.url, 'http://host/any/path/api/session/clear')
+  assert.is(sent[1]!.init.body, '{"session_id":"a"}')
+  assert.is(urlOf('http://host/', 'x', { a: '', b: undefined, c: 0 }), 'http://host/x?c=0')
+})
+
+test.run()

@@ -1,0 +1,184 @@
+/** Markdown: streaming ends where reading the whole would, nothing throws on the way, model text never becomes markup. */
+import '../_jsx.ts'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { createBlocks } from '../../public/markdown/blocks.ts'
+import { heal } from '../../public/markdown/heal.ts'
+import { lex } from '../../public/markdown/lexer.ts'
+import { decodeEntities, safeImage, safeLink } from '../../public/markdown/links.ts'
+import { toPlainText } from '../../public/markdown/plain.ts'
+
+const { Markdown } = await import('../../public/markdown/view.tsx')
+const draw = (text: string, open = false): string =>
+  renderToString(h(Markdown, { text, open, id: 'm1' }))
+
+const markdown = suite('markdown')
+
+const documents: Record<string, string> = {
+  everything: `# Title\n\nSome **bold** text with [link][ref] and \`code\`[^1].\n\n- a\n- b\n  - c\n\n- d\n\n1. one\n2. two\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n\`\`\`ts\nconst a = 1\n\nconst b = 2\n\`\`\`\n\npara\n***bold*** x\n#tag\n\n> quote\n> more\n\n$$\na^2\n$$\n\nMath $x_1$ costs $5 and $6.\n\n[ref]: http://x.y\n\n[^1]: A note\n  with more\n\nsetext\n---\n\n***\n\n<div>\nhi\n</div>\n\nend *it*`,
+  fences: '~~~\n```\nnot closed here\n```\n~~~\nafter\n\n````md\n```js\nx\n```\n````\n\n    indented\n\n    code\n\nlast\n```',
+  lists: '- a\n\n  para in a\n\n      code in a\n- [ ] todo\n- [x] done\n\n1) one\n   - deep\n     > quote\n\nplain\n- tight\n* other\n+ third\n\n10. ten\n11. eleven\n',
+  html: 'text\n<b>inline</b>\n\n<details>\n<summary>x</summary>\n\ninner\n\n</details>\n\n<!-- a comment\n\nover lines -->\n\nafter\n',
+  tables: 'intro\n| a | b\n|---|---|\n| 1 | 2 | 3 |\n| \\| | `|` |\nnot a row\n\n| only | header |\n\nend',
+  windows: 'one\r\n\r\n```\r\ncode\r\n```\r\n\r\n- a\r\n- b\r\n',
+  definitions: '[a] and [b]\n\n- [a]\n\n[a]: http://a.example\n\n[b]: http://b.example "title"\n\nlast [a]',
+}
+
+for (const [name, text] of Object.entries(documents)) {
+  markdown(`every prefix of "${name}" is drawn, and the end equals the whole`, () => {
+    const streamed = createBlocks()
+    let drawn = streamed.update('', true)
+    for (let end = 1; end <= text.length; end++) {
+      drawn = streamed.update(text.slice(0, end), true)
+      if (end % 5 === 0 && !text.includes('\r')) draw(text.slice(0, end), true)
+    }
+    drawn = streamed.update(text, false)
+    const whole = lex(text.replaceAll('\r\n', '\n')).filter(
+      token => token.type !== 'space' && token.type !== 'def',
+    )
+    assert.equal(JSON.stringify(drawn.map(block => block.token)), JSON.stringify(whole))
+  })
+}
+
+markdown('text that is not a continuation starts anew', () => {
+  const blocks = createBlocks()
+  blocks.update('one\n\ntwo\n\nthree', true)
+  const drawn = blocks.update('other', true)
+  assert.is(drawn.length, 1)
+  assert.is(drawn[0]?.token.raw, 'other')
+})
+
+markdown('closed blocks keep their tokens while text streams in', () => {
+  const blocks = createBlocks()
+  const first = blocks.update('one\n\ntwo\n\nthree', true)[0]
+  assert.is(blocks.update('one\n\ntwo\n\nthree and more', true)[0], first)
+})
+
+markdown('a long open fence is not lexed again for each token', () => {
+  const blocks = createBlocks()
+  let text = '```js\n'
+  const lines = 20_000
+  const start = performance.now()
+  for (let line = 0; line < lines; line++) {
+    text += 'const a = 1\n'
+    if (line % 10 === 0) blocks.update(text, true)
+  }
+  assert.ok(performance.now() - start < 4000)
+  assert.is(blocks.update(text, true).length, 1)
+})
+
+markdown('open constructs look like what they will be', () => {
+  const cases: [string, RegExp, RegExp?][] = [
+    ['some **bold', /<strong>bold<\/strong>/],
+    ['some *it', /<em>it<\/em>/],
+    ['a `code', /<code[^>]*>code<\/code>/],
+    ['see [the docs](https://exa', /see the docs/, /https/],
+    ['see [the do', /see the do/, /\[/],
+    ['| a | b |', /<table>/],
+    ['| a | b |\n|--', /<table>/],
+    ['para\n-', /<p>para<\/p>/, /<h/],
+    ['para **', /<p>para ?<\/p>/, /\*/],
+    ['**done**', /<strong>done<\/strong>/],
+    ['```ts\nconst a', /const a/, /```/],
+  ]
+  for (const [text, wanted, unwanted] of cases) {
+    const html = draw(text, true)
+    assert.match(html, wanted, text)
+    if (unwanted) assert.not.match(html, unwanted, text)
+  }
+  assert.is(heal('2 * 3 and 4'), '2 * 3 and 4')
+  assert.is(heal('snake_case_name'), 'snake_case_name')
+})
+
+const attacks = [
+  '<script>alert(1)</script>',
+  '<img src=x onerror=alert(1)>',
+  '<svg/onload=alert(1)>',
+  '<iframe src="javascript:alert(1)"></iframe>',
+  '[x](javascript:alert(1))',
+  '[x](JaVaScRiPt:alert(1))',
+  '[x](java\tscript:alert(1))',
+  '[x](&#106;avascript:alert(1))',
+  '[x](javascript&colon;alert(1))',
+  '[x](data:text/html,<script>alert(1)</script>)',
+  '[x](vbscript:msgbox(1))',
+  '[x](file:///etc/passwd)',
+  '[x](//evil.example)',
+  '[x](/relative)',
+  '![x](javascript:alert(1))',
+  '![x](data:image/svg+xml,<svg onload=alert(1)>)',
+  '![x](data:image/svg+xml;base64,PHN2Zz4=)',
+  '![x](https://evil.example/pixel.png)',
+  '<javascript:alert(1)>',
+  '[x]: javascript:alert(1)\n\n[x]',
+  '[x](https://a.example"onmouseover="alert(1))',
+  '[x](<https://a.example" onclick=alert(1)>)',
+  '```html" onload="alert(1)\n<script>alert(1)</script>\n```',
+  '`<img src=x onerror=alert(1)>`',
+  '| <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |',
+  '- <b onclick=alert(1)>x</b>\n- [ ] <script>',
+  '$<img src=x onerror=alert(1)>$',
+  '$$\n\\href{javascript:alert(1)}{x}\n$$',
+  '[^"><script>]: note\n\n[^"><script>]',
+  '<style>*{display:none}</style>',
+  '<a href="javascript:alert(1)">x</a>',
+  '# <math><mi//xlink:href="data:x,<script>alert(1)</script>">',
+  '<!--><script>alert(1)</script>-->',
+  '\u0000<script>\u0000alert(1)</script>',
+  '&lt;script&gt;alert(1)&lt;/script&gt;',
+  '[__proto__]: https://x.example\n\n[__proto__] [constructor]',
+]
+
+/** Tags as the parser would see them; text is escaped, so whatever looks like one is one. */
+const tags = (html: string): string[] => html.match(/<[a-z][^>]*>/gi) ?? []
+
+markdown('no attack becomes a script, a handler, a request or an address', () => {
+  for (const attack of attacks) {
+    for (const html of [draw(attack), draw(attack, true), draw(`> - ${attack}`)]) {
+      for (const tag of tags(html)) {
+        assert.not.match(tag, /^<(script|iframe|style|object|embed|base|form|link|meta)\b/i, attack)
+        assert.not.match(tag.replace(/"[^"]*"/g, '""'), /\son[a-z]+=/i, attack)
+        assert.not.match(tag, /(href|src)="(?!https:\/\/|http:\/\/|mailto:|data:image\/png)/i, attack)
+        assert.not.match(tag, /^<img/i, attack)
+        if (/^<a\b/.test(tag)) assert.match(tag, /rel="noopener noreferrer"/)
+      }
+    }
+  }
+})
+
+markdown('addresses', () => {
+  assert.is(safeLink('https://a.example/x?y=1&amp;z=2'), 'https://a.example/x?y=1&z=2')
+  assert.is(safeLink('mailto:a@b.example'), 'mailto:a@b.example')
+  assert.is(safeLink(' javascript:x'), null)
+  assert.is(safeLink('https:'), null)
+  assert.is(safeImage('data:image/png;base64,AAAA')?.kind, 'data')
+  assert.is(safeImage('data:image/svg+xml;base64,AAAA'), null)
+  assert.is(safeImage('https://a.example/x.png')?.kind, 'remote')
+  assert.is(decodeEntities('a &amp; b &#60; &#x3e; &copy; &unknown; &#xd800;'), 'a & b < > © &unknown; \ufffd')
+})
+
+markdown('text nested beyond reason is shown as text', () => {
+  const deep = '>'.repeat(20_000)
+  assert.type(draw(deep), 'string')
+  assert.ok(draw('['.repeat(5000)).length > 5000)
+})
+
+markdown('footnotes lead to their notes', () => {
+  const html = draw('See[^a] and[^missing].\n\n[^a]: The note.')
+  assert.match(html, /Footnote 1/)
+  assert.match(html, /m1-note-a/)
+  assert.match(html, /\[\^missing\]/)
+})
+
+markdown('money is not maths', () => {
+  assert.not.match(draw('It costs $5 and then $6 more.'), /md-math/)
+  assert.match(draw('So $x^2$ it is.'), /md-math/)
+})
+
+markdown('plain text for the clipboard', () => {
+  assert.is(toPlainText('# A\n\n**b** [c](http://d.example)\n\n- x\n- y\n\n```\ncode\n```'), 'A\n\nb c\n\n• x\n• y\n\ncode')
+})
+
+markdown.run()

@@ -1,0 +1,132 @@
+/** The conversation list: order, headings, pages, changes that are taken back. */
+import { signal } from '@preact/signals'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createSessions, placeRow, toItems } from '../../../public/state/sessions.ts'
+import { createToasts } from '../../../public/state/toast.ts'
+import { fakePlatform, fakeRow, rowFrame } from '../_page.ts'
+
+const now = new Date(2026, 5, 15, 12).getTime() / 1000
+const DAY = 86_400
+const ids = (rows: readonly { session_id: string }[]) => rows.map(row => row.session_id).join('')
+
+const setUp = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
+  const fake = fakePlatform(answers)
+  const toasts = createToasts(fake.platform)
+  const profile = signal('default')
+  return { ...fake, toasts, profile, sessions: createSessions(fake.platform, toasts, profile) }
+}
+
+const test = suite('sessions')
+
+test('a refused change is taken back and said', async () => {
+  const { sessions, toasts } = setUp({
+    'POST /api/session/rename': () => {
+      throw new ApiError(507, 'The disk is full')
+    },
+  })
+  sessions.upsert(fakeRow('a', { title: 'Old' }))
+  const renaming = sessions.rename('a', 'New')
+  assert.is(sessions.row('a')?.title, 'New', 'at once')
+  await renaming
+  assert.is(sessions.row('a')?.title, 'Old')
+  assert.is(toasts.list.value[0]?.text, 'The disk is full')
+})
+
+test('a delete that fails brings the row back; one that succeeds can be undone', async () => {
+  const refused = setUp({
+    'POST /api/session/delete': () => {
+      throw new ApiError(409, 'busy')
+    },
+  })
+  refused.sessions.upsert(fakeRow('a'))
+  await refused.sessions.remove('a').catch(() => null)
+  assert.ok(refused.sessions.row('a'))
+
+  const { sessions, service } = setUp({
+    'POST /api/session/delete': () => ({ ok: true }),
+    'POST /api/session/restore': () => ({ ok: true }),
+  })
+  sessions.upsert(fakeRow('a'))
+  const restore = await sessions.remove('a')
+  assert.not.ok(sessions.row('a'))
+  await restore()
+  assert.ok(sessions.row('a'))
+  assert.is(service.of('POST /api/session/restore').length, 1)
+})
+
+test('newest first, equal times by id, a changed row moves', () => {
+  let rows = [fakeRow('a', { updated_at: 3 }), fakeRow('b', { updated_at: 2 })]
+  rows = placeRow(rows, fakeRow('c', { updated_at: 2 }))
+  assert.is(ids(rows), 'acb')
+  rows = placeRow(rows, fakeRow('b', { updated_at: 4 }))
+  assert.is(ids(rows), 'bac')
+})
+
+test('headings: pinned, days, months; archived ones only when asked for', () => {
+  const rows = [
+    fakeRow('a', { updated_at: now - 60 }),
+    fakeRow('b', { updated_at: now - 3_600, pinned: true }),
+    fakeRow('c', { updated_at: now - DAY }),
+    fakeRow('d', { updated_at: now - 3 * DAY }),
+    fakeRow('e', { updated_at: now - 20 * DAY }),
+    fakeRow('f', { updated_at: now - 60 * DAY }),
+    fakeRow('g', { updated_at: now - 60 * DAY, archived: true }),
+  ]
+  const text = (archived: boolean) =>
+    toItems(rows, { now, archived }).map(item => (item.kind === 'head' ? item.label : item.key))
+  const expected = ['Pinned', 'b', 'Today', 'a', 'Yesterday', 'c', 'Previous 7 days', 'd']
+  expected.push('Previous 30 days', 'e', 'April 2026', 'f')
+  assert.equal(text(false), expected)
+  assert.equal(text(true), [...expected, 'Archived', 'g'])
+})
+
+test('pages follow each other without doubles; a delta in between is kept', async () => {
+  const { sessions, service } = setUp({
+    'GET /api/sessions': ({ cursor }) =>
+      cursor
+        ? { sessions: [fakeRow('b', { title: 'stale' }), fakeRow('c')], next: null }
+        : { sessions: [fakeRow('a', { updated_at: 9 })], next: 'k', cursor: 'aaaaaaaa-3' },
+  })
+  assert.is(await sessions.load(), 'aaaaaaaa-3')
+  sessions.take(rowFrame(4, fakeRow('b', { title: 'fresh', updated_at: 5 })))
+  await Promise.all([sessions.more(), sessions.more()])
+  assert.is(ids(sessions.rows.value), 'abc')
+  assert.is(sessions.row('b')?.title, 'fresh')
+  await sessions.more()
+  assert.is(service.of('GET /api/sessions').length, 2)
+})
+
+test('a list that cannot be loaded says so only while there is nothing to show', async () => {
+  const { sessions, service } = setUp()
+  await sessions.load().catch(() => null)
+  assert.is(sessions.state.value, 'failed')
+  service.answers['GET /api/sessions'] = () => ({ sessions: [fakeRow('a')] })
+  await sessions.load()
+  delete service.answers['GET /api/sessions']
+  await sessions.load().catch(() => null)
+  assert.is(sessions.state.value, 'ready')
+})
+
+test('rows of other profiles stay out of sight; command-line ones do not', () => {
+  const { sessions, profile } = setUp()
+  sessions.upsert(fakeRow('a'))
+  sessions.upsert(fakeRow('b', { profile: 'work', waiting: 1 }))
+  sessions.upsert(fakeRow('c', { profile: 'work', is_cli_session: true }))
+  const shown = () => sessions.items.value.filter(item => item.kind === 'row').length
+  assert.equal([shown(), sessions.waiting.value], [2, 0])
+  profile.value = 'work'
+  assert.equal([shown(), sessions.waiting.value], [2, 1])
+})
+
+test('10 000 rows: a delta is quick', () => {
+  const { sessions } = setUp()
+  const many = Array.from({ length: 10_000 }, (_, at) => fakeRow(`s${at}`, { updated_at: 20_000 - at }))
+  sessions.rows.value = many
+  sessions.take(rowFrame(1, fakeRow('s5000', { updated_at: 30_000 })))
+  assert.is(sessions.rows.value[0]?.session_id, 's5000')
+  assert.is(sessions.rows.value.length, 10_000)
+})
+
+test.run()
