@@ -51,7 +51,11 @@ const splitUrl = (url: string): { path: string; queryText: string } => {
 }
 
 const isThenable = (value: unknown): value is Promise<unknown> =>
-  value instanceof Promise || (typeof value === 'object' && value !== null && 'then' in value)
+  value instanceof Promise ||
+  (typeof value === 'object' &&
+    value !== null &&
+    'then' in value &&
+    typeof value.then === 'function')
 
 /** Refuses to answer what does not fit `output`; the value itself is sent as it is, further keys included. */
 const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string) => {

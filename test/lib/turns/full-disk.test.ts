@@ -1,0 +1,164 @@
+/** Proof *Full disk* for turns: a sentence, a free session, and nothing lost of what was sent, once there is room again. */
+import { mkdtempSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Agent, ModelEndpoint } from '../../../lib/agent/types.ts'
+import { Refusal } from '../../../lib/errors.ts'
+import { createHub } from '../../../lib/hub.ts'
+import { createSessions } from '../../../lib/sessions/store.ts'
+import { createTurns } from '../../../lib/turns/runner.ts'
+import { noUsage } from '../../../lib/schema/usage.ts'
+
+const disk = suite('full disk')
+
+const endpoint: ModelEndpoint = {
+  provider: 'p',
+  model: 'm',
+  apiMode: 'demo',
+  baseUrl: '',
+  apiKey: null,
+  contextLength: 0,
+}
+const silent = async function* () {}
+
+/** A house of its own whose transcripts can be told that there is no room. */
+const setup = (agent: Agent) => {
+  const dir = mkdtempSync(join(tmpdir(), 'full-disk-'))
+  const state = { full: false }
+  const log: string[] = []
+  const sessions = createSessions({
+    dir: join(dir, 'sessions'),
+    trashDir: join(dir, 'trash'),
+    cacheDir: join(dir, 'cache'),
+    redact: text => text,
+    onRow: () => {},
+    onGone: () => {},
+    log: line => log.push(line),
+    now: () => Date.now() / 1_000,
+    write: (fd, data) => {
+      if (state.full) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      return writeSync(fd, data)
+    },
+  })
+  const turns = createTurns({
+    sessions,
+    hub: createHub({ boot: '0badcafe' }),
+    liveDir: join(dir, 'live'),
+    now: () => Date.now() / 1_000,
+    log: line => log.push(line),
+    redactMessage: message => message,
+    providers: { chat_completions: silent, demo: silent },
+    equip: turn => ({
+      agent,
+      providers: { chat_completions: silent, demo: silent },
+      tools: [],
+      system: '',
+      history: [],
+      workspace: dir,
+      env: {},
+      forbidden: [],
+      maxSteps: 1,
+      nextMessageId: () => sessions.nextMessageId(turn.sessionId),
+      record(message) {
+        const [entry] = sessions.append(turn.sessionId, [{ t: 'message', message }])
+        if (entry?.t !== 'message') throw new Error('expected a message')
+        return entry.message
+      },
+      redact: text => text,
+      approve: async () => 'deny',
+      clarify: async () => null,
+    }),
+  })
+  const { session_id: id } = sessions.create({ workspace: dir, model: null, profile: 'default' })
+  const start = (text: string) =>
+    turns.start({ sessionId: id, text, attachments: [], patch: {}, endpoint })
+  return {
+    sessions,
+    turns,
+    state,
+    log,
+    id,
+    start,
+    dir,
+    async close() {
+      await turns.close()
+      await sessions.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+
+const outcome = { steps: 1, usage: noUsage, provider: 'p', model: 'm' }
+
+disk(
+  'no room for the message: the start is refused with a sentence and leaves nothing behind',
+  async () => {
+    const house = setup(async () => ({ status: 'finished', text: '', ...outcome }))
+    try {
+      house.state.full = true
+      await house.start('hello').then(
+        () => assert.unreachable('it was accepted'),
+        (error: unknown) => {
+          assert.instance(error, Refusal)
+          assert.match((error as Refusal).message, /disk is full/i)
+        },
+      )
+      assert.is(house.turns.count(), 0)
+      house.state.full = false
+      assert.equal(house.sessions.load(house.id).messages, [])
+      const { result } = await house.start('hello')
+      assert.is((await result)?.status, 'finished')
+    } finally {
+      await house.close()
+    }
+  },
+)
+
+disk(
+  'full in mid-answer: a sentence to the readers, a free session, and the text is there afterwards',
+  async () => {
+    const house = setup(async ({ nextMessageId, signal }, emit) => {
+      const id = nextMessageId()
+      emit({ type: 'token', messageId: id, text: 'precious words' })
+      house.state.full = true
+      emit({ type: 'message', message: { id, role: 'assistant', content: 'precious words' } })
+      return { status: signal.aborted ? 'stopped' : 'finished', text: '', ...outcome }
+    })
+    try {
+      const { turn, result } = await house.start('hello')
+      await result
+      assert.is(house.turns.count(), 0)
+      const seen: string[] = []
+      const said: string[] = []
+      for await (const event of turn.log.read(0, new AbortController().signal)) {
+        seen.push(event.type)
+        if (event.type === 'apperror') said.push((event.data as { message: string }).message)
+      }
+      assert.equal(seen.slice(-2), ['apperror', 'stream_end'])
+      assert.match(said[0]!, /disk is full/i)
+      assert.is(house.sessions.require(house.id).is_streaming, false)
+      assert.ok(house.log.length > 0)
+
+      // Room again: before the next turn, what had been sent goes into the transcript.
+      house.state.full = false
+      const next = await house.start('and now?')
+      house.state.full = false
+      await next.result
+      const { messages } = house.sessions.load(house.id)
+      const contents = messages.map(message => message.content)
+      assert.equal(contents.slice(0, 2), ['hello', 'precious words'])
+      assert.is(messages[1]!._partial, true)
+      assert.ok(contents.includes('and now?'))
+      for (const line of readFileSync(join(house.dir, 'sessions', `${house.id}.jsonl`), 'utf8')
+        .trimEnd()
+        .split('\n'))
+        JSON.parse(line)
+    } finally {
+      await house.close()
+    }
+  },
+)
+
+disk.run()

@@ -1,0 +1,125 @@
+/** What can be checked of the page's looks without a browser: contrast of every theme, times, keys, windows, words. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { chordOf, formatKeys, shortcuts } from '../../public/keys.ts'
+import { t } from '../../public/strings/t.ts'
+import { formatAgo, groupOf } from '../../public/time.ts'
+import { toOffsets, visibleRange } from '../../public/window.ts'
+
+const style = new URL('../../public/style/', import.meta.url)
+const ROLES =
+  'bg bg-raised bg-sunken line text text-dim text-faint accent accent-text ok warn bad focus sel'
+
+const channel = (value: number): number =>
+  value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
+const luminance = (hex: string): number => {
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map(at => channel(Number.parseInt(hex.slice(at, at + 2), 16) / 255))
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+const contrast = (a: string, b: string): number => {
+  const [dark, light] = [luminance(a), luminance(b)].sort((x, y) => x - y) as [number, number]
+  return (light + 0.05) / (dark + 0.05)
+}
+
+const test = suite('look')
+
+for (const file of readdirSync(new URL('themes/', style))) {
+  test(`${file}: its roles and nothing else; text 4.5 to 1, lines 3 to 1`, () => {
+    const css = readFileSync(new URL(`themes/${file}`, style), 'utf8')
+    const pairs = [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)]
+    const colours = new Map(pairs.map(([, name, value]) => [name!, value!]))
+    assert.equal([...colours.keys()].join(' '), ROLES)
+    assert.not.match(css.replace(/--[\w-]+: #[0-9a-f]{6};/g, ''), /;/)
+    const of = (name: string) => colours.get(name)!
+    const least = (name: string, ground: string, wanted: number) => {
+      const is = contrast(of(name), of(ground))
+      assert.ok(is >= wanted, `${name} on ${ground}: ${is.toFixed(2)}, wanted ${wanted}`)
+    }
+    for (const ground of ['bg', 'bg-raised', 'bg-sunken']) {
+      for (const name of ['text', 'text-dim', 'text-faint', 'accent', 'ok', 'warn', 'bad']) {
+        least(name, ground, 4.5)
+      }
+      for (const name of ['line', 'focus']) least(name, ground, 3)
+    }
+    least('accent-text', 'accent', 4.5)
+    least('text', 'sel', 4.5)
+  })
+}
+
+test('the light values of `system` are those of light', () => {
+  const css = readFileSync(new URL('themes/light.css', style), 'utf8')
+  const blocks = css.split("[data-theme=").slice(1)
+  const values = blocks.map(block => [...block.matchAll(/--[\w-]+: [^;]+;/g)].join('\n'))
+  assert.is(values.length, 2)
+  assert.is(values[0], values[1])
+})
+
+test('no style writes a colour outside the themes', () => {
+  for (const file of readdirSync(style).filter(name => name.endsWith('.css'))) {
+    const css = readFileSync(new URL(file, style), 'utf8')
+    assert.not.match(css, /#[0-9a-fA-F]{3,8}\b(?![^{]*\{)/, file)
+  }
+})
+
+test('the page has no inline script or style', () => {
+  const html = readFileSync(new URL('../index.html', style), 'utf8')
+  assert.not.match(html, /<style|style=|<script(?![^>]*src=)/)
+  for (const [, url] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
+    assert.ok(url === '/' || !url!.startsWith('/'), url)
+  }
+})
+
+const now = new Date(2026, 5, 15, 12).getTime() / 1000
+
+test('how long ago', () => {
+  const ago = (seconds: number) => formatAgo(now - seconds, now, 'en')
+  assert.equal([0, 59, 60, 7_200, 200_000].map(ago), ['now', 'now', '1m', '2h', '2d'])
+  assert.equal([ago(-5), ago(10 * 86_400), ago(400 * 86_400)], ['now', 'Jun 5', 'May 11, 2025'])
+})
+
+test('headings by calendar day, not by hours', () => {
+  const at = (day: number, hour: number) =>
+    groupOf(new Date(2026, 5, day, hour).getTime() / 1000, now, 'en')
+  assert.equal(
+    [at(15, 0), at(14, 23), at(14, 0), at(13, 23), at(8, 1), at(7, 23)],
+    ['Today', 'Yesterday', 'Yesterday', 'Previous 7 days', 'Previous 7 days', 'Previous 30 days'],
+  )
+  assert.is(at(-60, 1), 'April 2026')
+})
+
+const key = (name: string, held: Partial<KeyboardEvent> = {}) => ({
+  key: name,
+  ctrlKey: false,
+  metaKey: false,
+  shiftKey: false,
+  altKey: false,
+  ...held,
+})
+
+test('chords of both kinds of keyboard', () => {
+  assert.is(chordOf(key('k', { metaKey: true }), true), 'mod+k')
+  assert.is(chordOf(key('k', { metaKey: true }), false), 'k')
+  assert.is(chordOf(key('O', { ctrlKey: true, shiftKey: true }), false), 'mod+shift+o')
+  assert.is(chordOf(key('?', { shiftKey: true }), false), '?')
+  assert.is(formatKeys('mod+shift+o', true), '⌘⇧O')
+  assert.is(formatKeys('mod+shift+o', false), 'Ctrl Shift O')
+  const chords = shortcuts.flatMap(group => group.shortcuts.filter(one => one.run)).map(one => one.keys)
+  assert.is(new Set(chords).size, chords.length)
+})
+
+test('only what is in sight is drawn, whatever the length', () => {
+  assert.equal(visibleRange(toOffsets([]), { top: 0, height: 100, beyond: 0 }), { from: 0, to: 0 })
+  const offsets = toOffsets(Array.from({ length: 10_000 }, () => 36))
+  assert.equal(visibleRange(offsets, { top: 3_600, height: 720, beyond: 0 }), { from: 100, to: 121 })
+  assert.equal(visibleRange(offsets, { top: 1e9, height: 720, beyond: 0 }).to, 10_000)
+  assert.is(visibleRange(offsets, { top: -50, height: 10, beyond: 0 }).from, 0)
+})
+
+test('words: places, plurals, numbers', () => {
+  assert.is(t('list.messages', { count: 1 }), '1 message')
+  assert.is(t('list.messages', { count: 1_234 }), '1,234 messages')
+  assert.is(t('row.menu', { title: '{count}' }), 'Menu of “{count}”')
+})
+
+test.run()
