@@ -13,6 +13,6 @@ export const createAssets = (packed: Packed | undefined): (() => Promise<AssetTa
 
 const build = async (): Promise<AssetTable> => {
   // Development only: the one file neither holds nor needs the bundler.
-  const { buildAssets } = await import('../build.mjs')
+  const { buildAssets } = await import('../build/browser.mjs')
   return buildAssets()
 }

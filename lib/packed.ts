@@ -1,7 +1,6 @@
 /** What the build packed beside the code – assets, native addon, search worker, version – read block by block when first used; an unbuilt run has none. */
 import { createHash } from 'node:crypto'
 import { fstatSync, openSync, readSync } from 'node:fs'
-import { getRawAsset, isSea } from 'node:sea'
 import { fileURLToPath } from 'node:url'
 import zlib from 'node:zlib'
 import type { Asset, AssetTable } from './http/static.ts'
@@ -9,7 +8,7 @@ import type { Asset, AssetTable } from './http/static.ts'
 /** A stretch of the payload: where it begins and how long it is in base64 characters, and the SHA-256 of its bytes. */
 export type Block = Readonly<{ at: number; size: number; sha256: string }>
 
-/** What `build.mjs` writes into the code, as JSON text in place of `PACKING`. */
+/** What the build writes into the code, as JSON text in place of `PACKING`. */
 export type Packing = Readonly<{
   version: string
   /** `linux-x64`, `linuxmusl-arm64`, `darwin-arm64`, … */
@@ -19,6 +18,11 @@ export type Packing = Readonly<{
   contents: Block
 }>
 type Contents = Readonly<{
+  /** CommonJS as a function, packed with zstd. */
+  server: Block
+  /** What V8 makes of it; absent where the build could not run it. */
+  compiled?: Block
+  /** CommonJS, packed with zstd. */
   worker: Block
   /** The addon is packed with zstd; `sha256` is of the addon itself. */
   addon: Readonly<{ block: Block; sha256: string }>
@@ -37,6 +41,8 @@ export type PackedAsset = Readonly<{
 export type Packed = Readonly<{
   version: string
   target: string
+  /** What `build/launch.mjs` runs. */
+  server(): { code: string; compiled: Buffer | undefined }
   /** CommonJS text for `new Worker(text, { eval: true })`. */
   searchWorker(): string
   addon: Readonly<{ sha256: string; read(): Buffer }>
@@ -49,12 +55,17 @@ declare const PACKING: string | undefined
 const TRAILER = '*/\n'.length
 
 /** Reads base64 characters of the payload. The file stays open, so that a build that replaces it cannot mix with us. */
-const openPayload = (payloadSize: number): ((at: number, size: number) => string) => {
-  if (isSea()) {
-    const payload = Buffer.from(getRawAsset('payload'))
+const openPayload = (
+  payloadSize: number,
+  selfUrl: string,
+): ((at: number, size: number) => string) => {
+  // Asked for at run time: an older Node that lacks the module shall get as far as being told its age.
+  const sea = process.getBuiltinModule('node:sea')
+  if (sea.isSea()) {
+    const payload = Buffer.from(sea.getRawAsset('payload'))
     return (at, size) => payload.toString('latin1', at, at + size)
   }
-  const fd = openSync(fileURLToPath(import.meta.url), 'r')
+  const fd = openSync(fileURLToPath(selfUrl), 'r')
   const start = fstatSync(fd).size - TRAILER - payloadSize
   return (at, size) => {
     const text = Buffer.allocUnsafe(size)
@@ -93,10 +104,11 @@ const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => 
 /** Opens the payload of this very file; undefined in an unbuilt run. */
 export const openPacked = (
   text: string | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,
+  selfUrl: string = import.meta.url,
 ): Packed | undefined => {
   if (text === undefined) return undefined
   const packing: Packing = JSON.parse(text)
-  const readText = openPayload(packing.payloadSize)
+  const readText = openPayload(packing.payloadSize, selfUrl)
   const read = (block: Block): Buffer => {
     const bytes = Buffer.from(readText(block.at, block.size), 'base64')
     // Somebody may have written into the file while we run: better no answer than half of another version.
@@ -105,12 +117,19 @@ export const openPacked = (
     }
     return bytes
   }
-  const { worker, addon, assets }: Contents = JSON.parse(read(packing.contents).toString())
+  const unpack = (block: Block): Buffer => zlib.zstdDecompressSync(read(block))
+  const { server, compiled, worker, addon, assets }: Contents = JSON.parse(
+    read(packing.contents).toString(),
+  )
   return {
     version: packing.version,
     target: packing.target,
-    searchWorker: () => zlib.zstdDecompressSync(read(worker)).toString(),
-    addon: { sha256: addon.sha256, read: () => zlib.zstdDecompressSync(read(addon.block)) },
+    server: () => ({
+      code: unpack(server).toString('latin1'),
+      compiled: compiled && unpack(compiled),
+    }),
+    searchWorker: () => unpack(worker).toString('latin1'),
+    addon: { sha256: addon.sha256, read: () => unpack(addon.block) },
     assets: new Map(assets.map(file => [file.path, lazyAsset(file, read)])),
   }
 }

@@ -10,6 +10,7 @@ import type { RouteTable } from './http/endpoint.ts'
 import { type BaseCtx, type Gate, serve } from './http/serve.ts'
 import { createServer, type Tls } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
+import { redact } from './redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
 
 /** What the process needs of the application it carries. */
@@ -208,7 +209,7 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1. */
 export const start = async (options: StartOptions): Promise<Running> => {
-  const log = createLog()
+  const log = createLog({ redact })
   process.on('exit', log.flush)
   process.on('unhandledRejection', error => log.error('unhandled rejection', error))
   try {

@@ -1,5 +1,5 @@
 /** The only fetch: typed calls to the service, with one way to ask for a sign-in and one kind of error. */
-import type { Api } from './api-types.ts'
+import type { Api } from '../router.ts'
 
 /** A refusal of the service, or `status: 0` when it could not be reached. `body` carries the flags beside `error`. */
 export class ApiError extends Error {

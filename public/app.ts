@@ -89,7 +89,7 @@ export const createApp = (options: AppOptions) => {
       },
     })
   }
-  const inbox = createInbox(onAsked)
+  const inbox = createInbox(platform, onAsked)
 
   const sources = createSources({
     deliver(frame) {
@@ -102,11 +102,9 @@ export const createApp = (options: AppOptions) => {
       try {
         if (source.startsWith('session:')) await chat.reload(hold)
         else if (source === 'list') sources.resume(hold, await sessions.load())
-        else {
-          // Rows carry how many wait, and nothing else of these sources outlives its moment.
-          if (source === 'inbox') inbox.clear()
-          sources.resume(hold, undefined)
-        }
+        else if (source === 'inbox') sources.resume(hold, await inbox.load())
+        // What these say does not outlive its moment: there is nothing to fetch.
+        else sources.resume(hold, undefined)
       } catch (error) {
         toasts.fail(error)
         sources.resume(hold, undefined)
@@ -276,7 +274,12 @@ export const createApp = (options: AppOptions) => {
     async begin(): Promise<void> {
       const tell = (error: unknown) => toasts.fail(error)
       const hold = sources.hold('list')
-      for (const source of ['inbox', 'gateway', 'notices'] as const) sources.follow(source)
+      for (const source of ['gateway', 'notices'] as const) sources.follow(source)
+      const asked = sources.hold('inbox')
+      void inbox
+        .load()
+        .then(cursor => sources.resume(asked, cursor))
+        .catch(tell)
       const first = sessions.load()
       const opened = openSession(route.sessionId.value)
       void settings.load().catch(tell)

@@ -185,9 +185,9 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     },
     async undo(id: string): Promise<string | undefined> {
       const reply = await api('POST /api/session/undo', { session_id: id })
-      if (reply.error) return reply.error
+      if ('error' in reply) return reply.error
       await chat.reload()
-      return t('said.undone', { preview: reply.removed_preview ?? '' })
+      return t('said.undone', { preview: reply.removed_preview })
     },
     /** A copy of the conversation, up to and including `messageId` when one is given. */
     async branch(id: string, messageId?: string): Promise<undefined> {
@@ -220,15 +220,15 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
           })
         toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
       }),
-    askPurge(id: string): undefined {
+    askErase(id: string): undefined {
       const title = titleOf(sessions.row(id) ?? { title: '' })
       layout.confirmation.value = {
-        title: t('purge.title'),
-        text: t('purge.text', { title }),
-        confirm: t('purge.confirm'),
+        title: t('erase.title'),
+        text: t('erase.text', { title }),
+        confirm: t('erase.confirm'),
         danger: true,
         async run() {
-          await sessions.purge(id)
+          await sessions.erase(id)
           leaveIf(id)
         },
       }
@@ -242,6 +242,9 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
         async run() {
           sessions.upsert((await api('POST /api/session/clear', { session_id: id })).session)
           if (route.sessionId.value === id) await chat.reload()
+          toasts.show(t('clear.done'), {
+            action: { label: t('clear.purge'), run: () => void attempt(() => sessions.purge(id)) },
+          })
         },
       }
     },

@@ -94,12 +94,13 @@ const reasoning: Command['run'] = async (app, argument) => {
 }
 
 const status = inSession(async (app, id) => {
-  const reply = await app.api('GET /api/session/status', { session_id: id })
+  const { agent_running } = await app.api('GET /api/session/status', { session_id: id })
+  const row = app.sessions.row(id)
   return t('said.status', {
-    title: titleOf(reply),
-    messages: t('list.messages', { count: reply.message_count }),
-    model: app.models.labelOf(reply.model),
-    state: t(reply.agent_running ? 'said.status.running' : 'said.status.idle'),
+    title: titleOf(row ?? { title: '' }),
+    messages: t('list.messages', { count: row?.message_count ?? 0 }),
+    model: app.models.labelOf(row?.model ?? null),
+    state: t(agent_running ? 'said.status.running' : 'said.status.idle'),
   })
 })
 

@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { sep } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { bundleBrowser } from '../build.mjs'
+import { bundleBrowser } from '../build/browser.mjs'
 import { importsOf, reachable, refusal } from './_floors.ts'
 import { breaches, codeOf, rules, type Source } from './_house.ts'
 

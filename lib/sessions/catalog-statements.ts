@@ -73,6 +73,8 @@ export const prepare = (db: Database) => ({
     'insert or replace into mark values (?, ?, ?, ?)',
   ),
   dropMarks: db.prepare<[string]>('delete from mark where id = ?'),
+  about: db.prepare<[string], { value: string }>('select value from about where key = ?'),
+  setAbout: db.prepare<[string, string]>('insert or replace into about values (?, ?)'),
   dead: db.prepare<[], Id>('select id from dead'),
   die: db.prepare<[string]>('insert or ignore into dead values (?)'),
   undie: db.prepare<[string]>('delete from dead where id = ?'),

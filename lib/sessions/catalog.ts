@@ -80,7 +80,8 @@ export const createCatalog = (options: CatalogOptions) => {
   let depth = 0
 
   const settle = (): void => {
-    seq = q.lastSeq.get()?.seq ?? 0
+    // The highest number may have been a row's that is gone: it must not be given again.
+    seq = Math.max(q.lastSeq.get()?.seq ?? 0, Number(q.about.get('seq')?.value ?? 0))
     // No stream outlives its process.
     for (const { id } of q.live.all()) setLive(id, LIVELESS)
   }
@@ -174,6 +175,7 @@ export const createCatalog = (options: CatalogOptions) => {
       q.dropMarks.run(id)
       q.dropAliases.run(id)
       q.die.run(id)
+      q.setAbout.run('seq', String(seq))
     })
 
   settle()

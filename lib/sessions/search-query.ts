@@ -73,21 +73,31 @@ const foldWithPlaces = (text: string): { folded: string; places: number[] } => {
   return { folded, places }
 }
 
+const NOT_ASCII = /[^\x00-\x7f]/
 const FOLDED_CHARS = 20_000
 const MAX_MARKS = 20
 
 /** Ranges of `text` that a term hit, in order, not overlapping. */
 const findMarks = (text: string, terms: readonly Term[]): [number, number][] => {
   if (terms.length === 0) return []
-  const source = terms.map(pattern).join('|')
-  const plain = [...text.matchAll(new RegExp(source, 'giu'))].slice(0, MAX_MARKS)
-  if (plain.length > 0) return plain.map(match => [match.index, match.index + match[0].length])
-  // Accents: the tokenizer finds "café" for "cafe".
+  const plain = (): [number, number][] =>
+    [...text.matchAll(new RegExp(terms.map(pattern).join('|'), 'giu'))]
+      .slice(0, MAX_MARKS)
+      .map(match => [match.index, match.index + match[0].length])
+  // Accents: the tokenizer finds "café" for "cafe", and the other way round.
+  const isPlain = ![text.slice(0, FOLDED_CHARS), ...terms.map(term => term.text)].some(part =>
+    NOT_ASCII.test(part),
+  )
+  if (isPlain) return plain()
   const { folded, places } = foldWithPlaces(text.slice(0, FOLDED_CHARS))
   const bare = terms.map(term => ({ ...term, text: foldWithPlaces(term.text).folded }))
-  return [...folded.matchAll(new RegExp(bare.map(pattern).join('|'), 'giu'))]
+  const marks = [...folded.matchAll(new RegExp(bare.map(pattern).join('|'), 'giu'))]
     .slice(0, MAX_MARKS)
-    .map(match => [places[match.index] ?? 0, places[match.index + match[0].length] ?? text.length])
+    .map((match): [number, number] => [
+      places[match.index] ?? 0,
+      places[match.index + match[0].length] ?? text.length,
+    ])
+  return marks.length > 0 ? marks : plain()
 }
 
 /** Not between the halves of a character. */

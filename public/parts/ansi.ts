@@ -23,7 +23,8 @@ const settleLines = (text: string): string =>
     ? text
         .replaceAll('\r\n', '\n')
         .split('\n')
-        .map(line => line.slice(line.replace(/\r+$/, '').lastIndexOf('\r') + 1))
+        .map(line => line.replace(/\r+$/, ''))
+        .map(line => line.slice(line.lastIndexOf('\r') + 1))
         .join('\n')
     : text
 

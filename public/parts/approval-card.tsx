@@ -75,7 +75,11 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       aria-keyshortcuts={key}
     >
       {t(`ask.${choice}`)}
-      {key && <kbd aria-hidden="true">{key === 'Enter' ? '↵' : 'esc'}</kbd>}
+      {key && (
+        <span class="ask-key" aria-hidden="true">
+          {key === 'Enter' ? '↵' : 'esc'}
+        </span>
+      )}
     </button>
   )
   return (

@@ -3,9 +3,15 @@ import type { ComponentChildren } from 'preact'
 
 export function ScrollBox(props: { class: string; label: string; children: ComponentChildren }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must take focus (WCAG 2.1.1)
-    <section class={props.class} tabIndex={0} aria-label={props.label}>
+    // biome-ignore lint/a11y/useSemanticElements: a section would be one landmark more for every box
+    <div
+      class={props.class}
+      role="group"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling box must take focus (WCAG 2.1.1)
+      tabIndex={0}
+      aria-label={props.label}
+    >
       {props.children}
-    </section>
+    </div>
   )
 }

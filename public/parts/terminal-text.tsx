@@ -42,11 +42,15 @@ export function TerminalText({ text, label }: { text: string; label: string }) {
   )
 }
 
+/** Programs choose colours for a black screen; mixed with the theme's own they can be read on every one. */
+const legible = (color: string): string => `color-mix(in oklab, ${color} 55%, var(--text))`
+const muted = (color: string): string => `color-mix(in oklab, ${color} 25%, transparent)`
+
 const colored = ({ text, style }: Piece, index: number) => {
   const names = classes(style)
   const own = {
-    ...(typeof style.color === 'string' && { color: style.color }),
-    ...(typeof style.background === 'string' && { backgroundColor: style.background }),
+    ...(typeof style.color === 'string' && { color: legible(style.color) }),
+    ...(typeof style.background === 'string' && { backgroundColor: muted(style.background) }),
   }
   if (!names && Object.keys(own).length === 0) return text
   // An object goes through the object model, which the page's policy admits.

@@ -1,6 +1,6 @@
 /** What the composer offers while one types: commands after `/`, files of the workspace after `@`. */
 import { signal } from '@preact/signals'
-import type { FileEntry } from '../api-types.ts'
+import type { FileEntry } from '../../lib/schema/workspace.ts'
 import type { Platform } from './platform.ts'
 
 export type Trigger = { kind: 'command' | 'file'; query: string; from: number; to: number }

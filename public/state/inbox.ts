@@ -2,11 +2,15 @@
 import { computed, signal } from '@preact/signals'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { Question } from '../../lib/schema/question.ts'
+import type { Platform } from './platform.ts'
 
 const idOf = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
-export const createInbox = (onAsked: (question: Question) => void) => {
+export const createInbox = (
+  { api }: Pick<Platform, 'api'>,
+  onAsked: (question: Question) => void,
+) => {
   const open = signal<ReadonlyMap<string, Question>>(new Map())
 
   return {
@@ -23,9 +27,11 @@ export const createInbox = (onAsked: (question: Question) => void) => {
         open.value = rest
       }
     },
-    /** Past knowledge is void; rows say how many wait. */
-    clear(): void {
-      open.value = new Map()
+    /** Everything that waits now; answers the cursor it stands at. */
+    async load(): Promise<string> {
+      const { questions, cursor } = await api('GET /api/inbox')
+      open.value = new Map(questions.map(question => [idOf(question), question]))
+      return cursor
     },
   }
 }

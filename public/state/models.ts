@@ -1,9 +1,9 @@
 /** The models one can choose, in groups by provider, and those this browser used last. */
 import { computed, signal } from '@preact/signals'
-import type { ModelGroup } from '../api-types.ts'
+import type { ModelGroup, ModelOption } from '../../lib/schema/model.ts'
 import type { Platform } from './platform.ts'
 
-export type Model = ModelGroup['models'][number] & { provider: string }
+export type Model = ModelOption & { provider: string }
 
 const RECENT = 5
 

@@ -9,6 +9,7 @@ import type { Source } from '../stream.ts'
 import { type Chat, emptyChat, fromSession, reduce, withEarlier } from './chat.ts'
 import type { Platform } from './platform.ts'
 import type { Toasts } from './toast.ts'
+import { t } from '../strings/t.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
 /** What a session record says beside its messages. */
@@ -158,6 +159,10 @@ export const createOpenChat = ({
     await fetchInto(id, hold ?? sources.hold(sourceOf(id)), limit)
   }
 
+  const late = ({ accepted, answer }: { accepted: boolean; answer: string | null }): void => {
+    if (!accepted && answer) toasts.show(t('chat.answered', { answer }))
+  }
+
   const placeOf = (id: string): number =>
     chat.value.messages.findIndex(message => message.id === id)
 
@@ -221,23 +226,26 @@ export const createOpenChat = ({
       await api('POST /api/session/truncate', { session_id: sessionId, keep_count: keep })
       await reload()
     },
+    /** The first answer wins; a late one is told which. */
     async answerApproval(id: string, choice: string): Promise<void> {
       const { sessionId, questions } = chat.value
       const question = questions.find(one => one.kind === 'approval' && one.approval_id === id)
-      await api('POST /api/approval/respond', {
+      const reply = await api('POST /api/approval/respond', {
         session_id: question?.session_id ?? sessionId,
         choice,
         approval_id: id,
       })
+      late(reply)
     },
     async answerClarify(id: string, text: string): Promise<void> {
       const { sessionId, questions } = chat.value
       const question = questions.find(one => one.kind === 'clarify' && one.clarify_id === id)
-      await api('POST /api/clarify/respond', {
+      const reply = await api('POST /api/clarify/respond', {
         session_id: question?.session_id ?? sessionId,
         response: text,
         clarify_id: id,
       })
+      late(reply)
     },
   }
 }

@@ -1,7 +1,8 @@
 /** How hard the model thinks; kept in the agent's own configuration, so the command line sees the same. */
 import { signal } from '@preact/signals'
-import type { Reasoning } from '../api-types.ts'
 import type { Platform } from './platform.ts'
+
+type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 export type Effort = (typeof EFFORTS)[number]

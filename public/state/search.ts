@@ -1,9 +1,15 @@
 /** Search as one types: titles of loaded rows at once, full text of everything a moment later. */
 import { signal } from '@preact/signals'
-import type { SearchHit } from '../api-types.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
 import type { Platform } from './platform.ts'
 import { titleOf } from './sessions.ts'
+
+export type SearchHit = SessionRow & {
+  match_type?: 'title' | 'content'
+  /** The matching line in pieces. */
+  snippet?: { text: string; mark: boolean }[]
+  message_id?: string
+}
 
 const PAUSE_MS = 200
 const MOST = 50
@@ -25,7 +31,7 @@ export const createSearch = (
     try {
       const input = { q: text, content: '1', limit: MOST }
       const reply = await api('GET /api/sessions/search', input, { signal: wanted })
-      if (!wanted.aborted) hits.value = reply.sessions
+      if (!wanted.aborted) hits.value = reply.sessions as unknown as SearchHit[]
     } catch {
       // Titles of the loaded rows are already shown; a failed full-text search takes nothing away.
     } finally {

@@ -80,8 +80,9 @@ export const createSessions = (
     rows.value.filter(row => !profile.value || row.profile === profile.value || row.is_cli_session),
   )
 
-  const upsert = (row: SessionRow): void => {
-    rows.value = placeRow(rows.value, row)
+  /** Some replies are whole sessions: their messages must not stay behind in the list. */
+  const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
+    rows.value = placeRow(rows.value, row as SessionRow)
   }
   const drop = (id: string): void => {
     rows.value = rows.value.filter(row => row.session_id !== id)
@@ -195,9 +196,14 @@ export const createSessions = (
         if (held) upsert(held)
       }
     },
-    async purge(id: string): Promise<void> {
-      await api('POST /api/session/purge', { session_id: id })
+    /** Not into the trash: gone from the disk. */
+    async erase(id: string): Promise<void> {
+      await api('POST /api/session/delete', { session_id: id, permanent: true })
       drop(id)
+    },
+    /** Cleared and undone messages go from the disk too. */
+    async purge(id: string): Promise<void> {
+      upsert((await api('POST /api/session/purge', { session_id: id })).session)
     },
   }
 }

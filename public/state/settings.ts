@@ -1,17 +1,20 @@
 /** The person's settings: changed at once on the page, stored in the background, taken back when that fails. */
 import { computed, signal } from '@preact/signals'
+import type { Settings as AllSettings } from '../../lib/schema/settings.ts'
 import type { Platform } from './platform.ts'
 import type { Toasts } from './toast.ts'
 
-export type Settings = {
-  bot_name: string
-  send_key: 'enter' | 'ctrl+enter'
-  show_token_usage: boolean
-  show_cli_sessions: boolean
-  show_thinking: boolean
-  theme: string
-  sidebar_density: 'compact' | 'detailed'
-}
+/** Those the page acts on. */
+export type Settings = Pick<
+  AllSettings,
+  | 'bot_name'
+  | 'send_key'
+  | 'show_token_usage'
+  | 'show_cli_sessions'
+  | 'show_thinking'
+  | 'theme'
+  | 'sidebar_density'
+>
 export type SaveMark = 'saving' | 'saved' | 'failed'
 
 export const THEMES = ['dark', 'light', 'solarized', 'monokai', 'nord', 'system'] as const

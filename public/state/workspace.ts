@@ -1,6 +1,6 @@
 /** The directories the agent may work in: the saved ones, and suggestions for a path that is being typed. */
 import { signal } from '@preact/signals'
-import type { FileEntry, Workspace } from '../api-types.ts'
+import type { FileEntry, Workspace } from '../../lib/schema/workspace.ts'
 import type { Platform } from './platform.ts'
 
 export const createWorkspaces = ({ api }: Pick<Platform, 'api'>) => {

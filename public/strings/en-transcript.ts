@@ -23,6 +23,7 @@ export const enTranscript = {
   'tx.you': 'You said',
   'tx.agent': '{name} replied',
   'tx.new': 'New',
+  'tx.new.full': 'New messages: go to the end',
   'tx.new.label': 'Go to the newest message',
   'tx.earlier': 'Loading earlier messages…',
   'tx.earlier.failed': 'Earlier messages could not be loaded.',

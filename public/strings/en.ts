@@ -33,6 +33,7 @@ export const en = {
   'chat.empty.text': 'Working in {workspace}',
   'chat.copied': 'Copied',
   'chat.copy.failed': 'The browser did not allow copying',
+  'chat.answered': 'Somebody was faster: {answer}',
   'chat.finished': 'Answer finished: {title}',
   'chat.waiting': 'Waiting for you: {title}',
 
@@ -72,18 +73,20 @@ export const en = {
   'row.export.html': 'Export as HTML',
   'row.clear': 'Clear messages',
   'row.delete': 'Delete',
-  'row.purge': 'Delete permanently',
+  'row.erase': 'Delete permanently',
   'row.deleted': 'Deleted “{title}”',
   'row.restored': 'Restored “{title}”',
   'row.archived': 'Archived “{title}”',
   'row.undo': 'Undo',
-  'purge.title': 'Delete permanently?',
-  'purge.text':
+  'erase.title': 'Delete permanently?',
+  'erase.text':
     '“{title}” and all its messages are erased from the disk at once. This cannot be undone.',
-  'purge.confirm': 'Delete permanently',
+  'erase.confirm': 'Delete permanently',
   'clear.title': 'Clear all messages?',
   'clear.text':
-    'The agent starts over without this history. The cleared messages stay in the file on disk until you delete the conversation permanently.',
+    'The agent starts over without this history. The cleared messages stay in the file on disk until you erase them.',
+  'clear.done': 'Messages cleared',
+  'clear.purge': 'Erase from disk',
   'clear.confirm': 'Clear messages',
 
   'time.now': 'now',

@@ -9,12 +9,10 @@ import { useApp } from './context.ts'
 
 type Props = { selected: string; onDone: () => void }
 
-const tokens = new Intl.NumberFormat('en', { notation: 'compact' })
-
 const toOption = (model: Model): PickerOption => ({
   id: model.id,
   label: model.label,
-  hint: model.context_length ? tokens.format(model.context_length) : model.id,
+  hint: model.id,
 })
 
 /** Recent ones first, then by provider; nothing twice. While searching, the best matches by provider. */

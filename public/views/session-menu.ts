@@ -27,6 +27,6 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     'line',
     { label: t('row.clear'), icon: 'undo', run: () => app.askClear(id) },
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
-    { label: t('row.purge'), icon: 'trash', danger: true, run: () => app.askPurge(id) },
+    { label: t('row.erase'), icon: 'trash', danger: true, run: () => app.askErase(id) },
   ]
 }

@@ -26,23 +26,11 @@ const routes = {
 }
 const tails = { 'GET /session/:id': pages.shell, 'GET /static/*': pages.asset }
 
+const page = (name: string) => readFileSync(new URL(`../../public/${name}`, import.meta.url))
+
 const assets = new Map([
-  [
-    'index.html',
-    createAsset(
-      'index.html',
-      Buffer.from(
-        '<html data-theme="{{theme}}"><base href="{{base}}"><meta nonce="{{nonce}}"><title>{{bot_name}}</title>',
-      ),
-    ),
-  ],
-  [
-    'login/login.html',
-    createAsset(
-      'login.html',
-      readFileSync(new URL('../../public/login/login.html', import.meta.url)),
-    ),
-  ],
+  ['index.html', createAsset('index.html', page('index.html'))],
+  ['login/login.html', createAsset('login.html', page('login/login.html'))],
   ['/static/favicon.ico', createAsset('favicon.ico', Buffer.from('icon'))],
 ])
 const settings = { theme: 'dark', language: 'en', bot_name: 'Agent' }
@@ -70,7 +58,7 @@ test.before.each(async context => {
     auth,
     settings: { get: () => settings },
     version: 'v1.2.3',
-    assets,
+    assets: async () => assets,
     startedAt: Date.now() - 1500,
     turns: { count: () => 2 },
   }
@@ -214,6 +202,8 @@ test('the shell: base, nonce and a tag that keeps them together', async ({ at })
   const text = await first.text()
   const nonce = /nonce="([\w-]{22})"/.exec(text)?.[1]
   assert.match(text, '<base href="/p/">')
+  assert.match(text, 'data-theme="dark"')
+  assert.not.match(text, /[{]{2}/)
   assert.match(first.headers.get('content-security-policy') ?? '', `'nonce-${nonce}'`)
   const etag = first.headers.get('etag') ?? ''
   const again = await at.get('/', { 'X-Forwarded-Prefix': '/p', 'If-None-Match': etag })

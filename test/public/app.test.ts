@@ -173,7 +173,10 @@ test('while a turn runs messages queue; the next goes out when it ends well, not
   row('a')
   row('a', { title: 'named now' })
   await settle()
-  assert.equal(service.of(START).map(({ message: text }) => text), ['one', 'two'])
+  assert.equal(
+    service.of(START).map(({ message: text }) => text),
+    ['one', 'two'],
+  )
   row('a', { is_streaming: true })
   turn('turn_started', started)
   turn('cancel', { message: 'Cancelled by user' })

@@ -14,7 +14,9 @@ const ROLES =
 const channel = (value: number): number =>
   value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
 const luminance = (hex: string): number => {
-  const [r = 0, g = 0, b = 0] = [1, 3, 5].map(at => channel(Number.parseInt(hex.slice(at, at + 2), 16) / 255))
+  const [r = 0, g = 0, b = 0] = [1, 3, 5].map(at =>
+    channel(Number.parseInt(hex.slice(at, at + 2), 16) / 255),
+  )
   return 0.2126 * r + 0.7152 * g + 0.0722 * b
 }
 const contrast = (a: string, b: string): number => {
@@ -49,7 +51,7 @@ for (const file of readdirSync(new URL('themes/', style))) {
 
 test('the light values of `system` are those of light', () => {
   const css = readFileSync(new URL('themes/light.css', style), 'utf8')
-  const blocks = css.split("[data-theme=").slice(1)
+  const blocks = css.split('[data-theme=').slice(1)
   const values = blocks.map(block => [...block.matchAll(/--[\w-]+: [^;]+;/g)].join('\n'))
   assert.is(values.length, 2)
   assert.is(values[0], values[1])
@@ -104,14 +106,19 @@ test('chords of both kinds of keyboard', () => {
   assert.is(chordOf(key('?', { shiftKey: true }), false), '?')
   assert.is(formatKeys('mod+shift+o', true), '⌘⇧O')
   assert.is(formatKeys('mod+shift+o', false), 'Ctrl Shift O')
-  const chords = shortcuts.flatMap(group => group.shortcuts.filter(one => one.run)).map(one => one.keys)
+  const chords = shortcuts
+    .flatMap(group => group.shortcuts.filter(one => one.run))
+    .map(one => one.keys)
   assert.is(new Set(chords).size, chords.length)
 })
 
 test('only what is in sight is drawn, whatever the length', () => {
   assert.equal(visibleRange(toOffsets([]), { top: 0, height: 100, beyond: 0 }), { from: 0, to: 0 })
   const offsets = toOffsets(Array.from({ length: 10_000 }, () => 36))
-  assert.equal(visibleRange(offsets, { top: 3_600, height: 720, beyond: 0 }), { from: 100, to: 121 })
+  assert.equal(visibleRange(offsets, { top: 3_600, height: 720, beyond: 0 }), {
+    from: 100,
+    to: 121,
+  })
   assert.equal(visibleRange(offsets, { top: 1e9, height: 720, beyond: 0 }).to, 10_000)
   assert.is(visibleRange(offsets, { top: -50, height: 10, beyond: 0 }).from, 0)
 })

@@ -18,12 +18,16 @@ const markdown = suite('markdown')
 
 const documents: Record<string, string> = {
   everything: `# Title\n\nSome **bold** text with [link][ref] and \`code\`[^1].\n\n- a\n- b\n  - c\n\n- d\n\n1. one\n2. two\n\n| a | b |\n|---|:-:|\n| 1 | 2 |\n\n\`\`\`ts\nconst a = 1\n\nconst b = 2\n\`\`\`\n\npara\n***bold*** x\n#tag\n\n> quote\n> more\n\n$$\na^2\n$$\n\nMath $x_1$ costs $5 and $6.\n\n[ref]: http://x.y\n\n[^1]: A note\n  with more\n\nsetext\n---\n\n***\n\n<div>\nhi\n</div>\n\nend *it*`,
-  fences: '~~~\n```\nnot closed here\n```\n~~~\nafter\n\n````md\n```js\nx\n```\n````\n\n    indented\n\n    code\n\nlast\n```',
-  lists: '- a\n\n  para in a\n\n      code in a\n- [ ] todo\n- [x] done\n\n1) one\n   - deep\n     > quote\n\nplain\n- tight\n* other\n+ third\n\n10. ten\n11. eleven\n',
+  fences:
+    '~~~\n```\nnot closed here\n```\n~~~\nafter\n\n````md\n```js\nx\n```\n````\n\n    indented\n\n    code\n\nlast\n```',
+  lists:
+    '- a\n\n  para in a\n\n      code in a\n- [ ] todo\n- [x] done\n\n1) one\n   - deep\n     > quote\n\nplain\n- tight\n* other\n+ third\n\n10. ten\n11. eleven\n',
   html: 'text\n<b>inline</b>\n\n<details>\n<summary>x</summary>\n\ninner\n\n</details>\n\n<!-- a comment\n\nover lines -->\n\nafter\n',
-  tables: 'intro\n| a | b\n|---|---|\n| 1 | 2 | 3 |\n| \\| | `|` |\nnot a row\n\n| only | header |\n\nend',
+  tables:
+    'intro\n| a | b\n|---|---|\n| 1 | 2 | 3 |\n| \\| | `|` |\nnot a row\n\n| only | header |\n\nend',
   windows: 'one\r\n\r\n```\r\ncode\r\n```\r\n\r\n- a\r\n- b\r\n',
-  definitions: '[a] and [b]\n\n- [a]\n\n[a]: http://a.example\n\n[b]: http://b.example "title"\n\nlast [a]',
+  definitions:
+    '[a] and [b]\n\n- [a]\n\n[a]: http://a.example\n\n[b]: http://b.example "title"\n\nlast [a]',
 }
 
 for (const [name, text] of Object.entries(documents)) {
@@ -140,7 +144,11 @@ markdown('no attack becomes a script, a handler, a request or an address', () =>
       for (const tag of tags(html)) {
         assert.not.match(tag, /^<(script|iframe|style|object|embed|base|form|link|meta)\b/i, attack)
         assert.not.match(tag.replace(/"[^"]*"/g, '""'), /\son[a-z]+=/i, attack)
-        assert.not.match(tag, /(href|src)="(?!https:\/\/|http:\/\/|mailto:|data:image\/png)/i, attack)
+        assert.not.match(
+          tag,
+          /(href|src)="(?!https:\/\/|http:\/\/|mailto:|data:image\/png)/i,
+          attack,
+        )
         assert.not.match(tag, /^<img/i, attack)
         if (/^<a\b/.test(tag)) assert.match(tag, /rel="noopener noreferrer"/)
       }
@@ -156,7 +164,10 @@ markdown('addresses', () => {
   assert.is(safeImage('data:image/png;base64,AAAA')?.kind, 'data')
   assert.is(safeImage('data:image/svg+xml;base64,AAAA'), null)
   assert.is(safeImage('https://a.example/x.png')?.kind, 'remote')
-  assert.is(decodeEntities('a &amp; b &#60; &#x3e; &copy; &unknown; &#xd800;'), 'a & b < > © &unknown; \ufffd')
+  assert.is(
+    decodeEntities('a &amp; b &#60; &#x3e; &copy; &unknown; &#xd800;'),
+    'a & b < > © &unknown; \ufffd',
+  )
 })
 
 markdown('text nested beyond reason is shown as text', () => {
@@ -178,7 +189,10 @@ markdown('money is not maths', () => {
 })
 
 markdown('plain text for the clipboard', () => {
-  assert.is(toPlainText('# A\n\n**b** [c](http://d.example)\n\n- x\n- y\n\n```\ncode\n```'), 'A\n\nb c\n\n• x\n• y\n\ncode')
+  assert.is(
+    toPlainText('# A\n\n**b** [c](http://d.example)\n\n- x\n- y\n\n```\ncode\n```'),
+    'A\n\nb c\n\n• x\n• y\n\ncode',
+  )
 })
 
 markdown.run()

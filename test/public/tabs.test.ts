@@ -11,7 +11,8 @@ const fakeChannels = () => {
   return (): ChannelLike => {
     const end: ChannelLike = {
       postMessage(data) {
-        for (const [other, hear] of [...ends]) if (other !== end) hear({ data: structuredClone(data) })
+        for (const [other, hear] of [...ends])
+          if (other !== end) hear({ data: structuredClone(data) })
       },
       addEventListener: (_, listener) => void ends.set(end, listener),
       close: () => void ends.delete(end),

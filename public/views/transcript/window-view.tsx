@@ -197,6 +197,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     })
   }
 
+  const fresh = running.value || left.value !== list.at(-1)?.key
   return (
     <div class="tx-frame">
       <section
@@ -221,14 +222,14 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
         <button
           type="button"
           class="tx-new"
-          aria-label={t('tx.new.label')}
+          aria-label={t(fresh ? 'tx.new.full' : 'tx.new.label')}
           onClick={() => {
             follow(true)
             draw()
           }}
         >
           <Icon name="arrow-down" />
-          {(running.value || left.value !== list.at(-1)?.key) && t('tx.new')}
+          {fresh && t('tx.new')}
         </button>
       )}
     </div>

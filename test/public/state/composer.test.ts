@@ -108,7 +108,10 @@ test('the queue keeps its order, and survives the page', () => {
   assert.is(first.text, 'one')
   queue.putBack('a', first)
   const again = createQueue(platform)
-  assert.equal(again.of('a').map(({ text }) => text), ['one', 'two'])
+  assert.equal(
+    again.of('a').map(({ text }) => text),
+    ['one', 'two'],
+  )
   again.remove('a', first.id)
   assert.is(again.next('a')?.text, 'two')
   assert.is(again.next('a'), undefined)

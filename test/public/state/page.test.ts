@@ -69,15 +69,24 @@ test('a setting that is refused is taken back; the row says so', async () => {
 test('models: exact before prefix before anywhere; the recent ones are remembered', () => {
   const model = (id: string, label: string) => ({ id, label, provider: 'P' })
   const all = [model('x/gpt-mini', 'GPT Mini'), model('@o:gpt', 'GPT'), model('c', 'Claude')]
-  assert.equal(matchModels(all, 'gpt').map(({ id }) => id), ['@o:gpt', 'x/gpt-mini'])
-  assert.equal(matchModels(all, 'mini p').map(({ id }) => id), ['x/gpt-mini'])
+  assert.equal(
+    matchModels(all, 'gpt').map(({ id }) => id),
+    ['@o:gpt', 'x/gpt-mini'],
+  )
+  assert.equal(
+    matchModels(all, 'mini p').map(({ id }) => id),
+    ['x/gpt-mini'],
+  )
   assert.equal(matchModels(all, 'zzz'), [])
   const { platform } = fakePlatform()
   const models = createModels(platform)
   models.groups.value = [{ provider: 'P', provider_id: 'p', models: all }]
   for (const id of ['c', '@o:gpt', 'c', 'gone']) models.used(id)
   assert.equal(createModels(platform).recent.value, [])
-  assert.equal(models.recent.value.map(({ id }) => id), ['c', '@o:gpt'])
+  assert.equal(
+    models.recent.value.map(({ id }) => id),
+    ['c', '@o:gpt'],
+  )
   assert.equal([models.labelOf('@o:gpt'), models.labelOf('@z:a/b')], ['GPT', 'b'])
 })
 
@@ -165,14 +174,20 @@ test('search: titles at once, full text after a pause, a stale answer is dropped
   })
   const search = createSearch(platform, () => [fakeRow('a', { title: 'Alpha' }), fakeRow('b')])
   search.set('alp')
-  assert.equal(search.hits.value.map(hit => hit.session_id), ['a'])
+  assert.equal(
+    search.hits.value.map(hit => hit.session_id),
+    ['a'],
+  )
   clock.pass(200)
   search.set('alph')
   clock.pass(200)
   waiting[0]!({ sessions: [fakeRow('stale')] })
   waiting[1]!({ sessions: [fakeRow('b')] })
   await settle()
-  assert.equal(search.hits.value.map(hit => hit.session_id), ['b'])
+  assert.equal(
+    search.hits.value.map(hit => hit.session_id),
+    ['b'],
+  )
   search.clear()
   assert.equal(search.hits.value, [])
 })

@@ -122,7 +122,9 @@ test('rows of other profiles stay out of sight; command-line ones do not', () =>
 
 test('10 000 rows: a delta is quick', () => {
   const { sessions } = setUp()
-  const many = Array.from({ length: 10_000 }, (_, at) => fakeRow(`s${at}`, { updated_at: 20_000 - at }))
+  const many = Array.from({ length: 10_000 }, (_, at) =>
+    fakeRow(`s${at}`, { updated_at: 20_000 - at }),
+  )
   sessions.rows.value = many
   sessions.take(rowFrame(1, fakeRow('s5000', { updated_at: 30_000 })))
   assert.is(sessions.rows.value[0]?.session_id, 's5000')

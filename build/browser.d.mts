@@ -1,6 +1,6 @@
-/** Types of what `build.mjs` offers to an unbuilt run and to tests. */
+/** Types of what `browser.mjs` offers to an unbuilt run and to tests. */
 import type { BuildResult } from 'esbuild'
-import type { AssetTable } from './lib/http/static.ts'
+import type { AssetTable } from '../lib/http/static.ts'
 
 export const bundleBrowser: (options?: {
   minify?: boolean

@@ -1,0 +1,98 @@
+/** The browser's half: public/ as bundles with hashed names, and everything else a page asks for. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, extname, join, relative, sep } from 'node:path'
+import * as esbuild from 'esbuild'
+import { createAsset } from '../lib/http/static.ts'
+import { root } from './files.mjs'
+
+const CODE = new Set(['.ts', '.tsx', '.css'])
+
+const ENTRIES = ['public/main.tsx', 'public/style/main.css']
+
+/** KaTeX offers each font three times; every browser we serve reads woff2. */
+const onlyWoff2 = {
+  name: 'only-woff2',
+  setup: build =>
+    build.onLoad({ filter: /katex(\.min)?\.css$/ }, ({ path }) => ({
+      contents: readFileSync(path, 'utf8').replace(
+        /,\s*url\([^)]*\.(?:woff|ttf)\)\s*format\("[^"]*"\)/g,
+        '',
+      ),
+      loader: 'css',
+    })),
+}
+
+/** Bundles public/ in memory. `index.html` names `static/main.js`; here the names get their hashes. */
+export const bundleBrowser = ({ minify = true } = {}) =>
+  esbuild.build({
+    absWorkingDir: root,
+    entryPoints: ENTRIES,
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    minify,
+    write: false,
+    metafile: true,
+    outdir: 'static',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    legalComments: 'linked',
+    define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
+    loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
+    plugins: [onlyWoff2],
+    logLevel: 'silent',
+  })
+
+const readTree = directory =>
+  readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name))
+
+/** What an output loads at once, through however many chunks; lazy ones are not among it. */
+const staticImports = (path, outputs) =>
+  outputs[path].imports
+    .filter(({ kind, external }) => kind === 'import-statement' && !external)
+    .flatMap(({ path: next }) => [next, ...staticImports(next, outputs)])
+
+/** `static/main.js` → `static/main-4F2AQX7B.js` wherever the page names an entry, and all it needs asked for at once. */
+const hashNames = (html, outputs) =>
+  Object.entries(outputs)
+    .filter(([, output]) => ENTRIES.includes(output.entryPoint))
+    .reduce((text, [path, { entryPoint }]) => {
+      const plain = `static/${basename(entryPoint, extname(entryPoint))}${extname(path)}`
+      const preloads = [...new Set(staticImports(path, outputs))]
+        .map(chunk => `<link rel="modulepreload" href="${chunk}">\n    `)
+        .join('')
+      return text
+        .replace(`<script type="module" src="${plain}">`, found => preloads + found)
+        .replaceAll(plain, path)
+    }, html)
+
+const toEntry = (path, bytes, immutable) => [path, createAsset(path, bytes, { immutable })]
+
+/** Every file the service hands to a browser, uncompressed: `[path, asset]`. */
+export const listAssets = async options => {
+  const built = await bundleBrowser(options)
+  const { outputs } = built.metafile
+  const publicDir = join(root, 'public')
+  const assets = built.outputFiles.map(file =>
+    toEntry(`/static/${basename(file.path)}`, Buffer.from(file.contents), true),
+  )
+  for (const path of readTree(publicDir)) {
+    const name = relative(publicDir, path).split(sep).join('/')
+    if (CODE.has(extname(name))) continue
+    const bytes = readFileSync(path)
+    if (extname(name) === '.html') {
+      assets.push(toEntry(name, Buffer.from(hashNames(bytes.toString(), outputs)), false))
+    } else {
+      // Flat, as the bundles are: pictures and the manifest lie in folders of the sources only.
+      assets.push(toEntry(`/static/${basename(name)}`, bytes, false))
+    }
+  }
+  return { assets, metafile: built.metafile }
+}
+
+/** What an unbuilt run serves: the same table, made at start, not minified and not compressed. */
+export const buildAssets = async () => new Map((await listAssets({ minify: false })).assets)

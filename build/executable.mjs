@@ -1,0 +1,48 @@
+/** The one executable: the pinned Node with the launching lines and the payload inside it. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startProgram } from '../test/_program.ts'
+import { replaceFile, root } from './files.mjs'
+import { bundleLaunch } from './pack.mjs'
+
+const SEA_FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+const postject = join(root, 'node_modules', 'postject', 'dist', 'cli.js')
+
+/** Its output is for the case that it fails: both tools warn of what is no problem. */
+const runNode = (...args) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${stdout}${stderr}`)
+}
+
+/** Writes it below `directory` and answers its path. It has answered on /health once before anybody gets it. */
+export const buildExecutable = async ({ packing, payload }, directory) => {
+  const work = mkdtempSync(join(tmpdir(), 'agent-webui-build-'))
+  const at = name => join(work, name)
+  try {
+    writeFileSync(at('main.cjs'), await bundleLaunch(packing, 'cjs'))
+    writeFileSync(at('payload'), payload)
+    const config = {
+      main: at('main.cjs'),
+      output: at('blob'),
+      assets: { payload: at('payload') },
+      disableExperimentalSEAWarning: true,
+    }
+    writeFileSync(at('sea.json'), JSON.stringify(config))
+    runNode('--experimental-sea-config', at('sea.json'))
+    const name = process.platform === 'win32' ? 'agent-webui.exe' : 'agent-webui'
+    copyFileSync(process.execPath, at(name))
+    chmodSync(at(name), 0o755)
+    const place = process.platform === 'darwin' ? ['--macho-segment-name', 'NODE_SEA'] : []
+    const fuse = ['--sentinel-fuse', SEA_FUSE]
+    runNode(postject, at(name), 'NODE_SEA_BLOB', at('blob'), ...fuse, ...place)
+    if (process.platform === 'darwin') spawnSync('codesign', ['--sign', '-', at(name)])
+    const program = await startProgram(at(name), ['--no-browser'], { home: at('home') })
+    await program.stop()
+    replaceFile(join(directory, name), readFileSync(at(name)), 0o755)
+    return join(directory, name)
+  } finally {
+    rmSync(work, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,27 @@
+/** Where the project lies, and how the build reads and writes files. */
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+export const root = dirname(import.meta.dirname)
+
+export const sha256 = bytes => createHash('sha256').update(bytes).digest('hex')
+
+/** A service that runs from the file keeps the old one until it closes it. */
+export const replaceFile = (path, contents, mode) => {
+  const temporary = `${path}.${process.pid}.tmp`
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(temporary, contents)
+  chmodSync(temporary, mode)
+  renameSync(temporary, path)
+}
+
+/** Compression at its highest is slow and its result depends on the bytes alone: kept between builds. */
+export const kept = async (name, bytes, make) => {
+  const directory = join(root, 'node_modules', '.cache', 'agent-webui')
+  const path = join(directory, `${sha256(bytes)}.${name}`)
+  if (existsSync(path)) return readFileSync(path)
+  const made = await make()
+  replaceFile(path, made, 0o644)
+  return made
+}

@@ -1,0 +1,246 @@
+/** The one file: the server's code, what V8 made of it, search worker, native addon and assets, as text behind a few lines that unpack them. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import zlib from 'node:zlib'
+import * as esbuild from 'esbuild'
+import { thisTarget } from '../lib/store/addon.ts'
+import { freePort, programEnv } from '../test/_program.ts'
+import { listAssets } from './browser.mjs'
+import { kept, root, sha256 } from './files.mjs'
+
+const zstd = bytes =>
+  zlib.zstdCompressSync(bytes, { params: { [zlib.constants.ZSTD_c_compressionLevel]: 19 } })
+
+// ── Code ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** The addon is not beside the code in one file: whoever opens a database hands over its path. */
+const packedAddon = {
+  name: 'packed-addon',
+  setup: build =>
+    build.onLoad({ filter: /better-sqlite3[\\/]lib[\\/]binding\.js$/ }, () => ({
+      contents: `const loaded = new Map()
+exports.getBinding = path => {
+  if (typeof path !== 'string') throw new Error('The path of the native addon is missing')
+  if (!loaded.has(path)) {
+    const module = { exports: {} }
+    process.dlopen(module, path)
+    loaded.set(path, module.exports)
+  }
+  return loaded.get(path)
+}`,
+      loader: 'js',
+    })),
+}
+
+/** The packed code is a function, where nothing can be awaited at top level. */
+const plainStart = {
+  name: 'plain-start',
+  setup: build =>
+    build.onLoad({ filter: /[\\/]router\.ts$/ }, ({ path }) => {
+      const contents = readFileSync(path, 'utf8')
+      return { contents: contents.replace('if (import.meta.main) await ', 'void '), loader: 'ts' }
+    }),
+}
+
+/** zod speaks fifty languages; what it says here is English. */
+const oneLanguage = {
+  name: 'one-language',
+  setup: build =>
+    build.onLoad({ filter: /zod[\\/]v4[\\/]locales[\\/]index\.js$/ }, () => ({
+      contents: "export { default as en } from './en.js'",
+      loader: 'js',
+    })),
+}
+
+/** As text of one byte a letter: V8 holds anything else at twice the size. esbuild leaves such letters in regular expressions. */
+const toAscii = code =>
+  code.replaceAll(
+    /[\u0080-\uffff]/g,
+    letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+
+const bundle = async options => {
+  const built = await esbuild.build({
+    absWorkingDir: root,
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    // An uncaught error prints its line, and that should not be the program.
+    lineLimit: 160,
+    write: false,
+    logLevel: 'silent',
+    ...options,
+  })
+  return toAscii(built.outputFiles[0].text)
+}
+
+const bundleWorker = () =>
+  bundle({ entryPoints: ['lib/sessions/search-worker.ts'], format: 'cjs', plugins: [packedAddon] })
+
+const bundleServer = async () => {
+  const code = await bundle({
+    entryPoints: ['router.ts'],
+    format: 'cjs',
+    legalComments: 'eof',
+    plugins: [packedAddon, plainStart, oneLanguage],
+    external: ['../build/browser.mjs'],
+    define: { 'import.meta.url': 'SELF_URL', 'import.meta.dirname': 'SELF_DIRECTORY' },
+  })
+  return `(function (require, module, exports, PACKING, SELF_URL, SELF_DIRECTORY) {${code}\n})`
+}
+
+const MINIMUM_NODE = 24
+
+/** Stands before everything else: an older Node would crash in the addon instead of saying so. */
+const refuseOldNode = `if (parseInt(process.versions.node) < ${MINIMUM_NODE}) {
+  process.stderr.write('agent-webui needs Node.js ${MINIMUM_NODE} or newer; this is ' + process.version + '\\n')
+  process.exit(1)
+}`
+
+/** The lines in front: a module for the file, CommonJS for the executable. */
+export const bundleLaunch = (packing, format) => {
+  const self =
+    format === 'esm'
+      ? '{ selfUrl: import.meta.url, selfDirectory: import.meta.dirname, require: createRequire(import.meta.url) }'
+      : '{ selfUrl: pathToFileURL(process.execPath).href, selfDirectory: dirname(process.execPath), require: createRequire(process.execPath) }'
+  return bundle({
+    stdin: {
+      contents: `import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { launch } from './build/launch.mjs'
+launch(PACKING, ${self})`,
+      resolveDir: root,
+    },
+    format,
+    // As text: esbuild would hand an object through every module.
+    define: {
+      PACKING: JSON.stringify(packing),
+      ...(format === 'cjs' ? { 'import.meta.url': 'undefined' } : {}),
+    },
+    banner: { js: `${format === 'esm' ? '#!/usr/bin/env node\n' : ''}${refuseOldNode}` },
+  })
+}
+
+// ── Payload ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Blocks one after the other as base64, so that the payload is plain text inside a comment. */
+const createPayload = () => {
+  const texts = []
+  const size = () => texts.reduce((sum, text) => sum + text.length, 0)
+  const add = bytes => {
+    const text = Buffer.from(bytes).toString('base64')
+    const block = { at: size(), size: text.length, sha256: sha256(bytes) }
+    texts.push(text)
+    return block
+  }
+  return { add, size, text: () => texts.join('') }
+}
+
+/** Already compressed formats gain nothing. */
+const PACKABLE = new Set(['.js', '.css', '.html', '.json', '.webmanifest', '.txt', '.svg'])
+
+const brotli = promisify(zlib.brotliCompress)
+
+const compress = async ([path, asset]) => {
+  if (!PACKABLE.has(extname(path)) || asset.raw.length < 256) return asset
+  const { constants } = zlib
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: 11,
+    [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
+    [constants.BROTLI_PARAM_SIZE_HINT]: asset.raw.length,
+  }
+  const br = await kept('br', asset.raw, () => brotli(asset.raw, { params }))
+  return br.length < asset.raw.length * 0.95 ? { ...asset, br } : asset
+}
+
+const readAddon = target => {
+  const path = join(root, 'node_modules', 'better-sqlite3', 'prebuilds', `${target}.node`)
+  if (existsSync(path)) return readFileSync(path)
+  const known = readdirSync(dirname(path)).map(name => basename(name, '.node'))
+  throw new Error(`No native addon for ${target}; --target is one of ${known.join(', ')}`)
+}
+
+/** The tag or commit of this checkout, else what a release or container build wrote into VERSION. */
+const readVersion = () => {
+  if (existsSync(join(root, '.git'))) {
+    const options = { cwd: root, encoding: 'utf8', timeout: 3000 }
+    const git = spawnSync('git', ['describe', '--tags', '--always', '--dirty'], options)
+    if (git.status === 0 && git.stdout.trim()) return git.stdout.trim()
+  }
+  const path = join(root, 'VERSION')
+  return (existsSync(path) && readFileSync(path, 'utf8').trim()) || 'unknown'
+}
+
+/** Everything that goes into the file, compressed. */
+const gather = async target => {
+  const addon = readAddon(target)
+  const [{ assets }, server, worker] = await Promise.all([
+    listAssets(),
+    bundleServer(),
+    bundleWorker(),
+  ])
+  return {
+    target,
+    version: readVersion(),
+    addon: { packed: await kept('zst', addon, async () => zstd(addon)), sha256: sha256(addon) },
+    server: zstd(server),
+    worker: zstd(worker),
+    names: assets.map(([path]) => path),
+    assets: await Promise.all(assets.map(compress)),
+  }
+}
+
+/** `{ packing, payload }`: what the launching lines know, and the text it points into. */
+const lay = (parts, compiled) => {
+  const payload = createPayload()
+  const contents = {
+    addon: { block: payload.add(parts.addon.packed), sha256: parts.addon.sha256 },
+    server: payload.add(parts.server),
+    ...(compiled ? { compiled: payload.add(compiled) } : {}),
+    worker: payload.add(parts.worker),
+    assets: parts.assets.map(({ raw, br, ...asset }, index) => ({
+      path: parts.names[index],
+      ...asset,
+      ...(br ? { br: payload.add(br) } : { raw: payload.add(raw) }),
+    })),
+  }
+  const block = payload.add(JSON.stringify(contents))
+  const { version, target } = parts
+  const packing = { version, target, payloadSize: payload.size(), contents: block }
+  return { packing: JSON.stringify(packing), payload: payload.text() }
+}
+
+export const fileText = async ({ packing, payload }) =>
+  `${await bundleLaunch(packing, 'esm')}\n/*${payload}*/\n`
+
+/** What V8 compiles on the way to the first answers, so that a start need not: a third of its time. */
+const compileAhead = async laid => {
+  const directory = mkdtempSync(join(tmpdir(), 'agent-webui-warm-'))
+  const at = name => join(directory, name)
+  try {
+    writeFileSync(at('file.mjs'), await fileText(laid))
+    writeFileSync(at('packing'), laid.packing)
+    const warm = join(root, 'build', 'warm.mjs')
+    const run = spawnSync(process.execPath, [warm, at('file.mjs'), at('packing'), at('out')], {
+      env: programEnv(directory, await freePort()),
+      encoding: 'utf8',
+      timeout: 30_000,
+    })
+    if (run.status !== 0) throw new Error(`what was packed does not run:\n${run.stderr}`)
+    return zstd(readFileSync(at('out')))
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+export const pack = async target => {
+  const parts = await gather(target)
+  // Another machine's V8 would not take what ours compiled.
+  return lay(parts, target === thisTarget() ? await compileAhead(lay(parts)) : undefined)
+}

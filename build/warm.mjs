@@ -1,0 +1,37 @@
+/** Runs a packed file once as a person would and writes down what V8 compiled meanwhile: `node warm.mjs FILE PACKING OUT`. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { launch } from './launch.mjs'
+
+const [, , file, packing, out] = process.argv
+process.argv = [process.execPath, file, '--no-browser']
+const script = launch(readFileSync(packing, 'utf8'), {
+  selfUrl: pathToFileURL(file).href,
+  selfDirectory: dirname(file),
+  require: createRequire(file),
+})
+
+const url = `http://127.0.0.1:${process.env.AGENT_WEBUI_PORT}`
+const ask = path => fetch(url + path).then(answer => answer.arrayBuffer())
+
+/** The first answer may take a moment; without one there is nothing to write down. */
+const waitForAnswer = async () => {
+  for (let i = 0; i < 200; i++) {
+    try {
+      return await ask('/health')
+    } catch {
+      // Not listening yet.
+      await setTimeout(25)
+    }
+  }
+  throw new Error('The packed file does not answer')
+}
+
+await waitForAnswer()
+for (const path of ['/', '/api/settings', '/api/sessions?limit=50', '/api/sessions'])
+  await ask(path)
+writeFileSync(out, script.createCachedData())
+process.exit(0)

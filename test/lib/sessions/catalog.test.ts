@@ -1,0 +1,373 @@
+/** The catalogue follows the files whatever happens to either; lists, pages and their tags. */
+import {
+  appendFileSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Refusal } from '../../../lib/errors.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import { createWatch } from '../../../lib/sessions/watch.ts'
+import { type Bench, listed, NEW, say, texts, withBench } from './_sessions.ts'
+
+const test = suite('sessions/catalog')
+
+const fill = (bench: Bench, count: number): string[] =>
+  Array.from({ length: count }, (_, index) => {
+    bench.clock.now += 1
+    const profile = index % 5 === 0 ? 'work' : 'default'
+    const { session_id: id } = bench.sessions.create({ ...NEW, profile, title: `title ${index}` })
+    bench.sessions.append(id, [say(`words ${index}`)])
+    return id
+  })
+
+test(
+  'refuses cursors that nobody gave',
+  withBench(({ sessions }) => {
+    for (const cursor of ['x', '', '%%%', Buffer.from('1.../x').toString('base64url')]) {
+      assert.throws(
+        () => sessions.list({ limit: 5, cursor }),
+        (error: Refusal) => error.kind === 'invalid',
+      )
+    }
+  }),
+)
+
+test(
+  'pages join to the whole list, in order, by profile too; limits are kept within bounds',
+  withBench(bench => {
+    fill(bench, 23)
+    for (const profile of [undefined, 'work', 'nobody']) {
+      const whole = JSON.parse(bench.sessions.list({ profile }).body.toString())
+      const joined: unknown[] = []
+      let cursor: string | undefined
+      do {
+        const page = bench.sessions.list({ limit: 4, cursor, profile })
+        const rows = JSON.parse(page.body.toString())
+        assert.ok(rows.length <= 4)
+        joined.push(...rows)
+        cursor = page.next ?? undefined
+      } while (cursor !== undefined)
+      assert.equal(joined, whole)
+    }
+    assert.is(JSON.parse(bench.sessions.list({ limit: 0 }).body.toString()).length, 1)
+    assert.is(JSON.parse(bench.sessions.list({ limit: 1e9 }).body.toString()).length, 23)
+  }),
+)
+
+test(
+  'the tag changes with the list and only then',
+  withBench(bench => {
+    const [id = ''] = fill(bench, 3)
+    const tags = () => [bench.sessions.list().etag, bench.sessions.list({ limit: 2 }).etag]
+    const before = tags()
+    assert.equal(tags(), before)
+    assert.not.match(before.join(), /["\s]/)
+    bench.sessions.append(id, [{ t: 'meta', patch: { pinned: true } }])
+    const after = tags()
+    assert.is.not(after[0], before[0])
+    // The changed row is on the second page.
+    assert.is(after[1], before[1])
+    bench.sessions.append(id, [say('up')])
+    assert.is.not(tags()[1], before[1])
+  }),
+)
+
+test(
+  'what other programs add, change, append and remove is in the next answer',
+  withBench(async bench => {
+    const [a = '', b = ''] = fill(bench, 2)
+    const { sessions, path } = bench
+    copyFileSync(path(a), path('copied'))
+    await sessions.settle()
+    assert.is(sessions.require('copied').title, 'title 0')
+    assert.is(listed(sessions).length, 3)
+    appendFileSync(path(b), '{"n":3,"t":"meta","at":1,"patch":{"title":"edited"}}\n')
+    await sessions.settle()
+    assert.ok(listed(sessions).some(row => row.title === 'edited'))
+    const text = readFileSync(path(a), 'utf8')
+    writeFileSync(path(a), text.replace('title 0', 'TITLE 0'))
+    assert.is(sessions.require(a).title, 'TITLE 0')
+    writeFileSync(`${path(a)}.x`, text)
+    renameSync(`${path(a)}.x`, path(a))
+    await sessions.settle()
+    assert.ok(listed(sessions).some(row => row.title === 'title 0' && row.session_id === a))
+    rmSync(path(b))
+    assert.is(sessions.row(b), undefined)
+    rmSync(path('copied'))
+    await sessions.settle()
+    assert.equal(
+      listed(sessions).map(row => row.session_id),
+      [a],
+    )
+    assert.equal(bench.gone.sort(), [b, 'copied'].sort())
+    for (const name of ['_index.json', 'a.txt', '.hidden.jsonl', 'x.jsonl.tmp', 'big.torn']) {
+      writeFileSync(join(bench.root, 'sessions', name), '{}')
+    }
+    writeFileSync(path('broken', '.json'), '{"messages": [')
+    await sessions.settle()
+    assert.is(listed(sessions).length, 1)
+  }),
+)
+
+test(
+  'our own writes are not taken for foreign ones',
+  withBench(async bench => {
+    const [id = ''] = fill(bench, 3)
+    const before = bench.rows.length
+    bench.sessions.append(id, [say('x')])
+    await bench.sessions.settle()
+    await bench.sessions.settle()
+    assert.is(bench.rows.length, before + 1)
+  }),
+)
+
+test(
+  'a deleted catalogue is built anew, while running and at start',
+  withBench(async bench => {
+    const ids = fill(bench, 4)
+    const before = listed(bench.sessions)
+    for (const end of ['', '-wal', '-shm'])
+      rmSync(join(bench.root, `cache/catalog.db${end}`), { force: true })
+    bench.sessions.append(ids[0] ?? '', [{ t: 'meta', patch: { pinned: true } }])
+    assert.is(listed(bench.sessions).filter(row => row.pinned).length, 1)
+    assert.is((await bench.sessions.search({ q: 'words', content: true, limit: 9 })).length, 4)
+    bench.sessions.append(ids[0] ?? '', [{ t: 'meta', patch: { pinned: false } }])
+    await bench.sessions.close()
+    rmSync(join(bench.root, 'cache'), { recursive: true })
+    assert.equal(listed(await bench.restart()), before)
+  }),
+)
+
+test(
+  'a corrupt catalogue is built anew at start',
+  withBench(async bench => {
+    fill(bench, 4)
+    const before = listed(bench.sessions)
+    const file = join(bench.root, 'cache/catalog.db')
+    await bench.sessions.close()
+    writeFileSync(file, 'this is not a database at all, whatever its name may say')
+    let sessions = await bench.restart()
+    assert.equal(listed(sessions), before)
+    await sessions.close()
+    const bytes = readFileSync(file)
+    bytes.fill(0x5a, 4096)
+    writeFileSync(file, bytes)
+    sessions = await bench.restart()
+    assert.equal(listed(sessions), before)
+  }),
+)
+
+test(
+  'another run of the machine after an unclean end does not believe the catalogue; a clean one does',
+  withBench(
+    async bench => {
+      const [id = ''] = fill(bench, 2)
+      const { createCatalog } = await import('../../../lib/sessions/catalog.ts')
+      const open = (bootId: string) =>
+        createCatalog({
+          file: join(bench.root, 'other.db'),
+          redact: text => text,
+          log: () => {},
+          rebuild: () => {},
+          bootId,
+        })
+      const { emptySummary } = await import('../../../lib/sessions/fold.ts')
+      const first = open('one')
+      first.put({ ...emptySummary(id), count: 1 }, 's', true)
+      // Not closed: killed.
+      const second = open('one')
+      assert.is(second.stamp(id), 's')
+      second.close()
+      assert.is(open('two').stamp(id), 's')
+      assert.is(open('three').stamp(id), undefined)
+    },
+    { bootId: 'one' },
+  ),
+)
+
+test(
+  'hundreds of changes behind our back while stopped are seen at start',
+  withBench(async bench => {
+    const ids = fill(bench, 30)
+    await bench.sessions.close()
+    for (const id of ids.slice(0, 10)) rmSync(bench.path(id))
+    for (const id of ids.slice(10, 20)) {
+      appendFileSync(bench.path(id), '{"n":9,"t":"meta","at":1,"patch":{"title":"while away"}}\n')
+    }
+    const sessions = await bench.restart()
+    assert.is(listed(sessions).length, 20)
+    assert.is(listed(sessions).filter(row => row.title === 'while away').length, 10)
+  }),
+)
+
+test(
+  'without change notices it looks every few seconds and says so once',
+  withBench(async bench => {
+    const logs: string[] = []
+    const swept = new Promise<void>(resolve => {
+      const watch = createWatch({
+        dir: join(bench.root, 'sessions'),
+        sweep: async () => {
+          watch.close()
+          resolve()
+        },
+        log: line => logs.push(line),
+        blindSweepMs: 5,
+        watch: (() => {
+          throw new Error('ENOSPC: no more watches')
+        }) as never,
+      })
+      assert.ok(watch.blind)
+      assert.equal([...(watch.take() ?? [])], [])
+      writeFileSync(bench.path('new'), '')
+      assert.is(watch.take(), null)
+      watch.own(() => writeFileSync(bench.path('own'), ''))
+      assert.equal([...(watch.take() ?? [])], [])
+    })
+    // The watch's own timer does not keep a process alive.
+    const keep = setInterval(() => {}, 1_000)
+    await swept
+    clearInterval(keep)
+    assert.is(logs.length, 1)
+  }),
+)
+
+const LEGACY = {
+  session_id: 'aaaabbbbcccc',
+  title: 'Old',
+  workspace: '/w',
+  model: null,
+  messages: [
+    { role: 'user', content: 'hello', timestamp: 1_600_000_000, id: 'their-own' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        { id: 'c', type: 'function', function: { name: 'terminal', arguments: '{"a":1}' } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'c', content: '{"output":"x"}' },
+    'rubbish',
+    { role: 'robot', content: 'x' },
+    {
+      role: 'assistant',
+      content: [{ type: 'text', text: 'parts' }],
+      reasoning: 'because',
+      odd: { deep: 1 },
+    },
+  ],
+  tool_calls: [],
+  created_at: 1_600_000_000.25,
+  updated_at: 1_600_000_100.5,
+  pinned: true,
+  profile: null,
+  estimated_cost: null,
+  active_stream_id: 'gone',
+  pending_user_message: 'never answered',
+  pending_attachments: ['a.txt'],
+  pending_started_at: 1_600_000_200.5,
+  llm_title_generated: true,
+  future_key: { kept: true },
+}
+
+test(
+  'a session of the earlier format is listed and read, and converted only when written to',
+  withBench(async ({ sessions, path }) => {
+    const id = LEGACY.session_id
+    const json = JSON.stringify(LEGACY, null, 2)
+    writeFileSync(path(id, '.json'), json)
+    await sessions.settle()
+    const [row] = listed(sessions) as [SessionRow]
+    assert.is(row.title, 'Old')
+    assert.is(row.profile, 'default')
+    assert.is(row.message_count, 5)
+    assert.is(row.updated_at, 1_600_000_100.5)
+    assert.is(row.created_at, 1_600_000_000.25)
+    assert.is(row.active_stream_id, null)
+    assert.is(row.llm_title_generated, true)
+    const before = sessions.load(id)
+    assert.equal(
+      before.messages.map(message => [message.id, message.content]),
+      [
+        ['m2', 'hello'],
+        ['m3', ''],
+        ['m4', '{"output":"x"}'],
+        ['m5', [{ type: 'text', text: 'parts' }]],
+        ['m6', 'never answered'],
+      ],
+    )
+    assert.equal(before.messages[3]?.odd, { deep: 1 })
+    assert.equal(before.messages[4]?.attachments, ['a.txt'])
+    assert.equal(before.meta.future_key, { kept: true })
+    assert.equal(sessions.tail(id, { limit: 2 }).messages, before.messages.slice(-2))
+    assert.equal(JSON.parse((await sessions.wholeJson(id)).toString()), before.messages)
+    assert.is(readFileSync(path(id, '.json'), 'utf8'), json)
+    assert.not.ok(existsSync(path(id)))
+
+    sessions.append(id, [{ t: 'meta', patch: { pinned: null } }])
+    assert.not.ok(existsSync(path(id, '.json')))
+    assert.is(readFileSync(path(id, '.json.migrated'), 'utf8'), json)
+    const after = sessions.load(id)
+    assert.equal(after.messages, before.messages)
+    assert.equal(after.meta.future_key, { kept: true })
+    assert.is(sessions.require(id).updated_at, 1_600_000_100.5)
+    assert.is(sessions.require(id).pinned, false)
+    assert.is(listed(sessions).length, 1)
+    sessions.append(id, [say('new')])
+    assert.is(sessions.load(id).messages.at(-1)?.id, 'm8')
+  }),
+)
+
+test(
+  'a conversion killed at either point is finished or begun again; different files leave the journal in force',
+  withBench(async bench => {
+    const id = LEGACY.session_id
+    const { path, logs } = bench
+    const json = JSON.stringify(LEGACY)
+    // Killed before the first rename.
+    writeFileSync(path(id, '.json'), json)
+    writeFileSync(path(id, '.jsonl.tmp'), '{"n":1,"t":"session","half')
+    let sessions = await bench.restart()
+    assert.is(sessions.require(id).message_count, 5)
+    sessions.append(id, [say('x')])
+    assert.not.ok(existsSync(path(id, '.jsonl.tmp')))
+    // Killed between the two.
+    await sessions.close()
+    renameSync(path(id, '.json.migrated'), path(id, '.json'))
+    sessions = await bench.restart()
+    await sessions.settle()
+    assert.is(sessions.require(id).message_count, 6)
+    assert.not.ok(existsSync(path(id, '.json')))
+    assert.ok(existsSync(path(id, '.json.migrated')))
+    // Somebody wrote to the old file meanwhile.
+    writeFileSync(path(id, '.json'), json.replace('Old', 'Other'))
+    await sessions.settle()
+    await sessions.settle()
+    assert.is(sessions.require(id).title, 'Old')
+    assert.ok(existsSync(path(id, '.json')))
+    assert.is(logs.filter(line => line.includes('both formats')).length, 1)
+  }),
+)
+
+test(
+  'a change of time alone reads again and changes nothing',
+  withBench(bench => {
+    const [id = ''] = fill(bench, 1)
+    const before = bench.sessions.require(id)
+    const { mtimeMs } = statSync(bench.path(id))
+    utimesSync(bench.path(id), mtimeMs / 1000, mtimeMs / 1000 - 500)
+    assert.equal(bench.sessions.require(id), before)
+    assert.is(texts(bench.sessions, id).length, 1)
+  }),
+)
+
+test.run()
