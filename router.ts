@@ -20,11 +20,6 @@ import { start } from './lib/start.ts'
 export const routes = {
   'GET /': pages.shell,
   'GET /index.html': pages.shell,
-  'GET /tasks': pages.shell,
-  'GET /skills': pages.shell,
-  'GET /memory': pages.shell,
-  'GET /profiles': pages.shell,
-  'GET /usage': pages.shell,
   'GET /settings': pages.shell,
   'GET /login': pages.login,
   'GET /favicon.ico': pages.favicon,

@@ -5,6 +5,7 @@ import { commands, parseCommand } from './commands.ts'
 import type { Frame } from '../lib/schema/event.ts'
 import type { Question } from '../lib/schema/question.ts'
 import { createSources } from './sources.ts'
+import type { Source } from './stream.ts'
 import type { Gate } from './state/auth.ts'
 import { createAuth } from './state/auth.ts'
 import { createCompletion } from './state/completion.ts'
@@ -98,19 +99,24 @@ export const createApp = (options: AppOptions) => {
       else if (frame.source === 'inbox') inbox.take(frame)
       else takeNotice(frame)
     },
-    async refetch(source, hold) {
-      try {
-        if (source.startsWith('session:')) await chat.reload(hold)
-        else if (source === 'list') sources.resume(hold, await sessions.load())
-        else if (source === 'inbox') sources.resume(hold, await inbox.load())
-        // What these say does not outlive its moment: there is nothing to fetch.
-        else sources.resume(hold, undefined)
-      } catch (error) {
-        toasts.fail(error)
-        sources.resume(hold, undefined)
-      }
+    refetch(source, hold) {
+      if (source.startsWith('session:')) void chat.reload(hold)
+      else void snapshot(source, hold)
     },
   })
+
+  /** Fetches a source of the whole page; its frames wait until then. Without an answer they go on from now. */
+  const snapshot = async (source: Source, hold = sources.hold(source)): Promise<void> => {
+    let cursor: string | undefined
+    try {
+      if (source === 'list') cursor = await sessions.load()
+      else if (source === 'inbox') cursor = await inbox.load()
+      // What the others say does not outlive its moment: there is nothing to fetch.
+    } catch (error) {
+      toasts.fail(error)
+    }
+    sources.resume(hold, cursor)
+  }
 
   const chat = createOpenChat({
     platform,
@@ -273,14 +279,9 @@ export const createApp = (options: AppOptions) => {
     /** Fetches everything the page shows, then listens. Parts that fail say so and leave the others working. */
     async begin(): Promise<void> {
       const tell = (error: unknown) => toasts.fail(error)
-      const hold = sources.hold('list')
       for (const source of ['gateway', 'notices'] as const) sources.follow(source)
-      const asked = sources.hold('inbox')
-      void inbox
-        .load()
-        .then(cursor => sources.resume(asked, cursor))
-        .catch(tell)
-      const first = sessions.load()
+      const list = snapshot('list')
+      void snapshot('inbox')
       const opened = openSession(route.sessionId.value)
       void settings.load().catch(tell)
       void profiles.load().catch(tell)
@@ -288,11 +289,7 @@ export const createApp = (options: AppOptions) => {
       void reasoning.load().catch(tell)
       void workspaces.load().catch(tell)
       void personalities.load().catch(tell)
-      try {
-        sources.resume(hold, await first)
-      } catch (error) {
-        tell(error)
-      }
+      await list
       await opened
       see()
       tabs.start()

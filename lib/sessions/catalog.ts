@@ -86,15 +86,19 @@ export const createCatalog = (options: CatalogOptions) => {
     for (const { id } of q.live.all()) setLive(id, LIVELESS)
   }
 
-  /** Takes a new, empty catalogue and has it filled. */
-  const renew = (reason: string): void => {
-    log('the session catalogue is built anew', { reason })
+  const replace = (): void => {
     db.close()
     removeDatabase(file)
     db = openFresh(file, addon, bootId)
     q = prepare(db)
     version += 1
     seq = 0
+  }
+
+  /** Takes a new, empty catalogue and has it filled. */
+  const renew = (reason: string): void => {
+    log('the session catalogue is built anew', { reason })
+    replace()
     rebuild()
   }
 
@@ -178,7 +182,14 @@ export const createCatalog = (options: CatalogOptions) => {
       q.setAbout.run('seq', String(seq))
     })
 
-  settle()
+  try {
+    settle()
+  } catch (error) {
+    if (!isRuined(error)) throw error
+    // Whoever opens a catalogue looks through the files next, so an empty one will do.
+    replace()
+    settle()
+  }
 
   return {
     file,

@@ -77,6 +77,7 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     const names = readdirSync(files.dir)
     const ids = new Set<string>()
     const known = catalog().stamps()
+    yield
     let next = 0
     while (next < names.length) {
       const started = performance.now()

@@ -34,7 +34,7 @@ export const createListing = (catalog: Catalog) => {
     }, KEEP_MS)
     drop.unref()
     const { body } = kept
-    return { body, next: null, etag: `${boot}-${version}-${profile ?? ''}` }
+    return { body, next: null, etag: `${boot}-${version}-${encodeURIComponent(profile ?? '')}` }
   }
 
   const page = (limit: number, cursor: string | undefined, profile: string | null): ListPage => {
@@ -62,8 +62,10 @@ export const createListing = (catalog: Catalog) => {
       cursor?: string | undefined
       profile?: string | undefined
     } = {}): ListPage {
-      if (limit === undefined && cursor === undefined) return whole(profile ?? null)
-      return page(limit ?? 100, cursor, profile ?? null)
+      // A blank value is an absent one, as everywhere in a query.
+      const after = cursor || undefined
+      if (limit === undefined && after === undefined) return whole(profile || null)
+      return page(limit ?? 100, after, profile || null)
     },
     /** The kept body may hold words that were just erased. */
     drop(): void {

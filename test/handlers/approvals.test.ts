@@ -60,14 +60,14 @@ approvals(
     try {
       const { body } = await app.post('/api/session/new', {})
       const { session_id } = body.session
-      for (const kind of ['approval', 'clarify']) {
-        const through = await app.request('POST', `/api/${kind}/inject_test`, {
+      for (const path of ['/api/approval/inject_test', '/api/clarify/inject_test']) {
+        const through = await app.request('POST', path, {
           body: { session_id },
           headers: { 'x-forwarded-for': '203.0.113.9' },
         })
         assert.is(through.status, 404)
-        assert.is((await app.post(`/api/${kind}/inject_test`, { session_id })).status, 200)
-        assert.is((await app.get(`/api/${kind}/inject_test?session_id=${session_id}`)).status, 200)
+        assert.is((await app.post(path, { session_id })).status, 200)
+        assert.is((await app.get(`${path}?session_id=${session_id}`)).status, 200)
       }
       const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
       assert.is(open.body.pending_count, 2)
@@ -238,6 +238,10 @@ approvals('the approval stream shows what is open, what comes, and what is settl
       if (event.event === 'settled') break
     }
     assert.equal(seen, ['initial', 'approval', 'settled'])
+    for await (const event of app.events(`/api/clarify/stream?session_id=${session_id}`)) {
+      assert.equal([event.event, event.data.pending], ['initial', null])
+      break
+    }
   } finally {
     await app.close()
   }

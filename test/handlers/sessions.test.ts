@@ -106,8 +106,8 @@ sessions(
       title: `  ${'é'.repeat(100)}  `,
     })
     assert.is([...renamed.body.session.title].length, 80)
-    for (const flag of ['pin', 'archive'])
-      assert.is((await app.post(`/api/session/${flag}`, { session_id: first })).body.ok, true)
+    for (const path of ['/api/session/pin', '/api/session/archive'])
+      assert.is((await app.post(path, { session_id: first })).body.ok, true)
     const rows = (await app.get('/api/sessions')).body.sessions
     assert.equal(
       rows.map((row: { session_id: string }) => row.session_id),

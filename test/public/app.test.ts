@@ -40,6 +40,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
       sessions.set('n', {})
       return { session: fakeRow('n', { title: 'Untitled', message_count: 0 }) }
     },
+    'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-10' }),
     'POST /api/session/draft': () => ({ ok: true }),
     'POST /api/session/update': ({ session_id: id, ...patch }) => ({
       session: fakeRow(String(id), patch),
@@ -243,12 +244,7 @@ test('unknown commands are text for the agent', async () => {
 
 test('every command does what its summary says', async () => {
   const { submit, app, service, said, left } = await page('session/a', {
-    'GET /api/session/status': () => ({
-      title: 'T',
-      message_count: 3,
-      model: 'm1',
-      agent_running: false,
-    }),
+    'GET /api/session/status': () => ({ session_id: 'a', agent_running: false }),
     'POST /api/session/undo': () => ({ error: 'Nothing to undo.' }),
     'POST /api/session/branch': () => ({ session_id: 'a' }),
   })
@@ -270,7 +266,7 @@ test('every command does what its summary says', async () => {
   await says('/model one', 'Model: Model One')
   await says('/model zzz', 'No model matches “zzz”')
   await says('/workspace one', 'Workspace: one')
-  await says('/status', 'T: 3 messages, model Model One, idle')
+  await says('/status', 'Title a: 2 messages, model Model One, idle')
   await says('/undo', 'Nothing to undo.')
   await says('/stop', 'Nothing is running')
   await says('/export pdf', 'Export as md, json or html')

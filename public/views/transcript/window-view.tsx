@@ -85,6 +85,11 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     box.scrollTop = box.scrollHeight
     state.current.top = box.scrollTop
   }
+  /** Distance to the end, in pixels. */
+  const below = () => {
+    const box = scroller.current
+    return box ? box.scrollHeight - box.scrollTop - box.clientHeight : 0
+  }
   const follow = (stick: boolean) => {
     if (state.current.stick === stick) return
     state.current.stick = stick
@@ -121,6 +126,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
       }
       if (state.current.stick) toEnd()
       else if (shift) box.scrollTop += shift
+      else if (below() <= 0.5) follow(true)
     })
   }, [])
   const measured = useRef(new Map<string, number>())
@@ -142,7 +148,11 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     for (const element of observed.current) if (!present.has(element)) sizes?.unobserve(element)
     observed.current = present
     if (state.current.stick) toEnd()
-    else if (anchor) restore(box, anchor)
+    else {
+      if (anchor) restore(box, anchor)
+      // Something was closed, and the end came to the reader.
+      if (below() <= 0.5) follow(true)
+    }
     if (news && state.current.rounds < MAX_ROUNDS && !sameRange(wanted(anchor), range)) {
       state.current.rounds++
       draw()
@@ -181,11 +191,31 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     }
   }, [])
 
+  /** What is opened by hand opens downwards, under the pointer: the end may go out of sight. */
+  const onClick = (event: Event) => {
+    const { target } = event
+    if (!(target instanceof Element) || !state.current.stick) return
+    if (!target.closest('.tx-row :is(button, summary)')) return
+    follow(false)
+    // Drawn by then; what opened nothing, a copy button, changes nothing.
+    requestAnimationFrame(() => requestAnimationFrame(resume))
+  }
+  const resume = () => {
+    if (below() <= NEAR_END) follow(true)
+  }
+
+  /** The browser would glide to where the end was when the key was pressed. */
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key !== 'End' || event.target !== scroller.current) return
+    event.preventDefault()
+    follow(true)
+    draw()
+  }
+
   const onScroll = () => {
     const box = scroller.current
     if (!box) return
-    const below = box.scrollHeight - box.scrollTop - box.clientHeight
-    if (below <= NEAR_END) follow(true)
+    if (below() <= NEAR_END) follow(true)
     else if (box.scrollTop < state.current.top - 1) follow(false)
     state.current.top = box.scrollTop
     state.current.frame ||= requestAnimationFrame(() => {
@@ -204,6 +234,8 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
         class="tx-scroll"
         ref={scroller}
         onScroll={onScroll}
+        onClickCapture={onClick}
+        onKeyDown={onKey}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and must do so by keyboard
         tabIndex={0}
         aria-label={t('tx.region')}

@@ -113,17 +113,6 @@ const routes = {
   }),
   'POST /api/effects': endpoint({ summary: 'changes', run: () => ({ n: ++effects }) }),
   'GET /api/inject': endpoint({ summary: 'tests only', loopback: true, run: () => ({ ok: true }) }),
-  'GET /api/client': endpoint({
-    summary: 'who',
-    cache: 'no-store',
-    run: ({ client: { address, loopback, secure, host, prefix } }) => ({
-      address,
-      loopback,
-      secure,
-      host,
-      prefix,
-    }),
-  }),
 }
 const tails = {
   'GET /session/:id': endpoint({

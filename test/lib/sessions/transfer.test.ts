@@ -87,7 +87,7 @@ test(
     ]) {
       assert.not.ok(key in meta, key)
     }
-    const copy = sessions.create({ ...NEW, ...meta })
+    const copy = sessions.create({ ...meta, ...NEW })
     sessions.append(
       copy.session_id,
       messages.map(message => ({ t: 'message' as const, message })),

@@ -136,9 +136,12 @@ test('a short loss stays silent, a long one counts down and polls', async () => 
   connection.close()
 })
 
-test('what waits is told once, and goes when it is settled', () => {
+test('what waits is told once, and goes when it is settled', async () => {
   const told: string[] = []
-  const inbox = createInbox(question => told.push(question.session_id))
+  const { platform } = fakePlatform({
+    'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
+  })
+  const inbox = createInbox(platform, question => told.push(question.session_id))
   const data = {
     kind: 'clarify' as const,
     clarify_id: 'c1',
@@ -152,6 +155,9 @@ test('what waits is told once, and goes when it is settled', () => {
   assert.equal([told, inbox.count.value], [['s'], 1])
   const settled = { id: 'c1', session_id: 's', answer: 'x' }
   inbox.take({ source: 'inbox', n: 3, type: 'settled', data: settled })
+  assert.is(inbox.count.value, 0)
+  inbox.take({ source: 'inbox', n: 4, type: 'asked', data })
+  assert.is(await inbox.load(), 'aaaaaaaa-9')
   assert.is(inbox.count.value, 0)
 })
 

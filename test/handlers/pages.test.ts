@@ -1,0 +1,76 @@
+/** What the address bar opens: the shell with its base and theme, the login page, files; everything else is 404. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+
+const pages = suite('pages')
+
+const SHELL = ['/', '/index.html', '/session/abcdef012345', '/settings', '/settings/general']
+
+pages('the shell answers its views and nothing else', async () => {
+  const app = await startApp()
+  try {
+    for (const path of SHELL) {
+      const { status, headers, text } = await app.get(path)
+      assert.equal([path, status], [path, 200])
+      assert.is(headers['content-type'], 'text/html; charset=utf-8')
+      assert.match(text, '<base href="/">')
+      assert.match(text, 'data-theme="dark"')
+    }
+    for (const path of [
+      '/nope',
+      '/session/a/b',
+      '/session/',
+      '/settings/a/b',
+      '/static/',
+      '/SETTINGS',
+    ])
+      assert.equal([path, (await app.get(path)).status], [path, 404])
+  } finally {
+    await app.close()
+  }
+})
+
+pages(
+  'no script and no style stands in the document itself, and what it names can be fetched',
+  async () => {
+    const app = await startApp()
+    try {
+      const { text, headers } = await app.get('/')
+      assert.not.match(text, /<script(?![^>]*\ssrc=)/)
+      assert.not.match(text, /<style|\sstyle=|\son\w+=/)
+      assert.not.match(String(headers['content-security-policy']), 'unsafe-inline')
+      const names = [...text.matchAll(/(?:src|href)="(static\/[^"]+)"/g)].map(match => match[1])
+      assert.ok(names.length >= 2)
+      for (const name of names) {
+        const asset = await app.request('GET', `/${name}`, { headers: { 'accept-encoding': 'br' } })
+        assert.equal([name, asset.status], [name, 200])
+      }
+    } finally {
+      await app.close()
+    }
+  },
+)
+
+pages(
+  'behind a trusted proxy the base carries its prefix, and the stored theme is there at the first paint',
+  async () => {
+    const app = await startApp()
+    try {
+      await app.post('/api/settings', { theme: 'nord' })
+      const { text } = await app.request('GET', '/settings', {
+        headers: { 'x-forwarded-prefix': '/any/path', 'x-forwarded-for': '203.0.113.9' },
+      })
+      assert.match(text, '<base href="/any/path/">')
+      assert.match(text, 'data-theme="nord"')
+      const hostile = await app.request('GET', '/', {
+        headers: { 'x-forwarded-prefix': '"><script>', 'x-forwarded-for': '203.0.113.9' },
+      })
+      assert.not.match(hostile.text, '"><script>')
+    } finally {
+      await app.close()
+    }
+  },
+)
+
+pages.run()
