@@ -30,6 +30,8 @@ export const routes = {
   'GET /api/auth/status': auth.status,
   'POST /api/auth/login': auth.login,
   'POST /api/auth/logout': auth.logout,
+  'GET /api/auth/devices': auth.devices,
+  'POST /api/auth/revoke': auth.revoke,
 
   'GET /api/settings': settings.get,
   'POST /api/settings': settings.save,

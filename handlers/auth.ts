@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
 import { LIFETIME_S } from '../lib/auth/sign-ins.ts'
 import { endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
 import { clearCookie, formatCookie } from '../lib/http/cookies.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 
@@ -36,5 +37,33 @@ export const logout = endpoint({
     ctx.app.auth.logout(ctx.cookies[SESSION_COOKIE])
     ctx.setCookie(clearCookie(SESSION_COOKIE))
     return ok
+  },
+})
+
+const Device = z.object({
+  id: z.string(),
+  created_at: z.number(),
+  expires_at: z.number(),
+  address: z.string(),
+  agent: z.string(),
+  current: z.boolean(),
+})
+
+export const devices = endpoint({
+  summary: 'Devices that are signed in, newest first',
+  cache: 'no-store',
+  output: z.object({ devices: z.array(Device) }),
+  run: ctx => ({ devices: ctx.app.auth.list(ctx.cookies[SESSION_COOKIE]) }),
+})
+
+export const revoke = endpoint({
+  summary: 'Sign one device out, or all but this one',
+  input: z.object({ id: z.string().optional(), others: z.boolean().default(false) }),
+  output: z.object({ ok: z.literal(true), revoked: z.number() }),
+  run(ctx, { id, others }) {
+    const { auth } = ctx.app
+    if (others) return { ...ok, revoked: auth.revokeOthers(ctx.cookies[SESSION_COOKIE]) }
+    if (!id) throw invalid('id is required')
+    return { ...ok, revoked: auth.revoke(id) ? 1 : 0 }
   },
 })

@@ -19,8 +19,16 @@ export type Rule = {
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
 
+const translated = new WeakMap<Source, string>()
+
 /** Without comments and types, top level at column 0: what a textual rule should look at. */
-export const codeOf = ({ path, text }: Source): string =>
+export const codeOf = (source: Source): string => {
+  const code = translated.get(source) ?? translate(source)
+  translated.set(source, code)
+  return code
+}
+
+const translate = ({ path, text }: Source): string =>
   isCode(path)
     ? transformSync(text, {
         loader: path.endsWith('.tsx') ? 'tsx' : 'ts',

@@ -8,7 +8,11 @@ registerHooks({
   load(url, context, next) {
     if (!url.endsWith('.tsx')) return next(url, context)
     const source = readFileSync(fileURLToPath(url), 'utf8')
-    const { code } = transformSync(source, { loader: 'tsx', jsx: 'automatic', jsxImportSource: 'preact' })
+    const { code } = transformSync(source, {
+      loader: 'tsx',
+      jsx: 'automatic',
+      jsxImportSource: 'preact',
+    })
     return { format: 'module', source: code, shortCircuit: true }
   },
 })

@@ -112,7 +112,7 @@ const fileJob = (file: string): Job => {
 const build = check('build', process.execPath, ['build.mjs', '--quiet'])
 const checks = [
   check('types', bin('tsc'), ['-p', '.']),
-  check('format and lint', bin('biome'), ['ci', '--colors=off', '.']),
+  check('format and lint', bin('biome'), ['ci', '--colors=off', '--diagnostic-level=error', '.']),
 ]
 
 /** What is built is tested last, when the build is done for sure; the slow ones of the rest begin. */

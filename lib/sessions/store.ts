@@ -94,7 +94,9 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   const find = createFinding({ catalog, search, row })
 
   const settle = async (): Promise<void> => {
-    // Lets the system's change notices in that are already waiting.
+    // Lets the system's change notices in that are already waiting. Twice: called from an I/O callback, the
+    // first one comes before the loop has asked the system again.
+    await setImmediate()
     await setImmediate()
     freshness.catchUp(watch)
   }

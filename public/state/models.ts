@@ -52,7 +52,8 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
       }),
     ),
     labelOf(id: string | null): string {
-      const wanted = id || fallback.value
+      // Where only one is on offer it is the one that answers, configured or not: the demo model.
+      const wanted = id || fallback.value || (all.value.length === 1 ? all.value[0]!.id : '')
       if (!wanted) return ''
       return byId.value.get(wanted)?.label ?? bare(wanted).split('/').at(-1) ?? wanted
     },
