@@ -24,7 +24,7 @@ import type { Home } from './profiles/home.ts'
 import { createHomes } from './profiles/homes.ts'
 import { redact, redactValue } from './redact.ts'
 import { createEdits } from './sessions/edits.ts'
-import { isEmptyRow } from './sessions/row.ts'
+import { WORKER_LIMITS } from './sessions/search.ts'
 import { createSessions } from './sessions/store.ts'
 import { createSettings } from './settings.ts'
 import { createBegin } from './turns/begin.ts'
@@ -82,14 +82,18 @@ export const createApp = async (
     trashDir: join(stateDir, 'trash'),
     cacheDir: join(stateDir, 'cache'),
     redact,
-    onRow: row => {
-      if (!isEmptyRow(row)) hub.publish('list', { type: 'row', data: { row } })
-    },
+    // Empty untitled ones too: a page that shows a session must hear that it was cleared.
+    onRow: row => hub.publish('list', { type: 'row', data: { row } }),
     onGone: id => hub.publish('list', { type: 'gone', data: { session_id: id } }),
     log: (line, extra) => log.warn(line, extra),
     now,
     addon,
-    ...(packed ? { startWorker: () => new Worker(packed.searchWorker(), { eval: true }) } : {}),
+    ...(packed
+      ? {
+          startWorker: () =>
+            new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
+        }
+      : {}),
   })
 
   const providers = createProviders(config.env)

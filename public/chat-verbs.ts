@@ -103,6 +103,10 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
   const resend = async (id: string, text: string | null): Promise<void> => {
     const prompt = chat.promptOf(id)
     if (!prompt) return
+    if (chat.busy.value) {
+      toasts.show(t('said.busy'))
+      return
+    }
     try {
       await chat.truncate(chat.countBefore(prompt.id))
       await start(text ?? textOf(prompt), prompt.attachments ?? [])
@@ -184,6 +188,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       return undefined
     },
     async undo(id: string): Promise<string | undefined> {
+      if (chat.busy.value) return t('said.busy')
       const reply = await api('POST /api/session/undo', { session_id: id })
       if ('error' in reply) return reply.error
       await chat.reload()

@@ -16,7 +16,7 @@ export type SessionsOptions = {
   /** Holds `catalog.db` and `search.db`; may be deleted at any time. */
   cacheDir: string
   redact: (text: string) => string
-  /** Every change of a row, empty untitled sessions included: lists leave those out (`isEmptyRow`). Must not throw. */
+  /** Every change of a row, empty untitled sessions included. Must not throw. */
   onRow: (row: SessionRow) => void
   onGone: (id: string) => void
   log: (line: string, extra?: Record<string, unknown>) => void

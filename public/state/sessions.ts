@@ -76,8 +76,13 @@ export const createSessions = (
   let fetchingMore = false
 
   const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
+  /** A new or cleared conversation without a name is in no list until something is said in it. */
+  const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
   const mine = computed(() =>
-    rows.value.filter(row => !profile.value || row.profile === profile.value || row.is_cli_session),
+    rows.value.filter(
+      row =>
+        !isBlank(row) && (!profile.value || row.profile === profile.value || row.is_cli_session),
+    ),
   )
 
   /** Some replies are whole sessions: their messages must not stay behind in the list. */

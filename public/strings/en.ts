@@ -186,6 +186,7 @@ export const en = {
   'said.workspace.none': 'No workspace matches “{query}”',
   'said.undone': 'Taken back: {preview}',
   'said.needs.session': 'There is no conversation yet',
+  'said.busy': 'Stop the running turn first',
   'said.not.running': 'Nothing is running',
   'said.title.usage': 'Write the new title after the command: /title My project',
   'said.status': '{title}: {messages}, model {model}, {state}',

@@ -150,8 +150,10 @@ export const Page = () => (
         <View />
       </main>
     </div>
-    <ConnectionPill />
-    <Toasts />
+    <div class="corner">
+      <ConnectionPill />
+      <Toasts />
+    </div>
     <Announcer />
     <Overlays />
   </>

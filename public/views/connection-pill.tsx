@@ -5,10 +5,10 @@ import { useApp } from './context.ts'
 
 export const ConnectionPill = () => {
   const { connection, tabs } = useApp()
-  if (!connection.visible.value) return <div class="pill-place" role="status" />
+  if (!connection.visible.value) return <div role="status" />
   const waiting = connection.state.value.kind === 'waiting'
   return (
-    <div class="pill-place" role="status">
+    <div role="status">
       <div class="pill">
         <span class="pill-dot" aria-hidden="true" />
         {/* The countdown is for the eye: read out each second it would be a torment. */}
