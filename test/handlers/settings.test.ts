@@ -12,7 +12,7 @@ test.before.each(async context => {
 test.after.each(({ app }) => app.close())
 
 const config = (app: TestApp, dir = app.home) => join(dir, 'config.yaml')
-const cookieOf = (answer: { headers: { 'set-cookie'?: string[] } }): string =>
+const cookieOf = (answer: { headers: { 'set-cookie'?: string[] | undefined } }): string =>
   answer.headers['set-cookie']?.[0]?.split(';')[0] ?? ''
 
 test('what cannot be meant is named, not stored', async ({ app }) => {
