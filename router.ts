@@ -2,16 +2,30 @@
 import * as approvals from './handlers/approvals.ts'
 import * as auth from './handlers/auth.ts'
 import * as chat from './handlers/chat.ts'
+import * as crons from './handlers/crons.ts'
+import * as commands from './handlers/commands.ts'
 import * as events from './handlers/events.ts'
 import * as files from './handlers/files.ts'
+import * as gitState from './handlers/git.ts'
+import * as gateway from './handlers/gateway.ts'
 import * as health from './handlers/health.ts'
+import * as insights from './handlers/insights.ts'
+import * as media from './handlers/media.ts'
+import * as memory from './handlers/memory.ts'
 import * as models from './handlers/models.ts'
+import * as onboarding from './handlers/onboarding.ts'
 import * as pages from './handlers/pages.ts'
 import * as personalities from './handlers/personalities.ts'
 import * as profiles from './handlers/profiles.ts'
+import * as providers from './handlers/providers.ts'
+import * as projects from './handlers/projects.ts'
 import * as transfer from './handlers/session-transfer.ts'
 import * as sessions from './handlers/sessions.ts'
 import * as settings from './handlers/settings.ts'
+import * as skills from './handlers/skills.ts'
+import * as transcribe from './handlers/transcribe.ts'
+import * as updates from './handlers/updates.ts'
+import * as uploads from './handlers/upload.ts'
 import * as workspaces from './handlers/workspaces.ts'
 import { createApp, placeSqlite } from './lib/app.ts'
 import type { ApiOf, RouteTable } from './lib/http/endpoint.ts'
@@ -21,6 +35,11 @@ export const routes = {
   'GET /': pages.shell,
   'GET /index.html': pages.shell,
   'GET /settings': pages.shell,
+  'GET /tasks': pages.shell,
+  'GET /profiles': pages.shell,
+  'GET /skills': pages.shell,
+  'GET /memory': pages.shell,
+  'GET /usage': pages.shell,
   'GET /login': pages.login,
   'GET /favicon.ico': pages.favicon,
 
@@ -39,27 +58,89 @@ export const routes = {
   'POST /api/reasoning': settings.setReasoning,
   'POST /api/default-model': settings.setDefault,
   'GET /api/models': models.list,
+  'GET /api/models/live': models.live,
+  'GET /api/models/local': models.local,
+  'POST /api/models/refresh': models.refresh,
+  'GET /api/providers': providers.list,
+  'POST /api/providers': providers.save,
+  'POST /api/providers/delete': providers.remove,
+  'POST /api/providers/test': providers.test,
+  'POST /api/providers/self-hosted': providers.selfHosted,
+  'GET /api/onboarding/status': onboarding.status,
+  'POST /api/onboarding/setup': onboarding.setup,
+  'POST /api/onboarding/complete': onboarding.complete,
+  'POST /api/onboarding/probe': onboarding.probe,
   'GET /api/personalities': personalities.list,
   'POST /api/personality/set': personalities.set,
+  'GET /api/profiles': profiles.list,
   'GET /api/profile/active': profiles.active,
+  'POST /api/profile/create': profiles.create,
+  'POST /api/profile/switch': profiles.change,
+  'POST /api/profile/delete': profiles.remove,
+
+  'GET /api/projects': projects.list,
+  'POST /api/projects/create': projects.create,
+  'POST /api/projects/rename': projects.rename,
+  'POST /api/projects/delete': projects.remove,
+
+  'GET /api/skills': skills.list,
+  'GET /api/skills/content': skills.content,
+  'POST /api/skills/save': skills.save,
+  'POST /api/skills/delete': skills.remove,
+  'POST /api/skills/toggle': skills.toggle,
+  'GET /api/commands': commands.list,
+  'GET /api/insights': insights.report,
+  'GET /api/memory': memory.read,
+  'POST /api/memory/write': memory.write,
 
   'GET /api/workspaces': workspaces.list,
   'POST /api/workspaces/add': workspaces.add,
   'POST /api/workspaces/remove': workspaces.remove,
   'POST /api/workspaces/rename': workspaces.rename,
+  'POST /api/workspaces/reorder': workspaces.reorder,
   'GET /api/workspaces/suggest': workspaces.suggest,
   'GET /api/list': files.list,
+  'GET /api/file': files.read,
+  'GET /api/file/raw': files.raw,
+  'POST /api/file/save': files.save,
+  'POST /api/file/create': files.create,
+  'POST /api/file/create-dir': files.createDir,
+  'POST /api/file/rename': files.rename,
+  'POST /api/file/move': files.move,
+  'POST /api/file/delete': files.remove,
+  'POST /api/file/restore': files.restore,
+  'GET /api/folder/download': files.zip,
+  'POST /api/upload': uploads.upload,
+  'GET /api/media': media.get,
+  'GET /api/git-info': gitState.info,
+  'GET /api/git/status': gitState.status,
+  'GET /api/git/diff': gitState.diff,
+
+  'GET /api/crons': crons.list,
+  'GET /api/crons/output': crons.output,
+  'GET /api/crons/recent': crons.recent,
+  'GET /api/crons/history': crons.history,
+  'GET /api/crons/status': crons.status,
+  'POST /api/crons/create': crons.create,
+  'POST /api/crons/update': crons.update,
+  'POST /api/crons/delete': crons.remove,
+  'POST /api/crons/run': crons.run,
+  'POST /api/crons/pause': crons.pause,
+  'POST /api/crons/resume': crons.resume,
+  'POST /api/crons/preview': crons.preview,
 
   'GET /api/sessions': sessions.list,
   'GET /api/sessions/search': sessions.search,
   'POST /api/sessions/cleanup': sessions.cleanup,
   'POST /api/sessions/cleanup_zero_message': sessions.cleanupEmpty,
+  'GET /api/sessions/gateway/stream': gateway.events,
   'GET /api/session': sessions.get,
   'GET /api/session/message': sessions.message,
   'GET /api/session/status': sessions.status,
   'GET /api/session/usage': sessions.usage,
   'GET /api/session/export': transfer.exportSession,
   'POST /api/session/import': transfer.importSession,
+  'POST /api/session/import_cli': transfer.importCli,
   'POST /api/session/new': sessions.create,
   'POST /api/session/rename': sessions.rename,
   'POST /api/session/update': sessions.update,
@@ -75,6 +156,7 @@ export const routes = {
   'POST /api/session/duplicate': sessions.duplicate,
   'POST /api/session/branch': sessions.branch,
   'POST /api/session/draft': sessions.draft,
+  'POST /api/session/move': projects.move,
 
   'POST /api/chat/start': chat.start,
   'GET /api/chat/stream': chat.events,
@@ -83,6 +165,13 @@ export const routes = {
   'POST /api/chat/cancel': chat.cancel,
   'POST /api/chat': chat.sync,
   'GET /api/events': events.events,
+
+  'POST /api/transcribe': transcribe.transcribe,
+  'GET /api/transcribe/capability': transcribe.capability,
+
+  'GET /api/updates/check': updates.check,
+  'POST /api/updates/apply': updates.apply,
+  'POST /api/updates/force': updates.overwrite,
 
   'GET /api/inbox': approvals.inbox,
   'GET /api/approval/pending': approvals.pending,

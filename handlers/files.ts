@@ -1,16 +1,157 @@
-/** Files of a session's workspace. */
+/** Files of a session's workspace: listed, read, saved, created, moved, deleted and brought back. */
 import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
+import { disposition } from '../lib/http/disposition.ts'
+import { file, pour } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
 import { FileEntry } from '../lib/schema/workspace.ts'
+import { createDirectory, moveEntry, renameEntry } from '../lib/workspaces/entries.ts'
+import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { listDirectory } from '../lib/workspaces/files.ts'
+import { rawFile } from '../lib/workspaces/media.ts'
+import { createText, readText, saveText } from '../lib/workspaces/text.ts'
+import { zipFolder } from '../lib/workspaces/zip.ts'
+
+/** Relative to the workspace; what is no place in it is refused where it is looked up. */
+const Path = z.string().min(1)
+const OneFile = z.object({ session_id: SessionId, path: Path })
+const Moved = Ok.extend({ old_path: z.string(), new_path: z.string() })
+const Saved = Ok.extend({ path: z.string(), size: z.number(), version: z.string() })
 
 export const list = endpoint({
   summary: 'A directory of the workspace: directories first, at most 200 entries',
   input: z.object({ session_id: SessionId, path: z.string().default('.') }),
   output: z.object({ entries: z.array(FileEntry), path: z.string(), total: z.number() }),
-  run(ctx, { session_id, path }) {
-    const { workspace } = ctx.app.sessions.require(session_id)
-    return listDirectory(workspace, path, [ctx.app.config.stateDir])
+  run: ({ app, home }, { session_id, path }) =>
+    listDirectory(app.files.areas.of(home, session_id), path),
+})
+
+export const read = endpoint({
+  summary: 'A text file of at most 200000 bytes, with a version to save it against',
+  input: OneFile,
+  output: z.object({
+    path: z.string(),
+    /** Empty for a binary file. */
+    content: z.string(),
+    size: z.number(),
+    lines: z.number(),
+    version: z.string(),
+    binary: z.literal(true).optional(),
+  }),
+  cache: 'no-store',
+  run: ({ app, home }, { session_id, path }) =>
+    readText(app.files.areas.of(home, session_id), path),
+})
+
+export const raw = endpoint({
+  summary: 'The bytes of a file, whole or a range; documents with scripts come sandboxed',
+  input: OneFile.extend({ download: z.string().optional() }),
+  raw: 'application/octet-stream',
+  run({ app, home }, { session_id, path, download }) {
+    const { name, open } = rawFile(app.files.areas.of(home, session_id), path)
+    const { type, isActive } = fileType(name)
+    const kind = download === '1' || isActive ? 'attachment' : 'inline'
+    return file(open, {
+      type,
+      headers: { 'Content-Disposition': disposition(kind, name) },
+      ...(isActive ? { policy: SANDBOX } : {}),
+    })
+  },
+})
+
+export const save = endpoint({
+  summary: 'Save a text file; refused with 409 when it is not the expected version any more',
+  input: OneFile.extend({
+    content: z.string().nullish(),
+    expected_version: z.string().nullish(),
+  }),
+  output: Saved,
+  run: ({ app, home }, { session_id, path, content, expected_version }) => ({
+    ...ok,
+    ...saveText(
+      app.files.areas.of(home, session_id),
+      path,
+      content ?? '',
+      expected_version ?? undefined,
+    ),
+  }),
+})
+
+export const create = endpoint({
+  summary: 'Create a file, and the folders above it',
+  input: OneFile.extend({ content: z.string().nullish() }),
+  output: Saved,
+  run: ({ app, home }, { session_id, path, content }) => ({
+    ...ok,
+    ...createText(app.files.areas.of(home, session_id), path, content ?? ''),
+  }),
+})
+
+export const createDir = endpoint({
+  summary: 'Create a folder, and the folders above it',
+  input: OneFile,
+  output: Ok.extend({ path: z.string() }),
+  run: ({ app, home }, { session_id, path }) => ({
+    ...ok,
+    ...createDirectory(app.files.areas.of(home, session_id), path),
+  }),
+})
+
+export const rename = endpoint({
+  summary: 'Give a file or folder another name where it is',
+  input: OneFile.extend({ new_name: z.string() }),
+  output: Moved,
+  run: ({ app, home }, { session_id, path, new_name }) => ({
+    ...ok,
+    ...renameEntry(app.files.areas.of(home, session_id), path, new_name),
+  }),
+})
+
+export const move = endpoint({
+  summary: 'Move a file or folder into another folder of the workspace',
+  input: OneFile.extend({ dest_dir: z.string() }),
+  output: Moved,
+  run: ({ app, home }, { session_id, path, dest_dir }) => ({
+    ...ok,
+    ...moveEntry(app.files.areas.of(home, session_id), path, dest_dir),
+  }),
+})
+
+export const remove = endpoint({
+  summary: 'Move a file, or with recursive a folder, to the trash for a day',
+  input: OneFile.extend({ recursive: z.boolean().nullish() }),
+  output: Ok.extend({ path: z.string(), trash_id: z.string() }),
+  run: async ({ app, home }, { session_id, path, recursive }) => ({
+    ...ok,
+    ...(await app.files.trash.remove(
+      app.files.areas.of(home, session_id),
+      path,
+      recursive ?? false,
+    )),
+  }),
+})
+
+export const restore = endpoint({
+  summary: 'Bring back what was deleted, to where it was',
+  input: z.object({ session_id: SessionId, trash_id: z.string().min(1) }),
+  output: Ok.extend({ path: z.string() }),
+  run: async ({ app, home }, { session_id, trash_id }) => ({
+    ...ok,
+    ...(await app.files.trash.restore(app.files.areas.of(home, session_id), trash_id)),
+  }),
+})
+
+export const zip = endpoint({
+  summary: 'A folder as a zip file, made while it is sent',
+  input: z.object({ session_id: SessionId, path: z.string().default('.') }),
+  raw: 'application/zip',
+  cache: 'no-store',
+  async run({ app, home }, { session_id, path }) {
+    const { name, chunks } = await zipFolder(app.files.areas.of(home, session_id), path)
+    return pour(chunks, {
+      type: 'application/zip',
+      headers: { 'Content-Disposition': disposition('attachment', name) },
+    })
   },
 })

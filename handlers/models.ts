@@ -1,10 +1,50 @@
-/** Models on offer. */
+/** Models on offer: by files, by asking their providers, and on this machine. */
+import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
-import { modelGroups } from '../lib/models/groups.ts'
-import { ModelList } from '../lib/schema/model.ts'
+import { readSetup } from '../lib/models/setup.ts'
+import { ModelList, ModelOption } from '../lib/schema/model.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import { LocalServer } from '../lib/schema/provider.ts'
+
+const ProviderId = z.string().max(200)
 
 export const list = endpoint({
   summary: 'Models by provider, with the active provider and the default model',
   output: ModelList,
-  run: ctx => modelGroups(ctx.home, ctx.app.config),
+  run: ctx => ctx.app.models.list(ctx.home),
+})
+
+export const live = endpoint({
+  summary: 'Models of one provider, asked of it where that is possible',
+  input: z.object({ provider: ProviderId.optional() }),
+  output: z.object({
+    provider: z.string().optional(),
+    models: z.array(ModelOption),
+    ids: z.array(z.string()),
+    count: z.number(),
+    error: z.string().optional(),
+  }),
+  run(ctx, { provider }) {
+    const wanted = provider?.trim() || readSetup(ctx.home).active
+    return wanted
+      ? ctx.app.models.of(ctx.home, wanted)
+      : { error: 'no_provider', models: [], ids: [], count: 0 }
+  },
+})
+
+export const refresh = endpoint({
+  summary: 'Forget what providers said about their models, and ask again',
+  input: z.object({ provider: ProviderId.nullish() }),
+  output: Ok.extend({ models: ModelList }),
+  async run(ctx, { provider }) {
+    ctx.app.models.forget(ctx.home, provider?.trim() || undefined)
+    return { ...ok, models: await ctx.app.models.list(ctx.home) }
+  },
+})
+
+export const local = endpoint({
+  summary: 'Model servers found running on this machine',
+  cache: 'no-store',
+  output: z.object({ servers: z.array(LocalServer) }),
+  run: async ctx => ({ servers: await ctx.app.models.local(ctx.home) }),
 })

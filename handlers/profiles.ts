@@ -1,9 +1,116 @@
-/** Which profile a request belongs to. */
+/** Profiles: isolated homes of the agent; which one this browser is in, and how they come and go. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { conflict, invalid } from '../lib/errors.ts'
+import { formatCookie } from '../lib/http/cookies.ts'
+import { setDefaultModel } from '../lib/models/default.ts'
+import { DEFAULT_PROFILE, PROFILE_COOKIE } from '../lib/profiles/homes.ts'
+import { PROFILE_NAME } from '../lib/schema/ids.ts'
+import { ok } from '../lib/schema/ok.ts'
+import { Profile } from '../lib/schema/profile.ts'
+import { toBoolean } from '../lib/settings.ts'
+
+const Name = z.string('name is required').min(1, 'name is required')
+const Blank = z.string().nullish()
+
+/** Set for `default` as well: without a cookie the process-level profile would answer. */
+const enter = (ctx: Ctx, name: string): void =>
+  ctx.setCookie(formatCookie(PROFILE_COOKIE, name, { secure: ctx.client.secure }))
+
+const refuseWhileRunning = (ctx: Ctx, what: string): void => {
+  // A task counts from its script on, before its turn begins.
+  if (ctx.app.turns.count() + ctx.app.cron.count() > 0)
+    throw conflict(`Cannot ${what} while an agent is running. Cancel or wait for it to finish.`)
+}
 
 export const active = endpoint({
   summary: 'The profile of this request and its home',
   output: z.object({ name: z.string(), path: z.string() }),
-  run: ctx => ({ name: ctx.home.name, path: ctx.home.dir }),
+  run: ctx => {
+    const { name, dir } = ctx.home
+    const wanted = ctx.cookies[PROFILE_COOKIE]
+    // The cookie's profile has gone: a later one of that name must not be entered unasked.
+    if (wanted && wanted !== name && PROFILE_NAME.test(wanted)) enter(ctx, name)
+    return { name, path: dir }
+  },
+})
+
+export const list = endpoint({
+  summary: 'All profiles, the default one first',
+  output: z.object({ profiles: z.array(Profile), active: z.string() }),
+  run: async ctx => ({
+    profiles: await ctx.app.profiles.list(ctx.home.name),
+    active: ctx.home.name,
+  }),
+})
+
+export const create = endpoint({
+  summary: 'A new profile, empty or with what another one is configured with',
+  input: z.object({
+    name: Name,
+    clone_from: Blank,
+    clone_config: z.unknown().optional().transform(toBoolean),
+    base_url: Blank,
+    api_key: Blank,
+    model: Blank,
+  }),
+  output: z.object({ ok: z.literal(true), profile: Profile }),
+  run: async (ctx, { name, clone_from, clone_config, ...rest }) => {
+    const { profiles, homes } = ctx.app
+    profiles.checkName(name)
+    if (clone_from && !PROFILE_NAME.test(clone_from)) throw invalid('Invalid clone_from name')
+    const baseUrl = rest.base_url?.trim()
+    if (baseUrl && !(/^https?:\/\//.test(baseUrl) && URL.canParse(baseUrl)))
+      throw invalid('base_url must start with http:// or https://')
+    const model = rest.model?.trim()
+    const home = profiles.create({
+      name,
+      source: clone_from ? homes.open(clone_from) : clone_config ? ctx.home : undefined,
+      baseUrl: baseUrl?.replace(/\/+$/, ''),
+      apiKey: rest.api_key?.trim(),
+      prepare: model ? made => void setDefaultModel(made, model) : undefined,
+    })
+    return { ...ok, profile: await profiles.record(home, ctx.home.name) }
+  },
+})
+
+export const change = endpoint({
+  summary: 'Enter another profile with this browser',
+  input: z.object({ name: Name }),
+  output: z.object({
+    profiles: z.array(Profile),
+    active: z.string(),
+    default_model: z.string().nullable(),
+    default_workspace: z.string(),
+  }),
+  run: async (ctx, { name }) => {
+    const { homes, models, profiles, workspaces } = ctx.app
+    const home = homes.open(name)
+    refuseWhileRunning(ctx, 'switch profiles')
+    homes.activate(home)
+    enter(ctx, name)
+    return {
+      profiles: await profiles.list(name),
+      active: name,
+      default_model: models.default(home) || null,
+      default_workspace: workspaces.defaultOf(home),
+    }
+  },
+})
+
+export const remove = endpoint({
+  summary: 'Delete a profile with everything in its home',
+  input: z.object({ name: Name }),
+  output: z.object({ ok: z.literal(true), name: z.string() }),
+  run: async (ctx, { name }) => {
+    const { homes, profiles } = ctx.app
+    const home = homes.open(name)
+    profiles.checkRemovable(home)
+    refuseWhileRunning(ctx, `delete profile '${name}'`)
+    const gone = profiles.remove(home)
+    // Whoever was in it is in the default one from here on; other browsers learn it when they next ask.
+    if (ctx.home.name === name) enter(ctx, DEFAULT_PROFILE)
+    await gone
+    return { ...ok, name }
+  },
 })

@@ -1,8 +1,9 @@
 /** Sessions leave as JSON, Markdown or HTML, and come in as JSON. */
 import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
-import { invalid } from '../lib/errors.ts'
+import { invalid, missing } from '../lib/errors.ts'
 import { bytes } from '../lib/http/reply.ts'
+import { SESSION_ID } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
 import { fromExport, toHtml, toJson, toMarkdown } from '../lib/sessions/transfer.ts'
 
@@ -39,5 +40,16 @@ export const importSession = endpoint({
     if (!Array.isArray(body.messages)) throw invalid('JSON must contain a "messages" array')
     const row = ctx.app.begin.importSession(ctx.home, fromExport(body))
     return { ok: true as const, session: await ctx.app.views.full(row.session_id) }
+  },
+})
+
+export const importCli = endpoint({
+  summary: 'Make a session of the command line one of ours; asked again, bring it up to date',
+  input: z.object({ session_id: z.string().min(1) }),
+  output: z.object({ session: Session, imported: z.boolean() }),
+  run: async (ctx, { session_id }) => {
+    if (!SESSION_ID.test(session_id)) throw missing('Session not found in CLI store')
+    const { id, imported } = ctx.app.bridge.importSession(ctx.home, session_id)
+    return { session: { ...(await ctx.app.views.full(id)), is_cli_session: true }, imported }
   },
 })

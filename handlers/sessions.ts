@@ -31,7 +31,9 @@ export const list = endpoint({
   }),
   run: async (ctx, { limit, cursor, profile }) => {
     await ctx.app.sessions.settle()
+    const shown = ctx.app.settings.get().show_cli_sessions
     const page = ctx.app.sessions.list({
+      ...(shown ? { foreign: ctx.app.bridge.rows(ctx.home) } : {}),
       ...(limit === undefined ? {} : { limit }),
       ...(cursor === undefined ? {} : { cursor }),
       ...(profile === undefined ? {} : { profile }),
@@ -40,7 +42,7 @@ export const list = endpoint({
     const place = limit === undefined ? '' : ctx.app.hub.cursor()
     const tail = place ? `,"next":${JSON.stringify(page.next)},"cursor":"${place}"` : ''
     return jsonText(
-      [Buffer.from('{"sessions":'), page.body, Buffer.from(`,"cli_count":0${tail}}`)],
+      [Buffer.from('{"sessions":'), page.body, Buffer.from(`,"cli_count":${page.foreign}${tail}}`)],
       { etag: place ? page.etag.replace(/"$/, `-${place}"`) : page.etag },
     )
   },
@@ -59,6 +61,11 @@ export const get = endpoint({
   run: async (ctx, { session_id, limit, before, messages }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw missing('Session not found')
+    if (!ctx.app.sessions.resolve(session_id)) {
+      const found = ctx.app.bridge.session(ctx.home, session_id)
+      if (!found) throw missing('Session not found')
+      return { session: ctx.app.views.foreign(found, { limit, before, messages }) }
+    }
     if (messages === '0') return { session: ctx.app.views.paged(session_id, { limit: 0 }) }
     if (limit === undefined && before === undefined) {
       return jsonText(await ctx.app.views.wholeJson(session_id))
@@ -130,14 +137,17 @@ export const search = endpoint({
     /** Of clients that scanned messages one by one; here the index answers, so it only has to be a number. */
     depth: z.coerce.number().int().min(0).default(5),
     limit: z.coerce.number().int().min(1).max(200).default(SEARCH_LIMIT),
+    profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
   }),
   output: z.looseObject({ sessions: z.array(z.looseObject({ session_id: z.string() })) }),
-  run: async (ctx, { q, content, limit }) => {
+  run: async (ctx, { q, content, limit, profile }) => {
     await ctx.app.sessions.settle()
     if (!q.trim()) {
-      return { sessions: JSON.parse(ctx.app.sessions.list({}).body.toString()) as SessionRow[] }
+      return {
+        sessions: JSON.parse(ctx.app.sessions.list({ profile }).body.toString()) as SessionRow[],
+      }
     }
-    const hits = await ctx.app.sessions.search({ q, content: toBoolean(content), limit })
+    const hits = await ctx.app.sessions.search({ q, content: toBoolean(content), limit, profile })
     return { sessions: hits, query: q, count: hits.length }
   },
 })
@@ -186,11 +196,15 @@ export const remove = endpoint({
   run: async (ctx, { session_id, permanent }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
-    const row = ctx.app.sessions.row(session_id)
-    if (row?.active_stream_id) ctx.app.turns.cancel(row.active_stream_id)
+    const { bridge, homes, hub, sessions, turns } = ctx.app
+    const row = sessions.row(session_id)
+    if (row?.active_stream_id) turns.cancel(row.active_stream_id)
     const id = row?.session_id ?? session_id
-    if (permanent) await ctx.app.sessions.erase(id)
-    else if (row) ctx.app.sessions.trash(id)
+    if (permanent) await sessions.erase(id)
+    else if (row) sessions.trash(id)
+    // Afterwards: what is left by a kill in between is a row of the command line, and can be deleted once more.
+    const removed = await bridge.remove(row ? homes.of(row.profile) : ctx.home, id, { permanent })
+    if (removed && !row) hub.publish('list', { type: 'gone', data: { session_id: id } })
     return ok
   },
 })
@@ -199,10 +213,17 @@ export const restore = endpoint({
   summary: 'Bring a deleted session back',
   input: One,
   output: Row,
-  run: (ctx, { session_id }) => ({
-    ok: true as const,
-    session: ctx.app.sessions.restore(session_id),
-  }),
+  run: async (ctx, { session_id }) => {
+    const { bridge, homes, sessions } = ctx.app
+    const home = await bridge.restore(homes.of, session_id)
+    if (!home || sessions.inTrash(session_id)) {
+      return { ok: true as const, session: sessions.restore(session_id) }
+    }
+    bridge.leaveTrash(session_id)
+    const found = bridge.session(home, session_id)
+    if (!found) throw missing('Session not found')
+    return { ok: true as const, session: found.row }
+  },
 })
 
 export const purge = endpoint({

@@ -5,7 +5,7 @@ import { LIFETIME_S } from '../lib/auth/sign-ins.ts'
 import { type Ctx, endpoint } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { formatCookie } from '../lib/http/cookies.ts'
-import { effectiveDefault, setDefaultModel } from '../lib/models/default.ts'
+import { setDefaultModel } from '../lib/models/default.ts'
 import {
   parseDisplay,
   readReasoning,
@@ -25,7 +25,7 @@ const shown = (ctx: Ctx) => {
   return {
     ...settings,
     show_thinking: shownFlag(ctx.home) ?? settings.show_thinking,
-    default_model: effectiveDefault(ctx.home, ctx.app.config),
+    default_model: ctx.app.models.default(ctx.home),
     auth_enabled: ctx.app.auth.enabled(),
   }
 }
@@ -121,5 +121,9 @@ export const setDefault = endpoint({
   summary: 'Set the default model of the profile',
   input: z.object({ model: z.string() }),
   output: Ok.extend({ model: z.string() }),
-  run: (ctx, { model }) => ({ ...ok, model: setDefaultModel(ctx.home, model) }),
+  run(ctx, { model }) {
+    const written = setDefaultModel(ctx.home, model)
+    ctx.app.models.forget(ctx.home)
+    return { ...ok, model: written }
+  },
 })

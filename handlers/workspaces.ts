@@ -47,6 +47,13 @@ export const rename = endpoint({
   }),
 })
 
+export const reorder = endpoint({
+  summary: 'Put the workspaces into another order',
+  input: z.object({ paths: z.array(z.string().max(4096)).max(1000) }),
+  output: Changed,
+  run: ({ app, home }, { paths }) => ({ ...ok, workspaces: app.workspaces.reorder(home, paths) }),
+})
+
 export const suggest = endpoint({
   summary: 'Directories that begin like this, inside trusted places',
   input: z.object({ prefix: z.string().default('') }),

@@ -1,27 +1,42 @@
 /** Builds every long-lived part once and takes them down again; the only place that knows all rooms. */
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import { findAgentDir, installAgent } from './agent-checkout.ts'
 import { createAgent } from './agent/loop.ts'
-import { createProviders } from './agent/providers/pick.ts'
+import { hintFor } from './agent/failure.ts'
+import { createProviders, proxyOf } from './agent/providers/pick.ts'
 import { toolbox } from './agent/tools/toolbox.ts'
 import { createAssets } from './assets.ts'
 import { createAuth } from './auth/auth.ts'
 import { createGate } from './auth/gate.ts'
+import { createBridge } from './cli/bridge.ts'
+import { callableSkills } from './commands.ts'
 import type { Config } from './config.ts'
+import { createCron } from './cron/cron.ts'
 import type { Ctx } from './ctx.ts'
+import { createGateway } from './gateway.ts'
+import { missing, Refusal } from './errors.ts'
 import type { BaseCtx } from './http/base-ctx.ts'
 import type { AssetTable } from './http/static.ts'
 import { createHub } from './hub.ts'
 import type { Log } from './log.ts'
-import { compatibleFor } from './models/compat.ts'
-import { adoptDefaultModel, effectiveDefault } from './models/default.ts'
-import { resolveFor } from './models/resolve.ts'
-import { runtimeEndpoint } from './models/runtime.ts'
+import { isPrivateAddress } from './models/ask.ts'
+import { checkedBaseUrl, configureProvider, supposing } from './models/configure.ts'
+import { adoptDefaultModel, checkedModelId } from './models/default.ts'
+import { checkedKey } from './models/keys.ts'
+import { createModels } from './models/models.ts'
+import { holdsKeyFor, quickProviders, readinessOf } from './models/readiness.ts'
+import { createOnboarding } from './onboarding.ts'
 import { openPacked } from './packed.ts'
 import { currentPrompt } from './personalities.ts'
-import type { Home } from './profiles/home.ts'
+import { writeEnv } from './profiles/env-write.ts'
 import { createHomes } from './profiles/homes.ts'
+import { tightenSecrets } from './profiles/secrets.ts'
+import { placesOfOthers } from './profiles/others.ts'
+import { createProfiles } from './profiles/profiles.ts'
+import { createProjects } from './projects.ts'
 import { redact, redactValue } from './redact.ts'
 import { createEdits } from './sessions/edits.ts'
 import { WORKER_LIMITS } from './sessions/search.ts'
@@ -29,12 +44,15 @@ import { createSessions } from './sessions/store.ts'
 import { createSettings } from './settings.ts'
 import { createBegin } from './turns/begin.ts'
 import { createEquip } from './turns/equip.ts'
+import { createSkills } from './skills/skills.ts'
 import { createTurns } from './turns/runner.ts'
 import { createViews } from './turns/view.ts'
 import { addonCandidates, placeAddon } from './store/addon.ts'
+import { createUpdates, ownCheckout } from './updates/updates.ts'
 import { readVersion } from './version.ts'
 import { bootWorkspace } from './workspaces/boot.ts'
 import { createWorkspaces } from './workspaces/list.ts'
+import { createSessionFiles } from './workspaces/session-files.ts'
 import { usableWorkspace } from './workspaces/validate.ts'
 
 export type App = Awaited<ReturnType<typeof createApp>>
@@ -55,7 +73,19 @@ export const placeSqlite = ({ stateDir, userHome, env }: Config): string | undef
 export const createApp = async (
   config: Config,
   log: Log,
-  { addon, assets: given }: { addon?: string | undefined; assets?: () => Promise<AssetTable> } = {},
+  {
+    addon,
+    assets: given,
+    checkout,
+    restart,
+  }: {
+    addon?: string | undefined
+    assets?: () => Promise<AssetTable>
+    /** What updates are applied to; null for none, found by itself when absent. */
+    checkout?: string | null
+    /** Replaces the process by what lies in the checkout now. */
+    restart?: (() => Promise<unknown>) | undefined
+  } = {},
 ) => {
   const startedAt = Date.now()
   const packed = openPacked()
@@ -66,6 +96,7 @@ export const createApp = async (
   /** Seconds since 1970. Never backwards within the process: rows are ordered by it. */
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
 
+  tightenSecrets(config, line => log.warn(line))
   const homes = createHomes(config)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
@@ -96,12 +127,88 @@ export const createApp = async (
       : {}),
   })
 
-  const providers = createProviders(config.env)
-  const models = {
-    default: (home: Home) => effectiveDefault(home, config),
-    compatible: (home: Home, model: string | null) => compatibleFor(home, config, model),
-    endpoint: (home: Home, model: string) => runtimeEndpoint(home, config, resolveFor(home, model)),
+  const profiles = createProfiles({
+    homes,
+    env: config.env,
+    log: (line, extra) => log.warn(line, extra),
+    onGone: name =>
+      hub.publish('notices', {
+        type: 'notice',
+        data: { level: 'info', message: `Profile '${name}' was deleted.` },
+      }),
+  })
+  const projects = createProjects({
+    path: join(stateDir, 'projects.json'),
+    members: sessions.ofProject,
+    unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
+    now,
+  })
+
+  const bridge = createBridge({
+    sessions,
+    isActive: id => turns.isActive(id),
+    lastWorkspace: home => workspaces.last(homes.of(home.name)),
+    redact,
+    redactValue,
+    trashDir: join(stateDir, 'trash'),
+    now,
+    log: (line, extra) => log.warn(line, extra),
+    onChange: home => gateway.poke(home),
+    addon,
+  })
+  const files = createSessionFiles({
+    config,
+    now,
+    sessionOf(asking, id) {
+      const row = sessions.row(id)
+      const home = row ? homes.of(row.profile) : homes.of(asking.name)
+      const workspace = row ? row.workspace : bridge.workspaceOf(home, id)
+      if (workspace === undefined) throw missing('Session not found')
+      return { home, workspace: workspace || workspaces.defaultOf(home) }
+    },
+    placesOfOthers: home => placesOfOthers(homes, homes.of(home.name)),
+  })
+  const gateway = createGateway({
+    rowsOf: bridge.rows,
+    problemOf: bridge.problem,
+    enabled: () => settings.get().show_cli_sessions,
+    announce: data => hub.publish('gateway', { type: 'gateway', data }),
+  })
+  gateway.start()
+
+  const mirrorUsage = (sessionId: string): void => {
+    if (!settings.get().sync_to_insights) return
+    void bridge.mirror(homes.of(sessions.row(sessionId)?.profile), sessionId)
   }
+
+  const checkouts = { webui: checkout === undefined ? ownCheckout(root) : checkout }
+  const updates = createUpdates({
+    checkouts: () => ({ ...checkouts, agent: findAgentDir(config) }),
+    env: config.env,
+    restart,
+    log: (line, extra) => log.warn(line, extra),
+  })
+  const installing = new AbortController()
+  void installAgent({
+    agentDir: config.agentDir,
+    baseHome: config.baseHome,
+    enabled: config.autoInstall,
+    env: homes.base.childEnv(),
+    log,
+    uid: process.getuid?.(),
+    signal: installing.signal,
+  })
+
+  const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+
+  const providers = createProviders(config.env)
+  const models = createModels({
+    config,
+    providers,
+    dispatcher: proxyOf(config.env),
+    hintFor,
+    writeEnv,
+  })
   const turns = createTurns({
     sessions,
     hub,
@@ -109,16 +216,19 @@ export const createApp = async (
     now,
     log: (message, extra) => log.error(message, extra),
     redactMessage: redactValue,
+    onFree: mirrorUsage,
     equip: createEquip({
       sessions,
       agent: createAgent(),
       providers,
       tools: toolbox,
       homeOf: homes.of,
+      placesOfOthers: home => placesOfOthers(homes, home),
       stateDir,
       redact,
       redactMessage: redactValue,
       personality: (home, name) => currentPrompt(home.values(), name) ?? '',
+      expandSkill: skills.expand,
     }),
     providers,
   })
@@ -131,10 +241,50 @@ export const createApp = async (
       model === null ? null : models.compatible(homes.of(profile), model).model,
   })
   const begin = createBegin({ sessions, turns, homeOf: homes.of, models, workspaces })
+  const onboarding = createOnboarding({
+    config,
+    settings,
+    authEnabled: auth.enabled,
+    exists: existsSync,
+    isPrivateAddress,
+    workspaces,
+    models: {
+      list: models.list,
+      default: models.default,
+      readiness: home => readinessOf(home, models.defaults(home)),
+      quick: quickProviders,
+      holdsKey: (home, chosen) => holdsKeyFor(supposing(home, chosen, {}), chosen.provider),
+      isAnotherKey: (home, name, key) => ![undefined, '', key].includes(home.env()[name]?.trim()),
+      checkedKey,
+      checkedModel: checkedModelId,
+      checkedBaseUrl,
+      configure: configureProvider,
+    },
+    writeEnv,
+  })
   const edits = createEdits(sessions, turns.requireIdle)
 
+  const cron = createCron({
+    homes: homes.list,
+    start: begin.unattended,
+    stop: turns.cancel,
+    skill(home, name) {
+      try {
+        return skills.content(home, name).content
+      } catch (error) {
+        // No such skill: the task says so and goes on without it.
+        if (error instanceof Refusal) return null
+        throw error
+      }
+    },
+    redact,
+    log: (line, extra) => log.warn(line, extra),
+  })
+
   const sweep = () =>
-    sessions.sweepTrash().catch((error: unknown) => log.error('emptying the trash', error))
+    Promise.all([sessions.sweepTrash(), files.trash.sweep()]).catch((error: unknown) =>
+      log.error('emptying the trash', error),
+    )
   const sweeper = setInterval(sweep, SWEEP_TRASH_MS)
   sweeper.unref()
   void sweep()
@@ -146,16 +296,25 @@ export const createApp = async (
     startedAt,
     assets,
     homes,
+    profiles,
+    projects,
     settings,
+    bridge,
+    gateway,
+    updates,
     workspaces,
+    files,
+    skills,
     auth,
     hub,
     sessions,
     models,
+    onboarding,
     turns,
     views,
     begin,
     edits,
+    cron,
     redact,
     gate: createGate(auth),
     makeCtx: (base: BaseCtx): Ctx =>
@@ -163,8 +322,12 @@ export const createApp = async (
     /** Turns first, while there is still a journal to close them in. */
     async close(): Promise<void> {
       clearInterval(sweeper)
+      gateway.stop()
+      updates.close()
+      installing.abort()
       await Promise.race([
-        turns.close(),
+        // Runs of tasks end first: they write down that they were interrupted.
+        cron.close().then(turns.close),
         new Promise(resolve => setTimeout(resolve, WIND_DOWN_MS).unref()),
       ])
       hub.close()
@@ -172,5 +335,7 @@ export const createApp = async (
       await sessions.close()
     },
   }
+  // What became due while nobody was there.
+  void cron.tick()
   return app
 }

@@ -68,6 +68,7 @@ export type Hub = ReturnType<typeof createHub>
 /** `boot` is 8 hex characters, new at every start. `nowMs` decides when an idle log is dropped. */
 export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: () => number }) => {
   let n = 0
+  let closed = false
   /** No session log that was dropped held a number above this one. */
   let droppedSessions = 0
   const logs = new Map<Source, Log>()
@@ -185,7 +186,7 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
     attach(reader)
     try {
       yield Buffer.concat([...[...from].flatMap(([source, at]) => replay(source, at)), ready()])
-      while (!options.signal.aborted) {
+      while (!options.signal.aborted && !closed) {
         if (reader.behind) {
           const at = { boot, n: reader.last }
           const missed = [...reader.sources].flatMap(source => replay(source, at))
@@ -240,7 +241,9 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
       return () => taps.delete(listener)
     },
     readers: () => everyone.size,
+    /** Ends every stream: a service that goes must not be held by pages that listen. */
     close(): void {
+      closed = true
       clearInterval(timer)
       for (const reader of everyone) reader.wake?.()
     },

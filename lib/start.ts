@@ -25,7 +25,11 @@ export type Startable = {
 export type StartOptions = {
   routes: RouteTable
   tails?: RouteTable
-  createApp: (config: Config, log: Log, given: { addon: string | undefined }) => Promise<Startable>
+  createApp: (
+    config: Config,
+    log: Log,
+    given: { addon: string | undefined; restart: () => Promise<never> },
+  ) => Promise<Startable>
   environment?: Readonly<Record<string, string | undefined>>
   argv?: readonly string[]
   /** Path of SQLite's native addon, where it is not found by itself. */
@@ -139,6 +143,23 @@ const comeDown = async (
   clearTimeout(cut)
 }
 
+/**
+ * The same program from the files that lie there now, in the same process where the system allows it, so that whoever
+ * started and watches us sees nothing of it.
+ */
+const replaceProcess = ({ env }: Config, log: Log): never => {
+  const [program = process.execPath, ...rest] = process.argv
+  const again = rest.includes('--no-browser') ? [] : ['--no-browser']
+  const args = [...process.execArgv, ...rest, ...again]
+  try {
+    process.execve?.(process.execPath, [program, ...args], env)
+  } catch (error) {
+    log.warn('the process cannot be replaced; starting another one', { error: messageOf(error) })
+  }
+  spawn(process.execPath, args, { env, detached: true, stdio: 'inherit' }).unref()
+  return process.exit(0)
+}
+
 const run = async (config: Config, log: Log, options: StartOptions): Promise<Running> => {
   const { routes, tails = {}, createApp, graceMs = GRACE_MS } = options
   for (const warning of config.warnings) log.warn(warning)
@@ -152,7 +173,10 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
     started_at: startedAt,
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
-  const app = await createApp(config, log, { addon })
+  const app = await createApp(config, log, {
+    addon,
+    restart: () => stop(0, () => replaceProcess(config, log)),
+  })
   const { gate, makeCtx, version } = app
   const listener = serve(routes, {
     tails,
@@ -183,11 +207,11 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
   if (config.openBrowser) openBrowser(config, `${address}/`)
 
   let stopping: Promise<never> | undefined
-  const stop = (code = 0): Promise<never> => {
+  const stop = (code = 0, leave = () => process.exit(code)): Promise<never> => {
     stopping ??= comeDown(server, app, log, graceMs).then(() => {
       lock.release()
       log.close()
-      return process.exit(code)
+      return leave()
     })
     return stopping
   }

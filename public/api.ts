@@ -108,3 +108,35 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
     )
   }
 }
+
+export type Bytes = (
+  path: string,
+  query: Record<string, unknown>,
+  options?: CallOptions,
+) => Promise<Blob>
+
+/** What an address answers when it is no JSON: files. */
+export const createBytes = ({ fetch, base, signIn, unreachable }: Transport): Bytes => {
+  const send = async (url: string, options: CallOptions): Promise<Response> => {
+    try {
+      return await fetch(url, { credentials: 'include', ...options })
+    } catch (error) {
+      if (options.signal?.aborted) throw error
+      // As above: the person needs to know that the server did not answer.
+      throw new ApiError(0, unreachable())
+    }
+  }
+
+  return async (path, query, options = {}) => {
+    const url = urlOf(base, path, query)
+    let response = await send(url, options)
+    if (response.status === 401) {
+      await signIn()
+      response = await send(url, options)
+    }
+    if (response.ok) return response.blob()
+    const body = await bodyOf(response)
+    const said = typeof body.error === 'string' ? body.error : `${response.status}`
+    throw new ApiError(response.status, said, body)
+  }
+}

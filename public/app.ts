@@ -6,6 +6,7 @@ import type { Frame } from '../lib/schema/event.ts'
 import type { Question } from '../lib/schema/question.ts'
 import { createSources } from './sources.ts'
 import type { Source } from './stream.ts'
+import { createAttachments } from './state/attachments.ts'
 import type { Gate } from './state/auth.ts'
 import { createAuth } from './state/auth.ts'
 import { createCompletion } from './state/completion.ts'
@@ -15,19 +16,24 @@ import { createInbox } from './state/inbox.ts'
 import { createLayout } from './state/layout.ts'
 import { createModels } from './state/models.ts'
 import { createOpenChat, type Ended, textOf } from './state/open-chat.ts'
+import { createPanel } from './state/panel.ts'
 import { createPersonalities } from './state/personalities.ts'
 import type { Platform } from './state/platform.ts'
 import { createProfiles } from './state/profiles.ts'
+import { createProjects } from './state/projects.ts'
 import { createQueue } from './state/queue.ts'
 import { createReasoning } from './state/reasoning.ts'
 import { createRoute, type HistoryLike } from './state/route.ts'
 import { createSearch } from './state/search.ts'
 import { createSessions, titleOf } from './state/sessions.ts'
 import { createSettings } from './state/settings.ts'
+import { createSkillCommands } from './state/skill-commands.ts'
 import { createToasts } from './state/toast.ts'
 import { createViewed } from './state/viewed.ts'
 import { createWorkspaces } from './state/workspace.ts'
 import { createChatVerbs } from './chat-verbs.ts'
+import { createProfileVerbs } from './profile-verbs.ts'
+import { createProjectVerbs } from './project-verbs.ts'
 import { t } from './strings/t.ts'
 import type { Tabs } from './tabs.ts'
 
@@ -62,16 +68,23 @@ export const createApp = (options: AppOptions) => {
   const route = createRoute(base, options.href, options.history)
   const settings = createSettings(platform, toasts, options.theme)
   const profiles = createProfiles(platform)
-  const sessions = createSessions(platform, toasts, profiles.active)
+  const sessions = createSessions(platform, toasts, profiles.active, row => projects.keeps(row))
+  const projects = createProjects(platform, sessions.mine)
   const viewed = createViewed(platform)
   const models = createModels(platform)
   const workspaces = createWorkspaces(platform)
   const personalities = createPersonalities(platform)
   const reasoning = createReasoning(platform)
+  const skillCommands = createSkillCommands(platform)
   const layout = createLayout(platform, options.mac)
+  const panel = createPanel(platform, options.href)
   const queue = createQueue(platform)
   const composer = createComposer(platform)
-  const search = createSearch(platform, () => sessions.rows.value)
+  const search = createSearch(
+    platform,
+    () => sessions.mine.value,
+    () => profiles.active.value,
+  )
   const connection = createConnection(platform, () => sessions.load())
   const auth = createAuth(gate, api, path => leave(urlOf(base, path)))
   /** Read out politely by a screen reader. */
@@ -148,6 +161,8 @@ export const createApp = (options: AppOptions) => {
   }
 
   const takeNotice = (frame: Frame): void => {
+    // It may be about the profile this page is in.
+    if (frame.type === 'notice') void profileVerbs.followProfile()
     if (frame.type === 'notice') {
       toasts.show(frame.data.message, { kind: frame.data.level === 'info' ? 'info' : 'error' })
     }
@@ -182,7 +197,12 @@ export const createApp = (options: AppOptions) => {
     workspaces,
     personalities,
     layout,
+    projects,
   })
+  const profileVerbs = createProfileVerbs({ platform: { base, leave, tab: platform.tab }, toasts, profiles, composer })
+  const projectVerbs = createProjectVerbs({ toasts, sessions, projects, layout })
+
+  const attachments = createAttachments({ platform, composer, ensureSession: verbs.ensureSession })
 
   /** Called when the address names another conversation. */
   const openSession = async (id: string | null): Promise<void> => {
@@ -196,11 +216,14 @@ export const createApp = (options: AppOptions) => {
 
   const completion = createCompletion({
     platform,
-    commands: commands.map(({ name, summary, argument }) => ({
-      name,
-      summary: t(summary),
-      argument: argument ? t(argument) : '',
-    })),
+    commands: () => [
+      ...commands.map(({ name, summary, argument }) => ({
+        name,
+        summary: t(summary),
+        argument: argument ? t(argument) : '',
+      })),
+      ...skillCommands.list.value,
+    ],
     entries: async directory => workspaces.entries(await verbs.ensureSession(), directory),
   })
 
@@ -218,21 +241,27 @@ export const createApp = (options: AppOptions) => {
 
   const state = {
     api: api as ApiCall,
+    platform,
+    leave,
     base,
     nowMs,
     toasts,
     route,
     settings,
     profiles,
+    projects,
     sessions,
     viewed,
     models,
     workspaces,
     personalities,
     reasoning,
+    skillCommands,
     layout,
     queue,
     composer,
+    attachments,
+    panel,
     completion,
     search,
     connection,
@@ -253,6 +282,12 @@ export const createApp = (options: AppOptions) => {
     async submit(): Promise<void> {
       if (composer.empty.value) return
       completion.close()
+      // What is on its way belongs to this message; what failed is for the person to decide.
+      if (!(await attachments.settled())) {
+        toasts.show(t('attach.blocked'), { kind: 'error' })
+        return
+      }
+      if (composer.empty.value) return
       const draft = composer.take()
       if (draft.files.length === 0 && (await runCommand(draft.text))) return
       const text = withFiles(draft.text.trim(), draft.files)
@@ -285,16 +320,19 @@ export const createApp = (options: AppOptions) => {
       const opened = openSession(route.sessionId.value)
       void settings.load().catch(tell)
       void profiles.load().catch(tell)
+      void projects.load().catch(tell)
+      profileVerbs.greet()
       void models.load().catch(tell)
       void reasoning.load().catch(tell)
       void workspaces.load().catch(tell)
       void personalities.load().catch(tell)
+      void skillCommands.load().catch(tell)
       await list
       await opened
       see()
       tabs.start()
     },
   }
-  const app = { ...state, ...verbs }
+  const app = { ...state, ...verbs, ...profileVerbs, ...projectVerbs }
   return app
 }

@@ -7,6 +7,7 @@ import type { Layout } from './state/layout.ts'
 import type { Models } from './state/models.ts'
 import { type OpenChat, textOf } from './state/open-chat.ts'
 import type { Personalities } from './state/personalities.ts'
+import type { Projects } from './state/projects.ts'
 import type { Queue } from './state/queue.ts'
 import type { RouteState } from './state/route.ts'
 import { type Sessions, titleOf } from './state/sessions.ts'
@@ -31,6 +32,7 @@ export type ChatVerbsOptions = {
   workspaces: Workspaces
   personalities: Personalities
   layout: Layout
+  projects: Pick<Projects, 'chosen'>
 }
 
 /** What was chosen for a conversation that does not exist yet. */
@@ -54,6 +56,9 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     const id = session.session_id
     if (personality) await rooms.personalities.set(id, personality)
     sessions.upsert({ ...session, personality: personality || null })
+    // Begun while one project is shown: it belongs there.
+    const project = rooms.projects.chosen.value
+    if (project) await sessions.move(id, project)
     composer.adopt(id)
     choice.value = noChoice
     await chat.open(id)

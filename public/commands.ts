@@ -2,12 +2,14 @@
 import type { App } from './app.ts'
 import { matchModels } from './state/models.ts'
 import { isEffort } from './state/reasoning.ts'
+import { USAGE_DAYS } from './state/route.ts'
 import { isTheme, THEMES } from './state/settings.ts'
 import { titleOf } from './state/sessions.ts'
 import { type PlainKey, t } from './strings/t.ts'
 
 export type Command = {
   name: string
+  aliases?: readonly string[]
   summary: PlainKey
   argument?: PlainKey
   /** What to tell the person; nothing when the effect is plain to see. */
@@ -108,7 +110,7 @@ const FORMATS = ['md', 'json', 'html'] as const
 
 export const commands: readonly Command[] = [
   { name: 'help', summary: 'command.help', run: silent(app => (app.layout.sheet.value = true)) },
-  { name: 'new', summary: 'command.new', run: silent(app => app.newChat()) },
+  { name: 'new', aliases: ['reset'], summary: 'command.new', run: silent(app => app.newChat()) },
   { name: 'clear', summary: 'command.clear', run: inSession((app, id) => app.askClear(id)) },
   { name: 'model', summary: 'command.model', argument: 'arg.query', run: model },
   { name: 'workspace', summary: 'command.workspace', argument: 'arg.query', run: workspace },
@@ -147,7 +149,26 @@ export const commands: readonly Command[] = [
     run: app => (app.chat.busy.value ? app.stop() : t('said.not.running')),
   },
   { name: 'status', summary: 'command.status', run: status },
-  { name: 'branch', summary: 'command.branch', run: inSession((app, id) => app.branch(id)) },
+  {
+    name: 'branch',
+    aliases: ['fork'],
+    summary: 'command.branch',
+    run: inSession((app, id) => app.branch(id)),
+  },
+  {
+    name: 'skills',
+    summary: 'command.skills',
+    argument: 'arg.query',
+    run: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),
+  },
+  {
+    name: 'insights',
+    summary: 'command.insights',
+    argument: 'arg.days',
+    run: silent((app, days) =>
+      app.route.go({ view: 'usage', days: USAGE_DAYS.find(count => `${count}` === days) ?? 30 }),
+    ),
+  },
   {
     name: 'export',
     summary: 'command.export',
@@ -164,6 +185,9 @@ export const commands: readonly Command[] = [
 /** `/name argument` → the command; null for text that is none, so that it goes to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {
   const match = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(text.trim())
-  const command = commands.find(({ name }) => name === match?.[1]?.toLowerCase())
+  const wanted = match?.[1]?.toLowerCase()
+  const command = commands.find(
+    ({ name, aliases = [] }) => name === wanted || aliases.some(alias => alias === wanted),
+  )
   return command ? { command, argument: match?.[2]?.trim() ?? '' } : null
 }

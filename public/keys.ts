@@ -22,6 +22,7 @@ export const shortcuts: readonly ShortcutGroup[] = [
       },
       { keys: 'mod+shift+o', label: 'keys.new', run: app => app.newChat() },
       { keys: 'mod+b', label: 'keys.sidebar', run: ({ layout }) => layout.toggleSidebar() },
+      { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
       {
         keys: 'mod+,',
         label: 'keys.settings',

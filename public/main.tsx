@@ -1,13 +1,15 @@
 /** Boots the page: takes what the browser offers, builds the state, draws it, and begins. */
 import { effect, untracked } from '@preact/signals'
 import { render } from 'preact'
-import { createApi, urlOf } from './api.ts'
+import { createApi, createBytes, urlOf } from './api.ts'
 import { createApp } from './app.ts'
 import { runShortcut } from './keys.ts'
 import { createGate } from './state/auth.ts'
 import { memoryIn, type Platform } from './state/platform.ts'
+import { PROFILE_KEY } from './state/profiles.ts'
 import { createStream } from './stream.ts'
 import { createTabs } from './tabs.ts'
+import { createUpload } from './upload.ts'
 import { t } from './strings/t.ts'
 import { AppContext } from './views/context.ts'
 import { Page } from './views/app.tsx'
@@ -31,15 +33,14 @@ const later: Platform['later'] = (run, afterMs) => {
   return () => clearTimeout(timer)
 }
 
-const api = createApi({
-  fetch: (input, init) => fetch(input, init),
-  base,
-  signIn: gate.wait,
-  unreachable: () => t('error.network'),
-})
+const transport = { base, signIn: gate.wait, unreachable: () => t('error.network') }
+const fetching = { ...transport, fetch: (...rest: Parameters<typeof fetch>) => fetch(...rest) }
+const api = createApi(fetching)
 
 const platform: Platform = {
   api,
+  bytes: createBytes(fetching),
+  upload: createUpload({ ...transport, request: () => new XMLHttpRequest() }),
   base,
   device: memoryIn(storageOf('localStorage')),
   tab: memoryIn(storageOf('sessionStorage')),
@@ -92,14 +93,25 @@ const app = createApp({
 
 /** Under this width the sidebar is a drawer. */
 const narrow = matchMedia('(max-width: 719px)')
+/** Under this one the panel lies over the conversation. */
+const tight = matchMedia('(max-width: 1099px)')
 const measure = (): void => {
+  app.panel.overlay.value = tight.matches
   app.layout.narrow.value = narrow.matches
   app.layout.drawer.value = false
 }
 narrow.addEventListener('change', measure)
+tight.addEventListener('change', measure)
 measure()
 
-window.addEventListener('popstate', () => app.route.arrive(location.href))
+window.addEventListener('popstate', () => {
+  app.route.arrive(location.href)
+  app.panel.arrive(location.href)
+})
+window.addEventListener('beforeunload', event => {
+  if (app.panel.rooms.value?.preview.isAnyDirty() || app.layout.unsaved.size > 0)
+    event.preventDefault()
+})
 window.addEventListener('online', () => app.tabs.retryNow())
 window.addEventListener('pagehide', () => {
   void app.composer.save()
@@ -110,7 +122,12 @@ window.addEventListener('pageshow', event => {
   if (event.persisted) location.reload()
 })
 document.addEventListener('visibilitychange', () => {
-  if (!document.hidden) app.tabs.retryNow()
+  if (document.hidden) return
+  app.tabs.retryNow()
+  void app.followProfile()
+})
+window.addEventListener('storage', event => {
+  if (event.key === `agent-webui:${PROFILE_KEY}`) void app.followProfile()
 })
 setInterval(() => {
   app.sessions.now.value = Date.now() / 1000
@@ -134,7 +151,9 @@ document.addEventListener('click', event => {
 })
 
 const isView = (href: string): boolean =>
-  /^(session\/|settings|$)/.test(new URL(href).pathname.slice(new URL(base).pathname.length))
+  /^(session\/|settings|tasks|skills|memory|profiles|usage|$)/.test(
+    new URL(href).pathname.slice(new URL(base).pathname.length),
+  )
 
 document.addEventListener('keydown', event => {
   if (event.defaultPrevented || event.isComposing) return

@@ -19,6 +19,8 @@ export type AppOptions = {
   argv?: readonly string[]
   /** Sent with every request. */
   headers?: Record<string, string>
+  /** What updates of the service are applied to; never the sources under test. */
+  checkout?: string
   /** Errors of the service fail the test on close; with this they are only collected. */
   allowErrors?: boolean
 }
@@ -39,6 +41,8 @@ export type TestApp = Base & {
   errors: string[]
   /** Every line it has logged. */
   lines: string[]
+  /** When it would have replaced its process. */
+  restarts: number[]
   /** Down in order, and up again over the same files on another port. */
   restart(): Promise<void>
 }
@@ -67,6 +71,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
   const places = createHome()
   const errors: string[] = []
   const lines: string[] = []
+  const restarts: number[] = []
 
   const boot = async () => {
     const environment = {
@@ -85,7 +90,11 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     })
     mkdirSync(config.stateDir, { recursive: true, mode: 0o700 })
     const lock = acquireLock(config.stateDir, { pid: process.pid, address: '', started_at: 0 })
-    const app = await createApp(config, log, { assets })
+    const app = await createApp(config, log, {
+      assets,
+      checkout: options.checkout ?? null,
+      restart: async () => void restarts.push(Date.now()),
+    })
     const { gate, makeCtx, version } = app
     const server = createServer(
       serve(routes, { tails, gate, makeCtx, config, log, version, checkOutput: true }),
@@ -113,6 +122,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     },
     errors,
     lines,
+    restarts,
     async restart() {
       await running.now.down()
       running.now = await boot()

@@ -52,6 +52,10 @@ export type Scripted = {
   /** `http://127.0.0.1:<port>/v1` */
   url: string
   requests: Recorded[]
+  /** What GET …/models lists; null answers 404. Such requests are not part of the script. */
+  models: string[] | null
+  /** Headers of the requests for that list. */
+  listed: IncomingHttpHeaders[]
   /** Answers for the next requests, in order. */
   push: (...steps: Step[]) => void
   /** Forgets the answers that were not asked for. */
@@ -68,7 +72,17 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   const sockets = new Set<Socket>()
   let waiting: (() => void)[] = []
 
+  const lists: { models: string[] | null; listed: IncomingHttpHeaders[] } = {
+    models: null,
+    listed: [],
+  }
   const server = createServer(async (req, res) => {
+    if (req.method === 'GET') {
+      lists.listed.push(req.headers)
+      res.writeHead(lists.models ? 200 : 404, { 'content-type': 'application/json' })
+      res.end(JSON.stringify({ data: lists.models?.map(id => ({ id })) }))
+      return
+    }
     const chunks: Buffer[] = []
     for await (const chunk of req) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
@@ -93,24 +107,24 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
 
-  return {
+  return Object.assign(lists, {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     requests,
-    push: (...more) => void steps.push(...more),
+    push: (...more: Step[]) => void steps.push(...more),
     clear: () => void steps.splice(0),
-    async arrived(n) {
+    async arrived(n: number) {
       while (requests.length < n) await new Promise<void>(wake => waiting.push(wake))
       const request = requests[n - 1]
       if (!request) throw new Error(`There is no request ${n}.`)
       return request
     },
     close: () =>
-      new Promise(resolve => {
+      new Promise<void>(resolve => {
         waiting = []
         for (const socket of sockets) socket.destroy()
         server.close(() => resolve())
       }),
-  }
+  })
 }
 
 const answer = async (res: ServerResponse, step: Step): Promise<void> => {

@@ -6,6 +6,8 @@ export type PromptParts = {
   workspace: string
   /** Blank for none. */
   personality?: string
+  /** Why this turn is another kind of turn; blank for an ordinary one. */
+  occasion?: string
   /** Only the day is told, so that the prompt stays the same over a session's day. */
   now: Date
   platform?: string
@@ -33,5 +35,6 @@ export const systemPrompt = (parts: PromptParts): string => {
     aboutWorkspace(parts.workspace),
     `Environment: ${platform}; today is ${parts.now.toISOString().slice(0, 10)}. Answers are shown as Markdown.`,
     ...(personality === '' ? [] : [personality]),
+    ...(parts.occasion ? [parts.occasion] : []),
   ].join('\n\n')
 }

@@ -9,10 +9,10 @@ export type OpenFile = {
 }
 
 /** Refuses what is not a plain file. The caller closes `handle`, or streams it, which does. */
-export const openFile = async (path: string): Promise<OpenFile> => {
+export const openFile = async (path: string, flags: string | number = 'r'): Promise<OpenFile> => {
   let handle: FileHandle
   try {
-    handle = await open(path, 'r')
+    handle = await open(path, flags)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     // Anything else (no permission, too many open files) is ours to look into.

@@ -1,12 +1,15 @@
 /** Descriptions of answers that are more than a JSON value. Nothing is written here; `write.ts` does that. */
 import { REPLY, type Reply } from './endpoint.ts'
+import type { OpenFile } from './file.ts'
 
 export type Part = Buffer | string
+/** A path, or a file that is opened when it is its turn: where the path might lead elsewhere by then. */
+export type FileSource = string | (() => Promise<OpenFile>)
 export type Body =
   | { kind: 'json'; value: unknown }
   | { kind: 'bytes'; data: Part | readonly Buffer[] }
   | { kind: 'stream'; source: AsyncIterable<Part> }
-  | { kind: 'file'; path: string }
+  | { kind: 'file'; source: FileSource }
   | { kind: 'none' }
 
 export type Options = {
@@ -52,8 +55,14 @@ export const jsonText = (data: Part | readonly Buffer[], options: Options = {}):
   describe({ kind: 'bytes', data }, JSON_TYPE, options)
 
 /** A file, with ranges and an ETag from its size and time. The caller has made sure it may be read. */
-export const file = (path: string, { type, ...options }: Options & { type: string }): Reply =>
-  describe({ kind: 'file', path }, type, options)
+export const file = (source: FileSource, { type, ...options }: Options & { type: string }): Reply =>
+  describe({ kind: 'file', source }, type, options)
+
+/** Bytes whose number is not known before they are made. */
+export const pour = (
+  source: AsyncIterable<Part>,
+  { type, ...options }: Options & { type: string },
+): Reply => describe({ kind: 'stream', source }, type, options)
 
 /** `location` begins with the caller's prefix where it is one of our pages. */
 export const redirect = (location: string): Reply =>

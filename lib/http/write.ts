@@ -6,7 +6,7 @@ import { CallerGone, declaredBytes, hasBody } from './body.ts'
 import { notModified, tagOf } from './conditional.ts'
 import { openFile, parseRange } from './file.ts'
 import { contentPolicy, securityHeaders } from './headers.ts'
-import { isDescribed, JSON_TYPE, type Options, type Part } from './reply.ts'
+import { type FileSource, isDescribed, JSON_TYPE, type Options, type Part } from './reply.ts'
 import { pump } from './sse.ts'
 
 /** What the log is told. Structural, so that plumbing needs no neighbour. */
@@ -135,9 +135,9 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
     note(x, status)
   }
 
-  const sendFile = async (x: Exchange, how: Head, path: string) => {
+  const sendFile = async (x: Exchange, how: Head, source: FileSource) => {
     const { req, res } = x
-    const { handle, size, etag } = await openFile(path)
+    const { handle, size, etag } = await (typeof source === 'string' ? openFile(source) : source())
     try {
       const ifRange = req.headers['if-range']
       const range =
@@ -157,7 +157,13 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
       head.push('Content-Length', String(end - start + 1))
       res.writeHead(range ? 206 : 200, head)
       if (x.method === 'HEAD' || size === 0) res.end()
-      else await pipeline(handle.createReadStream({ start, end, autoClose: false }), res)
+      else {
+        const bytes = handle.createReadStream({ start, end, autoClose: false })
+        await pipeline(bytes, res, { end: false })
+        // Cut shorter meanwhile: the reader must not wait for what will not come, nor take it for the whole.
+        if (bytes.bytesRead < end - start + 1) res.destroy()
+        else res.end()
+      }
       note(x, range ? 206 : 200)
     } finally {
       await handle.close()
@@ -180,7 +186,7 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
         case 'stream':
           return sendStream(x, how, body.source)
         case 'file':
-          return sendFile(x, how, body.path)
+          return sendFile(x, how, body.source)
         case 'none':
           return send(x, how)
       }

@@ -2,7 +2,7 @@
 import type { ModelGroup } from '../schema/model.ts'
 import { toFamily, toProviderId } from './aliases.ts'
 import type { DefaultConfig } from './default.ts'
-import { modelGroups } from './groups.ts'
+import { type Beyond, modelGroups } from './groups.ts'
 import { AGGREGATORS } from './providers.ts'
 import { parseHint } from './resolve.ts'
 import { type ModelHome, readSetup } from './setup.ts'
@@ -81,8 +81,9 @@ export const compatibleFor = (
   home: ModelHome,
   config: DefaultConfig,
   sessionModel: string | null,
+  beyond: Beyond = {},
 ): Compatible => {
-  const { active_provider, default_model, groups } = modelGroups(home, config)
+  const { active_provider, default_model, groups } = modelGroups(home, config, beyond)
   return compatibleModel(sessionModel, {
     active: active_provider,
     defaultModel: default_model,

@@ -99,18 +99,19 @@ const mayGo = (
   return configuredHosts(setup, provider).includes(host)
 }
 
-const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] =>
-  variablesOf(provider).flatMap(name => {
+/** The home's own .env goes before the process environment, whatever the variables are called (decision 8). */
+const fromEnvironment = (setup: ModelSetup, provider: string): Credential[] => {
+  const found = variablesOf(provider).flatMap(name => {
     const key = setup.env[name]
     if (!isUsableSecret(key)) return []
-    return [
-      {
-        key: key.trim(),
-        name,
-        source: Object.hasOwn(setup.dotenv, name) ? 'env_file' : 'env_var',
-      } as const,
-    ]
+    const source = Object.hasOwn(setup.dotenv, name) ? 'env_file' : 'env_var'
+    return [{ key: key.trim(), name, source } as const]
   })
+  return [
+    ...found.filter(({ source }) => source === 'env_file'),
+    ...found.filter(({ source }) => source === 'env_var'),
+  ]
+}
 
 /** Keys written beside an address in config.yaml: their owner has said where they go. */
 const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
@@ -162,6 +163,21 @@ export const credentialsOf = (setup: ModelSetup, provider: string): Credential[]
   ...fromConfig(setup, provider),
   ...fromAuthFile(setup, provider),
 ]
+
+/**
+ * The key that config.yaml itself gives a provider: `providers.<id>.api_key`, else `model.api_key` of the configured one
+ * (spec.md, Models: only a provider-scoped key or model.api_key, no top-level one).
+ */
+export const configuredKey = (setup: ModelSetup, provider: string): string | null => {
+  const scoped = setup.providers.get(provider)?.apiKey
+  if (isUsableSecret(scoped)) return scoped.trim()
+  const own = setup.active === provider ? setup.apiKey : null
+  return isUsableSecret(own) ? own.trim() : null
+}
+
+/** Is this the provider's own address rather than one the home chose for it? */
+export const isOwnAddress = (setup: ModelSetup, provider: string, url: string): boolean =>
+  isOwnHost(setup, provider, hostOf(url))
 
 /** The key to send to `url` for `provider`; null when the home holds none that may go there. */
 export const credentialFor = (

@@ -31,7 +31,7 @@ export const checkedModelId = (raw: string): string => {
 }
 
 /** config.yaml may hold `model` as a bare string: it becomes a mapping before keys are set in it. */
-const asMapping = (raw: unknown): YamlEdit[] =>
+export const asMapping = (raw: unknown): YamlEdit[] =>
   typeof raw === 'string' && raw.trim() ? [[['model'], { default: raw.trim() }]] : []
 
 /** What happens to `model.base_url` when the resolution names none: it belongs to the provider that was configured before. */
@@ -50,7 +50,7 @@ const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
 }
 
 /** `model.api_key` is the configured provider's: on a change it moves to that provider's own entry, or the new one would be sent it. */
-const keyEdits = (setup: ModelSetup, raw: unknown, hasChanged: boolean): YamlEdit[] => {
+export const keyEdits = (setup: ModelSetup, raw: unknown, hasChanged: boolean): YamlEdit[] => {
   const key = typeof raw === 'object' && raw !== null && 'api_key' in raw ? raw.api_key : undefined
   if (!hasChanged || !setup.active || typeof key !== 'string' || !key.trim()) return []
   const keeps = setup.providers.get(setup.active)?.apiKey

@@ -2,20 +2,29 @@
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
 import { toProviderId } from './aliases.ts'
 import { builtinModels } from './builtin.ts'
-import { configuredProviders, isUnconfigured } from './credentials.ts'
+import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
+import type { FoundModel } from './ask.ts'
 import { type DefaultConfig, defaultOf } from './default.ts'
+import { liveLabel, shortLabel, tagLabel } from './labels.ts'
+import { endpointName, isTagServer } from './local.ts'
 import { displayName } from './providers.ts'
 import { resolveModel } from './resolve.ts'
+import { addressOf } from './runtime.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
+
+/** What is known beyond the home's files; without it the list is made of those alone. */
+export type Beyond = {
+  /** What a provider has said it serves; never asks. */
+  live?: (provider: string) => readonly FoundModel[] | null
+  /** Tokens a model reads; 0 when unknown. `id` is the provider's own. */
+  window?: (setup: ModelSetup, provider: string, id: string) => number
+}
 
 const demoGroup = (): ModelGroup => ({
   provider: 'Demo model (offline, scripted)',
   provider_id: 'demo',
   models: [{ id: 'demo', label: 'Demo' }],
 })
-
-/** What stands after the last slash. */
-const shortLabel = (id: string): string => id.slice(id.lastIndexOf('/') + 1) || id
 
 const asOptions = (ids: Iterable<string>, label: (id: string) => string): ModelOption[] =>
   [...ids].map(id => ({ id, label: label(id) }))
@@ -32,7 +41,7 @@ const customModels = (setup: ModelSetup, provider: string): ModelOption[] => {
 }
 
 /** Models written down in the configuration replace the built-in list. */
-const modelsOf = (setup: ModelSetup, provider: string): ModelOption[] => {
+const writtenModels = (setup: ModelSetup, provider: string): ModelOption[] => {
   if (provider === 'custom' || provider.startsWith('custom:')) return customModels(setup, provider)
   const configured = setup.providers.get(provider)?.models
   if (configured?.size) return asOptions(configured.keys(), id => id)
@@ -40,18 +49,58 @@ const modelsOf = (setup: ModelSetup, provider: string): ModelOption[] => {
   return (builtinModels(provider) ?? []).map(option => ({ ...option }))
 }
 
+const addressFor = (setup: ModelSetup, provider: string): string =>
+  addressOf(setup, provider, { model: '', provider, baseUrl: null })
+
+/**
+ * Is the provider's own word wanted for its list? Where nothing is written down of it, and at an address the home chose,
+ * which may serve anything (decision 5, contract §5.6).
+ */
+export const wantsLive = (setup: ModelSetup, provider: string): boolean => {
+  if (provider === 'demo' || provider === 'openrouter') return false
+  if (provider === 'custom' || provider.startsWith('custom:')) return true
+  if (setup.providers.get(provider)?.models.size) return false
+  if (!builtinModels(provider)) return true
+  const chosen = setup.active === provider ? setup.baseUrl : null
+  return chosen !== null && !isOwnAddress(setup, provider, chosen)
+}
+
+export const labelFor = (setup: ModelSetup, provider: string, id: string): string =>
+  isTagServer(provider, addressFor(setup, provider)) ? tagLabel(id) : liveLabel(id)
+
+/** What the server says, then what is written down of a custom one and not said. */
+const modelsOf = (setup: ModelSetup, provider: string, { live }: Beyond): ModelOption[] => {
+  const written = writtenModels(setup, provider)
+  const said = wantsLive(setup, provider) ? live?.(provider) : null
+  if (!said?.length) return written
+  const has = new Set(said.map(({ id }) => id))
+  const kept = provider.startsWith('custom') ? written.filter(({ id }) => !has.has(id)) : []
+  return [...said.map(({ id }) => ({ id, label: labelFor(setup, provider, id) })), ...kept]
+}
+
 const groupName = (setup: ModelSetup, provider: string): string =>
   setup.custom.find(({ slug }) => slug && provider === `custom:${slug}`)?.name ??
+  (provider === 'custom' ? endpointName(addressFor(setup, provider)) : null) ??
   displayName(provider)
 
-const buildGroup = (setup: ModelSetup, provider: string): ModelGroup => ({
+const buildGroup = (setup: ModelSetup, provider: string, beyond: Beyond): ModelGroup => ({
   provider: groupName(setup, provider),
   provider_id: provider,
-  models: modelsOf(setup, provider).map(({ id, label }) => ({
-    id: prefixed(id, provider, setup.active),
-    label,
-  })),
+  models: modelsOf(setup, provider, beyond).map(({ id, label }) =>
+    sized(setup, provider, id, beyond, { id: prefixed(id, provider, setup.active), label }),
+  ),
 })
+
+const sized = (
+  setup: ModelSetup,
+  provider: string,
+  id: string,
+  { window }: Beyond,
+  option: ModelOption,
+): ModelOption => {
+  const contextLength = window?.(setup, provider, id) ?? 0
+  return contextLength > 0 ? { ...option, context_length: contextLength } : option
+}
 
 /** `openai/gpt-5-4` and `gpt-5.4` are the same name written by two tables. */
 const comparable = (id: string, provider: string): string => {
@@ -61,14 +110,22 @@ const comparable = (id: string, provider: string): string => {
 }
 
 /** The default model stands at the top of its provider's group; where that is not shown, in a group of its own. */
-const withDefault = (setup: ModelSetup, groups: ModelGroup[], model: string): ModelGroup[] => {
+const withDefault = (
+  setup: ModelSetup,
+  groups: ModelGroup[],
+  model: string,
+  beyond: Beyond,
+): ModelGroup[] => {
   if (!model) return groups
-  const { provider } = resolveModel(model, { ...setup, customProviders: setup.custom })
-  const owner = provider && toProviderId(provider)
+  const resolved = resolveModel(model, { ...setup, customProviders: setup.custom })
+  const owner = resolved.provider && toProviderId(resolved.provider)
   const group = groups.find(({ provider_id }) => provider_id === owner)
   const has = ({ provider_id, models }: ModelGroup): boolean =>
     models.some(({ id }) => comparable(id, provider_id) === comparable(model, provider_id))
-  const option = { id: model, label: shortLabel(model) }
+  const option = sized(setup, owner ?? '', resolved.model, beyond, {
+    id: model,
+    label: shortLabel(model),
+  })
   if (group ? has(group) : owner === null && groups.some(has)) return groups
   if (group)
     return groups.map(each =>
@@ -78,13 +135,17 @@ const withDefault = (setup: ModelSetup, groups: ModelGroup[], model: string): Mo
 }
 
 /** Computed anew from the home as it stands; nothing is shared between two answers. */
-export const modelGroups = (home: ModelHome, config: DefaultConfig): ModelList => {
+export const modelGroups = (
+  home: ModelHome,
+  config: DefaultConfig,
+  beyond: Beyond = {},
+): ModelList => {
   const setup = readSetup(home)
   const defaultModel = defaultOf(setup, config)
   const found = [...configuredProviders(setup)]
     .filter(id => id !== 'demo')
     .sort()
-    .map(id => buildGroup(setup, id))
+    .map(id => buildGroup(setup, id, beyond))
     .filter(({ models }) => models.length > 0)
   const isDemo = setup.active === 'demo' || isUnconfigured(setup)
   const demo = isDemo ? [demoGroup()] : []
@@ -92,6 +153,6 @@ export const modelGroups = (home: ModelHome, config: DefaultConfig): ModelList =
   return {
     active_provider: setup.active,
     default_model: defaultModel,
-    groups: [...demo, ...withDefault(setup, found, isOffered ? defaultModel : '')],
+    groups: [...demo, ...withDefault(setup, found, isOffered ? defaultModel : '', beyond)],
   }
 }

@@ -209,3 +209,6 @@ export const isEndpoint = (provider: string): boolean =>
 
 /** Serve models of many makers under ids of their own, slashes included. */
 export const AGGREGATORS: ReadonlySet<string> = new Set(['nous', 'opencode-zen', 'opencode-go'])
+
+/** Every id that has a name of its own in the table, other spellings among them. */
+export const providerNames = (): string[] => Object.keys(NAMES)

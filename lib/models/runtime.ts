@@ -5,6 +5,7 @@ import { toProviderId } from './aliases.ts'
 import { builtinModels } from './builtin.ts'
 import { credentialFor, credentialsOf, isLocalUrl, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultOf } from './default.ts'
+import type { ModelFacts } from './prices.ts'
 import { displayName, isEndpoint, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { type CustomProvider, type ModelHome, type ModelSetup, readSetup } from './setup.ts'
@@ -26,7 +27,7 @@ const effortOf = (setup: ModelSetup): Effort | undefined =>
   EFFORTS.find(effort => effort === setup.effort)
 
 /** The `custom_providers` entry a provider id means. */
-const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
+export const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
   setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
 
 /**
@@ -49,7 +50,7 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
 }
 
 /** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */
-const addressOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
+export const addressOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
   const facts = PROVIDERS.get(provider)
   const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
   const url =
@@ -132,8 +133,11 @@ const keyFor = (setup: ModelSetup, provider: string, name: string, url: string):
   throw unavailable(`${name} has no API key. ${advice}, or pick another model.`)
 }
 
-/** Configured beside the model, or for the one model the configuration speaks of; else by family. */
-const windowOf = (setup: ModelSetup, provider: string, model: string): number => {
+/** What is known of a model beyond the home's files. */
+export type FactsOf = (provider: string, model: string) => ModelFacts | null
+
+/** What the configuration says: beside the model, or for the one model it speaks of; 0 when it says nothing. */
+export const configuredWindow = (setup: ModelSetup, provider: string, model: string): number => {
   const listed =
     customEntry(setup, provider)?.models.get(model)?.contextLength ||
     setup.providers.get(provider)?.models.get(model)?.contextLength
@@ -142,10 +146,10 @@ const windowOf = (setup: ModelSetup, provider: string, model: string): number =>
   const isConfigured =
     setup.active === provider &&
     (!setup.model || [setup.model, resolveModel(setup.model, own).model].includes(model))
-  return (isConfigured && setup.contextLength) || familyWindow(model)
+  return isConfigured ? setup.contextLength : 0
 }
 
-const providerName = (setup: ModelSetup, provider: string): string =>
+export const providerName = (setup: ModelSetup, provider: string): string =>
   customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
 
 /** A key kind of Moonshot's that is sold with an address of its own. */
@@ -159,6 +163,7 @@ export const runtimeEndpoint = (
   home: ModelHome,
   config: DefaultConfig,
   resolved: Resolved,
+  factsOf: FactsOf = () => null,
 ): ModelEndpoint => {
   const setup = readSetup(home)
   const isBlank = !resolved.model
@@ -181,13 +186,18 @@ export const runtimeEndpoint = (
     apiKey?.startsWith('sk-kimi-') && table === PROVIDERS.get('kimi-coding')?.baseUrl
   const effort = effortOf(setup)
   const isOwn = setup.active === provider
+  const facts = factsOf(provider, pair.model)
   return {
     provider,
     model: pair.model,
     apiMode: 'chat_completions',
     baseUrl: isKimiCoding ? KIMI_CODING : table,
     apiKey,
-    contextLength: windowOf(setup, provider, pair.model),
+    contextLength:
+      configuredWindow(setup, provider, pair.model) ||
+      facts?.contextLength ||
+      familyWindow(pair.model),
+    ...(facts?.price ? { price: facts.price } : {}),
     ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),
     ...(effort ? { effort } : {}),
   }

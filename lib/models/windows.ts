@@ -21,8 +21,11 @@ const FAMILIES: readonly (readonly [fragment: string, tokens: number])[] = [
 
 const FALLBACK = 128_000
 
-export const familyWindow = (model: string): number => {
+/** 0 for a name of no family we know. */
+export const knownWindow = (model: string): number => {
   const name = model.toLowerCase()
   const found = FAMILIES.filter(([fragment]) => name.includes(fragment))
-  return found.toSorted(([a], [b]) => b.length - a.length)[0]?.[1] ?? FALLBACK
+  return found.toSorted(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0
 }
+
+export const familyWindow = (model: string): number => knownWindow(model) || FALLBACK

@@ -1,4 +1,5 @@
-/** The text format of a home's .env: what a line means, and nothing about files. */
+/** The text format of a home's .env: what a line means and how one is changed, and nothing about files. */
+import { invalid } from '../errors.ts'
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 
@@ -21,4 +22,52 @@ export const parseEnv = (text: string): Record<string, string> => {
     values[name] = unquoted(unquoted(line.slice(cut + 1).trim(), '"'), "'")
   }
   return values
+}
+
+const nameOf = (raw: string): string => {
+  const line = raw.trim()
+  const cut = line.indexOf('=')
+  if (line.startsWith('#') || cut < 0) return ''
+  return line
+    .slice(0, cut)
+    .replace(/^export\s+/, '')
+    .trim()
+}
+
+/** Variables that decide what other programs run: a file that everything reads must not set them. */
+const DANGEROUS =
+  /^(?:PATH|HOME|SHELL|IFS|ENV|BASH_ENV|PROMPT_COMMAND|EDITOR|VISUAL|PAGER|BROWSER|LD_.*|DYLD_.*|PYTHON.*|NODE_.*|NPM_.*|PERL.*|RUBY.*|JAVA_TOOL_OPTIONS|GIT_.*|AGENT_HOME|AGENT_BASE_HOME|AGENT_YOLO_MODE|AGENT_WEBUI_.*)$/
+
+const formatted = (name: string, value: string): string => {
+  if (!NAME.test(name)) throw invalid(`${name.slice(0, 100)} cannot be the name of a variable.`)
+  if (DANGEROUS.test(name)) throw invalid(`${name} may not be set in .env.`)
+  if (/[\p{Cc}\u2028\u2029]/u.test(value) || !value.isWellFormed())
+    throw invalid(`The value of ${name} contains characters that a line cannot hold.`)
+  if (/^[\w./:+=@%,~-]*$/.test(value)) return value
+  const quoted = ["'", '"']
+    .filter(mark => !value.includes(mark))
+    .map(mark => mark + value + mark)
+    .find(text => parseEnv(`${name}=${text}`)[name] === value)
+  if (!quoted) throw invalid(`The value of ${name} contains quotes that cannot be written.`)
+  return quoted
+}
+
+/**
+ * The text with one variable set, or taken out when `value` is null. Comments, order and all other lines stay as they
+ * are; of several lines for the name the first is kept and the others go, or one of them would win.
+ */
+export const editEnv = (text: string, name: string, value: string | null): string => {
+  const line = value === null ? null : `${name}=${formatted(name, value)}`
+  const end = text.includes('\r\n') ? '\r\n' : '\n'
+  const lines = text.split(/\r\n|\n|\r/)
+  const first = lines.findIndex(raw => nameOf(raw) === name)
+  const kept = lines.flatMap((raw, at) => {
+    if (nameOf(raw) !== name) return [raw]
+    if (at !== first || line === null) return []
+    return [/^\s*export\s/.test(raw) ? `export ${line}` : line]
+  })
+  if (line === null || first >= 0) return kept.join(end)
+  // A text that ends without a line end would glue the new line to the last one.
+  if (kept.at(-1) === '') kept.pop()
+  return [...kept, line, ''].join(end)
 }

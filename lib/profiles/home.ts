@@ -24,6 +24,8 @@ export type Home = {
   env(): Variables
   /** auth.json; an empty object when missing or broken. */
   authJson(): unknown
+  /** Why auth.json cannot be read, or null: what `authJson` then gives is the last good one. */
+  authProblem(): string | null
   /** A complete environment for a child process: no secrets but `terminal.env_passthrough`, AGENT_HOME set. */
   childEnv(extra?: Variables): Record<string, string>
 }
@@ -67,6 +69,10 @@ export const openHome = (given: {
     dotenv,
     env,
     authJson: auth.read,
+    authProblem: () => {
+      auth.read()
+      return auth.problem()
+    },
     childEnv(extra = {}) {
       const child = childEnvironment({ env: env(), config: values(), extra })
       // It speaks for the base profile only: a child in another home would read the wrong file.

@@ -1,14 +1,22 @@
 /** All profiles of this machine: names to homes, and which one is meant when nobody says. */
-import { readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
+import { replaceText } from '../store/replace.ts'
 import { type Home, openHome } from './home.ts'
 
 export const DEFAULT_PROFILE = 'default'
+/** Names a browser's profile. It ends with the browser, and is set for `default` too. */
+export const PROFILE_COOKIE = 'agent_profile'
+
+export const BAD_NAME =
+  'Invalid profile name: lowercase letters, numbers, hyphens, underscores only'
 
 export type Homes = {
+  /** The base home first, then the named ones by name. */
+  list(): Home[]
   /** The home of a profile that has to exist; refuses a bad name and an absent directory. */
   open(name: string): Home
   /** The home of a profile that may be gone or never named: then the base home. */
@@ -17,6 +25,10 @@ export type Homes = {
   active(): string
   /** The profile of a request: its cookie's when that is a valid name, else the active one. */
   forCookie(cookie: string | undefined): Home
+  /** Makes a profile the process-level one: it serves the requests that name none, here and after a restart. */
+  activate(home: Home): void
+  /** Drops what is remembered of a home whose directory has gone, so that a later one of that name inherits nothing. */
+  forget(name: string): void
   readonly base: Home
   /** `<base>/profiles`. */
   readonly dir: string
@@ -28,6 +40,15 @@ const isDirectory = (path: string): boolean => {
   } catch {
     // Absent or out of reach: no profile either way.
     return false
+  }
+}
+
+const namesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir)
+  } catch {
+    // No directory yet: there is only the base home.
+    return []
   }
 }
 
@@ -44,6 +65,7 @@ export const createHomes = (
   config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,
 ): Homes => {
   const dir = join(config.baseHome, 'profiles')
+  const marker = join(config.baseHome, 'active_profile')
   const base = openHome({
     name: DEFAULT_PROFILE,
     dir: config.baseHome,
@@ -65,11 +87,11 @@ export const createHomes = (
   }
 
   /** Where the process was started: a direct child of the profiles directory, or nothing. */
-  const started =
+  let started =
     dirname(resolve(config.agentHome)) === resolve(dir) ? basename(resolve(config.agentHome)) : ''
 
   const active = (): string => {
-    const wanted = readMarker(join(config.baseHome, 'active_profile')) || started
+    const wanted = readMarker(marker) || started
     return wanted && find(wanted) ? wanted : DEFAULT_PROFILE
   }
 
@@ -80,9 +102,24 @@ export const createHomes = (
     dir,
     active,
     of,
+    list: () => [
+      base,
+      ...namesIn(dir)
+        .filter(name => name !== DEFAULT_PROFILE)
+        .toSorted()
+        .flatMap(name => find(name) ?? []),
+    ],
+    activate(home) {
+      // The marker first: it is what the next start and the command line read.
+      if (home.name === DEFAULT_PROFILE) rmSync(marker, { force: true })
+      else replaceText(marker, `${home.name}\n`)
+      // Where the process was started no longer counts, or nobody could go back to the base home.
+      started = ''
+      process.env.AGENT_HOME = home.dir
+    },
+    forget: name => void named.delete(name),
     open(name) {
-      if (name !== DEFAULT_PROFILE && !PROFILE_NAME.test(name))
-        throw invalid('Invalid profile name: lowercase letters, numbers, hyphens, underscores only')
+      if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME)
       const home = find(name)
       if (!home) throw missing(`Profile '${name}' does not exist.`)
       return home

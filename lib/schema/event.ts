@@ -90,7 +90,12 @@ export const ServiceEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('asked'), data: z.union([Approval, Clarify]) }),
   event('settled', { id: z.string(), session_id: z.string(), answer: z.string() }),
   event('notice', { level: z.enum(['info', 'warn', 'error']), message: z.string() }),
-  event('gateway', { alive: z.boolean() }),
+  /** Whether the command-line sessions of a profile are watched; `changed`: fetch the list again. */
+  event('gateway', {
+    alive: z.boolean(),
+    profile: z.string().optional(),
+    changed: z.boolean().optional(),
+  }),
   /** The source cannot be resumed: fetch it by HTTP, then drop frames up to the reply's cursor. */
   event('reset', {}),
 ])

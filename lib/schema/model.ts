@@ -6,6 +6,8 @@ export const ModelOption = z
     /** Bare, `provider/model`, or `@provider:model`: what a session stores and a turn resolves. */
     id: z.string(),
     label: z.string(),
+    /** Tokens the model reads; absent when unknown. */
+    context_length: z.number().optional(),
   })
   .meta({ id: 'ModelOption' })
 export type ModelOption = z.infer<typeof ModelOption>

@@ -38,6 +38,16 @@ export const MIGRATIONS = [
   -- Sessions whose words the search index must forget.
   create table dead (id text primary key) without rowid;
   `,
+  `
+  -- One row for each turn that ended, fed with the row of its session.
+  create table usage (id text not null, n integer not null, at real not null, model text not null,
+    provider text not null, profile text not null, source text not null,
+    input_tokens integer not null, output_tokens integer not null, cost real not null,
+    primary key (id, n)) without rowid;
+  create index usage_at on usage (at);
+  -- Every session is read once more, so that its turns get their rows.
+  update session set stamp = '';
+  `,
 ] as const
 
 /** `secure_delete`: the words of an erased session must not stay in free pages. */

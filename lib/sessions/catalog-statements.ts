@@ -1,9 +1,12 @@
 /** Every statement of the catalogue, prepared once for each opened file. */
 import type { Database } from '../store/sqlite.ts'
 import type { Mark } from './files.ts'
+import type { UsageRow } from './usage.ts'
 
 type LiveColumns = { active_stream_id: string | null; waiting: number | null; epoch: number }
 type Id = { id: string }
+/** What was used within one quarter of an hour in one way. */
+export type UsageBucket = Omit<UsageRow, 'n'> & { profile: string; source: string; turns: number }
 export type PageRow = { row: string; ms: number; id: string }
 
 const PAGE = (where: string) => `
@@ -48,10 +51,16 @@ export const prepare = (db: Database) => ({
   empties: db.prepare<[number], Id>(
     'select id from session where count = 0 and draft = 0 and open_turn = 0 and active_stream_id is null and untitled >= ?',
   ),
-  titles: db.prepare<[string, number], { row: string }>(`
+  /** Rows without an index on this: asked when a project is deleted, which is rare. */
+  ofProject: db.prepare<[string], Id>(
+    "select id from session where json_extract(row, '$.project_id') = ? order by id",
+  ),
+  /** Words, profile twice (null: every one), how many. */
+  titles: db.prepare<[string, string | null, string | null, number], { row: string }>(`
     select row from session where key in (
       select key from session
       where not exists (select 1 from json_each(?) as word where instr(session.title, word.value) = 0)
+      and (? is null or profile = ?)
       order by updated_ms desc, id limit ?)
     and listed = 1 order by updated_ms desc, id`),
   page: db.prepare<[number, number, string, number], PageRow>(PAGE('')),
@@ -73,6 +82,18 @@ export const prepare = (db: Database) => ({
     'insert or replace into mark values (?, ?, ?, ?)',
   ),
   dropMarks: db.prepare<[string]>('delete from mark where id = ?'),
+  putUsage: db.prepare<[UsageRow & { id: string; profile: string; source: string }]>(`
+    insert or replace into usage (id, n, at, model, provider, profile, source, input_tokens, output_tokens, cost)
+    values (@id, @n, @at, @model, @provider, @profile, @source, @input_tokens, @output_tokens, @cost)`),
+  dropUsage: db.prepare<[string]>('delete from usage where id = ?'),
+  /** By quarters of an hour: every time zone's days begin with one. */
+  usage: db.prepare<[number], UsageBucket>(`
+    select cast(at / 900 as integer) * 900 as at, model, provider, profile, source, sum(n > 0) as turns,
+      sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens, sum(cost) as cost
+    from usage where at >= ? group by 1, 2, 3, 4, 5 order by 1`),
+  usageSessions: db.prepare<[number], { count: number }>(
+    'select count(distinct id) as count from usage where at >= ?',
+  ),
   about: db.prepare<[string], { value: string }>('select value from about where key = ?'),
   setAbout: db.prepare<[string, string]>('insert or replace into about values (?, ?)'),
   dead: db.prepare<[], Id>('select id from dead'),

@@ -11,6 +11,7 @@ import { prepare } from './catalog-statements.ts'
 import type { Mark } from './files.ts'
 import type { Summary } from './fold.ts'
 import { isEmptyRow, type Live, toRow, UNTITLED } from './row.ts'
+import { sourceOf, type UsageRow } from './usage.ts'
 
 export type CatalogOptions = {
   file: string
@@ -137,7 +138,12 @@ export const createCatalog = (options: CatalogOptions) => {
     })
 
   /** `foreign`: the file did not merely grow by what we appended, so nothing derived from it holds any more. */
-  const put = (summary: Summary, stamp: Stamp, foreign: boolean): SessionRow =>
+  const put = (
+    summary: Summary,
+    stamp: Stamp,
+    foreign: boolean,
+    usage: readonly UsageRow[] = [],
+  ): SessionRow =>
     atomically(() => {
       const { id } = summary
       const old = q.liveOf.get(id)
@@ -163,9 +169,12 @@ export const createCatalog = (options: CatalogOptions) => {
       q.putFold.run(id, JSON.stringify(summary))
       q.undie.run(id)
       if (foreign) {
+        q.dropUsage.run(id)
         q.dropMarks.run(id)
         q.dropAliases.run(id)
       }
+      const from = { id, profile: row.profile, source: sourceOf(summary.meta) }
+      for (const each of usage) q.putUsage.run({ ...each, ...from })
       for (const alias of summary.aliases) if (alias !== id) q.putAlias.run(alias, id)
       return row
     })
@@ -176,6 +185,7 @@ export const createCatalog = (options: CatalogOptions) => {
       version += 1
       q.remove.run(id)
       q.removeFold.run(id)
+      q.dropUsage.run(id)
       q.dropMarks.run(id)
       q.dropAliases.run(id)
       q.die.run(id)
@@ -200,8 +210,13 @@ export const createCatalog = (options: CatalogOptions) => {
     stamp: (id: string): Stamp | undefined => guard(() => q.stamp.get(id)?.stamp),
     rowText: (id: string): string | undefined => guard(() => q.row.get(id)?.row),
     alias: (old: string): string | undefined => guard(() => q.alias.get(old)?.id),
-    put: (summary: Summary, stamp: Stamp, foreign: boolean) =>
-      guard(() => put(summary, stamp, foreign)),
+    /** `usage`: of the turns that ended since the last time, or of all when `foreign`. */
+    put: (...given: Parameters<typeof put>) => guard(() => put(...given)),
+    usage: (since: number) =>
+      guard(() => ({
+        buckets: q.usage.all(since),
+        sessions: q.usageSessions.get(since)?.count ?? 0,
+      })),
     remove: (id: string) => guard(() => remove(id)),
     setLive: (id: string, live: Live) => guard(() => setLive(id, live)),
     liveOf: (id: string): Live | undefined => guard(() => q.liveOf.get(id)),
@@ -211,8 +226,12 @@ export const createCatalog = (options: CatalogOptions) => {
       guard(() => q.openTurns.all().map(({ summary }) => JSON.parse(summary) as Summary)),
     empties: (anyTitle: boolean): string[] =>
       guard(() => q.empties.all(anyTitle ? 0 : 1).map(({ id }) => id)),
-    titles: (words: readonly string[], limit: number): string[] =>
-      guard(() => q.titles.all(JSON.stringify(words), limit).map(({ row }) => row)),
+    ofProject: (project: string): string[] =>
+      guard(() => q.ofProject.all(project).map(({ id }) => id)),
+    titles: (words: readonly string[], limit: number, profile: string | null): string[] =>
+      guard(() =>
+        q.titles.all(JSON.stringify(words), profile, profile, limit).map(({ row }) => row),
+      ),
     page: (after: { ms: number; id: string } | null, limit: number, profile: string | null) =>
       guard(() => {
         const { ms, id } = after ?? { ms: Number.MAX_SAFE_INTEGER, id: '' }

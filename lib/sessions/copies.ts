@@ -1,12 +1,13 @@
 /** A second session with the first messages of another. */
-import { missing } from '../errors.ts'
-import type { Message } from '../schema/message.ts'
+import { conflict, missing } from '../errors.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Entry, Meta } from './entries.ts'
 import { type Files, foldFile } from './files.ts'
 import type { Freshness } from './freshness.ts'
 import { writeJournal } from './legacy.ts'
 import { UNTITLED } from './row.ts'
+import type { NewMeta } from './types.ts'
 import type { Watch } from './watch.ts'
 import type { Writer } from './writer.ts'
 
@@ -31,6 +32,7 @@ const OWN_ONLY = [
   'updated_at',
   'is_cli_session',
   '_cli_origin',
+  'source_tag',
   'compression_anchor_visible_idx',
   'compression_anchor_message_key',
 ]
@@ -58,6 +60,25 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
   }
 
   return {
+    adopt(id: string, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
+      if (files.find(id)) throw conflict('There is already a session with this id')
+      const { created_at, updated_at } = meta as Meta
+      const created = created_at ?? writer.tick(0)
+      const updated = updated_at ?? created
+      const entries: Entry[] = [
+        { n: 1, t: 'session', at: created, v: 1, id, meta },
+        ...messages.map((message, index): Entry => {
+          const n = index + 2
+          // A message's own time may lie after the session's: it must not move it.
+          const own = typeof message.timestamp === 'number' ? message.timestamp : updated
+          const at = Math.min(own, updated)
+          return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+        }),
+      ]
+      watch.own(() => writeJournal(files.jsonl(id), entries))
+      freshness.refresh(id)
+      return require(id)
+    },
     duplicate: (id: string): SessionRow =>
       copy(id, Number.POSITIVE_INFINITY, meta => ({
         ...meta,

@@ -6,7 +6,7 @@ import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import { contentText, type Entry, type Meta, messageHead, parseEntry } from './entries.ts'
 import { foldBackward } from './fold-backward.ts'
-import { type Folded, foldForward, isHidden, type Summary, toPreview } from './fold.ts'
+import { foldForward, isHidden, type Summary, toPreview } from './fold.ts'
 import { toEntries, toLines } from './legacy.ts'
 
 export type Format = 'jsonl' | 'json'
@@ -70,7 +70,7 @@ export const foldFile = ({
   id,
   path,
   format,
-}: SessionFile): { summary: Summary; folded: Folded } | null => {
+}: SessionFile): ReturnType<typeof foldForward> | null => {
   if (format === 'jsonl') return withFile(path, fd => foldForward(id, readLines(fd)))
   const entries = toEntries(id, readFileSync(path))
   if (!entries) return null

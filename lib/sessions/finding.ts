@@ -6,7 +6,7 @@ import { foldText } from './catalog-schema.ts'
 import { isHidden } from './fold.ts'
 import type { Search } from './search.ts'
 import { type Term, toSnippet, toTerms } from './search-query.ts'
-import type { SearchHit } from './types.ts'
+import type { SearchHit, Sessions } from './types.ts'
 
 type Needs = {
   catalog: Catalog
@@ -16,16 +16,21 @@ type Needs = {
 
 const MAX_QUERY_CHARS = 500
 const MAX_HITS = 200
+const MOST_FOUND = 500
 
 /** A title is short and looked through as it is typed: any part of it counts, and every character of the query. */
 const toWords = (query: string): string[] =>
   foldText(query.replaceAll('"', ' ')).split(/\s+/).filter(Boolean).slice(0, 12)
 
 export const createFinding = ({ catalog, search, row }: Needs) => {
-  const titles = (query: string, terms: Term[], limit: number): SearchHit[] => {
+  const titles = (
+    query: string,
+    terms: Term[],
+    { limit, profile }: { limit: number; profile: string | null },
+  ): SearchHit[] => {
     const words = toWords(query)
     if (words.length === 0) return []
-    return catalog.titles(words, limit).map(text => {
+    return catalog.titles(words, limit, profile).map(text => {
       const found = JSON.parse(text) as SessionRow
       const snippet = toSnippet(
         found.title,
@@ -35,26 +40,30 @@ export const createFinding = ({ catalog, search, row }: Needs) => {
     })
   }
 
-  return async (options: { q: string; content: boolean; limit: number }): Promise<SearchHit[]> => {
+  return async (options: Parameters<Sessions['search']>[0]): Promise<SearchHit[]> => {
     const query = options.q
       .slice(0, MAX_QUERY_CHARS)
       .replace(/\p{Cc}/gu, ' ')
       .trim()
     const limit = Math.min(Math.max(Math.trunc(options.limit), 1), MAX_HITS)
+    const profile = options.profile || null
     const terms = toTerms(query)
-    const hits = titles(query, terms, limit)
+    const hits = titles(query, terms, { limit, profile })
     if (!options.content || terms.length === 0 || hits.length >= limit) return hits
     catalog.verify()
     const dead = catalog.dead()
     // Sessions of the trash and of title hits may be among the found ones.
-    const answer = await search.search(terms, Math.min(limit + hits.length + dead.length, 500))
+    // The index knows no profiles: theirs are left out here.
+    const most = profile ? MOST_FOUND : limit + hits.length + dead.length
+    const answer = await search.search(terms, Math.min(most, MOST_FOUND))
     if (answer.done) catalog.buried(dead)
     const seen = new Set(hits.map(({ session_id }) => session_id))
     for (const hit of answer.hits) {
       const found = seen.has(hit.session) ? undefined : row(hit.session)
       const stored = found && catalog.get(found.session_id)
       // The index may lag behind: what was cut meanwhile is not shown.
-      if (!found || !stored || isHidden(stored.summary.cuts, hit.n)) continue
+      if (!found || (profile && found.profile !== profile)) continue
+      if (!stored || isHidden(stored.summary.cuts, hit.n)) continue
       seen.add(found.session_id)
       const snippet = hit.snippet.map(part => ({ ...part, text: redact(part.text) }))
       hits.push({ ...found, match_type: 'content', snippet, message_id: hit.message_id })

@@ -14,6 +14,7 @@ import {
   type SummaryEntry,
   type TurnEnd,
 } from './entries.ts'
+import { type UsageRow, wholeUsage } from './usage.ts'
 
 export type Turn = {
   stream_id: string
@@ -190,8 +191,10 @@ const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
 export const foldForward = (
   id: string,
   lines: Iterable<Line>,
-): { summary: Summary; folded: Folded } => {
+): { summary: Summary; folded: Folded; usage: UsageRow[] } => {
   const summary = emptySummary(id)
+  const turns: Entry[] = []
+  let begunAt: unknown
   const kept: (Message | SummaryEntry)[] = []
   const ns: number[] = []
   const cuts: Cut[] = []
@@ -207,8 +210,11 @@ export const foldForward = (
       continue
     }
     applyEntry(summary, entry)
-    if (entry.t === 'session') draft = entry.meta.composer_draft ?? null
-    else if (entry.t === 'meta' && 'composer_draft' in entry.patch) {
+    if (entry.t === 'turn_started' || entry.t === 'turn_ended') turns.push(entry)
+    else if (entry.t === 'session') {
+      draft = entry.meta.composer_draft ?? null
+      begunAt = entry.meta.updated_at
+    } else if (entry.t === 'meta' && 'composer_draft' in entry.patch) {
       draft = entry.patch.composer_draft ?? null
     } else if (entry.t === 'message' || entry.t === 'summary') {
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
@@ -230,6 +236,7 @@ export const foldForward = (
   const { count, preview, cuts: _, draft: __, clean, ...rest } = summary
   return {
     summary,
+    usage: wholeUsage(summary.meta, turns, begunAt),
     folded: {
       ...rest,
       meta: draft ? { ...summary.meta, composer_draft: draft } : summary.meta,

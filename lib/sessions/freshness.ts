@@ -67,7 +67,7 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
         lines: summary.bad,
       })
     }
-    const row = catalog().put(summary, file.stamp, true)
+    const row = catalog().put(summary, file.stamp, true, result.usage)
     if (!quiet) onRow(row)
     return true
   }

@@ -2,54 +2,114 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
+import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
-import type { ListPage } from './types.ts'
+import type { ListPage, Sessions } from './types.ts'
 
 const MAX_PAGE = 500
 const KEEP_MS = 60_000
 
-const formatCursor = (ms: number, id: string): string =>
-  Buffer.from(`${ms}.${id}`).toString('base64url')
+type Placed = { ms: number; id: string; row: string }
+type Place = { ms: number; id: string }
 
-const parseCursor = (cursor: string): { ms: number; id: string } => {
+const formatCursor = ({ ms, id }: Place): string => Buffer.from(`${ms}.${id}`).toString('base64url')
+
+const parseCursor = (cursor: string): Place => {
   const match = /^(-?\d{1,16})\.(.+)$/.exec(Buffer.from(cursor, 'base64url').toString())
   if (!match?.[1] || !match[2] || !SESSION_ID.test(match[2])) throw invalid('Invalid cursor')
   return { ms: Number(match[1]), id: match[2] }
 }
 
+/** The order of the catalogue: newest first, equal times by id. */
+const isBefore = (a: Place, b: Place): boolean => (a.ms === b.ms ? a.id < b.id : a.ms > b.ms)
+
+const merge = (own: readonly Placed[], foreign: readonly Placed[]): Placed[] =>
+  foreign.length === 0 ? [...own] : [...own, ...foreign].sort((a, b) => (isBefore(a, b) ? -1 : 1))
+
+const toPlaced = (row: SessionRow): Placed => ({
+  ms: Math.round(row.updated_at * 1000),
+  id: row.session_id,
+  row: JSON.stringify(row),
+})
+
+const bodyOf = (rows: readonly Placed[]): Buffer =>
+  Buffer.from(`[${rows.map(({ row }) => row).join(',')}]`)
+
+const NONE: readonly SessionRow[] = []
+type Kept = {
+  version: number
+  profile: string | null
+  foreign: readonly SessionRow[]
+  body: Buffer
+  count: number
+  /** Of the foreign rows in it: the version alone does not tell when they change. */
+  mark: string
+}
+
 export const createListing = (catalog: Catalog) => {
   /** A version number of one process means nothing to the next. */
   const boot = randomBytes(4).toString('hex')
-  let kept: { version: number; profile: string | null; body: Buffer } | null = null
+  let kept: Kept | null = null
   let drop: NodeJS.Timeout | null = null
 
-  const whole = (profile: string | null): ListPage => {
+  /** Those that are not one of ours, and in the profile that is asked for. */
+  const admitted = (foreign: readonly SessionRow[], profile: string | null): Placed[] =>
+    foreign
+      .filter(
+        ({ session_id: id, profile: owner }) =>
+          (profile === null || owner === profile) &&
+          catalog.stamp(id) === undefined &&
+          catalog.alias(id) === undefined,
+      )
+      .map(toPlaced)
+
+  const fill = (profile: string | null, foreign: readonly SessionRow[]): Kept => {
     const { version } = catalog
-    if (kept?.version !== version || kept.profile !== profile) {
-      kept = { version, profile, body: catalog.whole(profile) }
+    const same = { version, profile, foreign }
+    const theirs = admitted(foreign, profile)
+    if (theirs.length === 0) {
+      return { ...same, body: catalog.whole(profile), count: 0, mark: '' }
     }
+    const own = (JSON.parse(catalog.whole(profile).toString()) as SessionRow[]).map(toPlaced)
+    const mark = createHash('sha1').update(bodyOf(theirs)).digest('base64url')
+    return { ...same, body: bodyOf(merge(own, theirs)), count: theirs.length, mark: `-${mark}` }
+  }
+
+  const whole = (profile: string | null, foreign: readonly SessionRow[]): ListPage => {
+    const { version } = catalog
+    const fits = kept?.version === version && kept.profile === profile && kept.foreign === foreign
+    const now = fits && kept ? kept : fill(profile, foreign)
+    kept = now
     if (drop) clearTimeout(drop)
     drop = setTimeout(() => {
       kept = null
     }, KEEP_MS)
     drop.unref()
-    const { body } = kept
-    return { body, next: null, etag: `${boot}-${version}-${encodeURIComponent(profile ?? '')}` }
+    const etag = `${boot}-${version}-${encodeURIComponent(profile ?? '')}${now.mark}`
+    return { body: now.body, next: null, etag, foreign: now.count }
   }
 
-  const page = (limit: number, cursor: string | undefined, profile: string | null): ListPage => {
+  const page = (
+    limit: number,
+    cursor: string | undefined,
+    profile: string | null,
+    foreign: readonly SessionRow[],
+  ): ListPage => {
     const size = Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE)
     const after = cursor === undefined ? null : parseCursor(cursor)
-    const rows = catalog.page(after, size + 1, profile)
+    const theirs = admitted(foreign, profile)
+    const below = theirs.filter(place => after === null || isBefore(after, place))
+    const rows = merge(catalog.page(after, size + 1, profile), below)
     const shown = rows.slice(0, size)
     const last = shown.at(-1)
-    const body = Buffer.from(`[${shown.map(({ row }) => row).join(',')}]`)
-    const next = rows.length > size && last ? formatCursor(last.ms, last.id) : null
+    const body = bodyOf(shown)
+    const next = rows.length > size && last ? formatCursor(last) : null
     const hash = createHash('sha1')
       .update(body)
       .update(next ?? '')
+      .update(String(theirs.length))
       .digest('base64url')
-    return { body, next, etag: hash }
+    return { body, next, etag: hash, foreign: theirs.length }
   }
 
   return {
@@ -57,15 +117,12 @@ export const createListing = (catalog: Catalog) => {
       limit,
       cursor,
       profile,
-    }: {
-      limit?: number | undefined
-      cursor?: string | undefined
-      profile?: string | undefined
-    } = {}): ListPage {
+      foreign = NONE,
+    }: Parameters<Sessions['list']>[0] = {}): ListPage {
       // A blank value is an absent one, as everywhere in a query.
       const after = cursor || undefined
-      if (limit === undefined && after === undefined) return whole(profile || null)
-      return page(limit ?? 100, after, profile || null)
+      if (limit === undefined && after === undefined) return whole(profile || null, foreign)
+      return page(limit ?? 100, after, profile || null, foreign)
     },
     /** The kept body may hold words that were just erased. */
     drop(): void {

@@ -98,6 +98,11 @@ export const createRemoval = (needs: Needs) => {
     catalog.scour()
   }
 
+  const trashedFiles = (id: string): string[] =>
+    SESSION_ID.test(id) && stampOf(trashOf(id))
+      ? readdirSync(trashOf(id)).filter(name => name.startsWith(`${id}.`))
+      : []
+
   const trashedAt = (id: string): number => {
     try {
       const about: unknown = JSON.parse(readFileSync(join(trashOf(id), 'about.json'), 'utf8'))
@@ -137,10 +142,11 @@ export const createRemoval = (needs: Needs) => {
       return true
     },
 
+    inTrash: (id: string): boolean => trashedFiles(id).length > 0,
+
     restore(id: string): SessionRow {
       const place = trashOf(id)
-      const names = SESSION_ID.test(id) && stampOf(place) ? readdirSync(place) : []
-      const own = names.filter(name => name.startsWith(`${id}.`))
+      const own = trashedFiles(id)
       if (own.length === 0) throw missing('Session not found')
       if (files.find(id)) throw conflict('There is a session with this id again')
       watch.own(() => {

@@ -12,7 +12,13 @@ export type Live = {
 export const UNTITLED = 'Untitled'
 
 /** Unknown keys of a file that a list needs; others are in the full record only. */
-const EXTRA = ['is_cli_session', '_cli_origin', 'parent_session_id', 'llm_title_generated'] as const
+const EXTRA = [
+  'is_cli_session',
+  '_cli_origin',
+  'source_tag',
+  'parent_session_id',
+  'llm_title_generated',
+] as const
 
 const text = (value: unknown, fallback: string): string =>
   typeof value === 'string' && value.trim() !== '' ? value : fallback

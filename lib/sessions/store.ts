@@ -133,16 +133,20 @@ export const createSessions = (options: SessionsOptions): Sessions => {
       if (changed) onRow(changed)
     },
     list: listing.list,
+    usage: catalog.usage,
+    ofProject: catalog.ofProject,
     async search(asked) {
       await settle()
       return find(asked)
     },
     trash: removal.trash,
     restore: removal.restore,
+    inTrash: removal.inTrash,
     purge: removal.purge,
     erase: removal.erase,
     sweepTrash: removal.sweepTrash,
     cleanup: removal.cleanup,
+    adopt: copies.adopt,
     duplicate: copies.duplicate,
     branch: copies.branch,
     recover: (): Recovered[] =>

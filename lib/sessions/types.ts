@@ -1,9 +1,10 @@
 /** What the session store offers to the rest of the program. */
 import type { Worker } from 'node:worker_threads'
-import type { Message } from '../schema/message.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { JournalOptions } from '../store/journal.ts'
+import type { UsageBucket } from './catalog-statements.ts'
 import type { Entry, Meta, NewEntry } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
 import type { Live } from './row.ts'
@@ -52,6 +53,8 @@ export type ListPage = {
   next: string | null
   /** Without quotes. */
   etag: string
+  /** How many of the foreign rows count: those whose id is not one of ours. */
+  foreign: number
 }
 
 export type SearchHit = SessionRow & {
@@ -79,8 +82,10 @@ export type Sessions = {
   /** Redacted unless `raw`. Costs what it returns, whatever the length of the session. */
   tail(id: string, options: { limit: number; before?: string | undefined; raw?: boolean }): Tail
   wholeJson(id: string): Promise<Buffer>
-  /** All lines or none, in one write; throws Refusal `full` when the disk is. */
-  append(id: string, entries: readonly NewEntry[]): Entry[]
+  /** A session that began elsewhere, whole and under its own id, which must be free. */
+  adopt(id: string, meta: NewMeta, messages: readonly NewMessage[]): SessionRow
+  /** All lines or none, in one write; throws Refusal `full` when the disk is. `quiet` messages do not move the session. */
+  append(id: string, entries: readonly NewEntry[], options?: { quiet?: boolean }): Entry[]
   /** Free now and not given to anybody else; `append` of a message with this id keeps it. */
   nextMessageId(id: string): string
   sync(id: string): Promise<void>
@@ -94,11 +99,25 @@ export type Sessions = {
     limit?: number | undefined
     cursor?: string | undefined
     profile?: string | undefined
+    /** Rows of another place to merge in by time, newest first; ours win. Another array means another list. */
+    foreign?: readonly SessionRow[] | undefined
   }): ListPage
-  search(options: { q: string; content: boolean; limit: number }): Promise<SearchHit[]>
+  /** What the turns that ended since then have used, and in how many sessions. Await `settle` before. */
+  usage(since: number): { buckets: UsageBucket[]; sessions: number }
+  /** Conversations of a project, archived and empty ones too. */
+  ofProject(project: string): string[]
+  /** Of one profile when one is given. */
+  search(options: {
+    q: string
+    content: boolean
+    limit: number
+    profile?: string | undefined
+  }): Promise<SearchHit[]>
   /** Undoable for a day. False when there was nothing. */
   trash(id: string): boolean
   restore(id: string): SessionRow
+  /** Whether `restore` would find it. */
+  inTrash(id: string): boolean
   /** Rewrites the file without what was cut. Nothing of it can be brought back. */
   purge(id: string): Promise<SessionRow>
   /** Deletes for good, from the trash too. False when there was nothing. */

@@ -12,6 +12,7 @@ import { applyEntry, emptySummary, type Summary } from './fold.ts'
 import type { Freshness } from './freshness.ts'
 import { convert } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
+import { usageOf } from './usage.ts'
 import type { Watch } from './watch.ts'
 
 type Needs = Pick<SessionsOptions, 'onRow' | 'now' | 'write'> & {
@@ -82,7 +83,12 @@ export const createWriter = (needs: Needs) => {
     return { stored, journal }
   }
 
-  const number = (id: string, entries: readonly NewEntry[], summary: Summary): Entry[] => {
+  const number = (
+    id: string,
+    entries: readonly NewEntry[],
+    summary: Summary,
+    quiet = false,
+  ): Entry[] => {
     const promised = reserved.get(id)
     let n = summary.nextN
     let said = summary.updated_at
@@ -101,7 +107,7 @@ export const createWriter = (needs: Needs) => {
       // Whatever is skipped here is a gap in the numbers, so that no id is ever given twice.
       if (given > 0) n = Math.max(n, given)
       else while (promised?.has(n)) n += 1
-      said = tick(said)
+      if (!quiet) said = tick(said)
       const message = { ...entry.message, id: given > 0 ? entry.message.id : `m${n}` } as Message
       return { n: n++, t: 'message', at: said, message }
     })
@@ -126,17 +132,22 @@ export const createWriter = (needs: Needs) => {
     return summary
   }
 
-  const append = (given: string, entries: readonly NewEntry[]): Entry[] => {
+  const append = (
+    given: string,
+    entries: readonly NewEntry[],
+    { quiet = false }: { quiet?: boolean } = {},
+  ): Entry[] => {
     if (entries.length === 0) return []
     const id = realId(given)
     const { stored, journal } = ready(id)
     try {
-      const numbered = number(id, entries, stored.summary)
+      const numbered = number(id, entries, stored.summary, quiet)
       journal.append(numbered.map(formatEntry))
       const stamp = journal.stat()
       const holding = held.get(id)
       if (holding) holding.stamp = stamp
-      onRow(catalog.put(advance(id, stored.summary, numbered), stamp, false))
+      const usage = usageOf(stored.summary.turn, numbered)
+      onRow(catalog.put(advance(id, stored.summary, numbered), stamp, false, usage))
       return numbered
     } finally {
       if (!held.has(id)) journal.close()

@@ -18,11 +18,16 @@ const modeOf = (path: string): number =>
   (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
 
 /** Atomic; keeps a symlink and an existing file's mode, makes missing folders, refuses with a sentence on a full disk. */
-export const replaceText = (path: string, text: string): void => {
+export const replaceText = (
+  path: string,
+  text: string,
+  /** Whatever the file's own mode was. */
+  { mode: forced }: { mode?: number } = {},
+): void => {
   try {
     // People keep config.yaml in a repository and link it.
     const target = realPath(path)
-    const mode = modeOf(target)
+    const mode = forced ?? modeOf(target)
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
     writeAtomic(target, text, { mode })
   } catch (error) {

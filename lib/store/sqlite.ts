@@ -6,11 +6,16 @@ export type Database = BetterSqlite.Database
 export type Statement<P extends unknown[] = unknown[], R = unknown> = BetterSqlite.Statement<P, R>
 
 export type DatabaseOptions = {
-  /** Each is run once, in order, in a transaction of its own; their number is kept in `user_version`. Never edit one: add. */
+  /**
+   * Each is run once, in order, in a transaction of its own; their number is kept in `user_version`. Never edit one: add.
+   * Absent: the file belongs to another program, and its version says nothing to us.
+   */
   migrations?: readonly string[]
   /** For example `journal_mode = WAL`; run before the migrations. */
   pragmas?: readonly string[]
   readonly?: boolean
+  /** Refuses, instead of making, a file that is not there. */
+  mustExist?: boolean
   /** Path of the native addon. Absent, it is found inside node_modules; the one-file build passes its own. */
   addon?: string | undefined
   /** How long to wait for another connection's lock. */
@@ -21,21 +26,23 @@ export type DatabaseOptions = {
 export const openDatabase = (
   file: string,
   {
-    migrations = [],
+    migrations,
     pragmas = [],
     readonly = false,
+    mustExist = false,
     addon,
     timeoutMs = 5_000,
   }: DatabaseOptions = {},
 ): Database => {
   const db = new BetterSqlite(file, {
     readonly,
+    fileMustExist: mustExist,
     timeout: timeoutMs,
     ...(addon === undefined ? {} : { nativeBinding: addon }),
   })
   try {
     for (const pragma of pragmas) db.pragma(pragma)
-    if (!readonly) migrate(db, migrations)
+    if (!readonly && migrations) migrate(db, migrations)
     return db
   } catch (error) {
     db.close()
@@ -62,6 +69,10 @@ const RUINED = /^SQLITE_(CORRUPT|NOTADB|READONLY_DBMOVED|CANTOPEN|IOERR)/
 
 export const isRuined = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && RUINED.test(String(error.code))
+
+/** Another connection holds the lock; trying again later may succeed. */
+export const isBusy = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && /^SQLITE_(BUSY|LOCKED)/.test(String(error.code))
 
 /** Removes a database that can be rebuilt, with the files SQLite keeps beside it. */
 export const removeDatabase = (file: string): void => {

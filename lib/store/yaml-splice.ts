@@ -11,6 +11,7 @@ import {
   stringify,
   visit,
   type YAMLMap,
+  type YAMLSeq,
 } from 'yaml'
 
 /** A string that a YAML 1.1 reader (the command-line client is one) takes for something else, like `off` or `12:30`. */
@@ -128,6 +129,31 @@ const fillEmpty = (
   return insertLines(cut, nextLine(cut, key.range[1]), blockText(nest(path, value)), `${indent}  `)
 }
 
+/** A list with some items gone and others added at its end: every line of the rest stays, with its comments. */
+const spliceItems = (
+  text: string,
+  list: YAMLSeq,
+  value: readonly unknown[],
+): string | undefined => {
+  const old = list.items.map(item => (isScalar(item) ? item.value : item))
+  const kept = old.map((item, at) => value.includes(item) && old.indexOf(item) === at)
+  const added = value.filter(item => !old.includes(item))
+  const last = list.items.at(-1)
+  if (!kept.includes(true) || !isScalar(last) || !last.range) return undefined
+  const from = lineStart(text, last.range[0])
+  const indent = /^( *)- /.exec(text.slice(from, last.range[0]))?.[1]
+  if (indent === undefined) return undefined
+  let next = added.length
+    ? insertLines(text, nextLine(text, last.range[1]), blockText(added), indent)
+    : text
+  for (const [at, item] of [...list.items.entries()].reverse()) {
+    if (kept[at]) continue
+    if (!isScalar(item) || !item.range) return undefined
+    next = next.slice(0, lineStart(text, item.range[0])) + next.slice(nextLine(text, item.range[1]))
+  }
+  return next
+}
+
 const replaceValue = (
   text: string,
   map: YAMLMap,
@@ -136,6 +162,14 @@ const replaceValue = (
   value: unknown,
 ): string | undefined => {
   const old = pair.value
+  if (isSeq(old) && Array.isArray(value) && value.length > 0) {
+    const line = old.flow ? inlineText(value) : undefined
+    const cut =
+      old.flow && old.range && line !== undefined
+        ? text.slice(0, old.range[0]) + line + text.slice(old.range[1])
+        : spliceItems(text, old, value)
+    if (cut !== undefined) return cut
+  }
   const isLine =
     (isScalar(old) || isAlias(old)) && old.range && !/^[|>]/.test(text[old.range[0]] ?? '')
   const simple = value === null || typeof value !== 'object'

@@ -6,6 +6,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Turns } from './runner.ts'
+import type { Unattended } from './turn.ts'
 
 export type BeginDeps = {
   sessions: Sessions
@@ -15,8 +16,10 @@ export type BeginDeps = {
     default: (home: Home) => string
     /** `changed`: the session's own model does not fit this home any more. */
     compatible: (home: Home, model: string | null) => { model: string; changed: boolean }
+    /** What `endpoint` looks up is at hand afterwards. */
+    ready: (home: Home) => Promise<void>
     /** Throws a Refusal with the sentence why it cannot be called. */
-    endpoint: (home: Home, model: string) => ModelEndpoint
+    endpoint: (home: Home, model: string, baseUrl?: string) => ModelEndpoint
   }
   workspaces: {
     check: (home: Home, path: string) => string
@@ -33,14 +36,27 @@ export type TurnInput = {
   model?: string
 }
 
+/** A turn nobody watches, in a session made for it. */
+export type UnattendedInput = {
+  title: string
+  text: string
+  /** Blank means the home's default one. */
+  workspace: string
+  model: string
+  baseUrl: string
+  unattended: Unattended
+  /** What else the session's record says of where it came from. */
+  meta: Record<string, unknown>
+}
+
 type Choice = { workspace?: string | undefined; model?: string | null | undefined }
 
 export type Begin = ReturnType<typeof createBegin>
 
 export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: BeginDeps) => {
-  const endpointOf = (home: Home, model: string): ModelEndpoint | Refusal => {
+  const endpointOf = (home: Home, model: string, baseUrl?: string): ModelEndpoint | Refusal => {
     try {
-      return models.endpoint(home, model)
+      return models.endpoint(home, model, baseUrl)
     } catch (error) {
       // The turn fails with this sentence; refusing the request would lose the message.
       if (error instanceof Refusal) return error
@@ -93,6 +109,8 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
 
     /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it does not fit. */
     async turn({ sessionId, text, attachments, workspace, model }: TurnInput) {
+      // Before anything is decided: from the next line on nothing waits until the turn has its place.
+      await models.ready(homeOf(sessions.require(sessionId).profile))
       const row = sessions.require(sessionId)
       turns.requireIdle(row.session_id)
       const home = homeOf(row.profile)
@@ -112,6 +130,29 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
       })
       workspaces.setLast(home, place)
       return { ...started, effectiveModel: changed ? fitting : undefined }
+    },
+
+    /** Refuses where the workspace may not be worked in; a model that cannot be called fails as a turn. */
+    async unattended(home: Home, input: UnattendedInput) {
+      await models.ready(home)
+      const workspace = workspaces.check(home, input.workspace)
+      const { session_id: sessionId } = sessions.create({
+        ...input.meta,
+        title: input.title,
+        workspace,
+        model: input.model || models.default(home) || null,
+        profile: home.name,
+        // It has its name, and no model is asked for another.
+        llm_title_generated: true,
+      })
+      return turns.start({
+        sessionId,
+        text: input.text,
+        attachments: [],
+        patch: {},
+        endpoint: endpointOf(home, input.model, input.baseUrl || undefined),
+        unattended: input.unattended,
+      })
     },
   }
 }

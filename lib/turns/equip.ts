@@ -17,11 +17,15 @@ export type EquipDeps = {
   providers: Readonly<Record<ApiMode, Provider>>
   tools: readonly Tool[]
   homeOf: (profile: string | null | undefined) => Home
+  /** What belongs to other profiles. */
+  placesOfOthers: (home: Home) => string[]
   stateDir: string
   redact: (text: string) => string
   redactMessage: (message: Message) => Message
   /** The active personality's text; empty when there is none or it has gone from the configuration. */
   personality: (home: Home, name: string | null) => string
+  /** `/skill and words` → what the skill says and the words; any other text as it is. */
+  expandSkill: (home: Home, text: string) => string
 }
 
 const CLARIFY_WAIT_S = 120
@@ -50,6 +54,7 @@ const OWN_STATE = [
   'instance.lock',
   'instance.json',
   'workspaces.json',
+  'projects.json',
   'last_workspace.txt',
 ]
 
@@ -68,6 +73,16 @@ const withWorkspace = (history: WireMessage[], workspace: string): WireMessage[]
       : message,
   )
 }
+
+/** Expanded at each turn and never stored: the transcript keeps what the person wrote. */
+const withSkills = (history: WireMessage[], expand: (text: string) => string): WireMessage[] =>
+  history.map(message =>
+    message.role === 'user' &&
+    typeof message.content === 'string' &&
+    message.content.startsWith('/')
+      ? { ...message, content: expand(message.content) }
+      : message,
+  )
 
 export const createEquip =
   (deps: EquipDeps) =>
@@ -90,20 +105,26 @@ export const createEquip =
       home.config.edit(['command_allowlist'], [...new Set([...list, ...labels])])
     }
     const config = home.values()
+    const { unattended } = turn
     return {
       agent: deps.agent,
       providers: deps.providers,
-      tools: deps.tools,
+      // A question nobody can answer is not offered.
+      tools: unattended ? deps.tools.filter(({ kind }) => kind !== 'ask') : deps.tools,
       system: systemPrompt({
         soul: readIfThere(join(home.dir, 'SOUL.md')),
         workspace,
         personality: deps.personality(home, meta.personality ?? null),
         now: new Date(turn.startedAt * 1_000),
+        ...(unattended ? { occasion: unattended.preamble } : {}),
       }),
-      history: withWorkspace(toHistory(messages), workspace),
+      history: withWorkspace(
+        withSkills(toHistory(messages), text => deps.expandSkill(home, text)),
+        workspace,
+      ),
       workspace,
       env: home.childEnv({ AGENT_SESSION_KEY: id, TERMINAL_CWD: workspace, AGENT_EXEC_ASK: '1' }),
-      forbidden: forbiddenOf(home, deps.stateDir),
+      forbidden: [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)],
       maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
       nextMessageId: () => sessions.nextMessageId(id),
       record(message) {
@@ -118,7 +139,15 @@ export const createEquip =
         allowAlways,
         sessionAllowed: () => [...allowed],
         allowForSession,
-        ask: questions.approve,
+        ask: unattended
+          ? async ask =>
+              unattended.ask({
+                command: ask.command,
+                patternKeys: ask.pattern_keys,
+                description: ask.description,
+                cwd: ask.cwd ?? workspace,
+              })
+          : questions.approve,
         redact: deps.redact,
       }),
       clarify: (question, choices) =>

@@ -18,12 +18,13 @@ import { createQuestions } from './questions.ts'
 import { recoverTurn, recoverTurns } from './recover.ts'
 import { createShelf } from './shelf.ts'
 import { nameSession } from './title.ts'
-import { closeUnfinished, runAgent, type Turn, type TurnTools } from './turn.ts'
+import { closeUnfinished, runAgent, type Turn, type TurnTools, type Unattended } from './turn.ts'
 
 export type StartInput = Sent & {
   sessionId: string
   /** The model to call, or the sentence why none can be called: then the turn fails with it, and the message is kept. */
   endpoint: ModelEndpoint | Refusal
+  unattended?: Unattended
 }
 
 export type RunnerDeps = {
@@ -37,6 +38,8 @@ export type RunnerDeps = {
   redactMessage: (message: Message) => Message
   providers: Readonly<Record<ApiMode, Provider>>
   keepLogMs?: number
+  /** The session is free again, or got its name. Must not throw. */
+  onFree?: (sessionId: string) => void
 }
 
 export type Turns = ReturnType<typeof createTurns>
@@ -74,6 +77,7 @@ export const createTurns = (deps: RunnerDeps) => {
     active.delete(turn.sessionId)
     sessions.setLive(turn.sessionId, { active_stream_id: null })
     sessions.release(turn.sessionId)
+    deps.onFree?.(turn.sessionId)
   }
 
   /** Refused while a turn runs: what edits the transcript must not meet it half-way. */
@@ -96,6 +100,7 @@ export const createTurns = (deps: RunnerDeps) => {
     await nameSession({ ...deps, signal: winding.signal }, turn).catch((error: unknown) =>
       deps.log('no title', { session_id: turn.sessionId, error: messageOf(error) }),
     )
+    deps.onFree?.(turn.sessionId)
     end(turn)
   }
 
@@ -166,6 +171,7 @@ export const createTurns = (deps: RunnerDeps) => {
       startedAt,
       userMessageId: sessions.nextMessageId(id),
       endpoint: input.endpoint,
+      unattended: input.unattended ?? null,
       log,
       live: createLive(now),
       controller: new AbortController(),
@@ -220,11 +226,11 @@ export const createTurns = (deps: RunnerDeps) => {
     }
   }
 
-  /** False when no such turn runs. The session is free when this returns. */
-  const cancel = (streamId: string): boolean => {
+  /** False when no such turn runs. The session is free when this returns. `failure`: why, when it was no person. */
+  const cancel = (streamId: string, failure: Failure | null = null): boolean => {
     const turn = [...active.values()].find(each => each.streamId === streamId)
     if (!turn || turn.over) return false
-    stop(turn, null)
+    stop(turn, failure)
     return true
   }
 

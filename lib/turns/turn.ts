@@ -23,6 +23,12 @@ import { elide, toWire } from './wire.ts'
 
 export type Ending = 'done' | 'failed' | 'cancelled'
 
+/** A turn nobody watches: what the model is told of that, and who answers in the person's place. */
+export type Unattended = {
+  preamble: string
+  ask: (ask: ApprovalAsk) => ApprovalChoice
+}
+
 /** A turn while it runs. `over` is set in the tick that decides its end: nothing the engine says later is recorded. */
 export type Turn = {
   readonly sessionId: string
@@ -30,6 +36,7 @@ export type Turn = {
   readonly startedAt: number
   readonly userMessageId: string
   readonly endpoint: ModelEndpoint | Refusal
+  readonly unattended: Unattended | null
   readonly log: EventLog
   readonly live: Live
   readonly controller: AbortController

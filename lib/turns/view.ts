@@ -77,6 +77,37 @@ export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: V
       return assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
     },
 
+    /** A session that is not ours, in the form of one: nothing of it runs here. */
+    foreign(
+      { row, messages }: { row: SessionRow; messages: Message[] },
+      page: {
+        limit?: number | undefined
+        before?: string | undefined
+        messages?: string | undefined
+      },
+    ): Session {
+      const at = page.before ? messages.findIndex(({ id }) => id === page.before) : messages.length
+      if (at < 0) throw missing('Message not found')
+      const whole = page.limit === undefined && page.before === undefined
+      const size = page.messages === '0' ? 0 : whole ? at : (page.limit ?? 50)
+      const offset = Math.max(0, at - size)
+      return {
+        ...row,
+        messages: messages.slice(offset, at),
+        tool_calls: [],
+        pending_user_message: null,
+        pending_attachments: [],
+        pending_started_at: null,
+        composer_draft: { text: '', files: [] },
+        questions: [],
+        live: null,
+        last_usage: null,
+        cursor: hub.cursor(),
+        _messages_truncated: offset > 0,
+        _messages_offset: offset,
+      }
+    },
+
     /** One whole message, for what a page has cut. */
     message(id: string, messageId: string): Message {
       const found = sessions.load(id).messages.find(message => message.id === messageId)

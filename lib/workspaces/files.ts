@@ -1,9 +1,12 @@
 /** What a directory of a workspace holds. */
-import { type Dirent, lstatSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, constants, type Dirent, lstatSync, readdirSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { missing } from '../errors.ts'
 import type { FileEntry } from '../schema/workspace.ts'
-import { isInside, realPath, resolveInside } from '../store/inside.ts'
+import { codeOf } from '../store/file-error.ts'
+import { type Held, hold, openHeld } from '../store/hold.ts'
+import { isInside, realPath } from '../store/inside.ts'
+import type { Area } from './area.ts'
 
 const MOST = 200
 
@@ -25,23 +28,24 @@ const inOrder = (a: Kind, b: Kind): number => {
   return left < right ? -1 : 1
 }
 
-const readNames = (dir: string): Dirent[] => {
+/** Through the directory that was checked: it cannot be another by now. */
+const readNames = (held: Held): Dirent[] => {
+  const fd = openHeld(held, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
-    return readdirSync(dir, { withFileTypes: true })
-  } catch {
-    // Gone, a file, or closed to us: the caller learns no more than that.
-    throw missing('Directory not found')
+    return readdirSync(held.isAnchored ? `/proc/self/fd/${fd}` : held.full, { withFileTypes: true })
+  } finally {
+    closeSync(fd)
   }
 }
 
-const sizeOf = (path: string): number | null =>
-  lstatSync(path, { throwIfNoEntry: false })?.size ?? null
+const sizeOf = (held: Held, name: string): number | null =>
+  lstatSync(join(held.at, name), { throwIfNoEntry: false })?.size ?? null
 
 /** A link is what it leads to while that lies in the workspace; else a name without anything behind it. */
-const followed = (root: string, path: string) => {
+const followed = (area: Area, path: string) => {
   const nothing = { isDir: false, size: null }
   const target = realPath(path)
-  if (!isInside(root, target)) return nothing
+  if (!isInside(area.root, target) || area.isHidden(target)) return nothing
   try {
     const found = statSync(target)
     return { isDir: found.isDirectory(), size: found.isFile() ? found.size : null }
@@ -51,39 +55,33 @@ const followed = (root: string, path: string) => {
   }
 }
 
-/**
- * `path` is relative to `root`. Refuses as missing what is not there, is no directory or leads outside; places in
- * `hidden` (the service's own state) are as if they were not there.
- */
-export const listDirectory = (
-  root: string,
-  path: string,
-  hidden: readonly string[] = [],
-): Listing => {
-  const dir = resolveInside(root, path || '.')
-  const base = realPath(root)
-  // A workspace that lies in such a place itself was put there on purpose.
-  const secret = hidden.map(place => realPath(place)).filter(place => !isInside(place, base))
-  if (secret.some(place => isInside(place, dir))) throw missing('Directory not found')
-  const kinds = readNames(dir)
-    .filter(entry => !secret.includes(join(dir, entry.name)))
-    .map((entry): Kind => {
-      const isLink = entry.isSymbolicLink()
-      const isDir = isLink ? followed(base, join(dir, entry.name)).isDir : entry.isDirectory()
-      return { name: entry.name, isDir, isLink }
-    })
-    .sort(inOrder)
-  return {
-    path,
-    total: kinds.length,
-    entries: kinds.slice(0, MOST).map(({ name, isDir, isLink }) => {
-      const full = join(dir, name)
-      return {
+/** `path` is relative to the workspace. Refuses as missing what is not there, is no directory, is hidden or leads outside. */
+export const listDirectory = (area: Area, path: string): Listing => {
+  try {
+    using held = hold(area, path || '.')
+    const { root } = area
+    const dir = held.full
+    const kinds = readNames(held)
+      .filter(entry => !area.isHidden(join(dir, entry.name)))
+      .map((entry): Kind => {
+        const isLink = entry.isSymbolicLink()
+        const isDir = isLink ? followed(area, join(dir, entry.name)).isDir : entry.isDirectory()
+        return { name: entry.name, isDir, isLink }
+      })
+      .sort(inOrder)
+    return {
+      path,
+      total: kinds.length,
+      entries: kinds.slice(0, MOST).map(({ name, isDir, isLink }) => ({
         name,
-        path: relative(base, full).split(sep).join('/'),
+        path: relative(root, join(dir, name)).split(sep).join('/'),
         type: isDir ? 'dir' : 'file',
-        size: isDir ? null : isLink ? followed(base, full).size : sizeOf(full),
-      }
-    }),
+        size: isDir ? null : isLink ? followed(area, join(dir, name)).size : sizeOf(held, name),
+      })),
+    }
+  } catch (error) {
+    if (codeOf(error) === '') throw error
+    // Gone, a file, or closed to us: the caller learns no more than that.
+    throw missing('Directory not found')
   }
 }

@@ -25,6 +25,8 @@ export type Workspaces = {
   add(home: WorkspaceHome, path: string, name?: string): Workspace[]
   remove(home: WorkspaceHome, path: string): Workspace[]
   rename(home: WorkspaceHome, path: string, name: string): Workspace[]
+  /** In the order of `paths`; what they do not name comes after, in the order it had. */
+  reorder(home: WorkspaceHome, paths: readonly string[]): Workspace[]
   /** What the profile's configuration names, else the default of the service. */
   defaultOf(home: WorkspaceHome): string
   last(home: WorkspaceHome): string
@@ -191,6 +193,17 @@ export const createWorkspaces = (
         entries.map(entry => (entry.path === path ? { path, name: label } : entry)),
       )
     },
+    reorder(home, paths) {
+      const entries = shown(home)
+      const placeOf = ({ path }: Stored) => (paths.includes(path) ? paths.indexOf(path) : Infinity)
+      const sorted = entries.toSorted((a, b) => {
+        const [left, right] = [placeOf(a), placeOf(b)]
+        return left === right ? 0 : left - right
+      })
+      return sorted.some((entry, n) => entry !== entries[n])
+        ? write(home, sorted)
+        : sorted.map(toWire)
+    },
     last(home) {
       for (const read of [filesOf(home).last, global.last]) {
         const path = read()
@@ -205,8 +218,12 @@ export const createWorkspaces = (
       if (last() !== path) replaceText(lastPath, `${path}\n`)
     },
     check(home, path) {
-      return path.trim() ? checkWorkspace(path, trust(home)) : defaultOf(home)
+      if (!path.trim()) return defaultOf(home)
+      const real = checkWorkspace(path, trust(home))
+      if (isOthers(profilesDir, home, real)) throw invalid('Path belongs to another profile')
+      return real
     },
-    suggest: (home, prefix) => suggestDirectories(prefix, trust(home)),
+    suggest: (home, prefix) =>
+      suggestDirectories(prefix, trust(home)).filter(path => !isOthers(profilesDir, home, path)),
   }
 }

@@ -6,6 +6,7 @@ import { t } from '../strings/t.ts'
 import type { Token } from './lexer.ts'
 import { decodeEntities, safeImage, safeLink } from './links.ts'
 import { Formula } from './math.tsx'
+import { isRemote, Media } from './media.tsx'
 import type { Place } from './view.tsx'
 
 export const inline = (tokens: Token[] | undefined, place: Place): ComponentChild[] =>
@@ -35,6 +36,11 @@ const node = (token: Token, place: Place): ComponentChild => {
       return <Formula text={token.text} display={false} />
     case 'footnoteRef':
       return <NoteMark label={(token as Token & { label: string }).label} place={place} />
+    case 'media':
+      // While it is being written its name is not whole, and each piece of it would be asked for.
+      if (place.open) return token.raw
+      if (!isRemote(token.text)) return <Media key={token.text} path={token.text} />
+      return <Picture key={token.text} src={token.text} text="" />
     case 'checkbox':
       return null
     default:

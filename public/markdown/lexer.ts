@@ -60,9 +60,24 @@ const mathInline: TokenizerExtension = {
   },
 }
 
+/** `MEDIA:<path>`: quoted, or up to the first ending that looks like a file's, or an address up to the next blank. */
+const media: TokenizerExtension = {
+  name: 'media',
+  level: 'inline',
+  start: src => src.indexOf('MEDIA:'),
+  tokenizer(src) {
+    const match =
+      /^MEDIA:[ \t]*(?:(["'`])([^\n]{1,1000}?)\1|([/~][^\n]{1,1000}?\.[a-z0-9]{1,5}(?=[\s)\],;.]|$)|(?:~?\/|https?:\/\/|file:\/\/)[^\s)\]]{1,1000}))/i.exec(
+        src,
+      )
+    const text = match?.[2] ?? match?.[3]
+    return match && text ? { type: 'media', raw: match[0], text } : undefined
+  },
+}
+
 const marked = new Marked({
   gfm: true,
-  extensions: [footnote, footnoteRef, mathBlock, mathInline],
+  extensions: [footnote, footnoteRef, mathBlock, mathInline, media],
 })
 
 const plain = (text: string): Token[] => [

@@ -57,11 +57,13 @@ function Body({ body, openFile }: { body: ToolResult['body']; openFile: OpenFile
   }
 }
 
-function FileName({ path, openFile }: { path: string; openFile: OpenFile }) {
-  if (!openFile) return <p class="tool-path">{path}</p>
+export function FileName(props: { path: string; line?: number | undefined; openFile: OpenFile }) {
+  const { path, line, openFile } = props
+  const place = line === undefined ? path : `${path}:${line}`
+  if (!openFile) return <p class="tool-path">{place}</p>
   return (
-    <button type="button" class="tool-path tx-link" onClick={() => openFile(path)}>
-      {path}
+    <button type="button" class="tool-path tx-link" onClick={() => openFile(path, line)}>
+      {place}
     </button>
   )
 }

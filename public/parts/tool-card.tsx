@@ -11,7 +11,7 @@ import { Elapsed, formatSeconds } from './elapsed.tsx'
 import { Icon } from './icon.tsx'
 import { ScrollBox } from './scroll-box.tsx'
 import { TerminalText } from './terminal-text.tsx'
-import { ToolBody } from './tool-body.tsx'
+import { FileName, ToolBody } from './tool-body.tsx'
 import { parseResult } from './tool-result.ts'
 import type { ToolResult } from './tool-result.ts'
 import { parseArgs, toolWords } from './tool-words.ts'
@@ -66,7 +66,10 @@ export function ToolCard(props: ToolCardProps) {
       </button>
       {open && (
         <div class="tool-body">
-          <Input name={name} args={args} shown={edit.length > 0} />
+          {said.path && edit.length === 0 && (
+            <FileName path={said.path} line={firstLine(args)} openFile={props.openFile} />
+          )}
+          <Input name={name} args={args} shown={edit.length > 0} named={said.path !== undefined} />
           {busy ? (
             props.running
           ) : (
@@ -127,11 +130,24 @@ const total = (files: readonly FileDiff[]) => ({
   removed: files.reduce((sum, file) => sum + file.removed, 0),
 })
 
+/** Where a reading began, when it did not begin at the beginning. */
+const firstLine = ({ offset }: Args): number | undefined =>
+  typeof offset === 'number' && offset > 1 ? offset : undefined
+
 /** What a shown diff says already. */
 const inDiff = new Set(['mode', 'path', 'patch', 'old_string', 'new_string'])
 
+type InputProps = {
+  name: string
+  args: Args
+  /** As a diff. */
+  shown: boolean
+  /** The file stands above already. */
+  named: boolean
+}
+
 /** The command or text the call was about; what the heading says already is not said again. */
-function Input({ name, args, shown }: { name: string; args: Args; shown: boolean }) {
+function Input({ name, args, shown, named }: InputProps) {
   const code = name === 'terminal' ? args.command : name === 'execute_code' ? args.code : null
   if (typeof code === 'string') {
     return (
@@ -155,7 +171,8 @@ function Input({ name, args, shown }: { name: string; args: Args; shown: boolean
       </ScrollBox>
     )
   }
-  const rest = Object.entries(args).filter(([key]) => !shown || !inDiff.has(key))
+  const said = (key: string) => (shown && inDiff.has(key)) || (named && key === 'path')
+  const rest = Object.entries(args).filter(([key]) => !said(key))
   if (rest.length === 0 || name === 'todo') return null
   return (
     <dl class="tool-args">

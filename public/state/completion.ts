@@ -34,7 +34,8 @@ export const splitPath = (query: string): { directory: string; name: string } =>
 
 export type CompletionOptions = {
   platform: Pick<Platform, 'later'>
-  commands: readonly { name: string; argument: string; summary: string }[]
+  /** Asked each time: skills come and go. */
+  commands: () => readonly { name: string; argument: string; summary: string }[]
   /** Entries of a directory of the workspace. */
   entries: (directory: string) => Promise<FileEntry[]>
 }
@@ -96,7 +97,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
       cancel()
       if (found.kind === 'command') {
         show(
-          startsFirst(commands, command => command.name, found.query).map(command => ({
+          startsFirst(commands(), command => command.name, found.query).map(command => ({
             kind: 'command',
             ...command,
           })),

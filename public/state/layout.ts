@@ -46,6 +46,8 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     renaming: signal<string | null>(null),
     /** The conversation that gets the focus back when its title has been edited. */
     returning: signal<string | null>(null),
+    /** What is being edited in a view and would be lost with the page. */
+    unsaved: new Set<string>(),
     /** Counts up: whoever shows the message box takes the focus. */
     focus: signal(0),
     searching,

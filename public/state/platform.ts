@@ -1,5 +1,6 @@
 /** What the page gets from the browser, as values: tests pass their own. */
-import type { ApiCall } from '../api.ts'
+import type { ApiCall, Bytes } from '../api.ts'
+import type { Upload } from '../upload.ts'
 
 export type Memory = {
   read<T>(key: string, otherwise: T): T
@@ -8,6 +9,9 @@ export type Memory = {
 
 export type Platform = {
   api: ApiCall
+  /** Files, which are no JSON. */
+  bytes: Bytes
+  upload: Upload
   base: string
   /** Remembered by this browser. */
   device: Memory

@@ -5,9 +5,16 @@ import { urlOf } from '../api.ts'
 export const SECTIONS = ['general', 'appearance', 'security', 'about'] as const
 export type Section = (typeof SECTIONS)[number]
 
+export const USAGE_DAYS = [7, 30, 90] as const
+export type UsageDays = (typeof USAGE_DAYS)[number]
+
 export type Route =
   | { view: 'chat'; sessionId: string | null }
   | { view: 'settings'; section: Section }
+  | { view: 'skills'; skill: string | null; query: string }
+  | { view: 'memory' }
+  | { view: 'profiles' }
+  | { view: 'usage'; days: UsageDays }
 
 export type HistoryLike = {
   pushState(data: unknown, unused: string, url: string): void
@@ -16,21 +23,43 @@ export type HistoryLike = {
 
 const isSection = (text: string): text is Section => SECTIONS.includes(text as Section)
 
+const query = (values: Readonly<Record<string, string | null>>): string => {
+  const given = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
+  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+}
+
 export const parseRoute = (base: string, href: string): Route => {
   const root = new URL(base).pathname
-  const path = new URL(href, base).pathname
+  const { pathname: path, searchParams: asked } = new URL(href, base)
   const [view = '', rest = ''] = (path.startsWith(root) ? path.slice(root.length) : '').split('/')
   if (view === 'session' && rest) return { view: 'chat', sessionId: decodeURIComponent(rest) }
   if (view === 'settings') {
     return { view: 'settings', section: isSection(rest) ? rest : 'general' }
+  }
+  if (view === 'skills') {
+    return { view, skill: asked.get('skill'), query: asked.get('q') ?? '' }
+  }
+  if (view === 'memory') return { view }
+  if (view === 'profiles') return { view }
+  if (view === 'usage') {
+    return { view, days: USAGE_DAYS.find(days => `${days}` === asked.get('days')) ?? 30 }
   }
   return { view: 'chat', sessionId: null }
 }
 
 export const pathOf = (route: Route): string => {
   if (route.view === 'settings') return `settings/${route.section}`
+  if (route.view === 'skills') return `skills${query({ skill: route.skill, q: route.query })}`
+  if (route.view === 'memory') return 'memory'
+  if (route.view === 'profiles') return 'profiles'
+  if (route.view === 'usage')
+    return `usage${query({ days: route.days === 30 ? '' : `${route.days}` })}`
   return route.sessionId ? `session/${encodeURIComponent(route.sessionId)}` : ''
 }
+
+/** `?file=src/app.ts:12`, readable as it stands in the address bar. */
+export const fileQuery = (target: string): string =>
+  `?file=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 
 export const createRoute = (base: string, href: string, history: HistoryLike) => {
   const current = signal<Route>(parseRoute(base, href))
@@ -61,6 +90,11 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     openSession: (id: string | null, options?: { replace?: boolean }) =>
       go({ view: 'chat', sessionId: id }, options),
     closeSettings: () => go({ view: 'chat', sessionId: lastChat.value }),
+    /** Which file of the workspace is open beside the conversation; for reloads and links. */
+    note(file: string | null): void {
+      const url = urlOf(base, pathOf(current.value)) + (file === null ? '' : fileQuery(file))
+      history.replaceState(null, '', url)
+    },
     /** After back or forward. */
     arrive: (at: string): void => set(parseRoute(base, at)),
   }

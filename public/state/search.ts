@@ -17,6 +17,8 @@ const MOST = 50
 export const createSearch = (
   { api, later }: Pick<Platform, 'api' | 'later'>,
   rows: () => readonly SessionRow[],
+  /** Blank until it is known. */
+  profile: () => string = () => '',
 ) => {
   const query = signal('')
   const hits = signal<readonly SearchHit[]>([])
@@ -29,7 +31,8 @@ export const createSearch = (
     asking = new AbortController()
     const { signal: wanted } = asking
     try {
-      const input = { q: text, content: '1', limit: MOST }
+      const own = profile()
+      const input = { q: text, content: '1', limit: MOST, ...(own ? { profile: own } : {}) }
       const reply = await api('GET /api/sessions/search', input, { signal: wanted })
       if (!wanted.aborted) hits.value = reply.sessions as unknown as SearchHit[]
     } catch {

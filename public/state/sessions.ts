@@ -66,6 +66,8 @@ export const createSessions = (
   { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
   toasts: Toasts,
   profile: ReadonlySignal<string>,
+  /** What the list is narrowed down to. */
+  keeps: (row: SessionRow) => boolean = () => true,
 ) => {
   const rows = signal<readonly SessionRow[]>([])
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
@@ -84,6 +86,8 @@ export const createSessions = (
         !isBlank(row) && (!profile.value || row.profile === profile.value || row.is_cli_session),
     ),
   )
+
+  const kept = computed(() => mine.value.filter(keeps))
 
   /** Some replies are whole sessions: their messages must not stay behind in the list. */
   const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
@@ -119,8 +123,10 @@ export const createSessions = (
     row,
     upsert,
     drop,
-    items: computed(() => toItems(mine.value, { now: now.value, archived: showArchived.value })),
-    archivedCount: computed(() => mine.value.filter(({ archived }) => archived).length),
+    /** Conversations of this profile. */
+    mine,
+    items: computed(() => toItems(kept.value, { now: now.value, archived: showArchived.value })),
+    archivedCount: computed(() => kept.value.filter(({ archived }) => archived).length),
     /** How many conversations wait for a person. */
     waiting: computed(() => mine.value.filter(({ waiting }) => waiting > 0).length),
 
@@ -171,6 +177,10 @@ export const createSessions = (
     archive: (id: string, archived: boolean) =>
       change(id, { archived }, () =>
         api('POST /api/session/archive', { session_id: id, archived }),
+      ),
+    move: (id: string, project: string | null) =>
+      change(id, { project_id: project }, () =>
+        api('POST /api/session/move', { session_id: id, project_id: project }),
       ),
     update: (id: string, patch: { model?: string; workspace?: string }) =>
       change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),

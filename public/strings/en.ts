@@ -1,8 +1,14 @@
 /** The English catalogue: every sentence of the page. Other languages have the same keys. */
+import { enProfiles } from './en-profiles.ts'
 import { enTranscript } from './en-transcript.ts'
+import { enViews } from './en-views.ts'
+import { enWorkspace } from './en-workspace.ts'
 
 export const en = {
   ...enTranscript,
+  ...enProfiles,
+  ...enWorkspace,
+  ...enViews,
 
   'app.name': 'Agent',
   'app.skip': 'Skip to the message box',

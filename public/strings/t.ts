@@ -11,9 +11,8 @@ export type Key = keyof typeof en
 export type PlainKey = {
   [K in Key]: [Places<(typeof en)[K]>] extends [never] ? K : never
 }[Key]
-type Rest<K extends Key> = [Places<(typeof en)[K]>] extends [never]
-  ? []
-  : [fill: Fill<(typeof en)[K]>]
+type Rest<V> = [Places<V>] extends [never] ? [] : [fill: Fill<V>]
+type Catalogue = Readonly<Record<string, string | Plural>>
 
 const locale = 'en'
 const plurals = new Intl.PluralRules(locale)
@@ -23,10 +22,18 @@ const pick = (entry: string | Plural, count: unknown): string => {
   return plurals.select(Number(count)) === 'one' ? entry.one : entry.other
 }
 
-export const t = <K extends Key>(key: K, ...[fill]: Rest<K>): string => {
-  const places = (fill ?? {}) as Record<string, string | number>
-  return pick(en[key] as string | Plural, places.count).replace(/\{(\w+)\}/g, (whole, name) => {
-    const value = places[name]
-    return typeof value === 'number' ? value.toLocaleString(locale) : (value ?? whole)
-  })
-}
+/** A view that loads late brings its own catalogue: the first load carries no words it does not show. */
+export const translator =
+  <C extends Catalogue>(catalogue: C) =>
+  <K extends keyof C & string>(key: K, ...[fill]: Rest<C[K]>): string => {
+    const places = (fill ?? {}) as Record<string, string | number>
+    return pick(catalogue[key] as string | Plural, places.count).replace(
+      /\{(\w+)\}/g,
+      (whole, name) => {
+        const value = places[name]
+        return typeof value === 'number' ? value.toLocaleString(locale) : (value ?? whole)
+      },
+    )
+  }
+
+export const t = translator(en)

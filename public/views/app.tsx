@@ -7,7 +7,10 @@ import { ChatView } from './chat.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
 import { useApp } from './context.ts'
+import { lazy } from './lazy.tsx'
 import { Palette } from './palette.tsx'
+import { PanelPlace } from './panel-place.tsx'
+import { ProjectDialogs } from './project-dialogs.tsx'
 import { SettingsView } from './settings/settings.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 import { Sidebar } from './sidebar.tsx'
@@ -95,12 +98,13 @@ const Side = () => {
 }
 
 const Overlays = () => {
-  const { auth, layout } = useApp()
+  const { auth, layout, projects } = useApp()
   const ask = layout.confirmation.value
   return (
     <>
       {layout.palette.value && <Palette />}
       {layout.sheet.value && <Shortcuts />}
+      {projects.dialog.value && <ProjectDialogs dialog={projects.dialog.value} />}
       {ask && <Confirm key={ask.title} ask={ask} />}
       {auth.open.value && <SignIn />}
     </>
@@ -121,9 +125,27 @@ const Toasts = () => {
   )
 }
 
+const SkillsView = lazy(async () => (await import('./skills/skills.tsx')).SkillsView)
+const MemoryView = lazy(async () => (await import('./memory.tsx')).MemoryView)
+const ProfilesView = lazy(async () => (await import('./profiles/profiles.tsx')).ProfilesView)
+const UsageView = lazy(async () => (await import('./usage/usage.tsx')).UsageView)
+
 const View = () => {
   const route = useApp().route.current.value
-  return route.view === 'settings' ? <SettingsView section={route.section} /> : <ChatView />
+  switch (route.view) {
+    case 'settings':
+      return <SettingsView section={route.section} />
+    case 'skills':
+      return <SkillsView skill={route.skill} query={route.query} />
+    case 'memory':
+      return <MemoryView />
+    case 'profiles':
+      return <ProfilesView />
+    case 'usage':
+      return <UsageView days={route.days} />
+    default:
+      return <ChatView />
+  }
 }
 
 const Announcer = () => (
@@ -141,15 +163,27 @@ const SkipLink = () => {
   )
 }
 
+/** What a sheet covers can be neither reached nor read while it is open. */
+const Shell = () => {
+  const { panel, route } = useApp()
+  const covered = panel.overlay.value && panel.shown.value && route.current.value.view === 'chat'
+  return (
+    <div class="shell">
+      <div class="shell-page" inert={covered}>
+        <Side />
+        <main class="main" id="main" tabIndex={-1}>
+          <View />
+        </main>
+      </div>
+      <PanelPlace />
+    </div>
+  )
+}
+
 export const Page = () => (
   <>
     <SkipLink />
-    <div class="shell">
-      <Side />
-      <main class="main" id="main" tabIndex={-1}>
-        <View />
-      </main>
-    </div>
+    <Shell />
     <div class="corner">
       <ConnectionPill />
       <Toasts />

@@ -56,6 +56,7 @@ const useActions = (): TranscriptActions => {
       copy: text => void app.copy(text),
       answerApproval: (id, choice) => void app.attempt(() => app.chat.answerApproval(id, choice)),
       answerClarify: (id, text) => void app.attempt(() => app.chat.answerClarify(id, text)),
+      openFile: (path, line) => app.panel.openFile(path, line),
       switchModel: () => {
         app.layout.picker.value = 'model'
       },

@@ -2,40 +2,20 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../keys.ts'
 import { IconButton } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
+import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachments.tsx'
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
 import { useApp } from './context.ts'
 import { ContextMeter } from './context-meter.tsx'
 import { QueueList } from './queue-list.tsx'
 
-const Files = () => {
-  const { composer } = useApp()
-  if (composer.files.value.length === 0) return null
-  return (
-    <ul class="files" aria-label={t('composer.attached')}>
-      {composer.files.value.map(path => (
-        <li key={path} class="file" title={path}>
-          <Icon name="file" size={14} />
-          <span class="file-name">{path.split('/').at(-1)}</span>
-          <IconButton
-            icon="close"
-            size={12}
-            label={t('composer.remove', { name: path })}
-            onClick={() => composer.removeFile(path)}
-          />
-        </li>
-      ))}
-    </ul>
-  )
-}
-
 const SendButton = () => {
   const app = useApp()
   const { send_key: key } = app.settings.current.value
   const hint = key === 'enter' ? '↵' : `${modName(app.layout.mac)} ↵`
   const empty = app.composer.empty.value
+  const waiting = app.attachments.busy.value
   if (app.chat.busy.value && empty) {
     return (
       <IconButton
@@ -52,7 +32,7 @@ const SendButton = () => {
       class="send"
       round
       icon="send"
-      label={t(app.chat.busy.value ? 'composer.queue' : 'composer.send')}
+      label={t(waiting ? 'attach.wait' : app.chat.busy.value ? 'composer.queue' : 'composer.send')}
       keys={hint}
       aria-disabled={empty}
       onClick={() => void app.submit()}
@@ -147,9 +127,11 @@ export const Composer = () => {
   return (
     <div class="composer-place">
       <QueueList />
+      <DropArea />
       <div class="composer">
         <CompletionList onTake={take} />
-        <Files />
+        <PasteOffer />
+        <AttachmentChips />
         <textarea
           ref={ref}
           id="composer"
@@ -179,8 +161,18 @@ export const Composer = () => {
             void composer.save()
           }}
           onKeyDown={onKeyDown}
+          onPaste={event => {
+            const files = [...(event.clipboardData?.files ?? [])]
+            const pasted = event.clipboardData?.getData('text/plain') ?? ''
+            // Cells and formatted text come with a picture of themselves: the text is meant.
+            if (files.length > 0 && !pasted) {
+              event.preventDefault()
+              app.attachments.add(files)
+            } else app.attachments.tookPaste(pasted)
+          }}
         />
         <div class="composer-bar">
+          <AttachButton />
           <Chips />
           <ContextMeter />
           <SendButton />

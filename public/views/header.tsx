@@ -100,6 +100,13 @@ export const Header = () => {
           onClick={() => app.newChat()}
         />
       )}
+      <IconButton
+        icon="panel"
+        label={t(app.panel.shown.value ? 'panel.hide' : 'panel.show')}
+        keys={formatKeys('mod+shift+e', layout.mac)}
+        aria-expanded={app.panel.shown.value}
+        onClick={() => app.panel.toggle()}
+      />
       {row && (
         <MenuButton
           label={t('chat.menu')}

@@ -58,6 +58,18 @@ const actionsOf = (app: App): Action[] => {
       run: () => route.go({ view: 'settings', section: 'general' }),
     },
     {
+      id: 'profiles',
+      icon: 'user',
+      label: t('profiles.manage'),
+      run: () => route.go({ view: 'profiles' }),
+    },
+    {
+      id: 'project',
+      icon: 'folder',
+      label: t('projects.new'),
+      run: () => app.askProject(null),
+    },
+    {
       id: 'sidebar',
       icon: 'sidebar',
       label: t('keys.sidebar'),
@@ -96,7 +108,7 @@ export const Palette = () => {
   const actions = actionsOf(app).filter(({ label, id }) =>
     wanted ? label.toLowerCase().includes(wanted) : !id.startsWith('theme-'),
   )
-  const rows = app.sessions.rows.value
+  const rows = app.sessions.mine.value
     .filter(row => !row.archived && titleOf(row).toLowerCase().includes(wanted))
     .slice(0, MOST)
   const models = wanted ? matchModels(app.models.all.value, wanted).slice(0, MOST) : []

@@ -18,6 +18,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       icon: 'archive',
       run: () => void app.archive(id, !row.archived),
     },
+    { label: t('projects.move'), icon: 'folder', run: () => app.askMove(id) },
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
     'line',

@@ -1,10 +1,11 @@
 /** The left side: new chat, search, conversations, and the way to the settings. */
 import { useEffect, useRef } from 'preact/hooks'
 import { IconButton } from '../parts/button.tsx'
-import { Icon } from '../parts/icon.tsx'
+import { Icon, type IconName } from '../parts/icon.tsx'
 import { formatKeys } from '../keys.ts'
+import type { Route } from '../state/route.ts'
 import { titleOf } from '../state/sessions.ts'
-import { t } from '../strings/t.ts'
+import { type PlainKey, t } from '../strings/t.ts'
 import { useApp } from './context.ts'
 import { SessionList } from './session-list.tsx'
 
@@ -87,6 +88,37 @@ const Results = () => {
   )
 }
 
+type NavItem = { icon: IconName; label: PlainKey; route: Route }
+
+const NAV: readonly NavItem[] = [
+  { icon: 'skill', label: 'nav.skills', route: { view: 'skills', skill: null, query: '' } },
+  { icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
+  { icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
+]
+
+const Views = () => {
+  const app = useApp()
+  const { view } = app.route.current.value
+  return (
+    <nav class="foot-nav" aria-label={t('nav.label')}>
+      {NAV.map(({ icon, label, route }) => (
+        <a
+          key={label}
+          class="foot-item"
+          href={app.route.hrefOf(route)}
+          aria-current={view === route.view ? 'page' : undefined}
+          onClick={() => {
+            app.layout.drawer.value = false
+          }}
+        >
+          <Icon name={icon} size={16} />
+          <span>{t(label)}</span>
+        </a>
+      ))}
+    </nav>
+  )
+}
+
 const Foot = () => {
   const app = useApp()
   const count = app.sessions.archivedCount.value
@@ -94,6 +126,7 @@ const Foot = () => {
   const profile = app.profiles.active.value
   return (
     <footer class="sidebar-foot">
+      <Views />
       {count > 0 && (
         <button
           type="button"

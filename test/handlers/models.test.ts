@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
+import { idsOf, startLists } from '../lib/models/_lists.ts'
 
 const test = suite<{ app: TestApp }>('models over HTTP')
 test.before.each(async context => {
@@ -45,6 +46,61 @@ test('a key added to .env while we run is seen at once, and only by its profile'
   assert.is(body.active_provider, 'anthropic')
   assert.ok(body.groups[1].models.every(({ id }: { id: string }) => id.startsWith('@openai:')))
   assert.not.match(text, /sk-secret/)
+})
+
+test('GET /api/models/live: always 200; no provider, an unknown one, and one that is asked', async ({
+  app,
+}) => {
+  const none = await app.get('/api/models/live')
+  assert.equal([none.status, none.body.error, none.body.models], [200, 'no_provider', []])
+  const unknown = await app.get('/api/models/live?provider=nobody')
+  assert.equal(unknown.body, { provider: 'nobody', models: [], ids: [], count: 0 })
+  const lists = await startLists(idsOf('claude-sonnet-4-5'))
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `model: {provider: claude, base_url: "${lists.url}", api_key: sk-ant-test-1}\n`,
+  )
+  const { body } = await app.get('/api/models/live')
+  assert.equal(body, {
+    provider: 'anthropic',
+    models: [{ id: 'claude-sonnet-4-5', label: 'Claude Sonnet 4 5' }],
+    ids: ['claude-sonnet-4-5'],
+    count: 1,
+  })
+  assert.is(lists.asked[0]?.headers['x-api-key'], 'sk-ant-test-1')
+  await lists.close()
+})
+
+test('a list that was asked for is kept until it is refreshed; it belongs to its profile alone', async ({
+  app,
+}) => {
+  const lists = await startLists(idsOf('first'))
+  const work = join(app.home, 'profiles', 'work')
+  mkdirSync(work, { recursive: true })
+  writeFileSync(join(work, 'config.yaml'), `model: {base_url: "${lists.url}/v1"}\n`)
+  const cookie = { headers: { Cookie: 'agent_profile=work' } }
+  const ids = (body: { groups: { models: { id: string }[] }[] }) =>
+    body.groups.flatMap(({ models }) => models.map(({ id }) => id))
+  const first = await app.get('/api/models', cookie)
+  assert.equal(ids(first.body), ['first'])
+  // One model on one's own machine needs no choosing.
+  assert.is(first.body.default_model, 'first')
+  lists.answer = idsOf('second', 'third')
+  assert.equal(ids((await app.get('/api/models', cookie)).body), ['first'])
+  assert.equal(await shown(app), ['demo'])
+  const { body } = await app.post('/api/models/refresh', {}, cookie)
+  assert.equal(
+    [body.ok, ids(body.models), body.models.default_model],
+    [true, ['second', 'third'], ''],
+  )
+  assert.equal(lists.asked.length, 2)
+  await lists.close()
+})
+
+test('GET /api/models/local answers an empty list where no server runs', async ({ app }) => {
+  const { status, body } = await app.get('/api/models/local')
+  assert.is(status, 200)
+  assert.ok(Array.isArray(body.servers))
 })
 
 test.run()

@@ -1,7 +1,14 @@
 /** What is hidden, what is not, and that the quick filter never misses what the patterns hit. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isSuspect, redact, redactJsonLine, redactValue, suspectPlaces } from '../../lib/redact.ts'
+import {
+  isSuspect,
+  redact,
+  redactJsonLine,
+  redactValue,
+  suspectPlaces,
+  unredact,
+} from '../../lib/redact.ts'
 
 const test = suite('redact')
 
@@ -90,6 +97,26 @@ test('values keep their types and keys', () => {
     a: [null, true, 2.5, 'sk-abc...2345'],
     b: undefined,
   })
+})
+
+test('what was read redacted is whole again after an edit', () => {
+  const stored = [
+    `key sk-${LONG} and ghp_${LONG}`,
+    `A_TOKEN=sk-${LONG}x B_PASSWORD=short`,
+    'authorization: bearer abc',
+    'a short one: sk-0123456789',
+    '***bold***',
+    '-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQ\n-----END PRIVATE KEY-----',
+  ].join('\n')
+  const shown = redact(stored)
+  for (const secret of [LONG, 'short\n', 'bearer abc', '0123456789', 'MIIE']) {
+    assert.not.match(shown, secret)
+  }
+  assert.is(unredact(shown, stored), stored)
+  assert.is(unredact(`new line\n${shown}\n***`, stored), `new line\n${stored}\n***`)
+  assert.is(unredact('***a***', stored), '***a***')
+  assert.is(unredact(`moved ${redact(`sk-${LONG}`)}`, stored), `moved sk-${LONG}`)
+  assert.is(unredact('sk-abc...zzzz', stored), 'sk-abc...zzzz')
 })
 
 test('hostile texts take no long time', () => {

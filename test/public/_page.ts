@@ -70,6 +70,11 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
   const tab = fakeMemory()
   const platform: Platform = {
     api: service.api,
+    bytes: async (path, query) => new Blob([`${path} ${JSON.stringify(query)}`]),
+    upload: async ({ sessionId, name, directory, file }) => {
+      const input = { session_id: sessionId, name, path: directory, size: file.size }
+      return (await service.api('POST /api/upload' as never, input as never)) as never
+    },
     base: 'http://host/any/path/',
     device,
     tab,

@@ -28,6 +28,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
       reasoning_effort: effort ?? 'low',
     }),
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
+    'GET /api/commands': () => ({ commands: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
     'GET /api/sessions': () => ({ sessions: [fakeRow('a')], cursor: 'aaaaaaaa-10' }),

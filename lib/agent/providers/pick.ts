@@ -7,7 +7,7 @@ import { createOpenAiChat } from './openai-chat.ts'
 export type Providers = Readonly<Record<ApiMode, Provider>>
 
 /** `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl reads them. A local server is reached directly. */
-const proxyOf = (env: Readonly<Record<string, string>>): Dispatcher | undefined => {
+export const proxyOf = (env: Readonly<Record<string, string>>): Dispatcher | undefined => {
   const httpProxy = env.http_proxy ?? env.HTTP_PROXY ?? ''
   const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY ?? ''
   if (!httpProxy && !httpsProxy) return undefined

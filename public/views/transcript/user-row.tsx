@@ -63,12 +63,25 @@ export function UserRowView({ message }: { message: Message }) {
 }
 
 function Attachments({ names }: { names: readonly string[] }) {
+  const { openFile } = useScope().actions
   if (names.length === 0) return null
   return (
     <ul class="user-files" aria-label={t('tx.attached')}>
       {names.map(name => (
         <li key={name}>
-          <Icon name="paperclip" size={14} /> {name.split('/').at(-1)}
+          <Icon name="paperclip" size={14} />{' '}
+          {openFile ? (
+            <button
+              type="button"
+              class="tx-link"
+              aria-label={t('tx.file.open', { name })}
+              onClick={() => openFile(name)}
+            >
+              {name.split('/').at(-1)}
+            </button>
+          ) : (
+            name.split('/').at(-1)
+          )}
         </li>
       ))}
     </ul>

@@ -9,12 +9,16 @@ type Given = {
   auth?: unknown
 }
 
-export const homeOf = ({ config = {}, env = {}, dotenv = {}, auth = {} }: Given): ModelHome => ({
-  values: () => config,
-  env: () => ({ ...env, ...dotenv }),
-  dotenv: () => dotenv,
-  authJson: () => auth,
-})
+/** As a real home does: unchanged files give the same objects. */
+export const homeOf = ({ config = {}, env = {}, dotenv = {}, auth = {} }: Given): ModelHome => {
+  const overlaid = { ...env, ...dotenv }
+  return {
+    values: () => config,
+    env: () => overlaid,
+    dotenv: () => dotenv,
+    authJson: () => auth,
+  }
+}
 
 /** No default model from the environment. */
 export const bare = { defaultModel: '', modelOverride: '' }

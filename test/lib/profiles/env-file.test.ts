@@ -1,7 +1,7 @@
 /** What a line of .env means. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { parseEnv } from '../../../lib/profiles/env-file.ts'
+import { editEnv, parseEnv } from '../../../lib/profiles/env-file.ts'
 
 const test = suite('env file')
 
@@ -39,6 +39,54 @@ test('no line reaches a prototype', () => {
   const values = parseEnv('__proto__=x\nconstructor=y')
   assert.is(Object.getPrototypeOf(values), Object.prototype)
   assert.is(({} as Record<string, unknown>).x, undefined)
+})
+
+const BEFORE = `# my keys
+OPENAI_API_KEY="sk-old"   
+ export GLM_API_KEY=sk-glm # not a comment
+
+# twice: the last one counts
+HF_TOKEN=hf-1
+HF_TOKEN=hf-2
+odd line
+`
+
+test('a line is changed where it stands; comments, order and everything else stay', () => {
+  assert.is(
+    editEnv(BEFORE, 'OPENAI_API_KEY', 'sk-new'),
+    BEFORE.replace('OPENAI_API_KEY="sk-old"   ', 'OPENAI_API_KEY=sk-new'),
+  )
+  assert.is(
+    editEnv(BEFORE, 'GLM_API_KEY', 'sk-2'),
+    BEFORE.replace(' export GLM_API_KEY=sk-glm # not a comment', 'export GLM_API_KEY=sk-2'),
+  )
+  assert.is(
+    editEnv(BEFORE, 'HF_TOKEN', 'hf-3'),
+    BEFORE.replace('HF_TOKEN=hf-1\nHF_TOKEN=hf-2', 'HF_TOKEN=hf-3'),
+  )
+})
+
+test('a new name is appended, a line that goes leaves no trace', () => {
+  assert.is(editEnv(BEFORE, 'A_KEY', 'x'), `${BEFORE}A_KEY=x\n`)
+  assert.is(editEnv('A=1', 'B', '2'), 'A=1\nB=2\n')
+  assert.is(editEnv('', 'B', '2'), 'B=2\n')
+  assert.is(editEnv('A=1\r\nB=2\r\n', 'A', '3'), 'A=3\r\nB=2\r\n')
+  assert.is(editEnv(BEFORE, 'HF_TOKEN', null), BEFORE.replace(/HF_TOKEN=.*\n/g, ''))
+  assert.is(editEnv('A=1\n', 'A', null), '')
+  assert.is(editEnv(BEFORE, 'NOT_THERE', null), BEFORE)
+})
+
+test('agent-home §3.1: names and values that would do more than hold a value are refused', () => {
+  for (const name of ['PATH', 'LD_PRELOAD', 'NODE_OPTIONS', 'AGENT_HOME', 'A-B', '1A', ''])
+    assert.throws(() => editEnv('', name, 'x'), undefined, name)
+  for (const value of ['a\nB=2', 'a\rb', 'a\0b', `'"`, '\ud800'])
+    assert.throws(() => editEnv('', 'A', value), undefined, JSON.stringify(value))
+})
+
+test('what is written is what is read', () => {
+  const values = ['', 'sk-1', 'a b', 'a#b', '$HOME', '`id`', `it's`, 'say "x"', '"x"', "'x'", 'ü']
+  for (const value of values.filter(each => each !== "'x'" && each !== '"x"'))
+    assert.is(parseEnv(editEnv('', 'A', value)).A, value, value)
 })
 
 test.run()

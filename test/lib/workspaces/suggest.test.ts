@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { makeArea } from '../../../lib/workspaces/area.ts'
 import { listDirectory } from '../../../lib/workspaces/files.ts'
 import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
 
@@ -99,6 +100,9 @@ test('at most twelve', ({ root, user }) => {
   assert.is(suggest(root, '~/Projects/many').length, 12)
 })
 
+const listAll = (root: string, path: string, hidden: readonly string[] = []) =>
+  listDirectory(makeArea(root, { hidden }), path)
+
 test('a listing refuses what is missing, a file, or outside', ({ user }) => {
   for (const path of [
     'gone',
@@ -112,13 +116,13 @@ test('a listing refuses what is missing, a file, or outside', ({ user }) => {
     'Projects/loop',
     'Projects/../../outside',
   ])
-    assert.throws(() => listDirectory(user, path), /not found/, path)
+    assert.throws(() => listAll(user, path), /not found/, path)
 })
 
 test('a listing: directories first, sizes of files, links only while they stay inside', ({
   user,
 }) => {
-  const { entries, path, total } = listDirectory(user, 'Projects')
+  const { entries, path, total } = listAll(user, 'Projects')
   assert.is(path, 'Projects')
   assert.is(total, 7)
   assert.equal(
@@ -134,26 +138,25 @@ test('a listing: directories first, sizes of files, links only while they stay i
     ],
   )
   assert.equal(
-    listDirectory(user, '.').entries.map(({ name }) => name),
+    listAll(user, '.').entries.map(({ name }) => name),
     ['.config', 'photos', 'Projects'],
   )
-  assert.equal(listDirectory(user, '').entries.length, 3)
+  assert.equal(listAll(user, '').entries.length, 3)
 })
 
 test('a listing ends after 200 names and says how many there are', ({ user }) => {
   for (let n = 0; n < 250; n++) writeFileSync(join(user, 'photos', `${n}.jpg`), '')
-  const { entries, total } = listDirectory(user, 'photos')
+  const { entries, total } = listAll(user, 'photos')
   assert.equal([entries.length, total], [200, 250])
 })
 
-test('hidden places are not there, unless the workspace lies in one', ({ root, user }) => {
+test('hidden places are not there', ({ root, user }) => {
   mkdirSync(join(user, 'state', 'workspace', 'mine'), { recursive: true })
   const hidden = [join(user, 'state')]
-  assert.not(listDirectory(user, '.', hidden).entries.some(({ name }) => name === 'state'))
-  assert.throws(() => listDirectory(user, 'state', hidden), /not found/)
-  assert.throws(() => listDirectory(user, 'state/workspace', hidden), /not found/)
-  assert.is(listDirectory(join(user, 'state', 'workspace'), '.', hidden).entries.length, 1)
-  assert.is(listDirectory(root, '.', hidden).entries.length, 3)
+  assert.not(listAll(user, '.', hidden).entries.some(({ name }) => name === 'state'))
+  assert.throws(() => listAll(user, 'state', hidden), /not found/)
+  assert.throws(() => listAll(user, 'state/workspace', hidden), /not found/)
+  assert.is(listAll(root, '.', hidden).entries.length, 3)
 })
 
 test.run()

@@ -130,7 +130,7 @@ const offered = () => {
   const asked: string[] = []
   const completion = createCompletion({
     platform: fake.platform,
-    commands: [
+    commands: () => [
       { name: 'remodel', argument: '', summary: '' },
       { name: 'model', argument: '[search]', summary: '' },
     ],

@@ -1,0 +1,23 @@
+/** What a composer may offer after a slash. */
+import { z } from 'zod'
+import { listCommands } from '../lib/commands.ts'
+import { endpoint } from '../lib/ctx.ts'
+
+export const list = endpoint({
+  summary: 'Slash commands of this service and the skills of the profile',
+  output: z.object({
+    commands: z.array(
+      z.object({
+        name: z.string(),
+        description: z.string(),
+        category: z.string(),
+        aliases: z.array(z.string()),
+        args_hint: z.string(),
+        subcommands: z.array(z.string()),
+        cli_only: z.boolean(),
+        gateway_only: z.boolean(),
+      }),
+    ),
+  }),
+  run: ctx => ({ commands: listCommands(ctx.app.skills.list(ctx.home)) }),
+})

@@ -1,0 +1,245 @@
+/** Scheduled jobs of the profile: the list, edits, runs by hand, and what came of them. */
+import { z } from 'zod'
+import { toWire } from '../lib/cron/job.ts'
+import { nextRuns } from '../lib/cron/next-run.ts'
+import { inWords, parseSchedule } from '../lib/cron/schedule.ts'
+import { isZone, toIso } from '../lib/cron/zone.ts'
+import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import { toBoolean } from '../lib/settings.ts'
+
+const room = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
+
+type Stored = Parameters<typeof toWire>[0]
+
+const show = (ctx: Ctx, job: Stored) => {
+  const { zone, now, scheduler } = room(ctx)
+  return toWire(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) })
+}
+
+/** Some clients send null for what they leave alone. */
+const text = z
+  .string()
+  .nullish()
+  .transform(value => value ?? undefined)
+
+const Fields = z.object({
+  name: text,
+  prompt: text,
+  schedule: text,
+  deliver: text,
+  skills: z
+    .array(z.string().min(1))
+    .max(50)
+    .nullish()
+    .transform(value => value ?? undefined),
+  model: text,
+  provider: text,
+  base_url: text,
+  script: text,
+  /** How often it runs altogether; 0 for ever. Clients that send the whole job send an object. */
+  repeat: z
+    .union([z.number(), z.looseObject({ times: z.number().nullish() })])
+    .nullish()
+    .transform(value => (typeof value === 'object' ? value?.times : value) ?? undefined)
+    .pipe(z.number().int().min(-1).max(1_000_000).optional()),
+})
+
+export const list = endpoint({
+  summary: 'Scheduled jobs, paused ones included',
+  output: z.object({
+    jobs: z.array(Job),
+    /** The zone their times are meant in. */
+    timezone: z.string(),
+    /** Why the jobs file cannot be read; null when it can. */
+    problem: z.string().nullable(),
+  }),
+  run: ctx => {
+    const { jobs, zone } = room(ctx)
+    return {
+      jobs: jobs.list().map(job => show(ctx, job)),
+      timezone: zone(),
+      problem: jobs.problem(),
+    }
+  },
+})
+
+const One = z.object({ ok: z.literal(true), job: Job })
+
+export const create = endpoint({
+  summary: 'A new scheduled job',
+  input: Fields.extend({
+    prompt: z.string({ error: 'prompt is required' }),
+    schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
+  }),
+  output: One,
+  run: async (ctx, input) => ({ ...ok, job: show(ctx, await room(ctx).jobs.create(input)) }),
+})
+
+export const update = endpoint({
+  summary: 'Change a scheduled job; what is absent or null stays',
+  input: Fields.extend({
+    job_id: JobId,
+    // Clients may send the stored form back: only a text is another schedule.
+    schedule: z
+      .unknown()
+      .transform(value => (typeof value === 'string' && value.trim() ? value : undefined))
+      .optional(),
+    enabled: z.unknown().optional(),
+  }),
+  output: One,
+  run: async (ctx, { job_id, enabled, ...fields }) => {
+    const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
+    const job = await room(ctx).jobs.update(job_id, { ...fields, enabled: flag })
+    return { ...ok, job: show(ctx, job) }
+  },
+})
+
+const ByJob = z.object({ job_id: JobId })
+
+export const remove = endpoint({
+  summary: 'Delete a scheduled job; what it has written stays',
+  input: ByJob,
+  output: Ok.extend({ job_id: z.string() }),
+  run: async (ctx, { job_id }) => {
+    await room(ctx).jobs.remove(job_id)
+    return { ...ok, job_id }
+  },
+})
+
+export const run = endpoint({
+  summary: 'Run a job now, in the background',
+  input: ByJob,
+  output: Ok.extend({ job_id: z.string(), status: z.string(), elapsed: z.number() }),
+  run: (ctx, { job_id }) => ({ ...ok, job_id, ...room(ctx).scheduler.runNow(job_id) }),
+})
+
+export const pause = endpoint({
+  summary: 'Let a job rest until it is resumed',
+  input: ByJob.extend({ reason: z.string().max(500).nullish() }),
+  output: One,
+  run: async (ctx, { job_id, reason }) => ({
+    ...ok,
+    job: show(ctx, await room(ctx).jobs.pause(job_id, reason?.trim() || null)),
+  }),
+})
+
+export const resume = endpoint({
+  summary: 'Schedule a paused job again, from now on',
+  input: ByJob,
+  output: One,
+  run: async (ctx, { job_id }) => ({ ...ok, job: show(ctx, await room(ctx).jobs.resume(job_id)) }),
+})
+
+export const preview = endpoint({
+  summary: 'What a schedule means, in words, and its next three runs',
+  input: z.object({
+    schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
+    /** Instead of the configured one. */
+    timezone: z.string().nullish(),
+  }),
+  output: Ok.extend({
+    kind: z.enum(['once', 'interval', 'cron']),
+    display: z.string(),
+    words: z.string(),
+    next: z.array(z.string()),
+    timezone: z.string(),
+  }),
+  run: (ctx, { schedule: given, timezone }) => {
+    if (timezone && !isZone(timezone))
+      throw invalid(`"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`)
+    const { now, zone: own } = room(ctx)
+    const zone = timezone || own()
+    const schedule = parseSchedule(given, now(), zone)
+    const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
+    const { kind, display } = schedule
+    return { ...ok, kind, display, words: inWords(schedule, zone), next, timezone: zone }
+  },
+})
+
+const MOST_OUTPUTS = 50
+
+export const output = endpoint({
+  summary: 'What the last runs of a job wrote',
+  input: z.object({ job_id: JobId, limit: z.coerce.number().int().min(1).default(5) }),
+  output: z.object({
+    job_id: z.string(),
+    outputs: z.array(z.object({ filename: z.string(), content: z.string() })),
+  }),
+  run: (ctx, { job_id, limit }) => ({
+    job_id,
+    outputs: room(ctx)
+      .reports(job_id, Math.min(limit, MOST_OUTPUTS))
+      .map(report => ({ ...report, content: ctx.app.redact(report.content) })),
+  }),
+})
+
+export const recent = endpoint({
+  summary: 'Jobs that have ended since a moment',
+  input: z.object({ since: z.coerce.number().default(0) }),
+  output: z.object({
+    completions: z.array(Completion),
+    since: z.number(),
+  }),
+  run: (ctx, { since }) => ({ completions: room(ctx).completions(since), since }),
+})
+
+export const history = endpoint({
+  summary: 'Every due time and what became of it, newest first; of one job or of all',
+  input: z.object({
+    job_id: JobId.optional(),
+    limit: z.coerce.number().int().min(1).max(500).default(50),
+    offset: z.coerce.number().int().min(0).default(0),
+  }),
+  output: z.object({
+    job_id: z.string().nullable(),
+    runs: z.array(JobRun),
+    total: z.number(),
+    limit: z.number(),
+    offset: z.number(),
+  }),
+  run: (ctx, { job_id, limit, offset }) => {
+    const all = room(ctx)
+      .history.list()
+      .filter(each => job_id === undefined || each.job_id === job_id)
+    const runs = all.slice(offset, offset + limit).map(({ by: _, claimed_at: __, ...each }) => ({
+      ...each,
+      error: each.error === null ? null : ctx.app.redact(each.error),
+    }))
+    return { job_id: job_id ?? null, runs, total: all.length, limit, offset }
+  },
+})
+
+export const status = endpoint({
+  summary: 'Which jobs run at this moment, or whether one does',
+  input: z.object({ job_id: JobId.optional() }),
+  output: z.object({
+    job_id: z.string().optional(),
+    /** Of one job a flag; else the seconds each running job has run. */
+    running: z.union([z.boolean(), z.record(z.string(), z.number())]),
+    elapsed: z.number().optional(),
+    session_id: z.string().nullable().optional(),
+    queued: z.array(z.string()),
+    timezone: z.string(),
+  }),
+  run: (ctx, { job_id }) => {
+    const { scheduler, zone } = room(ctx)
+    const running = scheduler.running()
+    const shared = { queued: scheduler.queued(), timezone: zone() }
+    if (job_id === undefined)
+      return {
+        running: Object.fromEntries(running.map(each => [each.job_id, each.elapsed])),
+        ...shared,
+      }
+    const own = running.find(each => each.job_id === job_id)
+    return {
+      job_id,
+      running: own !== undefined || scheduler.isBusy(job_id),
+      elapsed: own?.elapsed ?? 0,
+      session_id: own?.session_id ?? null,
+      ...shared,
+    }
+  },
+})

@@ -1,0 +1,54 @@
+/** Changes of the command line's sessions, for clients that do not listen to GET /api/events. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { missing, unavailable } from '../lib/errors.ts'
+import { FALLBACK_POLL_MS } from '../lib/gateway.ts'
+import { reply, stream } from '../lib/http/reply.ts'
+import { comment, frame } from '../lib/http/sse.ts'
+import type { SessionRow } from '../lib/schema/session.ts'
+
+const OFF = 'agent sessions not enabled'
+const DEAD = 'watcher not started'
+
+const toShort = ({ session_id, title, model, message_count, ...row }: SessionRow) => ({
+  session_id,
+  title,
+  model,
+  message_count,
+  created_at: row.created_at,
+  updated_at: row.updated_at,
+  source: row.source_tag,
+})
+
+type Change = { id: number; rows: readonly SessionRow[]; first: boolean }
+
+const toFrame = ({ id, rows, first }: Change): string =>
+  frame(
+    'sessions_changed',
+    first ? { sessions: rows } : { type: 'sessions_changed', sessions: rows.map(toShort) },
+    id,
+  )
+
+async function* frames(changes: AsyncIterable<Change | null>): AsyncGenerator<string> {
+  for await (const change of changes) yield change ? toFrame(change) : comment('keepalive')
+}
+
+export const events = endpoint({
+  summary: 'Command-line sessions as they change; with `probe`, whether they are being watched',
+  input: z.object({ probe: z.string().optional() }),
+  raw: 'text/event-stream',
+  run: (ctx, { probe }) => {
+    const { gateway, settings } = ctx.app
+    const enabled = settings.get().show_cli_sessions
+    const alive = gateway.isAlive(ctx.home)
+    const error = enabled ? (alive ? undefined : DEAD) : OFF
+    if (['1', 'true', 'yes'].includes(probe?.toLowerCase() ?? '')) {
+      const about = { enabled, fallback_poll_ms: FALLBACK_POLL_MS, watcher_running: alive }
+      return error
+        ? reply({ ...about, ok: false, error }, { status: enabled ? 503 : 404, cache: 'no-store' })
+        : reply({ ...about, ok: true })
+    }
+    if (error) throw (enabled ? unavailable : missing)(error)
+    return stream(frames(gateway.read(ctx.home, ctx.signal)))
+  },
+})

@@ -1,0 +1,36 @@
+/** What git says of a session's workspace; looking only. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import type { DiffKind } from '../lib/workspaces/git-diff.ts'
+
+const OneSession = z.object({ session_id: SessionId })
+
+export const info = endpoint({
+  summary: 'Branch and counts of changes, or null where there is no repository',
+  input: OneSession,
+  output: GitInfo,
+  run: ({ app, home }, { session_id }) => app.files.git.info(home, session_id),
+})
+
+export const status = endpoint({
+  summary: 'Branch, upstream and every changed file of the workspace',
+  input: OneSession,
+  output: GitStatus,
+  run: ({ app, home }, { session_id }) => app.files.git.status(home, session_id),
+})
+
+/** The second word of each pair is what other clients say. */
+const KINDS: Readonly<Record<string, DiffKind>> = { staged: 'index', unstaged: 'worktree' }
+
+export const diff = endpoint({
+  summary: 'The diff of one changed file: of the working tree, of the index, or of a new file',
+  input: OneSession.extend({
+    path: z.string().min(1),
+    kind: z.enum(['worktree', 'index', 'untracked', 'unstaged', 'staged']).default('worktree'),
+  }),
+  output: GitDiff,
+  run: ({ app, home }, { session_id, path, kind }) =>
+    app.files.git.diff(home, session_id, path, KINDS[kind] ?? (kind as DiffKind)),
+})

@@ -1,0 +1,59 @@
+/** Usage over the last days: what the conversations of this service have cost. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import {
+  daysUpTo,
+  isZone,
+  MAX_DAYS,
+  requireZone,
+  systemZone,
+  toCsv,
+  toReport,
+} from '../lib/insights.ts'
+import { bytes } from '../lib/http/reply.ts'
+
+const Amount = {
+  turns: z.number(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+  estimated_cost: z.number(),
+}
+
+export const report = endpoint({
+  summary: 'Tokens and cost by day, model, profile and source, as JSON or CSV',
+  input: z.object({
+    days: z.coerce.number().int().min(1).max(MAX_DAYS).default(30),
+    format: z.enum(['json', 'csv']).default('json'),
+    /** Whose days; the profile's `timezone`, else the machine's, when absent. */
+    timezone: z.string().max(100).optional(),
+  }),
+  output: z.object({
+    days: z.number(),
+    timezone: z.string(),
+    since: z.number(),
+    generated_at: z.number(),
+    totals: z.object({ ...Amount, sessions: z.number() }),
+    daily: z.array(z.object({ date: z.string(), ...Amount })),
+    models: z.array(z.object({ model: z.string(), provider: z.string(), ...Amount })),
+    profiles: z.array(z.object({ profile: z.string(), ...Amount })),
+    sources: z.array(z.object({ source: z.string(), ...Amount })),
+    by_weekday: z.array(z.object({ weekday: z.number(), ...Amount })),
+    by_hour: z.array(z.object({ hour: z.number(), ...Amount })),
+  }),
+  cache: 'no-store',
+  run: async (ctx, { days, format, timezone }) => {
+    const own = ctx.home.values().timezone
+    const zone = timezone ? requireZone(timezone) : isZone(own) ? own : systemZone()
+    const now = Date.now() / 1_000
+    await ctx.app.sessions.settle()
+    const { buckets, sessions } = ctx.app.sessions.usage(daysUpTo(now, { days, zone }).since)
+    const { rows, ...told } = toReport(buckets, { days, zone, now, sessions })
+    if (format === 'json') return told
+    const name = `usage-${told.daily.at(-1)?.date}-${days}d.csv`
+    return bytes(toCsv({ rows }), {
+      type: 'text/csv; charset=utf-8',
+      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+    })
+  },
+})

@@ -1,0 +1,34 @@
+/** Pictures and other files that a conversation shows by their absolute path. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { disposition } from '../lib/http/disposition.ts'
+import { file } from '../lib/http/reply.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
+import { mediaFile } from '../lib/workspaces/media.ts'
+
+export const get = endpoint({
+  summary: 'A file of the workspace, of the folders an agent puts pictures into, or of /tmp',
+  input: z.object({
+    path: z.string().default(''),
+    /** Whose workspace is meant; without it, the one used last. */
+    session_id: SessionId.optional(),
+  }),
+  raw: 'application/octet-stream',
+  run({ app, home }, { path, session_id }) {
+    if (!path) throw invalid('path parameter required')
+    const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home
+    const area =
+      session_id === undefined
+        ? app.files.areas.areaFor(home, app.workspaces.last(home))
+        : app.files.areas.of(home, session_id)
+    const { name, open } = mediaFile(area, owner.dir, path)
+    const { type, isActive, isPicture } = fileType(name)
+    return file(open, {
+      type,
+      headers: { 'Content-Disposition': disposition(isPicture ? 'inline' : 'attachment', name) },
+      ...(isActive ? { policy: SANDBOX } : {}),
+    })
+  },
+})

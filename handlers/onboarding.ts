@@ -1,0 +1,130 @@
+/** The first visit: what is there, setting one provider up, trying an address, and being done with it. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { ModelList, ModelOption } from '../lib/schema/model.ts'
+import { Workspace } from '../lib/schema/workspace.ts'
+import { toBoolean } from '../lib/settings.ts'
+
+const Status = z.object({
+  completed: z.boolean(),
+  settings: z.object({
+    default_model: z.string(),
+    default_workspace: z.string(),
+    password_enabled: z.boolean(),
+    bot_name: z.string(),
+  }),
+  system: z.object({
+    agent_found: z.boolean(),
+    hermes_found: z.boolean(),
+    imports_ok: z.boolean(),
+    missing_modules: z.array(z.string()),
+    import_errors: z.record(z.string(), z.string()),
+    config_path: z.string(),
+    config_exists: z.boolean(),
+    provider_configured: z.boolean(),
+    provider_ready: z.boolean(),
+    chat_ready: z.boolean(),
+    setup_state: z.enum(['agent_unavailable', 'ready', 'provider_incomplete', 'needs_provider']),
+    provider_note: z.string(),
+    current_provider: z.string().nullable(),
+    current_model: z.string().nullable(),
+    current_base_url: z.string().nullable(),
+    env_path: z.string(),
+  }),
+  setup: z.object({
+    providers: z.array(
+      z.object({
+        id: z.string(),
+        label: z.string(),
+        env_var: z.string(),
+        default_model: z.string(),
+        default_base_url: z.string(),
+        requires_base_url: z.boolean(),
+        models: z.array(ModelOption),
+        quick: z.boolean(),
+      }),
+    ),
+    unsupported_note: z.string(),
+    current_is_oauth: z.boolean(),
+    current: z.object({ provider: z.string(), model: z.string(), base_url: z.string() }),
+  }),
+  workspaces: z.object({ items: z.array(Workspace), last: z.string() }),
+  models: ModelList,
+})
+
+const Confirm = z.object({
+  error: z.literal('config_exists'),
+  message: z.string(),
+  requires_confirm: z.literal(true),
+})
+
+const CONFIRM = {
+  error: 'config_exists',
+  message: 'config.yaml is there already. Setting up changes its model; everything else stays.',
+  requires_confirm: true,
+} as const
+
+export const status = endpoint({
+  summary: 'Whether the profile can be talked to, and what a first visit may set up',
+  cache: 'no-store',
+  output: Status,
+  run: ctx => ctx.app.onboarding.status(ctx.home),
+})
+
+const text = (most: number) => z.string().max(most).nullish()
+
+export const setup = endpoint({
+  summary: 'Set up one provider with its key, model and address',
+  cache: 'no-store',
+  input: z.object({
+    provider: text(200),
+    model: text(500),
+    api_key: text(20_000),
+    base_url: text(2_000),
+    confirm_overwrite: z.unknown().optional(),
+  }),
+  output: z.union([Confirm, Status]),
+  async run(ctx, input) {
+    const { onboarding } = ctx.app
+    onboarding.requireNear(ctx.client.address)
+    const refused = await onboarding.setup(ctx.home, {
+      provider: input.provider ?? '',
+      model: input.model ?? '',
+      apiKey: input.api_key ?? '',
+      baseUrl: input.base_url ?? '',
+      confirmOverwrite: toBoolean(input.confirm_overwrite),
+    })
+    return refused ? CONFIRM : onboarding.status(ctx.home)
+  },
+})
+
+export const complete = endpoint({
+  summary: 'Say that the first visit is over; nothing else changes',
+  output: Status,
+  run(ctx) {
+    ctx.app.onboarding.complete()
+    return ctx.app.onboarding.status(ctx.home)
+  },
+})
+
+export const probe = endpoint({
+  summary: 'Ask an address which models it serves, without storing anything',
+  cache: 'no-store',
+  input: z.object({ provider: z.string().max(200), base_url: text(2_000), api_key: text(20_000) }),
+  output: z.object({
+    ok: z.boolean(),
+    provider: z.string(),
+    base_url: z.string(),
+    models: z.array(ModelOption),
+    message: z.string(),
+    error: z.string().optional(),
+  }),
+  run(ctx, { provider, base_url, api_key }) {
+    ctx.app.onboarding.requireNear(ctx.client.address)
+    return ctx.app.models.testing.probe(ctx.home, {
+      provider,
+      ...(base_url ? { baseUrl: base_url } : {}),
+      ...(api_key ? { apiKey: api_key } : {}),
+    })
+  },
+})

@@ -1,0 +1,60 @@
+/** Projects: conversations grouped under a name and a colour. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import { Project } from '../lib/schema/project.ts'
+import { SessionRow } from '../lib/schema/session.ts'
+
+const Name = z.string('name required')
+const Color = z.string('Invalid color format').nullable().optional()
+const Id = z.string('project_id required').min(1, 'project_id required').max(128)
+const One = z.object({ ok: z.literal(true), project: Project })
+
+export const list = endpoint({
+  summary: 'All projects, in the order they were made',
+  output: z.object({ projects: z.array(Project) }),
+  run: ctx => ({ projects: [...ctx.app.projects.list()] }),
+})
+
+export const create = endpoint({
+  summary: 'A new project',
+  input: z.object({ name: Name, color: Color }),
+  output: One,
+  run: (ctx, input) => ({ ...ok, project: ctx.app.projects.create(input) }),
+})
+
+export const rename = endpoint({
+  summary: 'Give a project another name, and another colour when one is given',
+  input: z.object({ project_id: Id, name: Name, color: Color }),
+  output: One,
+  run: (ctx, { project_id, ...input }) => ({
+    ...ok,
+    project: ctx.app.projects.rename(project_id, input),
+  }),
+})
+
+export const remove = endpoint({
+  summary: 'Delete a project; its conversations stay, without one',
+  input: z.object({ project_id: Id }),
+  output: Ok,
+  run: async (ctx, { project_id }) => {
+    await ctx.app.sessions.settle()
+    await ctx.app.projects.remove(project_id)
+    return ok
+  },
+})
+
+export const move = endpoint({
+  summary: 'Put a conversation into a project, or take it out',
+  input: z.object({ session_id: SessionId, project_id: z.string().max(128).nullish() }),
+  output: z.object({ ok: z.literal(true), session: SessionRow }),
+  run: (ctx, { session_id, project_id }) => {
+    const { session_id: id, project_id: before } = ctx.app.sessions.require(session_id)
+    const patch = { project_id: project_id?.trim() || null }
+    if (patch.project_id?.match(/[\p{Cc}]/u)) throw invalid('Invalid project_id')
+    if (patch.project_id !== before) ctx.app.sessions.append(id, [{ t: 'meta', patch }])
+    return { ...ok, session: ctx.app.sessions.require(id) }
+  },
+})

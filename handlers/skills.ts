@@ -1,0 +1,64 @@
+/** Skills of the profile: what the agent can be taught to do. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { Ok } from '../lib/schema/ok.ts'
+import { LinkedFile, Skill, SkillCategory, SkillRow } from '../lib/schema/skill.ts'
+import { toBoolean } from '../lib/settings.ts'
+
+export const list = endpoint({
+  summary: 'Skills the agent may use, by category and name; `all` adds those that are switched off',
+  input: z.object({ all: z.string().default('0') }),
+  output: z.object({ skills: z.array(SkillRow), categories: z.array(SkillCategory) }),
+  run(ctx, { all }) {
+    const rows = ctx.app.skills.list(ctx.home, { all: toBoolean(all) })
+    return { skills: rows, categories: ctx.app.skills.categories(ctx.home, rows) }
+  },
+})
+
+export const content = endpoint({
+  summary: 'A skill with the names of its files, or one of these files',
+  input: z.object({ name: z.string().default(''), file: z.string().optional() }),
+  output: z.union([Skill, LinkedFile]),
+  run(ctx, { name, file }) {
+    if (!name) throw invalid('name required')
+    return file === undefined
+      ? ctx.app.skills.content(ctx.home, name)
+      : ctx.app.skills.file(ctx.home, name, file)
+  },
+})
+
+export const save = endpoint({
+  summary: 'Write a skill: a new one, or the text of one there is',
+  input: z.object({
+    name: z.string().min(1),
+    content: z.string().min(1),
+    category: z.string().nullish(),
+    expected_version: z.string().optional(),
+    create: z.boolean().optional(),
+  }),
+  output: Ok.extend({ name: z.string(), path: z.string(), version: z.string() }),
+  run: (ctx, { category, ...text }) => ({
+    ok: true as const,
+    ...ctx.app.skills.save(ctx.home, { ...text, category: category ?? undefined }),
+  }),
+})
+
+export const remove = endpoint({
+  summary: 'Delete a skill with all its files',
+  input: z.object({ name: z.string().min(1) }),
+  output: Ok.extend({ name: z.string() }),
+  run: (ctx, { name }) => ({ ok: true as const, name: ctx.app.skills.remove(ctx.home, name) }),
+})
+
+export const toggle = endpoint({
+  summary: 'Switch a skill on or off for the agent',
+  input: z.object({ name: z.string().min(1), enabled: z.unknown() }),
+  output: Ok.extend({ name: z.string(), enabled: z.boolean() }),
+  run(ctx, { name, enabled }) {
+    if (enabled === undefined || enabled === null)
+      throw invalid('Missing required field(s): enabled')
+    const on = toBoolean(enabled)
+    return { ok: true as const, name: ctx.app.skills.toggle(ctx.home, name, on), enabled: on }
+  },
+})

@@ -1,0 +1,34 @@
+/** Recordings become text. */
+import { join } from 'node:path'
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { invalid, unavailable } from '../lib/errors.ts'
+import { readForm } from '../lib/http/multipart.ts'
+import { speechEndpoint, transcribe as hear } from '../lib/models/speech.ts'
+
+export const capability = endpoint({
+  summary: 'Whether recordings can be turned into text here',
+  output: z.object({ available: z.boolean() }),
+  run: ctx => ({ available: speechEndpoint(ctx.home) !== null }),
+})
+
+export const transcribe = endpoint({
+  summary: 'What is said in a recording, heard by the speech service of the home',
+  output: z.object({ ok: z.literal(true), transcript: z.string() }),
+  multipart: true,
+  run: async ctx => {
+    const form = await readForm(ctx.req, join(ctx.app.config.stateDir, 'cache'))
+    try {
+      const { file } = form
+      if (!file) throw invalid('No file field in request')
+      if (!file.name) throw invalid('No filename in upload')
+      const service = speechEndpoint(ctx.home)
+      if (!service) throw unavailable('Speech-to-text is unavailable on this server')
+      const name = file.name.replace(/^.*[\\/]/s, '').replace(/[^\w.-]/g, '_') || 'recording.webm'
+      const transcript = await hear(service, { ...file, name }, ctx.signal)
+      return { ok: true as const, transcript }
+    } finally {
+      form.discard()
+    }
+  },
+})

@@ -1,0 +1,29 @@
+/** Files that come from the browser. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { parseInput } from '../lib/http/input.ts'
+import { readForm } from '../lib/http/multipart.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { placeUpload } from '../lib/workspaces/upload.ts'
+
+const Fields = z.object({
+  session_id: SessionId,
+  /** A folder of the workspace; made when it is missing. */
+  path: z.string().optional(),
+})
+
+export const upload = endpoint({
+  summary: 'Upload a file into the workspace; a name that is taken gets a number',
+  input: Fields.extend({ file: z.string() }),
+  output: z.object({ filename: z.string(), path: z.string(), size: z.number() }),
+  multipart: true,
+  async run({ app, home, req }) {
+    using form = await readForm(req, app.files.incomingDir)
+    const { session_id, path } = parseInput(Fields, form.fields)
+    const area = app.files.areas.of(home, session_id)
+    if (!form.file) throw invalid('No file field in request')
+    const { path: arrived, name, size } = form.file
+    return { ...(await placeUpload(area, arrived, name, path)), size }
+  },
+})

@@ -1,0 +1,102 @@
+/** Where the agent's own sources lie, and installing what they need, if that was asked for and the directory can be trusted. */
+import { spawn } from 'node:child_process'
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { messageOf } from './errors.ts'
+
+const INSTALL_MS = 120_000
+const SAID_CHARS = 300
+
+/** How a checkout says what it needs; the first that is there counts. */
+const MANIFESTS = ['pyproject.toml', 'requirements.txt', 'package.json'] as const
+
+type Places = { agentDir: string | null; baseHome: string }
+
+/** The configured directory, else one of the usual names in the home; null when there is none. */
+export const findAgentDir = ({ agentDir, baseHome }: Places): string | null => {
+  if (agentDir) return existsSync(agentDir) ? agentDir : null
+  const usual = ['agent', 'hermes-agent'].map(name => join(baseHome, name))
+  return usual.find(dir => MANIFESTS.some(name => existsSync(join(dir, name)))) ?? null
+}
+
+const GROUP_OR_WORLD_WRITE = 0o022
+
+/** Why what lies at `path` could have been put there by somebody else; empty when it could not. */
+export const distrust = (path: string, uid: number | undefined): string => {
+  const { uid: owner, mode } = statSync(path)
+  if (uid !== undefined && owner !== uid) return `${path} belongs to another user`
+  if (mode & GROUP_OR_WORLD_WRITE) return `${path} can be written by others`
+  return ''
+}
+
+/** Python's own environment of the checkout, if it has one. */
+const pythonOf = (dir: string): string =>
+  ['.venv/bin/python', 'venv/bin/python'].map(path => join(dir, path)).find(existsSync) ?? 'python3'
+
+const commandOf = (dir: string, manifest: (typeof MANIFESTS)[number]): [string, string[]] => {
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+  if (manifest === 'pyproject.toml') return [pythonOf(dir), [...pip, '-e', '.']]
+  if (manifest === 'requirements.txt') return [pythonOf(dir), [...pip, '-r', manifest]]
+  return ['npm', [existsSync(join(dir, 'package-lock.json')) ? 'ci' : 'install', '--omit=dev']]
+}
+
+export type InstallDeps = Places & {
+  enabled: boolean
+  env: Readonly<Record<string, string>>
+  log: { info: (line: string) => void; warn: (line: string) => void }
+  uid?: number | undefined
+  signal: AbortSignal
+}
+
+const run = (dir: string, [command, args]: [string, string[]], deps: InstallDeps) =>
+  new Promise<string>(resolve => {
+    const child = spawn(command, args, {
+      cwd: dir,
+      env: deps.env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: INSTALL_MS,
+      killSignal: 'SIGKILL',
+      signal: deps.signal,
+    })
+    const said: string[] = []
+    child.stdout.on('data', chunk => said.push(String(chunk)))
+    child.stderr.on('data', chunk => said.push(String(chunk)))
+    child.once('error', error => resolve(error.message))
+    child.once('close', code =>
+      resolve(code === 0 ? '' : said.join('').trim().slice(-SAID_CHARS) || `exit code ${code}`),
+    )
+  })
+
+const install = async (deps: InstallDeps): Promise<void> => {
+  const { log } = deps
+  const found = findAgentDir(deps)
+  if (!found) return log.info('AGENT_WEBUI_AUTO_INSTALL is on, and there is no agent directory')
+  // A link may lead to what somebody else owns: its target is what counts.
+  const dir = realpathSync(found)
+  const manifest = MANIFESTS.find(name => existsSync(join(dir, name)))
+  if (!manifest) return log.info(`Nothing in ${dir} says what the agent needs`)
+  const command = commandOf(dir, manifest)
+  const program = command[0].startsWith('/') ? [realpathSync(command[0])] : []
+  const why = [dir, join(dir, manifest)].map(path => distrust(path, deps.uid)).find(Boolean)
+  if (why) return log.warn(`The agent's dependencies are not installed: ${why}`)
+  for (const path of program) {
+    if (statSync(path).mode & GROUP_OR_WORLD_WRITE) {
+      return log.warn(
+        `The agent's dependencies are not installed: ${path} can be written by others`,
+      )
+    }
+  }
+  const problem = await run(dir, command, deps)
+  if (problem) log.warn(`The agent's dependencies could not be installed: ${problem}`)
+  else log.info(`The agent's dependencies in ${dir} are installed`)
+}
+
+/** Never rejects: whatever comes of it is a sentence in the log, and the service goes on. */
+export const installAgent = async (deps: InstallDeps): Promise<void> => {
+  if (!deps.enabled) return
+  try {
+    await install(deps)
+  } catch (error) {
+    deps.log.warn(`The agent's dependencies are not installed: ${messageOf(error)}`)
+  }
+}

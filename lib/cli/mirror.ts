@@ -1,0 +1,73 @@
+/** Writes what a web conversation has used into the agent's database, so that its usage reports include it. */
+import type { SessionRow } from '../schema/session.ts'
+import { columnsOf, type Database } from './state-db.ts'
+
+const TITLE_CHARS = 100
+/** As many conversations of one name as anybody has; then the title is left out. */
+const TITLE_TRIES = 50
+
+/** As the command line cleans titles: one line without control or invisible characters. */
+const cleanTitle = (title: string): string =>
+  [
+    ...title
+      .replace(/[\p{Cc}\p{Cf}]/gu, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  ]
+    .slice(0, TITLE_CHARS)
+    .join('')
+    .trim()
+
+/** Titles are unique in the database: the next free one of `Name`, `Name #2`, … */
+const freeTitle = (db: Database, id: string, title: string): string | undefined => {
+  const taken = db.prepare<[string, string]>('select 1 from sessions where title = ? and id <> ?')
+  for (let number = 1; number <= TITLE_TRIES; number += 1) {
+    const suffix = number === 1 ? '' : ` #${number}`
+    const tried = `${[...title].slice(0, TITLE_CHARS - suffix.length).join('')}${suffix}`
+    if (!taken.get(tried, id)) return tried
+  }
+  return undefined
+}
+
+/** The command line names its own sessions; ours follow the name they have here. */
+const mirrorTitle = (db: Database, row: SessionRow): void => {
+  const stored = db
+    .prepare<[string], { title: string | null; source: string }>(
+      'select title, source from sessions where id = ?',
+    )
+    .get(row.session_id)
+  const wanted = cleanTitle(row.title)
+  if (!stored || !wanted || wanted === 'Untitled') return
+  if (stored.title !== null && stored.source !== 'webui') return
+  if (stored.title === wanted || stored.title?.startsWith(`${wanted} #`)) return
+  const title = freeTitle(db, row.session_id, wanted)
+  if (title) {
+    db.prepare('update sessions set title = ? where id = ?').run(title, row.session_id)
+  }
+}
+
+/** Absolute numbers: however often it is written, nothing is counted twice. Run it in one transaction. */
+export const mirrorUsage = (db: Database, row: SessionRow, now: number): void => {
+  const columns = columnsOf(db, 'sessions')
+  const { session_id: id, model } = row
+  if (!columns.has('source') || !columns.has('started_at')) return
+  db.prepare('insert or ignore into sessions (id, source, started_at) values (?, ?, ?)').run(
+    id,
+    'webui',
+    now,
+  )
+  const totals = {
+    input_tokens: row.input_tokens,
+    output_tokens: row.output_tokens,
+    estimated_cost_usd: row.estimated_cost,
+    message_count: row.message_count,
+  }
+  for (const [column, value] of Object.entries(totals)) {
+    if (columns.has(column))
+      db.prepare(`update sessions set ${column} = ? where id = ?`).run(value, id)
+  }
+  if (columns.has('model') && model) {
+    db.prepare('update sessions set model = coalesce(model, ?) where id = ?').run(model, id)
+  }
+  if (columns.has('title')) mirrorTitle(db, row)
+}

@@ -1,0 +1,128 @@
+/** Sessions of the command line as rows of the session list: newest activity first, one row for a whole lineage. */
+import type { SessionRow } from '../schema/session.ts'
+import { columnsOf, type Database } from './state-db.ts'
+
+export const CLI_ROWS = 200
+
+/** What a list needs to know of a stored session, whichever version of the schema wrote it. */
+type Stored = {
+  id: string
+  source: string
+  title: string | null
+  model: string | null
+  started_at: number
+  last_at: number
+  messages: number
+  input_tokens: number | null
+  output_tokens: number | null
+  cost: number | null
+}
+
+/** `column` when the table has it, else what stands for it. */
+const orElse = (columns: ReadonlySet<string>, column: string, otherwise: string): string =>
+  columns.has(column) ? `s.${column}` : otherwise
+
+/**
+ * `child` goes on where `parent` was compressed. A delegated child has the same parent, but began before the parent ended.
+ */
+export const continues = (parent: string, child: string): string =>
+  `coalesce(${parent}.end_reason, '') = 'compression'
+   and (${parent}.ended_at is null or ${child}.started_at >= ${parent}.ended_at - 1)`
+
+export const hasLineage = (columns: ReadonlySet<string>): boolean =>
+  ['parent_session_id', 'end_reason', 'ended_at'].every(column => columns.has(column))
+
+/** Only tips are shown; children of a delegation belong to the turn that made them. */
+const LINEAGE = `
+  and not exists (select 1 from sessions c where c.parent_session_id = s.id and ${continues('s', 'c')})
+  and not exists (
+    select 1 from sessions p where p.id = s.parent_session_id and coalesce(p.end_reason, '') <> 'branched'
+    and not (${continues('p', 's')}))`
+
+const select = (db: Database, where: string, limit: number): string => {
+  const sessions = columnsOf(db, 'sessions')
+  const messages = columnsOf(db, 'messages')
+  const active = messages.has('active') ? 'and m.active = 1' : ''
+  return `
+    select s.id, s.source, ${orElse(sessions, 'title', 'null')} as title,
+      ${orElse(sessions, 'model', 'null')} as model, s.started_at,
+      coalesce((select max(m.timestamp) from messages m where m.session_id = s.id ${active}), s.started_at) as last_at,
+      (select count(*) from messages m where m.session_id = s.id ${active}) as messages,
+      ${orElse(sessions, 'input_tokens', '0')} as input_tokens,
+      ${orElse(sessions, 'output_tokens', '0')} as output_tokens,
+      ${orElse(sessions, 'estimated_cost_usd', '0')} as cost
+    from sessions s where ${where} order by last_at desc, s.id limit ${limit}`
+}
+
+/** Rows of web conversations stand in the same table: they are ours already. */
+const listed = (db: Database): string => {
+  const sessions = columnsOf(db, 'sessions')
+  const hidden = sessions.has('hidden') ? 'and coalesce(s.hidden, 0) = 0' : ''
+  const titled = sessions.has('title') ? "or coalesce(s.title, '') <> ''" : ''
+  return `s.source is not null and s.source <> 'webui' ${hidden}
+    and (exists (select 1 from messages m where m.session_id = s.id) ${titled})
+    ${hasLineage(sessions) ? LINEAGE : ''}`
+}
+
+const number = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) ? value : 0
+
+/** `telegram` → `Telegram Session`. */
+const titleOf = ({ title, source }: Stored): string =>
+  title?.trim() ||
+  `${source.replace(/(?:^|[_\s-])\p{L}/gu, first => first.toUpperCase()).replaceAll('_', ' ')} Session`
+
+export type Shown = { workspace: string; profile: string; redact: (text: string) => string }
+
+const toRow = (stored: Stored, { workspace, profile, redact }: Shown): SessionRow => ({
+  session_id: stored.id,
+  title: redact(titleOf(stored)),
+  workspace,
+  model: stored.model,
+  message_count: stored.messages,
+  created_at: number(stored.started_at),
+  updated_at: number(stored.last_at),
+  pinned: false,
+  archived: false,
+  project_id: null,
+  profile,
+  input_tokens: number(stored.input_tokens),
+  output_tokens: number(stored.output_tokens),
+  estimated_cost: number(stored.cost),
+  personality: null,
+  compression_anchor_visible_idx: null,
+  compression_anchor_message_key: null,
+  active_stream_id: null,
+  is_streaming: false,
+  waiting: 0,
+  last_turn: null,
+  preview: '',
+  source_tag: stored.source,
+  is_cli_session: true,
+})
+
+/** Ids that could not be asked for by any path are left out. */
+const isUsable = ({ id, source }: Stored): boolean =>
+  typeof id === 'string' && typeof source === 'string' && /^[0-9A-Za-z][\w-]{0,127}$/.test(id)
+
+/** Empty without a `source` column: then nobody could tell our own rows from the command line's. */
+export const readRows = (db: Database, shown: Shown): SessionRow[] => {
+  if (!columnsOf(db, 'sessions').has('source')) return []
+  return db
+    .prepare<[], Stored>(select(db, listed(db), CLI_ROWS))
+    .all()
+    .filter(isUsable)
+    .map(stored => toRow(stored, shown))
+}
+
+/** One session by its id, shown in the list or not. `titled`: whether the title is the session's own. */
+export const readRow = (
+  db: Database,
+  id: string,
+  shown: Shown,
+): { row: SessionRow; titled: boolean } | undefined => {
+  if (!columnsOf(db, 'sessions').has('source')) return undefined
+  const found = db.prepare<[string], Stored>(select(db, 's.id = ?', 1)).get(id)
+  if (!found || !isUsable(found)) return undefined
+  return { row: toRow(found, shown), titled: Boolean(found.title?.trim()) }
+}

@@ -1,0 +1,117 @@
+/** What one look at the clock decides about each job: nothing, a run, or due times that went by. Decides on values; writes nothing. */
+import { type Planned, repeatOf } from './job.ts'
+import type { RawJob } from './jobs-file.ts'
+import { dueTimes, graceMs, nextRun } from './next-run.ts'
+import { toIso, toMinute } from './zone.ts'
+
+export type Passed = {
+  how: 'missed' | 'skipped'
+  due: number
+  until: number
+  count: number
+  error: string
+}
+export type Verdict = {
+  /** What changes in the job's record, before anything runs. */
+  patch: RawJob
+  run: { due: number } | null
+  passed: Passed[]
+}
+
+export type Look = {
+  now: number
+  zone: string
+  /** Since when somebody has looked at the clock every minute: what became due later is late for no fault of its own. */
+  aliveSince: number
+  isBusy: (id: string) => boolean
+}
+
+const nothing: Passed[] = []
+
+/** Without a next run: recurring jobs get one, a one-shot that has just passed is due, an older one was missed. */
+const dueOf = (plan: Planned, { now, zone }: Look): number | null => {
+  if (plan.nextRunAt !== null || !plan.schedule) return plan.nextRunAt
+  if (plan.schedule.kind !== 'once') return null
+  if (plan.lastRunAt !== null) return null
+  return nextRun(plan.schedule, { now, zone }) ?? Date.parse(plan.schedule.run_at)
+}
+
+/** Over for good: kept in the list so that it can be seen and given another time. */
+const over = (error: string | null): RawJob => ({
+  next_run_at: null,
+  enabled: false,
+  state: 'completed',
+  ...(error === null ? {} : { last_status: 'error', last_error: error }),
+})
+
+/** Null: nothing to do and nothing to write. */
+export const judge = (plan: Planned, look: Look): Verdict | null => {
+  const { now, zone, aliveSince } = look
+  const { schedule } = plan
+  if (!plan.enabled || !schedule) return null
+  const due = dueOf(plan, look)
+  const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone))
+  if (due === null) {
+    if (schedule.kind === 'once') return { patch: over(null), run: null, passed: nothing }
+    const next = nextRun(schedule, { now, zone, from: plan.lastRunAt ?? undefined })
+    return next === null ? null : { patch: { next_run_at: iso(next) }, run: null, passed: nothing }
+  }
+  if (due > now) {
+    return plan.nextRunAt === null
+      ? { patch: { next_run_at: iso(due) }, run: null, passed: nothing }
+      : null
+  }
+  const next = schedule.kind === 'once' ? null : nextRun(schedule, { now, zone, from: due })
+  const times = dueTimes(schedule, due, now, zone)
+  const range = { due: times.first, until: times.last, count: times.count }
+  if (now - due > graceMs(schedule, due, zone) && due < aliveSince) {
+    const error = `Missed: nothing was running at ${toMinute(times.last, zone)}.`
+    const patch = next === null ? over(error) : { next_run_at: iso(next) }
+    return { patch, run: null, passed: [{ how: 'missed', ...range, error }] }
+  }
+  if (look.isBusy(plan.id)) {
+    const error = 'Skipped: the run before had not ended.'
+    const patch = next === null ? over(error) : { next_run_at: iso(next) }
+    return { patch, run: null, passed: [{ how: 'skipped', ...range, error }] }
+  }
+  // Several due times that went by together are one run; the agent does not do the same work twice in a row.
+  const before = times.count - 1
+  const error = 'Skipped: run once for several due times.'
+  return {
+    patch: { next_run_at: iso(next), ...(next === null ? { enabled: false } : {}) },
+    run: { due: times.last },
+    passed: before > 0 ? [{ how: 'skipped', ...range, count: before, error }] : nothing,
+  }
+}
+
+export type Completion = {
+  at: number
+  zone: string
+  status: 'ok' | 'error'
+  error: string | null
+  deliveryError: string | null
+  /** The service ended in its middle: not counted, so that the job can be seen and run again. */
+  interrupted: boolean
+}
+
+/** After a run; null when the job has run as often as it should and leaves the list. */
+export const completed = (job: RawJob, plan: Planned, done: Completion): RawJob | null => {
+  const { times, completed: before } = repeatOf(job)
+  const count = done.interrupted ? before : before + 1
+  if (times !== null && count >= times && !done.interrupted) return null
+  const { schedule } = plan
+  const isOver = schedule?.kind === 'once' && (plan.nextRunAt === null || plan.nextRunAt <= done.at)
+  const next =
+    schedule && !isOver && plan.enabled && plan.nextRunAt === null
+      ? nextRun(schedule, { now: done.at, zone: done.zone })
+      : null
+  return {
+    last_run_at: toIso(done.at, done.zone),
+    last_status: done.status,
+    last_error: done.error,
+    last_delivery_error: done.deliveryError,
+    repeat: { times, completed: count },
+    ...(isOver ? { enabled: false, state: 'completed', next_run_at: null } : {}),
+    ...(next === null ? {} : { next_run_at: toIso(next, done.zone) }),
+  }
+}

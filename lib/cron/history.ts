@@ -1,0 +1,189 @@
+/**
+ * What became of every due time: `<home>/cron/history.jsonl`, one JSON object a line, only appended to.
+ *
+ *   {"t":"claimed","run":…,"at":…,"job":…,"name":…,"trigger":…,"due":…,"by":{"pid":…,"boot":…}}   taken; it runs next
+ *   {"t":"started","run":…,"at":…}   {"t":"session","run":…,"session":…}                          its turn
+ *   {"t":"ended","run":…,"at":…,"how":"ran"|"interrupted","status":…,"error":…,"file":…}          over
+ *   {"t":"passed","run":…,"at":…,"job":…,"name":…,"how":"missed"|"skipped","due":…,"until":…,"count":…,"error":…}
+ *
+ * Times are seconds since 1970. A claim without an end whose `by` is no living process was interrupted. The file is cut
+ * to its newest runs when it grows beyond 2 MB; deleting it costs the history and nothing else.
+ */
+import { randomBytes } from 'node:crypto'
+import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { JobRun } from '../schema/cron.ts'
+import { writeAtomic } from '../store/atomic.ts'
+import { fileView } from '../store/file-view.ts'
+
+export type Runner = { pid: number; boot: string }
+export type Ending = {
+  how: 'ran' | 'interrupted'
+  status: 'ok' | 'error'
+  error: string | null
+  filename: string | null
+}
+/** As stored; `by` and `claimed_at` are no business of a page. */
+export type Run = JobRun & { by: Runner | null; claimed_at: number }
+
+export type History = {
+  /** Newest first. */
+  list(): readonly Run[]
+  /** Cuts a long file; for a moment when nobody else writes: before the first tick. */
+  shorten(): void
+  claimed(of: { job: string; name: string; trigger: 'schedule' | 'manual'; due: number }): string
+  started(run: string): void
+  session(run: string, sessionId: string): void
+  ended(run: string, ending: Ending): void
+  passed(of: {
+    job: string
+    name: string
+    how: 'missed' | 'skipped'
+    due: number
+    until: number
+    count: number
+    error: string
+  }): void
+}
+
+const MOST_BYTES = 2 << 20
+const KEPT_RUNS = 2_000
+
+type Line = Record<string, unknown>
+const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
+
+const parseLine = (line: string): Line | null => {
+  try {
+    const value: unknown = JSON.parse(line)
+    return value !== null && typeof value === 'object' ? (value as Line) : null
+  } catch {
+    // Torn by a power cut: one row of a history.
+    return null
+  }
+}
+
+const runnerOf = (value: unknown): Runner | null => {
+  if (value === null || typeof value !== 'object') return null
+  const { pid, boot } = value as Line
+  return { pid: number(pid), boot: text(boot) ?? '' }
+}
+
+const opened = (line: Line, run: string): Run => ({
+  run_id: run,
+  job_id: text(line.job) ?? '',
+  name: text(line.name) ?? '',
+  how: line.t === 'claimed' ? 'queued' : line.how === 'missed' ? 'missed' : 'skipped',
+  status: null,
+  trigger: line.trigger === 'manual' ? 'manual' : 'schedule',
+  due_at: number(line.due),
+  due_until: number(line.until ?? line.due),
+  count: number(line.count ?? 1),
+  started_at: null,
+  ended_at: line.t === 'claimed' ? null : number(line.at),
+  error: text(line.error),
+  session_id: null,
+  filename: null,
+  by: runnerOf(line.by),
+  claimed_at: number(line.at),
+})
+
+const fold = (content: string): Run[] => {
+  const runs = new Map<string, Run>()
+  for (const each of content.split('\n')) {
+    const line = each ? parseLine(each) : null
+    const id = line && text(line.run)
+    if (!line || !id) continue
+    if (line.t === 'claimed' || line.t === 'passed') runs.set(id, opened(line, id))
+    const run = runs.get(id)
+    if (!run) continue
+    if (line.t === 'started') Object.assign(run, { how: 'running', started_at: number(line.at) })
+    if (line.t === 'session') run.session_id = text(line.session)
+    if (line.t === 'ended') {
+      run.how = line.how === 'interrupted' ? 'interrupted' : 'ran'
+      run.status = line.status === 'ok' ? 'ok' : 'error'
+      run.ended_at = number(line.at)
+      run.error = text(line.error)
+      run.filename = text(line.file)
+    }
+  }
+  return [...runs.values()].reverse()
+}
+
+/** The lines of a run, for a file that is written anew. */
+const toLines = (run: Run): Line[] => {
+  const { run_id, job_id: job, name, trigger, due_at: due, error } = run
+  if (run.how === 'missed' || run.how === 'skipped') {
+    const { how, due_until: until, count, ended_at: at } = run
+    return [{ t: 'passed', run: run_id, at, job, name, how, due, until, count, error }]
+  }
+  const { by, claimed_at: at, started_at, session_id, ended_at, status, filename } = run
+  return [
+    { t: 'claimed', run: run_id, at, job, name, trigger, due, by },
+    ...(started_at === null ? [] : [{ t: 'started', run: run_id, at: started_at }]),
+    ...(session_id === null ? [] : [{ t: 'session', run: run_id, session: session_id }]),
+    ...(ended_at === null
+      ? []
+      : [{ t: 'ended', run: run_id, at: ended_at, how: run.how, status, error, file: filename }]),
+  ]
+}
+
+const format = (lines: readonly Line[]): string =>
+  lines.map(line => `${JSON.stringify(line)}\n`).join('')
+
+export const openHistory = (dir: string, by: Runner, now: () => number): History => {
+  const path = join(dir, 'history.jsonl')
+  const view = fileView(path, file => fold(file.text ?? ''))
+
+  const shorten = (): void => {
+    if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MOST_BYTES) return
+    const kept = fold(readFileSync(path, 'utf8')).slice(0, KEPT_RUNS).reverse()
+    writeAtomic(path, format(kept.flatMap(toLines)))
+  }
+  const append = (line: Line): void => {
+    mkdirSync(dir, { recursive: true, mode: 0o700 })
+    // A line torn by a killed writer must not swallow this one: readers skip the empty line.
+    appendFileSync(path, `\n${format([line])}`, { mode: 0o600 })
+  }
+  const seconds = () => Math.round(now()) / 1_000
+  const newRun = (): string => randomBytes(6).toString('hex')
+
+  return {
+    list: view,
+    shorten,
+    claimed({ job, name, trigger, due }) {
+      const run = newRun()
+      append({ t: 'claimed', run, at: seconds(), job, name, trigger, due: due / 1_000, by })
+      return run
+    },
+    started: run => append({ t: 'started', run, at: seconds() }),
+    session: (run, session) => append({ t: 'session', run, session }),
+    ended: (run, { filename, ...ending }) =>
+      append({ t: 'ended', run, at: seconds(), ...ending, file: filename }),
+    passed({ due, until, ...of }) {
+      const times = { due: due / 1_000, until: until / 1_000 }
+      append({ t: 'passed', run: newRun(), at: seconds(), ...of, ...times })
+    },
+  }
+}
+
+/**
+ * A run that nobody will end any more: its process is gone. The same number may have been another process's before:
+ * what was claimed before this process began was claimed by that one.
+ */
+export const isAbandoned = (run: Run): boolean => {
+  if (run.ended_at !== null) return false
+  if (!run.by) return true
+  if (run.by.pid === process.pid) return run.claimed_at * 1_000 < performance.timeOrigin
+  return !isAlive(run.by.pid)
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // Not ours to signal, but there.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}

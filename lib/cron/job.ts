@@ -1,0 +1,121 @@
+/** One job of the file, whoever wrote it: read leniently, and shown with every key a client knows. Pure. */
+import type { Job, Schedule } from '../schema/cron.ts'
+import type { RawJob } from './jobs-file.ts'
+import { inWords, readSchedule } from './schedule.ts'
+import { parseInstant } from './zone.ts'
+
+/** What the scheduler needs of a job. Times are milliseconds since 1970. */
+export type Planned = {
+  id: string
+  name: string
+  prompt: string
+  skills: string[]
+  model: string | null
+  provider: string | null
+  baseUrl: string | null
+  script: string | null
+  workdir: string | null
+  deliver: string
+  display: string
+  schedule: Schedule | undefined
+  enabled: boolean
+  nextRunAt: number | null
+  lastRunAt: number | null
+  times: number | null
+  completed: number
+}
+
+const text = (value: unknown): string | null =>
+  typeof value === 'string' && value.trim() !== '' ? value : null
+
+/** Numbers that were kept as they were written come as objects that print themselves. */
+const number = (value: unknown): number => {
+  const read = typeof value === 'object' && value !== null ? Number(JSON.stringify(value)) : value
+  return typeof read === 'number' && Number.isFinite(read) ? read : 0
+}
+
+const skillsOf = (job: RawJob): string[] => {
+  const { skills, skill } = job
+  const list = Array.isArray(skills) ? skills : typeof skills === 'string' ? [skills] : [skill]
+  return [
+    ...new Set(list.filter(name => typeof name === 'string' && name.trim() !== '')),
+  ] as string[]
+}
+
+export const repeatOf = (job: RawJob): { times: number | null; completed: number } => {
+  const { repeat } = job
+  const { times, completed } =
+    repeat !== null && typeof repeat === 'object' && !Array.isArray(repeat)
+      ? (repeat as RawJob)
+      : { times: repeat, completed: 0 }
+  return { times: number(times) > 0 ? number(times) : null, completed: number(completed) }
+}
+
+/** First words of the prompt, or the first skill. */
+export const defaultName = (prompt: string, skills: readonly string[]): string =>
+  prompt.trim().replace(/\s+/g, ' ').slice(0, 50).trim() || skills[0] || 'cron job'
+
+export const displayOf = (job: RawJob, schedule: Schedule | undefined): string =>
+  text(job.schedule_display) ?? schedule?.display ?? text(job.schedule) ?? ''
+
+export const toPlanned = (job: RawJob & { id: string }, now: number, zone: string): Planned => {
+  const schedule = readSchedule(job.schedule, now, zone)
+  const skills = skillsOf(job)
+  const prompt = text(job.prompt) ?? ''
+  return {
+    id: job.id,
+    name: text(job.name) ?? defaultName(prompt, skills),
+    prompt,
+    skills,
+    model: text(job.model),
+    provider: text(job.provider),
+    baseUrl: text(job.base_url),
+    script: text(job.script),
+    workdir: text(job.workdir),
+    deliver: text(job.deliver) ?? 'local',
+    display: displayOf(job, schedule),
+    schedule,
+    enabled: job.enabled !== false,
+    nextRunAt: parseInstant(job.next_run_at, zone) ?? null,
+    lastRunAt: parseInstant(job.last_run_at, zone) ?? null,
+    ...repeatOf(job),
+  }
+}
+
+/** With every key of the contract, whatever the file left out; unknown keys come along. */
+export const toWire = (
+  job: RawJob & { id: string },
+  { now, zone, running }: { now: number; zone: string; running: boolean },
+): Job => {
+  const plan = toPlanned(job, now, zone)
+  const or = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  return {
+    ...job,
+    id: job.id,
+    name: plan.name,
+    prompt: plan.prompt,
+    skills: plan.skills,
+    skill: plan.skills[0] ?? null,
+    model: plan.model,
+    provider: plan.provider,
+    base_url: plan.baseUrl,
+    script: plan.script,
+    schedule: job.schedule ?? null,
+    schedule_display: plan.display,
+    repeat: { times: plan.times, completed: plan.completed },
+    enabled: plan.enabled,
+    state: or(job.state) ?? (plan.enabled ? 'scheduled' : 'paused'),
+    paused_at: or(job.paused_at),
+    paused_reason: or(job.paused_reason),
+    created_at: or(job.created_at),
+    next_run_at: or(job.next_run_at),
+    last_run_at: or(job.last_run_at),
+    last_status: or(job.last_status),
+    last_error: or(job.last_error),
+    last_delivery_error: or(job.last_delivery_error),
+    deliver: plan.deliver,
+    origin: job.origin ?? null,
+    words: plan.schedule ? inWords(plan.schedule, zone) : '',
+    running,
+  }
+}

@@ -1,0 +1,136 @@
+/**
+ * `<home>/cron/jobs.json`, which the agent reads and writes as well: `{ "jobs": […], "updated_at": ISO }`.
+ *
+ * Everything that is not ours to change keeps its value: unknown fields, unknown jobs, numbers to their last digit. A file
+ * that nobody can read is never overwritten. Edits hold the agent's own lock, `.jobs.lock`, and begin with what is on
+ * disk then, not with what we knew.
+ */
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { conflict, diskFull, messageOf } from '../errors.ts'
+import { writeAtomic } from '../store/atomic.ts'
+import { fileView } from '../store/file-view.ts'
+import { withFileLock } from '../store/flock.ts'
+import { isDiskFull } from '../store/journal.ts'
+
+export type RawJob = Record<string, unknown>
+type Document = { jobs: unknown[]; [key: string]: unknown }
+
+export type JobsFile = {
+  readonly dir: string
+  /** As they stand on disk now; what is no object or has no id is left out. Treat as frozen. */
+  read(): readonly RawJob[]
+  /** Why the file cannot be read, or null. */
+  problem(): string | null
+  /**
+   * Holds the lock while `change` edits the list in place: it answers what to hand back, and whether to write.
+   * Refuses while the file is broken.
+   */
+  edit<T>(change: (jobs: unknown[]) => { result: T; write: boolean }): Promise<T>
+}
+
+const LOCK_WAIT_MS = 30_000
+
+const isObject = (value: unknown): value is RawJob =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+export const isJob = (value: unknown): value is RawJob & { id: string } =>
+  isObject(value) && typeof value.id === 'string' && value.id !== ''
+
+/** A number that JavaScript would write otherwise (1.0, twenty digits) stays as it is written. */
+const keepNumbers = (_key: string, value: unknown, context?: { source?: string }): unknown => {
+  const source = context?.source
+  if (typeof value !== 'number' || source === undefined || String(value) === source) return value
+  return (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON(source)
+}
+
+/** Control characters inside strings, which strict JSON forbids and some writers let through. */
+const escapeControls = (text: string): string => {
+  let inside = false
+  let escaped = false
+  let out = ''
+  for (const char of text) {
+    const code = char.charCodeAt(0)
+    if (inside && code < 0x20) {
+      out += `\\u${code.toString(16).padStart(4, '0')}`
+      escaped = false
+      continue
+    }
+    if (escaped) escaped = false
+    else if (inside && char === '\\') escaped = true
+    else if (char === '"') inside = !inside
+    out += char
+  }
+  return out
+}
+
+/** Throws an Error that says what is wrong. */
+const parse = (text: string, reviver?: typeof keepNumbers): Document => {
+  const read = (given: string): unknown => JSON.parse(given, reviver)
+  let value: unknown
+  try {
+    value = read(text)
+  } catch {
+    // Once more, leniently; what is wrong beyond that is told.
+    value = read(escapeControls(text))
+  }
+  if (!isObject(value)) throw new Error('it holds no list of jobs')
+  const jobs = value.jobs ?? []
+  if (!Array.isArray(jobs)) throw new Error('its "jobs" are no list')
+  return { ...value, jobs }
+}
+
+type Seen = { jobs: readonly RawJob[]; problem: string | null }
+
+export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
+  const path = join(dir, 'jobs.json')
+  const view = fileView(path, ({ text, problem }): Seen => {
+    if (text === null || text.trim() === '') return { jobs: [], problem }
+    try {
+      return { jobs: parse(text).jobs.filter(isJob), problem: null }
+    } catch (error) {
+      // Kept for the person to mend; whoever asks for the jobs is told.
+      return { jobs: [], problem: messageOf(error) }
+    }
+  })
+
+  const onDisk = (): Document => {
+    let text = ''
+    try {
+      text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    }
+    if (text.trim() === '') return { jobs: [] }
+    try {
+      return parse(text, keepNumbers)
+    } catch (error) {
+      throw conflict(`cron/jobs.json cannot be read; mend or remove it first (${messageOf(error)})`)
+    }
+  }
+
+  const write = (document: Document): void => {
+    const text = JSON.stringify({ ...document, updated_at: updatedAt() }, null, 2)
+    try {
+      writeAtomic(path, `${text}\n`)
+    } catch (error) {
+      if (isDiskFull(error)) throw diskFull('The disk is full; nothing was changed.')
+      throw error
+    }
+  }
+
+  return {
+    dir,
+    read: () => view().jobs,
+    problem: () => view().problem,
+    edit(change) {
+      mkdirSync(dir, { recursive: true, mode: 0o700 })
+      return withFileLock(join(dir, '.jobs.lock'), { timeoutMs: LOCK_WAIT_MS }, () => {
+        const document = onDisk()
+        const { result, write: isChanged } = change(document.jobs)
+        if (isChanged) write(document)
+        return result
+      })
+    },
+  }
+}

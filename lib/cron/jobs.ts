@@ -1,0 +1,199 @@
+/** The jobs of one home and what a person may do with them; each edit is one read, change and write under the agent's lock. */
+import { randomBytes } from 'node:crypto'
+import { invalid, missing } from '../errors.ts'
+import type { Schedule } from '../schema/cron.ts'
+import { defaultName, type Planned, toPlanned } from './job.ts'
+import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
+import { nextRun } from './next-run.ts'
+import { parseSchedule } from './schedule.ts'
+import { findScript } from './script.ts'
+import { toIso } from './zone.ts'
+
+/** What a person may set. Absent leaves it, a blank text clears it. */
+export type JobFields = {
+  name?: string | undefined
+  prompt?: string | undefined
+  schedule?: string | undefined
+  deliver?: string | undefined
+  skills?: string[] | undefined
+  model?: string | undefined
+  provider?: string | undefined
+  base_url?: string | undefined
+  script?: string | undefined
+  /** How often it runs altogether; 0 for ever. */
+  repeat?: number | undefined
+}
+
+export type JobsDeps = {
+  file: JobsFile
+  /** The home's directory. */
+  home: string
+  now: () => number
+  zone: () => string
+}
+
+const MAX_PROMPT_CHARS = 200_000
+const MAX_NAME_CHARS = 200
+
+const blankToNull = (value: string): string | null => value.trim() || null
+
+export type Jobs = ReturnType<typeof createJobs>
+
+export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
+  const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone()))
+  const next = (schedule: Schedule): number | null =>
+    nextRun(schedule, { now: now(), zone: zone() })
+
+  /** The prompt is read by a model with tools and without a witness: nothing in it may be invisible. */
+  const checkPrompt = (prompt: string): void => {
+    if (prompt.length > MAX_PROMPT_CHARS)
+      throw invalid(
+        `The prompt is longer than ${MAX_PROMPT_CHARS.toLocaleString('en')} characters.`,
+      )
+    if (/[\u200b\u2060-\u2064\u202a-\u202e\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/u.test(prompt))
+      throw invalid('The prompt holds invisible characters; remove them and try again.')
+  }
+
+  const fieldsOf = (given: JobFields): RawJob => {
+    if (given.prompt !== undefined) checkPrompt(given.prompt)
+    if (given.script?.trim()) findScript(home, given.script)
+    const { skills } = given
+    const plain = ['model', 'provider', 'base_url', 'script'] as const
+    return {
+      ...(given.name === undefined ? {} : { name: given.name.trim().slice(0, MAX_NAME_CHARS) }),
+      ...(given.prompt === undefined ? {} : { prompt: given.prompt }),
+      ...(skills ? { skills, skill: skills[0] ?? null } : {}),
+      ...(given.deliver === undefined ? {} : { deliver: given.deliver.trim() || 'local' }),
+      ...Object.fromEntries(
+        plain.flatMap(key => (given[key] === undefined ? [] : [[key, blankToNull(given[key])]])),
+      ),
+    }
+  }
+
+  const scheduled = (text: string): RawJob & { schedule: Schedule } => {
+    const schedule = parseSchedule(text, now(), zone())
+    return { schedule, schedule_display: schedule.display, next_run_at: iso(next(schedule)) }
+  }
+
+  /** Finds the job on disk as it is now, and lets `change` alter it in place. */
+  const editJob = (
+    id: string,
+    change: (job: RawJob & { id: string }, plan: Planned) => void,
+  ): Promise<RawJob & { id: string }> =>
+    file.edit(jobs => {
+      const job = jobs.find(each => isJob(each) && each.id === id)
+      if (!isJob(job)) throw missing('Job not found')
+      change(job, toPlanned(job, now(), zone()))
+      return { result: job, write: true }
+    })
+
+  const resume = (job: RawJob, { schedule }: Planned): void => {
+    const at = schedule ? next(schedule) : null
+    if (at === null)
+      throw invalid(
+        schedule?.kind === 'once'
+          ? 'Its time has passed. Give it another schedule, or run it now.'
+          : 'It has no next run. Give it another schedule.',
+      )
+    const free = { paused_at: null, paused_reason: null }
+    Object.assign(job, { enabled: true, state: 'scheduled', next_run_at: iso(at), ...free })
+  }
+
+  const pause = (job: RawJob, reason: string | null): void => {
+    const paused_at = iso(now())
+    Object.assign(job, { enabled: false, state: 'paused', paused_at, paused_reason: reason })
+  }
+
+  /** Another schedule begins a count of its own; a paused job stays paused, a completed one is on again. */
+  const replan = (job: RawJob, before: Planned, text: string): void => {
+    const plan = scheduled(text)
+    const isOnce = plan.schedule.kind === 'once'
+    const wasOnce = before.schedule?.kind === 'once'
+    Object.assign(job, plan)
+    if (isOnce || wasOnce) job.repeat = { times: isOnce ? 1 : null, completed: 0 }
+    if (job.state !== 'paused') Object.assign(job, { enabled: true, state: 'scheduled' })
+  }
+
+  return {
+    list: (): (RawJob & { id: string })[] => file.read().filter(isJob),
+    problem: file.problem,
+
+    get(id: string): RawJob & { id: string } {
+      const job = file.read().find(each => each.id === id)
+      if (!isJob(job)) throw missing('Job not found')
+      return job
+    },
+
+    async create(given: JobFields & { schedule: string }): Promise<RawJob & { id: string }> {
+      const fields = fieldsOf(given)
+      const prompt = given.prompt ?? ''
+      const skills = given.skills ?? []
+      if (!prompt.trim() && skills.length === 0) throw invalid('prompt is required')
+      const plan = scheduled(given.schedule)
+      const once = plan.schedule.kind === 'once' ? 1 : null
+      const job = {
+        id: randomBytes(6).toString('hex'),
+        name: defaultName(prompt, skills),
+        prompt,
+        skills,
+        skill: skills[0] ?? null,
+        model: null,
+        provider: null,
+        base_url: null,
+        script: null,
+        ...plan,
+        repeat: { times: given.repeat && given.repeat > 0 ? given.repeat : once, completed: 0 },
+        enabled: true,
+        state: 'scheduled',
+        paused_at: null,
+        paused_reason: null,
+        created_at: iso(now()),
+        last_run_at: null,
+        last_status: null,
+        last_error: null,
+        last_delivery_error: null,
+        deliver: 'local',
+        origin: null,
+        ...fields,
+        ...(fields.name === '' ? { name: defaultName(prompt, skills) } : {}),
+      }
+      return file.edit(jobs => {
+        jobs.push(job)
+        return { result: job, write: true }
+      })
+    },
+
+    update(
+      id: string,
+      given: JobFields & { enabled?: boolean | undefined },
+    ): Promise<RawJob & { id: string }> {
+      const { name, ...fields } = fieldsOf(given)
+      return editJob(id, (job, before) => {
+        Object.assign(job, fields, name ? { name } : {})
+        const after = toPlanned(job, now(), zone())
+        if (!after.prompt.trim() && after.skills.length === 0) throw invalid('prompt is required')
+        if (given.schedule?.trim()) replan(job, before, given.schedule)
+        if (given.repeat !== undefined)
+          job.repeat = {
+            times: given.repeat > 0 ? given.repeat : null,
+            completed: before.completed,
+          }
+        if (given.enabled === true && job.enabled === false)
+          resume(job, toPlanned(job, now(), zone()))
+        else if (given.enabled === false && job.enabled !== false) pause(job, null)
+      })
+    },
+
+    pause: (id: string, reason: string | null) => editJob(id, job => pause(job, reason)),
+
+    resume: (id: string) => editJob(id, resume),
+
+    remove: (id: string): Promise<void> =>
+      file.edit(jobs => {
+        const at = jobs.findIndex(each => isJob(each) && each.id === id)
+        if (at < 0) throw missing('Job not found')
+        jobs.splice(at, 1)
+        return { result: undefined, write: true }
+      }),
+  }
+}

@@ -1,0 +1,80 @@
+/** When a job is due: its next run, how late it may be, and which due times have gone by. Pure. */
+import type { Schedule } from '../schema/cron.ts'
+import { cronAfter, ONCE_GRACE_MS } from './schedule.ts'
+import { parseInstant } from './zone.ts'
+
+const MIN_GRACE_MS = 120_000
+const MAX_GRACE_MS = 7_200_000
+/** More due times than this in a row are counted, not listed. */
+const MANY = 10_000
+
+const cronNext = (expr: string, ms: number, zone: string): number | null => {
+  try {
+    return cronAfter(expr, ms, zone).next()
+  } catch {
+    // No such day ever comes, or the fields cannot be read: the job has no next run.
+    return null
+  }
+}
+
+/**
+ * The first due time after `now`, or null when there is none.
+ * `from`: a due time of the past; intervals keep its rhythm instead of starting anew at `now`.
+ */
+export const nextRun = (
+  schedule: Schedule,
+  { now, zone, from }: { now: number; zone: string; from?: number | undefined },
+): number | null => {
+  if (schedule.kind === 'cron') return cronNext(schedule.expr, now, zone)
+  if (schedule.kind === 'once') {
+    const at = parseInstant(schedule.run_at, zone)
+    return at !== undefined && at >= now - ONCE_GRACE_MS ? at : null
+  }
+  const step = schedule.minutes * 60_000
+  if (from === undefined || from > now + step) return now + step
+  return from + Math.max(1, Math.floor((now - from) / step) + 1) * step
+}
+
+/** The next `most` runs, for showing. */
+export const nextRuns = (schedule: Schedule, now: number, zone: string, most = 3): number[] => {
+  const runs: number[] = []
+  let at: number | null = schedule.kind === 'once' ? now + ONCE_GRACE_MS : now
+  for (let i = 0; i < (schedule.kind === 'once' ? 1 : most) && at !== null; i++) {
+    at = nextRun(schedule, { now: at, zone, from: schedule.kind === 'interval' ? at : undefined })
+    if (at !== null) runs.push(at)
+  }
+  return runs
+}
+
+/** How late a run may begin: half the period, between two minutes and two hours; a one-shot two minutes. */
+export const graceMs = (schedule: Schedule, due: number, zone: string): number => {
+  if (schedule.kind === 'once') return ONCE_GRACE_MS
+  const next =
+    schedule.kind === 'interval'
+      ? due + schedule.minutes * 60_000
+      : cronNext(schedule.expr, due, zone)
+  const period = next === null ? 0 : next - due
+  return Math.min(MAX_GRACE_MS, Math.max(MIN_GRACE_MS, period / 2))
+}
+
+/** Every due time from `due` on that is not after `now`: the first, the last, how many. */
+export const dueTimes = (
+  schedule: Schedule,
+  due: number,
+  now: number,
+  zone: string,
+): { first: number; last: number; count: number } => {
+  if (schedule.kind === 'once') return { first: due, last: due, count: 1 }
+  if (schedule.kind === 'interval') {
+    const step = schedule.minutes * 60_000
+    const more = Math.max(0, Math.floor((now - due) / step))
+    return { first: due, last: due + more * step, count: more + 1 }
+  }
+  let [last, count] = [due, 1]
+  for (let at = cronNext(schedule.expr, due, zone); at !== null && at <= now && count < MANY; ) {
+    last = at
+    count += 1
+    at = cronNext(schedule.expr, at, zone)
+  }
+  return { first: due, last, count }
+}

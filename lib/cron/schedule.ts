@@ -1,0 +1,137 @@
+/** What a person may write for "when": the whole grammar, what it means, and the words that say it back. Pure. */
+import { CronExpressionParser } from 'cron-parser'
+import cronstrue from 'cronstrue'
+import { invalid, messageOf } from '../errors.ts'
+import type { Schedule } from '../schema/cron.ts'
+import { parseInstant, toIso, toMinute } from './zone.ts'
+
+const FORMS =
+  'Write an interval ("every 30m", "every 2h", "every 1d"), five cron fields ("0 9 * * 1-5"), one moment ("2026-02-03T14:00"), or a time from now ("30m", "2h", "1d").'
+
+const UNITS: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1_440 }
+const DURATION = /^(\d{1,9})\s*(m|min|mins|minutes?|h|hrs?|hours?|d|days?)$/i
+/** Ten years: whoever writes more has mistyped. */
+const MAX_MINUTES = 3_653 * 1_440
+
+/** Minutes of `30m`, `2 hours`, `1d`; undefined when it is no duration. */
+const minutesOf = (text: string): number | undefined => {
+  const match = DURATION.exec(text.trim())
+  if (!match) return undefined
+  const minutes = Number(match[1]) * (UNITS[match[2]!.charAt(0).toLowerCase()] ?? 0)
+  if (minutes < 1) throw invalid('The time between two runs must be at least one minute.')
+  if (minutes > MAX_MINUTES) throw invalid('That is more than ten years; write less.')
+  return minutes
+}
+
+/** One-shots a little late still run; see `graceMs`. */
+export const ONCE_GRACE_MS = 120_000
+
+/** The five, or six, fields of a cron text. Names only where months and weekdays stand. */
+const isCronText = (fields: readonly string[]): boolean =>
+  fields.length >= 5 &&
+  fields.every((field, at) =>
+    (at === 3 || at === 4 ? /^[\d*\-,/A-Za-z]+$/ : /^[\d*\-,/]+$/).test(field),
+  )
+
+/** Six fields end with the second, as the agent reads them; the parsers here want it first. */
+const secondFirst = (expr: string): string => {
+  const fields = expr.trim().split(/\s+/)
+  return fields.length === 6 ? [fields[5], ...fields.slice(0, 5)].join(' ') : fields.join(' ')
+}
+
+/** An iterator of the matches after `ms`. Throws an Error with the parser's words. */
+export const cronAfter = (expr: string, ms: number, zone: string): { next: () => number } => {
+  const found = CronExpressionParser.parse(secondFirst(expr), {
+    tz: zone,
+    currentDate: new Date(ms),
+  })
+  return { next: () => found.next().getTime() }
+}
+
+const parseCron = (text: string, now: number, zone: string): Schedule => {
+  const expr = text.split(/\s+/).join(' ')
+  if (expr.split(' ').length > 6)
+    throw invalid('A cron schedule has five fields, or six with the second at the end.')
+  try {
+    cronAfter(expr, now, zone).next()
+  } catch (error) {
+    throw invalid(`"${expr}" is not a cron schedule: ${messageOf(error)}.`)
+  }
+  return { kind: 'cron', expr, display: expr }
+}
+
+const parseMoment = (text: string, now: number, zone: string): Schedule => {
+  const at = parseInstant(text, zone)
+  if (at === undefined)
+    throw invalid(`"${text}" is not a date and time; write it like 2026-02-03T14:00.`)
+  if (at < now - ONCE_GRACE_MS) throw invalid(`${toMinute(at, zone)} has passed (${zone}).`)
+  return { kind: 'once', run_at: toIso(at, zone), display: `once at ${toMinute(at, zone)}` }
+}
+
+/** Throws a Refusal whose sentence says what is wrong, or which forms there are. */
+export const parseSchedule = (given: string, now: number, zone: string): Schedule => {
+  const text = given.trim()
+  if (text.length > 200) throw invalid(`That is too long for a schedule. ${FORMS}`)
+  const every = /^every\s+(.+)$/i.exec(text)
+  if (every) {
+    const minutes = minutesOf(every[1]!)
+    if (minutes === undefined) throw invalid(`"${text}" is not an interval. ${FORMS}`)
+    return { kind: 'interval', minutes, display: `every ${minutes}m` }
+  }
+  if (isCronText(text.split(/\s+/))) return parseCron(text, now, zone)
+  if (/^\d{4}-\d{2}-\d{2}/.test(text) || /^\d.*T/.test(text)) return parseMoment(text, now, zone)
+  const minutes = minutesOf(text)
+  if (minutes === undefined) throw invalid(`"${text}" is not a schedule. ${FORMS}`)
+  const at = now + minutes * 60_000
+  return { kind: 'once', run_at: toIso(at, zone), display: `once in ${text}` }
+}
+
+/** A schedule as it stands in the file, whoever wrote it; undefined when it cannot be understood. */
+export const readSchedule = (value: unknown, now: number, zone: string): Schedule | undefined => {
+  if (typeof value === 'string') return readText(value, now, zone)
+  if (value === null || typeof value !== 'object') return undefined
+  const { kind, run_at, minutes, expr, display } = value as Record<string, unknown>
+  const said = typeof display === 'string' ? display : ''
+  if (kind === 'once' && typeof run_at === 'string' && parseInstant(run_at, zone) !== undefined)
+    return { kind, run_at, display: said || `once at ${run_at}` }
+  if (kind === 'interval' && typeof minutes === 'number' && minutes > 0 && minutes <= MAX_MINUTES)
+    return { kind, minutes, display: said || `every ${minutes}m` }
+  if (kind === 'cron' && typeof expr === 'string') return readText(expr, now, zone, said)
+  return undefined
+}
+
+/** A plain text in the place of a schedule (another service wrote one) is read as if it had been typed now. */
+const readText = (text: string, now: number, zone: string, display = ''): Schedule | undefined => {
+  try {
+    const read = parseSchedule(text, now, zone)
+    return display ? { ...read, display } : read
+  } catch {
+    // It is shown as it stands, and never runs.
+    return undefined
+  }
+}
+
+const count = (value: number, unit: string): string =>
+  value === 1 ? `Every ${unit}` : `Every ${value} ${unit}s`
+
+/** "Every 30 minutes", "At 09:00, Monday through Friday", "Once, on 2026-02-03 at 14:00". */
+export const inWords = (schedule: Schedule, zone: string): string => {
+  if (schedule.kind === 'interval') {
+    const { minutes } = schedule
+    if (minutes % 1_440 === 0) return count(minutes / 1_440, 'day')
+    if (minutes % 60 === 0) return count(minutes / 60, 'hour')
+    return count(minutes, 'minute')
+  }
+  if (schedule.kind === 'once') {
+    const at = parseInstant(schedule.run_at, zone)
+    return at === undefined
+      ? schedule.display
+      : `Once, on ${toMinute(at, zone).replace(' ', ' at ')}`
+  }
+  try {
+    return cronstrue.toString(secondFirst(schedule.expr), { use24HourTimeFormat: true })
+  } catch {
+    // Valid all the same, only beyond what can be said: the fields speak for themselves.
+    return schedule.expr
+  }
+}

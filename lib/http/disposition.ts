@@ -1,0 +1,19 @@
+/** Content-Disposition: a name that old and new browsers understand, whatever characters are in it. */
+
+/** `'`, `(`, `)`, `*` and `!` mean something in a header of this kind. */
+const percent = (text: string): string =>
+  encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    letter => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+
+const toAscii = (name: string): string => {
+  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_')
+  if (/[A-Za-z0-9]/.test(plain.replace(/\.[^.]*$/, ''))) return plain
+  return `download${/\.[A-Za-z0-9]{1,12}$/.exec(plain)?.[0] ?? ''}`
+}
+
+export const disposition = (kind: 'inline' | 'attachment', name: string): string => {
+  const wellFormed = name.toWellFormed()
+  return `${kind}; filename="${toAscii(wellFormed)}"; filename*=UTF-8''${percent(wellFormed)}`
+}

@@ -1,0 +1,178 @@
+/** How much was used: the catalogue's quarters of an hour, told by day, model, profile and source. */
+import { invalid } from './errors.ts'
+import type { UsageBucket } from './sessions/catalog-statements.ts'
+
+export const MAX_DAYS = 365
+
+type Amount = {
+  turns: number
+  input_tokens: number
+  output_tokens: number
+  total_tokens: number
+  estimated_cost: number
+}
+
+const nothing = (): Amount => ({
+  turns: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  total_tokens: 0,
+  estimated_cost: 0,
+})
+
+const add = (sum: Amount, { turns, input_tokens, output_tokens, cost }: UsageBucket): void => {
+  sum.turns += turns
+  sum.input_tokens += input_tokens
+  sum.output_tokens += output_tokens
+  sum.total_tokens += input_tokens + output_tokens
+  sum.estimated_cost += cost
+}
+
+/** Year, month, day, hour, minute, second of an instant where the clocks of `zone` hang. */
+const createClock = (zone: string) => {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: zone,
+    calendar: 'iso8601',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  })
+  return (at: number) => {
+    const parts = Object.fromEntries(
+      format.formatToParts(at * 1_000).map(({ type, value }) => [type, Number(value)]),
+    ) as Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second', number>
+    const { year, month, day, hour, minute, second } = parts
+    return { wall: Date.UTC(year, month - 1, day, hour, minute, second) / 1_000, hour }
+  }
+}
+
+/** The zone to count days in; refuses what is none. */
+export const requireZone = (zone: string): string => {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions().timeZone
+  } catch {
+    // The runtime knows all names there are.
+    throw invalid('timezone must be a name like Europe/Berlin')
+  }
+}
+
+export const isZone = (zone: unknown): zone is string => {
+  if (typeof zone !== 'string' || zone === '') return false
+  try {
+    requireZone(zone)
+    return true
+  } catch {
+    // Somebody mistyped it in a file: then it does not count.
+    return false
+  }
+}
+
+export const systemZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const DAY = 86_400
+const dateOf = (wall: number): string => new Date(wall * 1_000).toISOString().slice(0, 10)
+
+/** The last days up to today, oldest first, and the instant the first one begins. */
+export const daysUpTo = (
+  now: number,
+  { days, zone }: { days: number; zone: string },
+): { dates: string[]; since: number } => {
+  const clock = createClock(zone)
+  const today = Math.floor(clock(now).wall / DAY) * DAY
+  const dates = Array.from({ length: days }, (_, at) => dateOf(today - (days - 1 - at) * DAY))
+  const first = today - (days - 1) * DAY
+  // The offset at the day's beginning may be another than now; the second look settles it.
+  let since = first
+  for (let look = 0; look < 2; look += 1) since -= clock(since).wall - first
+  return { dates, since }
+}
+
+const tell = <K extends string, B extends UsageBucket>(
+  buckets: readonly B[],
+  keyOf: (bucket: B) => Record<K, string>,
+): (Record<K, string> & Amount)[] => {
+  const rows = new Map<string, Record<K, string> & Amount>()
+  for (const bucket of buckets) {
+    const key = keyOf(bucket)
+    const name = JSON.stringify(key)
+    const row = rows.get(name) ?? { ...key, ...nothing() }
+    add(row, bucket)
+    rows.set(name, row)
+  }
+  return [...rows.values()].sort((a, b) => b.total_tokens - a.total_tokens || b.turns - a.turns)
+}
+
+export type ReportOptions = { days: number; zone: string; now: number; sessions: number }
+
+export const toReport = (
+  buckets: readonly UsageBucket[],
+  { days, zone, now, sessions }: ReportOptions,
+) => {
+  const { dates, since } = daysUpTo(now, { days, zone })
+  const clock = createClock(zone)
+  const totals = { ...nothing(), sessions }
+  const daily = new Map(dates.map(date => [date, { date, ...nothing() }]))
+  const weekdays = Array.from({ length: 7 }, (_, weekday) => ({ weekday, ...nothing() }))
+  const hours = Array.from({ length: 24 }, (_, hour) => ({ hour, ...nothing() }))
+  const inside: (UsageBucket & { date: string })[] = []
+  for (const bucket of buckets) {
+    const { wall, hour } = clock(bucket.at)
+    const day = daily.get(dateOf(wall))
+    if (!day) continue
+    inside.push({ ...bucket, date: day.date })
+    for (const sum of [totals, day, weekdays[new Date(wall * 1_000).getUTCDay()], hours[hour]]) {
+      if (sum) add(sum, bucket)
+    }
+  }
+  return {
+    days,
+    timezone: zone,
+    since,
+    generated_at: now,
+    totals,
+    daily: [...daily.values()],
+    models: tell(inside, ({ model, provider }) => ({ model, provider })),
+    profiles: tell(inside, ({ profile }) => ({ profile })),
+    sources: tell(inside, ({ source }) => ({ source })),
+    /** 0 is Sunday. */
+    by_weekday: weekdays,
+    by_hour: hours,
+    rows: tell(inside, ({ date, model, provider, profile, source }) => ({
+      date,
+      model,
+      provider,
+      profile,
+      source,
+    })).sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : 0)),
+  }
+}
+export type Report = ReturnType<typeof toReport>
+
+const COLUMNS = [
+  'date',
+  'model',
+  'provider',
+  'profile',
+  'source',
+  'turns',
+  'input_tokens',
+  'output_tokens',
+  'total_tokens',
+  'estimated_cost',
+] as const
+
+/** A spreadsheet takes text that begins like a formula for one: a quote in front keeps it text. */
+const cell = (value: string | number): string => {
+  if (typeof value === 'number') return String(value)
+  const text = /^\s*[=+\-@\t\r\n|%]/.test(value) ? `'${value}` : value
+  return /[",\r\n\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
+
+export const toCsv = ({ rows }: Pick<Report, 'rows'>): string =>
+  [COLUMNS, ...rows.map(row => COLUMNS.map(name => row[name]))]
+    .map(line => `${line.map(cell).join(',')}\r\n`)
+    .join('')

@@ -1,0 +1,127 @@
+/** What the agent remembers of a profile: two curated notes and SOUL.md, written under the lock the command line takes too. */
+import { createHash } from 'node:crypto'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { conflict, invalid } from './errors.ts'
+import type { Home } from './profiles/home.ts'
+import { redact, unredact } from './redact.ts'
+import { type FileLockOptions, withFileLock } from './store/flock.ts'
+import { replaceText } from './store/replace.ts'
+
+export const SECTIONS = ['memory', 'user', 'soul'] as const
+export type Section = (typeof SECTIONS)[number]
+
+type MemoryHome = Pick<Home, 'dir' | 'values'>
+
+/** Characters of the text the prompt gets; the agent refuses to add beyond them, a person may. */
+const LIMITS = { memory_char_limit: 2_200, user_char_limit: 1_375, soul_char_limit: 20_000 }
+/** No note; somebody is using the wrong file. */
+const MAX_CHARS = 1_000_000
+const LOCK_WAIT_MS = 5_000
+
+const PLACES: Record<Section, readonly string[]> = {
+  memory: ['memories', 'MEMORY.md'],
+  user: ['memories', 'USER.md'],
+  soul: ['SOUL.md'],
+}
+
+export type Note = {
+  text: string
+  path: string
+  /** Seconds since 1970; null when there is no such file. */
+  mtime: number | null
+  /** Differs when the text does. */
+  version: string
+}
+
+const versionOf = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+const readNote = (home: MemoryHome, section: Section): Note => {
+  const path = join(home.dir, ...PLACES[section])
+  const found = statSync(path, { throwIfNoEntry: false })
+  // A pipe would never end, a directory is no text.
+  if (found && !found.isFile()) throw conflict(`${path} is not a file`)
+  const text = found ? readFileSync(path, 'utf8') : ''
+  return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
+}
+
+const limitsOf = (home: MemoryHome): typeof LIMITS => {
+  const { memory } = home.values()
+  const given = typeof memory === 'object' && memory !== null ? memory : {}
+  const limit = (key: string, otherwise: number): number => {
+    const value = (given as Record<string, unknown>)[key]
+    return typeof value === 'number' && value > 0 ? Math.floor(value) : otherwise
+  }
+  return {
+    memory_char_limit: limit('memory_char_limit', LIMITS.memory_char_limit),
+    user_char_limit: limit('user_char_limit', LIMITS.user_char_limit),
+    soul_char_limit: LIMITS.soul_char_limit,
+  }
+}
+
+/** Redacted: a credential in a note is shown to nobody, and `writeMemory` puts it back. */
+export const readMemory = (home: MemoryHome) => {
+  const [memory, user, soul] = SECTIONS.map(section => readNote(home, section)) as [
+    Note,
+    Note,
+    Note,
+  ]
+  return {
+    memory: redact(memory.text),
+    user: redact(user.text),
+    soul: redact(soul.text),
+    memory_path: memory.path,
+    user_path: user.path,
+    soul_path: soul.path,
+    memory_mtime: memory.mtime,
+    user_mtime: user.mtime,
+    soul_mtime: soul.mtime,
+    memory_version: memory.version,
+    user_version: user.version,
+    soul_version: soul.version,
+    ...limitsOf(home),
+  }
+}
+
+export type Expected = {
+  expected_version?: string | undefined
+  /** Null: there was no file. */
+  expected_mtime?: number | null | undefined
+}
+
+const isAsExpected = (now: Note, { expected_version, expected_mtime }: Expected): boolean => {
+  if (expected_version !== undefined) return now.version === expected_version
+  if (expected_mtime === undefined) return true
+  if (expected_mtime === null || now.mtime === null) return expected_mtime === now.mtime
+  // Callers may have kept it with fewer digits.
+  return Math.abs(now.mtime - expected_mtime) < 0.001
+}
+
+/**
+ * Replaces one note. Whoever says what they read is refused with 409, and told what stands there now, when it is
+ * something else. An empty text is taken only from such a caller: from others it is a forgotten field.
+ */
+export const writeMemory = async (
+  home: MemoryHome,
+  { section, content, ...expected }: { section: Section; content: string } & Expected,
+  lock: Omit<FileLockOptions, 'timeoutMs'> = {},
+): Promise<Note> => {
+  if (content.length > MAX_CHARS) throw invalid(`A note has at most ${MAX_CHARS} characters`)
+  const { path } = readNote(home, section)
+  return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
+    const now = readNote(home, section)
+    if (!isAsExpected(now, expected)) {
+      const { version, mtime } = now
+      throw conflict('The note was changed meanwhile; look at it before you write over it', {
+        section,
+        content: redact(now.text),
+        version,
+        mtime,
+      })
+    }
+    const text = unredact(content, now.text)
+    if (text !== now.text || now.mtime === null) replaceText(path, text)
+    return readNote(home, section)
+  })
+}

@@ -1,0 +1,66 @@
+/** Everything about models that lives as long as the service: lists, prices, tests, keys, local servers; one object for the rest of it. */
+import type { Dispatcher } from 'undici'
+import type { ApiMode, Provider } from '../agent/types.ts'
+import type { Config } from '../config.ts'
+import type { Home } from '../profiles/home.ts'
+import type { FailureType } from '../schema/event.ts'
+import { createAsker } from './ask.ts'
+import { createCatalogue } from './catalogue.ts'
+import { compatibleFor } from './compat.ts'
+import { addEndpoint, type Endpoint } from './configure.ts'
+import { keyChange } from './keys.ts'
+import { createLive } from './live.ts'
+import { findLocalServers } from './local.ts'
+import { createPrices } from './prices.ts'
+import { resolveFor } from './resolve.ts'
+import { runtimeEndpoint } from './runtime.ts'
+import { createTesting } from './testing.ts'
+import { createTrial } from './trial.ts'
+
+export type ModelsDeps = {
+  config: Config
+  providers: Readonly<Record<ApiMode, Provider>>
+  dispatcher: Dispatcher | undefined
+  hintFor: (type: FailureType) => string | undefined
+  writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>
+}
+
+export type Models = ReturnType<typeof createModels>
+
+export const createModels = ({ config, providers, dispatcher, hintFor, writeEnv }: ModelsDeps) => {
+  const ask = createAsker({ dispatcher })
+  const live = createLive(ask)
+  const catalogue = createCatalogue({ live, prices: createPrices(), config })
+  const trial = createTrial({ providers, hintFor })
+  return {
+    default: catalogue.defaultModel,
+    defaults: catalogue.defaults,
+    /** To be awaited before a turn: what `endpoint` looks up is there then. */
+    ready: catalogue.ready,
+    compatible: (home: Home, model: string | null) =>
+      compatibleFor(home, catalogue.defaults(home), model, {
+        live: provider => live.peek(home, provider),
+      }),
+    /** `baseUrl`: an address of the caller's own; a key is sent there only when it belongs to that host. */
+    endpoint: (home: Home, model: string, baseUrl?: string) =>
+      runtimeEndpoint(
+        home,
+        catalogue.defaults(home),
+        { ...resolveFor(home, model), ...(baseUrl ? { baseUrl } : {}) },
+        catalogue.factsIn(home),
+      ),
+    list: catalogue.list,
+    of: catalogue.of,
+    forget: live.forget,
+    local: (home: Home) => findLocalServers(ask, home),
+    testing: createTesting({ live, catalogue, trial }),
+    addEndpoint: (home: Home, endpoint: Endpoint) => addEndpoint(home, endpoint),
+    /** Null or blank removes it. What was known of the provider is forgotten: another key may see other models. */
+    async setKey(home: Home, provider: string, key: string | null) {
+      const change = keyChange(home, provider, key)
+      await writeEnv(home, change.values)
+      live.forget(home)
+      return change
+    },
+  }
+}

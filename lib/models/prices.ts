@@ -1,0 +1,117 @@
+/** What a model costs and how much it can read, from the table of @pydantic/genai-prices; loaded when first needed. */
+import type { calcPrice } from '@pydantic/genai-prices'
+
+export type ModelFacts = {
+  /** Tokens; 0 when the table does not know. */
+  contextLength: number
+  /** US dollars per million tokens, in the first tier. */
+  price?: { input: number; output: number }
+}
+
+export type Prices = {
+  /** Resolves when the table can be asked; never rejects. */
+  ready(): Promise<void>
+  /** Null for an unknown model, and for all while the table is not loaded. `provider` is canonical. */
+  find(provider: string, model: string): ModelFacts | null
+}
+
+type Table = { calcPrice: typeof calcPrice }
+
+/** Our ids in the table's words, where the price is that provider's own. */
+const PRICED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    openai: 'openai',
+    anthropic: 'anthropic',
+    openrouter: 'openrouter',
+    gemini: 'google',
+    deepseek: 'deepseek',
+    xai: 'x-ai',
+    mistralai: 'mistral',
+    'kimi-coding': 'moonshotai',
+    minimax: 'minimax',
+    'minimax-cn': 'minimax',
+    zai: 'zai',
+  }),
+)
+
+/** Resell or subscribe: how much a model reads is its maker's, what it costs is not. */
+const MAKERS = ['openai', 'anthropic', 'google', 'x-ai', 'deepseek', 'moonshotai', 'minimax', 'zai']
+
+/** A price is a number, or a base with dearer tiers above it. */
+const base = (value: unknown): number | undefined => {
+  if (typeof value === 'number') return value
+  if (typeof value !== 'object' || value === null || !('base' in value)) return undefined
+  return typeof value.base === 'number' ? value.base : undefined
+}
+
+export const createPrices = (
+  load: () => Promise<Table> = () => import('@pydantic/genai-prices'),
+): Prices => {
+  let table: Table | undefined
+  let loading: Promise<void> | undefined
+  const known = new Map<string, ModelFacts | null>()
+
+  const match = (providerId: string, model: string) => {
+    try {
+      return table?.calcPrice({ input_tokens: 1, output_tokens: 1 }, model, { providerId }) ?? null
+    } catch {
+      // A row of the table that cannot be computed is as good as none.
+      return null
+    }
+  }
+
+  const own = (providerId: string, model: string): ModelFacts | null => {
+    const found = match(providerId, model)
+    if (!found) return null
+    const input = base(found.model_price.input_mtok)
+    const output = base(found.model_price.output_mtok)
+    return {
+      contextLength: found.model.context_window ?? 0,
+      ...(input !== undefined && output !== undefined ? { price: { input, output } } : {}),
+    }
+  }
+
+  const ofMaker = (model: string): ModelFacts | null => {
+    const name = model.slice(model.lastIndexOf('/') + 1).replace(/:[\w.-]+$/, '')
+    for (const maker of MAKERS) {
+      const contextLength = match(maker, name)?.model.context_window
+      if (contextLength) return { contextLength }
+    }
+    return null
+  }
+
+  const find = (provider: string, model: string): ModelFacts | null => {
+    const id = PRICED.get(provider)
+    const facts = id ? own(id, model) : null
+    if (facts?.contextLength) return facts
+    const contextLength = ofMaker(model)?.contextLength ?? 0
+    return facts?.price
+      ? { contextLength, price: facts.price }
+      : contextLength
+        ? { contextLength }
+        : null
+  }
+
+  return {
+    ready() {
+      loading ??= load().then(
+        loaded => {
+          table = loaded
+        },
+        // Without the table the families' windows apply and nothing has a price.
+        () => undefined,
+      )
+      return loading
+    },
+    find(provider, model) {
+      if (!table) return null
+      const key = `${provider} ${model}`
+      const held = known.get(key)
+      if (held !== undefined) return held
+      const facts = find(provider, model)
+      // Ids come from lists of servers: bounded, so that no list can fill the memory.
+      if (known.size < 5_000) known.set(key, facts)
+      return facts
+    },
+  }
+}

@@ -1,0 +1,154 @@
+/** Can this home be talked to? Provider, model and key, judged from its own files alone (contract §1.15). */
+import type { ModelOption } from '../schema/model.ts'
+import { builtinModels, ROUTER_MODELS } from './builtin.ts'
+import { credentialFor, isLocalUrl } from './credentials.ts'
+import { type DefaultConfig, defaultOf } from './default.ts'
+import { PROVIDERS } from './providers.ts'
+import { addressOf, providerName } from './runtime.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
+
+/** A home that can say whether its auth.json is whole. */
+export type JudgedHome = ModelHome & { authProblem(): string | null }
+
+export type QuickProvider = {
+  id: string
+  label: string
+  env_var: string
+  default_model: string
+  default_base_url: string
+  requires_base_url: boolean
+  models: ModelOption[]
+  quick: boolean
+}
+
+const copies = (models: readonly ModelOption[] | undefined): ModelOption[] =>
+  (models ?? []).map(({ id, label }) => ({ id, label }))
+
+/** Providers that a first visit can set up with nothing but a key. */
+export const quickProviders = (): QuickProvider[] => [
+  {
+    id: 'openrouter',
+    label: 'OpenRouter',
+    env_var: 'OPENROUTER_API_KEY',
+    default_model: 'anthropic/claude-sonnet-4.6',
+    default_base_url: '',
+    requires_base_url: false,
+    models: copies(ROUTER_MODELS),
+    quick: true,
+  },
+  {
+    id: 'anthropic',
+    label: 'Anthropic',
+    env_var: 'ANTHROPIC_API_KEY',
+    default_model: 'claude-sonnet-4.6',
+    default_base_url: '',
+    requires_base_url: false,
+    models: copies(builtinModels('anthropic')),
+    quick: false,
+  },
+  {
+    id: 'openai',
+    label: 'OpenAI',
+    env_var: 'OPENAI_API_KEY',
+    default_model: 'gpt-4o',
+    default_base_url: 'https://api.openai.com/v1',
+    requires_base_url: false,
+    models: copies(builtinModels('openai')),
+    quick: false,
+  },
+  {
+    id: 'custom',
+    label: 'Custom OpenAI-compatible',
+    env_var: 'OPENAI_API_KEY',
+    default_model: 'gpt-4o-mini',
+    default_base_url: '',
+    requires_base_url: true,
+    models: [],
+    quick: false,
+  },
+]
+
+/** Signed in rather than keyed: a token in auth.json is what counts. */
+const SIGNED_IN: ReadonlySet<string> = new Set([
+  'openai-codex',
+  'copilot',
+  'copilot-acp',
+  'qwen-oauth',
+  'nous',
+])
+
+type Mapping = Readonly<Record<string, unknown>>
+const mapping = (value: unknown): Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
+
+const hasToken = (value: unknown): boolean => {
+  const raw = mapping(value)
+  return [raw, mapping(raw.tokens)].some(place =>
+    [place.access_token, place.refresh_token, place.api_key].some(
+      token => typeof token === 'string' && token.trim() !== '',
+    ),
+  )
+}
+
+/** The former entry and the pool are both honoured; anything unreadable is "not signed in". */
+const isSignedIn = (home: JudgedHome, provider: string): boolean => {
+  if (home.authProblem() !== null) return false
+  const auth = mapping(home.authJson())
+  const pool = mapping(auth.credential_pool)[provider]
+  return hasToken(mapping(auth.providers)[provider]) || (Array.isArray(pool) && pool.some(hasToken))
+}
+
+/** With a broken auth.json nothing of what it last said counts. */
+const trusted = (home: JudgedHome): ModelHome =>
+  home.authProblem() === null
+    ? home
+    : {
+        values: () => home.values(),
+        env: () => home.env(),
+        dotenv: () => home.dotenv(),
+        authJson: () => ({}),
+      }
+
+/** A key that may go to where the provider answers; a server on this machine or network may need none. */
+const hasKey = (setup: ModelSetup, provider: string): boolean => {
+  const url = addressOf(setup, provider, { model: '', provider, baseUrl: null })
+  if (!url) return false
+  return (
+    credentialFor(setup, provider, url) !== null ||
+    PROVIDERS.get(provider)?.keyless === true ||
+    isLocalUrl(url)
+  )
+}
+
+export type Readiness = {
+  provider: string | null
+  model: string
+  baseUrl: string | null
+  isConfigured: boolean
+  isReady: boolean
+  state: 'ready' | 'provider_incomplete' | 'needs_provider'
+  note: string
+}
+
+export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness => {
+  const setup = readSetup(trusted(home))
+  const provider = setup.active
+  const model = defaultOf(setup, config)
+  const isConfigured = provider !== null && provider !== 'demo' && model !== ''
+  const isReady =
+    isConfigured && (SIGNED_IN.has(provider) ? isSignedIn(home, provider) : hasKey(setup, provider))
+  const name = provider ? providerName(setup, provider) : ''
+  const found = { provider, model, baseUrl: setup.baseUrl, isConfigured, isReady }
+  if (isReady) return { ...found, state: 'ready', note: `${name} is ready with ${model}.` }
+  if (isConfigured)
+    return {
+      ...found,
+      state: 'provider_incomplete',
+      note: `${name} is chosen, but there is no key for it yet.`,
+    }
+  return { ...found, state: 'needs_provider', note: 'No provider is set up yet.' }
+}
+
+/** Has the home what a provider of the quick table needs, once it were chosen? */
+export const holdsKeyFor = (home: ModelHome, provider: string): boolean =>
+  hasKey(readSetup(home), provider)

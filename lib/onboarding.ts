@@ -1,0 +1,150 @@
+/** The first visit: what is set up already, and setting up one provider with a key. It never stands in the way of the demo. */
+import { isIP } from 'node:net'
+import type { Config } from './config.ts'
+import { forbidden, invalid } from './errors.ts'
+import type { Chosen } from './models/configure.ts'
+import type { QuickProvider, Readiness } from './models/readiness.ts'
+import type { Home } from './profiles/home.ts'
+import type { ModelList } from './schema/model.ts'
+import type { Workspace } from './schema/workspace.ts'
+import type { SettingsStore } from './settings.ts'
+
+export type SetupInput = {
+  provider: string
+  model: string
+  apiKey: string
+  baseUrl: string
+  confirmOverwrite: boolean
+}
+
+export type OnboardingDeps = {
+  config: Pick<Config, 'skipOnboarding' | 'onboardingOpen'>
+  settings: SettingsStore
+  authEnabled: () => boolean
+  exists: (path: string) => boolean
+  isPrivateAddress: (address: string) => boolean
+  workspaces: { list: (home: Home) => Workspace[]; last: (home: Home) => string }
+  models: {
+    list: (home: Home) => Promise<ModelList>
+    default: (home: Home) => string
+    readiness: (home: Home) => Readiness
+    quick: () => QuickProvider[]
+    /** What the home would hold for a provider at this address, without the key that is about to be given. */
+    holdsKey: (home: Home, chosen: Chosen) => boolean
+    isAnotherKey: (home: Home, name: string, key: string) => boolean
+    checkedKey: (raw: string) => string
+    checkedModel: (raw: string) => string
+    checkedBaseUrl: (raw: string) => string
+    configure: (home: Home, chosen: Chosen) => void
+  }
+  writeEnv: (home: Home, values: Record<string, string>) => Promise<void>
+}
+
+export type Onboarding = ReturnType<typeof createOnboarding>
+
+const NOTE =
+  'Other providers work as well: give them a key under Models & keys, or sign in with the command line.'
+
+export const createOnboarding = (deps: OnboardingDeps) => {
+  const { config, settings, models, workspaces } = deps
+
+  const status = async (home: Home) => {
+    const found = models.readiness(home)
+    const saved = settings.get()
+    const configExists = deps.exists(home.config.path)
+    const quick = models.quick()
+    const isQuick = quick.some(({ id }) => id === found.provider)
+    return {
+      completed:
+        saved.onboarding_completed || config.skipOnboarding || (configExists && found.isReady),
+      settings: {
+        default_model: models.default(home),
+        default_workspace: saved.default_workspace,
+        password_enabled: deps.authEnabled(),
+        bot_name: saved.bot_name,
+      },
+      system: {
+        // The engine is part of the service: it is always there.
+        agent_found: true,
+        hermes_found: true,
+        imports_ok: true,
+        missing_modules: [],
+        import_errors: {},
+        config_path: home.config.path,
+        config_exists: configExists,
+        provider_configured: found.isConfigured,
+        provider_ready: found.isReady,
+        chat_ready: found.isReady,
+        setup_state: found.state,
+        provider_note: found.note,
+        current_provider: found.provider,
+        current_model: found.model || null,
+        current_base_url: found.baseUrl,
+        env_path: `${home.dir}/.env`,
+      },
+      setup: {
+        providers: quick,
+        unsupported_note: NOTE,
+        current_is_oauth: found.provider !== null && !isQuick,
+        current: {
+          provider: found.provider ?? 'openrouter',
+          model: found.model || 'anthropic/claude-sonnet-4.6',
+          base_url: found.baseUrl ?? '',
+        },
+      },
+      workspaces: { items: workspaces.list(home), last: workspaces.last(home) },
+      models: await models.list(home),
+    }
+  }
+
+  const complete = (): void => {
+    settings.save({ onboarding_completed: true })
+  }
+
+  /** Whoever is far away must not choose the provider of an open service (contract §1.15). */
+  const requireNear = (address: string): void => {
+    if (deps.authEnabled() || config.onboardingOpen) return
+    if (isIP(address) !== 0 && deps.isPrivateAddress(address)) return
+    throw forbidden(
+      'Onboarding setup is only available from local networks when auth is not enabled. To bypass this on a remote server, set AGENT_WEBUI_ONBOARDING_OPEN=1.',
+    )
+  }
+
+  const addressOf = (provider: QuickProvider, raw: string): string | null => {
+    if (!provider.requires_base_url) return provider.default_base_url || null
+    if (!raw.trim()) throw invalid('base_url is required for custom endpoints')
+    return models.checkedBaseUrl(raw)
+  }
+
+  /** The key before the model: a home that dies in between has a key too many, never a model it cannot call. */
+  const write = async (home: Home, chosen: Chosen, variable: string, key: string) => {
+    // A custom endpoint shares OpenAI's variable with the command line; a key that stands there stays.
+    const isElsewhere = chosen.provider === 'custom' && models.isAnotherKey(home, variable, key)
+    if (key && !isElsewhere) await deps.writeEnv(home, { [variable]: key })
+    models.configure(home, { ...chosen, ...(key && isElsewhere ? { apiKey: key } : {}) })
+  }
+
+  return {
+    status,
+    complete,
+    requireNear,
+
+    /** Undefined when it is done; else what has to be confirmed first. */
+    async setup(home: Home, input: SetupInput): Promise<'config_exists' | undefined> {
+      const provider = models.quick().find(({ id }) => id === input.provider.trim().toLowerCase())
+      if (config.skipOnboarding || !provider) {
+        complete()
+        return undefined
+      }
+      if (!input.model.trim()) throw invalid('model is required')
+      const model = models.checkedModel(input.model)
+      const baseUrl = addressOf(provider, input.baseUrl)
+      const chosen = { provider: provider.id, model, baseUrl }
+      if (deps.exists(home.config.path) && !input.confirmOverwrite) return 'config_exists'
+      const key = input.apiKey.trim() ? models.checkedKey(input.apiKey) : ''
+      if (!key && !models.holdsKey(home, chosen)) throw invalid(`${provider.env_var} is required`)
+      await write(home, chosen, provider.env_var, key)
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,142 @@
+/** A new profile: its directories and what it takes from another one, there as a whole or not at all. */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { invalid, messageOf, unavailable } from '../errors.ts'
+import { PROFILE_NAME } from '../schema/ids.ts'
+import { syncDir } from '../store/atomic.ts'
+import type { YamlEdit } from '../store/yaml-file.ts'
+import { type Home, openHome } from './home.ts'
+import { BAD_NAME, DEFAULT_PROFILE, type Homes } from './homes.ts'
+
+/** What every home has (agent-home §1.2). */
+export const DIRECTORIES = [
+  'memories',
+  'sessions',
+  'skills',
+  'skins',
+  'logs',
+  'plans',
+  'workspace',
+  'cron',
+] as const
+
+/** Taken along by a clone, each only when it is there. config.yaml is named by its home: it may lie elsewhere. */
+const CLONED = ['.env', 'SOUL.md', 'memories/MEMORY.md', 'memories/USER.md'] as const
+
+export type NewProfile = {
+  name: string
+  /** The home to clone from. */
+  source?: Home | undefined
+  baseUrl?: string | undefined
+  apiKey?: string | undefined
+  /** The last touch, before anybody can see the new home. */
+  prepare?: ((home: Home) => void) | undefined
+}
+
+/** With mode and times, as the command line copies them; a file that holds secrets is private in any case. */
+const copy = (from: string, to: string): void => {
+  const found = statSync(from, { throwIfNoEntry: false })
+  if (!found?.isFile()) return
+  mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+  copyFileSync(from, to)
+  chmodSync(to, found.mode & (to.endsWith('.env') ? 0o600 : 0o777))
+  utimesSync(to, found.atime, found.mtime)
+}
+
+const isSame = (a: unknown, b: string): boolean =>
+  typeof a === 'string' && a.trim().replace(/\/+$/, '') === b.replace(/\/+$/, '')
+
+/** Address and key of the model, as config.yaml holds them. */
+const addressEdits = (
+  written: unknown,
+  { baseUrl, apiKey }: Pick<NewProfile, 'baseUrl' | 'apiKey'>,
+): YamlEdit[] => {
+  if (!baseUrl && !apiKey) return []
+  const isText = typeof written === 'string'
+  const old = typeof written === 'object' && written !== null ? written : {}
+  const before = 'base_url' in old ? old.base_url : undefined
+  // The cloned key was given for another address: it must not be sent to the new one.
+  const isStale = Boolean(baseUrl && !apiKey && !isSame(before, baseUrl))
+  return [
+    ...(isText ? [[['model'], written.trim() ? { default: written.trim() } : {}] as const] : []),
+    ...(baseUrl ? [[['model', 'base_url'], baseUrl] as const] : []),
+    ...(apiKey ? [[['model', 'api_key'], apiKey] as const] : []),
+    ...(isStale ? ([[['model', 'api_key'], undefined] as const] as const) : []),
+    ...(isStale || apiKey ? ([[['model', 'api'], undefined] as const] as const) : []),
+  ]
+}
+
+const fill = (place: Home, { source, baseUrl, apiKey, prepare }: NewProfile): void => {
+  for (const name of DIRECTORIES) mkdirSync(join(place.dir, name), { mode: 0o700 })
+  if (source) {
+    copy(source.config.path, join(place.dir, 'config.yaml'))
+    for (const path of CLONED) copy(join(source.dir, path), join(place.dir, path))
+  }
+  const edits = addressEdits(place.config.read().model, { baseUrl, apiKey })
+  if (edits.length > 0) place.config.editAll(edits)
+  prepare?.(place)
+}
+
+/** Whoever makes the directory owns the name, the command line included. */
+const claim = (path: string, name: string): void => {
+  try {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    mkdirSync(path, { mode: 0o700 })
+  } catch (error) {
+    if (existsSync(path)) throw invalid(`Profile '${name}' already exists.`)
+    // The words of the system without the path: `EACCES: permission denied`.
+    throw unavailable(`The profile could not be created: ${messageOf(error).split(',')[0]}`)
+  }
+}
+
+/** Only while it is as we made it: what somebody put there meanwhile is not ours. */
+const unclaim = (path: string): void => {
+  try {
+    rmdirSync(path)
+  } catch {
+    // Not empty, or gone already.
+  }
+}
+
+export const checkNewName = (name: string): void => {
+  if (name === DEFAULT_PROFILE)
+    throw invalid("Cannot create a profile named 'default' -- it is the built-in profile.")
+  if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME)
+}
+
+/** Built beside its place and moved there in one step: a killed process leaves an empty home, never half a one. */
+export const createProfile = (
+  homes: Homes,
+  env: Readonly<Record<string, string>>,
+  given: NewProfile,
+): Home => {
+  const { name } = given
+  checkNewName(name)
+  const path = join(homes.dir, name)
+  const staging = join(homes.dir, `.creating-${name}`)
+  claim(path, name)
+  try {
+    // What a killed process left; nobody else works here, because the name is ours.
+    rmSync(staging, { recursive: true, force: true })
+    mkdirSync(staging, { mode: 0o700 })
+    fill(openHome({ name, dir: staging, env }), given)
+    renameSync(staging, path)
+    syncDir(homes.dir)
+  } catch (error) {
+    rmSync(staging, { recursive: true, force: true })
+    unclaim(path)
+    throw error
+  }
+  homes.forget(name)
+  return homes.open(name)
+}

@@ -1,0 +1,47 @@
+/** The end of a profile: gone in one step for everybody who looks, and from the disk right after. */
+import { randomBytes } from 'node:crypto'
+import { readdirSync, renameSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { conflict, invalid } from '../errors.ts'
+import { syncDir } from '../store/atomic.ts'
+import type { Home } from './home.ts'
+import { DEFAULT_PROFILE, type Homes } from './homes.ts'
+import { isGatewayRunning } from './record.ts'
+
+const GRAVE = '.deleted-'
+
+/** What is below goes file by file; links are removed, what they point at stays. */
+const bury = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
+
+export const checkRemovable = ({ name, dir }: Home): void => {
+  if (name === DEFAULT_PROFILE) throw invalid('The default profile cannot be deleted.')
+  if (isGatewayRunning(dir))
+    throw conflict(`The gateway of profile '${name}' is running. Stop it first.`)
+}
+
+/** The home is out of reach when this returns its promise, which is about the bytes only. */
+export const removeProfile = (homes: Homes, home: Home): Promise<void> => {
+  const { name, dir } = home
+  checkRemovable(home)
+  if (homes.active() === name) homes.activate(homes.base)
+  const grave = join(homes.dir, `${GRAVE}${name}-${randomBytes(4).toString('hex')}`)
+  renameSync(dir, grave)
+  homes.forget(name)
+  syncDir(homes.dir)
+  return bury(grave)
+}
+
+/** Ends what a killed process had begun. */
+export const sweepGraves = async (dir: string): Promise<void> => {
+  const names = (() => {
+    try {
+      return readdirSync(dir)
+    } catch {
+      // No profiles, no graves.
+      return []
+    }
+  })()
+  const left = names.filter(name => name.startsWith(GRAVE) || name.startsWith('.creating-'))
+  await Promise.all(left.map(name => bury(join(dir, name))))
+}

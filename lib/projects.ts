@@ -1,0 +1,123 @@
+/** The projects of this service: a list in one file, which is the truth whoever writes it. */
+import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { invalid, missing } from './errors.ts'
+import { PROJECT_COLOR, PROJECT_NAME_CHARS, type Project } from './schema/project.ts'
+import { jsonFile } from './store/json-file.ts'
+
+export type ProjectsOptions = {
+  /** `<state>/projects.json` */
+  path: string
+  /** Conversations of a project, as they stand on disk now. */
+  members: (id: string) => readonly string[]
+  unassign: (sessionId: string) => void
+  /** Seconds since 1970. */
+  now: () => number
+}
+
+export type Projects = ReturnType<typeof createProjects>
+
+/** Conversations that are written before the process does something else for a moment. */
+const AT_ONCE = 100
+
+const textAt = (value: object, key: string): string => {
+  const found = (value as Readonly<Record<string, unknown>>)[key]
+  return typeof found === 'string' ? found : ''
+}
+
+/** What another program wrote, read tolerantly; unknown keys stay. Without an id or a name it is no project. */
+const asProject = (raw: unknown): Project[] => {
+  if (typeof raw !== 'object' || raw === null) return []
+  const project_id = textAt(raw, 'project_id')
+  const name = textAt(raw, 'name')
+  const color = textAt(raw, 'color')
+  const created = 'created_at' in raw ? Number(raw.created_at) : 0
+  if (!project_id || !name.trim()) return []
+  return [
+    {
+      ...raw,
+      project_id,
+      name,
+      color: PROJECT_COLOR.test(color) ? color : null,
+      created_at: Number.isFinite(created) ? created : 0,
+    },
+  ]
+}
+
+type Stored = { raw: readonly unknown[]; projects: Project[] }
+
+const parseList = (value: unknown): Stored => {
+  if (value === undefined) return { raw: [], projects: [] }
+  if (!Array.isArray(value)) throw new Error('it is not a list')
+  return { raw: value, projects: value.flatMap(asProject) }
+}
+
+/** Trimmed; counted in characters as a person sees them, not in halves of surrogate pairs. */
+export const checkProjectName = (raw: string): string => {
+  const name = raw.trim()
+  if (!name) throw invalid('name required')
+  if ([...name].length > PROJECT_NAME_CHARS)
+    throw invalid(`name must be at most ${PROJECT_NAME_CHARS} characters`)
+  return name
+}
+
+export const checkProjectColor = (raw: string | null): string | null => {
+  if (raw === null || raw === '') return null
+  if (!PROJECT_COLOR.test(raw)) throw invalid('Invalid color format')
+  return raw
+}
+
+export const createProjects = ({ path, members, unassign, now }: ProjectsOptions) => {
+  const file = jsonFile(path, parseList)
+
+  const find = (id: string): Project => {
+    const found = file.read().projects.find(project => project.project_id === id)
+    if (!found) throw missing('Project not found')
+    return found
+  }
+
+  /** Entries that are no projects of ours stay where they are. */
+  const replace = (id: string, by: Project | undefined): void =>
+    file.write(
+      file.read().raw.flatMap(entry => {
+        const isIt =
+          typeof entry === 'object' && entry !== null && textAt(entry, 'project_id') === id
+        return isIt ? (by ?? []) : [entry]
+      }),
+    )
+
+  return {
+    list: (): readonly Project[] => file.read().projects,
+
+    create({ name, color }: { name: string; color?: string | null | undefined }): Project {
+      const project = {
+        project_id: randomBytes(6).toString('hex'),
+        name: checkProjectName(name),
+        color: checkProjectColor(color ?? null),
+        created_at: now(),
+      }
+      file.write([...file.read().raw, project])
+      return project
+    },
+
+    /** The colour stays as it is unless one is given; null clears it. */
+    rename(id: string, { name, color }: { name: string; color?: string | null | undefined }) {
+      const wanted = checkProjectName(name)
+      const tint = color === undefined ? undefined : checkProjectColor(color)
+      const project = find(id)
+      const next = { ...project, name: wanted, color: tint === undefined ? project.color : tint }
+      replace(id, next)
+      return next
+    },
+
+    /** Conversations first: a process that dies here leaves a project with fewer of them, never one that names nothing. */
+    async remove(id: string): Promise<void> {
+      find(id)
+      for (let ids = members(id); ids.length > 0; ids = members(id)) {
+        for (const sessionId of ids.slice(0, AT_ONCE)) unassign(sessionId)
+        await setImmediate()
+      }
+      replace(id, undefined)
+    },
+  }
+}

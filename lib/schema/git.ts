@@ -1,0 +1,64 @@
+/** What git says of a workspace. */
+import { z } from 'zod'
+
+const counts = {
+  branch: z.string(),
+  /** All lines of `git status --porcelain`. */
+  dirty: z.number(),
+  modified: z.number(),
+  untracked: z.number(),
+  ahead: z.number(),
+  behind: z.number(),
+}
+
+/** The six fields twice, for both kinds of clients (decision 12); `git: null` alone where there is no repository. */
+export const GitInfo = z
+  .object({
+    git: z.object({ ...counts, is_git: z.literal(true) }).nullable(),
+    ...z.object(counts).partial().shape,
+  })
+  .meta({ id: 'GitInfo' })
+export type GitInfo = z.infer<typeof GitInfo>
+
+export const GitFile = z
+  .object({
+    /** Relative to the workspace. */
+    path: z.string(),
+    old_path: z.string().optional(),
+    /** Git's letters of the index and of the working tree: M T A D R C U, `?`, or a space for unchanged. */
+    index: z.string(),
+    worktree: z.string(),
+    status: z.enum([
+      'modified',
+      'added',
+      'deleted',
+      'renamed',
+      'copied',
+      'typechange',
+      'untracked',
+      'conflict',
+    ]),
+  })
+  .meta({ id: 'GitFile' })
+export type GitFile = z.infer<typeof GitFile>
+
+export const GitStatus = z
+  .object({
+    is_git: z.boolean(),
+    /** The commit's short name while no branch is checked out; null without a repository. */
+    branch: z.string().nullable(),
+    detached: z.boolean(),
+    upstream: z.string().nullable(),
+    ahead: z.number(),
+    behind: z.number(),
+    files: z.array(GitFile),
+    /** There are more files than these. */
+    truncated: z.boolean(),
+  })
+  .meta({ id: 'GitStatus' })
+export type GitStatus = z.infer<typeof GitStatus>
+
+export const GitDiff = z
+  .object({ path: z.string(), diff: z.string(), binary: z.boolean(), truncated: z.boolean() })
+  .meta({ id: 'GitDiff' })
+export type GitDiff = z.infer<typeof GitDiff>

@@ -1,0 +1,49 @@
+/** Providers of models as the page shows them: which keys are held and where from, never the keys. */
+import { z } from 'zod'
+import { ModelOption } from './model.ts'
+
+export const ProviderRow = z
+  .object({
+    id: z.string(),
+    display_name: z.string(),
+    has_key: z.boolean(),
+    /** A key can be given here. */
+    configurable: z.boolean(),
+    key_source: z.enum(['env_file', 'env_var', 'config_yaml', 'oauth', 'pool', 'none']),
+    /** Where the key stands: a variable or a key of config.yaml. */
+    key_name: z.string().nullable(),
+    /** The variable a key is written to. */
+    env_var: z.string().nullable(),
+    /** Another spelling of this provider. */
+    alias_of: z.string().nullable(),
+    models: z.array(ModelOption),
+  })
+  .meta({ id: 'ProviderRow' })
+export type ProviderRow = z.infer<typeof ProviderRow>
+
+export const LocalServer = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    base_url: z.string(),
+    models: z.array(ModelOption),
+    /** The profile already uses this address. */
+    configured: z.boolean(),
+  })
+  .meta({ id: 'LocalServer' })
+export type LocalServer = z.infer<typeof LocalServer>
+
+export const Trial = z
+  .object({
+    ok: z.boolean(),
+    provider: z.string(),
+    model: z.string(),
+    duration_ms: z.number(),
+    /** One sentence, whichever way it went. */
+    message: z.string(),
+    error: z.string().optional(),
+    type: z.string().optional(),
+    hint: z.string().optional(),
+  })
+  .meta({ id: 'Trial' })
+export type Trial = z.infer<typeof Trial>

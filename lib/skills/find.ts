@@ -1,0 +1,207 @@
+/** Which skills a profile has: its own directory first, then those its configuration names; read again when a file changed. */
+import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { Home } from '../profiles/home.ts'
+import { isInside, realPath } from '../store/inside.ts'
+import {
+  descriptionOf,
+  type FrontMatter,
+  MAX_NAME,
+  parseFrontMatter,
+  textOf,
+  textsOf,
+} from './front-matter.ts'
+
+export type SkillsHome = Pick<Home, 'dir' | 'values' | 'env' | 'config'>
+
+export type Found = {
+  name: string
+  description: string
+  category: string | null
+  /** Where SKILL.md lies. */
+  dir: string
+  /** The same from its root, with slashes: `category/name`. */
+  place: string
+  root: string
+  /** Its directory's own name. */
+  dirName: string
+  readOnly: boolean
+  enabled: boolean
+  compatible: boolean
+  slug: string
+}
+
+type Head = Pick<FrontMatter, 'values'> & { name: string; description: string }
+type Seen = Map<string, { stamp: string; head: Head }>
+
+/** A category of categories of skills is already more than anybody has. */
+const MAX_DEPTH = 6
+/** A mistyped external directory must not make the service walk a disk. */
+const MAX_DIRECTORIES = 5_000
+/** Of a larger file only the beginning is looked at. */
+const MAX_BYTES = 1 << 20
+
+const PLATFORMS: Readonly<Record<string, string>> = { darwin: 'macos', win32: 'windows' }
+
+export const skillsRoot = (home: Pick<SkillsHome, 'dir'>): string => join(home.dir, 'skills')
+
+const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
+
+/** `~` and relative paths as the command line reads them; what is not there is left out. */
+const externalRoots = (home: SkillsHome, userHome: string): string[] => {
+  const { skills } = home.values()
+  const given =
+    typeof skills === 'object' && skills !== null && 'external_dirs' in skills
+      ? skills.external_dirs
+      : []
+  return textsOf(given)
+    .map(path => path.replace(/^~(?=$|[/\\])/, () => userHome))
+    .map(path => (isAbsolute(path) ? path : resolve(home.dir, path)))
+    .filter(path => statOf(path)?.isDirectory() && realPath(path) !== realPath(skillsRoot(home)))
+}
+
+/** Names that `skills.disabled` holds, and what the command line's own list adds. */
+const disabledNames = (home: SkillsHome): Set<string> => {
+  const { skills } = home.values()
+  if (typeof skills !== 'object' || skills === null) return new Set()
+  const { disabled, platform_disabled } = skills as Record<string, unknown>
+  const own =
+    typeof platform_disabled === 'object' &&
+    platform_disabled !== null &&
+    'cli' in platform_disabled
+      ? platform_disabled.cli
+      : []
+  return new Set([...textsOf(disabled), ...textsOf(own)])
+}
+
+const isForUs = (values: Readonly<Record<string, unknown>>, platform: string): boolean => {
+  const wanted = textsOf(values.platforms).map(name => name.toLowerCase())
+  return wanted.length === 0 || wanted.includes(PLATFORMS[platform] ?? platform)
+}
+
+export const toSlug = (name: string): string =>
+  name
+    .toLowerCase()
+    .replace(/[\s_]+/g, '-')
+    .replace(/[^a-z0-9-]+/g, '')
+    .replace(/-{2,}/g, '-')
+    .replace(/^-|-$/g, '')
+
+/** Every directory with a SKILL.md below `root`; links are followed, each place is visited once. */
+function* skillDirectories(root: string): Generator<{ dir: string; isLinked: boolean }> {
+  const visited = new Set<string>()
+  const waiting = [{ dir: root, depth: 0, isLinked: false }]
+  while (waiting.length > 0 && visited.size < MAX_DIRECTORIES) {
+    const { dir, depth, isLinked } = waiting.shift()!
+    const real = realPath(dir)
+    if (visited.has(real)) continue
+    visited.add(real)
+    let entries: Dirent[]
+    try {
+      entries = readdirSync(dir, { withFileTypes: true })
+    } catch {
+      // Gone or closed to us: no skills here.
+      continue
+    }
+    if (depth > 0 && entries.some(entry => entry.name === 'SKILL.md')) {
+      yield { dir, isLinked }
+      continue
+    }
+    if (depth === MAX_DEPTH) continue
+    for (const { name } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      // `.git`, `.github`, `.hub`, and what we are about to remove.
+      if (name.startsWith('.') || name === 'node_modules') continue
+      const path = join(dir, name)
+      if (!statOf(path)?.isDirectory()) continue
+      const link = isLinked || lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+      waiting.push({ dir: path, depth: depth + 1, isLinked: link })
+    }
+  }
+}
+
+/** A SKILL.md that leads out of its own directory is none: it would show a file that is not the skill's. */
+const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
+  const path = join(dir, 'SKILL.md')
+  const stat = statOf(path)
+  if (!stat?.isFile()) return undefined
+  if (lstatSync(path).isSymbolicLink() && !isInside(dir, path)) return undefined
+  const stamp = `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}`
+  const known = seen.get(dir)
+  if (known?.stamp === stamp) {
+    next.set(dir, known)
+    return known.head
+  }
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8').slice(0, MAX_BYTES)
+  } catch {
+    // Not ours to read, or gone since: nobody could use it.
+    return undefined
+  }
+  const matter = parseFrontMatter(text)
+  const name = [...textOf(matter.values.name)].slice(0, MAX_NAME).join('')
+  const head = { values: matter.values, name, description: descriptionOf(matter) }
+  next.set(dir, { stamp, head })
+  return head
+}
+
+export type Finder = ReturnType<typeof createFinder>
+
+export const createFinder = ({
+  userHome = homedir(),
+  platform = process.platform,
+}: {
+  userHome?: string
+  platform?: string
+} = {}) => {
+  const kept = new WeakMap<object, Seen>()
+
+  /** All of them, hidden ones included, by category and name. The first of a name wins. */
+  const findAll = (home: SkillsHome): Found[] => {
+    const seen: Seen = kept.get(home.config) ?? new Map()
+    const next: Seen = new Map()
+    const disabled = disabledNames(home)
+    const byName = new Map<string, Found>()
+    const own = skillsRoot(home)
+    for (const root of [own, ...externalRoots(home, userHome)]) {
+      for (const { dir, isLinked } of skillDirectories(root)) {
+        const head = readHead(dir, seen, next)
+        if (!head) continue
+        const parts = relative(root, dir).split(sep)
+        const dirName = parts.at(-1) ?? ''
+        const name = head.name || dirName
+        if (byName.has(name)) continue
+        byName.set(name, {
+          name,
+          description: head.description,
+          category: parts.length > 1 ? (parts[0] ?? null) : null,
+          dir,
+          place: parts.join('/'),
+          root,
+          dirName,
+          readOnly: root !== own || isLinked,
+          enabled: !disabled.has(name) && !disabled.has(dirName),
+          compatible: isForUs(head.values, platform),
+          slug: toSlug(name),
+        })
+      }
+    }
+    kept.set(home.config, next)
+    const order = (text: string | null): string => text ?? ''
+    const before = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+    return [...byName.values()].sort(
+      (a, b) => before(order(a.category), order(b.category)) || before(a.name, b.name),
+    )
+  }
+
+  /** By its place, its directory's name, or the name it gives itself. Nothing of `name` becomes a path. */
+  const find = (home: SkillsHome, name: string): Found | undefined => {
+    const all = findAll(home)
+    const wanted = name.trim()
+    const by = (key: 'place' | 'dirName' | 'name') => all.find(skill => skill[key] === wanted)
+    return by('name') ?? by('place') ?? by('dirName')
+  }
+
+  return { findAll, find }
+}

@@ -1,0 +1,80 @@
+/** The head of SKILL.md: what stands between its two `---` lines, whoever wrote it and however badly. */
+import { parse } from 'yaml'
+
+export type FrontMatter = {
+  /** Empty when there is none or it cannot be understood at all. */
+  values: Readonly<Record<string, unknown>>
+  /** What follows it. */
+  body: string
+  /** Why it is no proper front matter; null when it is. */
+  problem: string | null
+}
+
+export const MAX_NAME = 64
+export const MAX_DESCRIPTION = 1_024
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Line by line, for a head that is no YAML: better some of it than nothing. */
+const parseLines = (text: string): Record<string, unknown> =>
+  Object.fromEntries(
+    text.split('\n').flatMap(line => {
+      const match = /^([A-Za-z_][\w-]*):\s*(.*?)\s*$/.exec(line)
+      return match?.[1] && match[2] ? [[match[1], match[2].replace(/^(["'])(.*)\1$/, '$2')]] : []
+    }),
+  )
+
+export const parseFrontMatter = (given: string): FrontMatter => {
+  const text = given.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n')
+  const match = /^---[ \t]*\n([\s\S]*?)(?:\n|^)---[ \t]*(?:\n|$)/.exec(text)
+  if (!match) return { values: {}, body: text, problem: 'It does not begin with front matter' }
+  const head = match[1] ?? ''
+  const body = text.slice(match[0].length)
+  try {
+    const values: unknown = parse(head, { logLevel: 'error' })
+    if (isMapping(values)) return { values, body, problem: null }
+    return { values: {}, body, problem: 'Its front matter is not a list of keys and values' }
+  } catch (error) {
+    // Whoever edits it is told; whoever reads gets what can be made of it.
+    const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
+    return { values: parseLines(head), body, problem: `Its front matter cannot be read: ${why}` }
+  }
+}
+
+export const textOf = (value: unknown): string =>
+  typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
+
+/** A list, or one text with commas, brackets or not. */
+export const textsOf = (value: unknown): string[] => {
+  const items = Array.isArray(value)
+    ? value
+    : textOf(value)
+        .replace(/^\[|\]$/g, '')
+        .split(',')
+  return items.map(item => textOf(item).replace(/^(["'])(.*)\1$/, '$2')).filter(Boolean)
+}
+
+/** What skills of the command line keep one level deeper, under the agent's name. */
+export const agentMetadata = (
+  values: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> => {
+  const { metadata } = values
+  if (!isMapping(metadata)) return {}
+  return [metadata.agent, metadata.hermes].find(isMapping) ?? {}
+}
+
+const cut = (text: string, most: number): string => {
+  const characters = [...text]
+  return characters.length > most ? `${characters.slice(0, most - 3).join('')}...` : text
+}
+
+/** What it says it is for, else its first words. */
+export const descriptionOf = ({ values, body }: FrontMatter): string => {
+  const first = () =>
+    body
+      .split('\n')
+      .map(line => line.trim())
+      .find(line => line !== '' && !line.startsWith('#')) ?? ''
+  return cut((textOf(values.description) || first()).replace(/\s+/g, ' '), MAX_DESCRIPTION)
+}

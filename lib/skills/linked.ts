@@ -1,0 +1,95 @@
+/** The files beside SKILL.md: which there are, and reading one without leaving the skill. */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs'
+import { isAbsolute, join, relative, sep } from 'node:path'
+import { invalid, missing } from '../errors.ts'
+import type { LinkedFile } from '../schema/skill.ts'
+import { isInside, realPath } from '../store/inside.ts'
+
+type Kind = { name: string; endings: RegExp; deep: boolean }
+
+const KINDS: readonly Kind[] = [
+  { name: 'references', endings: /\.md$/i, deep: false },
+  { name: 'templates', endings: /\.(md|py|ya?ml|json|tex|sh)$/i, deep: true },
+  { name: 'assets', endings: /./, deep: true },
+  { name: 'scripts', endings: /\.(py|sh|bash|js|ts|rb)$/i, deep: false },
+]
+
+const MAX_FILES = 500
+const MAX_BYTES = 1 << 20
+
+const isFileInside = (root: string, path: string): boolean =>
+  isInside(root, path) && statSync(path, { throwIfNoEntry: false })?.isFile() === true
+
+const filesBelow = (dir: string, deep: boolean): string[] => {
+  try {
+    const entries = readdirSync(dir, { recursive: deep, withFileTypes: true })
+    return entries
+      .filter(entry => !entry.isDirectory())
+      .map(entry => join(entry.parentPath, entry.name))
+  } catch {
+    // No such folder: most skills have only some of them.
+    return []
+  }
+}
+
+/** By kind, in order; a kind without files is left out. */
+export const linkedFiles = (dir: string): Record<string, string[]> =>
+  Object.fromEntries(
+    KINDS.flatMap(({ name, endings, deep }) => {
+      const files = filesBelow(join(dir, name), deep)
+        .filter(path => endings.test(path) && isFileInside(dir, path))
+        .map(path => relative(dir, path).split(sep).join('/'))
+        .sort()
+        .slice(0, MAX_FILES)
+      return files.length > 0 ? [[name, files]] : []
+    }),
+  )
+
+const isText = (bytes: Buffer): boolean => {
+  if (bytes.includes(0)) return false
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return true
+  } catch {
+    // Some other encoding, or a picture.
+    return false
+  }
+}
+
+/** A file of the skill. `..`, absolute paths and links that lead out are refused before anything is opened. */
+export const readLinked = (dir: string, file: string): LinkedFile => {
+  const parts = file.split(/[\\/]/)
+  if (file.includes('\0') || isAbsolute(file) || /^[A-Za-z]:/.test(file) || parts.includes('..'))
+    throw invalid('Invalid file path')
+  const path = join(dir, ...parts)
+  if (!isInside(dir, path)) throw invalid('Invalid file path')
+  let fd: number
+  try {
+    // Of the real place, and not through a link that was put there just now; a pipe does not hold us up.
+    const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
+    fd = openSync(realPath(path), flags)
+  } catch {
+    // Missing, closed to us, or swapped meanwhile: the same to whoever asks.
+    throw missing('File not found')
+  }
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) throw missing('File not found')
+    const { size } = stat
+    if (size > MAX_BYTES) throw invalid('The file is larger than 1 MB and is not shown')
+    const bytes = readFileSync(fd)
+    const readable = isText(bytes)
+    const content = readable ? bytes.toString('utf8') : ''
+    return { content, path: parts.join('/'), is_binary: !readable, size }
+  } finally {
+    closeSync(fd)
+  }
+}

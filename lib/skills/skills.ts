@@ -1,0 +1,88 @@
+/** The skills of a profile: listed, read, written, and put in front of what a person asks. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { invalid, missing } from '../errors.ts'
+import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
+import { createFinder, type Found, type SkillsHome, skillsRoot } from './find.ts'
+import { descriptionOf, parseFrontMatter } from './front-matter.ts'
+import { readLinked } from './linked.ts'
+import { toRow, toSkill } from './view.ts'
+import { createSkillWriter } from './write.ts'
+
+export type Skills = ReturnType<typeof createSkills>
+
+/** Nothing of a name ever becomes a pattern; that it looks like one is refused all the same (decision 14). */
+const GLOB = /[*?[\]]/
+
+const isUsable = ({ enabled, compatible }: Found): boolean => enabled && compatible
+
+/** What stands in DESCRIPTION.md of a category. */
+const describeCategory = (home: SkillsHome, name: string): string => {
+  try {
+    const text = readFileSync(join(skillsRoot(home), name, 'DESCRIPTION.md'), 'utf8')
+    return descriptionOf(parseFrontMatter(text))
+  } catch {
+    // Most have none.
+    return ''
+  }
+}
+
+export const createSkills = ({
+  callable,
+  ...options
+}: {
+  userHome?: string
+  platform?: string
+  /** Those whose slug is free to be a command; a neighbour knows the commands. */
+  callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
+}) => {
+  const finder = createFinder(options)
+  const writer = createSkillWriter(finder)
+
+  const require = (home: SkillsHome, name: string): Found => {
+    if (GLOB.test(name)) throw invalid('Invalid skill name')
+    const found = finder.find(home, name)
+    if (!found) throw missing('Skill not found')
+    return found
+  }
+
+  const instructions = (found: Found): string => {
+    const text = readFileSync(join(found.dir, 'SKILL.md'), 'utf8')
+    return `[Skill: ${found.name}, in ${found.dir}]\n${text.trim()}`
+  }
+
+  return {
+    save: writer.save,
+    remove: writer.remove,
+    toggle: writer.toggle,
+
+    /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
+    list(home: SkillsHome, { all = false } = {}): SkillRow[] {
+      const found = finder.findAll(home)
+      return (all ? found : found.filter(isUsable)).map(toRow)
+    },
+    categories(home: SkillsHome, rows: readonly SkillRow[]): SkillCategory[] {
+      const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
+      return [...names].map(name => ({ name, description: describeCategory(home, name) }))
+    },
+    content: (home: SkillsHome, name: string): Skill => toSkill(home, require(home, name)),
+    file: (home: SkillsHome, name: string, file: string): LinkedFile =>
+      readLinked(require(home, name).dir, file),
+
+    /** What a skill says to the agent: its text, and where its files lie. Null for one that is gone or switched off. */
+    instructions(home: SkillsHome, name: string): string | null {
+      const found = finder.find(home, name)
+      return found && isUsable(found) ? instructions(found) : null
+    },
+    /** `/slug and words` → the skill's text and the words; any other text as it is. */
+    expand(home: SkillsHome, text: string): string {
+      const match = /^\/([a-z0-9][a-z0-9-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim())
+      const slug = match?.[1]?.toLowerCase()
+      if (slug === undefined) return text
+      const usable = callable(finder.findAll(home).filter(isUsable))
+      const found = usable.find(skill => skill.slug === slug)
+      const asked = match?.[2]?.trim()
+      return found ? [instructions(found), asked].filter(Boolean).join('\n\n') : text
+    },
+  }
+}

@@ -1,0 +1,124 @@
+/** One skill as a whole: its text, its files, and what it needs that is not there yet. */
+import { createHash } from 'node:crypto'
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import type { Skill, SkillRow } from '../schema/skill.ts'
+import { resolveInside } from '../store/inside.ts'
+import type { Found, SkillsHome } from './find.ts'
+import { agentMetadata, parseFrontMatter, textOf, textsOf } from './front-matter.ts'
+import { linkedFiles } from './linked.ts'
+
+type Values = Readonly<Record<string, unknown>>
+type Wanted = { name: string; [key: string]: unknown }
+
+const isMapping = (value: unknown): value is Values =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const versionOf = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+export const toRow = ({ name, description, category, ...skill }: Found): SkillRow => ({
+  name,
+  description,
+  category,
+  enabled: skill.enabled,
+  compatible: skill.compatible,
+  read_only: skill.readOnly,
+  slug: skill.slug,
+})
+
+/** Names alone or with what to ask for; the older place is `prerequisites`. */
+const wantedVariables = ({ required_environment_variables: given, prerequisites }: Values) => {
+  const older = isMapping(prerequisites) ? textsOf(prerequisites.env_vars) : []
+  const items: unknown[] = [...(Array.isArray(given) ? given : textsOf(given)), ...older]
+  const wanted = items.flatMap((item): Wanted[] => {
+    const name = isMapping(item) ? textOf(item.name) : textOf(item)
+    return name === '' ? [] : [isMapping(item) ? { ...item, name } : { name }]
+  })
+  return wanted.filter(({ name }, at) => wanted.findIndex(other => other.name === name) === at)
+}
+
+/** On the PATH a tool of this home would get. */
+const isCommand = (name: string, path: string): boolean =>
+  !/[\\/\0]/.test(name) &&
+  path.split(delimiter).some(dir => {
+    const file = join(dir || '.', name)
+    try {
+      accessSync(file, constants.X_OK)
+      return statSync(file).isFile()
+    } catch {
+      // Not in this one.
+      return false
+    }
+  })
+
+const isThere = (dir: string, file: string): boolean => {
+  try {
+    return existsSync(resolveInside(dir, file))
+  } catch {
+    // It names a place outside the home: nothing we would vouch for.
+    return false
+  }
+}
+
+const needsOf = (home: SkillsHome, values: Values) => {
+  const env = home.env()
+  const variables = wantedVariables(values)
+  const { prerequisites, required_credential_files: files } = values
+  const commands = isMapping(prerequisites) ? textsOf(prerequisites.commands) : []
+  const missing = variables.filter(({ name }) => !env[name]?.trim())
+  const credentials = (Array.isArray(files) ? files : textsOf(files))
+    .map(item => (isMapping(item) ? textOf(item.path) : textOf(item)))
+    .filter(file => file !== '' && !isThere(home.dir, file))
+  const help = [...new Set(missing.map(({ help }) => textOf(help)).filter(Boolean))].join('\n')
+  return {
+    required_environment_variables: variables,
+    required_commands: commands,
+    missing_required_environment_variables: missing.map(({ name }) => name),
+    missing_credential_files: credentials,
+    missing_required_commands: commands.filter(name => !isCommand(name, env.PATH ?? '')),
+    ...(help ? { setup_help: help } : {}),
+  }
+}
+
+export const toSkill = (home: SkillsHome, found: Found): Skill => {
+  const path = join(found.dir, 'SKILL.md')
+  const content = readFileSync(path, 'utf8')
+  const { values } = parseFrontMatter(content)
+  const more = agentMetadata(values)
+  const linked_files = linkedFiles(found.dir)
+  const needs = needsOf(home, values)
+  const setup_needed =
+    needs.missing_required_environment_variables.length > 0 ||
+    needs.missing_credential_files.length > 0 ||
+    needs.missing_required_commands.length > 0
+  const compatibility = textOf(values.compatibility)
+  const missing = needs.missing_required_environment_variables
+  return {
+    success: true,
+    ...toRow(found),
+    tags: [...new Set([...textsOf(values.tags), ...textsOf(more.tags)])],
+    related_skills: [
+      ...new Set([...textsOf(values.related_skills), ...textsOf(more.related_skills)]),
+    ],
+    content,
+    path: `${found.place}/SKILL.md`,
+    version: versionOf(content),
+    mtime: statSync(path).mtimeMs / 1_000,
+    linked_files,
+    usage_hint: Object.keys(linked_files).length
+      ? 'Ask for one of linked_files with its path to read it.'
+      : null,
+    ...needs,
+    setup_needed,
+    setup_skipped: false,
+    readiness_status: found.compatible
+      ? setup_needed
+        ? 'setup_needed'
+        : 'available'
+      : 'unsupported',
+    ...(missing.length ? { setup_note: `Set ${missing.join(', ')} in the home's .env.` } : {}),
+    ...(compatibility ? { compatibility } : {}),
+    ...(isMapping(values.metadata) ? { metadata: values.metadata } : {}),
+  }
+}

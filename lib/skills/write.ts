@@ -1,0 +1,199 @@
+/** Skills are written, removed, switched on and off: only in the profile's own directory, whole or not at all. */
+import { randomBytes } from 'node:crypto'
+import {
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { conflict, forbidden, invalid, missing } from '../errors.ts'
+import { isInside } from '../store/inside.ts'
+import { replaceText } from '../store/replace.ts'
+import { type Finder, type Found, type SkillsHome, skillsRoot } from './find.ts'
+import {
+  descriptionOf,
+  MAX_DESCRIPTION,
+  MAX_NAME,
+  parseFrontMatter,
+  textOf,
+  textsOf,
+} from './front-matter.ts'
+import { versionOf } from './view.ts'
+
+export const MAX_CONTENT = 100_000
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
+/** Categories made by hand have capitals and spaces. */
+const CATEGORY = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
+const REMOVED = '.removed-'
+
+export const normalName = (given: string): string => given.trim().toLowerCase().replace(/\s+/g, '-')
+
+const checkName = (given: string): string => {
+  const name = normalName(given)
+  if (!NAME.test(name) || name.includes('..')) throw invalid('Invalid skill name')
+  return name
+}
+
+const checkCategory = (given: string): string => {
+  const category = given.trim()
+  if (category !== '' && (!CATEGORY.test(category) || category.includes('..')))
+    throw invalid('Invalid category')
+  return category
+}
+
+/** Text the agent will accept as well; what has no head at all gets one made of its own words. */
+const checkContent = (given: string, name: string): string => {
+  const matter = parseFrontMatter(given)
+  if (matter.body.trim() === '') throw invalid('A skill needs a text after its front matter')
+  const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
+  const description = hasHead ? textOf(matter.values.description) : descriptionOf(matter) || name
+  const content = hasHead
+    ? given
+    : `---\nname: ${name}\ndescription: ${JSON.stringify(description)}\n---\n\n${given}`
+  if (hasHead) {
+    if (matter.problem) throw invalid(`The skill was not saved. ${matter.problem}`)
+    if (!textOf(matter.values.name)) throw invalid('The front matter needs a name')
+    if (!description) throw invalid('The front matter needs a description')
+    if ([...textOf(matter.values.name)].length > MAX_NAME)
+      throw invalid(`The name in the front matter has more than ${MAX_NAME} characters`)
+    if ([...description].length > MAX_DESCRIPTION)
+      throw invalid(`The description has more than ${MAX_DESCRIPTION} characters`)
+  }
+  if ([...content].length > MAX_CONTENT)
+    throw invalid(`A skill has at most ${MAX_CONTENT.toLocaleString('en')} characters`)
+  return content
+}
+
+/** The command line keeps an index of skills for its prompt: it is stale now. */
+const dropSnapshot = (home: SkillsHome): void =>
+  rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
+
+const requireOwn = (found: Found): void => {
+  if (found.readOnly)
+    throw forbidden(`"${found.name}" lies in a directory outside this profile and is read-only`)
+}
+
+/** A category without skills is no category; one with anything else in it stays. */
+const dropEmptied = (root: string, dir: string): void => {
+  for (let at = dir; at !== root && isInside(root, at); at = dirname(at)) {
+    try {
+      rmdirSync(at)
+    } catch {
+      // Not empty: it still holds something.
+      return
+    }
+  }
+}
+
+/** What a killed process was about to remove. */
+const sweep = (root: string): void => {
+  for (const name of readdirSync(root)) {
+    if (name.startsWith(REMOVED)) rmSync(join(root, name), { recursive: true, force: true })
+  }
+}
+
+export type SkillText = {
+  name: string
+  content: string
+  category?: string | undefined
+  /** Of the text that was read; somebody else's change in between is refused. */
+  expected_version?: string | undefined
+  /** A new one: a name that exists is refused. */
+  create?: boolean | undefined
+}
+
+export const createSkillWriter = (finder: Finder) => {
+  const requireSkill = (home: SkillsHome, name: string): Found => {
+    const found = finder.find(home, name)
+    if (!found) throw missing('Skill not found')
+    return found
+  }
+
+  /** Keeps an existing one where it is; another category moves it there first. */
+  const placeOf = (home: SkillsHome, found: Found, category: string): string => {
+    if (category === '' || category === (found.category ?? '')) return found.dir
+    const to = join(skillsRoot(home), category, found.dirName)
+    if (lstatSync(to, { throwIfNoEntry: false }))
+      throw conflict(`There is already a "${found.dirName}" in ${category}`)
+    mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
+    if (!isInside(skillsRoot(home), dirname(to))) throw invalid('Invalid skill path')
+    renameSync(found.dir, to)
+    dropEmptied(skillsRoot(home), dirname(found.dir))
+    return to
+  }
+
+  const requireVersion = (found: Found, expected: string | undefined): void => {
+    if (expected === undefined) return
+    const content = readFileSync(join(found.dir, 'SKILL.md'), 'utf8')
+    const version = versionOf(content)
+    if (version !== expected)
+      throw conflict('The skill was changed meanwhile; look at it before you write over it', {
+        content,
+        version,
+      })
+  }
+
+  return {
+    save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
+      const name = checkName(given.name)
+      const category = checkCategory(given.category ?? '')
+      const content = checkContent(given.content, name)
+      const found = finder.find(home, given.name) ?? finder.find(home, name)
+      if (found && given.create) throw conflict(`There is already a skill "${found.name}"`)
+      if (!found && given.expected_version !== undefined)
+        throw conflict('The skill was removed meanwhile')
+      const root = skillsRoot(home)
+      if (found) {
+        requireOwn(found)
+        requireVersion(found, given.expected_version)
+      }
+      const dir = found ? placeOf(home, found, category) : join(root, category, name)
+      const path = join(dir, 'SKILL.md')
+      // A category may be a link to somewhere else.
+      if (!isInside(root, path)) throw invalid('Invalid skill path')
+      replaceText(path, content)
+      dropSnapshot(home)
+      return { name: found ? found.dirName : name, path, version: versionOf(content) }
+    },
+
+    /** Out of sight in one step, then taken apart; linked files go with it. */
+    remove(home: SkillsHome, name: string): string {
+      const found = requireSkill(home, name)
+      requireOwn(found)
+      const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
+      renameSync(found.dir, aside)
+      dropSnapshot(home)
+      sweep(found.root)
+      dropEmptied(found.root, dirname(found.dir))
+      return found.name
+    },
+
+    toggle(home: SkillsHome, name: string, enabled: boolean): string {
+      const found = requireSkill(home, name)
+      const { skills } = home.config.read()
+      const { disabled, platform_disabled } = (
+        typeof skills === 'object' && skills !== null ? skills : {}
+      ) as Record<string, unknown>
+      const own =
+        typeof platform_disabled === 'object' && platform_disabled !== null
+          ? (platform_disabled as Record<string, unknown>).cli
+          : undefined
+      const without = (list: unknown) =>
+        textsOf(list).filter(one => one !== found.name && one !== found.dirName)
+      const kept = without(disabled)
+      home.config.editAll([
+        [['skills', 'disabled'], enabled ? kept : [...kept, found.name]],
+        ...(enabled && own !== undefined
+          ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]
+          : []),
+      ])
+      dropSnapshot(home)
+      return found.name
+    },
+  }
+}

@@ -1,0 +1,59 @@
+/** What the file system refused, as a sentence for the person. */
+import { conflict, diskFull, forbidden, invalid, missing } from '../errors.ts'
+
+/** `ENOENT` and the like; empty for what is no error of the system. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : ''
+
+/** A Refusal where the person can do something about it; every other error as it is. No sentence names a place. */
+export const asRefusal = (error: unknown): unknown => {
+  switch (codeOf(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+    case 'ELOOP':
+    case 'ENXIO':
+    case 'ENAMETOOLONG':
+      return missing('File not found')
+    case 'EACCES':
+    case 'EPERM':
+      return forbidden('Permission denied')
+    case 'EEXIST':
+    case 'ENOTEMPTY':
+      return invalid('Path already exists')
+    case 'EISDIR':
+      return invalid('Path is a directory')
+    case 'EINVAL':
+    case 'EILSEQ':
+      return invalid('Invalid file name')
+    case 'EXDEV':
+      return invalid('The folder lies on another disk')
+    case 'EBUSY':
+    case 'ETXTBSY':
+      return conflict('The file is in use')
+    case 'EROFS':
+      return diskFull('The disk is read-only; nothing was changed.')
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return diskFull('The disk is full; nothing was changed.')
+    default:
+      return error
+  }
+}
+
+/** Runs `work`; what the file system refuses becomes a sentence. */
+export const refusing = <T>(work: () => T): T => {
+  try {
+    return work()
+  } catch (error) {
+    throw asRefusal(error)
+  }
+}
+
+/** The same for work that takes its time. */
+export const refusingLater = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work()
+  } catch (error) {
+    throw asRefusal(error)
+  }
+}

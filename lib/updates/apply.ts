@@ -1,0 +1,145 @@
+/** Applies updates, one at a time: pull, build, and for the service itself a restart that keeps the lock. */
+import { spawn } from 'node:child_process'
+import { messageOf } from '../errors.ts'
+import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
+import type { Checkouts } from './check.ts'
+import { gitIn, isCheckout, keptEnvironment } from './git.ts'
+import { goBack, overwrite, pull, type Pulled } from './pull.ts'
+
+const RESTART_MS = 2_000
+const BUILD_MS = 10 * 60_000
+const SAID_CHARS = 300
+
+export type ApplyDeps = {
+  checkouts: () => Checkouts
+  env: Readonly<Record<string, string>>
+  /** Replaces the process; absent where nothing can be replaced. It does not come back. */
+  restart?: (() => Promise<unknown>) | undefined
+  /** Settles when nobody else is asking the remotes. */
+  idle: () => Promise<void>
+  /** Nothing that was known about updates holds any more. */
+  onApplied: () => void
+  log: (line: string, extra?: Record<string, unknown>) => void
+  /** Installs and builds what the checkout holds; answers what went wrong, empty when nothing did. */
+  build?: ((dir: string) => Promise<string>) | undefined
+  later?: (run: () => void, ms: number) => () => void
+}
+
+/** The last lines are where a build says what is wrong. */
+const tailOf = (text: string): string =>
+  text.trim().split('\n').slice(-8).join('\n').slice(-SAID_CHARS).trim()
+
+/** As `npm start` does: what package-lock.json pins, then the one file. */
+export const buildWith =
+  (env: Readonly<Record<string, string>>) =>
+  (dir: string): Promise<string> =>
+    new Promise(resolve => {
+      const child = spawn(process.execPath, ['setup.mjs', 'build.mjs', '--quiet'], {
+        cwd: dir,
+        env: keptEnvironment(env),
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: BUILD_MS,
+        killSignal: 'SIGKILL',
+      })
+      const said: string[] = []
+      child.stdout.on('data', chunk => said.push(String(chunk)))
+      child.stderr.on('data', chunk => said.push(String(chunk)))
+      child.once('error', error => resolve(error.message))
+      child.once('close', code =>
+        resolve(code === 0 ? '' : tailOf(said.join('')) || 'it ended without a word'),
+      )
+    })
+
+const wait = (run: () => void, ms: number): (() => void) => {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+
+export type Apply = ReturnType<typeof createApply>
+
+export const createApply = (deps: ApplyDeps) => {
+  const {
+    checkouts,
+    env,
+    restart,
+    idle,
+    onApplied,
+    log,
+    build = buildWith(env),
+    later = wait,
+  } = deps
+  /** The one lock of all updates. A restart takes it and never gives it back. */
+  let holder: Promise<unknown> | null = null
+  let cancelRestart = () => {}
+
+  /** Waits its turn behind a running update and keeps every later one out. */
+  const replace = async (): Promise<void> => {
+    while (holder) await holder
+    const leaving = Promise.resolve(restart?.())
+    holder = leaving
+    // Still here: it could not be replaced, so the old one goes on.
+    await leaving.catch((error: unknown) => log('the restart failed', { error: messageOf(error) }))
+    holder = null
+  }
+
+  const install = async (dir: string, { from }: Pulled): Promise<UpdateResult | null> => {
+    const problem = await build(dir)
+    if (problem === '') return null
+    log('the new version could not be built; going back', { problem })
+    const back = await goBack(gitIn(dir, env), from)
+    // What is installed belongs to the version that failed.
+    const again = back ? await build(dir) : 'the checkout could not be reset'
+    if (again) log('the previous version could not be built again', { problem: again })
+    return {
+      ok: false,
+      message: `The new version could not be built, so the previous one stays: ${problem.slice(0, SAID_CHARS)}`,
+    }
+  }
+
+  const update = async (target: UpdateTarget, force: boolean): Promise<UpdateResult> => {
+    await idle()
+    const dir = checkouts()[target]
+    if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository' }
+    const git = gitIn(dir, env)
+    const pulled = await (force ? overwrite(git) : pull(git))
+    if (pulled.failure) return { ...pulled.failure, target }
+    if (!pulled.changed && !force) {
+      return { ok: true, message: 'Already up to date', target, restart_scheduled: false }
+    }
+    if (target === 'agent') {
+      return { ok: true, message: 'The agent is updated', target, restart_scheduled: false }
+    }
+    const broken = await install(dir, pulled)
+    if (broken) return { ...broken, target }
+    if (!restart) {
+      return {
+        ok: true,
+        message: 'Updated; start it again by hand',
+        target,
+        restart_scheduled: false,
+      }
+    }
+    cancelRestart = later(() => void replace(), RESTART_MS)
+    return { ok: true, message: 'Updated; restarting', target, restart_scheduled: true }
+  }
+
+  return {
+    async apply(target: UpdateTarget, { force = false } = {}): Promise<UpdateResult> {
+      if (holder) return { ok: false, message: 'Update already in progress', target }
+      const work = update(target, force)
+      const settled = work.catch(() => undefined)
+      holder = settled
+      try {
+        const result = await work
+        return result.ok ? result : { ...result, error: result.message }
+      } finally {
+        holder = null
+        onApplied()
+      }
+    },
+    isBusy: () => holder !== null,
+    close(): void {
+      cancelRestart()
+    },
+  }
+}

@@ -1,0 +1,88 @@
+/** Whether there is something newer than what runs: asked of git at most every half hour. */
+import type { UpdateCheck, UpdateState } from '../schema/update.ts'
+import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outOf } from './git.ts'
+
+const CACHE_MS = 30 * 60_000
+
+export type Checkouts = {
+  /** The service's own, and the agent's; null where there is none. */
+  webui: string | null
+  agent: string | null
+}
+
+export type CheckDeps = {
+  checkouts: () => Checkouts
+  env: Readonly<Record<string, string>>
+  nowMs?: () => number
+}
+
+const stateOf = async (name: string, git: Git): Promise<UpdateState> => {
+  if (!(await git(['fetch', '--quiet'], FETCH_MS)).ok) {
+    return { name, behind: 0, error: 'fetch failed' }
+  }
+  const branch = await compareRef(git)
+  const [count, current_sha, latest_sha] = await Promise.all([
+    outOf(git(['rev-list', '--count', `HEAD..${branch}`])),
+    outOf(git(['rev-parse', '--short', 'HEAD'])),
+    outOf(git(['rev-parse', '--short', branch])),
+  ])
+  return { name, behind: Number(count) || 0, current_sha, latest_sha, branch }
+}
+
+/** For trying the page out: an update of each kind that is not there. */
+export const simulated: UpdateCheck = {
+  webui: {
+    name: 'webui',
+    behind: 3,
+    current_sha: 'abc1234',
+    latest_sha: 'def5678',
+    branch: 'origin/master',
+  },
+  agent: {
+    name: 'agent',
+    behind: 1,
+    current_sha: 'aaa0001',
+    latest_sha: 'bbb0002',
+    branch: 'origin/master',
+  },
+  checked_at: 0,
+}
+
+export const createCheck = ({ checkouts, env, nowMs = Date.now }: CheckDeps) => {
+  let kept: { atMs: number; found: UpdateCheck } | null = null
+  let running: Promise<UpdateCheck> | null = null
+
+  const look = async (): Promise<UpdateCheck> => {
+    const { webui, agent } = checkouts()
+    const one = (name: string, dir: string | null) =>
+      isCheckout(dir) ? stateOf(name, gitIn(dir, env)) : null
+    const [ours, theirs] = await Promise.all([one('webui', webui), one('agent', agent)])
+    return { webui: ours, agent: theirs, checked_at: nowMs() / 1000 }
+  }
+
+  return {
+    /** Whoever asks while somebody else's question is under way gets the same answer. */
+    async check({ force = false } = {}): Promise<UpdateCheck> {
+      if (running) return running
+      if (!force && kept && nowMs() - kept.atMs < CACHE_MS) return kept.found
+      running = look()
+      try {
+        const found = await running
+        kept = { atMs: nowMs(), found }
+        return found
+      } finally {
+        running = null
+      }
+    },
+    /** What is known without asking. */
+    known: (): UpdateCheck => kept?.found ?? { webui: null, agent: null, checked_at: 0 },
+    /** Settles when no look is under way: two fetches of one checkout get in each other's way. */
+    idle: async (): Promise<void> => {
+      await running?.catch(() => undefined)
+    },
+    /** After an update nothing that was found holds any more. */
+    forget(): void {
+      kept = null
+    },
+  }
+}

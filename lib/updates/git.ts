@@ -1,0 +1,69 @@
+/** Runs git in a checkout that is to be updated: bounded in time, never asking anybody anything. */
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+export const FETCH_MS = 15_000
+export const PULL_MS = 30_000
+const OTHER_MS = 10_000
+
+/** `out` is trimmed; `said` is what a person would want to read of a failure. */
+export type GitAnswer = { ok: boolean; out: string; said: string }
+export type Git = (args: readonly string[], timeoutMs?: number) => Promise<GitAnswer>
+
+/** What git needs of the environment to reach a remote; a GIT_DIR of whoever started us would mean another repository. */
+const KEPT =
+  /^(PATH|HOME|USER|LOGNAME|USERPROFILE|SYSTEMROOT|TMPDIR|SSH_AUTH_SOCK|XDG_CONFIG_HOME|https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO|NODE_EXTRA_CA_CERTS|npm_config_.*|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/i
+
+export const keptEnvironment = (env: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => KEPT.test(name)))
+
+export const isCheckout = (dir: string | null): dir is string =>
+  dir !== null && existsSync(join(dir, '.git'))
+
+export const gitIn = (dir: string, env: Readonly<Record<string, string>>): Git => {
+  const environment = {
+    ...keptEnvironment(env),
+    LC_ALL: 'C',
+    // A question on a terminal nobody sits at would wait for ever.
+    GIT_TERMINAL_PROMPT: '0',
+    GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
+    GIT_EDITOR: 'true',
+  }
+  return (args, timeoutMs = OTHER_MS) =>
+    new Promise(resolve => {
+      const options = {
+        cwd: dir,
+        env: environment,
+        timeout: timeoutMs,
+        killSignal: 'SIGKILL',
+        maxBuffer: 16 << 20,
+      } as const
+      execFile('git', [...args], options, (error, out, err) => {
+        const said = [err, out, error?.message ?? ''].map(text => text.trim()).find(Boolean) ?? ''
+        resolve({ ok: error === null, out: out.trim(), said })
+      })
+    })
+}
+
+/** The text of a successful call; empty for a failed one. */
+export const outOf = async (answer: Promise<GitAnswer>): Promise<string> => {
+  const { ok, out } = await answer
+  return ok ? out : ''
+}
+
+/** The branch this checkout follows; empty when it follows none. */
+export const upstreamOf = (git: Git): Promise<string> =>
+  outOf(git(['rev-parse', '--abbrev-ref', '--symbolic-full-name', '@{upstream}']))
+
+/** What to compare with: the upstream, else the remote's default branch. */
+export const compareRef = async (git: Git): Promise<string> => {
+  const upstream = await upstreamOf(git)
+  if (upstream) return upstream
+  const head = await outOf(git(['symbolic-ref', '--quiet', '--short', 'refs/remotes/origin/HEAD']))
+  if (head) return head
+  for (const name of ['origin/master', 'origin/main']) {
+    if ((await git(['rev-parse', '--verify', '--quiet', `refs/remotes/${name}`])).ok) return name
+  }
+  return 'origin/master'
+}

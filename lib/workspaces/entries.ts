@@ -1,0 +1,106 @@
+/** Names in a workspace: folders made, entries renamed and moved. Nothing that is there is ever replaced. */
+import { linkSync, lstatSync, mkdirSync, renameSync, type Stats, unlinkSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { forbidden, invalid, missing } from '../errors.ts'
+import { codeOf, refusing } from '../store/file-error.ts'
+import { checkName, type Held, hold } from '../store/hold.ts'
+import type { Area } from './area.ts'
+
+const exists = (place: string): boolean => lstatSync(place, { throwIfNoEntry: false }) !== undefined
+
+const taken = () => Object.assign(new Error('the name is taken'), { code: 'EEXIST' })
+
+/** File systems that have no hard links say so in many ways. */
+const NO_LINKS = new Set(['EPERM', 'EACCES', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
+
+/**
+ * A rename that fails with EEXIST where there is something already. A link and an unlink do that in one step; for
+ * folders, looking first has to do, and a folder that appears meanwhile is replaced only when it is empty.
+ */
+export const moveUnlessTaken = (from: string, to: string): void => {
+  const stat = lstatSync(from)
+  // Elsewhere a link to a symlink is one to what it points to.
+  const isLinkable = stat.isFile() || (stat.isSymbolicLink() && process.platform === 'linux')
+  if (isLinkable && tryLink(from, to)) dropName(from, to)
+  else {
+    if (exists(to)) throw taken()
+    renameSync(from, to)
+  }
+}
+
+const tryLink = (from: string, to: string): boolean => {
+  try {
+    linkSync(from, to)
+    return true
+  } catch (error) {
+    if (NO_LINKS.has(codeOf(error))) return false
+    throw error
+  }
+}
+
+/** The file has both names now; if the old one has to stay, it keeps only that. */
+const dropName = (from: string, to: string): void => {
+  try {
+    unlinkSync(from)
+  } catch (error) {
+    unlinkSync(to)
+    throw error
+  }
+}
+
+/** The entry itself, which must be there, must not be the workspace, and must hold nothing of ours. */
+export const requireOwn = (area: Area, held: Held): Stats => {
+  const stat = lstatSync(held.at, { throwIfNoEntry: false })
+  if (!stat) throw missing('File not found')
+  if (held.isRoot) throw invalid('This is the workspace itself')
+  if (area.holdsHidden(held.full)) throw forbidden('It holds files of this service')
+  return stat
+}
+
+const moveNew = (from: string, to: Held): void => {
+  try {
+    moveUnlessTaken(from, to.at)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    throw invalid(`A file named "${basename(to.full)}" already exists`)
+  }
+  to.sync()
+}
+
+export const createDirectory = (area: Area, path: string): { path: string } =>
+  refusing(() => {
+    using held = hold(area, path, { link: true, make: true })
+    if (held.isRoot) throw invalid('Path already exists')
+    checkName(basename(held.full))
+    mkdirSync(held.at)
+    held.sync()
+    return { path: held.path }
+  })
+
+export type Moved = { old_path: string; new_path: string }
+
+export const renameEntry = (area: Area, path: string, newName: string): Moved =>
+  refusing(() => {
+    checkName(newName)
+    if (newName.includes('..')) throw invalid('Invalid file name')
+    using from = hold(area, path, { link: true })
+    requireOwn(area, from)
+    using to = hold(area, join(from.dir, newName), { link: true })
+    moveNew(from.at, to)
+    return { old_path: from.path, new_path: to.path }
+  })
+
+/** Into another folder of the workspace, which must exist. */
+export const moveEntry = (area: Area, path: string, destination: string): Moved =>
+  refusing(() => {
+    using from = hold(area, path, { link: true })
+    requireOwn(area, from)
+    using folder = hold(area, destination || '.')
+    if (!lstatSync(folder.at, { throwIfNoEntry: false })?.isDirectory())
+      throw missing('Folder not found')
+    using to = hold(area, join(folder.full, basename(from.full)), { link: true })
+    if (to.full.startsWith(`${from.full}/`)) throw invalid('A folder cannot be moved into itself')
+    moveNew(from.at, to)
+    from.sync()
+    return { old_path: from.path, new_path: to.path }
+  })

@@ -1,0 +1,105 @@
+/** The diff of one changed file: against the index, against the last commit, or of a new file against nothing. */
+import { closeSync, fstatSync, lstatSync, readlinkSync, readSync } from 'node:fs'
+import { missing, unavailable } from '../errors.ts'
+import type { GitDiff } from '../schema/git.ts'
+import { refusing } from '../store/file-error.ts'
+import { hold, openHeld } from '../store/hold.ts'
+import type { Area } from './area.ts'
+import type { Git } from './git.ts'
+import { readStatus } from './git-status.ts'
+
+export type DiffKind = 'worktree' | 'index' | 'untracked'
+
+const MOST_BYTES = 400_000
+
+/** Ends where a line ends. */
+const cutLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1)
+
+/** As git writes names that would break a line. */
+const quote = (name: string): string => {
+  if (!/[\0-\x1f\x7f"\\]/.test(name)) return name
+  const shown: Readonly<Record<string, string>> = { '\n': '\\n', '\t': '\\t', '\r': '\\r' }
+  const text = name.replace(/[\0-\x1f\x7f"\\]/g, letter =>
+    letter === '"' || letter === '\\'
+      ? `\\${letter}`
+      : (shown[letter] ?? `\\${letter.charCodeAt(0).toString(8).padStart(3, '0')}`),
+  )
+  return `"${text}"`
+}
+
+/** A whole file as added lines. */
+const added = (path: string, mode: string, text: string): string => {
+  const [a, b] = [quote(`a/${path}`), quote(`b/${path}`)]
+  const head = `diff --git ${a} ${b}\nnew file mode ${mode}\n`
+  if (text === '') return head
+  const isWhole = text.endsWith('\n')
+  const lines = (isWhole ? text.slice(0, -1) : text).split('\n')
+  const body = lines.map(line => `+${line}\n`).join('')
+  const end = isWhole ? '' : '\\ No newline at end of file\n'
+  return `${head}--- /dev/null\n+++ ${b}\n@@ -0,0 +1,${lines.length} @@\n${body}${end}`
+}
+
+/** Made here and not by git: it would follow whatever has taken the file's place. */
+const untrackedDiff = (area: Area, path: string, most: number): GitDiff =>
+  refusing(() => {
+    using held = hold(area, path, { link: true })
+    if (lstatSync(held.at).isSymbolicLink()) {
+      const diff = added(path, '120000', readlinkSync(held.at))
+      return { path, diff, binary: false, truncated: false }
+    }
+    const fd = openHeld(held)
+    try {
+      const stat = fstatSync(fd)
+      if (!stat.isFile()) throw missing('There is no such change')
+      const bytes = Buffer.alloc(most)
+      const size = readSync(fd, bytes, 0, most, 0)
+      const found = bytes.subarray(0, size)
+      if (found.subarray(0, 8_000).includes(0))
+        return { path, diff: '', binary: true, truncated: false }
+      const isCut = stat.size > size
+      const text = isCut ? cutLines(found.toString()) : found.toString()
+      const diff = added(path, stat.mode & 0o111 ? '100755' : '100644', text)
+      return { path, diff, binary: false, truncated: isCut }
+    } finally {
+      closeSync(fd)
+    }
+  })
+
+/** Only what the status names has a diff: so a folder, a pattern or a hidden place has none. */
+export const readDiff = async (
+  git: Git | undefined,
+  area: Area,
+  isHidden: (path: string) => boolean,
+  { path, kind, most = MOST_BYTES }: { path: string; kind: DiffKind; most?: number },
+): Promise<GitDiff> => {
+  const { files } = await readStatus(git, isHidden, Infinity)
+  const file = files.find(each => each.path === path)
+  if (!git || !file) throw missing('There is no such change')
+  if (file.status === 'untracked') {
+    if (kind !== 'untracked') throw missing('There is no such change')
+    return untrackedDiff(area, path, most)
+  }
+  if (kind === 'untracked') throw missing('There is no such change')
+  const { text, code, isCut } = await git(
+    [
+      'diff',
+      ...(kind === 'index' ? ['--cached'] : []),
+      '--no-ext-diff',
+      '--no-textconv',
+      '--no-color',
+      '--find-renames',
+      '--submodule=short',
+      '--ignore-submodules=dirty',
+      '--src-prefix=a/',
+      '--dst-prefix=b/',
+      '--',
+      // Both names, or a renamed file would look like a new one.
+      ...(file.old_path === undefined || kind !== 'index' ? [] : [file.old_path]),
+      path,
+    ],
+    { mostBytes: most },
+  )
+  if (code !== 0 && !isCut) throw unavailable('git could not make this diff')
+  const binary = /^Binary files .* differ$/m.test(text.split(/^@@/m, 1)[0] ?? '')
+  return { path, diff: binary ? '' : isCut ? cutLines(text) : text, binary, truncated: isCut }
+}

@@ -1,0 +1,38 @@
+/** The three questions about git, each asked for a session. */
+import { join } from 'node:path'
+import type { GitDiff, GitInfo, GitStatus } from '../schema/git.ts'
+import type { Area, AreaHome } from './area.ts'
+import { type GitPlaces, openGit } from './git.ts'
+import { type DiffKind, readDiff } from './git-diff.ts'
+import { readInfo, readStatus } from './git-status.ts'
+
+export type GitViews = {
+  info(home: AreaHome, sessionId: string): Promise<GitInfo>
+  status(home: AreaHome, sessionId: string): Promise<GitStatus>
+  diff(home: AreaHome, sessionId: string, path: string, kind: DiffKind): Promise<GitDiff>
+}
+
+export const createGitViews = (
+  areaOf: (home: AreaHome, sessionId: string) => Area,
+  places: GitPlaces,
+): GitViews => {
+  const open = async (home: AreaHome, sessionId: string) => {
+    const area = areaOf(home, sessionId)
+    const isHidden = (path: string) => area.isHidden(join(area.root, path))
+    return { area, isHidden, git: await openGit(area.root, places) }
+  }
+  return {
+    async info(home, sessionId) {
+      const { git } = await open(home, sessionId)
+      return readInfo(git)
+    },
+    async status(home, sessionId) {
+      const { git, isHidden } = await open(home, sessionId)
+      return readStatus(git, isHidden)
+    },
+    async diff(home, sessionId, path, kind) {
+      const { git, area, isHidden } = await open(home, sessionId)
+      return readDiff(git, area, isHidden, { path, kind })
+    },
+  }
+}

@@ -1,0 +1,63 @@
+/** Files as they are: of a workspace by their name in it, and of the few other places that pages may show things from. */
+import { closeSync, constants } from 'node:fs'
+import { basename, isAbsolute, join } from 'node:path'
+import { forbidden, missing } from '../errors.ts'
+import { type OpenFile, openFile } from '../http/file.ts'
+import { refusing, refusingLater } from '../store/file-error.ts'
+import { hold, openHeld } from '../store/hold.ts'
+import { isInside, realPath } from '../store/inside.ts'
+import { type Area, isSecretName, makeArea } from './area.ts'
+import { realDirectory } from './validate.ts'
+
+export type RawFile = {
+  /** As it is called on the disk. */
+  name: string
+  open: () => Promise<OpenFile>
+}
+
+const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+
+/** Checked now for its name, and once more when it is opened: the answer may begin later. */
+export const rawFile = (area: Area, path: string): RawFile => {
+  const name = refusing(() => {
+    using held = hold(area, path)
+    return basename(held.full)
+  })
+  const open = () =>
+    refusingLater(async () => {
+      using held = hold(area, path)
+      if (!held.isAnchored) closeSync(openHeld(held))
+      return await openFile(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    })
+  return { name, open }
+}
+
+/** Folders of an agent's home that hold nothing but what it made to be looked at. */
+const HOME_FOLDERS = [
+  'cache',
+  'images',
+  'image_cache',
+  'audio_cache',
+  'document_cache',
+  'browser_screenshots',
+  'browser_recordings',
+]
+
+const notAllowed = () => forbidden('Path not in allowed location')
+
+/** An absolute path in the workspace, in one of those folders, or in /tmp; secrets nowhere (decision 21). */
+export const mediaFile = (workspace: Area, homeDir: string, path: string): RawFile => {
+  if (!isAbsolute(path) || path.includes('\0')) throw notAllowed()
+  const folders = HOME_FOLDERS.map(name => join(homeDir, name))
+  const roots = [workspace.root, ...folders, '/tmp'].flatMap(root => realDirectory(root) ?? [])
+  const real = realPath(path)
+  const root = roots.find(place => isInside(place, real))
+  if (root === undefined || isSecretName(basename(real)) || workspace.isHidden(real))
+    throw notAllowed()
+  try {
+    return rawFile({ ...makeArea(root), isHidden: workspace.isHidden }, real)
+  } catch (error) {
+    if (error instanceof Error && /not found$/i.test(error.message)) throw missing('not found')
+    throw error
+  }
+}

@@ -1,0 +1,31 @@
+/** Everything behind the endpoints about a session's files, git and uploads, put together. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { type AreaNeeds, createAreas } from './area.ts'
+import { createGitViews } from './git-views.ts'
+import { createTrash } from './trash.ts'
+
+type Needs = Omit<AreaNeeds, 'config'> & { config: Config; now: () => number }
+
+export type SessionFiles = ReturnType<typeof createSessionFiles>
+
+export const createSessionFiles = ({ config, now, ...needs }: Needs) => {
+  const { stateDir, userHome, env } = config
+  const areas = createAreas({ config, ...needs })
+  const incomingDir = join(stateDir, 'incoming')
+  // What a killed process was receiving; nobody else uses the folder while we run.
+  rmSync(incomingDir, { recursive: true, force: true })
+  return {
+    areas,
+    sessionOf: needs.sessionOf,
+    /** Uploads on their way. */
+    incomingDir,
+    trash: createTrash({ dir: join(stateDir, 'file-trash'), now }),
+    git: createGitViews(areas.of, {
+      path: env.PATH,
+      userHome,
+      xdgConfigHome: env.XDG_CONFIG_HOME,
+    }),
+  }
+}

@@ -1,0 +1,128 @@
+/** Deleted files and folders, kept for a day so that a person can have them back. */
+import { randomBytes } from 'node:crypto'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { conflict, invalid, missing } from '../errors.ts'
+import { writeAtomic } from '../store/atomic.ts'
+import { codeOf, refusingLater } from '../store/file-error.ts'
+import { hold } from '../store/hold.ts'
+import { mutex } from '../store/mutex.ts'
+import type { Area } from './area.ts'
+import { copyEntry } from './copy.ts'
+import { moveUnlessTaken, requireOwn } from './entries.ts'
+
+const KEPT_SECONDS = 24 * 3600
+const TRASH_ID = /^[0-9a-f]{24}$/
+
+/** What is known of an entry in the trash; it is written before the entry moves there. */
+type About = { workspace: string; path: string; at: number }
+
+export type FileTrash = {
+  /** Refuses folders unless `recursive`. */
+  remove(area: Area, path: string, recursive: boolean): Promise<{ path: string; trash_id: string }>
+  /** Back to where it was, in the same workspace; refuses when the name is taken. */
+  restore(area: Area, trashId: string): Promise<{ path: string }>
+  /** Removes what has been here for a day; how many entries. */
+  sweep(): Promise<number>
+}
+
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+export const createTrash = ({ dir, now }: { dir: string; now: () => number }): FileTrash => {
+  const placeOf = (id: string): string => join(dir, id)
+  const itemOf = (id: string): string => join(dir, id, 'item')
+  const oneAtATime = mutex()
+
+  const readAbout = (id: string): About | undefined => {
+    try {
+      const { workspace, path, at } = JSON.parse(
+        readFileSync(join(placeOf(id), 'about.json'), 'utf8'),
+      )
+      return { workspace: String(workspace), path: String(path), at: Number(at) }
+    } catch {
+      // Killed before it was written: then the entry is still where it was.
+      return undefined
+    }
+  }
+
+  /** Another disk: a copy that is whole first, then the removal. */
+  const carry = async (from: string, to: string): Promise<void> => {
+    const partial = `${to}.partial`
+    try {
+      await copyEntry(from, partial)
+      renameSync(partial, to)
+    } catch (error) {
+      await rm(partial, { recursive: true, force: true })
+      throw error
+    }
+    await rm(from, { recursive: true, force: true })
+  }
+
+  const remove = (area: Area, path: string, recursive: boolean) =>
+    refusingLater(async () => {
+      using held = hold(area, path, { link: true })
+      const stat = requireOwn(area, held)
+      if (stat.isDirectory() && !recursive)
+        throw invalid('Cannot delete a folder unless "recursive" is true')
+      const id = randomBytes(12).toString('hex')
+      mkdirSync(placeOf(id), { recursive: true, mode: 0o700 })
+      const about: About = { workspace: area.root, path: held.path, at: now() }
+      writeAtomic(join(placeOf(id), 'about.json'), JSON.stringify(about))
+      try {
+        renameSync(held.at, itemOf(id))
+      } catch (error) {
+        if (codeOf(error) !== 'EXDEV') {
+          await rm(placeOf(id), { recursive: true, force: true })
+          throw error
+        }
+        await carry(held.at, itemOf(id)).catch(async (failure: unknown) => {
+          // The whole copy stays when only the removal failed half-way: it may be the last one.
+          if (!isThere(itemOf(id))) await rm(placeOf(id), { recursive: true, force: true })
+          throw failure
+        })
+      }
+      held.sync()
+      return { path: held.path, trash_id: id }
+    })
+
+  const restore = (area: Area, id: string) =>
+    refusingLater(() =>
+      oneAtATime(id, async () => {
+        const about = TRASH_ID.test(id) ? readAbout(id) : undefined
+        if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
+          throw missing('It is not in the trash any more')
+        using held = hold(area, about.path, { link: true, make: true })
+        const taken = () => conflict(`There is a "${basename(held.full)}" again`)
+        try {
+          moveUnlessTaken(itemOf(id), held.at)
+        } catch (error) {
+          if (codeOf(error) === 'EEXIST') throw taken()
+          if (codeOf(error) !== 'EXDEV') throw error
+          if (isThere(held.at)) throw taken()
+          const beside = held.beside(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+          await carry(itemOf(id), beside)
+          moveUnlessTaken(beside, held.at)
+        }
+        held.sync()
+        await rm(placeOf(id), { recursive: true, force: true })
+        return { path: held.path }
+      }),
+    )
+
+  const trashedAt = (id: string): number =>
+    readAbout(id)?.at ?? statSync(placeOf(id)).mtimeMs / 1_000
+
+  return {
+    remove,
+    restore,
+    async sweep() {
+      if (!isThere(dir)) return 0
+      const old = readdirSync(dir).filter(
+        id => TRASH_ID.test(id) && now() - trashedAt(id) > KEPT_SECONDS,
+      )
+      for (const id of old) await rm(placeOf(id), { recursive: true, force: true })
+      return old.length
+    },
+  }
+}

@@ -1,0 +1,90 @@
+/** A file that arrives from a browser: its name made harmless, and put into the workspace beside what is there. */
+import { rmSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { basename, join } from 'node:path'
+import { conflict, invalid } from '../errors.ts'
+import { codeOf, refusingLater } from '../store/file-error.ts'
+import { type Held, hold } from '../store/hold.ts'
+import type { Area } from './area.ts'
+import { copyEntry } from './copy.ts'
+import { moveUnlessTaken } from './entries.ts'
+
+const MAX_CHARS = 200
+/** Room for ` (999)` within what file systems take. */
+const MAX_BYTES = 245
+const MOST_TRIES = 999
+
+/** `archive.tar.gz` → `archive`, `.tar.gz`; a leading dot begins no ending. */
+const splitName = (name: string): { stem: string; ending: string } => {
+  const ending = /(?<=.)(?:\.tar)?\.[\p{L}\p{N}]{1,12}$/u.exec(name)?.[0] ?? ''
+  return { stem: name.slice(0, name.length - ending.length), ending }
+}
+
+const shorten = (name: string): string => {
+  const { stem, ending } = splitName(name)
+  let letters = [...stem]
+  const fits = () =>
+    letters.length + ending.length <= MAX_CHARS &&
+    Buffer.byteLength(letters.join('') + ending) <= MAX_BYTES
+  while (letters.length > 1 && !fits()) letters = letters.slice(0, -1)
+  return letters.join('') + ending
+}
+
+/** Letters and digits of any script, `_`, `.` and `-`; everything else becomes `_`. Refuses what names another place. */
+export const uploadName = (given: string): string => {
+  if (!given.trim()) throw invalid('No filename in upload')
+  const parts = given.split(/[/\\]/)
+  const leaves = parts.includes('..') || parts[0] === '' || /^[A-Za-z]:$/.test(parts[0] ?? '')
+  const last = parts.at(-1) ?? ''
+  if ((parts.length > 1 && leaves) || /^\.*$/.test(last)) throw invalid('Invalid filename')
+  return shorten(
+    last
+      .toWellFormed()
+      .normalize('NFC')
+      .replace(/[^\p{L}\p{M}\p{N}_.-]/gu, '_'),
+  )
+}
+
+const numbered = (name: string, n: number): string => {
+  const { stem, ending } = splitName(name)
+  return n === 1 ? name : `${stem} (${n})${ending}`
+}
+
+/** The first free name of `a.txt`, `a (2).txt`, … */
+const putAside = (from: string, folder: Held, name: string): string => {
+  for (let n = 1; n <= MOST_TRIES; n++) {
+    const free = numbered(name, n)
+    try {
+      moveUnlessTaken(from, folder.beside(free))
+      return free
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error
+    }
+  }
+  throw conflict('There are too many files of this name')
+}
+
+/** Moves the file at `from` into `folder` (relative to the workspace, made when missing) and says under which name. */
+export const placeUpload = (area: Area, from: string, given: string, folder = '.') =>
+  refusingLater(async () => {
+    const name = uploadName(given)
+    using held = hold(area, join(folder || '.', name), { link: true, make: true })
+    const place = async (): Promise<string> => {
+      try {
+        return putAside(from, held, name)
+      } catch (error) {
+        if (codeOf(error) !== 'EXDEV') throw error
+      }
+      // Another disk: copied beside its place first, so that nobody sees half of it.
+      const beside = held.beside(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+      try {
+        await copyEntry(from, beside)
+        return putAside(beside, held, name)
+      } finally {
+        rmSync(beside, { force: true })
+      }
+    }
+    const filename = await place()
+    held.sync()
+    return { filename, path: join(held.dir, basename(filename)) }
+  })

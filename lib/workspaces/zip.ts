@@ -1,0 +1,166 @@
+/** A folder as one zip file, made while it is sent: one file open at a time, symlinks left out. */
+import { constants } from 'node:fs'
+import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
+import { ZipFile } from 'yazl'
+import { invalid } from '../errors.ts'
+import { codeOf, refusingLater } from '../store/file-error.ts'
+import { hold } from '../store/hold.ts'
+import type { Area } from './area.ts'
+
+export type ZipLimits = { entries: number; bytes: number }
+export const ZIP_LIMITS: ZipLimits = { entries: 20_000, bytes: 2 * 1024 ** 3 }
+
+type Entry = {
+  /** Relative to the workspace. */
+  path: string
+  /** In the archive, its folder's name first; a folder's ends with a slash. */
+  name: string
+  size: number
+  isDir: boolean
+  mtime: Date
+  mode: number
+}
+
+export type Archive = { name: string; chunks: AsyncIterable<Buffer> }
+
+/** Characters that programs for archives read as separators or drives. */
+const zipName = (name: string): string => name.toWellFormed().replace(/[\\:]/g, '_')
+
+const tooMuch = (limits: ZipLimits) =>
+  invalid(
+    `The folder is too large to download (at most ${limits.entries} files and ${Math.round(limits.bytes / 1024 ** 2)} MB)`,
+  )
+
+/** Gone or not ours to read: an archive of the rest is better than none. */
+const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
+
+const readFolder = async (area: Area, path: string) => {
+  using held = hold(area, path, { link: true })
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
+  const dir = await open(held.at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+  try {
+    const place = held.isAnchored ? `/proc/self/fd/${dir.fd}` : held.full
+    const names = (await readdir(place)).filter(name => !area.isHidden(join(held.full, name)))
+    const found = []
+    for (const name of names.sort()) {
+      const stat = await lstat(join(place, name)).catch(() => undefined)
+      if (stat && (stat.isFile() || stat.isDirectory())) found.push({ name, stat })
+    }
+    return found
+  } finally {
+    await dir.close()
+  }
+}
+
+/** Everything below `path`, counted before the first byte is sent. */
+const gather = async (area: Area, path: string, top: string, limits: ZipLimits) => {
+  const entries: Entry[] = []
+  const waiting = [{ path, name: top }]
+  let bytes = 0
+  for (let folder = waiting.pop(); folder; folder = waiting.pop()) {
+    let found: Awaited<ReturnType<typeof readFolder>>
+    try {
+      found = await readFolder(area, folder.path)
+    } catch (error) {
+      if (folder.path === path || !isPassedOver(error)) throw error
+      continue
+    }
+    for (const { name, stat } of found) {
+      const isDir = stat.isDirectory()
+      const entry: Entry = {
+        path: join(folder.path, name),
+        name: `${folder.name}/${zipName(name)}${isDir ? '/' : ''}`,
+        size: isDir ? 0 : stat.size,
+        isDir,
+        mtime: stat.mtime,
+        mode: stat.mode,
+      }
+      entries.push(entry)
+      bytes += entry.size
+      if (entries.length > limits.entries || bytes > limits.bytes) throw tooMuch(limits)
+      if (isDir) waiting.push({ path: entry.path, name: entry.name.slice(0, -1) })
+    }
+  }
+  return entries
+}
+
+const isPassedOver = (error: unknown): boolean =>
+  PASSED_OVER.has(codeOf(error)) || (error instanceof Error && error.name === 'Refusal')
+
+const openEntry = async (area: Area, path: string): Promise<FileHandle | undefined> => {
+  try {
+    using held = hold(area, path, { link: true })
+    const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
+    return await open(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    if (isPassedOver(error)) return undefined
+    throw error
+  }
+}
+
+async function* archive(
+  area: Area,
+  top: string,
+  entries: readonly Entry[],
+): AsyncGenerator<Buffer> {
+  const zip = new ZipFile()
+  const state = { left: false, bytes: undefined as Readable | undefined }
+  const output = zip.outputStream as AsyncIterable<Buffer> & NodeJS.ReadableStream
+  const fail = (error: unknown) =>
+    void Reflect.apply(Reflect.get(output, 'destroy'), output, [error])
+  zip.on('error', fail)
+
+  const feed = async () => {
+    // An empty folder is a folder all the same.
+    zip.addEmptyDirectory(`${top}/`)
+    for (const { path, name, size, isDir, mtime, mode } of entries) {
+      if (state.left) return
+      if (isDir) {
+        zip.addEmptyDirectory(name, { mtime, mode })
+        continue
+      }
+      const handle = await openEntry(area, path)
+      if (!handle) continue
+      try {
+        if (!(await handle.stat()).isFile()) continue
+        if (size === 0) {
+          zip.addBuffer(Buffer.alloc(0), name, { mtime, mode })
+          continue
+        }
+        // A file that grows while it is read ends where it ended when it was counted.
+        const bytes = handle.createReadStream({ autoClose: false, end: size - 1 })
+        state.bytes = bytes
+        zip.addReadStream(bytes, name, { mtime, mode })
+        await finished(bytes)
+      } finally {
+        await handle.close()
+      }
+    }
+    zip.end()
+  }
+  const fed = feed().catch(error => {
+    if (!state.left) fail(error)
+  })
+  try {
+    for await (const chunk of output) yield chunk
+  } finally {
+    // The reader has left, or has everything.
+    state.left = true
+    fail(undefined)
+    state.bytes?.destroy()
+    await fed
+  }
+}
+
+/** Refuses what is no folder or too large before anything is sent. */
+export const zipFolder = (area: Area, path: string, limits = ZIP_LIMITS): Promise<Archive> =>
+  refusingLater(async () => {
+    using held = hold(area, path || '.')
+    if (!(await lstat(held.at)).isDirectory()) throw invalid('Path is not a folder')
+    const name = zipName(basename(held.full)) || 'workspace'
+    const entries = await gather(area, held.path, name, limits)
+    return { name: `${name}.zip`, chunks: archive(area, name, entries) }
+  })

@@ -1,0 +1,70 @@
+/** What a file is by its name, and its size in words: decides how it is shown. */
+
+export type FileKind =
+  | 'text'
+  | 'markdown'
+  | 'csv'
+  | 'html'
+  | 'image'
+  | 'pdf'
+  | 'audio'
+  | 'video'
+  | 'binary'
+
+const kinds: Readonly<Record<string, FileKind>> = {
+  ...of('markdown', 'md markdown mdx'),
+  ...of('csv', 'csv tsv'),
+  ...of('html', 'html htm xhtml'),
+  ...of('image', 'png jpg jpeg gif webp avif bmp ico svg'),
+  ...of('pdf', 'pdf'),
+  ...of('audio', 'mp3 wav ogg oga opus m4a flac aac'),
+  ...of('video', 'mp4 webm ogv mov m4v'),
+  ...of(
+    'binary',
+    'zip gz tgz bz2 xz 7z rar tar jar exe dll so dylib bin iso dmg woff woff2 ttf otf eot db sqlite sqlite3 doc docx xls xlsx ppt pptx odt ods class o a wasm pyc',
+  ),
+}
+
+function of(kind: FileKind, extensions: string): Record<string, FileKind> {
+  return Object.fromEntries(extensions.split(' ').map(extension => [extension, kind]))
+}
+
+export const nameOf = (path: string): string => path.split('/').at(-1) ?? path
+
+export const directoryOf = (path: string): string =>
+  path.slice(0, Math.max(0, path.lastIndexOf('/')))
+
+export const joinPath = (directory: string, name: string): string =>
+  directory ? `${directory}/${name}` : name
+
+/** After the last dot; a name that begins with its only dot, like `.env`, has none. */
+export const extensionOf = (path: string): string => {
+  const name = nameOf(path)
+  const dot = name.lastIndexOf('.')
+  return dot > 0 ? name.slice(dot + 1).toLowerCase() : ''
+}
+
+export const kindOf = (path: string): FileKind => {
+  const extension = extensionOf(path)
+  return Object.hasOwn(kinds, extension) ? kinds[extension]! : 'text'
+}
+
+/** The label `highlight.ts` knows the file's language by. */
+export const languageOf = (path: string): string => {
+  const name = nameOf(path).toLowerCase()
+  if (name === 'dockerfile' || name === 'makefile') return name
+  return extensionOf(path)
+}
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+
+export const formatBytes = (bytes: number, locale = 'en'): string => {
+  const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
+  const value = bytes / 1000 ** step
+  return new Intl.NumberFormat(locale, {
+    style: 'unit',
+    unit: UNITS[step]!,
+    unitDisplay: 'short',
+    maximumFractionDigits: step === 0 || value >= 100 ? 0 : 1,
+  }).format(value)
+}

@@ -1,0 +1,57 @@
+/** A file the agent shows by a `MEDIA:<path>` in its answer: a picture, sound or film in place, anything else to download. */
+import { useState } from 'preact/hooks'
+import { kindOf, nameOf } from '../file-kind.ts'
+import { Icon } from '../parts/icon.tsx'
+import { t } from '../strings/t.ts'
+
+/** Addresses of this very service, as an agent that runs beside it may write them; others are never fetched unasked. */
+const OWN =
+  /^https?:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?\/(api\/(?:media|file\/raw)\?[^\s"'<>]+)$/i
+
+export const isRemote = (path: string): boolean => /^https?:\/\//i.test(path) && !OWN.test(path)
+
+/** Relative to the page's base, so that it holds under every path the page is served from. */
+const sourceOf = (path: string): string =>
+  OWN.exec(path)?.[1] ?? `api/media?path=${encodeURIComponent(path.replace(/^file:\/\//, ''))}`
+
+export function Media({ path }: { path: string }) {
+  const [broken, setBroken] = useState(false)
+  const src = sourceOf(path)
+  const name = nameOf(path)
+  const kind = broken ? 'binary' : kindOf(path)
+  const onError = () => setBroken(true)
+  if (kind === 'image') {
+    return (
+      <a class="md-media" href={src} target="_blank" rel="noopener noreferrer">
+        <img
+          class="md-image md-image-box"
+          src={src}
+          alt={t('media.image', { name })}
+          loading="lazy"
+          decoding="async"
+          onError={onError}
+        />
+      </a>
+    )
+  }
+  if (kind === 'audio') {
+    const label = t('media.audio', { name })
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: an agent's file comes without captions
+      <audio class="md-audio" src={src} controls preload="none" aria-label={label} />
+    )
+  }
+  if (kind === 'video') {
+    const label = t('media.video', { name })
+    return (
+      // biome-ignore lint/a11y/useMediaCaption: an agent's file comes without captions
+      <video class="md-image" src={src} controls preload="metadata" aria-label={label} />
+    )
+  }
+  return (
+    <a class="md-file" href={src} download={name}>
+      <Icon name="download" size={14} />
+      <span>{name}</span>
+    </a>
+  )
+}

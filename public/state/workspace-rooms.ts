@@ -1,0 +1,140 @@
+/** Everything behind the panel, built when it is first drawn: the tree, the open file, git, and what keeps them current. */
+import { batch, effect, type ReadonlySignal, type Signal, untracked } from '@preact/signals'
+import { urlOf } from '../api.ts'
+import { createChanges } from './changes.ts'
+import { createFiles } from './files.ts'
+import { createFileUploads } from './file-uploads.ts'
+import type { Layout } from './layout.ts'
+import type { OpenChat } from './open-chat.ts'
+import { formatTarget, insideWorkspace, type Target } from './panel.ts'
+import type { Platform } from './platform.ts'
+import { createPreview } from './preview.ts'
+import { fileQuery, type RouteState } from './route.ts'
+import type { Toasts } from './toast.ts'
+import { t } from '../strings/t.ts'
+
+export type RoomsApp = {
+  platform: Platform
+  chat: Pick<OpenChat, 'details' | 'busy'>
+  panel: { target: Signal<Target | null>; shown: ReadonlySignal<boolean> }
+  route: RouteState
+  toasts: Toasts
+  layout: Pick<Layout, 'confirmation'>
+  leave: (url: string, options?: { download?: boolean }) => void
+}
+
+export const createRooms = (app: RoomsApp) => {
+  const { platform, chat, panel, route, toasts, layout, leave } = app
+  const { base } = platform
+  const changes = createChanges(platform)
+  const preview = createPreview({
+    platform,
+    toasts,
+    ask: question => {
+      layout.confirmation.value = question
+    },
+    onSaved: () => void changes.load(),
+  })
+  const files = createFiles({
+    platform,
+    toasts,
+    onMoved: (from, to) => preview.moved(from, to),
+    onChanged: () => void changes.load(),
+  })
+  const uploads = createFileUploads({
+    platform,
+    toasts,
+    sessionId: () => files.sessionId.value,
+    onArrived(directory) {
+      void files.load(directory)
+      void changes.load()
+    },
+  })
+
+  const placeOf = { session: '', place: '' }
+  const turn = { running: false }
+
+  const refresh = (): void => {
+    void files.reload()
+    void changes.load()
+    void preview.refresh()
+  }
+
+  const stops = [
+    // Another conversation, or another workspace for this one: another tree.
+    effect(() => {
+      const session = chat.details.value?.session_id ?? ''
+      const place = chat.details.value?.workspace ?? ''
+      if (!session || session !== route.sessionId.value) return
+      untracked(() => {
+        const moved = placeOf.session === session && placeOf.place !== place
+        Object.assign(placeOf, { session, place })
+        batch(() => {
+          preview.show(session)
+          if (moved) {
+            void files.show('')
+            void changes.show('')
+          }
+          void files.show(session)
+          void changes.show(session)
+        })
+      })
+    }),
+    // What a link asked for.
+    effect(() => {
+      const target = panel.target.value
+      const session = chat.details.value?.session_id
+      if (!target || !session || session !== route.sessionId.value) return
+      untracked(() => {
+        panel.target.value = null
+        const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
+        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
+        else if (path) {
+          preview.open({ path, line: target.line })
+          void files.reveal(path)
+        }
+      })
+    }),
+    // A turn has ended: the agent may have changed anything.
+    effect(() => {
+      const running = chat.busy.value
+      if (turn.running && !running) untracked(refresh)
+      turn.running = running
+    }),
+    // The address names the open file, so that a reload or a copied link leads back to it.
+    effect(() => {
+      const doc = preview.doc.value
+      const { value: at } = route.current
+      if (at.view !== 'chat' || !at.sessionId) return
+      const shown = panel.shown.value && doc?.sessionId === at.sessionId ? doc : null
+      route.note(shown ? formatTarget(shown) : null)
+    }),
+  ]
+
+  return {
+    files,
+    uploads,
+    changes,
+    preview,
+    refresh,
+    stop: (): void => {
+      for (const stop of stops) stop()
+    },
+    rawUrl: (path: string, query: Record<string, unknown> = {}): string =>
+      urlOf(base, 'api/file/raw', { session_id: files.sessionId.value, path, ...query }),
+    download(path: string, type: 'dir' | 'file'): void {
+      const query = { session_id: files.sessionId.value, path: path || '.' }
+      const url =
+        type === 'dir'
+          ? urlOf(base, 'api/folder/download', query)
+          : urlOf(base, 'api/file/raw', { ...query, download: 1 })
+      leave(url, { download: true })
+    },
+    linkTo: (path: string, line: number | null): string => {
+      const at = route.hrefOf({ view: 'chat', sessionId: files.sessionId.value })
+      return at + fileQuery(formatTarget({ path, line }))
+    },
+  }
+}
+
+export type Rooms = ReturnType<typeof createRooms>

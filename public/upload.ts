@@ -1,0 +1,69 @@
+/** Sends one file and tells how far it is: the page's only request that `fetch` cannot make. */
+import { ApiError, urlOf } from './api.ts'
+
+export type Uploaded = { filename: string; path: string; size: number }
+export type UploadOptions = {
+  sessionId: string
+  file: Blob
+  name: string
+  /** A directory of the workspace; its root when absent. */
+  directory?: string
+  onProgress?: (sentBytes: number) => void
+  signal?: AbortSignal
+}
+export type Upload = (options: UploadOptions) => Promise<Uploaded>
+
+export type UploadTransport = {
+  request: () => XMLHttpRequest
+  base: string
+  signIn: () => Promise<void>
+  unreachable: () => string
+}
+
+const answerOf = (request: XMLHttpRequest): Record<string, unknown> => {
+  try {
+    const value: unknown = JSON.parse(request.responseText)
+    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+  } catch {
+    // A proxy in between may answer with a page of its own; its status is all we can use.
+    return {}
+  }
+}
+
+export const createUpload = ({ request: open, base, signIn, unreachable }: UploadTransport) => {
+  const send = (options: UploadOptions): Promise<XMLHttpRequest> =>
+    new Promise((resolve, reject) => {
+      const { sessionId, file, name, directory, onProgress, signal } = options
+      const form = new FormData()
+      // Fields stand before the file: the service reads them as the bytes arrive.
+      form.append('session_id', sessionId)
+      if (directory) form.append('path', directory)
+      form.append('file', file, name)
+      const request = open()
+      request.open('POST', urlOf(base, 'api/upload'))
+      request.withCredentials = true
+      request.upload.onprogress = ({ loaded }) => onProgress?.(Math.min(loaded, file.size))
+      request.onload = () => resolve(request)
+      request.onerror = () => reject(new ApiError(0, unreachable()))
+      request.onabort = () => reject(new DOMException('aborted', 'AbortError'))
+      if (signal?.aborted) {
+        reject(new DOMException('aborted', 'AbortError'))
+        return
+      }
+      signal?.addEventListener('abort', () => request.abort(), { once: true })
+      request.send(form)
+    })
+
+  const upload: Upload = async options => {
+    let request = await send(options)
+    if (request.status === 401) {
+      await signIn()
+      request = await send(options)
+    }
+    const body = answerOf(request)
+    if (request.status >= 200 && request.status < 300) return body as Uploaded
+    const said = body.error ?? body.message
+    throw new ApiError(request.status, typeof said === 'string' ? said : `${request.status}`, body)
+  }
+  return upload
+}

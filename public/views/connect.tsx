@@ -1,0 +1,154 @@
+/** Connecting the first model: what was found, what can be added, one real call to try it, and then it starts. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { type Connect, connectOf, type Offer } from '../state/connect.ts'
+import { providersOf } from '../state/providers.ts'
+import { tp } from '../strings/providers.ts'
+import { useApp } from './context.ts'
+import { Verdict } from './settings/models.tsx'
+
+const Choice = ({ offer, room }: { offer: Offer; room: Connect }) => (
+  <label class="offer">
+    <input
+      type="radio"
+      name="offer"
+      class="sr-only"
+      checked={room.chosen.value === offer.id}
+      onChange={() => room.choose(offer.id)}
+    />
+    <span class="offer-box">
+      <span class="key-name">{offer.name}</span>
+      <span class="field-hint">{offer.text}</span>
+    </span>
+  </label>
+)
+
+const Offers = ({ title, list, room }: { title: string; list: readonly Offer[]; room: Connect }) =>
+  list.length === 0 ? null : (
+    <fieldset class="offers">
+      <legend>{title}</legend>
+      {list.map(offer => (
+        <Choice key={offer.id} offer={offer} room={room} />
+      ))}
+    </fieldset>
+  )
+
+const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
+  const id = useId()
+  const list = `${id}-models`
+  return (
+    <div class="form key-form">
+      {offer.needsAddress && (
+        <>
+          <label for={`${id}-url`}>{tp('setup.base_url')}</label>
+          <input
+            id={`${id}-url`}
+            class="input"
+            type="url"
+            autocomplete="off"
+            placeholder={tp('setup.base_url.hint')}
+            value={room.address.value}
+            onInput={event => room.type('address', event.currentTarget.value)}
+          />
+        </>
+      )}
+      {!offer.server && (
+        <>
+          <label for={`${id}-key`}>{tp('add.key')}</label>
+          <input
+            id={`${id}-key`}
+            class="input"
+            type="password"
+            autocomplete="off"
+            spellcheck={false}
+            aria-describedby={offer.hasKey ? `${id}-hint` : undefined}
+            value={room.key.value}
+            onInput={event => room.type('key', event.currentTarget.value)}
+          />
+          {offer.hasKey && (
+            <p id={`${id}-hint`} class="field-hint">
+              {tp('setup.key.there')}
+            </p>
+          )}
+        </>
+      )}
+      <label for={`${id}-model`}>{tp('setup.model')}</label>
+      <input
+        id={`${id}-model`}
+        class="input"
+        list={list}
+        autocomplete="off"
+        spellcheck={false}
+        value={room.model.value}
+        onInput={event => room.type('model', event.currentTarget.value)}
+      />
+      <datalist id={list}>
+        {offer.models.map(model => (
+          <option key={model.id} value={model.id}>
+            {model.label}
+          </option>
+        ))}
+      </datalist>
+    </div>
+  )
+}
+
+export const ConnectDialog = () => {
+  const app = useApp()
+  const providers = providersOf(app)
+  const room = connectOf(app)
+  const busy = useSignal(false)
+  const box = useRef<HTMLFormElement>(null)
+  useEffect(() => void app.attempt(() => room.load()), [])
+  const offer = room.offer.value
+  const said = providers.tests.value.connect
+  const start = async (event: Event, over = false) => {
+    event.preventDefault()
+    if (busy.value || !room.ready.value) return
+    busy.value = true
+    await app.attempt(() => room.start({ over }))
+    busy.value = false
+  }
+  const close = () => {
+    app.onboarding.open.value = false
+  }
+  return (
+    <Dialog title={tp('setup.title')} closeLabel={tp('setup.close')} onClose={close}>
+      <form ref={box} class="connect" onSubmit={event => void start(event)}>
+        <p class="settings-lead">{tp('setup.lead')}</p>
+        {room.loaded.value ? (
+          <>
+            <Offers title={tp('setup.found')} list={room.found.value} room={room} />
+            <Offers title={tp('setup.other')} list={room.others.value} room={room} />
+            {offer && <Fields key={offer.id} offer={offer} room={room} />}
+          </>
+        ) : (
+          <p class="view-note">{tp('loading')}</p>
+        )}
+        <Verdict said={said} />
+        {room.asking.value && (
+          <div class="connect-ask" role="alert">
+            <p>{tp('setup.confirm')}</p>
+            <Button onClick={event => void start(event, true)}>{tp('setup.confirm.yes')}</Button>
+          </div>
+        )}
+        <div class="form-actions">
+          <Button kind="quiet" onClick={() => void app.attempt(() => app.onboarding.skip())}>
+            {tp('setup.skip')}
+          </Button>
+          <Button
+            disabled={!room.ready.value || said?.busy === true}
+            onClick={() => void room.test()}
+          >
+            {tp('setup.test')}
+          </Button>
+          <Button kind="primary" type="submit" disabled={!room.ready.value || busy.value}>
+            {tp(busy.value ? 'setup.starting' : 'setup.start')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

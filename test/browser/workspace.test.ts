@@ -1,0 +1,357 @@
+/** The workspace panel in a real browser: tree, preview, editor, conflicts, changes, attachments; by keyboard, on a phone, for axe. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { closeBrowser, openPage, type TestPage } from '../_browser.ts'
+import { startChat } from '../handlers/_chat.ts'
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const PDF =
+  '%PDF-1.1\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[]/Count 0>>endobj\ntrailer<</Root 1 0 R>>\n'
+const LINES = Array.from({ length: 200 }, (_, n) => `export const line${n + 1} = ${n + 1}`)
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+type World = { chat: Chat; work: string; session: string; opened: TestPage[] }
+const world = {} as World
+
+/** Refusals that a test brings about are logged by the browser as well. */
+const expected = /status of 4\d\d/
+
+const show = async (path: string, options = {}): Promise<Page> => {
+  const opened = await openPage(`${world.chat.app.url}/${path}`, options)
+  world.opened.push(opened)
+  return opened.page
+}
+const git = (...args: string[]) =>
+  execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: world.work })
+const row = (page: Page, name: string) => page.getByRole('treeitem', { name, exact: false }).first()
+const panel = (page: Page) => page.locator('.panel')
+const openFile = async (page: Page, name: string) => {
+  await row(page, name).click()
+  await page.locator('.preview-base', { hasText: name }).waitFor()
+}
+/** What a person drags in from another program. */
+const dropFile = (page: Page, selector: string, name: string, text: string) =>
+  page.locator(selector).evaluate(
+    (element, [fileName, content]) => {
+      const data = new DataTransfer()
+      data.items.add(new File([content!], fileName!, { type: 'text/plain' }))
+      for (const type of ['dragenter', 'dragover', 'drop']) {
+        element.dispatchEvent(
+          new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }),
+        )
+      }
+    },
+    [name, text],
+  )
+
+const test = suite('browser: workspace')
+
+test.before(async () => {
+  world.chat = await startChat()
+  world.opened = []
+  world.work = join(world.chat.app.userHome, 'project')
+  mkdirSync(join(world.work, 'src', 'deep'), { recursive: true })
+  const write = (name: string, data: string | Buffer) => writeFileSync(join(world.work, name), data)
+  write('src/app.ts', `${LINES.join('\n')}\n`)
+  write('src/deep/note.txt', 'deep\n')
+  write('README.md', '# Title\n\nSome *text*.\n')
+  write('table.csv', 'name,count\n"a, b",12\nc,3\n')
+  write(
+    'page.html',
+    '<!doctype html><style>h1{color:rgb(1,2,3)}</style><h1 style="font-size:50px">Hi</h1><script>parent.document.title="stolen"</script>',
+  )
+  write('pic.png', PNG)
+  write('doc.pdf', PDF)
+  write('blob.bin', Buffer.from([0, 1, 2, 3]))
+  write('big.txt', 'x'.repeat(250_000))
+  git('init', '-q', '-b', 'main')
+  git('add', '.')
+  git('commit', '-qm', 'first')
+  const { body } = await world.chat.app.post('/api/session/new', { workspace: world.work })
+  world.session = body.session.session_id
+})
+
+test.after(async () => {
+  await closeBrowser()
+  await world.chat.close()
+})
+
+test.after.each(async () => {
+  for (const opened of world.opened.splice(0)) {
+    const problems = opened.problems.filter(text => !expected.test(text))
+    await opened.close()
+    assert.equal(problems, [])
+  }
+})
+
+test('closed at first; opened by its shortcut, resized by keyboard, and remembered', async () => {
+  const page = await show(`session/${world.session}`)
+  await page.getByRole('button', { name: 'Show workspace' }).waitFor()
+  assert.is(await panel(page).count(), 0)
+  await page.keyboard.press('Control+Shift+E')
+  await row(page, 'src').waitFor()
+  await page.getByRole('separator', { name: 'Resize workspace' }).focus()
+  await page.keyboard.press('ArrowLeft')
+  assert.is(Math.round((await panel(page).boundingBox())!.width), 376)
+  await page.reload()
+  await row(page, 'src').waitFor()
+  assert.is(Math.round((await panel(page).boundingBox())!.width), 376)
+})
+
+test('the tree by keyboard; a file at its line; the address leads back to it', async () => {
+  const page = await show(`session/${world.session}`)
+  await page.keyboard.press('Control+Shift+E')
+  await row(page, 'src').focus()
+  await page.keyboard.press('ArrowRight')
+  await row(page, 'app.ts').waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.locator('.text-numbers').waitFor()
+  assert.match(page.url(), /\?file=src\/app\.ts$/)
+  await page.locator('.text-numbers').click({ position: { x: 20, y: 20 * 4 + 5 } })
+  await page.waitForURL(/\?file=src\/app\.ts:5$/)
+  await page.goto(`${world.chat.app.url}/session/${world.session}?file=src/app.ts:150`)
+  await page.locator('.text-mark').waitFor()
+  const [mark, box] = [
+    (await page.locator('.text-mark').boundingBox())!,
+    (await page.locator('.text-view').boundingBox())!,
+  ]
+  assert.ok(mark.y >= box.y && mark.y < box.y + box.height, 'the line is in sight')
+  assert.is(await row(page, 'app.ts').getAttribute('aria-selected'), 'true')
+})
+
+test('shapes: table, Markdown, picture, PDF, sandboxed HTML; binary and large ones are offered', async () => {
+  const page = await show(`session/${world.session}`)
+  await page.keyboard.press('Control+Shift+E')
+  await openFile(page, 'table.csv')
+  assert.equal(await page.locator('.csv-view td').allTextContents(), ['a, b', '12', 'c', '3'])
+  await openFile(page, 'README.md')
+  await page.locator('.md-view em').waitFor()
+  await page.getByRole('button', { name: 'Source' }).click()
+  await page.locator('.text-code').waitFor()
+  await openFile(page, 'pic.png')
+  await page.waitForFunction('document.querySelector(".media-image img")?.naturalWidth === 1')
+  await openFile(page, 'doc.pdf')
+  assert.match((await page.locator('iframe.frame-view').getAttribute('src'))!, /^blob:/)
+  await openFile(page, 'page.html')
+  const frame = page.frameLocator('iframe.frame-view').locator('h1')
+  assert.equal(
+    await frame.evaluate(one => [getComputedStyle(one).color, getComputedStyle(one).fontSize]),
+    ['rgb(1, 2, 3)', '50px'],
+  )
+  assert.not.match(await page.title(), /stolen/)
+  for (const [name, why] of [
+    ['blob.bin', 'not text'],
+    ['big.txt', 'too large'],
+  ] as const) {
+    await openFile(page, name)
+    await page.locator('.preview .panel-blank', { hasText: why }).waitFor()
+  }
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.locator('.preview').getByRole('button', { name: 'Download' }).click(),
+  ])
+  assert.is(download.suggestedFilename(), 'big.txt')
+})
+
+test('an edit is saved; when somebody was faster the person chooses', async () => {
+  const place = join(world.work, 'src/deep/note.txt')
+  const page = await show(`session/${world.session}?file=src/deep/note.txt`)
+  await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
+  const editor = page.getByRole('textbox', { name: 'Editor for note.txt' })
+  await editor.waitFor()
+  await page.keyboard.press('Control+End')
+  await page.keyboard.type('typed')
+  await page.locator('.preview-dirty').waitFor()
+  await page.keyboard.press('Control+s')
+  await page.locator('.preview-state', { hasText: 'Saved' }).waitFor()
+  assert.is(readFileSync(place, 'utf8'), 'deep\ntyped')
+  await page.keyboard.type(' more')
+  writeFileSync(place, 'the agent wrote this\n')
+  await page.keyboard.press('Control+s')
+  await page.locator('.conflict').waitFor()
+  assert.is(readFileSync(place, 'utf8'), 'the agent wrote this\n')
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.locator('.conflict .diff-added').first().waitFor()
+  await page.getByRole('button', { name: 'Overwrite with mine' }).click()
+  await page.locator('.conflict').waitFor({ state: 'detached' })
+  assert.is(readFileSync(place, 'utf8'), 'deep\ntyped more')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await page.locator('.text-code').waitFor()
+})
+
+test('leaving edits asks', async () => {
+  const page = await show(`session/${world.session}?file=src/deep/note.txt`)
+  await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByRole('textbox', { name: 'Editor for note.txt' }).waitFor()
+  await page.keyboard.type('x')
+  await page.getByRole('button', { name: 'Close file' }).click()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.locator('.preview-dirty').waitFor()
+  await page.getByRole('button', { name: 'Close file' }).click()
+  await page.getByRole('button', { name: 'Discard changes' }).click()
+  await page.locator('.preview').waitFor({ state: 'detached' })
+})
+
+test('made, renamed, moved, deleted, brought back, dropped', async () => {
+  const page = await show(`session/${world.session}`)
+  await page.keyboard.press('Control+Shift+E')
+  await row(page, 'src').waitFor()
+  await page.getByRole('button', { name: 'New file' }).click()
+  await page.getByRole('textbox', { name: 'Name' }).fill('new.txt')
+  await page.keyboard.press('Enter')
+  await row(page, 'new.txt').waitFor()
+  await page.locator('.preview-base', { hasText: 'new.txt' }).waitFor()
+  await row(page, 'new.txt').focus()
+  await page.keyboard.press('F2')
+  await page.getByRole('textbox', { name: 'New name of new.txt' }).fill('named.txt')
+  await page.keyboard.press('Enter')
+  await row(page, 'named.txt').waitFor()
+  await page.locator('.preview-base', { hasText: 'named.txt' }).waitFor()
+  await row(page, 'named.txt').dragTo(row(page, 'src'))
+  await page.getByText('Moved named.txt to src').waitFor()
+  assert.ok(existsSync(join(world.work, 'src/named.txt')))
+  await row(page, 'src').focus()
+  await page.keyboard.press('ArrowRight')
+  await row(page, 'named.txt').focus()
+  await page.keyboard.press('Delete')
+  await page.getByText('Deleted named.txt').waitFor()
+  assert.not.ok(existsSync(join(world.work, 'src/named.txt')))
+  await page.getByRole('button', { name: 'Undo' }).click()
+  await row(page, 'named.txt').waitFor()
+  assert.ok(existsSync(join(world.work, 'src/named.txt')))
+  await dropFile(page, '[data-path="src"]', 'dropped.txt', 'dropped')
+  await row(page, 'dropped.txt').waitFor()
+  assert.is(readFileSync(join(world.work, 'src/dropped.txt'), 'utf8'), 'dropped')
+})
+
+test('changes: branch, staged and unstaged files, diffs with marks in the tree', async () => {
+  writeFileSync(join(world.work, 'README.md'), '# Other title\n\nSome *text*.\n')
+  writeFileSync(join(world.work, 'staged.txt'), 'a\n')
+  git('add', 'staged.txt')
+  const page = await show(`session/${world.session}`)
+  await page.keyboard.press('Control+Shift+E')
+  await row(page, 'README.md').locator('.mark-modified').waitFor()
+  await page.getByRole('tab', { name: /Changes/ }).click()
+  await page.locator('.branch-name', { hasText: 'main' }).waitFor()
+  await page
+    .getByRole('button', { name: /README.md/ })
+    .first()
+    .click()
+  await page.locator('.change .diff-added', { hasText: 'Other' }).waitFor()
+  const titles = await page.locator('.change-group h3').allTextContents()
+  assert.match(titles.join(), /Staged.*Changes/)
+  await page.getByRole('button', { name: 'Open file: README.md' }).click()
+  await page.locator('.md-view').waitFor()
+})
+
+test('after a turn everything is current; a step links to its file; MEDIA is shown', async () => {
+  const picture = join(world.work, 'pic.png')
+  world.chat.provider.push(
+    {
+      toolCalls: [
+        { id: 'c1', name: 'write_file', arguments: { path: 'made.ts', content: 'const a = 1\n' } },
+      ],
+    },
+    { text: `Here it is.\n\nMEDIA:${picture}` },
+    { text: 'Title' },
+  )
+  const page = await show(`session/${world.session}`)
+  await page.keyboard.press('Control+Shift+E')
+  await row(page, 'src').waitFor()
+  await page.locator('#composer').fill('make a file')
+  await page.keyboard.press('Enter')
+  await row(page, 'made.ts').waitFor()
+  await page.waitForFunction('document.querySelector(".md-media img")?.naturalWidth === 1')
+  await page.locator('.act').first().click()
+  await page.locator('.tool-head').first().click()
+  await page.locator('.tool-body .tx-link', { hasText: 'made.ts' }).first().click()
+  await page.locator('.preview-base', { hasText: 'made.ts' }).waitFor()
+})
+
+test('files for a message: picked, dropped, pasted; sent by their names', async () => {
+  world.chat.provider.push({ text: 'Read.' })
+  const page = await show(`session/${world.session}`)
+  await page.locator('.composer .attach-input').setInputFiles([
+    { name: 'my notes.txt', mimeType: 'text/plain', buffer: Buffer.from('notes') },
+    { name: 'photo.png', mimeType: 'image/png', buffer: PNG },
+  ])
+  await page.locator('.file', { hasText: 'my_notes.txt' }).waitFor()
+  await page.locator('.file', { hasText: 'photo.png' }).locator('img').waitFor()
+  await dropFile(page, '#composer', 'thrown.txt', 'thrown')
+  await page.locator('.file', { hasText: 'thrown.txt' }).waitFor()
+  const long = 'long text '.repeat(500)
+  await page.locator('#composer').evaluate((field: HTMLTextAreaElement, text) => {
+    const data = new DataTransfer()
+    data.setData('text/plain', text)
+    field.dispatchEvent(
+      new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }),
+    )
+    field.value = text
+    field.dispatchEvent(new InputEvent('input', { bubbles: true }))
+  }, long)
+  await page.getByRole('button', { name: 'Attach as file' }).click()
+  await page.locator('.file', { hasText: 'pasted-text.txt' }).waitFor()
+  assert.is(await page.locator('#composer').inputValue(), '')
+  await page.locator('.file', { hasText: 'thrown.txt' }).getByRole('button').click()
+  await page.locator('#composer').fill('read these')
+  await page.keyboard.press('Enter')
+  await page.locator('.user-files li').first().waitFor()
+  const files = await page.locator('.user-files li').allTextContents()
+  assert.equal(
+    files.map(text => text.trim()),
+    ['my_notes.txt', 'photo.png', 'pasted-text.txt'],
+  )
+  assert.is(readFileSync(join(world.work, 'pasted-text.txt'), 'utf8'), long)
+  assert.ok(readdirSync(world.work).includes('my_notes.txt'))
+})
+
+test('no conversation yet: said, and begun by a button', async () => {
+  const page = await show('')
+  await page.keyboard.press('Control+Shift+E')
+  await page.getByRole('button', { name: 'Show files' }).click()
+  await page.waitForURL(/session\//)
+  await page.locator('.files-bar').waitFor()
+})
+
+test('on a phone the panel is the whole page, closes with Escape, and nothing scrolls sideways', async () => {
+  const page = await show(`session/${world.session}`, { viewport: { width: 390, height: 800 } })
+  await page.getByRole('button', { name: 'Show workspace' }).click()
+  await row(page, 'src').waitFor()
+  const box = (await panel(page).boundingBox())!
+  assert.equal([box.x, Math.round(box.width)], [0, 390])
+  await row(page, 'README.md').click()
+  await page.locator('.md-view').waitFor()
+  assert.is(await page.evaluate('document.documentElement.scrollWidth'), 390)
+  await page.keyboard.press('Escape')
+  await panel(page).waitFor({ state: 'detached' })
+  assert.is(
+    await page.evaluate('document.activeElement.getAttribute("aria-label")'),
+    'Show workspace',
+  )
+})
+
+test('axe finds nothing: tree, preview, editor, changes', async () => {
+  const page = await show(`session/${world.session}?file=src/app.ts:3`)
+  const { axe } = world.opened[0]!
+  await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByRole('textbox', { name: 'Editor for app.ts' }).waitFor()
+  assert.equal(await axe(), [])
+  await page.getByRole('tab', { name: /Changes/ }).click()
+  await page
+    .getByRole('button', { name: /README.md/ })
+    .first()
+    .click()
+  await page.locator('.change .diff-added').first().waitFor()
+  assert.equal(await axe(), [])
+})
+
+test.run()

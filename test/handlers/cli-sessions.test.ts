@@ -1,0 +1,476 @@
+/** Sessions of the command line over HTTP, from real databases of both schemas: listed, read, imported, deleted, restored. */
+import { appendFileSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+import {
+  addConversation,
+  addMessage,
+  addSession,
+  createStateDb,
+  SCHEMAS,
+  type StateDb,
+} from '../_state-db.ts'
+
+type Context = { app: TestApp; db: StateDb }
+const ID = '20260101_000000_abc123'
+
+const listOf = async (app: TestApp, query = '') => (await app.get(`/api/sessions${query}`)).body
+const idsOf = async (app: TestApp, query = ''): Promise<string[]> =>
+  (await listOf(app, query)).sessions.map((row: { session_id: string }) => row.session_id)
+const show = (app: TestApp) => app.post('/api/settings', { show_cli_sessions: true })
+
+/** A web conversation. */
+const talk = async (app: TestApp): Promise<string> => {
+  const messages = [{ role: 'user', content: 'hello there' }]
+  const reply = await app.post('/api/session/import', { title: 'Web', messages })
+  assert.is(reply.status, 200)
+  return reply.body.session.session_id
+}
+
+for (const schema of SCHEMAS) {
+  const test = suite<Context>(`command-line sessions, schema ${schema}`)
+  test.before.each(async context => {
+    context.app = await startApp()
+    context.db = createStateDb(context.app.home, schema)
+  })
+  test.after.each(async ({ app, db }) => {
+    db.close()
+    await app.close()
+  })
+
+  test('CLI sessions appear only when show_cli_sessions is true', async ({ app, db }) => {
+    addConversation(db, ID)
+    assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
+    await show(app)
+    const { sessions, cli_count } = await listOf(app)
+    assert.is(cli_count, 1)
+    const [row] = sessions
+    const wanted = {
+      session_id: ID,
+      title: 'Cli Session',
+      model: null,
+      message_count: 2,
+      created_at: 1_000,
+      updated_at: 1_002,
+      pinned: false,
+      archived: false,
+      project_id: null,
+      profile: 'default',
+      source_tag: 'cli',
+      is_cli_session: true,
+    }
+    for (const [key, value] of Object.entries(wanted)) assert.equal(row[key], value, key)
+    assert.type(row.workspace, 'string')
+  })
+
+  test('of the listed sessions none is ours, newest activity comes first, 200 at most', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addConversation(db, 'web', { source: 'webui' })
+    addSession(db, 'empty')
+    db.transaction(() => {
+      for (let at = 0; at < 205; at += 1)
+        addConversation(db, `s${at}`, { started_at: 2_000 + at, source: 'telegram' })
+    })()
+    addMessage(db, 's3', 'user', 'again', { timestamp: 9_000 })
+    const { sessions, cli_count } = await listOf(app)
+    assert.is(cli_count, 200)
+    assert.is(sessions[0].session_id, 's3')
+    assert.is(sessions[1].session_id, 's204')
+    assert.is(sessions[1].title, 'Telegram Session')
+    assert.not.ok(
+      sessions.some((row: { session_id: string }) => ['web', 'empty'].includes(row.session_id)),
+    )
+  })
+
+  test('the web record wins over a CLI record with the same id', async ({ app, db }) => {
+    await show(app)
+    const id = await talk(app)
+    addConversation(db, id)
+    addConversation(db, ID)
+    const { sessions, cli_count } = await listOf(app)
+    assert.is(cli_count, 1)
+    const own = sessions.filter((row: { session_id: string }) => row.session_id === id)
+    assert.is(own.length, 1)
+    assert.not.ok(own[0].is_cli_session)
+  })
+
+  test('with a limit they are merged in order, page by page, and counted on each', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    const now = Date.now() / 1_000
+    const web = [await talk(app), await talk(app)]
+    for (const at of [1, 2, 3]) addConversation(db, `old${at}`, { started_at: now - 1_000 * at })
+    addConversation(db, 'future', { started_at: now + 1_000 })
+    const wanted = ['future', web[1], web[0], 'old1', 'old2', 'old3']
+    assert.equal(await idsOf(app), wanted)
+    const seen: string[] = []
+    for (let cursor = '', rounds = 0; rounds < 9; rounds += 1) {
+      const page = await listOf(app, `?limit=2${cursor && `&cursor=${cursor}`}`)
+      assert.is(page.cli_count, 4)
+      seen.push(...page.sessions.map((row: { session_id: string }) => row.session_id))
+      cursor = page.next ?? ''
+      if (!cursor) break
+    }
+    assert.equal(seen, wanted)
+    assert.equal(await idsOf(app, '?profile=other'), [])
+  })
+
+  test('a list that has not changed answers 304, one that has does not', async ({ app, db }) => {
+    await show(app)
+    addConversation(db, ID)
+    const { etag = '' } = (await app.get('/api/sessions')).headers
+    const again = () => app.get('/api/sessions', { headers: { 'If-None-Match': etag } })
+    assert.is((await again()).status, 304)
+    addMessage(db, ID, 'user', 'more', { timestamp: 5_000 })
+    assert.is((await again()).status, 200)
+  })
+
+  test('of a compressed lineage the tip is shown, with the whole visible history and no copy twice', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addSession(db, 'root', { ended_at: 1_100, end_reason: 'compression', title: 'Work' })
+    const said = ['one', 'two', 'three', 'four']
+    for (const [at, text] of said.entries()) {
+      addMessage(db, 'root', at % 2 ? 'assistant' : 'user', text, { timestamp: 1_001 + at })
+    }
+    addSession(db, 'child', { source: 'cli', parent_session_id: 'root', started_at: 1_050 })
+    addMessage(db, 'child', 'user', 'a task', { timestamp: 1_051 })
+    addSession(db, 'tip', { parent_session_id: 'root', started_at: 1_100.5, title: 'Work #2' })
+    const kept = ['one', 'SUMMARY', 'three', 'four', 'one', 'five']
+    for (const [at, text] of kept.entries()) {
+      addMessage(
+        db,
+        'tip',
+        ['assistant', 'five'].includes(text) || text === 'four' ? 'assistant' : 'user',
+        text,
+        {
+          timestamp: 1_101 + at,
+        },
+      )
+    }
+    assert.equal(await idsOf(app), ['tip'])
+    const { session } = (await app.get('/api/session?session_id=tip')).body
+    assert.is(session.title, 'Work #2')
+    assert.equal(
+      session.messages.map((message: { content: string }) => message.content),
+      ['one', 'two', 'three', 'four', 'SUMMARY', 'one', 'five'],
+    )
+  })
+
+  test('branches are shown beside what they came from', async ({ app, db }) => {
+    await show(app)
+    addConversation(db, 'trunk', { end_reason: 'branched', ended_at: 1_010 })
+    addConversation(db, 'twig', { parent_session_id: 'trunk', started_at: 1_020 })
+    assert.equal(await idsOf(app), ['twig', 'trunk'])
+  })
+
+  test('GET /api/session falls back to the CLI store, redacted and by pages', async ({
+    app,
+    db,
+  }) => {
+    assert.is((await app.get(`/api/session?session_id=${ID}`)).status, 404)
+    addSession(db, ID, { title: null })
+    addMessage(db, ID, 'user', 'my key is sk-abcdefghijklmnopqrstuvwx', { timestamp: 1_001.5 })
+    const call = {
+      id: 'c1',
+      type: 'function',
+      function: { name: 'terminal', arguments: '{"command":"ls"}' },
+    }
+    addMessage(db, ID, 'assistant', null, {
+      timestamp: 1_002,
+      tool_calls: JSON.stringify([call, { odd: 1 }]),
+      reasoning: 'hm',
+    })
+    addMessage(db, ID, 'tool', 'a.txt', {
+      timestamp: 1_003,
+      tool_call_id: 'c1',
+      tool_name: 'terminal',
+    })
+    addMessage(db, ID, 'session_meta', 'not for anybody', { timestamp: 1_004 })
+    addMessage(db, ID, 'assistant', 'there is one', { timestamp: 1_005, tool_calls: '{broken' })
+    const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+    assert.is(session.title, 'CLI Session')
+    assert.is(session.model, 'unknown')
+    assert.is(session.is_cli_session, true)
+    assert.equal(session.tool_calls, [])
+    assert.is(session.message_count, 4)
+    const [first, called, result, last] = session.messages
+    assert.equal([first.role, first.timestamp], ['user', 1_001.5])
+    assert.not.match(first.content, 'abcdefghijklmnop')
+    assert.equal([called.content, called.tool_calls, called.reasoning], ['', [call], 'hm'])
+    assert.equal([result.tool_call_id, result.name], ['c1', 'terminal'])
+    assert.equal([last.content, last.tool_calls], ['there is one', undefined])
+    const page = (await app.get(`/api/session?session_id=${ID}&limit=2`)).body.session
+    assert.equal(
+      [page.messages.length, page._messages_offset, page._messages_truncated],
+      [2, 2, true],
+    )
+    const before = (await app.get(`/api/session?session_id=${ID}&limit=2&before=${result.id}`)).body
+      .session
+    assert.equal([before.messages.length, before._messages_offset], [2, 0])
+    assert.is((await app.get(`/api/session?session_id=${ID}&before=c999`)).status, 404)
+    assert.equal(
+      (await app.get(`/api/session?session_id=${ID}&messages=0`)).body.session.messages,
+      [],
+    )
+  })
+
+  test('GET /api/list works for CLI sessions', async ({ app, db }) => {
+    assert.is((await app.get(`/api/list?session_id=${ID}`)).status, 404)
+    addConversation(db, ID)
+    const { status, body } = await app.get(`/api/list?session_id=${ID}`)
+    assert.is(status, 200)
+    assert.ok(Array.isArray(body.entries))
+  })
+
+  test('import_cli refuses what neither store has', async ({ app }) => {
+    assert.is((await app.post('/api/session/import_cli')).status, 400)
+    for (const session_id of ['nothing', '../../etc/passwd', 'a b']) {
+      const answer = await app.post('/api/session/import_cli', { session_id })
+      assert.equal([answer.status, answer.body], [404, { error: 'Session not found in CLI store' }])
+    }
+    assert.equal(app.errors, [])
+  })
+
+  test('import_cli is idempotent: twice is one session with the same id', async ({ app, db }) => {
+    await show(app)
+    addConversation(db, ID, { model: 'gpt-5', input_tokens: 70, output_tokens: 5 })
+    const first = await app.post('/api/session/import_cli', { session_id: ID })
+    assert.is(first.status, 200)
+    assert.is(first.body.imported, true)
+    const { session } = first.body
+    assert.equal(
+      [
+        session.session_id,
+        session.title,
+        session.profile,
+        session.is_cli_session,
+        session._cli_origin,
+      ],
+      [ID, `question of ${ID}`, 'default', true, ID],
+    )
+    assert.equal([session.created_at, session.updated_at], [1_000, 1_002])
+    assert.equal([session.input_tokens, session.output_tokens], [70, 5])
+    const again = await app.post('/api/session/import_cli', { session_id: ID })
+    assert.is(again.body.imported, false)
+    assert.equal(again.body.session.messages, session.messages)
+    const list = await listOf(app)
+    assert.equal([list.sessions.length, list.cli_count], [1, 0])
+    await app.restart()
+    assert.is((await app.get(`/api/session?session_id=${ID}`)).body.session.messages.length, 2)
+  })
+
+  test('an imported session is brought up to date while ours is an exact prefix of theirs', async ({
+    app,
+    db,
+  }) => {
+    addConversation(db, ID)
+    await app.post('/api/session/import_cli', { session_id: ID })
+    addMessage(db, ID, 'user', 'and then', { timestamp: 2_000 })
+    const { session, imported } = (await app.post('/api/session/import_cli', { session_id: ID }))
+      .body
+    assert.is(imported, false)
+    assert.equal([session.messages.length, session.messages[2].content], [3, 'and then'])
+    assert.is(session.updated_at, 1_002, 'it keeps its place')
+    const said = { id: 'm90', role: 'user', content: 'said here' }
+    appendFileSync(
+      join(app.state, 'sessions', `${ID}.jsonl`),
+      `${JSON.stringify({ n: 90, t: 'message', at: 2_001, message: said })}\n`,
+    )
+    addMessage(db, ID, 'assistant', 'elsewhere', { timestamp: 3_000 })
+    addMessage(db, ID, 'user', 'elsewhere too', { timestamp: 3_001 })
+    addMessage(db, ID, 'user', 'and too', { timestamp: 3_002 })
+    const later = (await app.post('/api/session/import_cli', { session_id: ID })).body.session
+    assert.not.ok(
+      later.messages.some((message: { content: string }) => message.content === 'elsewhere'),
+    )
+  })
+
+  test('delete removes the web session and the CLI session with its messages; restore puts both back', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addConversation(db, 'root', { ended_at: 1_100, end_reason: 'compression', title: 'Work' })
+    addConversation(db, ID, { parent_session_id: 'root', started_at: 1_100, title: 'Work #2' })
+    addConversation(db, 'child', { parent_session_id: ID, started_at: 1_050 })
+    addConversation(db, 'other')
+    if (schema === 30) {
+      db.prepare('insert into session_model_usage values (?, ?, ?, ?)').run(
+        ID,
+        'm',
+        5,
+        Buffer.from([0, 1, 255]),
+      )
+    }
+    const dump = () => ({
+      sessions: db.prepare('select * from sessions order by id').all(),
+      messages: db.prepare('select * from messages order by id').all(),
+      usage: schema === 30 ? db.prepare('select * from session_model_usage').all() : [],
+    })
+    const before = dump()
+    await app.post('/api/session/import_cli', { session_id: ID })
+    assert.equal((await app.post('/api/session/delete', { session_id: ID })).body, { ok: true })
+    const left = db
+      .prepare<[], { id: string; parent_session_id: string | null }>(
+        'select id, parent_session_id from sessions order by id',
+      )
+      .all()
+    assert.equal(left, [
+      { id: 'child', parent_session_id: null },
+      { id: 'other', parent_session_id: null },
+    ])
+    assert.is(db.prepare('select count(*) from messages').pluck().get(), 4)
+    assert.is(
+      db
+        .prepare("select count(*) from messages_fts where messages_fts match 'question'")
+        .pluck()
+        .get(),
+      2,
+    )
+    assert.equal((await idsOf(app)).toSorted(), ['child', 'other'])
+    const restored = await app.post('/api/session/restore', { session_id: ID })
+    assert.equal([restored.status, restored.body.session.session_id], [200, ID])
+    assert.equal(dump(), before)
+    assert.not.ok(existsSync(join(app.state, 'trash', ID)))
+  })
+
+  test('a session that only the command line has is deleted and restored', async ({ app, db }) => {
+    await show(app)
+    addConversation(db, ID, { title: 'Named' })
+    const stream = app.events('/api/events')
+    await stream.until(({ event }) => event === 'ready')
+    assert.is((await app.post('/api/session/delete', { session_id: ID })).status, 200)
+    const said = await stream.until(({ event }) => event === 'gone')
+    assert.is(said.at(-1)?.data.data.session_id, ID)
+    stream.close()
+    assert.equal(await idsOf(app), [])
+    assert.is((await app.get(`/api/session?session_id=${ID}`)).status, 404)
+    await app.restart()
+    const restored = await app.post('/api/session/restore', { session_id: ID })
+    assert.equal([restored.status, restored.body.session.title], [200, 'Named'])
+    assert.equal(await idsOf(app), [ID])
+    assert.is((await app.post('/api/session/restore', { session_id: ID })).status, 404)
+  })
+
+  test('deleted for good means that no byte of it is left', async ({ app, db }) => {
+    addConversation(db, ID, { title: 'a-very-secret-title' })
+    await app.post('/api/session/import_cli', { session_id: ID })
+    await app.post('/api/session/delete', { session_id: ID, permanent: true })
+    assert.is(db.prepare('select count(*) from sessions').pluck().get(), 0)
+    assert.is((await app.post('/api/session/restore', { session_id: ID })).status, 404)
+    assert.not.ok(existsSync(join(app.state, 'trash', ID)))
+  })
+
+  test('a delete waits for a writer that holds the database', async ({ app, db }) => {
+    addConversation(db, ID)
+    db.exec('begin immediate')
+    const asked = app.post('/api/session/delete', { session_id: ID })
+    // Answered by the same thread: when this is here, the first try has failed.
+    await app.get('/health')
+    db.exec('commit')
+    assert.is((await asked).status, 200)
+    assert.is(db.prepare('select count(*) from sessions').pluck().get(), 0)
+  })
+
+  test('the shape of the database stays as it is and no connection stays open', async ({
+    app,
+    db,
+  }) => {
+    await show(app)
+    addConversation(db, ID)
+    const shape = () => db.prepare('select type, name, sql from sqlite_master order by name').all()
+    const before = [
+      shape(),
+      db.pragma('user_version'),
+      db.prepare('select * from schema_version').all(),
+    ]
+    await listOf(app)
+    await app.get(`/api/session?session_id=${ID}`)
+    await app.post('/api/session/import_cli', { session_id: ID })
+    await app.post('/api/session/delete', { session_id: ID })
+    await app.post('/api/session/restore', { session_id: ID })
+    assert.equal(
+      [shape(), db.pragma('user_version'), db.prepare('select * from schema_version').all()],
+      before,
+    )
+    db.close()
+    // The last one out takes the write-ahead log along: had we anything open, it would still be there.
+    assert.equal(
+      readdirSync(app.home).filter(name => name.startsWith('state.db')),
+      ['state.db'],
+    )
+    await listOf(app)
+    assert.equal(
+      readdirSync(app.home).filter(name => name.startsWith('state.db')),
+      ['state.db'],
+    )
+  })
+
+  test.run()
+}
+
+const broken = suite<{ app: TestApp }>('command-line sessions, no good database')
+broken.before.each(async context => {
+  context.app = await startApp()
+  await show(context.app)
+})
+broken.after.each(({ app }) => app.close())
+
+broken('no database: nothing is listed, and none is made', async ({ app }) => {
+  assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
+  await app.post('/api/session/delete', { session_id: ID })
+  assert.not.ok(existsSync(join(app.home, 'state.db')))
+})
+
+broken('a file that is no database degrades to empty and is left alone', async ({ app }) => {
+  const path = join(app.home, 'state.db')
+  writeFileSync(path, 'this is not a database'.repeat(100))
+  assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
+  assert.is((await app.get(`/api/session?session_id=${ID}`)).status, 404)
+  assert.is((await app.post('/api/session/import_cli', { session_id: ID })).status, 404)
+  assert.is((await app.post('/api/session/delete', { session_id: ID })).status, 200)
+  assert.is(statSync(path).size, 2_200)
+  assert.equal(app.errors, [])
+})
+
+broken('without a source column the list is empty', async ({ app }) => {
+  const db = createStateDb(app.home, 6)
+  db.exec(
+    'drop table messages; drop index idx_sessions_source; drop index idx_sessions_title_unique',
+  )
+  db.exec(
+    'alter table sessions rename to old; create table sessions (id text primary key, started_at real)',
+  )
+  db.exec("insert into sessions values ('x', 1)")
+  db.close()
+  assert.equal(await listOf(app), { sessions: [], cli_count: 0 })
+  assert.equal(app.errors, [])
+})
+
+broken('two profiles see their own sessions only', async ({ app }) => {
+  await app.post('/api/profile/create', { name: 'work' })
+  const db = createStateDb(join(app.home, 'profiles', 'work'), 6)
+  addConversation(db, ID)
+  db.close()
+  assert.equal(await idsOf(app), [])
+  const there = { headers: { Cookie: 'agent_profile=work' } }
+  const { sessions } = (await app.get('/api/sessions', there)).body
+  assert.equal([sessions[0].session_id, sessions[0].profile], [ID, 'work'])
+  assert.is((await app.get(`/api/session?session_id=${ID}`)).status, 404)
+  assert.is((await app.get(`/api/session?session_id=${ID}`, there)).status, 200)
+  assert.is((await app.post('/api/session/import_cli', { session_id: ID })).status, 404)
+  const { session } = (await app.post('/api/session/import_cli', { session_id: ID }, there)).body
+  assert.is(session.profile, 'work')
+})
+
+broken.run()

@@ -1,0 +1,91 @@
+/** The commands a client may offer, and what becomes of a message that calls a skill. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { commands as ofThePage } from '../../public/commands.ts'
+import { startApp } from '../_app.ts'
+import { startChat } from './_chat.ts'
+
+type Command = { name: string; category: string; aliases: string[]; [key: string]: unknown }
+
+const addSkill = (home: string, name: string, text: string) => {
+  const dir = join(home, 'skills', name)
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(
+    join(dir, 'SKILL.md'),
+    `---\nname: ${name}\ndescription: About ${name}\n---\n${text}\n`,
+  )
+}
+
+const test = suite('commands over HTTP')
+
+test('contract 1.13: every listed command is one that the page carries out, and the other way round', async () => {
+  const app = await startApp()
+  try {
+    const { commands } = (await app.get('/api/commands')).body as { commands: Command[] }
+    const all = (list: readonly { name: string; aliases?: readonly string[] }[]) =>
+      list.flatMap(({ name, aliases = [] }) => [name, ...aliases]).sort()
+    assert.equal(all(commands), all(ofThePage))
+    for (const command of commands) {
+      assert.equal(Object.keys(command).sort(), [
+        'aliases',
+        'args_hint',
+        'category',
+        'cli_only',
+        'description',
+        'gateway_only',
+        'name',
+        'subcommands',
+      ])
+      assert.equal([command.cli_only, command.gateway_only], [false, false])
+    }
+  } finally {
+    await app.close()
+  }
+})
+
+test('skills of the profile are commands, unless a command has their name or they are off', async () => {
+  const app = await startApp()
+  try {
+    for (const name of ['deploy', 'Code Review', 'help', 'off']) addSkill(app.home, name, 'Text')
+    addSkill(join(app.home, 'profiles', 'work'), 'clerk', 'Text')
+    writeFileSync(join(app.home, 'config.yaml'), 'skills: {disabled: [off]}\n')
+    const skills = async (headers = {}) =>
+      ((await app.get('/api/commands', { headers })).body.commands as Command[])
+        .filter(({ category }) => category === 'Skills')
+        .map(({ name, description }) => [name, description])
+    assert.equal(await skills(), [
+      ['code-review', 'About Code Review'],
+      ['deploy', 'About deploy'],
+    ])
+    assert.equal(await skills({ Cookie: 'agent_profile=work' }), [['clerk', 'About clerk']])
+  } finally {
+    await app.close()
+  }
+})
+
+test('a message that calls a skill reaches the model with its text, and the transcript as it was written', async () => {
+  const chat = await startChat({ text: 'Done.' }, { text: 'A title' }, { text: 'Again.' })
+  try {
+    addSkill(chat.app.home, 'deploy', 'First build, then ship.')
+    const id = await chat.newSession()
+    await chat.turn(id, '/deploy the shop')
+    const said = (at: number): string =>
+      chat.provider.requests[at]?.body.messages
+        .filter(({ role }: { role: string }) => role === 'user')
+        .map(({ content }: { content: string }) => content)
+        .join('\n---\n')
+    assert.match(said(0), 'First build, then ship.')
+    assert.match(said(0), /\n\nthe shop$/)
+    assert.is((await chat.messages(id))[0]?.content, '/deploy the shop')
+    await chat.turn(id, '/nothing like a skill')
+    const last = chat.provider.requests.length - 1
+    assert.match(said(last), 'First build, then ship.')
+    assert.match(said(last), '/nothing like a skill')
+  } finally {
+    await chat.close()
+  }
+})
+
+test.run()

@@ -1,0 +1,515 @@
+/** Files of a workspace over HTTP: read, saved, created, renamed, moved, deleted and brought back. */
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createTrash } from '../../lib/workspaces/trash.ts'
+import { type Desk, ESCAPES, HOSTILE_NAMES, namesIn, openDesk } from './_files.ts'
+
+const test = suite<Desk>('files over HTTP')
+test.before.each(async context => void Object.assign(context, await openDesk()))
+test.after.each(({ app }) => app.close())
+
+test('every path: nothing outside the workspace is read, written, moved or removed', async desk => {
+  const { app, id, root, query } = desk
+  const before = namesIn(root)
+  for (const path of ESCAPES) {
+    const what = JSON.stringify(path.slice(0, 40))
+    for (const url of ['/api/file', '/api/file/raw', '/api/list', '/api/folder/download']) {
+      const answer = await app.get(`${url}?${query({ path })}`)
+      assert.ok([400, 404].includes(answer.status), `${url} ${what} ${answer.status}`)
+      assert.not.match(answer.text, /OUTSIDE|root:x|\/tmp/, `${url} ${what}`)
+    }
+    const bodies: [string, Record<string, unknown>][] = [
+      ['save', { path, content: 'X' }],
+      ['rename', { path, new_name: 'mine.txt' }],
+      ['move', { path: 'README.md', dest_dir: path }],
+      ['move', { path, dest_dir: '.' }],
+      ['delete', { path, recursive: true }],
+      ['create', { path: `${path}/new.txt` }],
+      ['create-dir', { path: `${path}/new` }],
+    ]
+    for (const [verb, body] of bodies) {
+      // The links themselves lie in the workspace: naming, moving and removing them is allowed.
+      if (/^(?:away\.txt|up)$/.test(path) && !/^(?:save|create)/.test(verb)) continue
+      if (verb.startsWith('create') && /%2|^~/.test(path)) continue
+      const answer = await app.post(`/api/file/${verb}`, { session_id: id, ...body })
+      assert.ok([400, 404].includes(answer.status), `${verb} ${what} ${answer.status}`)
+      assert.not.match(answer.body.error, /\/tmp|\/etc/, `${verb} ${what}`)
+    }
+  }
+  assert.equal(namesIn(root), before)
+  assert.is(readFileSync(join(app.userHome, 'secret.txt'), 'utf8'), 'OUTSIDE')
+  assert.not(existsSync(join(app.userHome, 'new.txt')))
+})
+
+test('an unknown session is 404, a missing parameter 400, on every endpoint of files', async desk => {
+  const { app, id } = desk
+  for (const url of ['/api/file', '/api/file/raw', '/api/folder/download', '/api/git-info']) {
+    assert.is((await app.get(`${url}?session_id=gone00000000&path=a`)).status, 404, url)
+    assert.is((await app.get(url)).status, 400, url)
+  }
+  for (const verb of ['save', 'create', 'create-dir', 'rename', 'move', 'delete', 'restore']) {
+    const path = `/api/file/${verb}`
+    const body = { path: 'a', new_name: 'b', dest_dir: '.', trash_id: 'a' }
+    const gone = await app.post(path, { session_id: 'gone00000000', ...body })
+    assert.equal([gone.status, gone.body], [404, { error: 'Session not found' }], verb)
+    assert.is((await app.post(path, { session_id: id })).status, 400, verb)
+    assert.is((await app.post(path)).status, 400, verb)
+  }
+})
+
+test('a text file is read with size, lines and version; what is none is said', async desk => {
+  const { app, root, query } = desk
+  const read = (path: string) => app.get(`/api/file?${query({ path })}`)
+  const { body } = await read('README.md')
+  assert.type(body.version, 'string')
+  assert.equal(body, {
+    path: 'README.md',
+    content: 'hello\nworld\n',
+    size: 12,
+    lines: 3,
+    version: body.version,
+  })
+  assert.is((await read('alias.ts')).body.content, 'export {}\n', 'a link inside is followed')
+  assert.is((await read(join(root, 'README.md'))).status, 200, 'absolute, but inside')
+
+  assert.equal((await read('src')).body, { error: 'Path is a directory' })
+  assert.is((await read('gone.txt')).status, 404)
+  writeFileSync(join(root, 'large.txt'), 'x'.repeat(200_001))
+  const large = await read('large.txt')
+  assert.equal(
+    [large.status, large.body],
+    [404, { error: 'File too large (200001 bytes, max 200000)' }],
+  )
+  writeFileSync(join(root, 'large.txt'), 'x'.repeat(200_000))
+  assert.is((await read('large.txt')).body.size, 200_000)
+  writeFileSync(
+    join(root, 'image.png'),
+    Buffer.concat([Buffer.from([137, 80, 0]), Buffer.alloc(300_000)]),
+  )
+  const binary = (await read('image.png')).body
+  assert.equal([binary.binary, binary.content, binary.size], [true, '', 300_003])
+  writeFileSync(join(root, 'latin1.txt'), Buffer.from('caf\xe9', 'latin1'))
+  assert.is((await read('latin1.txt')).body.content, 'caf\ufffd', 'invalid UTF-8 is replaced')
+  writeFileSync(join(root, 'empty'), '')
+  assert.equal([(await read('empty')).body.size, (await read('empty')).body.lines], [0, 1])
+})
+
+test('a pipe, a socket or a device is no file, and nobody waits for it', async ({
+  app,
+  root,
+  query,
+}) => {
+  const { execFileSync } = await import('node:child_process')
+  execFileSync('mkfifo', [join(root, 'pipe')])
+  for (const url of ['/api/file', '/api/file/raw'])
+    assert.is((await app.get(`${url}?${query({ path: 'pipe' })}`)).status, 404, url)
+  const saved = await app.post('/api/file/save', { ...query2(query), path: 'pipe', content: 'x' })
+  assert.is(saved.status, 404)
+})
+
+const query2 = (query: Desk['query']) => ({
+  session_id: new URLSearchParams(query({})).get('session_id'),
+})
+
+test('hostile names are listed, read, renamed, moved, deleted and restored', async desk => {
+  const { app, id, root, query } = desk
+  for (const name of HOSTILE_NAMES) writeFileSync(join(root, name), `content of ${name}`)
+  const listed = (await app.get(`/api/list?${query({})}`)).body.entries
+  for (const name of HOSTILE_NAMES) {
+    const what = JSON.stringify(name)
+    const entry = listed.find((each: { name: string }) => each.name === name)
+    assert.ok(entry, what)
+    const { path } = entry
+    const content = `content of ${name}`
+    assert.is((await app.get(`/api/file?${query({ path })}`)).body.content, content, what)
+    const raw = await app.get(`/api/file/raw?${query({ path, download: '1' })}`)
+    assert.is(raw.text, content, what)
+    const disposition = String(raw.headers['content-disposition'])
+    assert.match(disposition, /^attachment; filename="[\x20-\x7e]*"; filename\*=UTF-8''[\w.~%-]+$/)
+    assert.is(decodeURIComponent(disposition.replace(/^.*UTF-8''/, '')), name)
+
+    const renamed = await app.post('/api/file/rename', { session_id: id, path, new_name: 'plain' })
+    assert.equal(renamed.body, { ok: true, old_path: name, new_path: 'plain' }, what)
+    const moved = await app.post('/api/file/move', {
+      session_id: id,
+      path: 'plain',
+      dest_dir: 'src',
+    })
+    assert.is(moved.body.new_path, 'src/plain', what)
+    rmSync(join(root, 'src', 'plain'))
+
+    writeFileSync(join(root, name), content)
+    const removed = await app.post('/api/file/delete', { session_id: id, path })
+    assert.is(removed.status, 200, what)
+    assert.not(existsSync(join(root, name)), what)
+    const { trash_id } = removed.body
+    const restored = await app.post('/api/file/restore', { session_id: id, trash_id })
+    assert.equal(restored.body, { ok: true, path: name }, what)
+    assert.is(readFileSync(join(root, name), 'utf8'), content, what)
+  }
+  assert.not(existsSync(join(root, 'pwned')))
+})
+
+test('new names: control characters, separators of any system and over-long ones are refused', async desk => {
+  const { app, id, root } = desk
+  const before = namesIn(root)
+  for (const name of [
+    '',
+    ' ',
+    '.',
+    '..',
+    'a/b',
+    'a\\b',
+    'a\nb',
+    'a\0b',
+    '\u0007',
+    'x'.repeat(256),
+  ]) {
+    const body = { session_id: id, path: 'README.md', new_name: name }
+    const answer = await app.post('/api/file/rename', body)
+    assert.is(answer.status, 400, JSON.stringify(name))
+  }
+  for (const path of ['a\nb', 'src/a\\b', 'é'.repeat(128), 'new\n/a.txt', '.', 'src/..']) {
+    for (const verb of ['create', 'create-dir']) {
+      const answer = await app.post(`/api/file/${verb}`, { session_id: id, path })
+      assert.is(answer.status, 400, JSON.stringify(path))
+    }
+  }
+  assert.equal(namesIn(root), before)
+})
+
+test('save: refused for what is missing, a folder, changed meanwhile or not UTF-8', async desk => {
+  const { app, id, root, query } = desk
+  const save = (body: Record<string, unknown>) =>
+    app.post('/api/file/save', { session_id: id, ...body })
+  assert.equal((await save({ path: 'gone.txt', content: 'x' })).body, { error: 'File not found' })
+  const folder = await save({ path: 'src', content: 'x' })
+  assert.equal([folder.status, folder.body], [400, { error: 'Cannot save: path is a directory' }])
+  const { version } = (await app.get(`/api/file?${query({ path: 'README.md' })}`)).body
+
+  writeFileSync(join(root, 'README.md'), 'the agent was here')
+  const late = await save({ path: 'README.md', content: 'mine', expected_version: version })
+  assert.is(late.status, 409)
+  assert.is(late.body.conflict, true)
+  assert.ok(late.body.error)
+  assert.is(readFileSync(join(root, 'README.md'), 'utf8'), 'the agent was here')
+  const now = late.body.version
+  const over = await save({ path: 'README.md', content: 'mine', expected_version: now })
+  assert.is(over.status, 200)
+  assert.is(readFileSync(join(root, 'README.md'), 'utf8'), 'mine')
+
+  writeFileSync(join(root, 'latin1.txt'), Buffer.from('caf\xe9', 'latin1'))
+  const lossy = await save({ path: 'latin1.txt', content: 'caf\ufffd!' })
+  assert.is(lossy.status, 400)
+  assert.equal(readFileSync(join(root, 'latin1.txt')), Buffer.from('caf\xe9', 'latin1'))
+})
+
+test('save: whole, with the mode and through a link inside; leaves nothing beside', async desk => {
+  const { app, id, root } = desk
+  const before = namesIn(root)
+  chmodSync(join(root, 'src', 'main.ts'), 0o755)
+  const body = { session_id: id, path: 'alias.ts', content: 'ünï\n' }
+  const saved = await app.post('/api/file/save', body)
+  assert.equal(
+    [saved.status, saved.body.ok, saved.body.path, saved.body.size],
+    [200, true, 'alias.ts', 6],
+  )
+  assert.ok(lstatSync(join(root, 'alias.ts')).isSymbolicLink())
+  assert.is(readFileSync(join(root, 'src', 'main.ts'), 'utf8'), 'ünï\n')
+  assert.is(statSync(join(root, 'src', 'main.ts')).mode & 0o777, 0o755)
+  // The version of the reply is the one that the next save is held against.
+  const again = await app.post('/api/file/save', { ...body, expected_version: saved.body.version })
+  assert.is(again.status, 200)
+  const emptied = await app.post('/api/file/save', { session_id: id, path: 'alias.ts' })
+  assert.is(emptied.body.size, 0)
+  assert.equal(namesIn(root), before)
+  assert.equal(namesIn(join(root, 'src')), ['main.ts'])
+})
+
+test('create: parents are made, nothing is replaced', async ({ app, id, root }) => {
+  const create = (path: string, content?: string) =>
+    app.post('/api/file/create', { session_id: id, path, content })
+  for (const path of ['README.md', 'src', 'away.txt', 'up'])
+    assert.equal((await create(path, 'x')).body, { error: 'File already exists' }, path)
+  symlinkSync('nowhere', join(root, 'dangling'))
+  assert.is((await create('dangling', 'x')).status, 400)
+  assert.is((await create('README.md/a.txt')).status, 404)
+  const made = await create('a/b/c.txt', 'ü')
+  assert.equal([made.body.ok, made.body.path, made.body.size], [true, 'a/b/c.txt', 2])
+  assert.is(readFileSync(join(root, 'a/b/c.txt'), 'utf8'), 'ü')
+  assert.is((await create('./a/../a/empty')).body.path, 'a/empty')
+
+  const folder = (path: string) => app.post('/api/file/create-dir', { session_id: id, path })
+  assert.equal((await folder('x/y')).body, { ok: true, path: 'x/y' })
+  assert.equal((await folder('x/y')).body, { error: 'Path already exists' })
+  assert.is((await folder('README.md')).status, 400)
+  assert.ok(statSync(join(root, 'x/y')).isDirectory())
+})
+
+test('rename and move: nothing is replaced, nothing goes into itself', async ({
+  app,
+  id,
+  root,
+}) => {
+  const rename = (path: string, new_name: string) =>
+    app.post('/api/file/rename', { session_id: id, path, new_name })
+  const move = (path: string, dest_dir: string) =>
+    app.post('/api/file/move', { session_id: id, path, dest_dir })
+  assert.equal((await rename('gone', 'x')).body, { error: 'File not found' })
+  const taken = await rename('README.md', 'src')
+  assert.equal([taken.status, taken.body], [400, { error: 'A file named "src" already exists' }])
+  assert.is((await rename('src', 'README.md')).status, 400)
+  assert.is((await rename('.', 'x')).status, 400)
+  assert.is((await move('src', 'src')).status, 400)
+  mkdirSync(join(root, 'src', 'inner'))
+  assert.is((await move('src', 'src/inner')).status, 400)
+  assert.is((await move('README.md', 'alias.ts')).status, 404)
+  assert.is((await move('README.md', 'gone')).status, 404)
+  assert.is((await move('README.md', '.')).status, 400)
+  assert.is((await move('.', 'src')).status, 400)
+
+  assert.equal((await rename('src', 'lib')).body, { ok: true, old_path: 'src', new_path: 'lib' })
+  const moved = await move('README.md', 'lib/inner')
+  assert.equal(moved.body, { ok: true, old_path: 'README.md', new_path: 'lib/inner/README.md' })
+  assert.is((await move('lib/inner', '')).body.new_path, 'inner')
+  // A link is moved itself, not what it leads to.
+  assert.is((await move('away.txt', 'lib')).status, 200)
+  assert.is(readlinkSync(join(root, 'lib', 'away.txt')), '../secret.txt')
+  assert.is(readFileSync(join(app.userHome, 'secret.txt'), 'utf8'), 'OUTSIDE')
+})
+
+test('delete: to the trash and back, also after a restart, but never over something new', async desk => {
+  const { app, id, root } = desk
+  const remove = (path: string, recursive?: boolean) =>
+    app.post('/api/file/delete', { session_id: id, path, recursive })
+  const restore = (trash_id: string) => app.post('/api/file/restore', { session_id: id, trash_id })
+  assert.equal((await remove('gone')).body, { error: 'File not found' })
+  assert.is((await remove('src')).status, 400)
+  assert.is((await remove('.', true)).status, 400)
+  assert.ok(existsSync(join(root, 'src', 'main.ts')))
+
+  const file = (await remove('README.md')).body
+  assert.equal([file.ok, file.path], [true, 'README.md'])
+  const folder = (await remove('src', true)).body
+  const link = (await remove('up')).body
+  assert.equal(namesIn(root), ['alias.ts', 'away.txt'])
+  await app.restart()
+
+  writeFileSync(join(root, 'README.md'), 'new')
+  const taken = await restore(file.trash_id)
+  assert.is(taken.status, 409)
+  assert.is(readFileSync(join(root, 'README.md'), 'utf8'), 'new')
+  rmSync(join(root, 'README.md'))
+  assert.equal((await restore(file.trash_id)).body, { ok: true, path: 'README.md' })
+  assert.is(readFileSync(join(root, 'README.md'), 'utf8'), 'hello\nworld\n')
+  assert.is((await restore(file.trash_id)).status, 404, 'only once')
+  assert.is((await restore(folder.trash_id)).status, 200)
+  assert.ok(existsSync(join(root, 'src', 'main.ts')))
+  assert.is((await restore(link.trash_id)).status, 200)
+  assert.is(readlinkSync(join(root, 'up')), '..')
+  assert.ok(existsSync(join(app.userHome, 'secret.txt')))
+  assert.equal(readdirSync(join(app.state, 'file-trash')), [])
+})
+
+test('restore: only into the workspace it came from, and no made-up id', async ({
+  app,
+  id,
+  root,
+}) => {
+  const { trash_id } = (await app.post('/api/file/delete', { session_id: id, path: 'src/main.ts' }))
+    .body
+  const other = join(app.userHome, 'other')
+  mkdirSync(other)
+  const made = (await app.post('/api/session/new', { workspace: other })).body.session
+  const body = { session_id: made.session_id, trash_id }
+  assert.is((await app.post('/api/file/restore', body)).status, 404)
+  for (const trash of ['../sessions', '..', 'x', '0'.repeat(24), '/etc', `${trash_id}/..`]) {
+    const answer = await app.post('/api/file/restore', { session_id: id, trash_id: trash })
+    assert.is(answer.status, 404, trash)
+  }
+  // Its folder has gone meanwhile: it is made again.
+  rmSync(join(root, 'src'), { recursive: true })
+  assert.is((await app.post('/api/file/restore', { session_id: id, trash_id })).status, 200)
+  assert.ok(existsSync(join(root, 'src', 'main.ts')))
+})
+
+test('the trash is emptied after a day', async ({ app, id }) => {
+  const old = (await app.post('/api/file/delete', { session_id: id, path: 'README.md' })).body
+  const young = (await app.post('/api/file/delete', { session_id: id, path: 'alias.ts' })).body
+  const about = join(app.state, 'file-trash', old.trash_id, 'about.json')
+  const then = { ...JSON.parse(readFileSync(about, 'utf8')), at: Date.now() / 1000 - 25 * 3600 }
+  writeFileSync(about, JSON.stringify(then))
+  // A folder that a killed process had only begun.
+  const begun = join(app.state, 'file-trash', 'a'.repeat(24))
+  mkdirSync(begun)
+  utimesSync(begun, new Date(0), new Date(0))
+  const trash = createTrash({ dir: join(app.state, 'file-trash'), now: () => Date.now() / 1000 })
+  assert.is(await trash.sweep(), 2)
+  assert.equal(readdirSync(join(app.state, 'file-trash')), [young.trash_id])
+})
+
+test('the service’s state and the secrets of the home are not there for anybody', async ({
+  app,
+}) => {
+  for (const name of ['.env', 'auth.json', 'config.yaml', 'state.db', '.env.backup'])
+    writeFileSync(join(app.home, name), 'SECRET: 1')
+  mkdirSync(join(app.home, 'profiles', 'other'), { recursive: true })
+  writeFileSync(join(app.home, 'profiles', 'other', 'SOUL.md'), 'SECRET')
+  writeFileSync(join(app.home, 'SOUL.md'), 'a soul')
+  symlinkSync('.agent/.env', join(app.userHome, 'env-link'))
+  await app.post('/api/workspaces/add', { path: app.userHome })
+  const made = await app.post('/api/session/new', { workspace: app.userHome })
+  const id = made.body.session.session_id
+  const get = (url: string, path: string) =>
+    app.get(`${url}?${new URLSearchParams({ session_id: id, path })}`)
+
+  const names = (await get('/api/list', '.agent')).body.entries.map((e: { name: string }) => e.name)
+  assert.equal(names, ['SOUL.md'])
+  assert.is((await get('/api/file', '.agent/SOUL.md')).body.content, 'a soul')
+  const secrets = [
+    '.agent/.env',
+    '.agent/.ENV'.toLowerCase(),
+    '.agent/auth.json',
+    '.agent/config.yaml',
+    '.agent/state.db',
+    '.agent/webui/.signing_key',
+    '.agent/webui/settings.json',
+    `.agent/webui/sessions/${id}.jsonl`,
+    '.agent/profiles/other/SOUL.md',
+    'env-link',
+  ]
+  for (const path of secrets) {
+    for (const url of ['/api/file', '/api/file/raw'])
+      assert.is((await get(url, path)).status, 404, `${url} ${path}`)
+    const body = { session_id: id, path, content: 'X', new_name: 'x', dest_dir: '.' }
+    for (const verb of ['save', 'rename', 'move', 'delete']) {
+      if (path === 'env-link' && verb !== 'save') continue
+      const answer = await app.post(`/api/file/${verb}`, body)
+      assert.is(answer.status, 404, `${verb} ${path}`)
+    }
+  }
+  // Nor can they be carried off with the folder around them.
+  for (const path of ['.agent', '.agent/profiles']) {
+    const body = { session_id: id, path, recursive: true, new_name: 'x', dest_dir: 'project' }
+    for (const verb of ['delete', 'rename', 'move'])
+      assert.ok([403, 404].includes((await app.post(`/api/file/${verb}`, body)).status), verb)
+  }
+  const made2 = await app.post('/api/file/create', { session_id: id, path: '.agent/webui/x.txt' })
+  assert.is(made2.status, 404)
+  assert.is(readFileSync(join(app.home, '.env'), 'utf8'), 'SECRET: 1')
+})
+
+test('a workspace that is a folder of the state shows nothing of it', async ({ app }) => {
+  await app.post('/api/workspaces/add', { path: app.state })
+  const made = await app.post('/api/session/new', { workspace: app.state })
+  const id = made.body.session.session_id
+  for (const path of ['.', 'settings.json', '.signing_key', 'sessions'])
+    assert.is((await app.get(`/api/list?session_id=${id}&path=${path}`)).status, 404, path)
+  assert.is((await app.get(`/api/file?session_id=${id}&path=.signing_key`)).status, 404)
+  // Only the folder in it that is a workspace by default.
+  const own = join(app.state, 'workspace')
+  mkdirSync(own, { recursive: true })
+  writeFileSync(join(own, 'mine.txt'), 'mine')
+  const second = await app.post('/api/session/new', { workspace: own })
+  const path = `session_id=${second.body.session.session_id}&path=mine.txt`
+  assert.is((await app.get(`/api/file?${path}`)).body.content, 'mine')
+})
+
+test('a workspace that has gone is said to be gone', async ({ app, root, id, query }) => {
+  rmSync(root, { recursive: true })
+  for (const url of ['/api/list', '/api/file', '/api/git-info'])
+    assert.is((await app.get(`${url}?${query({ path: 'README.md' })}`)).status, 404, url)
+  assert.is((await app.post('/api/file/create', { session_id: id, path: 'a' })).status, 404)
+  assert.not(existsSync(root))
+})
+
+test('what the file system refuses is a sentence', async ({ app, id, root, query }) => {
+  if (process.getuid?.() === 0) return
+  chmodSync(join(root, 'README.md'), 0)
+  assert.is((await app.get(`/api/file?${query({ path: 'README.md' })}`)).status, 403)
+  chmodSync(join(root, 'src'), 0o555)
+  const body = { session_id: id, path: 'src/new.txt' }
+  assert.is((await app.post('/api/file/create', body)).status, 403)
+  chmodSync(join(root, 'src'), 0o755)
+})
+
+test('the order of the workspaces is kept: POST /api/workspaces/reorder', async ({ app, root }) => {
+  const other = join(app.userHome, 'other')
+  mkdirSync(other)
+  for (const path of [root, other]) await app.post('/api/workspaces/add', { path })
+  const reorder = (paths: unknown) => app.post('/api/workspaces/reorder', { paths })
+  for (const paths of [undefined, 'x', [1], [['x']]])
+    assert.is((await reorder(paths)).status, 400, JSON.stringify(paths))
+  const pathsOf = (answer: { body: { workspaces: { path: string }[] } }) =>
+    answer.body.workspaces.map(({ path }) => path)
+  const [home = ''] = pathsOf(await app.get('/api/workspaces'))
+  assert.equal(pathsOf(await reorder([other, '/not/there', root])), [other, root, home])
+  assert.equal(pathsOf(await reorder([root, root])), [root, other, home])
+  await app.restart()
+  assert.equal(pathsOf(await app.get('/api/workspaces')), [root, other, home])
+})
+
+test.run()
+
+const disks = suite('files over HTTP: the trash on another disk')
+
+const otherDisk = (): string | undefined => {
+  try {
+    const dir = mkdtempSync('/dev/shm/agent-webui-')
+    if (statSync(dir).dev !== statSync(process.env.TMPDIR ?? '/tmp').dev) return dir
+    rmSync(dir, { recursive: true })
+  } catch {
+    // No such disk on this machine.
+  }
+  return undefined
+}
+
+disks('deleted and restored by copies that are whole, links as links', async () => {
+  const state = otherDisk()
+  if (!state) return
+  const { app, id, root } = await openDesk({ env: { AGENT_WEBUI_STATE_DIR: state } })
+  try {
+    chmodSync(join(root, 'src', 'main.ts'), 0o640)
+    symlinkSync('../../secret.txt', join(root, 'src', 'out'))
+    const body = { session_id: id, path: 'src', recursive: true }
+    const removed = await app.post('/api/file/delete', body)
+    assert.is(removed.status, 200)
+    assert.not(existsSync(join(root, 'src')))
+    const { trash_id } = removed.body
+    assert.is((await app.post('/api/file/restore', { session_id: id, trash_id })).status, 200)
+    assert.is(readFileSync(join(root, 'src', 'main.ts'), 'utf8'), 'export {}\n')
+    assert.is(statSync(join(root, 'src', 'main.ts')).mode & 0o777, 0o640)
+    assert.is(readlinkSync(join(root, 'src', 'out')), '../../secret.txt')
+    assert.equal(readdirSync(join(state, 'file-trash')), [])
+
+    const one = await app.post('/api/file/delete', { session_id: id, path: 'README.md' })
+    const back = { session_id: id, trash_id: one.body.trash_id }
+    writeFileSync(join(root, 'README.md'), 'new')
+    assert.is((await app.post('/api/file/restore', back)).status, 409)
+    rmSync(join(root, 'README.md'))
+    assert.is((await app.post('/api/file/restore', back)).status, 200)
+    assert.is(readFileSync(join(root, 'README.md'), 'utf8'), 'hello\nworld\n')
+    assert.equal(namesIn(root), ['README.md', 'alias.ts', 'away.txt', 'src', 'up'])
+  } finally {
+    await app.close()
+    rmSync(state, { recursive: true, force: true })
+  }
+})
+
+disks.run()

@@ -1,0 +1,310 @@
+/** The first visit over HTTP: who may set up, what is written, when a home is ready, and that nothing is ever in the way. */
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type AppOptions, startApp, type TestApp } from '../_app.ts'
+import { createProvider } from '../_provider.ts'
+import { idsOf, startLists } from '../lib/models/_lists.ts'
+
+const test = suite('onboarding over HTTP')
+
+const withApp = async (options: AppOptions, work: (app: TestApp) => Promise<void>) => {
+  const app = await startApp(options)
+  try {
+    await work(app)
+  } finally {
+    await app.close()
+  }
+}
+
+const setup = (app: TestApp, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
+  app.post('/api/onboarding/setup', body, { headers })
+const systemOf = async (app: TestApp) => (await app.get('/api/onboarding/status')).body.system
+const read = (app: TestApp, name: string) => readFileSync(join(app.home, name), 'utf8')
+const isUntouched = (app: TestApp) =>
+  !existsSync(join(app.home, '.env')) && !existsSync(join(app.home, 'config.yaml'))
+
+const OPENAI = { provider: 'openai', model: 'gpt-5.4', api_key: 'sk-of-openai' }
+
+test('contract §1.15: from far away setup is refused while nobody has to sign in', async () => {
+  // 127.0.0.1 is a trusted proxy: what it says about the caller counts.
+  const far = { 'X-Forwarded-For': '203.0.113.7', Host: 'localhost' }
+  await withApp({}, async app => {
+    for (const path of ['/api/onboarding/setup', '/api/onboarding/probe']) {
+      const answer = await app.post(
+        path,
+        { ...OPENAI, base_url: 'http://127.0.0.1:9' },
+        { headers: far },
+      )
+      assert.is(answer.status, 403)
+      assert.match(answer.body.error, 'AGENT_WEBUI_ONBOARDING_OPEN=1')
+    }
+    assert.ok(isUntouched(app))
+    const near = { 'X-Forwarded-For': '192.168.1.20', Host: 'localhost' }
+    assert.is((await setup(app, OPENAI, near)).status, 200)
+  })
+  await withApp({ env: { AGENT_WEBUI_ONBOARDING_OPEN: 'x' } }, async app => {
+    assert.is((await setup(app, OPENAI, far)).status, 200)
+  })
+})
+
+test('contract §1.15: what is missing is named', async () => {
+  await withApp({}, async app => {
+    const custom = { provider: 'custom', model: 'm', api_key: 'sk-of-custom' }
+    const cases: [Record<string, unknown>, string][] = [
+      [{ provider: 'openai', api_key: 'sk-of-openai' }, 'model is required'],
+      [custom, 'base_url is required for custom endpoints'],
+      [{ ...custom, base_url: 'ftp://h' }, 'base_url must start with http:// or https://'],
+      [{ ...OPENAI, api_key: '' }, 'OPENAI_API_KEY is required'],
+      [{ ...OPENAI, api_key: 'short' }, 'API key appears too short.'],
+      [{ ...OPENAI, provider: 'anthropic', api_key: '' }, 'ANTHROPIC_API_KEY is required'],
+      [
+        { ...custom, api_key: '', base_url: 'https://far.example/v1' },
+        'OPENAI_API_KEY is required',
+      ],
+    ]
+    for (const [body, error] of cases) {
+      const answer = await setup(app, body)
+      assert.is(answer.status, 400)
+      assert.equal(answer.body, { error })
+    }
+    assert.ok(isUntouched(app))
+  })
+})
+
+test('contract §1.15: an existing config.yaml is touched only after a yes', async () => {
+  await withApp({}, async app => {
+    const before = '# mine\nagent:\n  max_turns: 5 # few\n'
+    writeFileSync(join(app.home, 'config.yaml'), before)
+    const asked = await setup(app, OPENAI)
+    assert.is(asked.status, 200)
+    assert.is(asked.body.error, 'config_exists')
+    assert.is(asked.body.requires_confirm, true)
+    assert.type(asked.body.message, 'string')
+    assert.is(read(app, 'config.yaml'), before)
+    assert.not.ok(existsSync(join(app.home, '.env')))
+    const done = await setup(app, { ...OPENAI, confirm_overwrite: true })
+    assert.is(done.body.system.setup_state, 'ready')
+    assert.ok(read(app, 'config.yaml').startsWith(before))
+  })
+})
+
+test('spec.md, Configuration: SKIP_ONBOARDING=1 skips, and setup writes nothing', async () => {
+  for (const name of ['SKIP_ONBOARDING', 'AGENT_WEBUI_SKIP_ONBOARDING']) {
+    await withApp({ env: { [name]: '1' } }, async app => {
+      assert.is((await app.get('/api/onboarding/status')).body.completed, true)
+      const answer = await setup(app, OPENAI)
+      assert.equal([answer.status, answer.body.completed], [200, true])
+      assert.ok(isUntouched(app))
+    })
+  }
+})
+
+test('contract §1.15: a provider outside the table completes and writes nothing', async () => {
+  await withApp({}, async app => {
+    const answer = await setup(app, { provider: 'nous', model: 'x', api_key: 'sk-12345678' })
+    assert.equal([answer.status, answer.body.completed], [200, true])
+    assert.ok(isUntouched(app))
+  })
+})
+
+test('a fresh home: needs a provider, the agent is found, the demo is offered', async () => {
+  await withApp({}, async app => {
+    const { body } = await app.get('/api/onboarding/status')
+    assert.is(body.completed, false)
+    assert.equal([body.system.agent_found, body.system.hermes_found], [true, true])
+    assert.is(body.system.setup_state, 'needs_provider')
+    assert.is(body.system.current_provider, null)
+    assert.is(body.setup.current.provider, 'openrouter')
+    assert.equal(
+      body.setup.providers.map(({ id, quick }: { id: string; quick: boolean }) => [id, quick]),
+      [
+        ['openrouter', true],
+        ['anthropic', false],
+        ['openai', false],
+        ['custom', false],
+      ],
+    )
+    assert.is(body.models.groups[0].provider_id, 'demo')
+    const done = await app.post('/api/onboarding/complete')
+    assert.is(done.body.completed, true)
+    assert.is(done.body.system.setup_state, 'needs_provider')
+    await app.restart()
+    assert.is((await app.get('/api/onboarding/status')).body.completed, true)
+  })
+})
+
+test('contract §1.15: a successful setup writes model, address and key, each where it belongs', async () => {
+  await withApp({}, async app => {
+    const { body } = await setup(app, { ...OPENAI, model: 'openai/gpt-5.4' })
+    assert.equal([body.completed, body.system.chat_ready], [true, true])
+    assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-of-openai\n')
+    assert.is(statSync(join(app.home, '.env')).mode & 0o777, 0o600)
+    assert.is(
+      read(app, 'config.yaml'),
+      'model:\n  provider: openai\n  default: gpt-5.4\n  base_url: https://api.openai.com/v1\n',
+    )
+    assert.not.match(JSON.stringify(body), 'sk-of-openai')
+    const router = { provider: 'openrouter', model: 'anthropic/claude-sonnet-4.6' }
+    const second = { ...router, api_key: 'sk-or-12345', confirm_overwrite: true }
+    assert.is((await setup(app, second)).status, 200)
+    assert.is(
+      read(app, 'config.yaml'),
+      'model:\n  provider: openrouter\n  default: anthropic/claude-sonnet-4.6\n',
+    )
+    // The key is stored now: it need not be given again.
+    assert.is((await setup(app, { ...router, confirm_overwrite: '1' })).status, 200)
+  })
+})
+
+test('an OpenAI key that is there stays when a custom endpoint brings its own', async () => {
+  await withApp({}, async app => {
+    writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-of-openai\n')
+    const base_url = 'https://far.example/v1'
+    const answer = await setup(app, {
+      provider: 'custom',
+      model: 'm',
+      api_key: 'sk-of-far',
+      base_url,
+    })
+    assert.is(answer.body.system.chat_ready, true)
+    assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-of-openai\n')
+    assert.match(read(app, 'config.yaml'), 'api_key: sk-of-far')
+  })
+})
+
+test('a key that was written beside another provider’s model does not follow the new one', async () => {
+  await withApp({}, async app => {
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      'model: {provider: deepseek, default: deepseek-reasoner, api_key: sk-of-deepseek}\n',
+    )
+    await setup(app, { ...OPENAI, confirm_overwrite: true })
+    const { model, providers } = (await import('yaml')).parse(read(app, 'config.yaml'))
+    assert.is(model.api_key, undefined)
+    assert.is(providers.deepseek.api_key, 'sk-of-deepseek')
+  })
+})
+
+const stateWith = async (files: Record<string, unknown>, env: Record<string, string> = {}) => {
+  const state: { found?: string } = {}
+  await withApp({ env }, async app => {
+    for (const [name, content] of Object.entries(files))
+      writeFileSync(
+        join(app.home, name),
+        typeof content === 'string' ? content : JSON.stringify(content),
+      )
+    state.found = (await systemOf(app)).setup_state
+  })
+  return state.found
+}
+
+test('spec.md, Authentication 9: readiness honours both places of auth.json and fails closed', async () => {
+  const config = 'model: {provider: openai-codex, default: gpt-5.4}\n'
+  const ready: unknown[] = [
+    { providers: { 'openai-codex': { access_token: 'x-token' } } },
+    { providers: { 'openai-codex': { tokens: { refresh_token: 'x-token' } } } },
+    { credential_pool: { 'openai-codex': [{}, { api_key: 'x-token' }] } },
+    { credential_pool: { 'openai-codex': [{ tokens: { access_token: 'x-token' } }] } },
+  ]
+  for (const auth of ready)
+    assert.is(
+      await stateWith({ 'config.yaml': config, 'auth.json': auth }),
+      'ready',
+      JSON.stringify(auth),
+    )
+  const not: unknown[] = [
+    '{"providers": {"openai-codex": {"access_token": "x-token"',
+    '[]',
+    'null',
+    {},
+    { providers: { 'openai-codex': { access_token: ' ' } } },
+    { providers: { nous: { access_token: 'x-token' } } },
+    { credential_pool: { 'openai-codex': [] } },
+    { credential_pool: { 'openai-codex': 'x' } },
+  ]
+  for (const auth of not)
+    assert.is(
+      await stateWith({ 'config.yaml': config, 'auth.json': auth }),
+      'provider_incomplete',
+      JSON.stringify(auth),
+    )
+})
+
+test('spec.md, Authentication 9: an auth.json that breaks while we run stops counting', async () => {
+  await withApp({}, async app => {
+    const auth = { providers: { nous: { refresh_token: 'x-token' } } }
+    writeFileSync(join(app.home, 'config.yaml'), 'model: {provider: nous, default: m}\n')
+    writeFileSync(join(app.home, 'auth.json'), JSON.stringify(auth))
+    assert.is((await systemOf(app)).provider_ready, true)
+    writeFileSync(join(app.home, 'auth.json'), '{"providers": {"nous": {"refresh')
+    assert.is((await systemOf(app)).provider_ready, false)
+  })
+})
+
+test('contract §1.15: the setup state of a home', async () => {
+  const model = (text: string) => ({ 'config.yaml': `model: {${text}}\n` })
+  assert.is(await stateWith(model('provider: openai')), 'needs_provider')
+  assert.is(await stateWith(model('provider: openai, default: m')), 'provider_incomplete')
+  assert.is(await stateWith(model('provider: openai, default: m, api_key: sk-of-model')), 'ready')
+  const scoped = 'model: {provider: xai, default: m}\nproviders: {xai: {api_key: sk-of-xai}}\n'
+  assert.is(await stateWith({ 'config.yaml': scoped }), 'ready')
+  const other = { ...model('provider: anthropic, default: m'), '.env': 'OPENAI_API_KEY=sk-12345\n' }
+  assert.is(await stateWith(other), 'provider_incomplete')
+  const far = 'provider: custom, default: m, base_url: "https://far.example/v1"'
+  assert.is(await stateWith(model(far)), 'provider_incomplete')
+  assert.is(await stateWith({ ...model(far), '.env': 'OPENAI_API_KEY=sk-12345\n' }), 'ready')
+  // A server on one's own machine wants no key.
+  assert.is(
+    await stateWith(model('provider: custom, default: m, base_url: "http://127.0.0.1:9/v1"')),
+    'ready',
+  )
+})
+
+test('an address is asked for its models with the key that was typed, and nothing is stored', async () => {
+  const lists = await startLists(idsOf('a-model'))
+  await withApp({}, async app => {
+    writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
+    const probe = (body: Record<string, unknown>) =>
+      app.post('/api/onboarding/probe', {
+        provider: 'custom',
+        base_url: `${lists.url}/v1`,
+        ...body,
+      })
+    const { body } = await probe({ api_key: 'sk-typed-key' })
+    assert.equal([body.ok, body.models], [true, [{ id: 'a-model', label: 'A Model' }]])
+    assert.is(lists.asked[0]?.headers.authorization, 'Bearer sk-typed-key')
+    await probe({})
+    assert.is(lists.asked[1]?.headers.authorization, undefined)
+    lists.answer = { status: 401 }
+    const refused = await probe({ api_key: 'sk-typed-key' })
+    assert.equal([refused.status, refused.body.ok], [200, false])
+    assert.match(refused.body.error, 'does not accept the key')
+    assert.is((await probe({ base_url: 'file:///etc/passwd' })).status, 400)
+    assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
+    assert.not.ok(existsSync(join(app.home, 'config.yaml')))
+  })
+  await lists.close()
+})
+
+test('what onboarding has set up answers the first message', async () => {
+  const scripted = await createProvider({ text: 'Hello from there' })
+  scripted.models = ['m']
+  await withApp({}, async app => {
+    await setup(app, {
+      provider: 'custom',
+      model: 'm',
+      api_key: 'sk-of-mine',
+      base_url: scripted.url,
+    })
+    const made = await app.post('/api/session/new')
+    const { session_id } = made.body.session
+    const answer = await app.post('/api/chat', { session_id, message: 'Hi' })
+    assert.is(answer.body.answer, 'Hello from there')
+    assert.is(scripted.requests[0]?.headers.authorization, 'Bearer sk-of-mine')
+  })
+  await scripted.close()
+})
+
+test.run()

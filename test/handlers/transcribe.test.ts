@@ -1,0 +1,177 @@
+/** POST /api/transcribe: what is no recording, no service, a real call to one, and its refusals in its own words. */
+import { readdirSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+
+const BOUNDARY = 'xxBOUNDARYxx'
+const TYPE = { 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}` }
+
+/** One multipart body; a part with a file name is a file. */
+const form = (...parts: { name: string; filename?: string; data: string | Buffer }[]): Buffer =>
+  Buffer.concat([
+    ...parts.flatMap(({ name, filename, data }) => [
+      Buffer.from(
+        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"${filename === undefined ? '' : `; filename="${filename}"`}\r\n` +
+          `${filename === undefined ? '' : 'Content-Type: audio/webm\r\n'}\r\n`,
+      ),
+      Buffer.from(data),
+      Buffer.from('\r\n'),
+    ]),
+    Buffer.from(`--${BOUNDARY}--\r\n`),
+  ])
+
+const recording = (data: string | Buffer = 'sound') =>
+  form({ name: 'file', filename: 'voice-input.webm', data })
+
+/** Answers every request with what `answer` says, and keeps what it got. */
+const speechService = async (answer: { status: number; body: unknown }) => {
+  const got: { url: string; authorization: string; text: string }[] = []
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = []
+    req.on('data', chunk => chunks.push(chunk))
+    req.on('end', () => {
+      got.push({
+        url: req.url ?? '',
+        authorization: req.headers.authorization ?? '',
+        text: Buffer.concat(chunks).toString('latin1'),
+      })
+      res.writeHead(answer.status, { 'Content-Type': 'application/json' })
+      res.end(JSON.stringify(answer.body))
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  return {
+    got,
+    answer,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    close: () => server.close(),
+  }
+}
+
+const test = suite<{ app: TestApp }>('transcribe')
+test.before.each(async context => {
+  context.app = await startApp()
+})
+test.after.each(async ({ app }) => {
+  // Whatever came of it, no recording stays behind.
+  assert.equal(
+    readdirSync(join(app.state, 'cache')).filter(name => name.endsWith('.part')),
+    [],
+  )
+  await app.close()
+})
+
+const send = (app: TestApp, body: Buffer | string, headers: Record<string, string> = TYPE) =>
+  app.request('POST', '/api/transcribe', { body, headers })
+
+test('what is no upload is refused with 400', async ({ app }) => {
+  const refused = async (body: Buffer | string, headers?: Record<string, string>) => {
+    const answer = await send(app, body, headers)
+    assert.is(answer.status, 400)
+    return answer.body.error
+  }
+  assert.is(
+    await refused('{}', { 'Content-Type': 'application/json' }),
+    'No boundary in Content-Type',
+  )
+  assert.is(
+    await refused('x', { 'Content-Type': 'multipart/form-data' }),
+    'No boundary in Content-Type',
+  )
+  assert.is(await refused(form({ name: 'a', data: 'b' })), 'No file field in request')
+  assert.is(await refused(form({ name: 'file', filename: '', data: 'b' })), 'No filename in upload')
+  assert.is(await refused(recording().subarray(0, 150)), 'The form could not be read')
+  assert.equal(app.errors, [])
+})
+
+test('503 without a speech service', async ({ app }) => {
+  const answer = await send(app, recording())
+  assert.equal(
+    [answer.status, answer.body.error],
+    [503, 'Speech-to-text is unavailable on this server'],
+  )
+  assert.equal((await app.get('/api/transcribe/capability')).body, { available: false })
+})
+
+test('a body over 20 MB is refused with 400 while it arrives, though nobody said how long it is', async ({
+  app,
+}) => {
+  const { hostname, port } = new URL(app.url)
+  const answered = await new Promise<number>((resolve, reject) => {
+    const req = request({ hostname, port, method: 'POST', path: '/api/transcribe', headers: TYPE })
+    req.on('response', res => {
+      res.resume()
+      resolve(res.statusCode ?? 0)
+      req.destroy()
+    })
+    req.on('error', reject)
+    const head = recording('').subarray(0, 120)
+    req.write(head)
+    const chunk = Buffer.alloc(1 << 20, 'a')
+    for (let at = 0; at < 21; at += 1) req.write(chunk)
+  })
+  assert.is(answered, 400)
+})
+
+test('a caller that leaves in the middle leaves nothing behind', async ({ app }) => {
+  const { hostname, port } = new URL(app.url)
+  await new Promise<void>(resolve => {
+    const headers = { ...TYPE, 'Content-Length': '100000' }
+    const req = request({ hostname, port, method: 'POST', path: '/api/transcribe', headers })
+    req.on('error', () => undefined)
+    req.on('close', () => resolve())
+    req.write(recording('').subarray(0, 120), () => req.destroy())
+  })
+  // A request later on the same thread: the other one has ended.
+  for (let at = 0; at < 5; at += 1) await app.get('/health')
+  assert.equal(app.errors, [])
+})
+
+test('a recording is sent to the service of stt and its words come back', async ({ app }) => {
+  const service = await speechService({ status: 200, body: { text: ' hello there ' } })
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `stt:\n  base_url: ${service.url}\n  api_key: sk-stt-secret\n  model: whisper-tiny\n`,
+  )
+  assert.equal((await app.get('/api/transcribe/capability')).body, { available: true })
+  const sound = Buffer.from(Array.from({ length: 5_000 }, (_, at) => at % 256))
+  const answer = await send(app, form({ name: 'file', filename: '../a b.webm', data: sound }))
+  assert.equal([answer.status, answer.body], [200, { ok: true, transcript: 'hello there' }])
+  const [got] = service.got
+  assert.is(got!.url, '/v1/audio/transcriptions')
+  assert.is(got!.authorization, 'Bearer sk-stt-secret')
+  assert.ok(got!.text.includes('whisper-tiny'))
+  assert.ok(got!.text.includes('filename="a_b.webm"'))
+  assert.ok(got!.text.includes(sound.toString('latin1')))
+  service.close()
+})
+
+test('what the service refuses is told in its words, without the key', async ({ app }) => {
+  const service = await speechService({
+    status: 400,
+    body: { error: { message: 'Invalid file format, sk-stt-secret' } },
+  })
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `stt:\n  base_url: ${service.url}\n  api_key: sk-stt-secret\n`,
+  )
+  const bad = await send(app, recording())
+  assert.equal([bad.status, bad.body.error], [400, 'Invalid file format, ***'])
+  Object.assign(service.answer, { status: 500, body: 'oops' })
+  const broken = await send(app, recording())
+  assert.equal(
+    [broken.status, broken.body.error],
+    [503, 'The speech service answered with status 500'],
+  )
+  service.close()
+  writeFileSync(join(app.home, 'config.yaml'), 'stt:\n  base_url: http://127.0.0.1:9/v1\n')
+  const away = await send(app, recording())
+  assert.equal([away.status, away.body.error], [503, 'The speech service cannot be reached'])
+  assert.equal(app.errors, [])
+})
+
+test.run()

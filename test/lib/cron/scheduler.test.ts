@@ -1,0 +1,344 @@
+/** Every due time ran, missed or skipped, once: late, twice, killed, beside another service; on real files with a clock turned by hand. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { withFileLock } from '../../../lib/store/flock.ts'
+import { createHome, fine, job, type TestHome } from './_home.ts'
+
+const test = suite<{ it: TestHome }>('cron: scheduler')
+test.before.each(context => {
+  context.it = createHome()
+})
+test.after.each(({ it }) => it.remove())
+
+const brief = (runs: readonly { how: string; count: number; trigger: string }[]) =>
+  runs.map(({ how, count, trigger }) => `${how} ${count} ${trigger}`)
+
+test('a home without jobs is not touched', async ({ it }) => {
+  await it.service('a').scheduler.tick()
+  assert.not.ok(existsSync(it.dir))
+})
+
+test('nothing is due: nothing runs, nothing is written', async ({ it }) => {
+  it.put({ jobs: [job(), job({ id: 'b', next_run_at: '2026-02-02T09:00:00Z', enabled: false })] })
+  const before = it.text()
+  const { scheduler, ran } = it.service('a')
+  await scheduler.tick()
+  assert.equal(ran, [])
+  assert.is(it.text(), before)
+})
+
+test('a due job is claimed before it runs, and its record says what came of it', async ({ it }) => {
+  it.put({ jobs: [job()] })
+  const held = Promise.withResolvers<void>()
+  const service = it.service('a', { end: () => held.promise.then(() => fine) })
+  await service.scheduler.tick()
+  it.to('2026-02-02T11:00:00Z')
+  await service.scheduler.tick()
+  assert.is(it.stored()[0]!.next_run_at, '2026-02-02T12:00:00+00:00')
+  assert.is(it.stored()[0]!.last_run_at, null)
+  assert.equal(
+    service.scheduler.running().map(run => run.job_id),
+    ['a1b2c3d4e5f6'],
+  )
+  assert.equal(brief(service.history.list()), ['running 1 schedule'])
+  it.to('2026-02-02T11:00:40Z')
+  held.resolve()
+  await service.scheduler.settled()
+  const [stored] = it.stored()
+  assert.is(stored!.last_run_at, '2026-02-02T11:00:40+00:00')
+  assert.is(stored!.last_status, 'ok')
+  assert.equal(stored!.repeat, { times: null, completed: 1 })
+  // The rhythm is that of the due times, however long a run takes.
+  assert.is(stored!.next_run_at, '2026-02-02T12:00:00+00:00')
+  assert.equal(brief(service.history.list()), ['ran 1 schedule'])
+})
+
+test('catch-up: a run that is a little late is made, once', async ({ it }) => {
+  it.put({ jobs: [job()] })
+  it.to('2026-02-02T11:29:00Z')
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  await service.scheduler.tick()
+  assert.equal(service.ran, ['hourly 11:29'])
+  assert.is(it.stored()[0]!.next_run_at, '2026-02-02T12:00:00+00:00')
+})
+
+test('fast-forward: later than half its period it is missed, every due time of it', async ({
+  it,
+}) => {
+  it.put({ jobs: [job()] })
+  it.to('2026-02-02T14:31:00Z')
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  assert.equal(service.ran, [])
+  assert.is(it.stored()[0]!.next_run_at, '2026-02-02T15:00:00+00:00')
+  assert.equal(brief(service.history.list()), ['missed 4 schedule'])
+  const [missed] = service.history.list()
+  assert.is(missed!.due_at, Date.parse('2026-02-02T11:00:00Z') / 1_000)
+  assert.is(missed!.due_until, Date.parse('2026-02-02T14:00:00Z') / 1_000)
+})
+
+test('several due times within the grace are one run; the earlier ones are skipped', async ({
+  it,
+}) => {
+  it.put({
+    jobs: [
+      job({ schedule: { kind: 'interval', minutes: 1 }, next_run_at: '2026-02-02T11:00:00Z' }),
+    ],
+  })
+  it.to('2026-02-02T11:01:30Z')
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  assert.equal(brief(service.history.list()), ['ran 1 schedule', 'skipped 1 schedule'])
+})
+
+test('a service that was there is not late, whoever held the lock meanwhile', async ({ it }) => {
+  it.put({
+    jobs: [
+      job({
+        schedule: { kind: 'once', run_at: '2026-02-02T10:01:00Z' },
+        next_run_at: '2026-02-02T10:01:00Z',
+        repeat: { times: 1, completed: 0 },
+      }),
+    ],
+  })
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await withFileLock(join(it.dir, '.tick.lock'), { timeoutMs: 5_000 }, async () => {
+    it.to('2026-02-02T10:02:00Z')
+    await service.scheduler.tick()
+  })
+  assert.equal(service.ran, [])
+  it.to('2026-02-02T10:04:00Z')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  assert.equal(service.ran, ['hourly 10:04'])
+})
+
+test('a one-shot runs, and leaves the list', async ({ it }) => {
+  const once = { kind: 'once', run_at: '2026-02-02T11:00:00+00:00', display: 'once' }
+  it.put({
+    jobs: [job({ schedule: once, repeat: { times: 1, completed: 0 } }), job({ id: 'other' })],
+  })
+  it.to('2026-02-02T11:00:00Z')
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  assert.equal(
+    it.stored().map(each => each.id),
+    ['other'],
+  )
+})
+
+test('a one-shot later than two minutes is missed, and says so', async ({ it }) => {
+  const once = { kind: 'once', run_at: '2026-02-02T11:00:00+00:00', display: 'once' }
+  it.put({ jobs: [job({ schedule: once, repeat: { times: 1, completed: 0 } })] })
+  it.to('2026-02-02T11:02:01Z')
+  const service = it.service('a')
+  await service.scheduler.tick()
+  const [stored] = it.stored()
+  assert.equal(service.ran, [])
+  assert.equal(
+    [stored!.enabled, stored!.state, stored!.next_run_at, stored!.last_status],
+    [false, 'completed', null, 'error'],
+  )
+  assert.match(stored!.last_error, /Missed.*11:00/)
+  assert.equal(brief(service.history.list()), ['missed 1 schedule'])
+})
+
+test('a job leaves the list when it has run as often as it should', async ({ it }) => {
+  it.put({ jobs: [job({ repeat: { times: 2, completed: 0 } })] })
+  const service = it.service('a')
+  for (const time of ['11:00', '12:00', '13:00']) {
+    it.to(`2026-02-02T${time}:00Z`)
+    await service.scheduler.tick()
+    await service.scheduler.settled()
+  }
+  assert.equal(service.ran, ['hourly 11:00', 'hourly 12:00'])
+  assert.equal(it.stored(), [])
+})
+
+test('still running: the next due time is skipped, not doubled', async ({ it }) => {
+  it.put({ jobs: [job()] })
+  const held = Promise.withResolvers<void>()
+  const service = it.service('a', { end: () => held.promise.then(() => fine) })
+  for (const time of ['11:00', '12:00']) {
+    it.to(`2026-02-02T${time}:00Z`)
+    await service.scheduler.tick()
+  }
+  assert.is(it.stored()[0]!.next_run_at, '2026-02-02T13:00:00+00:00')
+  held.resolve()
+  await service.scheduler.settled()
+  assert.is(service.ran.length, 1)
+  assert.equal(brief(service.history.list()), ['skipped 1 schedule', 'ran 1 schedule'])
+})
+
+test('jobs of one home run one after the other', async ({ it }) => {
+  it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
+  const held = Promise.withResolvers<void>()
+  const service = it.service('a', { end: () => held.promise.then(() => fine) })
+  it.to('2026-02-02T11:00:00Z')
+  await service.scheduler.tick()
+  await Promise.resolve()
+  assert.equal([service.ran.length, service.scheduler.queued()], [1, ['b']])
+  held.resolve()
+  await service.scheduler.settled()
+  assert.equal(service.ran, ['a 11:00', 'b 11:00'])
+})
+
+test('run now: at once, beside a running one, and not twice', async ({ it }) => {
+  it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
+  const held = Promise.withResolvers<void>()
+  const service = it.service('a', { end: () => held.promise.then(() => fine) })
+  assert.throws(() => service.scheduler.runNow('gone'), /Job not found/)
+  assert.is(service.scheduler.runNow('a').status, 'triggered')
+  it.to('2026-02-02T10:00:05Z')
+  assert.equal(service.scheduler.runNow('a'), { status: 'running', elapsed: 5 })
+  assert.is(service.scheduler.runNow('b').status, 'triggered')
+  assert.is(service.ran.length, 2)
+  held.resolve()
+  await service.scheduler.settled()
+  // It runs beside its schedule, which goes on as planned.
+  assert.is(it.stored()[0]!.next_run_at, '2026-02-02T11:00:00+00:00')
+  assert.equal(brief(service.history.list()), ['ran 1 manual', 'ran 1 manual'])
+})
+
+test('recurring jobs without a next run get one; a once job that has just passed runs', async ({
+  it,
+}) => {
+  const once = { kind: 'once', run_at: '2026-02-02T09:59:00+00:00', display: 'once' }
+  it.put({
+    jobs: [
+      job({ id: 'r', next_run_at: null }),
+      job({ id: 'o', name: 'once', schedule: once, next_run_at: null }),
+      job({ id: 'x', schedule: 'nonsense', next_run_at: '2026-02-02T09:00:00Z' }),
+    ],
+  })
+  const service = it.service('a')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  const [recurring, over, unread] = it.stored()
+  assert.is(recurring!.next_run_at, '2026-02-02T11:00:00+00:00')
+  assert.equal([over!.state, over!.enabled, over!.last_status], ['completed', false, 'ok'])
+  assert.is(unread!.next_run_at, '2026-02-02T09:00:00Z')
+  assert.equal(service.ran, ['once 10:00'])
+})
+
+test('two services over one home: each due time fires once', async ({ it }) => {
+  it.put({ jobs: [1, 2, 3].map(n => job({ id: `j${n}`, name: `j${n}`, schedule: 'every 5m' })) })
+  const both = [it.service('one'), it.service('two')]
+  for (const minute of ['00', '05', '10', '15']) {
+    it.to(`2026-02-02T11:${minute}:00Z`)
+    await Promise.all(both.map(each => each.scheduler.tick()))
+    await Promise.all(both.map(each => each.scheduler.settled()))
+  }
+  assert.is(both.flatMap(each => each.ran).length, 12)
+  assert.is(new Set(both.flatMap(each => each.ran)).size, 12)
+  assert.is(both[0]!.history.list().filter(run => run.how === 'ran').length, 12)
+  assert.equal(
+    both.flatMap(each => each.logged),
+    [],
+  )
+})
+
+test('another runner advanced the job between our look and our claim: it is not ours', async ({
+  it,
+}) => {
+  it.put({ jobs: [job()] })
+  it.to('2026-02-02T11:00:00Z')
+  const service = it.service('a')
+  const held = Promise.withResolvers<void>()
+  const other = withFileLock(join(it.dir, '.jobs.lock'), { timeoutMs: 5_000 }, async () => {
+    await held.promise
+    it.put({ jobs: [job({ next_run_at: '2026-02-02T12:00:00+00:00' })] })
+  })
+  const tick = service.scheduler.tick()
+  held.resolve()
+  await Promise.all([other, tick])
+  await service.scheduler.settled()
+  assert.equal(service.ran, [])
+  assert.equal(service.history.list(), [])
+})
+
+test('kill −9 between claim and run: it is never made twice, and told as interrupted', async ({
+  it,
+}) => {
+  it.put({
+    jobs: [job(), job({ id: 'later', name: 'later', next_run_at: '2026-02-02T12:00:00Z' })],
+  })
+  const child = spawnSync(
+    process.execPath,
+    [join(import.meta.dirname, '_killed.ts'), it.dir, '2026-02-02T11:00:00Z'],
+    { encoding: 'utf8' },
+  )
+  assert.is(child.signal, 'SIGKILL', child.stderr)
+  assert.is(it.stored()[0]!.next_run_at, '2026-02-02T12:00:00+00:00')
+  it.to('2026-02-02T11:01:00Z')
+  const service = it.service('next')
+  await service.scheduler.tick()
+  await service.scheduler.settled()
+  assert.equal(service.ran, [])
+  assert.equal(brief(service.history.list()), ['interrupted 1 schedule'])
+  const [stored] = it.stored()
+  assert.equal([stored!.last_status, stored!.repeat.completed], ['error', 0])
+  assert.match(stored!.last_error, /service stopped/)
+  // And again: nothing is left to tell.
+  const before = it.text()
+  await it.service('third').scheduler.tick()
+  assert.is(it.text(), before)
+})
+
+test('the service goes down: running and waiting jobs are told as interrupted', async ({ it }) => {
+  it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
+  const service = it.service('a', { end: () => new Promise(() => undefined) })
+  it.to('2026-02-02T11:00:00Z')
+  await service.scheduler.tick()
+  service.scheduler.stop()
+  await service.scheduler.settled()
+  assert.equal(service.ran, ['a 11:00'])
+  assert.equal(brief(service.history.list()), ['interrupted 1 schedule', 'interrupted 1 schedule'])
+  await service.scheduler.tick()
+  assert.is(service.ran.length, 1)
+})
+
+test('a job that was deleted while it ran stays deleted; one that was paused stays paused', async ({
+  it,
+}) => {
+  it.put({ jobs: [job({ id: 'a', name: 'a' }), job({ id: 'b', name: 'b' })] })
+  const held = Promise.withResolvers<void>()
+  const service = it.service('a', { end: () => held.promise.then(() => fine) })
+  service.scheduler.runNow('a')
+  service.scheduler.runNow('b')
+  await service.jobs.remove('a')
+  await service.jobs.pause('b', 'rest')
+  held.resolve()
+  await service.scheduler.settled()
+  const [left, ...none] = it.stored()
+  assert.equal(none, [])
+  assert.equal(
+    [left!.id, left!.enabled, left!.state, left!.last_status],
+    ['b', false, 'paused', 'ok'],
+  )
+})
+
+test('a broken jobs file is never overwritten, and nothing runs', async ({ it }) => {
+  it.put('{"jobs": [ {"id": "a", ')
+  const service = it.service('a')
+  await service.scheduler.tick()
+  assert.is(it.text(), '{"jobs": [ {"id": "a", ')
+  assert.ok(service.file.problem())
+  try {
+    await service.jobs.create({ prompt: 'x', schedule: '1h' })
+    assert.unreachable()
+  } catch (error) {
+    assert.match((error as Error).message, /cannot be read; mend or remove it/)
+  }
+})
+
+test.run()

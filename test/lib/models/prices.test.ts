@@ -1,0 +1,105 @@
+/** How much a model reads and costs: the person's configuration first, then the table, then the family. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createAsker } from '../../../lib/models/ask.ts'
+import { createCatalogue } from '../../../lib/models/catalogue.ts'
+import { createLive } from '../../../lib/models/live.ts'
+import { createPrices } from '../../../lib/models/prices.ts'
+import { resolveFor } from '../../../lib/models/resolve.ts'
+import { runtimeEndpoint } from '../../../lib/models/runtime.ts'
+import { bare, homeOf } from './_home.ts'
+
+const test = suite('windows and prices')
+
+const loaded = async () => {
+  const prices = createPrices()
+  await prices.ready()
+  return prices
+}
+
+test('a table that cannot be loaded leaves everything else working', async () => {
+  const prices = createPrices(() => Promise.reject(new Error('gone')))
+  await prices.ready()
+  assert.is(prices.find('openai', 'gpt-5.4'), null)
+})
+
+test('nothing is loaded before it is asked for, and then once', async () => {
+  let loads = 0
+  const prices = createPrices(async () => {
+    loads += 1
+    return import('@pydantic/genai-prices')
+  })
+  assert.is(prices.find('openai', 'gpt-5.4'), null)
+  assert.is(loads, 0)
+  await Promise.all([prices.ready(), prices.ready()])
+  assert.is(loads, 1)
+})
+
+test('our names of providers and models are found in the table', async () => {
+  const prices = await loaded()
+  const known: [string, string][] = [
+    ['openai', 'gpt-5.4-mini'],
+    ['anthropic', 'claude-sonnet-4.6'],
+    ['openrouter', 'anthropic/claude-opus-4.6'],
+    ['gemini', 'gemini-2.5-pro'],
+    ['xai', 'grok-4.20'],
+    ['deepseek', 'deepseek-reasoner'],
+    ['kimi-coding', 'kimi-k2.5'],
+  ]
+  for (const [provider, model] of known) {
+    const facts = prices.find(provider, model)
+    assert.ok((facts?.price?.input ?? 0) > 0, `${provider} ${model}`)
+    assert.ok((facts?.price?.output ?? 0) >= (facts?.price?.input ?? 0), model)
+  }
+  assert.equal(prices.find('anthropic', 'claude-sonnet-4.6'), {
+    contextLength: 1_000_000,
+    price: { input: 3, output: 15 },
+  })
+})
+
+test('a reseller’s window is its maker’s, its price is not', async () => {
+  const prices = await loaded()
+  assert.equal(prices.find('copilot', 'claude-sonnet-4-5'), { contextLength: 200_000 })
+  assert.equal(prices.find('custom:proxy', 'openai/gpt-5.4-mini'), { contextLength: 400_000 })
+  assert.is(prices.find('ollama', 'my-own-model'), null)
+})
+
+test('the person’s own configuration goes first', async () => {
+  const prices = await loaded()
+  const env = { dotenv: { OPENAI_API_KEY: 'sk-open-ai' } }
+  const endpointOf = (config: Record<string, unknown>, id: string) => {
+    const home = homeOf({ config, ...env })
+    return runtimeEndpoint(home, bare, resolveFor(home, id), prices.find)
+  }
+  const model = { provider: 'openai', default: 'gpt-5.4-mini' }
+  const plain = endpointOf({ model }, 'gpt-5.4-mini')
+  assert.is(plain.contextLength, 400_000)
+  assert.equal(plain.price, { input: 0.75, output: 4.5 })
+  const own = endpointOf({ model: { ...model, context_length: 50_000 } }, 'gpt-5.4-mini')
+  assert.is(own.contextLength, 50_000)
+  const unknown = endpointOf({ model }, 'of-no-family')
+  assert.equal([unknown.contextLength, unknown.price], [128_000, undefined])
+})
+
+test('options of the list carry what is known, and nothing that is guessed', async () => {
+  const live = createLive(createAsker())
+  const catalogue = createCatalogue({ live, prices: createPrices(), config: bare })
+  const home = homeOf({
+    config: {
+      model: { provider: 'openai' },
+      providers: {
+        openai: { models: { 'gpt-5.4': { context_length: 7 }, secret: {}, 'gpt-5': {} } },
+      },
+    },
+    dotenv: { OPENAI_API_KEY: 'sk-open-ai' },
+  })
+  const { groups } = await catalogue.list(home)
+  const sizes = groups[0]?.models.map(({ id, context_length }) => [id, context_length])
+  assert.equal(sizes, [
+    ['gpt-5.4', 7],
+    ['secret', undefined],
+    ['gpt-5', 400_000],
+  ])
+})
+
+test.run()

@@ -1,0 +1,128 @@
+/** Keys on disk: the .env as it is left behind, and secrets found open at the start. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { writeEnv } from '../../../lib/profiles/env-write.ts'
+import { tightenSecrets } from '../../../lib/profiles/secrets.ts'
+
+const test = suite<{ dir: string }>('secrets on disk')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'env-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+const refused = async (writing: Promise<void>) => {
+  const error: unknown = await writing.then(
+    () => undefined,
+    reason => reason,
+  )
+  assert.instance(error, Error)
+  return (error as Error).message
+}
+
+test('a managed home is left alone', async ({ dir }) => {
+  writeFileSync(join(dir, '.managed'), '')
+  assert.match(await refused(writeEnv({ dir }, { A_KEY: 'x' })), 'managed by the system')
+  assert.equal(readdirSync(dir), ['.managed'])
+})
+
+test('a refused value leaves the file as it was', async ({ dir }) => {
+  writeFileSync(join(dir, '.env'), 'A=1\n')
+  await refused(writeEnv({ dir }, { B: '2', PATH: '/evil' }))
+  assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'A=1\n')
+})
+
+test('spec.md, Authentication 9: .env is created with owner-only permissions', async ({ dir }) => {
+  await writeEnv({ dir }, { OPENAI_API_KEY: 'sk-1' })
+  assert.is(readFileSync(join(dir, '.env'), 'utf8'), 'OPENAI_API_KEY=sk-1\n')
+  assert.is(modeOf(join(dir, '.env')), 0o600)
+})
+
+test('spec.md, Authentication 9: an open .env is private after the next write, links stay links', async ({
+  dir,
+}) => {
+  mkdirSync(join(dir, 'dotfiles'))
+  writeFileSync(join(dir, 'dotfiles', 'env'), '# mine\nA=1\n', { mode: 0o644 })
+  symlinkSync(join('dotfiles', 'env'), join(dir, '.env'))
+  await writeEnv({ dir }, { B: '2' })
+  assert.is(readFileSync(join(dir, 'dotfiles', 'env'), 'utf8'), '# mine\nA=1\nB=2\n')
+  assert.is(modeOf(join(dir, 'dotfiles', 'env')), 0o600)
+})
+
+test('spec.md, Authentication 9: written under a lock – of many writers at once none is lost', async ({
+  dir,
+}) => {
+  const names = Array.from({ length: 8 }, (_, at) => `KEY_${at}`)
+  await Promise.all(names.map(name => writeEnv({ dir }, { [name]: 'x' })))
+  const lines = readFileSync(join(dir, '.env'), 'utf8').trimEnd().split('\n')
+  assert.equal(
+    lines.toSorted(),
+    names.map(name => `${name}=x`),
+  )
+  assert.equal(readdirSync(dir).toSorted(), ['.env', '.env.lock'])
+})
+
+test('the last key leaves an empty file', async ({ dir }) => {
+  await writeEnv({ dir }, { A: '1' })
+  await writeEnv({ dir }, { A: null })
+  assert.is(readFileSync(join(dir, '.env'), 'utf8'), '')
+  await writeEnv({ dir: join(dir, 'other') }, { A: null })
+  assert.not.ok(existsSync(join(dir, 'other', '.env')))
+})
+
+test('contract §3.7: sensitive files are tightened at start, in every profile, and only they', ({
+  dir,
+}) => {
+  const work = join(dir, 'profiles', 'work')
+  const managed = join(dir, 'profiles', 'managed')
+  const stateDir = join(dir, 'webui')
+  for (const place of [work, managed, stateDir]) mkdirSync(place, { recursive: true })
+  writeFileSync(join(managed, '.managed'), '')
+  const open = [
+    join(dir, '.env'),
+    join(dir, 'auth.json'),
+    join(dir, 'google_token.json'),
+    join(dir, 'google_client_secret.json'),
+    join(work, '.env'),
+    join(stateDir, '.signing_key'),
+  ]
+  const left = [join(dir, 'config.yaml'), join(managed, '.env')]
+  for (const path of [...open, ...left]) {
+    writeFileSync(path, 'x')
+    chmodSync(path, 0o644)
+  }
+  mkdirSync(join(work, 'auth.json'))
+  const said: string[] = []
+  tightenSecrets({ baseHome: dir, stateDir }, line => said.push(line))
+  assert.equal(
+    open.map(modeOf),
+    open.map(() => 0o600),
+  )
+  assert.equal(left.map(modeOf), [0o644, 0o644])
+  assert.is(said.length, open.length)
+  tightenSecrets({ baseHome: dir, stateDir }, line => said.push(line))
+  assert.is(said.length, open.length)
+})
+
+test('a home that is not there yet is no reason to complain', ({ dir }) => {
+  const said: string[] = []
+  const nowhere = join(dir, 'nowhere')
+  tightenSecrets({ baseHome: nowhere, stateDir: nowhere }, line => said.push(line))
+  assert.equal(said, [])
+})
+
+test.run()
