@@ -41,6 +41,7 @@ export const createBench = (root: string, full: boolean) => {
       const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
       const program = await startProgram(process.execPath, [file, '--no-browser'], {
         home,
+        outputPath: join(home, 'output.log'),
         startTimeoutMs: 120_000,
       })
       const client = createClient(() => program.url)

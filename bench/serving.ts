@@ -79,7 +79,7 @@ const rates = async (bench: Bench, service: Service, path: string, what: string)
   const generator = startChild('_load.ts')
   const port = await minimal.ask<number>({ [path]: await capture(service.program.port, path) })
   const run = async (to: number, connections: number) => {
-    const load: Load = { port: to, path, connections, warmMs: 300, measureMs: 1_000 }
+    const load: Load = { port: to, path, connections, warmMs: 200, measureMs: 700 }
     const result = await generator.ask<LoadResult>(load)
     if (result.wrong > 0) throw new Error(`${result.wrong} answers on ${path} were no 200`)
     return result.perSecond
@@ -87,7 +87,7 @@ const rates = async (bench: Bench, service: Service, path: string, what: string)
   for (const connections of [1, 32, 128]) {
     const ours: number[] = []
     const theirs: number[] = []
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 5; round++) {
       ours.push(await run(service.program.port, connections))
       theirs.push(await run(port, connections))
     }

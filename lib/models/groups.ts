@@ -11,7 +11,7 @@ import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 const demoGroup = (): ModelGroup => ({
   provider: 'Demo model (offline, scripted)',
   provider_id: 'demo',
-  models: [{ id: 'demo', label: 'Demo' }],
+  models: [{ id: 'demo', label: 'Demo model (offline, scripted)' }],
 })
 
 /** What stands after the last slash. */

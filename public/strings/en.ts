@@ -31,6 +31,16 @@ export const en = {
   'chat.failed.title': 'The conversation could not be loaded',
   'chat.empty.title': 'What shall we work on?',
   'chat.empty.text': 'Working in {workspace}',
+  'demo.text':
+    'This is the demo model: offline and scripted, no language model. It understands a few plain requests and really works in the directory above.',
+  'demo.samples': 'Things to try',
+  'demo.list': 'List the files',
+  'demo.write': 'Write notes.txt with hello brave world',
+  'demo.run': 'Run `rm -rf build`',
+  'demo.ask': 'Ask me something',
+  'demo.markdown': 'Show me some Markdown',
+  'demo.connect':
+    'To connect a real model, put a key such as OPENROUTER_API_KEY into the .env file of the agent home, or set model.base_url in its config.yaml.',
   'chat.copied': 'Copied',
   'chat.copy.failed': 'The browser did not allow copying',
   'chat.answered': 'Somebody was faster: {answer}',
