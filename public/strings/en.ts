@@ -282,6 +282,12 @@ export const en = {
   'settings.password.disable.text':
     'Anyone who can reach this address will be able to run commands through the agent.',
   'settings.password.disabled': 'The password is removed',
+  'devices.title': 'Signed-in devices',
+  'devices.this': '{name} (this device)',
+  'devices.hint': '{address}, since {time}',
+  'devices.unknown': 'Unknown device',
+  'devices.revoke': 'Sign out',
+  'devices.others': 'Sign out all other devices',
   'settings.signout': 'Sign out',
   'settings.signout.hint': 'Ends the session of this browser.',
   'settings.version': 'Version',
