@@ -132,7 +132,7 @@ chat(
         .getByText(/interrupted/i)
         .first()
         .waitFor({ timeout: 30_000 })
-      assert.ok((await at.page.locator('.md').first().textContent())?.length > 0)
+      assert.ok((await at.page.locator('.md').first().textContent()) !== '')
       await say(at, 'list the files')
       await at.page.getByText('list the files').last().waitFor()
       await at.close()
