@@ -74,7 +74,7 @@ export const createEquip =
   (turn: Turn, questions: Questions): TurnTools => {
     const { sessions } = deps
     const id = turn.sessionId
-    const { meta, messages } = sessions.load(id)
+    const { meta } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
     const allowed = new Set(
@@ -100,7 +100,7 @@ export const createEquip =
         personality: deps.personality(home, meta.personality ?? null),
         now: new Date(turn.startedAt * 1_000),
       }),
-      history: withWorkspace(toHistory(messages), workspace),
+      history: () => withWorkspace(toHistory(sessions.load(id).messages), workspace),
       workspace,
       env: home.childEnv({ AGENT_SESSION_KEY: id, TERMINAL_CWD: workspace, AGENT_EXEC_ASK: '1' }),
       forbidden: forbiddenOf(home, deps.stateDir),
