@@ -56,7 +56,12 @@ const run = args =>
     }
     const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
     for (const signal of signals) process.on(signal, forward)
+    // npm signals its shell, and the shell dies without passing it on: then we belong to nobody.
+    const parent = process.ppid
+    const watch = setInterval(() => process.ppid === parent || child.kill('SIGTERM'), 500)
+    watch.unref()
     child.on('exit', (code, signal) => {
+      clearInterval(watch)
       for (const name of signals) process.off(name, forward)
       resolve(code ?? 128 + constants.signals[signal])
     })

@@ -17,10 +17,9 @@ export type Bench = {
   start(name: string, data?: readonly Shape[], config?: string): Promise<Service>
 }
 
-export const homeOf = (bench: Pick<Bench, 'root'>, name: string): string => join(bench.root, name)
-
 export const createBench = (root: string, full: boolean) => {
   const figures: Figure[] = []
+  const programs: Program[] = []
   const note = (text: string) => void process.stderr.write(`… ${text}\n`)
   const bench: Bench = {
     full,
@@ -33,7 +32,7 @@ export const createBench = (root: string, full: boolean) => {
       )
     },
     async start(name, data = [], config) {
-      const home = homeOf(bench, name)
+      const home = join(root, name)
       const agentHome = join(home, '.agent')
       mkdirSync(agentHome, { recursive: true, mode: 0o700 })
       for (const shape of data) writeSessions(join(agentHome, 'webui'), home, shape)
@@ -41,8 +40,10 @@ export const createBench = (root: string, full: boolean) => {
       const file = join(import.meta.dirname, '..', 'dist', 'agent-webui.mjs')
       const program = await startProgram(process.execPath, [file, '--no-browser'], {
         home,
+        outputPath: join(home, 'output.log'),
         startTimeoutMs: 120_000,
       })
+      programs.push(program)
       const client = createClient(() => program.url)
       const stop = async () => {
         client.closeClient()
@@ -51,7 +52,14 @@ export const createBench = (root: string, full: boolean) => {
       return { program, client, home, stop }
     },
   }
-  return { bench, figures }
+  /** A section that failed leaves its service behind. */
+  const close = async () => {
+    for (const { child, exited } of programs) {
+      child.kill('SIGKILL')
+      await exited
+    }
+  }
+  return { bench, figures, close }
 }
 
 /** Milliseconds of each answer, one after the other; an answer that is not 2xx or 304 ends the run. */
@@ -77,4 +85,14 @@ export const waitUntil = async (what: string, isSo: () => Promise<boolean>): Pro
     await new Promise(resolve => setTimeout(resolve, 50))
   }
   return performance.now() - startedAt
+}
+
+const BARE = `import { createServer } from 'node:http'
+createServer((req, res) => res.end('{"status":"ok"}')).listen(process.env.AGENT_WEBUI_PORT, '127.0.0.1')`
+
+/** The least that answers HTTP on this Node: what start and memory are compared with. */
+export const startBare = ({ root }: Bench): Promise<Program> => {
+  const file = join(root, 'bare.mjs')
+  writeFileSync(file, BARE)
+  return startProgram(process.execPath, [file], { home: join(root, 'bare') })
 }

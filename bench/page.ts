@@ -93,7 +93,7 @@ export const measurePage = async (bench: Bench): Promise<void> => {
   await emptyShell(bench, empty)
   await empty.stop()
   // 2 000 texts, and 500 tool calls with an output each: 3 000 messages.
-  const shape = { sessions: 1, messages: 2_500, toolEvery: 5, words: 40 }
+  const shape = { sessions: 1, messages: 2_501, toolEvery: 5, words: 40 }
   const long = await bench.start('page-long', [shape])
   await longSession(bench, long)
   await long.stop()

@@ -28,7 +28,7 @@ const build = spawnSync(process.execPath, ['build.mjs', '--quiet'], { stdio: 'in
 if (build.status !== 0) process.exit(1)
 
 const root = mkdtempSync(join(tmpdir(), 'agent-webui-bench-'))
-const { bench, figures } = createBench(root, values.full)
+const { bench, figures, close } = createBench(root, values.full)
 const failures: string[] = []
 for (const name of wanted) {
   try {
@@ -40,6 +40,7 @@ for (const name of wanted) {
     failures.push(`${name}: ${error instanceof Error ? error.stack : String(error)}`)
   }
 }
+await close()
 rmSync(root, { recursive: true, force: true })
 process.stdout.write(`\nNode ${process.version}, ${cpus().length} × ${cpus()[0]?.model}\n\n`)
 process.stdout.write(`${formatTable(figures)}\n`)

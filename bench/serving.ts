@@ -1,21 +1,12 @@
 /** Start, and requests per second, each beside a minimal node:http server that sends the same bytes. */
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { join } from 'node:path'
-import { startProgram } from '../test/_program.ts'
-import { type Bench, homeOf, type Service } from './_bench.ts'
+import { type Bench, type Service, startBare } from './_bench.ts'
 import { median, startChild } from './_child.ts'
 import type { Load, LoadResult } from './_load.ts'
 import type { MinimalRoutes } from './_minimal.ts'
 import { number } from './_table.ts'
 
-const BARE = `import { createServer } from 'node:http'
-createServer((req, res) => res.end('{"status":"ok"}')).listen(process.env.AGENT_WEBUI_PORT, '127.0.0.1')`
-
 const startTimes = async (bench: Bench): Promise<void> => {
-  const file = join(bench.root, 'bare.mjs')
-  mkdirSync(bench.root, { recursive: true })
-  writeFileSync(file, BARE)
   const firstStart = await bench.start('start')
   await firstStart.stop()
   const ours: number[] = []
@@ -24,7 +15,7 @@ const startTimes = async (bench: Bench): Promise<void> => {
     const service = await bench.start('start')
     ours.push(service.program.startedMs)
     await service.stop()
-    const minimal = await startProgram(process.execPath, [file], { home: homeOf(bench, 'start') })
+    const minimal = await startBare(bench)
     bare.push(minimal.startedMs)
     await minimal.stop()
   }
@@ -79,7 +70,7 @@ const rates = async (bench: Bench, service: Service, path: string, what: string)
   const generator = startChild('_load.ts')
   const port = await minimal.ask<number>({ [path]: await capture(service.program.port, path) })
   const run = async (to: number, connections: number) => {
-    const load: Load = { port: to, path, connections, warmMs: 300, measureMs: 1_000 }
+    const load: Load = { port: to, path, connections, warmMs: 200, measureMs: 700 }
     const result = await generator.ask<LoadResult>(load)
     if (result.wrong > 0) throw new Error(`${result.wrong} answers on ${path} were no 200`)
     return result.perSecond
@@ -87,7 +78,7 @@ const rates = async (bench: Bench, service: Service, path: string, what: string)
   for (const connections of [1, 32, 128]) {
     const ours: number[] = []
     const theirs: number[] = []
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 5; round++) {
       ours.push(await run(service.program.port, connections))
       theirs.push(await run(port, connections))
     }

@@ -1,6 +1,6 @@
 /** Lists, single sessions, search, and what they cost in memory, at sizes nobody reaches by hand. */
-import { type Bench, type Service, timeAnswers, waitUntil } from './_bench.ts'
-import { memoryMb, median, percentile, startChild } from './_child.ts'
+import { type Bench, type Service, startBare, timeAnswers, waitUntil } from './_bench.ts'
+import { memoryMb, median, percentile } from './_child.ts'
 import { sessionId, word } from './_data.ts'
 import { number } from './_table.ts'
 
@@ -24,7 +24,7 @@ const idleMemory = async (bench: Bench): Promise<void> => {
   bench.add({
     what: 'resident memory, idle, 1 000 sessions',
     measured: `${number(mb)} MB`,
-    minimal: `${number(await bareMemory())} MB`,
+    minimal: `${number(await bareMemory(bench))} MB`,
     bar: '≤ 80 MB',
     kept: mb <= 80,
   })
@@ -32,11 +32,10 @@ const idleMemory = async (bench: Bench): Promise<void> => {
 }
 
 /** An empty node:http server, for comparison. */
-const bareMemory = async (): Promise<number> => {
-  const child = startChild('_minimal.ts')
-  await child.ask({})
-  const mb = memoryMb(child.process.pid)
-  child.end()
+const bareMemory = async (bench: Bench): Promise<number> => {
+  const bare = await startBare(bench)
+  const mb = memoryMb(bare.child.pid)
+  await bare.stop()
   return mb
 }
 

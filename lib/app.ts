@@ -317,8 +317,19 @@ export const createApp = async (
     cron,
     redact,
     gate: createGate(auth),
-    makeCtx: (base: BaseCtx): Ctx =>
-      Object.assign(base, { app: app as App, home: homes.forCookie(base.cookies.agent_profile) }),
+    makeCtx: (base: BaseCtx): Ctx => {
+      const ctx = Object.assign(base, { app: app as App })
+      // Whose home it is may stand in a file: looked at when somebody asks, once.
+      const home = {
+        configurable: true,
+        get: () => {
+          const value = homes.forCookie(base.cookies.agent_profile)
+          Object.defineProperty(ctx, 'home', { value })
+          return value
+        },
+      }
+      return Object.defineProperty(ctx, 'home', home) as Ctx
+    },
     /** Turns first, while there is still a journal to close them in. */
     async close(): Promise<void> {
       clearInterval(sweeper)

@@ -4,9 +4,9 @@ const TOKEN =
   /(?<![A-Za-z0-9_-])(?:(?:sk-|ghp_|github_pat_|gh[ousr]_|xox[baprs]-|hf_)[A-Za-z0-9_-]{10,}|SG\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]+)?)/g
 const AWS = /(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}(?![A-Za-z0-9])/g
 const BEARER = /(authorization\\*["']?[ \t]*:[ \t]*\\*["']?bearer[ \t]+)([^\s"'\\,;<>]+)/gi
-/** Backslashes: the assignment may stand inside JSON text inside a string. */
+/** Backslashes: the assignment may stand inside JSON text inside a string. A value without a letter or digit is a placeholder. */
 const ASSIGNMENT =
-  /(?<![A-Z0-9_])([A-Z0-9_]{0,64}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}[ \t]*=[ \t]*\\*["']?)([^\s"'\\]+)/g
+  /(?<![A-Z0-9_])([A-Z0-9_]{0,64}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}[ \t]*=[ \t]*\\*["']?)(?=[^\s"'`\\]*[A-Za-z0-9])([^\s"'`\\]+)/g
 /** Bounded, or a text of many beginnings without an end would take quadratic time. */
 const PRIVATE_KEY =
   /-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,8192}?-----END[A-Z ]{0,40}PRIVATE KEY-----|(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*)/g

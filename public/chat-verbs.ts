@@ -186,6 +186,8 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       else if (row.last_turn === 'done' && !sending.has(id)) await sendNext(id)
     },
     sendNext,
+    /** Sends a text that was not written in the composer. */
+    say: (text: string) => start(text, []),
     edit: (id: string, text: string) => resend(id, text),
     async retry(id?: string): Promise<undefined> {
       const prompt = chat.promptOf(id)

@@ -8,7 +8,7 @@ import { importsOf, reachable, refusal } from './_floors.ts'
 import { breaches, codeOf, rules, type Source } from './_house.ts'
 
 const tree: Source[] = globSync(
-  ['*.{ts,mjs}', '{lib,handlers,public,test,bench}/**/*.{ts,tsx,mjs,css,html}'],
+  ['*.{ts,mjs}', '{lib,handlers,public,test,bench,build}/**/*.{ts,tsx,mjs,css,html}'],
   { exclude: ['node_modules', 'dist'] },
 ).map(path => ({ path: path.split(sep).join('/'), text: readFileSync(path, 'utf8') }))
 

@@ -122,7 +122,7 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
     send(
       x,
       etag === undefined ? { ...how, type: JSON_TYPE } : { ...how, type: JSON_TYPE, etag },
-      text,
+      Buffer.from(text),
     )
   }
 

@@ -23,7 +23,7 @@ export type Beyond = {
 const demoGroup = (): ModelGroup => ({
   provider: 'Demo model (offline, scripted)',
   provider_id: 'demo',
-  models: [{ id: 'demo', label: 'Demo' }],
+  models: [{ id: 'demo', label: 'Demo model (offline, scripted)' }],
 })
 
 const asOptions = (ids: Iterable<string>, label: (id: string) => string): ModelOption[] =>

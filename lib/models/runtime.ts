@@ -18,7 +18,7 @@ const DEMO: ModelEndpoint = {
   apiMode: 'demo',
   baseUrl: '',
   apiKey: null,
-  contextLength: 0,
+  contextLength: 8_192,
 }
 
 const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']

@@ -12,7 +12,6 @@ import {
   readTail,
   withFile,
 } from './files.ts'
-import type { Meta } from './entries.ts'
 import type { Folded, Head } from './fold.ts'
 import { spliceMessages } from './splice.ts'
 import type { Sessions, Tail } from './types.ts'
@@ -85,10 +84,6 @@ export const createReading = ({ files, catalog, realId }: Needs) => {
   return {
     load,
     head,
-    meta(given: string): Meta {
-      const { meta, draft } = storedOf(given).summary
-      return draft ? load(given).meta : meta
-    },
     tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
       const tail = rawTail(given, Math.max(0, Math.trunc(limit)), before)
       return raw ? tail : { ...tail, messages: redactValue(tail.messages) }

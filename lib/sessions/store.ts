@@ -114,7 +114,6 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     },
     load: reading.load,
     head: reading.head,
-    meta: reading.meta,
     tail: reading.tail,
     wholeJson: reading.wholeJson,
     append: writer.append,

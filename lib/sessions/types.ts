@@ -5,7 +5,7 @@ import type { Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { JournalOptions } from '../store/journal.ts'
 import type { UsageBucket } from './catalog-statements.ts'
-import type { Entry, Meta, NewEntry } from './entries.ts'
+import type { Entry, NewEntry } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
 import type { Live } from './row.ts'
 import type { SnippetPart } from './search-query.ts'
@@ -77,8 +77,6 @@ export type Sessions = {
   load(id: string): Folded
   /** Everything but the messages; does not read the file for it. Not redacted. */
   head(id: string): Head
-  /** What stands beside the messages, not redacted; cheap unless there is a draft. */
-  meta(id: string): Meta
   /** Redacted unless `raw`. Costs what it returns, whatever the length of the session. */
   tail(id: string, options: { limit: number; before?: string | undefined; raw?: boolean }): Tail
   wholeJson(id: string): Promise<Buffer>

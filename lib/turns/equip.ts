@@ -89,7 +89,7 @@ export const createEquip =
   (turn: Turn, questions: Questions): TurnTools => {
     const { sessions } = deps
     const id = turn.sessionId
-    const { meta, messages } = sessions.load(id)
+    const { meta } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
     const allowed = new Set(
@@ -118,10 +118,11 @@ export const createEquip =
         now: new Date(turn.startedAt * 1_000),
         ...(unattended ? { occasion: unattended.preamble } : {}),
       }),
-      history: withWorkspace(
-        withSkills(toHistory(messages), text => deps.expandSkill(home, text)),
-        workspace,
-      ),
+      history: () =>
+        withWorkspace(
+          withSkills(toHistory(sessions.load(id).messages), text => deps.expandSkill(home, text)),
+          workspace,
+        ),
       workspace,
       env: home.childEnv({ AGENT_SESSION_KEY: id, TERMINAL_CWD: workspace, AGENT_EXEC_ASK: '1' }),
       forbidden: [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)],

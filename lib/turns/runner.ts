@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import type { ApiMode, Failure, ModelEndpoint, Outcome, Provider } from '../agent/types.ts'
 import { conflict, messageOf, Refusal, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
@@ -133,6 +134,9 @@ export const createTurns = (deps: RunnerDeps) => {
 
   const run = async (turn: Turn, tools: TurnTools): Promise<Outcome | null> => {
     try {
+      // The reply goes out first: reading a long history would hold it up.
+      await setImmediate()
+      if (turn.over) return null
       const outcome = await runAgent(turn, tools, now)
       if (turn.over) return null
       turn.over = true

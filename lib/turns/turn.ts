@@ -54,7 +54,8 @@ export type TurnTools = {
   providers: Readonly<Record<ApiMode, Provider>>
   tools: readonly Tool[]
   system: string
-  history: WireMessage[]
+  /** Read when the turn runs, not when it is started: a long transcript must not delay the reply. */
+  history: () => WireMessage[]
   workspace: string
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]
@@ -134,7 +135,7 @@ export const runAgent = async (
       {
         endpoint,
         system: tools.system,
-        history: tools.history,
+        history: tools.history(),
         tools: tools.tools,
         workspace: tools.workspace,
         env: tools.env,

@@ -24,7 +24,7 @@ export type Views = ReturnType<typeof createViews>
 export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: ViewDeps) => {
   /** Everything but the messages. Call it in the tick that reads them: the cursor says what they hold. */
   const assemble = (row: SessionRow, { offset, truncated, ...parts }: Parts): Session => {
-    const meta = sessions.meta(row.session_id)
+    const { meta } = sessions.head(row.session_id)
     return {
       ...row,
       model: shownModel(row.model, row.profile),

@@ -48,6 +48,10 @@ export const createAuth = (gate: Gate, api: ApiCall, goTo: (path: string) => voi
         busy.value = false
       }
     },
+    devices: async () => (await api('GET /api/auth/devices')).devices,
+    /** Signs one device out, or with null all but this one. */
+    revoke: (id: string | null) =>
+      api('POST /api/auth/revoke', id === null ? { others: true } : { id }),
     async signOut(): Promise<void> {
       await api('POST /api/auth/logout')
       goTo('login')

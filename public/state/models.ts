@@ -43,6 +43,8 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
     groups,
     all,
     loaded,
+    /** Nothing is configured: the scripted model answers. */
+    isDemo: computed(() => groups.value.length === 1 && groups.value[0]?.provider_id === 'demo'),
     /** What a conversation without a model of its own uses. */
     fallback,
     recent: computed(() =>

@@ -51,6 +51,7 @@ export const enTranscript = {
   'tx.less': 'Show less',
 
   'act.thinking': 'Thinking',
+  'act.waiting': 'Waiting for you',
   'act.writing': 'Writing',
   'act.thought': 'Thought',
   'act.thought.for': 'Thought for {time}',

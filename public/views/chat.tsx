@@ -15,6 +15,29 @@ const Welcome = () => {
     <div class="welcome">
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
+      {app.models.isDemo.value && <DemoIntroduction />}
+    </div>
+  )
+}
+
+const SAMPLES = ['demo.list', 'demo.write', 'demo.run', 'demo.ask', 'demo.markdown'] as const
+
+/** The demo is a script and says so; a person sees at once what it can do, and how to get a real model. */
+const DemoIntroduction = () => {
+  const app = useApp()
+  return (
+    <div class="demo">
+      <p>{t('demo.text')}</p>
+      <ul class="demo-samples" aria-label={t('demo.samples')}>
+        {SAMPLES.map(key => (
+          <li key={key}>
+            <Button kind="quiet" onClick={() => void app.say(t(key))}>
+              {t(key)}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <p class="demo-connect">{t('demo.connect')}</p>
     </div>
   )
 }

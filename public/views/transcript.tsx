@@ -134,6 +134,8 @@ function Head({ before, failed, onAgain }: HeadProps) {
   )
 }
 
+const NONE: readonly Settled[] = []
+
 /** Below the last row: what waits for a person, notices, and a failure that left no message. */
 function Tail() {
   const { chat, actions } = useScope()
@@ -141,7 +143,8 @@ function Tail() {
     const last = computed(() => chat.value.messages.at(-1))
     return {
       questions: computed(() => chat.value.questions),
-      settled: computed(() => chat.value.settled),
+      // While the turn runs they say what was answered; afterwards the tool's own card does.
+      settled: computed(() => (chat.value.live ? chat.value.settled : NONE)),
       notices: computed(() => chat.value.notices),
       error: computed(() => (last.value?._error ? null : chat.value.error)),
       last,

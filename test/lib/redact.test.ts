@@ -45,6 +45,7 @@ const HIDDEN: [string, string, string][] = [
     'A_TOKEN=x B_SECRET=x C_PASSWD=x D_CREDENTIALS=x E_AUTH=x F_APIKEY=x',
     'A_TOKEN=*** B_SECRET=*** C_PASSWD=*** D_CREDENTIALS=*** E_AUTH=*** F_APIKEY=***',
   ],
+  ['assignment in code marks', 'set `APP_TOKEN=hunter2` now', 'set `APP_TOKEN=***` now'],
   ['private key', `a ${PEM} b`, 'a [REDACTED PRIVATE KEY] b'],
   [
     'private key without end',

@@ -5,6 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
+import { Devices } from './devices.tsx'
 
 const SHORTEST = 8
 
@@ -119,6 +120,7 @@ export const Security = () => {
           />
         </div>
       )}
+      {enabled && <Devices />}
     </>
   )
 }

@@ -17,11 +17,12 @@ const hasFailed = (step: ToolStep): boolean =>
   step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
-  const { toggle, live } = useScope()
+  const { toggle, live, chat } = useScope()
+  const waits = useComputed(() => chat.value.questions.length > 0)
   const tools = row.steps.filter(isTool)
   return (
     <ActivityLine
-      now={row.live ? happening(row.steps) : null}
+      now={row.live ? happening(row.steps, waits.value) : null}
       since={row.live ? (live.peek()?.started_at ?? null) : null}
       seconds={row.seconds}
       thought={row.steps.some(step => step.kind === 'reasoning')}
@@ -34,8 +35,9 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   )
 }
 
-/** The call that runs, or that the model thinks. */
-const happening = (steps: readonly Step[]) => {
+/** That a person is waited for, the call that runs, or that the model thinks. */
+const happening = (steps: readonly Step[], waits: boolean) => {
+  if (waits) return { verb: t('act.waiting'), object: '', code: false }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')
   if (!step || !isTool(step)) return { verb: t('act.thinking'), object: '', code: false }
   const { does, object, code } = toolWords(step.name, step.short ?? parseArgs(step.written))

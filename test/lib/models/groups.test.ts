@@ -28,7 +28,7 @@ test('nothing at all: the demo, and no default', () => {
       {
         provider: 'Demo model (offline, scripted)',
         provider_id: 'demo',
-        models: [{ id: 'demo', label: 'Demo' }],
+        models: [{ id: 'demo', label: 'Demo model (offline, scripted)' }],
       },
     ],
   })
@@ -257,7 +257,10 @@ test('answers are copies: whoever changes one changes nothing else', () => {
   assert.is(modelGroups(home, bare).groups[0]?.models.length, ROUTER_MODELS.length)
   const demo = modelGroups(homeOf({}), bare)
   demo.groups[0]!.models[0]!.label = 'x'
-  assert.is(modelGroups(homeOf({}), bare).groups[0]?.models[0]?.label, 'Demo')
+  assert.is(
+    modelGroups(homeOf({}), bare).groups[0]?.models[0]?.label,
+    'Demo model (offline, scripted)',
+  )
 })
 
 test('two homes see only their own', () => {

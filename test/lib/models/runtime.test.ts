@@ -149,7 +149,7 @@ const DEMO = {
   apiMode: 'demo',
   baseUrl: '',
   apiKey: null,
-  contextLength: 0,
+  contextLength: 8_192,
 }
 
 test('the demo steps in only where nothing is configured, or when it is', () => {

@@ -55,7 +55,7 @@ const setup = (agent: Agent) => {
       providers: { chat_completions: silent, demo: silent },
       tools: [],
       system: '',
-      history: [],
+      history: () => [],
       workspace: dir,
       env: {},
       forbidden: [],

@@ -1,0 +1,156 @@
+/** Proof *Markdown* of the bar, and accessibility: an XSS corpus drawn in a real browser, axe over views, themes and widths. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+import { closeBrowser, openPage } from '../_browser.ts'
+
+const safety = suite('page: safety')
+safety.after(closeBrowser)
+
+const RUN = 'window.__ran=1'
+const FAR = 'https://evil.example/x'
+const CORPUS = [
+  `<script>${RUN}</script>`,
+  `<img src=x onerror="${RUN}">`,
+  `<svg onload="${RUN}"><animate onbegin="${RUN}" attributeName=x dur=1s></svg>`,
+  `<iframe srcdoc="<script>parent.__ran=1</script>"></iframe>`,
+  `<a href="javascript:${RUN}">click</a>`,
+  `[click](javascript:${RUN})`,
+  `[click](JaVaScRiPt:${RUN})`,
+  `[click](&#106;avascript:${RUN})`,
+  `[click](java\tscript:${RUN})`,
+  `[click](data:text/html;base64,PHNjcmlwdD5wYXJlbnQuX19yYW49MTwvc2NyaXB0Pg==)`,
+  `[click](vbscript:msgbox(1))`,
+  `![x](${FAR}.png)`,
+  `![x](javascript:${RUN})`,
+  `![x](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9ImFsZXJ0KDEpIi8+)`,
+  `<style>@import "${FAR}.css"</style>`,
+  `<link rel=stylesheet href="${FAR}.css">`,
+  `<base href="https://evil.example/">`,
+  `<form action="${FAR}"><button>go</button></form>`,
+  `<object data="${FAR}"></object><embed src="${FAR}">`,
+  `<details open ontoggle="${RUN}">x</details>`,
+  `<math><mtext><img src=x onerror="${RUN}"></mtext></math>`,
+  `$\\href{javascript:${RUN}}{x}$`,
+  `$\\includegraphics{${FAR}.png}$`,
+  '```html\n<script>window.__ran=1</script>\n```',
+  '```mermaid\nflowchart LR\n  A["<img src=x onerror=window.__ran=1>"] --> B\n  click A "javascript:window.__ran=1"\n```',
+  `[ref]: javascript:${RUN}\n[ref]`,
+  `<${'a'.repeat(2_000)} onclick=${RUN}>`,
+  `[^1]\n\n[^1]: <img src=x onerror="${RUN}">`,
+  `| <img src=x onerror="${RUN}"> | [x](javascript:${RUN}) |\n|-|-|\n| a | b |`,
+  `\u202e<script>${RUN}</script>`,
+]
+
+safety('an XSS corpus runs no script and makes no request', async () => {
+  const app = await startApp()
+  try {
+    const messages = CORPUS.flatMap((content, i) => [
+      { role: 'user', content: `sample ${i} ${content}` },
+      { role: 'assistant', content, reasoning: content },
+    ])
+    const tool = [
+      { role: 'user', content: 'tools' },
+      {
+        role: 'assistant',
+        content: '',
+        tool_calls: [
+          {
+            id: 'c',
+            type: 'function',
+            function: { name: CORPUS[1], arguments: JSON.stringify({ command: CORPUS[0] }) },
+          },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c', content: JSON.stringify({ output: CORPUS.join('\n') }) },
+    ]
+    const title = `<img src=x onerror="${RUN}">`
+    const { body } = await app.post('/api/session/import', {
+      title,
+      messages: [...messages, ...tool],
+    })
+    const at = await openPage(`${app.url}/session/${body.session.session_id}`)
+    await at.page.getByText('tools').first().waitFor()
+    const seen = new Set<string>()
+    // Up to the beginning, so that every message is drawn once.
+    await at.page.mouse.move(700, 400)
+    for (let step = 0; step < 300 && !seen.has('0'); step++) {
+      for (const text of await at.page.getByText(/^sample \d+/).allTextContents())
+        seen.add(/\d+/.exec(text)![0])
+      await at.page.mouse.wheel(0, -300)
+      await at.page.evaluate(() => new Promise(resolve => requestAnimationFrame(resolve)))
+    }
+    assert.is(seen.size, CORPUS.length)
+    for (const button of await at.page.getByRole('button', { name: /diagram/i }).all()) {
+      await button.click()
+    }
+    const ran = await at.page.evaluate(() => '__ran' in window)
+    assert.not.ok(ran)
+    const scheme = await at.page
+      .locator('a')
+      .evaluateAll(links =>
+        links
+          .map(link => (link as HTMLAnchorElement).protocol)
+          .filter(p => !/^(https?|mailto):$/.test(p)),
+      )
+    assert.equal(scheme, [])
+    assert.equal(
+      at.problems.filter(problem => /request to|Refused|script/i.test(problem)),
+      [],
+    )
+    await at.close()
+  } finally {
+    await app.close()
+  }
+})
+
+safety(
+  'axe finds nothing: chat, approval, settings, login, in every theme, at 1440, 390 and 320',
+  async () => {
+    const app = await startApp()
+    try {
+      const { body } = await app.post('/api/session/import', {
+        title: 'Looked at',
+        messages: [
+          { role: 'user', content: 'show me' },
+          {
+            role: 'assistant',
+            content:
+              '# Title\n\n- [x] done\n- [ ] open\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n```ts\nconst a = 1\n```\n\n> quote\n\n[link](https://example.com) and `code`.',
+            reasoning: 'thinking about it',
+          },
+          { role: 'assistant', content: '**Rate limit reached:** slow down', _error: true },
+        ],
+      })
+      const session_id = body.session.session_id
+      await app.post('/api/approval/inject_test', { session_id })
+      const found: string[] = []
+      for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord']) {
+        await app.post('/api/settings', { theme })
+        const wide = theme === 'dark' || theme === 'light' ? [1_440, 390, 320] : [1_440]
+        for (const width of wide) {
+          for (const path of [`/session/${session_id}`, '/settings/appearance', '/login']) {
+            const at = await openPage(`${app.url}${path}`, { viewport: { width, height: 800 } })
+            if (path.startsWith('/session')) await at.page.getByText('Approval needed').waitFor()
+            if (path.startsWith('/settings'))
+              await at.page.getByRole('heading', { name: 'Appearance' }).waitFor()
+            for (const violation of await at.axe())
+              found.push(`${theme} ${width} ${path} ${violation}`)
+            const sideways = await at.page.evaluate(
+              () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+            )
+            if (sideways > 0)
+              found.push(`${theme} ${width} ${path} scrolls sideways by ${sideways}`)
+            found.push(...at.problems)
+            await at.close()
+          }
+        }
+      }
+      assert.equal(found, [])
+    } finally {
+      await app.close()
+    }
+  },
+)
+
+safety.run()

@@ -1,0 +1,77 @@
+/** The payload of the one file: read when asked for, and only as it was written. */
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import zlib from 'node:zlib'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openPacked } from '../../lib/packed.ts'
+
+const test = suite('packed')
+const root = mkdtempSync(join(tmpdir(), 'packed-'))
+test.after(() => rmSync(root, { recursive: true }))
+
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
+const page = Buffer.from('body { color: red }'.repeat(50))
+const picture = Buffer.from([0, 1, 2, 255])
+
+/** A file as `build/pack.mjs` lays it: code, then the payload in a comment that ends the file. */
+const write = (name: string) => {
+  const texts: string[] = []
+  const add = (bytes: Buffer) => {
+    const at = texts.join('').length
+    texts.push(bytes.toString('base64'))
+    return { at, size: texts.at(-1)?.length, sha256: sha256(bytes) }
+  }
+  const asset = { type: 'text/css', etag: 'tag', immutable: true }
+  const contents = {
+    server: add(zlib.zstdCompressSync(Buffer.from('(function () {})'))),
+    worker: add(zlib.zstdCompressSync(Buffer.from('work()'))),
+    addon: { block: add(zlib.zstdCompressSync(picture)), sha256: sha256(picture) },
+    assets: [
+      { path: '/static/a.css', ...asset, br: add(zlib.brotliCompressSync(page)) },
+      { path: '/static/b.png', ...asset, raw: add(picture) },
+    ],
+  }
+  const block = add(Buffer.from(JSON.stringify(contents)))
+  const payload = texts.join('')
+  const file = join(root, name)
+  writeFileSync(file, `code()\n/*${payload}*/\n`)
+  const packing = { version: 'v1', target: 't', payloadSize: payload.length, contents: block }
+  return { file, open: () => openPacked(JSON.stringify(packing), pathToFileURL(file).href) }
+}
+
+test('an unbuilt run has nothing packed', () => {
+  assert.is(openPacked(), undefined)
+})
+
+test('a file that was changed meanwhile is not believed', () => {
+  const { file, open } = write('changed')
+  const packed = open()
+  writeFileSync(file, 'x'.repeat(5_000))
+  assert.throws(() => packed?.searchWorker(), /changed while it runs/)
+  assert.throws(open)
+})
+
+test('everything comes out as it went in', () => {
+  const packed = write('good').open()
+  assert.equal([packed?.version, packed?.target], ['v1', 't'])
+  assert.equal(packed?.server(), { code: '(function () {})', compiled: undefined })
+  assert.is(packed?.searchWorker(), 'work()')
+  assert.equal(packed?.addon.read(), picture)
+})
+
+test('an asset is there in every form a browser may ask for', () => {
+  const assets = write('assets').open()?.assets
+  const style = assets?.get('/static/a.css')
+  assert.equal(style?.raw, page)
+  assert.equal(zlib.brotliDecompressSync(style?.br ?? ''), page)
+  assert.equal(zlib.gunzipSync(style?.gzip ?? ''), page)
+  assert.is(style?.raw, style?.raw, 'made once')
+  const image = assets?.get('/static/b.png')
+  assert.equal([image?.raw, image?.br, image?.gzip], [picture, undefined, undefined])
+})
+
+test.run()
