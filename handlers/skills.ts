@@ -38,10 +38,7 @@ export const save = endpoint({
     create: z.boolean().optional(),
   }),
   output: Ok.extend({ name: z.string(), path: z.string(), version: z.string() }),
-  run: (ctx, { category, ...text }) => ({
-    ok: true as const,
-    ...ctx.app.skills.save(ctx.home, { ...text, category: category ?? undefined }),
-  }),
+  run: (ctx, text) => ({ ok: true as const, ...ctx.app.skills.save(ctx.home, text) }),
 })
 
 export const remove = endpoint({

@@ -56,6 +56,12 @@ const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
   }
 }
 
+/** The browser writes the type of a form itself: only it knows the boundary. */
+const bodyFor = (input: unknown): RequestInit =>
+  input instanceof FormData
+    ? { body: input }
+    : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(input ?? {}) }
+
 const request = (
   method: string,
   base: string,
@@ -73,8 +79,7 @@ const request = (
         {
           method,
           credentials: 'include',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify(input ?? {}),
+          ...bodyFor(input),
           ...options,
         },
       ] as const)

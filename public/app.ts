@@ -12,9 +12,11 @@ import { createAuth } from './state/auth.ts'
 import { createCompletion } from './state/completion.ts'
 import { createComposer, withFiles, withoutFiles } from './state/composer.ts'
 import { createConnection } from './state/connection.ts'
+import { createGateway } from './state/gateway.ts'
 import { createInbox } from './state/inbox.ts'
 import { createLayout } from './state/layout.ts'
 import { createModels } from './state/models.ts'
+import { createOnboarding } from './state/onboarding.ts'
 import { createOpenChat, type Ended, textOf } from './state/open-chat.ts'
 import { createPanel } from './state/panel.ts'
 import { createPersonalities } from './state/personalities.ts'
@@ -25,10 +27,11 @@ import { createQueue } from './state/queue.ts'
 import { createReasoning } from './state/reasoning.ts'
 import { createRoute, type HistoryLike } from './state/route.ts'
 import { createSearch } from './state/search.ts'
-import { createSessions, titleOf } from './state/sessions.ts'
+import { createSessions, isForeign, titleOf } from './state/sessions.ts'
 import { createSettings } from './state/settings.ts'
 import { createSkillCommands } from './state/skill-commands.ts'
 import { createToasts } from './state/toast.ts'
+import { lookOnce } from './state/update-look.ts'
 import { createViewed } from './state/viewed.ts'
 import { createWorkspaces } from './state/workspace.ts'
 import { createChatVerbs } from './chat-verbs.ts'
@@ -72,6 +75,7 @@ export const createApp = (options: AppOptions) => {
   const projects = createProjects(platform, sessions.mine)
   const viewed = createViewed(platform)
   const models = createModels(platform)
+  const onboarding = createOnboarding(platform)
   const workspaces = createWorkspaces(platform)
   const personalities = createPersonalities(platform)
   const reasoning = createReasoning(platform)
@@ -79,13 +83,21 @@ export const createApp = (options: AppOptions) => {
   const layout = createLayout(platform, options.mac)
   const panel = createPanel(platform, options.href)
   const queue = createQueue(platform)
-  const composer = createComposer(platform)
+  const composer = createComposer(platform, id => !isForeign(sessions.row(id)))
   const search = createSearch(
     platform,
     () => sessions.mine.value,
     () => profiles.active.value,
   )
   const connection = createConnection(platform, () => sessions.load())
+  const gateway = createGateway({
+    platform,
+    settings,
+    connection,
+    toasts,
+    profile: profiles.active,
+    reload: () => sessions.load(),
+  })
   const auth = createAuth(gate, api, path => leave(urlOf(base, path)))
   /** Read out politely by a screen reader. */
   const announcement = signal('')
@@ -104,6 +116,21 @@ export const createApp = (options: AppOptions) => {
     })
   }
   const inbox = createInbox(platform, onAsked)
+
+  const simulateUpdates = new URL(options.href).searchParams.get('test_updates') === '1'
+  const lookForUpdates = () =>
+    lookOnce({
+      platform,
+      enabled: settings.current.value.check_for_updates,
+      simulate: simulateUpdates,
+      tell: () =>
+        toasts.show(t('updates.there'), {
+          action: {
+            label: t('updates.show'),
+            run: () => route.go({ view: 'settings', section: 'updates' }),
+          },
+        }),
+    })
 
   const sources = createSources({
     deliver(frame) {
@@ -124,6 +151,7 @@ export const createApp = (options: AppOptions) => {
     try {
       if (source === 'list') cursor = await sessions.load()
       else if (source === 'inbox') cursor = await inbox.load()
+      else if (source === 'gateway') await gateway.probe()
       // What the others say does not outlive its moment: there is nothing to fetch.
     } catch (error) {
       toasts.fail(error)
@@ -166,9 +194,7 @@ export const createApp = (options: AppOptions) => {
     if (frame.type === 'notice') {
       toasts.show(frame.data.message, { kind: frame.data.level === 'info' ? 'info' : 'error' })
     }
-    if (frame.type !== 'gateway') return
-    connection.setGateway(frame.data.alive || !settings.current.value.show_cli_sessions)
-    if (!connection.gateway.value) toasts.show(t('connection.gateway'))
+    gateway.take(frame)
   }
 
   const tabs = options.tabs({
@@ -199,7 +225,12 @@ export const createApp = (options: AppOptions) => {
     layout,
     projects,
   })
-  const profileVerbs = createProfileVerbs({ platform: { base, leave, tab: platform.tab }, toasts, profiles, composer })
+  const profileVerbs = createProfileVerbs({
+    platform: { base, leave, tab: platform.tab },
+    toasts,
+    profiles,
+    composer,
+  })
   const projectVerbs = createProjectVerbs({ toasts, sessions, projects, layout })
 
   const attachments = createAttachments({ platform, composer, ensureSession: verbs.ensureSession })
@@ -253,6 +284,7 @@ export const createApp = (options: AppOptions) => {
     sessions,
     viewed,
     models,
+    onboarding,
     workspaces,
     personalities,
     reasoning,
@@ -267,6 +299,8 @@ export const createApp = (options: AppOptions) => {
     connection,
     auth,
     inbox,
+    gateway,
+    simulateUpdates,
     chat,
     tabs,
     announcement,
@@ -318,7 +352,10 @@ export const createApp = (options: AppOptions) => {
       const list = snapshot('list')
       void snapshot('inbox')
       const opened = openSession(route.sessionId.value)
-      void settings.load().catch(tell)
+      void settings
+        .load()
+        .then(() => Promise.all([gateway.probe(), lookForUpdates()]))
+        .catch(tell)
       void profiles.load().catch(tell)
       void projects.load().catch(tell)
       profileVerbs.greet()

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { type ApiCall, ApiError, urlOf } from './api.ts'
 import type { SessionRow } from '../lib/schema/session.ts'
-import type { Composer } from './state/composer.ts'
+import { type Composer, withFiles, withoutFiles } from './state/composer.ts'
 import type { Layout } from './state/layout.ts'
 import type { Models } from './state/models.ts'
 import { type OpenChat, textOf } from './state/open-chat.ts'
@@ -78,12 +78,19 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     }
   }
 
+  /** A conversation of the command line becomes one of this service with the first thing that is done to it. */
+  const own = async (id: string): Promise<void> => {
+    // Its messages have other ids from here on.
+    if (await sessions.adopt(id)) await chat.reload()
+  }
+
   /** Starts a turn of the open conversation. False when it could not: the caller keeps the text. */
   const start = async (text: string, files: readonly string[]): Promise<boolean> => {
     const takeBack = chat.expect(text, files)
     let id = route.sessionId.value
     try {
       id = await ensureSession()
+      await own(id)
       const reply = await api('POST /api/chat/start', {
         session_id: id,
         message: text,
@@ -113,8 +120,12 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       return
     }
     try {
-      await chat.truncate(chat.countBefore(prompt.id))
-      await start(text ?? textOf(prompt), prompt.attachments ?? [])
+      const keep = chat.countBefore(prompt.id)
+      await own(chat.chat.value.sessionId)
+      await chat.truncate(keep)
+      const files = prompt.attachments ?? []
+      const words = text ?? textOf(prompt)
+      await start(files.length > 0 ? withFiles(withoutFiles(words), files) : words, files)
     } catch (error) {
       toasts.fail(error)
     }
@@ -278,6 +289,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
         choice.value = { ...choice.value, personality: name }
         return name || null
       }
+      await own(id)
       const set = await rooms.personalities.set(id, name)
       chat.patch({ personality: set })
       return set

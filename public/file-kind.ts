@@ -56,15 +56,11 @@ export const languageOf = (path: string): string => {
   return extensionOf(path)
 }
 
-const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
 
 export const formatBytes = (bytes: number, locale = 'en'): string => {
   const step = bytes < 1000 ? 0 : Math.min(4, Math.floor(Math.log10(bytes) / 3))
   const value = bytes / 1000 ** step
-  return new Intl.NumberFormat(locale, {
-    style: 'unit',
-    unit: UNITS[step]!,
-    unitDisplay: 'short',
-    maximumFractionDigits: step === 0 || value >= 100 ? 0 : 1,
-  }).format(value)
+  const maximumFractionDigits = step === 0 || value >= 100 ? 0 : 1
+  return `${value.toLocaleString(locale, { maximumFractionDigits })} ${UNITS[step]}`
 }

@@ -16,7 +16,12 @@ export type ProfileVerbsOptions = {
 /** What the page says once it is there again. */
 const SAID = 'said'
 
-export const createProfileVerbs = ({ platform, toasts, profiles, composer }: ProfileVerbsOptions) => {
+export const createProfileVerbs = ({
+  platform,
+  toasts,
+  profiles,
+  composer,
+}: ProfileVerbsOptions) => {
   const { base, tab, leave } = platform
 
   const arrive = (name: string, path: string): void => {

@@ -20,10 +20,9 @@ export const createProjectVerbs = ({ toasts, sessions, projects, layout }: Proje
     await sessions.move(id, to)
     if ((sessions.row(id)?.project_id ?? null) !== to) return
     const project = projects.find(to)
-    toasts.show(
-      project ? t('projects.moved', { name: project.name }) : t('projects.moved.out'),
-      { action: { label: t('row.undo'), run: () => void sessions.move(id, before) } },
-    )
+    toasts.show(project ? t('projects.moved', { name: project.name }) : t('projects.moved.out'), {
+      action: { label: t('row.undo'), run: () => void sessions.move(id, before) },
+    })
   }
 
   return {

@@ -4,6 +4,8 @@ export type PromptParts = {
   /** Text of SOUL.md; blank means our own identity. */
   soul: string
   workspace: string
+  /** What is kept between conversations; blank for nothing. */
+  memory?: string
   /** Blank for none. */
   personality?: string
   /** Why this turn is another kind of turn; blank for an ordinary one. */
@@ -33,6 +35,7 @@ export const systemPrompt = (parts: PromptParts): string => {
   return [
     soul === '' ? IDENTITY : clip(soul),
     aboutWorkspace(parts.workspace),
+    ...(parts.memory ? [parts.memory] : []),
     `Environment: ${platform}; today is ${parts.now.toISOString().slice(0, 10)}. Answers are shown as Markdown.`,
     ...(personality === '' ? [] : [personality]),
     ...(parts.occasion ? [parts.occasion] : []),

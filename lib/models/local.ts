@@ -2,7 +2,6 @@
 import { messageOf } from '../errors.ts'
 import type { Asker } from './ask.ts'
 import { liveLabel, tagLabel } from './labels.ts'
-import { PROVIDERS } from './providers.ts'
 import { type ModelHome, readSetup } from './setup.ts'
 
 type Server = { id: string; name: string; baseUrl: string; baseUrlEnv?: string }
@@ -46,7 +45,7 @@ export const endpointName = (url: string): string | null => {
 
 /** Ids there are `name:variant` tags. */
 export const isTagServer = (provider: string, url: string): boolean =>
-  provider === 'ollama' || provider === 'ollama-cloud' || endpointName(url) === 'Ollama'
+  /^(?:custom:)?ollama(?:-cloud)?$/.test(provider) || endpointName(url) === 'Ollama'
 
 export type LocalServer = {
   id: string
@@ -106,7 +105,3 @@ export const findLocalServers = async (
   )
   return found.flat()
 }
-
-/** The ids under which such servers are known as providers of their own. */
-export const isLocalProvider = (provider: string): boolean =>
-  PROVIDERS.get(provider)?.keyless === true

@@ -31,6 +31,8 @@ const MAX_TOKENS = 64
 export const smallestOf = (ids: readonly string[]): string =>
   ids.find(id => /(?:mini|nano|haiku|flash|lite|small|free|turbo)\b/i.test(id)) ?? ids[0] ?? ''
 
+const inWords = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`)
+
 export const createTrial =
   ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TrialDeps) =>
   /** `endpoint` throws the sentence why it cannot be called at all. Never rejects for what the provider does. */
@@ -60,7 +62,7 @@ export const createTrial =
       for await (const delta of stream) if (delta.type !== 'usage') break
       const { provider, model } = target
       const duration_ms = took()
-      const message = `${model} answered in ${(duration_ms / 1_000).toFixed(1)} s.`
+      const message = `${model} answered in ${inWords(duration_ms)}.`
       return { ok: true, provider, model, duration_ms, message }
     } catch (error) {
       if (signal.aborted) throw signal.reason

@@ -39,8 +39,9 @@ const checkName = (given: string): string => {
   return name
 }
 
-const checkCategory = (given: string): string => {
-  const category = given.trim()
+const checkCategory = (given: string | null | undefined): string | null => {
+  if (given === null) return null
+  const category = given?.trim() ?? ''
   if (category !== '' && (!CATEGORY.test(category) || category.includes('..')))
     throw invalid('Invalid category')
   return category
@@ -100,7 +101,8 @@ const sweep = (root: string): void => {
 export type SkillText = {
   name: string
   content: string
-  category?: string | undefined
+  /** Absent or blank: a new skill has none, an existing one keeps its own. Null: none, for both. */
+  category?: string | null | undefined
   /** Of the text that was read; somebody else's change in between is refused. */
   expected_version?: string | undefined
   /** A new one: a name that exists is refused. */
@@ -115,11 +117,11 @@ export const createSkillWriter = (finder: Finder) => {
   }
 
   /** Keeps an existing one where it is; another category moves it there first. */
-  const placeOf = (home: SkillsHome, found: Found, category: string): string => {
-    if (category === '' || category === (found.category ?? '')) return found.dir
-    const to = join(skillsRoot(home), category, found.dirName)
+  const placeOf = (home: SkillsHome, found: Found, category: string | null): string => {
+    if (category === '' || category === found.category) return found.dir
+    const to = join(skillsRoot(home), category ?? '', found.dirName)
     if (lstatSync(to, { throwIfNoEntry: false }))
-      throw conflict(`There is already a "${found.dirName}" in ${category}`)
+      throw conflict(`There is already a "${found.dirName}" there`)
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
     if (!isInside(skillsRoot(home), dirname(to))) throw invalid('Invalid skill path')
     renameSync(found.dir, to)
@@ -141,7 +143,7 @@ export const createSkillWriter = (finder: Finder) => {
   return {
     save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
       const name = checkName(given.name)
-      const category = checkCategory(given.category ?? '')
+      const category = checkCategory(given.category)
       const content = checkContent(given.content, name)
       const found = finder.find(home, given.name) ?? finder.find(home, name)
       if (found && given.create) throw conflict(`There is already a skill "${found.name}"`)
@@ -152,7 +154,7 @@ export const createSkillWriter = (finder: Finder) => {
         requireOwn(found)
         requireVersion(found, given.expected_version)
       }
-      const dir = found ? placeOf(home, found, category) : join(root, category, name)
+      const dir = found ? placeOf(home, found, category) : join(root, category ?? '', name)
       const path = join(dir, 'SKILL.md')
       // A category may be a link to somewhere else.
       if (!isInside(root, path)) throw invalid('Invalid skill path')

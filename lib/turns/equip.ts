@@ -24,6 +24,8 @@ export type EquipDeps = {
   redactMessage: (message: Message) => Message
   /** The active personality's text; empty when there is none or it has gone from the configuration. */
   personality: (home: Home, name: string | null) => string
+  /** What the home's notes say, for the prompt. */
+  memory: (home: Home) => string
   /** `/skill and words` → what the skill says and the words; any other text as it is. */
   expandSkill: (home: Home, text: string) => string
 }
@@ -114,6 +116,7 @@ export const createEquip =
       system: systemPrompt({
         soul: readIfThere(join(home.dir, 'SOUL.md')),
         workspace,
+        memory: unattended ? '' : deps.memory(home),
         personality: deps.personality(home, meta.personality ?? null),
         now: new Date(turn.startedAt * 1_000),
         ...(unattended ? { occasion: unattended.preamble } : {}),

@@ -1,5 +1,4 @@
 /** Branch and changed files of a workspace, read from `git status --porcelain=v2`. */
-import { unavailable } from '../errors.ts'
 import type { GitFile, GitInfo, GitStatus } from '../schema/git.ts'
 import type { Git } from './git.ts'
 
@@ -80,7 +79,8 @@ const ask = async (git: Git, all: boolean): Promise<GitStatus> => {
     '--ignore-submodules=dirty',
     `--untracked-files=${all ? 'all' : 'normal'}`,
   ])
-  if (code !== 0 && !isCut) throw unavailable('git could not read this repository')
+  // Damaged, or another user's: to us it is no repository.
+  if (code !== 0 && !isCut) return NONE
   const status = parseStatus(isCut ? text.slice(0, text.lastIndexOf('\0')) : text)
   return { ...status, truncated: isCut }
 }
@@ -103,8 +103,8 @@ export const readStatus = async (
 
 /** contract §1.10; `null` also where git cannot say. */
 export const readInfo = async (git: Git | undefined): Promise<GitInfo> => {
-  if (!git) return { git: null }
-  const { branch, ahead, behind, files } = await ask(git, false)
+  const { is_git, branch, ahead, behind, files } = git ? await ask(git, false) : NONE
+  if (!is_git) return { git: null }
   const touched = ({ index, worktree }: GitFile) => /[MAR]/.test(index) || /[MAR]/.test(worktree)
   const counts = {
     branch: branch ?? '',

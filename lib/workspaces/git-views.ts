@@ -1,5 +1,6 @@
 /** The three questions about git, each asked for a session. */
 import { join } from 'node:path'
+import { Refusal } from '../errors.ts'
 import type { GitDiff, GitInfo, GitStatus } from '../schema/git.ts'
 import type { Area, AreaHome } from './area.ts'
 import { type GitPlaces, openGit } from './git.ts'
@@ -23,8 +24,14 @@ export const createGitViews = (
   }
   return {
     async info(home, sessionId) {
-      const { git } = await open(home, sessionId)
-      return readInfo(git)
+      const area = areaOf(home, sessionId)
+      try {
+        return await readInfo(await openGit(area.root, places))
+      } catch (error) {
+        // A badge is not worth an error: git is missing, broken or too slow.
+        if (error instanceof Refusal && error.kind === 'unavailable') return { git: null }
+        throw error
+      }
     },
     async status(home, sessionId) {
       const { git, isHidden } = await open(home, sessionId)

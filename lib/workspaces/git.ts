@@ -12,6 +12,7 @@ export type GitPlaces = {
   path: string | undefined
   userHome: string
   xdgConfigHome?: string | undefined
+  timeoutMs?: number
 }
 
 export type GitOutput = { text: string; code: number; isCut: boolean }
@@ -40,7 +41,6 @@ const QUIET: readonly (readonly [string, string])[] = [
   ['core.hooksPath', '/dev/null'],
   ['core.quotePath', 'false'],
   ['core.untrackedCache', 'false'],
-  ['diff.external', ''],
   ['diff.ignoreSubmodules', 'dirty'],
   ['status.submoduleSummary', 'false'],
 ]
@@ -73,9 +73,15 @@ const environment = (root: string, { path, userHome, xdgConfigHome }: GitPlaces)
   GIT_PAGER: 'cat',
 })
 
-type Run = { root: string; env: Record<string, string>; args: readonly string[]; mostBytes: number }
+type Run = {
+  root: string
+  env: Record<string, string>
+  args: readonly string[]
+  mostBytes: number
+  timeoutMs?: number | undefined
+}
 
-const run = ({ root, env, args, mostBytes }: Run): Promise<GitOutput> =>
+const run = ({ root, env, args, mostBytes, timeoutMs = TIMEOUT_MS }: Run): Promise<GitOutput> =>
   new Promise((resolve, reject) => {
     const child = spawn('git', ['--no-pager', ...args], {
       cwd: root,
@@ -90,7 +96,7 @@ const run = ({ root, env, args, mostBytes }: Run): Promise<GitOutput> =>
       child.kill('SIGKILL')
       // A grandchild may hold the pipe open.
       child.stdout.destroy()
-    }, TIMEOUT_MS)
+    }, timeoutMs)
     child.stdout.on('data', (chunk: Buffer) => {
       if (state.isCut) return
       chunks.push(chunk.subarray(0, mostBytes - state.size))
@@ -116,23 +122,16 @@ const run = ({ root, env, args, mostBytes }: Run): Promise<GitOutput> =>
 const hasRepository = (root: string): boolean =>
   lstatSync(join(root, '.git'), { throwIfNoEntry: false }) !== undefined
 
-/** Undefined where there is no repository. */
+/** Undefined where there is no repository; what only looks like one fails at the first question. */
 export const openGit = async (root: string, places: GitPlaces): Promise<Git | undefined> => {
   if (!hasRepository(root)) return undefined
-  const bare = { ...environment(root, places), ...configEnv(QUIET) }
-  const names = await run({
-    root,
-    env: bare,
-    args: ['config', '--null', '--name-only', '--list'],
-    mostBytes: 1024 * 1024,
-  })
+  const { timeoutMs } = places
+  const start = (env: Record<string, string>, args: readonly string[], mostBytes: number) =>
+    run({ root, env: { ...environment(root, places), ...env }, args, mostBytes, timeoutMs })
+  const listing = ['config', '--null', '--name-only', '--list']
+  const names = await start(configEnv(QUIET), listing, 1024 * 1024)
   // Damaged, somebody else's, or more configuration than anybody writes: nothing is run in it.
   if (names.code !== 0) return undefined
-  const env = {
-    ...environment(root, places),
-    ...configEnv([...QUIET, ...toSilence(names.text)]),
-  }
-  const inside = await run({ root, env, args: ['rev-parse', '--git-dir'], mostBytes: 10_000 })
-  if (inside.code !== 0) return undefined
-  return (args, { mostBytes = 8 * 1024 * 1024 } = {}) => run({ root, env, args, mostBytes })
+  const silent = configEnv([...QUIET, ...toSilence(names.text)])
+  return (args, { mostBytes = 8 * 1024 * 1024 } = {}) => start(silent, args, mostBytes)
 }

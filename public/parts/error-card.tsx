@@ -60,17 +60,28 @@ export type ErrorCardProps = {
   /** Null for an error that later messages have left behind. */
   onRetry: (() => void) | null
   onSwitchModel: () => void
+  onAddKey: () => void
 }
 
-export function ErrorCard({ failure, onRetry, onSwitchModel }: ErrorCardProps) {
+/** Another key would help. */
+const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
+
+export function ErrorCard({ failure, onRetry, onSwitchModel, onAddKey }: ErrorCardProps) {
   const { type, message, hint } = failure
   const long = message.length > 240 || message.includes('\n')
   let step: ComponentChild = null
   if (onRetry && needsModel.has(type)) {
     step = (
-      <button type="button" class="ask-button" onClick={onSwitchModel}>
-        <Icon name="model" /> {t('error.model')}
-      </button>
+      <div class="fail-steps">
+        {needsKey.has(type) && (
+          <button type="button" class="ask-button" onClick={onAddKey}>
+            <Icon name="key" /> {t('error.key')}
+          </button>
+        )}
+        <button type="button" class="ask-button" onClick={onSwitchModel}>
+          <Icon name="model" /> {t('error.model')}
+        </button>
+      </div>
     )
   } else if (onRetry) {
     step = (

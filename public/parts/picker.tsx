@@ -6,6 +6,9 @@ export type PickerOption = {
   id: string
   label: string
   hint?: string
+  /** A figure at the end of the line that is never cut; and what it means. */
+  note?: string
+  noteTitle?: string
   icon?: IconName
   keys?: string
 }
@@ -125,6 +128,11 @@ export const Picker = (props: PickerProps) => {
                     {option.icon && <Icon name={option.icon} size={16} />}
                     <span class="picker-label">{option.label}</span>
                     {option.hint && <span class="picker-hint">{option.hint}</span>}
+                    {option.note && (
+                      <span class="picker-note" title={option.noteTitle}>
+                        {option.note}
+                      </span>
+                    )}
                     {option.keys && <kbd>{option.keys}</kbd>}
                     {option.id === selected && <Icon name="check" size={16} />}
                   </div>

@@ -16,11 +16,11 @@ export const withFiles = (text: string, files: readonly string[]): string =>
 export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
-export const createComposer = ({
-  api,
-  device,
-  later,
-}: Pick<Platform, 'api' | 'device' | 'later'>) => {
+export const createComposer = (
+  { api, device, later }: Pick<Platform, 'api' | 'device' | 'later'>,
+  /** Whether the service keeps drafts of this conversation. */
+  keeps: (id: string) => boolean = () => true,
+) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
   /** Empty: a conversation that does not exist yet; its draft stays in this browser. */
@@ -36,7 +36,7 @@ export const createComposer = ({
   const save = async (): Promise<void> => {
     cancel()
     const draft = now()
-    if (isSame(draft, saved)) return
+    if (isSame(draft, saved) || !keeps(sessionId.value)) return
     saved = draft
     if (!sessionId.value) {
       device.write('draft', draft)

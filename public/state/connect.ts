@@ -47,6 +47,12 @@ const textOf = (quick: Quick): string => {
   return quick.id === 'custom' ? tp('setup.custom.text') : quick.env_var
 }
 
+/** What is suggested can be chosen; an address of one's own suggests nothing. */
+const withDefault = ({ id, models, default_model }: Quick): readonly ModelOption[] =>
+  id === 'custom' || models.some(model => model.id === default_model)
+    ? models
+    : [{ id: default_model, label: default_model }, ...models]
+
 const createConnect = (app: App) => {
   const { api, models, onboarding, toasts } = app
   const providers = providersOf(app)
@@ -67,7 +73,7 @@ const createConnect = (app: App) => {
       text: isFound
         ? tp('setup.found.key', { source: row.key_name ?? quick.env_var })
         : textOf(quick),
-      models: quick.models,
+      models: withDefault(quick),
       model: quick.id === 'custom' ? '' : quick.default_model,
       needsAddress: quick.requires_base_url,
       hasKey: isFound,

@@ -1,6 +1,6 @@
 /** Files dropped on the tree: sent one after the other, shown with their progress until they have arrived. */
 import { signal } from '@preact/signals'
-import { t } from '../strings/t.ts'
+import { tw } from '../strings/workspace.ts'
 import type { Platform } from './platform.ts'
 import type { Toasts } from './toast.ts'
 
@@ -38,7 +38,7 @@ export const createFileUploads = (options: FileUploadsOptions) => {
     } catch (error) {
       const said = error instanceof Error ? error.message : `${error}`
       if (!stop.signal.aborted)
-        toasts.show(t('files.upload.failed', { name: file.name, reason: said }), { kind: 'error' })
+        toasts.show(tw('files.upload.failed', { name: file.name, reason: said }), { kind: 'error' })
     } finally {
       stops.delete(id)
       list.value = list.value.filter(one => one.id !== id)

@@ -3,6 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { FileEntry } from '../../lib/schema/workspace.ts'
 import { directoryOf, joinPath, nameOf } from '../file-kind.ts'
 import { t } from '../strings/t.ts'
+import { tw } from '../strings/workspace.ts'
 import type { Platform } from './platform.ts'
 import type { Toasts } from './toast.ts'
 
@@ -30,6 +31,9 @@ export type Naming =
   | { kind: 'rename'; path: string }
   | { kind: 'file' | 'dir'; directory: string }
   | null
+
+/** Nobody browses it, and a change in it breaks the repository. */
+const OWN_OF_GIT = '.git'
 
 const loading: Directory = { state: 'loading', entries: [], total: 0, error: '' }
 
@@ -91,7 +95,8 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
   }
 
   const rowsOf = (path: string, level: number): TreeRow[] => {
-    const entries = directories.value.get(path)?.entries ?? []
+    const listed = directories.value.get(path)?.entries ?? []
+    const entries = listed.filter(({ name }) => name !== OWN_OF_GIT)
     return entries.flatMap((entry, index) => {
       const isOpen = entry.type === 'dir' && opened.value.has(entry.path)
       const { name, type, size } = entry
@@ -197,7 +202,7 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
         const to = joinPath(directory, nameOf(path))
         moved(path, to)
         active.value = to
-        toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
+        toasts.show(tw('files.moved', { name: nameOf(path), to: directory || tw('files.root') }))
       }
       return change(verb, [directoryOf(path), directory])
     },
@@ -207,7 +212,7 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
         const input = { session_id: sessionId.value, path, recursive: type === 'dir' }
         const { trash_id: id } = await api('POST /api/file/delete', input)
         moved(path, null)
-        toasts.show(t('files.deleted', { name: nameOf(path) }), {
+        toasts.show(tw('files.deleted', { name: nameOf(path) }), {
           action: { label: t('row.undo'), run: () => restore(id, path) },
         })
       }, [directoryOf(path)]),

@@ -39,12 +39,16 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
   )
   const byId = computed(() => new Map(all.value.map(model => [model.id, model])))
 
+  const isDemo = computed(
+    () => groups.value.length === 1 && groups.value[0]?.provider_id === 'demo',
+  )
+
   return {
     groups,
     all,
     loaded,
     /** Nothing is configured: the scripted model answers. */
-    isDemo: computed(() => groups.value.length === 1 && groups.value[0]?.provider_id === 'demo'),
+    isDemo,
     /** What a conversation without a model of its own uses. */
     fallback,
     recent: computed(() =>
@@ -55,6 +59,9 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
     ),
     labelOf(id: string | null): string {
       // Where only one is on offer it is the one that answers, configured or not: the demo model.
+      const only = groups.value[0]
+      if (isDemo.value && only && (!id || only.models.some(model => model.id === id)))
+        return only.provider
       const wanted = id || fallback.value || (all.value.length === 1 ? all.value[0]!.id : '')
       if (!wanted) return ''
       return byId.value.get(wanted)?.label ?? bare(wanted).split('/').at(-1) ?? wanted

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import { urlOf } from '../api.ts'
 
-export const SECTIONS = ['general', 'appearance', 'security', 'about'] as const
+export const SECTIONS = ['general', 'models', 'appearance', 'security', 'updates', 'about'] as const
 export type Section = (typeof SECTIONS)[number]
 
 export const USAGE_DAYS = [7, 30, 90] as const
@@ -12,6 +12,7 @@ export type Route =
   | { view: 'chat'; sessionId: string | null }
   | { view: 'settings'; section: Section }
   | { view: 'skills'; skill: string | null; query: string }
+  | { view: 'tasks'; task: string | null }
   | { view: 'memory' }
   | { view: 'profiles' }
   | { view: 'usage'; days: UsageDays }
@@ -39,6 +40,7 @@ export const parseRoute = (base: string, href: string): Route => {
   if (view === 'skills') {
     return { view, skill: asked.get('skill'), query: asked.get('q') ?? '' }
   }
+  if (view === 'tasks') return { view, task: asked.get('task') }
   if (view === 'memory') return { view }
   if (view === 'profiles') return { view }
   if (view === 'usage') {
@@ -50,6 +52,7 @@ export const parseRoute = (base: string, href: string): Route => {
 export const pathOf = (route: Route): string => {
   if (route.view === 'settings') return `settings/${route.section}`
   if (route.view === 'skills') return `skills${query({ skill: route.skill, q: route.query })}`
+  if (route.view === 'tasks') return `tasks${query({ task: route.task })}`
   if (route.view === 'memory') return 'memory'
   if (route.view === 'profiles') return 'profiles'
   if (route.view === 'usage')

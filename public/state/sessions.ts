@@ -14,6 +14,14 @@ export type ListItem =
 export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? row.title : t('chat.untitled')
 
+/** A session of the command line that has not become one of this service yet: it can be read and deleted, nothing else. */
+export const isForeign = (row: SessionRow | undefined): boolean =>
+  row?.is_cli_session === true && row._cli_origin === undefined
+
+/** Where it began, in words. */
+export const sourceOf = (row: SessionRow): string =>
+  typeof row.source_tag === 'string' && row.source_tag !== 'cli' ? row.source_tag : t('row.cli')
+
 /** Newest first; equal times by id, as the service orders its pages. */
 const before = (a: SessionRow, b: SessionRow): boolean =>
   a.updated_at !== b.updated_at ? a.updated_at > b.updated_at : a.session_id > b.session_id
@@ -82,8 +90,7 @@ export const createSessions = (
   const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
   const mine = computed(() =>
     rows.value.filter(
-      row =>
-        !isBlank(row) && (!profile.value || row.profile === profile.value || row.is_cli_session),
+      row => !isBlank(row) && (!profile.value || row.profile === profile.value || isForeign(row)),
     ),
   )
 
@@ -98,6 +105,13 @@ export const createSessions = (
   }
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
 
+  /** Makes a session of the command line one of ours, so that it can be changed. True when it was not yet. */
+  const adopt = async (id: string): Promise<boolean> => {
+    if (!isForeign(row(id))) return false
+    upsert((await api('POST /api/session/import_cli', { session_id: id })).session)
+    return true
+  }
+
   /** Changes the row on the page first and takes it back when the service refuses. */
   const change = async (
     id: string,
@@ -107,6 +121,7 @@ export const createSessions = (
     const held = row(id)
     if (held) upsert({ ...held, ...patch })
     try {
+      await adopt(id)
       upsert((await send()).session)
     } catch (error) {
       if (held) upsert(held)
@@ -184,18 +199,21 @@ export const createSessions = (
       ),
     update: (id: string, patch: { model?: string; workspace?: string }) =>
       change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),
+    adopt,
     async duplicate(id: string): Promise<string> {
+      await adopt(id)
       const { session } = await api('POST /api/session/duplicate', { session_id: id })
       upsert(session)
       return session.session_id
     },
-    branch: async (id: string, keep?: number): Promise<string> =>
-      (
-        await api('POST /api/session/branch', {
-          session_id: id,
-          ...(keep === undefined ? {} : { keep_count: keep }),
-        })
-      ).session_id,
+    async branch(id: string, keep?: number): Promise<string> {
+      await adopt(id)
+      const reply = await api('POST /api/session/branch', {
+        session_id: id,
+        ...(keep === undefined ? {} : { keep_count: keep }),
+      })
+      return reply.session_id
+    },
     /** Goes to the trash; answers the verb that brings it back. */
     async remove(id: string): Promise<() => Promise<void>> {
       const held = row(id)

@@ -11,6 +11,8 @@ export type Settings = Pick<
   | 'send_key'
   | 'show_token_usage'
   | 'show_cli_sessions'
+  | 'sync_to_insights'
+  | 'check_for_updates'
   | 'show_thinking'
   | 'theme'
   | 'sidebar_density'
@@ -26,6 +28,8 @@ export const DEFAULTS: Settings = {
   send_key: 'enter',
   show_token_usage: false,
   show_cli_sessions: false,
+  sync_to_insights: false,
+  check_for_updates: true,
   show_thinking: true,
   theme: 'dark',
   sidebar_density: 'compact',

@@ -182,7 +182,8 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
         const saved = await api('POST /api/skills/save', {
           name: of || now.name,
           content,
-          category,
+          // Emptied on purpose: left out it would stay as it was.
+          category: category.trim() || null,
           ...(of === '' ? { create: true } : {}),
           ...(version === null ? {} : { expected_version: version }),
         })

@@ -1,6 +1,7 @@
 /** Everything behind the panel, built when it is first drawn: the tree, the open file, git, and what keeps them current. */
 import { batch, effect, type ReadonlySignal, type Signal, untracked } from '@preact/signals'
 import { urlOf } from '../api.ts'
+import type { Attachments } from './attachments.ts'
 import { createChanges } from './changes.ts'
 import { createFiles } from './files.ts'
 import { createFileUploads } from './file-uploads.ts'
@@ -11,11 +12,12 @@ import type { Platform } from './platform.ts'
 import { createPreview } from './preview.ts'
 import { fileQuery, type RouteState } from './route.ts'
 import type { Toasts } from './toast.ts'
-import { t } from '../strings/t.ts'
+import { tw } from '../strings/workspace.ts'
 
 export type RoomsApp = {
   platform: Platform
   chat: Pick<OpenChat, 'details' | 'busy'>
+  attachments: Pick<Attachments, 'arrived'>
   panel: { target: Signal<Target | null>; shown: ReadonlySignal<boolean> }
   route: RouteState
   toasts: Toasts
@@ -24,7 +26,7 @@ export type RoomsApp = {
 }
 
 export const createRooms = (app: RoomsApp) => {
-  const { platform, chat, panel, route, toasts, layout, leave } = app
+  const { platform, chat, panel, attachments, route, toasts, layout, leave } = app
   const { base } = platform
   const changes = createChanges(platform)
   const preview = createPreview({
@@ -88,7 +90,8 @@ export const createRooms = (app: RoomsApp) => {
       untracked(() => {
         panel.target.value = null
         const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
-        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
+        if (path === null)
+          toasts.show(tw('files.outside', { path: target.path }), { kind: 'error' })
         else if (path) {
           preview.open({ path, line: target.line })
           void files.reveal(path)
@@ -100,6 +103,14 @@ export const createRooms = (app: RoomsApp) => {
       const running = chat.busy.value
       if (turn.running && !running) untracked(refresh)
       turn.running = running
+    }),
+    // A file of the message has arrived in the workspace.
+    effect(() => {
+      if (attachments.arrived.value.size === 0) return
+      untracked(() => {
+        void files.load('')
+        void changes.load()
+      })
     }),
     // The address names the open file, so that a reload or a copied link leads back to it.
     effect(() => {

@@ -1,7 +1,6 @@
 /** The English words about models that the first load needs: the way to set one up. */
 export const enModels = {
   'settings.models': 'Models & keys',
-  'welcome.demo': 'The demo model is scripted and works offline. Connect a real one when you like.',
   'welcome.connect': 'Connect a model',
   'welcome.skip': 'Stay with the demo',
   'error.key': 'Add key',

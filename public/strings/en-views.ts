@@ -1,6 +1,7 @@
 /** The English words of the way to the other views, and of the commands that lead there. */
 export const enViews = {
   'nav.label': 'Views',
+  'nav.tasks': 'Tasks',
   'nav.skills': 'Skills',
   'nav.memory': 'Memory',
   'nav.usage': 'Usage',

@@ -1,11 +1,15 @@
 /** The English catalogue: every sentence of the page. Other languages have the same keys. */
 import { enProfiles } from './en-profiles.ts'
+import { enModels } from './en-models.ts'
+import { enBridge } from './en-bridge.ts'
 import { enTranscript } from './en-transcript.ts'
 import { enViews } from './en-views.ts'
 import { enWorkspace } from './en-workspace.ts'
 
 export const en = {
   ...enTranscript,
+  ...enBridge,
+  ...enModels,
   ...enProfiles,
   ...enWorkspace,
   ...enViews,
@@ -45,8 +49,6 @@ export const en = {
   'demo.run': 'Run `rm -rf build`',
   'demo.ask': 'Ask me something',
   'demo.markdown': 'Show me some Markdown',
-  'demo.connect':
-    'To connect a real model, put a key such as OPENROUTER_API_KEY into the .env file of the agent home, or set model.base_url in its config.yaml.',
   'chat.copied': 'Copied',
   'chat.copy.failed': 'The browser did not allow copying',
   'chat.answered': 'Somebody was faster: {answer}',

@@ -50,6 +50,7 @@ export const enKnowledge = {
   'skills.name.hint': 'Lower-case letters, digits, dots, hyphens.',
   'skills.category': 'Category',
   'skills.category.hint': 'May stay empty.',
+  'skills.category.move': 'Another category moves the skill there.',
   'skills.text': 'Text',
   'skills.form.new': 'New skill',
   'skills.form.edit': 'Edit “{name}”',

@@ -2,9 +2,9 @@
 import { translator } from './t.ts'
 
 export const enProviders = {
-  'loading': 'Loading…',
-  'failed': 'The providers could not be loaded.',
-  'retry': 'Try again',
+  loading: 'Loading…',
+  failed: 'The providers could not be loaded.',
+  retry: 'Try again',
 
   'keys.title': 'Keys',
   'keys.lead': 'Kept in the .env file of this profile. Their values are never shown.',
@@ -15,7 +15,7 @@ export const enProviders = {
   'source.config_yaml': '{name} in config.yaml',
   'source.pool': 'Credential pool',
   'source.oauth': 'Signed in through the command line',
-  'source.none': 'No key',
+  'source.none': 'No key is set',
   'keys.test': 'Test',
   'keys.test.of': 'Test {name}',
   'keys.testing': 'Testing…',

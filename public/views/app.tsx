@@ -11,7 +11,6 @@ import { lazy } from './lazy.tsx'
 import { Palette } from './palette.tsx'
 import { PanelPlace } from './panel-place.tsx'
 import { ProjectDialogs } from './project-dialogs.tsx'
-import { SettingsView } from './settings/settings.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from './sign-in.tsx'
@@ -98,12 +97,13 @@ const Side = () => {
 }
 
 const Overlays = () => {
-  const { auth, layout, projects } = useApp()
+  const { auth, layout, onboarding, projects } = useApp()
   const ask = layout.confirmation.value
   return (
     <>
       {layout.palette.value && <Palette />}
       {layout.sheet.value && <Shortcuts />}
+      {onboarding.open.value && <ConnectDialog />}
       {projects.dialog.value && <ProjectDialogs dialog={projects.dialog.value} />}
       {ask && <Confirm key={ask.title} ask={ask} />}
       {auth.open.value && <SignIn />}
@@ -125,10 +125,14 @@ const Toasts = () => {
   )
 }
 
+const SettingsView = lazy(async () => (await import('./settings/settings.tsx')).SettingsView)
 const SkillsView = lazy(async () => (await import('./skills/skills.tsx')).SkillsView)
+const TasksView = lazy(async () => (await import('./tasks/tasks.tsx')).TasksView)
 const MemoryView = lazy(async () => (await import('./memory.tsx')).MemoryView)
 const ProfilesView = lazy(async () => (await import('./profiles/profiles.tsx')).ProfilesView)
 const UsageView = lazy(async () => (await import('./usage/usage.tsx')).UsageView)
+
+const ConnectDialog = lazy(async () => (await import('./connect.tsx')).ConnectDialog)
 
 const View = () => {
   const route = useApp().route.current.value
@@ -137,6 +141,8 @@ const View = () => {
       return <SettingsView section={route.section} />
     case 'skills':
       return <SkillsView skill={route.skill} query={route.query} />
+    case 'tasks':
+      return <TasksView task={route.task} />
     case 'memory':
       return <MemoryView />
     case 'profiles':

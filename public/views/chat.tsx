@@ -1,5 +1,5 @@
 /** The conversation: header, transcript or what stands in its place, composer. */
-import { useMemo } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 import { Button } from '../parts/button.tsx'
 import { t } from '../strings/t.ts'
 import { Composer } from './composer.tsx'
@@ -22,6 +22,28 @@ const Welcome = () => {
 
 const SAMPLES = ['demo.list', 'demo.write', 'demo.run', 'demo.ask', 'demo.markdown'] as const
 
+/** How to get a real model; while nobody has said so yet, also that the demo will do. Never in the way of either. */
+const Invitation = () => {
+  const { onboarding, attempt } = useApp()
+  useEffect(() => void onboarding.look(), [])
+  const isAsking = onboarding.needed.value === true
+  return (
+    <div class="welcome-actions">
+      <Button
+        kind={isAsking ? 'primary' : 'plain'}
+        onClick={() => {
+          onboarding.open.value = true
+        }}
+      >
+        {t('welcome.connect')}
+      </Button>
+      {isAsking && (
+        <Button onClick={() => void attempt(() => onboarding.skip())}>{t('welcome.skip')}</Button>
+      )}
+    </div>
+  )
+}
+
 /** The demo is a script and says so; a person sees at once what it can do, and how to get a real model. */
 const DemoIntroduction = () => {
   const app = useApp()
@@ -37,7 +59,7 @@ const DemoIntroduction = () => {
           </li>
         ))}
       </ul>
-      <p class="demo-connect">{t('demo.connect')}</p>
+      <Invitation />
     </div>
   )
 }
@@ -83,6 +105,7 @@ const useActions = (): TranscriptActions => {
       switchModel: () => {
         app.layout.picker.value = 'model'
       },
+      addKey: () => app.route.go({ view: 'settings', section: 'models' }),
     }),
     [app],
   )

@@ -8,6 +8,7 @@ import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
 import { useApp } from './context.ts'
 import { ContextMeter } from './context-meter.tsx'
+import { DictateButton } from './dictate-button.tsx'
 import { QueueList } from './queue-list.tsx'
 
 const SendButton = () => {
@@ -173,6 +174,7 @@ export const Composer = () => {
         />
         <div class="composer-bar">
           <AttachButton />
+          <DictateButton />
           <Chips />
           <ContextMeter />
           <SendButton />

@@ -1,6 +1,6 @@
 /** Connecting the first model: what was found, what can be added, one real call to try it, and then it starts. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId } from 'preact/hooks'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { type Connect, connectOf, type Offer } from '../state/connect.ts'
@@ -10,15 +10,15 @@ import { useApp } from './context.ts'
 import { Verdict } from './settings/models.tsx'
 
 const Choice = ({ offer, room }: { offer: Offer; room: Connect }) => (
-  <label class="offer">
+  <label class="source">
     <input
       type="radio"
-      name="offer"
+      name="source"
       class="sr-only"
       checked={room.chosen.value === offer.id}
       onChange={() => room.choose(offer.id)}
     />
-    <span class="offer-box">
+    <span class="source-box">
       <span class="key-name">{offer.name}</span>
       <span class="field-hint">{offer.text}</span>
     </span>
@@ -27,7 +27,7 @@ const Choice = ({ offer, room }: { offer: Offer; room: Connect }) => (
 
 const Offers = ({ title, list, room }: { title: string; list: readonly Offer[]; room: Connect }) =>
   list.length === 0 ? null : (
-    <fieldset class="offers">
+    <fieldset class="sources">
       <legend>{title}</legend>
       {list.map(offer => (
         <Choice key={offer.id} offer={offer} room={room} />
@@ -37,7 +37,6 @@ const Offers = ({ title, list, room }: { title: string; list: readonly Offer[]; 
 
 const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
   const id = useId()
-  const list = `${id}-models`
   return (
     <div class="form key-form">
       {offer.needsAddress && (
@@ -75,22 +74,29 @@ const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
         </>
       )}
       <label for={`${id}-model`}>{tp('setup.model')}</label>
-      <input
-        id={`${id}-model`}
-        class="input"
-        list={list}
-        autocomplete="off"
-        spellcheck={false}
-        value={room.model.value}
-        onInput={event => room.type('model', event.currentTarget.value)}
-      />
-      <datalist id={list}>
-        {offer.models.map(model => (
-          <option key={model.id} value={model.id}>
-            {model.label}
-          </option>
-        ))}
-      </datalist>
+      {offer.models.length > 0 ? (
+        <select
+          id={`${id}-model`}
+          class="select"
+          value={room.model.value}
+          onChange={event => room.type('model', event.currentTarget.value)}
+        >
+          {offer.models.map(model => (
+            <option key={model.id} value={model.id} selected={model.id === room.model.value}>
+              {model.label}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          id={`${id}-model`}
+          class="input"
+          autocomplete="off"
+          spellcheck={false}
+          value={room.model.value}
+          onInput={event => room.type('model', event.currentTarget.value)}
+        />
+      )}
     </div>
   )
 }
@@ -100,7 +106,6 @@ export const ConnectDialog = () => {
   const providers = providersOf(app)
   const room = connectOf(app)
   const busy = useSignal(false)
-  const box = useRef<HTMLFormElement>(null)
   useEffect(() => void app.attempt(() => room.load()), [])
   const offer = room.offer.value
   const said = providers.tests.value.connect
@@ -116,7 +121,7 @@ export const ConnectDialog = () => {
   }
   return (
     <Dialog title={tp('setup.title')} closeLabel={tp('setup.close')} onClose={close}>
-      <form ref={box} class="connect" onSubmit={event => void start(event)}>
+      <form class="connect" onSubmit={event => void start(event)}>
         <p class="settings-lead">{tp('setup.lead')}</p>
         {room.loaded.value ? (
           <>

@@ -7,6 +7,7 @@ import { MenuButton } from '../parts/menu.tsx'
 import { titleOf } from '../state/sessions.ts'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
+import { ProjectDot } from './project-list.tsx'
 import { sessionMenu } from './session-menu.ts'
 
 type TitleFieldProps = { title: string; onDone: (title: string | null) => void }
@@ -47,6 +48,7 @@ export const Header = () => {
   const chat = app.chat.chat.value
   const row = sessions.row(id)
   const title = titleOf(row ?? { title: id === chat.sessionId ? chat.title : '' })
+  const project = app.projects.find(row?.project_id)
   const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
 
@@ -88,6 +90,12 @@ export const Header = () => {
                 {title}
               </button>
             </h1>
+            {project && (
+              <span class="head-project">
+                <ProjectDot color={project.color} />
+                {project.name}
+              </span>
+            )}
             {model && <span class="head-model">{model}</span>}
           </>
         )}

@@ -2,6 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from '../parts/button.tsx'
+import { laterStyle } from '../later-style.ts'
 import { t } from '../strings/t.ts'
 
 type State<P> = { view: ComponentType<P> | 'failed' | null }
@@ -14,8 +15,8 @@ export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>): C
     const [attempt, setAttempt] = useState(0)
     useEffect(() => {
       if (kept.view) return
-      load().then(
-        view => {
+      Promise.all([load(), laterStyle()]).then(
+        ([view]) => {
           kept.view = view
           setState({ view })
         },

@@ -9,10 +9,18 @@ import { useApp } from './context.ts'
 
 type Props = { selected: string; onDone: () => void }
 
+const size = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+
 const toOption = (model: Model): PickerOption => ({
   id: model.id,
   label: model.label,
   hint: model.id,
+  ...(model.context_length
+    ? {
+        note: size.format(model.context_length),
+        noteTitle: t('model.size', { size: size.format(model.context_length) }),
+      }
+    : {}),
 })
 
 /** Recent ones first, then by provider; nothing twice. While searching, the best matches by provider. */

@@ -54,7 +54,13 @@ export const ProfileSwitch = () => {
         <Icon name="chevron-up" size={14} />
       </button>
       {open && (
-        <Menu anchor={anchor} label={t('profiles.menu')} items={items} align="start" onClose={close} />
+        <Menu
+          anchor={anchor}
+          label={t('profiles.menu')}
+          items={items}
+          align="start"
+          onClose={close}
+        />
       )}
     </>
   )

@@ -31,6 +31,15 @@ const Empty = () => {
       </div>
     )
   }
+  if (app.projects.filtering.value) {
+    return (
+      <div class="list-note">
+        <p>{t('projects.empty')}</p>
+        <p class="faint">{t('projects.empty.hint')}</p>
+        <Button onClick={() => app.projects.showAll()}>{t('projects.all')}</Button>
+      </div>
+    )
+  }
   return (
     <div class="list-note">
       <p>{t('list.empty')}</p>

@@ -2,10 +2,18 @@
 import type { SessionRow } from '../../lib/schema/session.ts'
 import type { App } from '../app.ts'
 import type { MenuItem } from '../parts/menu.tsx'
+import { isForeign } from '../state/sessions.ts'
 import { t } from '../strings/t.ts'
 
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
+  const own: MenuItem[] = [
+    { label: t('row.export.md'), icon: 'download', run: () => app.exportAs(id, 'md') },
+    { label: t('row.export.json'), icon: 'download', run: () => app.exportAs(id, 'json') },
+    { label: t('row.export.html'), icon: 'download', run: () => app.exportAs(id, 'html') },
+    'line',
+    { label: t('row.clear'), icon: 'undo', run: () => app.askClear(id) },
+  ]
   return [
     { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
     {
@@ -22,11 +30,8 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
     'line',
-    { label: t('row.export.md'), icon: 'download', run: () => app.exportAs(id, 'md') },
-    { label: t('row.export.json'), icon: 'download', run: () => app.exportAs(id, 'json') },
-    { label: t('row.export.html'), icon: 'download', run: () => app.exportAs(id, 'html') },
-    'line',
-    { label: t('row.clear'), icon: 'undo', run: () => app.askClear(id) },
+    // Before it is taken over there is nothing of it here that could be exported or cleared.
+    ...(isForeign(row) ? [] : own),
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
     { label: t('row.erase'), icon: 'trash', danger: true, run: () => app.askErase(id) },
   ]

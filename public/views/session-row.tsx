@@ -3,10 +3,11 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../lib/schema/session.ts'
 import { Icon } from '../parts/icon.tsx'
 import { MenuButton } from '../parts/menu.tsx'
-import { titleOf } from '../state/sessions.ts'
+import { sourceOf, titleOf } from '../state/sessions.ts'
 import { t } from '../strings/t.ts'
 import { formatAgo, formatFull } from '../time.ts'
 import { useApp } from './context.ts'
+import { DRAGGED_SESSION } from './project-list.tsx'
 import { sessionMenu } from './session-menu.ts'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
@@ -98,6 +99,8 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
             aria-current={open ? 'page' : undefined}
             tabIndex={tabStop ? 0 : -1}
             title={title}
+            draggable
+            onDragStart={event => event.dataTransfer?.setData(DRAGGED_SESSION, id)}
             onClick={() => {
               app.layout.drawer.value = false
             }}
@@ -115,6 +118,12 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
                 </span>
               )}
             </span>
+            {row.is_cli_session === true && (
+              <span class="cli-mark" title={sourceOf(row)}>
+                <Icon name="terminal" size={14} />
+                <span class="sr-only">{`, ${sourceOf(row)}`}</span>
+              </span>
+            )}
             <StateMark mark={mark} />
             <time
               class="session-time"

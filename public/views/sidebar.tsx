@@ -7,6 +7,8 @@ import type { Route } from '../state/route.ts'
 import { titleOf } from '../state/sessions.ts'
 import { type PlainKey, t } from '../strings/t.ts'
 import { useApp } from './context.ts'
+import { ProfileSwitch } from './profile-switch.tsx'
+import { ProjectList } from './project-list.tsx'
 import { SessionList } from './session-list.tsx'
 
 const SearchField = () => {
@@ -91,6 +93,7 @@ const Results = () => {
 type NavItem = { icon: IconName; label: PlainKey; route: Route }
 
 const NAV: readonly NavItem[] = [
+  { icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
   { icon: 'skill', label: 'nav.skills', route: { view: 'skills', skill: null, query: '' } },
   { icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
   { icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
@@ -123,7 +126,6 @@ const Foot = () => {
   const app = useApp()
   const count = app.sessions.archivedCount.value
   const shown = app.sessions.showArchived.value
-  const profile = app.profiles.active.value
   return (
     <footer class="sidebar-foot">
       <Views />
@@ -139,18 +141,21 @@ const Foot = () => {
           <span class="foot-count">{count}</span>
         </button>
       )}
-      <a
-        class="foot-item"
-        href={app.route.hrefOf({ view: 'settings', section: 'general' })}
-        aria-current={app.route.current.value.view === 'settings' ? 'page' : undefined}
-        onClick={() => {
-          app.layout.drawer.value = false
-        }}
-      >
-        <Icon name="settings" size={16} />
-        <span>{t('settings.title')}</span>
-        {profile && <span class="foot-profile">{profile}</span>}
-      </a>
+      <div class="foot-row">
+        <ProfileSwitch />
+        <a
+          class="icon-button"
+          href={app.route.hrefOf({ view: 'settings', section: 'general' })}
+          aria-label={t('settings.title')}
+          title={t('settings.title')}
+          aria-current={app.route.current.value.view === 'settings' ? 'page' : undefined}
+          onClick={() => {
+            app.layout.drawer.value = false
+          }}
+        >
+          <Icon name="settings" size={18} />
+        </a>
+      </div>
     </footer>
   )
 }
@@ -186,7 +191,14 @@ export const Sidebar = () => {
         />
       </header>
       <SearchField />
-      {app.search.query.value.trim() ? <Results /> : <SessionList />}
+      {app.search.query.value.trim() ? (
+        <Results />
+      ) : (
+        <>
+          <ProjectList />
+          <SessionList />
+        </>
+      )}
       <Foot />
     </>
   )

@@ -183,6 +183,7 @@ function Tail() {
           failure={toFailure(error)}
           onRetry={() => actions.retry(parts.last.peek()?.id ?? '')}
           onSwitchModel={actions.switchModel}
+          onAddKey={actions.addKey}
         />
       )}
     </div>

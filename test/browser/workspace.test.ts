@@ -305,10 +305,17 @@ test('files for a message: picked, dropped, pasted; sent by their names', async 
   await page.locator('#composer').fill('read these')
   await page.keyboard.press('Enter')
   await page.locator('.user-files li').first().waitFor()
+  await page.getByText('Read.', { exact: true }).waitFor()
   const files = await page.locator('.user-files li').allTextContents()
   assert.equal(
     files.map(text => text.trim()),
     ['my_notes.txt', 'photo.png', 'pasted-text.txt'],
+  )
+  assert.is((await page.locator('.user-text').last().textContent())?.trim(), 'read these')
+  const [request] = world.chat.provider.requests.slice(-1)
+  assert.match(
+    JSON.stringify(request?.body.messages.at(-1)),
+    /\[Attached files: my_notes\.txt, photo\.png, pasted-text\.txt\]/,
   )
   assert.is(readFileSync(join(world.work, 'pasted-text.txt'), 'utf8'), long)
   assert.ok(readdirSync(world.work).includes('my_notes.txt'))

@@ -30,9 +30,12 @@ export type Desk = {
   query(params: Record<string, string>): string
 }
 
-export const openDesk = async (options: AppOptions = {}): Promise<Desk> => {
-  const app = await startApp(options)
-  const root = join(app.userHome, 'project')
+export const openDesk = async (options: AppOptions = {}): Promise<Desk> =>
+  addDesk(await startApp(options), 'project')
+
+/** One more workspace and session in the same service: starting one takes its time. */
+export const addDesk = async (app: TestApp, name: string): Promise<Desk> => {
+  const root = join(app.userHome, name)
   mkdirSync(join(root, 'src'), { recursive: true })
   writeFileSync(join(root, 'README.md'), 'hello\nworld\n')
   writeFileSync(join(root, 'src', 'main.ts'), 'export {}\n')

@@ -309,6 +309,13 @@ test('saved under a normal name, whole, and the stale index of the command line 
   assert.is(moved.body.path, join(root, 'New Home', 'deploy-the-thing', 'SKILL.md'))
   assert.ok(existsSync(join(root, 'New Home', 'deploy-the-thing', 'scripts', 'run.sh')))
   assert.not.ok(existsSync(join(root, 'ops')))
+  // A blank category is one that was not given; null takes it out.
+  await app.post('/api/skills/save', { ...body, category: '' })
+  assert.equal(await names(app), ['New Home/deploy-the-thing'])
+  addSkill(root, 'New Home/other')
+  await app.post('/api/skills/save', { ...body, category: null })
+  assert.equal(await names(app), ['/deploy-the-thing', 'New Home/other'])
+  rmSync(join(root, 'New Home'), { recursive: true })
 
   // A text without a head gets one, so that the command line takes it too.
   await app.post('/api/skills/save', { name: 'note', content: '# Note\n\nA "quoted" line\n' })

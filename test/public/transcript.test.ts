@@ -196,6 +196,7 @@ const actions = {
   answerApproval() {},
   answerClarify() {},
   switchModel() {},
+  addKey() {},
 }
 const draw = (value: Partial<Chat>): string =>
   renderToString(

@@ -52,7 +52,7 @@ paths('kinds, languages and sizes by name', () => {
   assert.equal(['src/Dockerfile', 'a.b.ts', '.gitignore'].map(languageOf), ['dockerfile', 'ts', ''])
   assert.equal(
     [0, 999, 1500, 20_000_000].map(size => formatBytes(size)),
-    ['0 byte', '999 byte', '1.5 kB', '20 MB'],
+    ['0 B', '999 B', '1.5 kB', '20 MB'],
   )
 })
 

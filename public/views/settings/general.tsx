@@ -1,64 +1,25 @@
-/** Name, default model, how a message is sent, what is shown. */
+/** Name, how a message is sent, what is shown. */
 import { Select, Switch } from '../../parts/field.tsx'
 import { modName } from '../../keys.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 import { SavedRow } from './saved-row.tsx'
 
-const DefaultModel = () => {
-  const app = useApp()
-  const { models, settings } = app
-  const current = models.fallback.value
-  const known = models.all.value.some(({ id }) => id === current)
-  const choose = async (id: string) => {
-    settings.mark('default_model', 'saving')
-    try {
-      await models.setDefault(id)
-      settings.settle('default_model', 'saved')
-    } catch (error) {
-      settings.settle('default_model', 'failed')
-      app.toasts.fail(error)
-    }
-  }
-  return (
-    <SavedRow
-      name="default_model"
-      label={t('settings.default_model')}
-      hint={t('settings.default_model.hint')}
-      control={ids => (
-        <select
-          id={ids.control}
-          class="select"
-          aria-describedby={ids.hint}
-          value={current}
-          disabled={!models.loaded.value}
-          onChange={event => void choose(event.currentTarget.value)}
-        >
-          {!known && (
-            <option value={current} selected>
-              {models.labelOf(current) || '—'}
-            </option>
-          )}
-          {models.groups.value.map(group => (
-            <optgroup key={group.provider_id} label={group.provider}>
-              {group.models.map(model => (
-                <option key={model.id} value={model.id} selected={model.id === current}>
-                  {model.label}
-                </option>
-              ))}
-            </optgroup>
-          ))}
-        </select>
-      )}
-    />
-  )
-}
+const TOGGLES = {
+  show_token_usage: 'settings.usage',
+  show_thinking: 'settings.thinking',
+  show_cli_sessions: 'settings.cli',
+  sync_to_insights: 'settings.insights',
+} as const
 
-const Toggle = ({ name }: { name: 'show_token_usage' | 'show_thinking' }) => {
+const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
   const app = useApp()
-  const text = name === 'show_thinking' ? 'settings.thinking' : 'settings.usage'
-  const set = (on: boolean) =>
-    name === 'show_thinking' ? app.showThinking(on) : app.settings.save(name, on)
+  const text = TOGGLES[name]
+  const set = (on: boolean) => {
+    if (name === 'show_thinking') return app.showThinking(on)
+    if (name === 'show_cli_sessions') return app.gateway.show(on)
+    return app.settings.save(name, on)
+  }
   return (
     <SavedRow
       name={name}
@@ -96,7 +57,6 @@ export const General = () => {
           />
         )}
       />
-      <DefaultModel />
       <SavedRow
         name="send_key"
         label={t('settings.send_key')}
@@ -136,6 +96,8 @@ export const General = () => {
       />
       <Toggle name="show_token_usage" />
       <Toggle name="show_thinking" />
+      <Toggle name="show_cli_sessions" />
+      <Toggle name="sync_to_insights" />
     </div>
   )
 }

@@ -5,6 +5,7 @@ import { formatKeys } from '../../keys.ts'
 import { SECTIONS, type Section } from '../../state/route.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
+import { lazy } from '../lazy.tsx'
 import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
@@ -12,8 +13,10 @@ import { Security } from './security.tsx'
 
 const views: Record<Section, ComponentType> = {
   general: General,
+  models: lazy(async () => (await import('./models.tsx')).ModelSettings),
   appearance: Appearance,
   security: Security,
+  updates: lazy(async () => (await import('./updates.tsx')).UpdateSettings),
   about: About,
 }
 

@@ -92,7 +92,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
         )}
         <TextField
           label={tk('skills.category')}
-          hint={tk('skills.category.hint')}
+          hint={tk(isNew ? 'skills.category.hint' : 'skills.category.move')}
           value={draft.category}
           list={skills.categories.value.map(({ name }) => name)}
           onInput={category => skills.change({ category })}

@@ -46,6 +46,7 @@ function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
       failure={failure}
       onRetry={row.last ? () => actions.retry(row.message.id) : null}
       onSwitchModel={actions.switchModel}
+      onAddKey={actions.addKey}
     />
   )
 }

@@ -18,6 +18,7 @@ export type TranscriptActions = {
   answerClarify(id: string, text: string): void
   openFile?(path: string, line?: number): void
   switchModel(): void
+  addKey(): void
 }
 
 export type Scope = {

@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { withoutFiles } from '../../state/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
 import { useScope } from './scope.ts'
@@ -13,7 +14,9 @@ export function UserRowView({ message }: { message: Message }) {
   const { actions } = useScope()
   const [editing, setEditing] = useState(false)
   const [whole, setWhole] = useState(false)
-  const text = textOf(message)
+  const named = (message.attachments?.length ?? 0) > 0
+  // The files stand below as links; the agent reads their names in the text.
+  const text = named ? withoutFiles(textOf(message)) : textOf(message)
   const long = isLong(text)
   const stored = !message.id.startsWith('sent-')
   if (editing) return <Editor text={text} id={message.id} onClose={() => setEditing(false)} />

@@ -6,7 +6,7 @@ import { parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Change, GitStatus } from '../../state/changes.ts'
-import { t } from '../../strings/t.ts'
+import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
 import { useRooms } from './rooms-context.ts'
 import { MarkView } from './tree-row.tsx'
@@ -17,20 +17,20 @@ const Branch = ({ status }: { status: GitStatus }) => {
     <div class="branch">
       <Icon name="branch" size={14} />
       <span class="branch-name">
-        {status.detached ? t('git.detached', { commit: branch ?? '' }) : branch}
+        {status.detached ? tw('git.detached', { commit: branch ?? '' }) : branch}
       </span>
       {upstream && (ahead > 0 || behind > 0) && (
-        <span class="branch-away" title={t('git.upstream', { name: upstream })}>
+        <span class="branch-away" title={tw('git.upstream', { name: upstream })}>
           {ahead > 0 && (
             <span>
               <span aria-hidden="true">↑{ahead}</span>
-              <span class="sr-only">{t('git.ahead', { count: ahead })}</span>
+              <span class="sr-only">{tw('git.ahead', { count: ahead })}</span>
             </span>
           )}
           {behind > 0 && (
             <span>
               <span aria-hidden="true">↓{behind}</span>
-              <span class="sr-only">{t('git.behind', { count: behind })}</span>
+              <span class="sr-only">{tw('git.behind', { count: behind })}</span>
             </span>
           )}
         </span>
@@ -44,12 +44,12 @@ const DiffPlace = ({ change }: { change: Change }) => {
   const loaded = changes.diffs.value.get(change.key)
   const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
   if (!loaded || loaded.state === 'loading') {
-    return <p class="panel-note panel-late">{t('git.diff.loading')}</p>
+    return <p class="panel-note panel-late">{tw('git.diff.loading')}</p>
   }
-  if (loaded.state === 'failed') return <p class="panel-note">{t('git.diff.failed')}</p>
-  if (loaded.binary) return <p class="panel-note">{t('git.diff.binary')}</p>
+  if (loaded.state === 'failed') return <p class="panel-note">{tw('git.diff.failed')}</p>
+  if (loaded.binary) return <p class="panel-note">{tw('git.diff.binary')}</p>
   const shown = files.filter(({ lines }) => lines.length > 0)
-  if (shown.length === 0) return <p class="panel-note">{t('git.diff.none')}</p>
+  if (shown.length === 0) return <p class="panel-note">{tw('git.diff.none')}</p>
   return (
     <>
       {shown.map((file, index) => (
@@ -60,7 +60,7 @@ const DiffPlace = ({ change }: { change: Change }) => {
           <Diff file={file} />
         </div>
       ))}
-      {loaded.truncated && <p class="panel-note">{t('git.diff.cut')}</p>}
+      {loaded.truncated && <p class="panel-note">{tw('git.diff.cut')}</p>}
     </>
   )
 }
@@ -77,7 +77,7 @@ const ChangeView = ({ change }: { change: Change }) => {
           type="button"
           class="change-head"
           aria-expanded={open}
-          title={from ? `${path} ${t('git.from', { path: from })}` : path}
+          title={from ? `${path} ${tw('git.from', { path: from })}` : path}
           onClick={() => changes.toggle(change)}
         >
           <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
@@ -92,7 +92,7 @@ const ChangeView = ({ change }: { change: Change }) => {
             class="change-open"
             icon="file"
             size={14}
-            label={`${t('git.open')}: ${path}`}
+            label={`${tw('git.open')}: ${path}`}
             onClick={() => panel.openFile(path)}
           />
         )}
@@ -131,29 +131,29 @@ export const ChangesView = () => {
     if (state !== 'failed') {
       return (
         <p class="panel-note panel-late" role="status">
-          {t('git.loading')}
+          {tw('git.loading')}
         </p>
       )
     }
     return (
       <div class="panel-blank" role="alert">
-        <p>{t('git.failed')}</p>
+        <p>{tw('git.failed')}</p>
         <p class="faint">{changes.error.value}</p>
         <Button icon="refresh" onClick={() => void changes.load()}>
-          {t('files.again')}
+          {tw('files.again')}
         </Button>
       </div>
     )
   }
-  if (!status.is_git) return <Blank title={t('git.none')} text={t('git.none.hint')} />
+  if (!status.is_git) return <Blank title={tw('git.none')} text={tw('git.none.hint')} />
   const { staged, unstaged } = changes.lines.value
   return (
     <div class="changes-view">
       <Branch status={status} />
-      <Group title={t('git.staged')} list={staged} />
-      <Group title={t('git.unstaged')} list={unstaged} />
-      {status.truncated && <p class="panel-note">{t('git.cut')}</p>}
-      {changes.count.value === 0 && <Blank title={t('git.clean')} text={t('git.clean.hint')} />}
+      <Group title={tw('git.staged')} list={staged} />
+      <Group title={tw('git.unstaged')} list={unstaged} />
+      {status.truncated && <p class="panel-note">{tw('git.cut')}</p>}
+      {changes.count.value === 0 && <Blank title={tw('git.clean')} text={tw('git.clean.hint')} />}
     </div>
   )
 }

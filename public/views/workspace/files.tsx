@@ -5,6 +5,7 @@ import { formatBytes } from '../../file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
+import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
 import { PreviewView } from './preview.tsx'
 import { useRooms } from './rooms-context.ts'
@@ -15,7 +16,7 @@ const Uploads = () => {
   const list = uploads.list.value
   if (list.length === 0) return null
   return (
-    <ul class="uploads" aria-label={t('files.uploading')}>
+    <ul class="uploads" aria-label={tw('files.uploading')}>
       {list.map(({ id, name, sizeBytes, sentBytes }) => (
         <li key={id} class="upload">
           <span class="upload-name">{name}</span>
@@ -31,7 +32,7 @@ const Uploads = () => {
           <IconButton
             icon="close"
             size={12}
-            label={t('files.upload.cancel', { name })}
+            label={tw('files.upload.cancel', { name })}
             onClick={() => uploads.cancel(id)}
           />
         </li>
@@ -65,24 +66,24 @@ const Bar = () => {
       <IconButton
         icon="plus"
         size={16}
-        label={t('files.new.file')}
+        label={tw('files.new.file')}
         onClick={() => {
           files.naming.value = { kind: 'file', directory: '' }
         }}
       />
       <MenuButton
-        label={t('files.more')}
+        label={tw('files.more')}
         items={() => [
           {
-            label: t('files.new.dir'),
+            label: tw('files.new.dir'),
             icon: 'folder',
             run: () => {
               files.naming.value = { kind: 'dir', directory: '' }
             },
           },
-          { label: t('files.upload'), icon: 'upload', run: () => input.current?.click() },
+          { label: tw('files.upload'), icon: 'upload', run: () => input.current?.click() },
           'line',
-          { label: t('files.download.all'), icon: 'download', run: () => download('', 'dir') },
+          { label: tw('files.download.all'), icon: 'download', run: () => download('', 'dir') },
         ]}
       />
     </div>
@@ -95,16 +96,16 @@ const TreePlace = () => {
   if (!root || (root.state === 'loading' && root.entries.length === 0)) {
     return (
       <p class="panel-note panel-late" role="status">
-        {t('files.loading')}
+        {tw('files.loading')}
       </p>
     )
   }
   if (root.state === 'failed' && root.entries.length === 0) {
     return (
       <div class="panel-blank" role="alert">
-        <p>{t('files.failed')}</p>
+        <p>{tw('files.failed')}</p>
         <Button icon="refresh" onClick={() => void files.load('')}>
-          {t('files.again')}
+          {tw('files.again')}
         </Button>
       </div>
     )

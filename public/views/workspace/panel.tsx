@@ -5,6 +5,7 @@ import { formatKeys } from '../../keys.ts'
 import type { Tab } from '../../state/panel.ts'
 import { createRooms } from '../../state/workspace-rooms.ts'
 import { t } from '../../strings/t.ts'
+import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
 import { ChangesView } from './changes.tsx'
 import { FilesView } from './files.tsx'
@@ -27,7 +28,7 @@ const Tabs = () => {
     ref.current?.querySelectorAll<HTMLElement>('[role="tab"]')[at]?.focus()
   }
   return (
-    <div ref={ref} class="panel-tabs" role="tablist" aria-label={t('panel.tabs')}>
+    <div ref={ref} class="panel-tabs" role="tablist" aria-label={tw('panel.tabs')}>
       {TABS.map(tab => (
         <button
           key={tab}
@@ -41,7 +42,7 @@ const Tabs = () => {
           onKeyDown={move}
           onClick={() => panel.choose(tab)}
         >
-          {t(`panel.${tab}`)}
+          {tw(`panel.${tab}`)}
           {tab === 'changes' && count > 0 && <span class="panel-count">{count}</span>}
         </button>
       ))}
@@ -55,10 +56,10 @@ const NoSession = () => {
   const workspace = app.workspaces.nameOf(app.choice.value.workspace || app.workspaces.last.value)
   return (
     <div class="panel-blank">
-      <h3>{t('panel.none.title')}</h3>
-      <p>{t('panel.none.text', { workspace })}</p>
+      <h3>{tw('panel.none.title')}</h3>
+      <p>{tw('panel.none.text', { workspace })}</p>
       <Button icon="folder" onClick={() => void app.attempt(() => app.ensureSession())}>
-        {t('panel.none.begin')}
+        {tw('panel.none.begin')}
       </Button>
     </div>
   )
@@ -94,7 +95,7 @@ export const PanelView = () => {
         <IconButton
           icon="refresh"
           size={16}
-          label={t('files.refresh')}
+          label={tw('files.refresh')}
           onClick={() => rooms.refresh()}
         />
         <IconButton

@@ -5,7 +5,7 @@ import { formatKeys } from '../../keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { canEdit, type Doc, hasTwoFaces, isDirty } from '../../state/preview.ts'
-import { t } from '../../strings/t.ts'
+import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
 import { lazy } from '../lazy.tsx'
 import { Conflict } from './conflict.tsx'
@@ -24,7 +24,7 @@ const EditorPlace = ({ doc }: { doc: Doc }) => {
       path={doc.path}
       text={doc.draft ?? doc.content}
       line={doc.line}
-      label={t('edit.label', { name: nameOf(doc.path) })}
+      label={tw('edit.label', { name: nameOf(doc.path) })}
       onEdit={(text: string) => preview.edit(text)}
       onSave={() => void preview.save()}
     />
@@ -36,18 +36,18 @@ const Contents = ({ doc }: { doc: Doc }) => {
   if (doc.state === 'loading') {
     return (
       <p class="panel-note panel-late" role="status">
-        {t('preview.loading')}
+        {tw('preview.loading')}
       </p>
     )
   }
-  if (doc.state === 'binary') return <Download doc={doc} why={t('preview.binary')} />
-  if (doc.state === 'large') return <Download doc={doc} why={t('preview.large')} />
+  if (doc.state === 'binary') return <Download doc={doc} why={tw('preview.binary')} />
+  if (doc.state === 'large') return <Download doc={doc} why={tw('preview.large')} />
   if (doc.state === 'failed') {
     return (
       <div class="panel-blank" role="alert">
-        <p>{doc.error || t('preview.failed')}</p>
+        <p>{doc.error || tw('preview.failed')}</p>
         <Button icon="refresh" onClick={() => preview.again()}>
-          {t('files.again')}
+          {tw('files.again')}
         </Button>
       </div>
     )
@@ -77,7 +77,7 @@ const MODES = ['view', 'source'] as const
 const Faces = ({ doc }: { doc: Doc }) => {
   const { preview } = useRooms()
   return (
-    <fieldset class="faces" aria-label={t('preview.mode')}>
+    <fieldset class="faces" aria-label={tw('preview.mode')}>
       {MODES.map(mode => (
         <button
           key={mode}
@@ -86,7 +86,7 @@ const Faces = ({ doc }: { doc: Doc }) => {
           aria-pressed={doc.mode === mode}
           onClick={() => preview.setMode(mode)}
         >
-          {t(`preview.${mode}`)}
+          {tw(`preview.${mode}`)}
         </button>
       ))}
     </fieldset>
@@ -100,7 +100,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
   return (
     <>
       <span class="preview-state" role="status">
-        {t(doc.saving ? 'edit.saving' : dirty ? 'edit.dirty' : 'edit.saved')}
+        {tw(doc.saving ? 'edit.saving' : dirty ? 'edit.dirty' : 'edit.saved')}
       </span>
       <button
         type="button"
@@ -109,14 +109,14 @@ const EditActions = ({ doc }: { doc: Doc }) => {
         title={formatKeys('mod+s', app.layout.mac)}
         onClick={() => void preview.save()}
       >
-        {t('edit.save')}
+        {tw('edit.save')}
       </button>
       <button
         type="button"
         class="button button-small"
         onClick={() => preview.setMode(hasTwoFaces(doc.kind) && doc.line ? 'source' : 'view')}
       >
-        {t('edit.done')}
+        {tw('edit.done')}
       </button>
     </>
   )
@@ -128,29 +128,29 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const { path, line } = doc
   return () => [
     {
-      label: line === null ? t('preview.copy.link') : t('preview.copy.link.line', { line }),
+      label: line === null ? tw('preview.copy.link') : tw('preview.copy.link.line', { line }),
       icon: 'link',
       run: () => void app.copy(linkTo(path, line)),
     },
-    { label: t('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    { label: tw('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
     ...(doc.content
       ? [
           {
-            label: t('preview.copy.text'),
+            label: tw('preview.copy.text'),
             icon: 'copy' as const,
             run: () => void app.copy(doc.draft ?? doc.content),
           },
         ]
       : []),
-    { label: t('files.attach'), icon: 'paperclip', run: () => app.composer.addFile(path) },
-    { label: t('files.download'), icon: 'download', run: () => download(path, 'file') },
+    { label: tw('files.attach'), icon: 'paperclip', run: () => app.composer.addFile(path) },
+    { label: tw('files.download'), icon: 'download', run: () => download(path, 'file') },
   ]
 }
 
 const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
   const { preview } = useRooms()
   const menu = useMenu(doc)
-  const lines = doc.state === 'ready' && doc.content ? doc.content.split('\n').length : null
+  const lines = doc.content ? doc.content.replace(/\n$/, '').split('\n').length : null
   return (
     <header class="preview-head">
       <div class="preview-line">
@@ -159,11 +159,11 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
           <span class="preview-base">{nameOf(doc.path)}</span>
           <span class="preview-dir">{directoryOf(doc.path)}</span>
         </h3>
-        <MenuButton label={t('files.menu', { name: nameOf(doc.path) })} items={menu} />
+        <MenuButton label={tw('files.menu', { name: nameOf(doc.path) })} items={menu} />
         <IconButton
           icon={alone.value ? 'chevron-down' : 'chevron-up'}
           size={16}
-          label={t(alone.value ? 'preview.shrink' : 'preview.grow')}
+          label={tw(alone.value ? 'preview.shrink' : 'preview.grow')}
           onClick={() => {
             alone.value = !alone.value
           }}
@@ -171,7 +171,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
         <IconButton
           icon="close"
           size={16}
-          label={t('preview.close')}
+          label={tw('preview.close')}
           onClick={() => preview.close()}
         />
       </div>
@@ -183,7 +183,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
             <>
               <span class="preview-state">
                 {[
-                  lines !== null && t('preview.lines', { count: lines }),
+                  lines !== null && tw('preview.lines', { count: lines }),
                   doc.sizeBytes !== null && formatBytes(doc.sizeBytes),
                 ]
                   .filter(Boolean)
@@ -196,7 +196,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
                   class="button button-small"
                   onClick={() => preview.setMode('edit')}
                 >
-                  {t('files.edit')}
+                  {tw('files.edit')}
                 </button>
               )}
             </>
@@ -212,7 +212,7 @@ export const PreviewView = ({ alone }: { alone: Signal<boolean> }) => {
   const doc = preview.doc.value
   if (!doc) return null
   return (
-    <section class="preview" aria-label={t('preview.label', { name: nameOf(doc.path) })}>
+    <section class="preview" aria-label={tw('preview.label', { name: nameOf(doc.path) })}>
       <Head doc={doc} alone={alone} />
       {doc.conflict !== null && <Conflict doc={doc} />}
       <Contents doc={doc} />

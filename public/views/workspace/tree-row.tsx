@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { Mark } from '../../state/changes.ts'
 import type { TreeRow } from '../../state/files.ts'
-import { t } from '../../strings/t.ts'
+import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
 import { useRooms } from './rooms-context.ts'
 
@@ -23,9 +23,9 @@ const letters: Readonly<Record<Mark, string>> = {
 }
 
 export const MarkView = ({ mark }: { mark: Mark }) => (
-  <span class={`mark mark-${mark}`} title={t(`mark.${mark}`)}>
+  <span class={`mark mark-${mark}`} title={tw(`mark.${mark}`)}>
     <span aria-hidden="true">{letters[mark]}</span>
-    <span class="sr-only">{t(`mark.${mark}`)}</span>
+    <span class="sr-only">{tw(`mark.${mark}`)}</span>
   </span>
 )
 
@@ -79,8 +79,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
       <input
         ref={ref}
         class="tree-field"
-        aria-label={kind === 'rename' ? t('files.rename.label', { name }) : t('files.name')}
-        placeholder={kind === 'rename' ? '' : t(`files.new.${kind}`)}
+        aria-label={kind === 'rename' ? tw('files.rename.label', { name }) : tw('files.name')}
+        placeholder={kind === 'rename' ? '' : tw(`files.new.${kind}`)}
         defaultValue={name}
         spellcheck={false}
         autocomplete="off"
@@ -115,14 +115,14 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
   const own: MenuItem[] =
     type === 'dir'
       ? [
-          { label: t('files.new.file.in'), icon: 'plus', run: name('file') },
-          { label: t('files.new.dir.in'), icon: 'folder', run: name('dir') },
-          { label: t('files.upload.in'), icon: 'upload', run: pick },
+          { label: tw('files.new.file.in'), icon: 'plus', run: name('file') },
+          { label: tw('files.new.dir.in'), icon: 'folder', run: name('dir') },
+          { label: tw('files.upload.in'), icon: 'upload', run: pick },
         ]
       : [
-          { label: t('files.open'), icon: 'eye', run: () => preview.open({ path, line: null }) },
+          { label: tw('files.open'), icon: 'eye', run: () => preview.open({ path, line: null }) },
           {
-            label: t('files.attach'),
+            label: tw('files.attach'),
             icon: 'paperclip',
             run: () => {
               app.composer.addFile(path)
@@ -134,22 +134,22 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
     ...own,
     'line',
     {
-      label: t('files.rename'),
+      label: tw('files.rename'),
       icon: 'edit',
       keys: 'F2',
       run: () => {
         files.naming.value = { kind: 'rename', path }
       },
     },
-    { label: t('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    { label: tw('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
     {
-      label: t(type === 'dir' ? 'files.download.zip' : 'files.download'),
+      label: tw(type === 'dir' ? 'files.download.zip' : 'files.download'),
       icon: 'download',
       run: () => download(path, type),
     },
     'line',
     {
-      label: t('files.delete'),
+      label: tw('files.delete'),
       icon: 'trash',
       keys: 'Del',
       danger: true,
@@ -217,11 +217,11 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         <span class="tree-name" title={path}>
           {name}
         </span>
-        {inside && <span class="mark-dot" role="img" aria-label={t('mark.inside')} />}
+        {inside && <span class="mark-dot" role="img" aria-label={tw('mark.inside')} />}
         {mark && <MarkView mark={mark} />}
         <MenuButton
           class="tree-menu"
-          label={t('files.menu', { name: nameOf(path) })}
+          label={tw('files.menu', { name: nameOf(path) })}
           tabIndex={-1}
           items={menu}
         />

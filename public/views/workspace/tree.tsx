@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { TreeRow } from '../../state/files.ts'
 import { directoryOf } from '../../file-kind.ts'
 import { t } from '../../strings/t.ts'
+import { tw } from '../../strings/workspace.ts'
 import { droppedFiles } from '../attachments.tsx'
 import { useApp } from '../context.ts'
 import { useRooms } from './rooms-context.ts'
@@ -27,11 +28,11 @@ const Below = ({ row }: { row: TreeRow }) => {
     !directory || (directory.state === 'loading' && directory.entries.length === 0)
       ? t('app.loading')
       : directory.state === 'failed'
-        ? t('files.failed')
+        ? tw('files.failed')
         : directory.entries.length === 0 && !isNew
-          ? t('files.empty.dir')
+          ? tw('files.empty.dir')
           : left > 0
-            ? t('files.cut', { count: left })
+            ? tw('files.cut', { count: left })
             : ''
   return (
     <>
@@ -51,7 +52,7 @@ const Cut = () => {
   if (left <= 0) return null
   return (
     <div class="tree-note" role="none">
-      {t('files.cut', { count: left })}
+      {tw('files.cut', { count: left })}
     </div>
   )
 }
@@ -147,7 +148,7 @@ export const Tree = () => {
         ref={ref}
         class="tree"
         role="tree"
-        aria-label={t('files.tree', { name: workspace })}
+        aria-label={tw('files.tree', { name: workspace })}
         onKeyDown={onKeyDown}
       >
         {isNewHere && <NameField level={1} kind={naming.kind} name="" />}
@@ -165,8 +166,8 @@ export const Tree = () => {
       </div>
       {rows.length === 0 && !isNewHere && (
         <div class="panel-blank">
-          <h3>{t('files.empty')}</h3>
-          <p>{t('files.empty.hint')}</p>
+          <h3>{tw('files.empty')}</h3>
+          <p>{tw('files.empty.hint')}</p>
         </div>
       )}
     </div>

@@ -1,0 +1,74 @@
+/** One profile: what it would answer with, what it holds, and what can be done with it. */
+import type { ComponentChildren } from 'preact'
+import type { Profile } from '../../../lib/schema/profile.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+
+export type ProfileCardProps = {
+  profile: Profile
+  active: boolean
+  onEnter: () => void
+  onClone: () => void
+  onDelete: () => void
+}
+
+const Fact = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  <div class="profile-fact">
+    <dt>{label}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+/** What is not there is said, and quieter than what is. */
+const Absent = ({ children }: { children: ComponentChildren }) => (
+  <span class="faint">{children}</span>
+)
+
+export const ProfileCard = ({ profile, active, onEnter, onClone, onDelete }: ProfileCardProps) => {
+  const { name, model, provider } = profile
+  return (
+    <li class={`profile-card${active ? ' profile-active' : ''}`}>
+      <header class="profile-head">
+        <h2>{name}</h2>
+        {profile.is_default && <span class="badge">{t('profiles.default')}</span>}
+        {active && <span class="badge badge-on">{t('profiles.active')}</span>}
+      </header>
+      <dl class="profile-facts">
+        <Fact label={t('profiles.model')}>
+          {model ?? <Absent>{t('profiles.model.none')}</Absent>}
+        </Fact>
+        <Fact label={t('profiles.provider')}>
+          {provider ?? <Absent>{t('profiles.provider.none')}</Absent>}
+        </Fact>
+        <Fact label={t('profiles.skills')}>{profile.skill_count}</Fact>
+        <Fact label={t('profiles.keys')}>
+          {profile.has_env ? t('profiles.keys.yes') : <Absent>{t('profiles.keys.no')}</Absent>}
+        </Fact>
+        {profile.gateway_running && (
+          <Fact label={t('profiles.gateway')}>{t('profiles.gateway.on')}</Fact>
+        )}
+        <Fact label={t('profiles.path')}>
+          <code class="profile-path">{profile.path}</code>
+        </Fact>
+      </dl>
+      <footer class="profile-foot">
+        {!active && (
+          <Button aria-label={t('profiles.enter.label', { name })} onClick={onEnter}>
+            {t('profiles.enter')}
+          </Button>
+        )}
+        <Button kind="quiet" aria-label={t('profiles.clone.label', { name })} onClick={onClone}>
+          {t('profiles.clone')}
+        </Button>
+        {!profile.is_default && (
+          <IconButton
+            class="profile-delete"
+            icon="trash"
+            label={t('profiles.delete.label', { name })}
+            onClick={onDelete}
+          />
+        )}
+      </footer>
+    </li>
+  )
+}
