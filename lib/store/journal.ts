@@ -64,15 +64,17 @@ export const stampOfFd = (fd: number): Stamp => {
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`
 }
 
+/** At most `length` bytes; never a buffer larger than what is there, because thousands of small files are read in a row. */
 const readAt = (fd: number, from: number, length: number): Buffer => {
-  const chunk = Buffer.allocUnsafe(length)
+  const there = Math.max(0, Math.min(length, fstatSync(fd).size - from))
+  const chunk = Buffer.allocUnsafe(there)
   let got = 0
-  while (got < length) {
-    const count = readSync(fd, chunk, got, length - got, from + got)
+  while (got < there) {
+    const count = readSync(fd, chunk, got, there - got, from + got)
     if (count === 0) break
     got += count
   }
-  return got === length ? chunk : chunk.subarray(0, got)
+  return got === there ? chunk : chunk.subarray(0, got)
 }
 
 /** Every finished line from byte `from` on; what follows the last LF is not a line yet and is left out. */
