@@ -107,9 +107,11 @@ export const remove = endpoint({
     const home = homes.open(name)
     profiles.checkRemovable(home)
     refuseWhileRunning(ctx, `delete profile '${name}'`)
+    // Asked before it has gone: afterwards nobody is in it.
+    const isOwn = ctx.home.name === name
     const gone = profiles.remove(home)
     // Whoever was in it is in the default one from here on; other browsers learn it when they next ask.
-    if (ctx.home.name === name) enter(ctx, DEFAULT_PROFILE)
+    if (isOwn) enter(ctx, DEFAULT_PROFILE)
     await gone
     return { ...ok, name }
   },

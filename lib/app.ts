@@ -22,6 +22,7 @@ import type { BaseCtx } from './http/base-ctx.ts'
 import type { AssetTable } from './http/static.ts'
 import { createHub } from './hub.ts'
 import type { Log } from './log.ts'
+import { memoryPrompt } from './memory.ts'
 import { isPrivateAddress } from './models/ask.ts'
 import { checkedBaseUrl, configureProvider, supposing } from './models/configure.ts'
 import { adoptDefaultModel, checkedModelId } from './models/default.ts'
@@ -228,6 +229,7 @@ export const createApp = async (
       redact,
       redactMessage: redactValue,
       personality: (home, name) => currentPrompt(home.values(), name) ?? '',
+      memory: memoryPrompt,
       expandSkill: skills.expand,
     }),
     providers,
@@ -337,8 +339,8 @@ export const createApp = async (
       updates.close()
       installing.abort()
       await Promise.race([
-        // Runs of tasks end first: they write down that they were interrupted.
-        cron.close().then(turns.close),
+        // Tasks first: they end their own turns, and write down that they were interrupted.
+        Promise.all([cron.close(), turns.close()]),
         new Promise(resolve => setTimeout(resolve, WIND_DOWN_MS).unref()),
       ])
       hub.close()

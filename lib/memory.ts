@@ -7,6 +7,7 @@ import type { Home } from './profiles/home.ts'
 import { redact, unredact } from './redact.ts'
 import { type FileLockOptions, withFileLock } from './store/flock.ts'
 import { replaceText } from './store/replace.ts'
+import { yamlFlag } from './store/yaml-file.ts'
 
 export const SECTIONS = ['memory', 'user', 'soul'] as const
 export type Section = (typeof SECTIONS)[number]
@@ -82,6 +83,34 @@ export const readMemory = (home: MemoryHome) => {
     soul_version: soul.version,
     ...limitsOf(home),
   }
+}
+
+const HEADS = {
+  memory: 'Your notes from earlier conversations:',
+  user: 'What you know of the person you work for:',
+} as const
+const MAX_PROMPT_CHARS = 20_000
+
+/** What the notes say to the model, as they are; a profile may switch either off, as for the command line. */
+export const memoryPrompt = (home: MemoryHome): string => {
+  const { memory } = home.values()
+  const given = (typeof memory === 'object' && memory !== null ? memory : {}) as Record<
+    string,
+    unknown
+  >
+  const say = (section: 'memory' | 'user', flag: string): string => {
+    if (yamlFlag(given[flag]) === false) return ''
+    try {
+      const text = readNote(home, section).text.trim().slice(0, MAX_PROMPT_CHARS)
+      return text === '' ? '' : `${HEADS[section]}\n${text}`
+    } catch {
+      // A note that cannot be read must not keep anybody from asking; the page says what is wrong with it.
+      return ''
+    }
+  }
+  return [say('memory', 'memory_enabled'), say('user', 'user_profile_enabled')]
+    .filter(Boolean)
+    .join('\n\n')
 }
 
 export type Expected = {

@@ -25,7 +25,7 @@ import { createProfiles } from './state/profiles.ts'
 import { createProjects } from './state/projects.ts'
 import { createQueue } from './state/queue.ts'
 import { createReasoning } from './state/reasoning.ts'
-import { createRoute, type HistoryLike } from './state/route.ts'
+import { createRoute, type HistoryLike, pathOf } from './state/route.ts'
 import { createSearch } from './state/search.ts'
 import { createSessions, isForeign, titleOf } from './state/sessions.ts'
 import { createSettings } from './state/settings.ts'
@@ -123,13 +123,17 @@ export const createApp = (options: AppOptions) => {
       platform,
       enabled: settings.current.value.check_for_updates,
       simulate: simulateUpdates,
-      tell: () =>
+      tell() {
+        const { current } = route
+        // Whoever looks at them needs not be told of them.
+        if (pathOf(current.value) === 'settings/updates') return
         toasts.show(t('updates.there'), {
           action: {
             label: t('updates.show'),
             run: () => route.go({ view: 'settings', section: 'updates' }),
           },
-        }),
+        })
+      },
     })
 
   const sources = createSources({

@@ -2,7 +2,7 @@
 import { type Planned, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
-import { toIso, toMinute } from './zone.ts'
+import { parseInstant, toIso, toMinute } from './zone.ts'
 
 export type Passed = {
   how: 'missed' | 'skipped'
@@ -29,11 +29,11 @@ export type Look = {
 const nothing: Passed[] = []
 
 /** Without a next run: recurring jobs get one, a one-shot that has just passed is due, an older one was missed. */
-const dueOf = (plan: Planned, { now, zone }: Look): number | null => {
+const dueOf = (plan: Planned, { zone }: Look): number | null => {
   if (plan.nextRunAt !== null || !plan.schedule) return plan.nextRunAt
   if (plan.schedule.kind !== 'once') return null
   if (plan.lastRunAt !== null) return null
-  return nextRun(plan.schedule, { now, zone }) ?? Date.parse(plan.schedule.run_at)
+  return parseInstant(plan.schedule.run_at, zone) ?? null
 }
 
 /** Over for good: kept in the list so that it can be seen and given another time. */

@@ -49,6 +49,8 @@ const OWN_STATE = [
   'sessions',
   'live',
   'trash',
+  'file-trash',
+  'incoming',
   'cache',
   'settings.json',
   'auth-sessions.json',

@@ -74,6 +74,7 @@ export const createTasks = ({ api, toasts, later, unsaved, visible = () => true 
   const preview = signal<Preview>({ kind: 'empty' })
   const skills = signal<readonly string[] | null>(null)
   let shown = ''
+  let owner = ''
   let cancelPoll = () => {}
   let cancelTyping = () => {}
 
@@ -199,7 +200,15 @@ export const createTasks = ({ api, toasts, later, unsaved, visible = () => true 
     },
     more: () => read(runs.value.rows.length + PAGE),
     /** Keeps the view fresh while it is looked at; answers how to stop. */
-    watch(): () => void {
+    watch(profile = ''): () => void {
+      if (profile !== owner) {
+        // What belongs to another profile is not shown for a moment.
+        owner = profile
+        jobs.value = []
+        state.value = 'loading'
+        runs.value = { of: shown, rows: [], total: 0 }
+        skills.value = null
+      }
       void load().then(plan)
       return () => cancelPoll()
     },

@@ -65,7 +65,7 @@ export const enKnowledge = {
 
   'memory.title': 'Memory',
   'memory.lead':
-    'What the agent keeps between conversations. It reads these notes when one begins and writes to them by itself.',
+    'What the agent keeps between conversations. It reads these notes before it answers; keep them short.',
   'memory.memory': 'Notes',
   'memory.memory.text': 'What the agent learned about your work.',
   'memory.user': 'About you',

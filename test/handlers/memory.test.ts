@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
+import { startChat } from './_chat.ts'
 
 const test = suite<{ app: TestApp; notes: string }>('memory over HTTP')
 test.before.each(async context => {
@@ -181,6 +182,31 @@ test('two browsers on two profiles see and write their own notes; a linked note 
   assert.is((await app.get('/api/memory')).body.user, '')
   await app.restart()
   assert.is((await app.get('/api/memory', { headers })).body.user, 'mine')
+})
+
+test('the notes reach the model of their own profile, unless the configuration switches them off', async () => {
+  const chat = await startChat({ text: 'One.' }, { text: 'A title' }, { text: 'Two.' })
+  try {
+    const dir = join(chat.app.home, 'memories')
+    put(dir, 'MEMORY.md', 'Builds with pnpm.')
+    put(dir, 'USER.md', 'Is called Ada.')
+    put(join(chat.app.home, 'profiles', 'work', 'memories'), 'MEMORY.md', 'a secret of work')
+    const id = await chat.newSession()
+    await chat.turn(id, 'hello')
+    const prompt = (at: number): string => chat.provider.requests[at]?.body.messages[0].content
+    assert.match(prompt(0), /earlier conversations:\nBuilds with pnpm\./)
+    assert.match(prompt(0), 'Is called Ada.')
+    assert.not.match(prompt(0), 'a secret of work')
+    const config = join(chat.app.home, 'config.yaml')
+    const off = 'memory: {memory_enabled: off, user_profile_enabled: true}\n'
+    writeFileSync(config, readFileSync(config, 'utf8') + off)
+    await chat.turn(id, 'again')
+    const last = chat.provider.requests.length - 1
+    assert.not.match(prompt(last), 'Builds with pnpm.')
+    assert.match(prompt(last), 'Is called Ada.')
+  } finally {
+    await chat.close()
+  }
 })
 
 test.run()

@@ -4,13 +4,17 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
-import { idsOf, startLists } from '../lib/models/_lists.ts'
+import { idsOf, type ListServer, startLists } from '../lib/models/_lists.ts'
 
-const test = suite<{ app: TestApp }>('models over HTTP')
+const test = suite<{ app: TestApp; lists: ListServer }>('models over HTTP')
 test.before.each(async context => {
+  context.lists = await startLists()
   context.app = await startApp({ env: { GITHUB_TOKEN: 'ghp-ambient-token' } })
 })
-test.after.each(({ app }) => app.close())
+test.after.each(async ({ app, lists }) => {
+  await lists.close()
+  await app.close()
+})
 
 const shown = async (app: TestApp, cookie = '') => {
   const { body } = await app.get('/api/models', cookie ? { headers: { Cookie: cookie } } : {})
@@ -50,12 +54,13 @@ test('a key added to .env while we run is seen at once, and only by its profile'
 
 test('GET /api/models/live: always 200; no provider, an unknown one, and one that is asked', async ({
   app,
+  lists,
 }) => {
   const none = await app.get('/api/models/live')
   assert.equal([none.status, none.body.error, none.body.models], [200, 'no_provider', []])
   const unknown = await app.get('/api/models/live?provider=nobody')
   assert.equal(unknown.body, { provider: 'nobody', models: [], ids: [], count: 0 })
-  const lists = await startLists(idsOf('claude-sonnet-4-5'))
+  lists.answer = idsOf('claude-sonnet-4-5')
   writeFileSync(
     join(app.home, 'config.yaml'),
     `model: {provider: claude, base_url: "${lists.url}", api_key: sk-ant-test-1}\n`,
@@ -68,13 +73,13 @@ test('GET /api/models/live: always 200; no provider, an unknown one, and one tha
     count: 1,
   })
   assert.is(lists.asked[0]?.headers['x-api-key'], 'sk-ant-test-1')
-  await lists.close()
 })
 
 test('a list that was asked for is kept until it is refreshed; it belongs to its profile alone', async ({
   app,
+  lists,
 }) => {
-  const lists = await startLists(idsOf('first'))
+  lists.answer = idsOf('first')
   const work = join(app.home, 'profiles', 'work')
   mkdirSync(work, { recursive: true })
   writeFileSync(join(work, 'config.yaml'), `model: {base_url: "${lists.url}/v1"}\n`)
@@ -94,7 +99,6 @@ test('a list that was asked for is kept until it is refreshed; it belongs to its
     [true, ['second', 'third'], ''],
   )
   assert.equal(lists.asked.length, 2)
-  await lists.close()
 })
 
 test('GET /api/models/local answers an empty list where no server runs', async ({ app }) => {

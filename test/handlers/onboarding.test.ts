@@ -18,6 +18,19 @@ const withApp = async (options: AppOptions, work: (app: TestApp) => Promise<void
   }
 }
 
+/** Closes what was opened beside the service, however the test ends. */
+const using = async <T extends { close(): Promise<void> }>(
+  opening: Promise<T>,
+  work: (opened: T) => Promise<void>,
+) => {
+  const opened = await opening
+  try {
+    await work(opened)
+  } finally {
+    await opened.close()
+  }
+}
+
 const setup = (app: TestApp, body: Record<string, unknown>, headers: Record<string, string> = {}) =>
   app.post('/api/onboarding/setup', body, { headers })
 const systemOf = async (app: TestApp) => (await app.get('/api/onboarding/status')).body.system
@@ -263,48 +276,48 @@ test('contract §1.15: the setup state of a home', async () => {
 })
 
 test('an address is asked for its models with the key that was typed, and nothing is stored', async () => {
-  const lists = await startLists(idsOf('a-model'))
-  await withApp({}, async app => {
-    writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
-    const probe = (body: Record<string, unknown>) =>
-      app.post('/api/onboarding/probe', {
-        provider: 'custom',
-        base_url: `${lists.url}/v1`,
-        ...body,
-      })
-    const { body } = await probe({ api_key: 'sk-typed-key' })
-    assert.equal([body.ok, body.models], [true, [{ id: 'a-model', label: 'A Model' }]])
-    assert.is(lists.asked[0]?.headers.authorization, 'Bearer sk-typed-key')
-    await probe({})
-    assert.is(lists.asked[1]?.headers.authorization, undefined)
-    lists.answer = { status: 401 }
-    const refused = await probe({ api_key: 'sk-typed-key' })
-    assert.equal([refused.status, refused.body.ok], [200, false])
-    assert.match(refused.body.error, 'does not accept the key')
-    assert.is((await probe({ base_url: 'file:///etc/passwd' })).status, 400)
-    assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
-    assert.not.ok(existsSync(join(app.home, 'config.yaml')))
-  })
-  await lists.close()
+  await using(startLists(idsOf('a-model')), async lists =>
+    withApp({}, async app => {
+      writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
+      const probe = (body: Record<string, unknown>) =>
+        app.post('/api/onboarding/probe', {
+          provider: 'custom',
+          base_url: `${lists.url}/v1`,
+          ...body,
+        })
+      const { body } = await probe({ api_key: 'sk-typed-key' })
+      assert.equal([body.ok, body.models], [true, [{ id: 'a-model', label: 'A Model' }]])
+      assert.is(lists.asked[0]?.headers.authorization, 'Bearer sk-typed-key')
+      await probe({})
+      assert.is(lists.asked[1]?.headers.authorization, undefined)
+      lists.answer = { status: 401 }
+      const refused = await probe({ api_key: 'sk-typed-key' })
+      assert.equal([refused.status, refused.body.ok], [200, false])
+      assert.match(refused.body.error, 'does not accept the key')
+      assert.is((await probe({ base_url: 'file:///etc/passwd' })).status, 400)
+      assert.is(read(app, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
+      assert.not.ok(existsSync(join(app.home, 'config.yaml')))
+    }),
+  )
 })
 
 test('what onboarding has set up answers the first message', async () => {
-  const scripted = await createProvider({ text: 'Hello from there' })
-  scripted.models = ['m']
-  await withApp({}, async app => {
-    await setup(app, {
-      provider: 'custom',
-      model: 'm',
-      api_key: 'sk-of-mine',
-      base_url: scripted.url,
-    })
-    const made = await app.post('/api/session/new')
-    const { session_id } = made.body.session
-    const answer = await app.post('/api/chat', { session_id, message: 'Hi' })
-    assert.is(answer.body.answer, 'Hello from there')
-    assert.is(scripted.requests[0]?.headers.authorization, 'Bearer sk-of-mine')
-  })
-  await scripted.close()
+  await using(createProvider({ text: 'Hello from there' }), async scripted =>
+    withApp({}, async app => {
+      scripted.models = ['m']
+      await setup(app, {
+        provider: 'custom',
+        model: 'm',
+        api_key: 'sk-of-mine',
+        base_url: scripted.url,
+      })
+      const made = await app.post('/api/session/new')
+      const { session_id } = made.body.session
+      const answer = await app.post('/api/chat', { session_id, message: 'Hi' })
+      assert.is(answer.body.answer, 'Hello from there')
+      assert.is(scripted.requests[0]?.headers.authorization, 'Bearer sk-of-mine')
+    }),
+  )
 })
 
 test.run()

@@ -18,9 +18,12 @@ type Row = {
   models: { id: string }[]
 }
 
-const test = suite<{ app: TestApp; scripted: Scripted; lists: ListServer }>('providers over HTTP')
+const test = suite<{ app: TestApp; scripted: Scripted; other: Scripted; lists: ListServer }>(
+  'providers over HTTP',
+)
 test.before.each(async context => {
   context.scripted = await createProvider()
+  context.other = await createProvider()
   context.lists = await startLists(idsOf('qwen3:4b'))
   context.app = await startApp({
     env: {
@@ -30,10 +33,11 @@ test.before.each(async context => {
     },
   })
 })
-test.after.each(async ({ app, scripted, lists }) => {
-  await app.close()
+test.after.each(async ({ app, scripted, other, lists }) => {
   await scripted.close()
+  await other.close()
   await lists.close()
+  await app.close()
 })
 
 const rowsOf = async (app: TestApp, cookie = ''): Promise<Map<string, Row>> => {
@@ -220,23 +224,22 @@ test('a test does not go on when the caller has gone or the line is cut', async 
 
 test('a key is tried before it is stored, and stored keys go to no address of the caller', async ({
   app,
+  other: scripted,
 }) => {
-  const scripted = await createProvider()
   writeFileSync(join(app.home, '.env'), 'OPENAI_API_KEY=sk-stored-key\n')
   scripted.push({ text: 'OK' }, { text: 'OK' })
-  const other = await app.post('/api/providers/test', {
+  const keyless = await app.post('/api/providers/test', {
     provider: 'custom',
     base_url: scripted.url,
     model: 'm',
   })
-  assert.is(other.body.ok, true)
+  assert.is(keyless.body.ok, true)
   assert.is(scripted.requests[0]?.headers.authorization, undefined)
   const tried = { provider: 'custom', base_url: scripted.url, model: 'm', api_key: 'sk-tried-key' }
   assert.is((await app.post('/api/providers/test', tried)).body.ok, true)
   assert.is(scripted.requests[1]?.headers.authorization, 'Bearer sk-tried-key')
   assert.is(envOf(app.home), 'OPENAI_API_KEY=sk-stored-key\n')
   assert.not.ok(existsSync(join(app.home, 'config.yaml')))
-  await scripted.close()
 })
 
 test('a server on this machine is found only when somebody asks, and used with one call', async ({

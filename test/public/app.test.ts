@@ -29,6 +29,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     }),
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
+    'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
     'GET /api/sessions': () => ({ sessions: [fakeRow('a')], cursor: 'aaaaaaaa-10' }),

@@ -1,5 +1,5 @@
 /** One profile: what it would answer with, what it holds, and what can be done with it. */
-import type { ComponentChildren } from 'preact'
+import { type ComponentChildren, Fragment } from 'preact'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
@@ -18,6 +18,15 @@ const Fact = ({ label, children }: { label: string; children: ComponentChildren 
     <dd>{children}</dd>
   </div>
 )
+
+/** Long paths break at their slashes. */
+const breakable = (path: string): ComponentChildren =>
+  path.split(/(?<=\/)/).map((part, at) => (
+    <Fragment key={at}>
+      {part}
+      <wbr />
+    </Fragment>
+  ))
 
 /** What is not there is said, and quieter than what is. */
 const Absent = ({ children }: { children: ComponentChildren }) => (
@@ -48,7 +57,7 @@ export const ProfileCard = ({ profile, active, onEnter, onClone, onDelete }: Pro
           <Fact label={t('profiles.gateway')}>{t('profiles.gateway.on')}</Fact>
         )}
         <Fact label={t('profiles.path')}>
-          <code class="profile-path">{profile.path}</code>
+          <code class="profile-path">{breakable(profile.path)}</code>
         </Fact>
       </dl>
       <footer class="profile-foot">

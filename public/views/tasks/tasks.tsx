@@ -157,7 +157,7 @@ export const TasksView = ({ task }: { task: string | null }) => {
   const app = useApp()
   const tasks = tasksOf(app)
   const profile = app.profiles.active.value
-  useEffect(() => tasks.watch(), [profile])
+  useEffect(() => tasks.watch(profile), [profile])
   useEffect(() => void tasks.show(task === null || task === NEW ? '' : task), [task, profile])
   useScheduledRuns(tasks)
   const zone = tasks.timezone.value

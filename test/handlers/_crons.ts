@@ -1,0 +1,43 @@
+/** What the tests of scheduled jobs share: a job made over HTTP, run, and waited for. */
+import * as assert from 'uvu/assert'
+import type { TestApp } from '../_app.ts'
+
+export const create = async (
+  app: TestApp,
+  given: Record<string, unknown> = {},
+): Promise<string> => {
+  const answer = await app.post('/api/crons/create', {
+    prompt: 'look around',
+    schedule: 'every 1h',
+    name: 'Look',
+    ...given,
+  })
+  assert.is(answer.status, 200, answer.text)
+  return answer.body.job.id
+}
+
+/** Asks until nothing runs any more: each question is a turn of the service's own loop. */
+export const idle = async (
+  app: TestApp,
+  options: Parameters<TestApp['get']>[1] = {},
+): Promise<void> => {
+  for (;;) {
+    const { body } = await app.get('/api/crons/status', options)
+    const open = (await app.get('/api/crons/history', options)).body.runs.filter(
+      (run: { ended_at: number | null }) => run.ended_at === null,
+    )
+    if (Object.keys(body.running).length === 0 && open.length === 0) return
+  }
+}
+
+export const runNow = async (app: TestApp, job_id: string): Promise<void> => {
+  const answer = await app.post('/api/crons/run', { job_id })
+  assert.equal(answer.body, { ok: true, job_id, status: 'triggered', elapsed: 0 })
+  await idle(app)
+}
+
+export const listed = async (app: TestApp, id: string) =>
+  (await app.get('/api/crons')).body.jobs.find((job: { id: string }) => job.id === id)
+
+export const outputOf = async (app: TestApp, id: string): Promise<string> =>
+  (await app.get(`/api/crons/output?job_id=${id}`)).body.outputs[0]?.content ?? ''
