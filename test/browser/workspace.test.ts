@@ -97,12 +97,12 @@ test('closed at first; opened by its shortcut, resized by keyboard, and remember
   assert.is(await panel(page).count(), 0)
   await page.keyboard.press('Control+Shift+E')
   await row(page, 'src').waitFor()
-  await page.getByRole('separator', { name: 'Resize workspace' }).focus()
-  await page.keyboard.press('ArrowLeft')
-  assert.is(Math.round((await panel(page).boundingBox())!.width), 376)
+  await page.getByRole('separator', { name: 'Resize workspace' }).press('ArrowLeft')
+  const wide = 'document.querySelector(".panel")?.getBoundingClientRect().width === 376'
+  await page.waitForFunction(wide)
   await page.reload()
   await row(page, 'src').waitFor()
-  assert.is(Math.round((await panel(page).boundingBox())!.width), 376)
+  await page.waitForFunction(wide)
 })
 
 test('the tree by keyboard; a file at its line; the address leads back to it', async () => {
