@@ -36,6 +36,9 @@ const openFile = async (page: Page, name: string) => {
   await row(page, name).click()
   await page.locator('.preview-base', { hasText: name }).waitFor()
 }
+/** Runs in the page, whose policy forbids strings as code. */
+const drawn = (selector: string): boolean =>
+  document.querySelector<HTMLImageElement>(selector)?.naturalWidth === 1
 /** What a person drags in from another program. */
 const dropFile = (page: Page, selector: string, name: string, text: string) =>
   page.locator(selector).evaluate(
@@ -98,7 +101,7 @@ test('closed at first; opened by its shortcut, resized by keyboard, and remember
   await page.keyboard.press('Control+Shift+E')
   await row(page, 'src').waitFor()
   await page.getByRole('separator', { name: 'Resize workspace' }).press('ArrowLeft')
-  const wide = 'document.querySelector(".panel")?.getBoundingClientRect().width === 376'
+  const wide = () => document.querySelector('.panel')?.getBoundingClientRect().width === 376
   await page.waitForFunction(wide)
   await page.reload()
   await row(page, 'src').waitFor()
@@ -138,7 +141,7 @@ test('shapes: table, Markdown, picture, PDF, sandboxed HTML; binary and large on
   await page.getByRole('button', { name: 'Source' }).click()
   await page.locator('.text-code').waitFor()
   await openFile(page, 'pic.png')
-  await page.waitForFunction('document.querySelector(".media-image img")?.naturalWidth === 1')
+  await page.waitForFunction(drawn, '.media-image img')
   await openFile(page, 'doc.pdf')
   assert.match((await page.locator('iframe.frame-view').getAttribute('src'))!, /^blob:/)
   await openFile(page, 'page.html')
@@ -270,7 +273,7 @@ test('after a turn everything is current; a step links to its file; MEDIA is sho
   await page.locator('#composer').fill('make a file')
   await page.keyboard.press('Enter')
   await row(page, 'made.ts').waitFor()
-  await page.waitForFunction('document.querySelector(".md-media img")?.naturalWidth === 1')
+  await page.waitForFunction(drawn, '.md-media img')
   await page.locator('.act').first().click()
   await page.locator('.tool-head').first().click()
   await page.locator('.tool-body .tx-link', { hasText: 'made.ts' }).first().click()

@@ -32,7 +32,7 @@ const Field = ({ label, hint, children }: FieldProps) => {
 }
 
 /** Read out as it changes: it is the answer to what is being typed. */
-const Understood = ({ tasks, id }: { tasks: TasksState; id: string }) => {
+const Understood = ({ tasks, id, same }: { tasks: TasksState; id: string; same: boolean }) => {
   const now = useApp().sessions.now.value
   const preview = tasks.preview.value
   return (
@@ -43,7 +43,8 @@ const Understood = ({ tasks, id }: { tasks: TasksState; id: string }) => {
         <>
           <p class="task-said">{preview.words}</p>
           <ol class="task-nexts">
-            {preview.next.map(at => (
+            {/* An interval that stays as it is goes on in its own rhythm, not from now. */}
+            {(same ? [] : preview.next).map(at => (
               <li key={at}>{formatMoment(secondsOf(at) ?? 0, now)}</li>
             ))}
           </ol>
@@ -83,7 +84,11 @@ const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
           </button>
         ))}
       </fieldset>
-      <Understood tasks={tasks} id={`${id}-said`} />
+      <Understood
+        tasks={tasks}
+        id={`${id}-said`}
+        same={draft.id !== '' && draft.schedule === draft.scheduleBefore}
+      />
     </div>
   )
 }
