@@ -125,7 +125,7 @@ raw('media: only the workspace, the folders of the home and /tmp; never a secret
       '/etc/passwd',
       join(elsewhere, 'a.png'),
       join(root, 'link.png'),
-      `${root}/../../../var/tmp/${elsewhere.split('/').at(-1)}/a.png`,
+      `${root}/${'../'.repeat(20)}var/tmp/${elsewhere.split('/').at(-1)}/a.png`,
       'relative.png',
       'README.md',
       `${root}/README.md\0`,
