@@ -30,6 +30,17 @@ export const idle = async (
   }
 }
 
+/** Asks until this home's history knows of a run that has ended. */
+export const ran = async (
+  app: TestApp,
+  options: Parameters<TestApp['get']>[1] = {},
+): Promise<void> => {
+  for (;;) {
+    const { runs } = (await app.get('/api/crons/history', options)).body
+    if (runs.some((run: { ended_at: number | null }) => run.ended_at !== null)) return
+  }
+}
+
 export const runNow = async (app: TestApp, job_id: string): Promise<void> => {
   const answer = await app.post('/api/crons/run', { job_id })
   assert.equal(answer.body, { ok: true, job_id, status: 'triggered', elapsed: 0 })

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 import { startChat } from './_chat.ts'
-import { create, idle, listed, outputOf, runNow } from './_crons.ts'
+import { create, idle, listed, outputOf, ran, runNow } from './_crons.ts'
 
 type Chat = Awaited<ReturnType<typeof startChat>>
 
@@ -338,8 +338,8 @@ together('every profile’s jobs run, in their own home and with their own model
     prepare(home, provider.url, due(1, { prompt: `plan ${at}` }))
   await app.restart()
   const other = { headers: { Cookie: 'agent_profile=other' } }
-  await idle(app)
-  await idle(app, other)
+  await ran(app)
+  await ran(app, other)
   for (const home of homes)
     assert.is(readdirSync(join(home, 'cron', 'output', 'a1b2c3d4e5f6')).length, 1)
   const { sessions } = (await app.get('/api/sessions')).body
