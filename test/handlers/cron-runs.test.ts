@@ -315,6 +315,7 @@ together('two services on one home: what was due at the start runs once', async 
     env: { AGENT_BASE_HOME: first.home, AGENT_WEBUI_STATE_DIR: `${first.userHome}/two` },
   })
   await first.restart()
+  await ran(first)
   await Promise.all([idle(first), idle(second)])
   const { runs: past } = (await second.get('/api/crons/history')).body
   assert.equal(
