@@ -24,6 +24,9 @@ export const createProfileVerbs = ({
 }: ProfileVerbsOptions) => {
   const { base, tab, leave } = platform
 
+  /** This page moves by itself: what it hears of that from the service must not lead it elsewhere. */
+  let moving = false
+
   const arrive = (name: string, path: string): void => {
     tab.write(SAID, t('profiles.entered', { name }))
     leave(urlOf(base, path))
@@ -33,21 +36,31 @@ export const createProfileVerbs = ({
     /** `path` is where the page begins in the other profile: its conversations are others. */
     async enterProfile(name: string, path = ''): Promise<void> {
       if (name === profiles.active.value) return
+      moving = true
       try {
         await composer.save()
         await profiles.enter(name)
         arrive(name, path)
       } catch (error) {
+        moving = false
         toasts.fail(error)
       }
     },
+    /** Throws the service's refusal. */
     async deleteProfile(name: string): Promise<void> {
-      if (await profiles.remove(name)) arrive('default', 'profiles')
+      moving = true
+      try {
+        if (await profiles.remove(name)) return arrive('default', 'profiles')
+      } catch (error) {
+        moving = false
+        throw error
+      }
+      moving = false
     },
     /** Asked whenever somebody looks at this page again: another tab of the browser may have moved it. */
     async followProfile(): Promise<void> {
       try {
-        if (await profiles.hasMoved()) leave(urlOf(base, ''))
+        if (!moving && (await profiles.hasMoved()) && !moving) leave(urlOf(base, ''))
       } catch {
         // Unreachable or signed out: whoever asks next will say so.
       }
