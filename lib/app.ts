@@ -202,11 +202,12 @@ export const createApp = async (
 
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
 
-  const providers = createProviders(config.env)
+  const dispatcher = await proxyOf(config.env)
+  const providers = createProviders(dispatcher)
   const models = createModels({
     config,
     providers,
-    dispatcher: proxyOf(config.env),
+    dispatcher,
     hintFor,
     writeEnv,
   })

@@ -89,6 +89,7 @@ test('the page and everything it names are there, compressed', async ({ client }
     names.some(name => /^static\/main-\w+\.css$/.test(name ?? '')),
     page.text,
   )
+  let firstLoad = 0
   for (const name of names) {
     const plain = await client.get(`/${name}`)
     assert.is(plain.status, 200, name)
@@ -96,8 +97,12 @@ test('the page and everything it names are there, compressed', async ({ client }
       const packed = await client.get(`/${name}`, { headers: { 'Accept-Encoding': coding } })
       if (packed.headers['content-encoding']) assert.ok(packed.bytes.length < plain.bytes.length)
       assert.is(packed.status, 200, name)
+      if (coding === 'br' && /\.(?:js|css)$/.test(name ?? '')) firstLoad += packed.bytes.length
     }
   }
+  // The bar of the page: script and style before the composer can be used.
+  assert.ok(firstLoad <= 100_000, `the first load is ${firstLoad} bytes`)
+  assert.ok(firstLoad > 50_000, `only ${firstLoad} bytes were found`)
   const login = await client.get('/login')
   assert.is(login.status, 200)
   assert.not.match(login.text, /(?:src|href)="static/)
