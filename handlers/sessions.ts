@@ -199,6 +199,8 @@ export const remove = endpoint({
     const { bridge, homes, hub, sessions, turns } = ctx.app
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
+    // A question of a deleted session could never be answered.
+    if (row) turns.questions.denyAll(row.session_id, 'delete')
     const id = row?.session_id ?? session_id
     if (permanent) await sessions.erase(id)
     else if (row) sessions.trash(id)

@@ -5,6 +5,7 @@
  * the compare and the set happen in one tick. A late answer is told who won; no answer in time is a no.
  */
 import { randomBytes } from 'node:crypto'
+import { messageOf } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -25,6 +26,7 @@ export type QuestionsDeps = {
       | { type: 'settled'; data: { id: string; session_id: string; answer: string } },
   ) => void
   now: () => number
+  log: (message: string, extra?: Record<string, unknown>) => void
 }
 
 type Open = {
@@ -81,12 +83,23 @@ export const createQuestions = (deps: QuestionsDeps) => {
     entry.settle(answer)
   }
 
+  /** Nobody answered in time. Thrown out of a timer, a full disk would end the process: the no then stands unwritten. */
+  const expire = (id: string): void => {
+    try {
+      settle(id, null, 'timeout')
+    } catch (error) {
+      deps.log('a question could not be closed', { id, error: messageOf(error) })
+      const entry = open.get(id)
+      open.delete(id)
+      entry?.settle(null)
+    }
+  }
+
   const file = (question: Question, timeoutMs: number): Promise<string | null> => {
     const id = idOf(question)
     deps.append(question.session_id, [{ t: 'asked', question }])
     const { promise, resolve } = Promise.withResolvers<string | null>()
-    const timer =
-      timeoutMs > 0 ? setTimeout(() => settle(id, null, 'timeout'), timeoutMs) : undefined
+    const timer = timeoutMs > 0 ? setTimeout(() => expire(id), timeoutMs) : undefined
     timer?.unref()
     open.set(id, { question, answer: promise, settle: resolve, timer })
     showWaiting(question.session_id)

@@ -62,6 +62,7 @@ export const createTurns = (deps: RunnerDeps) => {
     emit: (sessionId, event) => active.get(sessionId)?.log.append(event),
     announce: event => hub.publish('inbox', event),
     now,
+    log: deps.log,
   })
 
   const publisher = (sessionId: string, streamId: string) => (event: TurnEvent, pos: number) =>
@@ -105,10 +106,19 @@ export const createTurns = (deps: RunnerDeps) => {
     end(turn)
   }
 
+  /** The end of a turn goes to the disk; who stops or fails does not wait for it. */
+  const sync = (turn: Turn): void =>
+    void sessions
+      .sync(turn.sessionId)
+      .catch((error: unknown) =>
+        deps.log('not synced', { session_id: turn.sessionId, error: messageOf(error) }),
+      )
+
   const fail = (turn: Turn, tools: TurnTools, outcome: Outcome): void => {
     const failure = outcome.failure ?? { type: 'no_response' as const, message: 'No answer came.' }
     const event = closeUnfinished(turn, tools, failure, now)
     closeBooks(sessions, turn, 'failed', outcome)
+    sync(turn)
     release(turn)
     turn.log.append(event)
     end(turn)
@@ -158,7 +168,11 @@ export const createTurns = (deps: RunnerDeps) => {
     if (closing) throw unavailable('The service is shutting down.')
     const left = abandoned.get(id)
     if (left) {
-      recoverTurn({ ...deps, streamId: left.stream_id, sessionId: id, path: left.path })
+      // Its end may stand in the transcript all the same: then only its last events were lost.
+      const { turn: last } = sessions.head(id)
+      if (last?.stream_id === left.stream_id && last.how === null) {
+        recoverTurn({ ...deps, streamId: left.stream_id, sessionId: id, path: left.path })
+      }
       abandoned.delete(id)
       shelf.retire(left)
     }
@@ -221,6 +235,7 @@ export const createTurns = (deps: RunnerDeps) => {
       if (!turn.tools) return
       const event = closeUnfinished(turn, turn.tools, failure, now)
       closeBooks(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
+      sync(turn)
       release(turn)
       turn.log.append(event)
       end(turn)

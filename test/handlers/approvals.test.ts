@@ -72,6 +72,9 @@ approvals(
       const open = await app.get(`/api/approval/pending?session_id=${session_id}`)
       assert.is(open.body.pending_count, 2)
       assert.is(open.body.pending.pattern_key, 'test_pattern')
+      // What a deleted session asked is in nobody's inbox.
+      await app.post('/api/session/delete', { session_id })
+      assert.equal((await app.get('/api/inbox')).body.questions, [])
     } finally {
       await app.close()
     }

@@ -161,4 +161,31 @@ disk(
   },
 )
 
+disk(
+  'a turn that has ended in the transcript is not ended again because its last event could not be written',
+  async () => {
+    const house = setup(async ({ nextMessageId }, emit) => {
+      emit({
+        type: 'message',
+        message: { id: nextMessageId(), role: 'assistant', content: 'all of it' },
+      })
+      return { status: 'finished', text: 'all of it', ...outcome }
+    })
+    try {
+      const { turn, result } = await house.start('hello')
+      const { append } = turn.log
+      turn.log.append = event => {
+        if (event.type === 'done') throw new Refusal('full', 'The disk is full')
+        return append(event)
+      }
+      await result
+      await (await house.start('and now?')).result
+      const contents = house.sessions.load(house.id).messages.map(message => message.content)
+      assert.equal(contents, ['hello', 'all of it', 'and now?', 'all of it'])
+    } finally {
+      await house.close()
+    }
+  },
+)
+
 disk.run()

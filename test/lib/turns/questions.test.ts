@@ -16,6 +16,7 @@ const setup = () => {
     emit: (_, event) => heard.push(event.type),
     announce: event => heard.push(event.type),
     now: () => 1,
+    log: () => {},
   })
   return { q, journal, heard, waiting }
 }
@@ -104,6 +105,30 @@ questions('no answer in time is a no, and a clarify gets null', async () => {
     ['asked', 'answered', 'asked', 'answered'],
   )
 })
+
+questions(
+  'an answer that cannot be written is a no all the same, and nothing is left open',
+  async () => {
+    const lines: string[] = []
+    let full = false
+    const q = createQuestions({
+      append: () => {
+        if (full) throw new Error('no space')
+      },
+      setLive: () => {},
+      emit: () => {},
+      announce: () => {},
+      now: () => 1,
+      log: line => lines.push(line),
+    })
+    const hold = setInterval(() => {}, 1_000)
+    const answer = q.approve(ask('a'), 5)
+    full = true
+    assert.is(await answer, 'deny')
+    clearInterval(hold)
+    assert.equal([q.all(), lines.length], [[], 1])
+  },
+)
 
 questions('the same question twice is one, and the end of a turn denies what is open', async () => {
   const { q } = setup()
