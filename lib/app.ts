@@ -7,7 +7,6 @@ import { findAgentDir, installAgent } from './agent-checkout.ts'
 import { createAgent } from './agent/loop.ts'
 import { hintFor } from './agent/failure.ts'
 import { createProviders, proxyOf } from './agent/providers/pick.ts'
-import { toolbox } from './agent/tools/toolbox.ts'
 import { createAssets } from './assets.ts'
 import { createAuth } from './auth/auth.ts'
 import { createGate } from './auth/gate.ts'
@@ -45,6 +44,8 @@ import { createSessions } from './sessions/store.ts'
 import { createSettings } from './settings.ts'
 import { createBegin } from './turns/begin.ts'
 import { createEquip } from './turns/equip.ts'
+import { createPrompting } from './turns/prompting.ts'
+import { createToolset } from './turns/toolset.ts'
 import { createSkills } from './skills/skills.ts'
 import { createTurns } from './turns/runner.ts'
 import { createViews } from './turns/view.ts'
@@ -211,6 +212,7 @@ export const createApp = async (
     hintFor,
     writeEnv,
   })
+  const agent = createAgent()
   const turns = createTurns({
     sessions,
     hub,
@@ -221,16 +223,19 @@ export const createApp = async (
     onFree: mirrorUsage,
     equip: createEquip({
       sessions,
-      agent: createAgent(),
+      agentFor: () => agent,
       providers,
-      tools: toolbox,
+      toolsFor: createToolset([]),
+      promptFor: createPrompting({
+        personality: (home, name) => currentPrompt(home.values(), name) ?? '',
+        memory: memoryPrompt,
+      }),
+      recoverFor: () => undefined,
       homeOf: homes.of,
       placesOfOthers: home => placesOfOthers(homes, home),
       stateDir,
       redact,
       redactMessage: redactValue,
-      personality: (home, name) => currentPrompt(home.values(), name) ?? '',
-      memory: memoryPrompt,
       expandSkill: skills.expand,
     }),
     providers,

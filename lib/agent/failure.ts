@@ -10,6 +10,8 @@ export class ProviderFailure extends Error {
   readonly status: number | undefined
   /** How long the provider asked us to wait. */
   readonly retryAfterMs: number | undefined
+  /** Something was already said to the person, so nobody else can take over. Set where it is known. */
+  spoken = false
 
   constructor(
     type: FailureType,

@@ -6,11 +6,21 @@ import type { ToolCall } from '../schema/message.ts'
 import { settleCalls, toolSchemas } from './calls.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
 import { mendHistory } from './mend.ts'
+import { speakerFor } from './providers/pick.ts'
 import { type Wait, wait } from './retry.ts'
 import { isSound, runTools } from './run-tools.ts'
 import { type Reply, speak } from './speak.ts'
 import { createTally } from './tally.ts'
-import type { Agent, AgentRequest, Emit, Outcome, RunMessage, WireMessage } from './types.ts'
+import type {
+  Agent,
+  AgentRequest,
+  Carry,
+  Emit,
+  ModelEndpoint,
+  Outcome,
+  ProviderRequest,
+  RunMessage,
+} from './types.ts'
 
 /** Messages in a row in which no call could be understood, before we give up. */
 const MAX_STRIKES = 3
@@ -55,6 +65,8 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
     wait: options.wait ?? wait,
     random: options.random ?? Math.random,
     now: request.now ?? Date.now,
+    /** The one that is called now; another takes its place for the rest of the turn when it fails. */
+    endpoint: request.endpoint,
     messages: mendHistory(request.history),
     /** Ids of tool calls in this conversation, so that none is given twice. */
     ids: new Set(request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id)),
@@ -62,7 +74,7 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
     steps: 0,
     text: '',
     outcome(status: Outcome['status']): Outcome {
-      const { provider, model } = request.endpoint
+      const { provider, model } = this.endpoint
       const usage = tally.total()
       return { status, text: this.text, steps: this.steps, usage, provider, model }
     },
@@ -97,34 +109,63 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const { request } = run
   if (run.signal.aborted) throw run.signal.reason
   const messageId = request.nextMessageId()
-  const reply = await speak({
-    provider: request.providers[request.endpoint.apiMode],
-    request: {
-      endpoint: request.endpoint,
-      messages: toSend(run, withTools),
-      tools: withTools ? toolSchemas(request.tools, toJsonSchema) : [],
-      signal: run.signal,
-      workspace: request.workspace,
-    },
-    messageId,
-    emit: run.emit,
-    tally: run.tally,
-    wait: run.wait,
-    random: run.random,
-  })
+  const reply = await speakSomehow(run, messageId, withTools)
   run.steps++
   const known = request.tools.map(tool => tool.name)
   const calls = withTools ? settleCalls(reply.calls, known, run.ids, messageId) : []
   run.text = reply.text
-  record(run, toMessage(run, messageId, reply, calls), reply.reasoning)
+  const message = toMessage(run, messageId, reply, calls)
+  record(run, message, reply.reasoning, toCarry(run.endpoint, reply))
   return calls
 }
 
-const toSend = (run: Run, withTools: boolean): WireMessage[] => [
+/** Asks the endpoint of the run; when it fails with nothing said, whoever stands in for it. */
+const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+  for (;;) {
+    try {
+      return await speak({
+        provider: speakerFor(run.request.providers, run.endpoint.apiMode),
+        request: toProviderRequest(run, withTools),
+        messageId,
+        emit: run.emit,
+        tally: run.tally,
+        wait: run.wait,
+        random: run.random,
+      })
+    } catch (error) {
+      if (run.signal.aborted || !(error instanceof ProviderFailure) || error.spoken) throw error
+      const recovery = await run.request.recover?.(error, run.endpoint)
+      if (!recovery) throw error
+      run.endpoint = recovery.endpoint
+      run.tally.serve(recovery.endpoint)
+      const { kind, message } = recovery
+      run.emit({ type: 'warning', kind, message })
+    }
+  }
+}
+
+const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
+  endpoint: run.endpoint,
+  messages: toSend(run, withTools),
+  tools: withTools ? toolSchemas(run.request.tools, toJsonSchema) : [],
+  signal: run.signal,
+  workspace: run.request.workspace,
+  ...(run.request.sessionKey && { sessionKey: run.request.sessionKey }),
+})
+
+const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
   ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
-  ...mendHistory(run.messages),
+  ...mendHistory(run.messages).map(({ id: _, carry, ...wire }) =>
+    carry?.by === sayerOf(run.endpoint) ? { ...wire, carry } : wire,
+  ),
   ...(withTools ? [] : [{ role: 'user' as const, content: LAST_WORD }]),
 ]
+
+/** Signatures and encrypted reasoning are understood only where they were made. */
+const sayerOf = ({ apiMode, provider, model }: ModelEndpoint) => `${apiMode} ${provider} ${model}`
+
+const toCarry = (endpoint: ModelEndpoint, { carry }: Reply): Carry | undefined =>
+  carry.length > 0 ? { by: sayerOf(endpoint), items: carry } : undefined
 
 const LAST_WORD =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
@@ -141,18 +182,18 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
   content: reply.text,
   ...(calls.length > 0 && { tool_calls: calls }),
   ...(reply.refusal !== '' && { refusal: reply.refusal }),
-  model: run.request.endpoint.model,
-  provider: run.request.endpoint.provider,
+  model: run.endpoint.model,
+  provider: run.endpoint.provider,
 })
 
-/** The caller gets all of it; the next call gets the six standard keys. */
-const record = (run: Run, message: RunMessage, reasoning = ''): void => {
+/** The caller gets all of it; the next call gets the six standard keys, and what the provider wants carried back. */
+const record = (run: Run, message: RunMessage, reasoning = '', carry?: Carry): void => {
   run.emit({
     type: 'message',
     message: reasoning === '' ? message : { ...message, reasoning },
   })
-  const { id: _id, model: _model, provider: _provider, ...wire } = message
-  run.messages.push(wire)
+  const { model: _model, provider: _provider, ...wire } = message
+  run.messages.push(carry ? { ...wire, carry } : wire)
 }
 
 const answerCalls = (run: Run, calls: ToolCall[]): Promise<void> =>

@@ -1,6 +1,6 @@
 /** Makes a history that every provider accepts: each tool call answered once, each answer asked for. */
 import { readArguments } from './calls.ts'
-import type { WireMessage } from './types.ts'
+import type { LoopMessage } from './types.ts'
 
 export const NO_RESULT = JSON.stringify({
   error: 'No result: the call was interrupted before it finished.',
@@ -11,8 +11,8 @@ export const NO_RESULT = JSON.stringify({
  * message that asked for them, and arguments that are not a JSON object sent as an empty one:
  * several providers refuse the whole conversation otherwise.
  */
-export const mendHistory = (messages: readonly WireMessage[]): WireMessage[] => {
-  const mended: WireMessage[] = []
+export const mendHistory = (messages: readonly LoopMessage[]): LoopMessage[] => {
+  const mended: LoopMessage[] = []
   messages.forEach((message, at) => {
     if (message.role === 'tool') return
     if (message.role !== 'assistant' || !message.tool_calls?.length) {
@@ -42,8 +42,8 @@ export const mendHistory = (messages: readonly WireMessage[]): WireMessage[] => 
 }
 
 /** Results up to the next message with calls of its own, where ids may begin anew. */
-const answersAfter = (messages: readonly WireMessage[], at: number): Map<string, WireMessage> => {
-  const answers = new Map<string, WireMessage>()
+const answersAfter = (messages: readonly LoopMessage[], at: number): Map<string, LoopMessage> => {
+  const answers = new Map<string, LoopMessage>()
   for (const message of messages.slice(at + 1)) {
     if (message.role === 'assistant' && message.tool_calls?.length) break
     if (message.role === 'tool' && message.tool_call_id && !answers.has(message.tool_call_id))

@@ -20,6 +20,8 @@ export type Reply = {
   reasoning: string
   refusal: string
   calls: RawCall[]
+  /** What the provider wants back with this message; see `Carry`. */
+  carry: unknown[]
 }
 
 export type Speaking = {
@@ -41,7 +43,7 @@ type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason
  */
 export const speak = async (speaking: Speaking): Promise<Reply> => {
   const { request, emit, messageId } = speaking
-  const said: Reply = { text: '', reasoning: '', refusal: '', calls: [] }
+  const said: Reply = { text: '', reasoning: '', refusal: '', calls: [], carry: [] }
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
   let nudges: WireMessage[] = []
 
@@ -63,8 +65,8 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
         emit({ type: 'warning', kind: 'cut', message: `The answer is cut: ${failure.message}` })
         return merge(said, { ...part, calls: [] })
       }
-      const spoken = `${said.text}${part.text}`.trim() !== ''
-      if (spoken || !failure.retryable || ++counts.failed >= MAX_ATTEMPTS) throw failure
+      failure.spoken = `${said.text}${part.text}`.trim() !== ''
+      if (failure.spoken || !failure.retryable || ++counts.failed >= MAX_ATTEMPTS) throw failure
       await again(counts.failed, failure, failure.message)
       continue
     }
@@ -102,6 +104,7 @@ const emptyPart = (): Part => ({
   reasoning: '',
   refusal: '',
   calls: [],
+  carry: [],
   finish: 'other',
 })
 
@@ -110,6 +113,7 @@ const merge = (said: Reply, part: Reply): Reply => {
   said.reasoning += part.reasoning
   said.refusal += part.refusal
   said.calls.push(...part.calls)
+  said.carry.push(...part.carry)
   return said
 }
 
@@ -171,6 +175,9 @@ const hear = (
       call.arguments += delta.arguments ?? ''
       return
     }
+    case 'carry':
+      part.carry.push(delta.item)
+      return
     case 'usage':
       tally.add(delta)
       return

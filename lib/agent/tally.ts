@@ -7,7 +7,8 @@ const THRESHOLD = 0.5
 
 type UsageDelta = Extract<ProviderDelta, { type: 'usage' }>
 
-export const createTally = ({ contextLength, price }: ModelEndpoint) => {
+export const createTally = (endpoint: ModelEndpoint) => {
+  let { contextLength, price } = endpoint
   let input = 0
   let output = 0
   let cost = 0
@@ -19,6 +20,11 @@ export const createTally = ({ contextLength, price }: ModelEndpoint) => {
       output += usage.outputTokens
       lastPrompt = usage.inputTokens
       cost += usage.cost ?? priced(usage, price)
+    },
+    /** Another endpoint answers from here on. */
+    serve(next: ModelEndpoint): void {
+      contextLength = next.contextLength
+      price = next.price
     },
     total(): Usage {
       return {

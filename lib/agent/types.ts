@@ -7,6 +7,7 @@ import type { FailureType } from '../schema/event.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
+import type { ProviderFailure } from './failure.ts'
 
 /** What a provider may see of a message: these keys and no others (spec.md, Message). */
 export type WireMessage = {
@@ -18,7 +19,8 @@ export type WireMessage = {
   refusal?: string
 }
 
-export type ApiMode = 'chat_completions' | 'demo'
+/** How a model is spoken to. `acp` is a whole agent of somebody else's: it answers turns, never a single call. */
+export type ApiMode = 'chat_completions' | 'anthropic_messages' | 'codex_responses' | 'acp' | 'demo'
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
 /** One model at one address, ready to be called: a pair {provider, model} with everything resolved. */
@@ -35,8 +37,21 @@ export type ModelEndpoint = {
   maxTokens?: number
   effort?: Effort
   /** US dollars per million tokens; absent when unknown. */
-  price?: { input: number; output: number }
+  price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
+  /** Which entry of a credential pool the key is, so that it can be rested when the provider refuses it. */
+  credential?: { pool: string; id: string }
+  /** Command line of an agent that speaks ACP; only with `acp`. */
+  command?: readonly string[]
 }
+
+/**
+ * What a provider wants back in the same turn and nobody else may see: thinking signatures, encrypted reasoning.
+ * It never reaches the transcript (contract, decision 32), and goes only to the endpoint that said it.
+ */
+export type Carry = { by: string; items: readonly unknown[] }
+
+/** A message inside the loop. `id` is its id in the transcript, absent for what stands in none. */
+export type LoopMessage = WireMessage & { id?: string; carry?: Carry }
 
 /** What a provider yields. `usage` and `finish` come at most once, at the end. */
 export type ProviderDelta =
@@ -45,17 +60,30 @@ export type ProviderDelta =
   /** The beginning or a further piece of a tool call; `index` tells parallel calls apart. */
   | { type: 'tool_call'; index: number; id?: string; name?: string; arguments?: string }
   | { type: 'refusal'; text: string }
-  | { type: 'usage'; inputTokens: number; outputTokens: number; cost?: number }
+  /** `inputTokens` is the whole prompt, what a cache served included. */
+  | {
+      type: 'usage'
+      inputTokens: number
+      outputTokens: number
+      cacheReadTokens?: number
+      cacheWriteTokens?: number
+      cost?: number
+    }
+  /** Kept beside the assistant message for the rest of the turn. */
+  | { type: 'carry'; item: unknown }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
 
 export type ProviderRequest = {
   endpoint: ModelEndpoint
-  messages: WireMessage[]
+  /** `carry` is there only where this endpoint said it. */
+  messages: (WireMessage & { carry?: Carry })[]
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
   signal: AbortSignal
   /** Where `demo` looks around; real providers ignore it. */
   workspace: string
+  /** Stays the same for a session: providers route its calls to the same prompt cache by it. */
+  sessionKey?: string
 }
 
 /**
@@ -63,6 +91,9 @@ export type ProviderRequest = {
  * (or the signal's reason when aborted); honours `signal` within a second; never retries.
  */
 export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelta>
+
+/** By wire format. `speakerFor` refuses what is not there. */
+export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
 
 /** What is asked of a person before something dangerous runs. Matching rules' labels, most severe first. */
 export type ApprovalAsk = {
@@ -111,7 +142,7 @@ export type AgentRequest = {
   endpoint: ModelEndpoint
   system: string
   /** Sanitised (see `history.ts`); the last one is the user's. */
-  history: WireMessage[]
+  history: LoopMessage[]
   tools: readonly Tool[]
   workspace: string
   env: Readonly<Record<string, string>>
@@ -124,9 +155,18 @@ export type AgentRequest = {
   approve: (ask: ApprovalAsk, callId: string) => Promise<ApprovalChoice>
   clarify: (question: string, choices: string[], callId: string) => Promise<string | null>
   /** Where a provider is looked up; a test passes its own. */
-  providers: Readonly<Record<ApiMode, Provider>>
+  providers: Providers
   now?: () => number
+  /** The session's id, as the key of per-session caches and memories. */
+  sessionKey?: string
+  /**
+   * Called when an endpoint failed with nothing said: another key, else the next fallback, else null. It lasts for
+   * the rest of this turn (contract, decision 31). `message` is told to the person as a warning.
+   */
+  recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
 }
+
+export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: string }
 
 /** A finished message of the run. `id` is the one its deltas named; tool results get theirs when they begin to be recorded. */
 export type RunMessage = WireMessage & {

@@ -1,6 +1,6 @@
 /** Everything about models that lives as long as the service: lists, prices, tests, keys, local servers; one object for the rest of it. */
 import type { Dispatcher } from 'undici'
-import type { ApiMode, Provider } from '../agent/types.ts'
+import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { FailureType } from '../schema/event.ts'
@@ -19,7 +19,7 @@ import { createTrial } from './trial.ts'
 
 export type ModelsDeps = {
   config: Config
-  providers: Readonly<Record<ApiMode, Provider>>
+  providers: Providers
   dispatcher: Dispatcher | undefined
   hintFor: (type: FailureType) => string | undefined
   writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>

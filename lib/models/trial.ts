@@ -1,5 +1,5 @@
 /** The smallest real call of a model: does this key, at this address, with this model, answer? */
-import type { ApiMode, ModelEndpoint, Provider } from '../agent/types.ts'
+import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { messageOf, Refusal } from '../errors.ts'
 import { FailureType } from '../schema/event.ts'
 
@@ -18,7 +18,7 @@ export type Trial = {
 }
 
 export type TrialDeps = {
-  providers: Readonly<Record<ApiMode, Provider>>
+  providers: Providers
   hintFor: (type: FailureType) => string | undefined
   timeoutMs?: number
 }
@@ -52,7 +52,10 @@ export const createTrial =
     const timeout = AbortSignal.timeout(timeoutMs)
     try {
       const target = endpoint()
-      const stream = providers[target.apiMode]({
+      const provide = providers[target.apiMode]
+      if (!provide)
+        return failed('This one answers whole turns only and cannot be tried by itself.')
+      const stream = provide({
         endpoint: { ...target, maxTokens: MAX_TOKENS, effort: 'none' },
         messages: [{ role: 'user', content: 'Reply with the single word OK.' }],
         tools: [],

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import type { ApiMode, Failure, ModelEndpoint, Outcome, Provider } from '../agent/types.ts'
+import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
 import { conflict, messageOf, Refusal, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -37,7 +37,7 @@ export type RunnerDeps = {
   /** Everything a turn needs of its home, tools and prompt, as it stands when the turn starts. */
   equip: (turn: Turn, questions: ReturnType<typeof createQuestions>) => TurnTools
   redactMessage: (message: Message) => Message
-  providers: Readonly<Record<ApiMode, Provider>>
+  providers: Providers
   keepLogMs?: number
   /** The session is free again, or got its name. Must not throw. */
   onFree?: (sessionId: string) => void

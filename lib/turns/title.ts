@@ -1,5 +1,6 @@
 /** A title for a new conversation: asked of the model that served it, with a local summary when that gives nothing. */
-import type { ApiMode, ModelEndpoint, Provider } from '../agent/types.ts'
+import type { ModelEndpoint, Provider, Providers } from '../agent/types.ts'
+import { speakerFor } from '../agent/providers/pick.ts'
 import type { Message } from '../schema/message.ts'
 import { Refusal } from '../errors.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
@@ -54,7 +55,7 @@ const ask = async (
 /** Null when there is no exchange to name. Never rejects: a title is not worth an error. */
 export const makeTitle = async (
   endpoint: ModelEndpoint,
-  providers: Readonly<Record<ApiMode, Provider>>,
+  providers: Providers,
   messages: Message[],
   signal: AbortSignal,
 ): Promise<{ title: string; status: string } | null> => {
@@ -62,7 +63,9 @@ export const makeTitle = async (
   if (!exchange.asked || !exchange.answered) return null
   if (endpoint.apiMode !== 'demo') {
     try {
-      const title = cleanTitle(await ask(endpoint, providers[endpoint.apiMode], exchange, signal))
+      const title = cleanTitle(
+        await ask(endpoint, speakerFor(providers, endpoint.apiMode), exchange, signal),
+      )
       if (title) return { title, status: 'llm' }
     } catch {
       // The provider is slow or refuses: the local summary serves as well.
@@ -76,7 +79,7 @@ const TITLE_UNTIL = 40
 
 export type NamingDeps = {
   sessions: Sessions
-  providers: Readonly<Record<ApiMode, Provider>>
+  providers: Providers
   /** Aborted when the service stops. */
   signal: AbortSignal
 }

@@ -2,14 +2,12 @@
 import type {
   Agent,
   AgentEvent,
-  ApiMode,
+  AgentRequest,
   ApprovalAsk,
   Failure,
+  LoopMessage,
   ModelEndpoint,
   Outcome,
-  Provider,
-  Tool,
-  WireMessage,
 } from '../agent/types.ts'
 import { messageOf, Refusal } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
@@ -48,24 +46,19 @@ export type Turn = {
   fault: unknown
 }
 
+/** All that the engine is told, but for what the turn itself knows. */
+export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now'>
+
 /** What a turn needs of the rest of the house, already bound to its session and home. */
 export type TurnTools = {
   agent: Agent
-  providers: Readonly<Record<ApiMode, Provider>>
-  tools: readonly Tool[]
-  system: string
+  /** Asked for when the turn runs: tools of other programs may have to be started first. */
+  request: () => Promise<BoundRequest>
   /** Read when the turn runs, not when it is started: a long transcript must not delay the reply. */
-  history: () => WireMessage[]
-  workspace: string
-  env: Readonly<Record<string, string>>
-  forbidden: readonly string[]
-  maxSteps: number
-  nextMessageId: () => string
+  history: () => LoopMessage[]
   /** Appends one message to the transcript and answers it as recorded, redacted for the wire. */
   record: (message: NewMessage) => Message
   redact: (text: string) => string
-  approve: (ask: ApprovalAsk) => Promise<ApprovalChoice>
-  clarify: (question: string, choices: string[]) => Promise<string | null>
 }
 
 const withoutCallMarkup = (text: string): string =>
@@ -130,28 +123,18 @@ export const runAgent = async (
       hint: 'Choose another model, or add a key for this provider.',
     })
   }
-  const outcome = await tools
-    .agent(
-      {
-        endpoint,
-        system: tools.system,
-        history: tools.history(),
-        tools: tools.tools,
-        workspace: tools.workspace,
-        env: tools.env,
-        forbidden: tools.forbidden,
-        maxSteps: tools.maxSteps,
-        signal: turn.controller.signal,
-        nextMessageId: tools.nextMessageId,
-        approve: tools.approve,
-        clarify: tools.clarify,
-        providers: tools.providers,
-        now: () => now() * 1_000,
-      },
-      event => onEvent(turn, tools, now, event),
+  const call = async (): Promise<Outcome> => {
+    const { signal } = turn.controller
+    const request = { ...(await tools.request()), endpoint, signal, now: () => now() * 1_000 }
+    signal.throwIfAborted()
+    return tools.agent({ ...request, history: tools.history() }, event =>
+      onEvent(turn, tools, now, event),
     )
-    // The loop's contract is to never reject; if it does all the same, the session must not stay stuck.
-    .catch((error: unknown) => failed({ type: 'error', message: messageOf(error) }))
+  }
+  // The loop's contract is to never reject; if anything here does all the same, the session must not stay stuck.
+  const outcome = await call().catch((error: unknown) =>
+    failed({ type: 'error', message: messageOf(error) }),
+  )
   if (turn.fault) return { ...outcome, status: 'failed', failure: failureOf(turn.fault) }
   return outcome
 }

@@ -1,10 +1,9 @@
 /** Which provider speaks which wire format, through the proxy the person has set up if there is one. */
 import type { Dispatcher } from 'undici'
-import type { ApiMode, Provider } from '../types.ts'
+import { ProviderFailure } from '../failure.ts'
+import type { ApiMode, Provider, Providers } from '../types.ts'
 import { createDemo } from './demo.ts'
 import { createOpenAiChat } from './openai-chat.ts'
-
-export type Providers = Readonly<Record<ApiMode, Provider>>
 
 /** `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl reads them. A local server is reached directly. */
 export const proxyOf = async (
@@ -23,3 +22,11 @@ export const createProviders = (dispatcher: Dispatcher | undefined): Providers =
   chat_completions: createOpenAiChat(dispatcher ? { dispatcher } : {}),
   demo: createDemo(),
 })
+
+/** Throws `ProviderFailure` for a format nobody here speaks; an agent of somebody else's answers no single calls. */
+export const speakerFor = (providers: Providers, apiMode: ApiMode): Provider => {
+  const provider = providers[apiMode]
+  if (!provider)
+    throw new ProviderFailure('error', `Models that speak ${apiMode} answer no single calls.`)
+  return provider
+}

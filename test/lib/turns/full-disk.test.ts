@@ -52,23 +52,25 @@ const setup = (agent: Agent) => {
     providers: { chat_completions: silent, demo: silent },
     equip: turn => ({
       agent,
-      providers: { chat_completions: silent, demo: silent },
-      tools: [],
-      system: '',
+      request: async () => ({
+        providers: { chat_completions: silent, demo: silent },
+        tools: [],
+        system: '',
+        workspace: dir,
+        env: {},
+        forbidden: [],
+        maxSteps: 1,
+        nextMessageId: () => sessions.nextMessageId(turn.sessionId),
+        approve: async () => 'deny' as const,
+        clarify: async () => null,
+      }),
       history: () => [],
-      workspace: dir,
-      env: {},
-      forbidden: [],
-      maxSteps: 1,
-      nextMessageId: () => sessions.nextMessageId(turn.sessionId),
       record(message) {
         const [entry] = sessions.append(turn.sessionId, [{ t: 'message', message }])
         if (entry?.t !== 'message') throw new Error('expected a message')
         return entry.message
       },
       redact: text => text,
-      approve: async () => 'deny',
-      clarify: async () => null,
     }),
   })
   const { session_id: id } = sessions.create({ workspace: dir, model: null, profile: 'default' })

@@ -1,0 +1,44 @@
+/** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
+import type { AgentRequest } from '../agent/types.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { TurnPlace } from './place.ts'
+import { createPolicy, type PolicyDeps } from './policy.ts'
+
+export type Allowing = {
+  sessions: Pick<Sessions, 'append'>
+  redact: (text: string) => string
+  ask: PolicyDeps['ask']
+}
+
+export const approver = (
+  { sessionId, home, workspace, meta, unattended }: TurnPlace,
+  { sessions, redact, ask }: Allowing,
+): AgentRequest['approve'] => {
+  const allowed = new Set(
+    Array.isArray(meta.approved_patterns) ? meta.approved_patterns.map(String) : [],
+  )
+  return createPolicy({
+    sessionId,
+    config: () => home.values(),
+    allowAlways(labels) {
+      const { command_allowlist: before } = home.config.read()
+      const list = Array.isArray(before) ? before : []
+      home.config.edit(['command_allowlist'], [...new Set([...list, ...labels])])
+    },
+    sessionAllowed: () => [...allowed],
+    allowForSession(labels) {
+      for (const label of labels) allowed.add(label)
+      sessions.append(sessionId, [{ t: 'meta', patch: { approved_patterns: [...allowed] } }])
+    },
+    ask: unattended
+      ? async question =>
+          unattended.ask({
+            command: question.command,
+            patternKeys: question.pattern_keys,
+            description: question.description,
+            cwd: question.cwd ?? workspace,
+          })
+      : ask,
+    redact,
+  })
+}
