@@ -59,6 +59,9 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     frame: 0,
     width: 720,
     drawn: null as Range | null,
+    /** What was being read, and how high everything was, when both were last sure. */
+    kept: null as Anchor | null,
+    height: 0,
   })
   /** The last row when the reader left the end; null while they are there. */
   const left = useSignal<string | null>(null)
@@ -84,12 +87,18 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     if (!box) return
     box.scrollTop = box.scrollHeight
     state.current.top = box.scrollTop
+    state.current.height = box.scrollHeight
   }
   /** Distance to the end, in pixels. */
   const below = () => {
     const box = scroller.current
     return box ? box.scrollHeight - box.scrollTop - box.clientHeight : 0
   }
+  /** Something shrank and the browser pushed the reader to the end: where they are now is not where they were. */
+  const pushed = (box: HTMLElement): Anchor | null =>
+    !state.current.stick && box.scrollHeight < state.current.height - 1 && below() <= 1
+      ? state.current.kept
+      : null
   const follow = (stick: boolean) => {
     if (state.current.stick === stick) return
     state.current.stick = stick
@@ -98,7 +107,9 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
 
   // Read before the new rows are put in: where what is being read stands now.
   const anchor =
-    scroller.current && !state.current.stick ? anchorOf(scroller.current, column.current) : null
+    scroller.current && !state.current.stick
+      ? (pushed(scroller.current) ?? anchorOf(scroller.current, column.current))
+      : null
   const range = wanted(anchor)
   state.current.drawn = range
 
@@ -124,9 +135,12 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
           shift += height - before
         }
       }
+      const kept = pushed(box)
       if (state.current.stick) toEnd()
+      else if (kept) restore(box, kept)
       else if (shift) box.scrollTop += shift
       else if (below() <= 0.5) follow(true)
+      state.current.height = box.scrollHeight
     })
   }, [])
   const measured = useRef(new Map<string, number>())
@@ -167,6 +181,8 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     const moved = element.getBoundingClientRect().top - edge - top
     if (Math.abs(moved) >= 0.5) box.scrollTop += moved
     state.current.top = box.scrollTop
+    state.current.height = box.scrollHeight
+    state.current.kept = { key, top }
   }
 
   useEffect(() => {
@@ -215,9 +231,15 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
   const onScroll = () => {
     const box = scroller.current
     if (!box) return
-    if (below() <= NEAR_END) follow(true)
-    else if (box.scrollTop < state.current.top - 1) follow(false)
-    state.current.top = box.scrollTop
+    const kept = pushed(box)
+    if (kept) restore(box, kept)
+    else {
+      if (below() <= NEAR_END) follow(true)
+      else if (box.scrollTop < state.current.top - 1) follow(false)
+      state.current.top = box.scrollTop
+      state.current.height = box.scrollHeight
+      state.current.kept = state.current.stick ? null : anchorOf(box, column.current)
+    }
     state.current.frame ||= requestAnimationFrame(() => {
       state.current.frame = 0
       const drawn = state.current.drawn
