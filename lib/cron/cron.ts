@@ -1,7 +1,6 @@
 /** Scheduled jobs of every profile: one clock for all homes, one scheduler and one set of verbs for each. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { schedule as everyMinute } from 'node-cron'
 import type { Home } from '../profiles/home.ts'
 import { completionsSince } from './completions.ts'
 import { openHistory } from './history.ts'
@@ -27,13 +26,21 @@ export type CronDeps = {
 
 const minutely = (log: CronDeps['log']) => (tick: () => void) => {
   const say = (message: string | Error) => log('clock', { message: String(message) })
-  const task = everyMinute('* * * * *', tick, {
-    unref: true,
-    // A late tick looks at the same clock: nothing is missed by it.
-    suppressMissedWarning: true,
-    logger: { info: () => undefined, debug: () => undefined, warn: say, error: say },
-  })
-  return () => void task.destroy()
+  const stopped = new AbortController()
+  const start = async () => {
+    // Behind the start of the service, which looks at all due times itself.
+    const { schedule } = await import('node-cron')
+    if (stopped.signal.aborted) return
+    const task = schedule('* * * * *', tick, {
+      unref: true,
+      // A late tick looks at the same clock: nothing is missed by it.
+      suppressMissedWarning: true,
+      logger: { info: () => undefined, debug: () => undefined, warn: say, error: say },
+    })
+    stopped.signal.addEventListener('abort', () => void task.destroy(), { once: true })
+  }
+  start().catch(say)
+  return () => stopped.abort()
 }
 
 export type Cron = ReturnType<typeof createCron>

@@ -4,7 +4,7 @@ import { createWriteStream, mkdirSync, rmSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { finished, type Readable } from 'node:stream'
-import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import type { BusboyInstance } from '@fastify/busboy'
 import { invalid, messageOf } from '../errors.ts'
 import { BODY_BYTES, CallerGone, tooLarge } from './body.ts'
 
@@ -41,10 +41,12 @@ const LIMITS = {
   headerSize: 16_384,
 }
 
-const createParser = (req: IncomingMessage): BusboyInstance => {
+const createParser = async (req: IncomingMessage): Promise<BusboyInstance> => {
   const type = req.headers['content-type'] ?? ''
   if (!/^multipart\/form-data\b/i.test(type) || !/;\s*boundary=/i.test(type))
     throw invalid('No boundary in Content-Type')
+  // Loaded with the first form: no start needs it.
+  const { Busboy } = await import('@fastify/busboy')
   try {
     const headers = { ...req.headers, 'content-type': type }
     return new Busboy({ headers, limits: LIMITS, preservePath: true })
@@ -75,7 +77,9 @@ export const readForm = async (
   dir: string,
   { field = 'file', idleMs = 30_000 }: FormOptions = {},
 ): Promise<Form> => {
-  const parser = createParser(req)
+  const parser = await createParser(req)
+  // Nobody listened meanwhile.
+  if (req.destroyed) throw new CallerGone()
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `${randomBytes(12).toString('hex')}.part`)
   const fields: Record<string, string> = Object.create(null)

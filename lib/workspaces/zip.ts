@@ -4,7 +4,6 @@ import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { ZipFile } from 'yazl'
 import { invalid } from '../errors.ts'
 import { codeOf, refusingLater } from '../store/file-error.ts'
 import { hold } from '../store/hold.ts'
@@ -106,6 +105,8 @@ async function* archive(
   top: string,
   entries: readonly Entry[],
 ): AsyncGenerator<Buffer> {
+  // Loaded with the first download: no start needs it.
+  const { ZipFile } = await import('yazl')
   const zip = new ZipFile()
   const state = { left: false, bytes: undefined as Readable | undefined }
   const output = zip.outputStream as AsyncIterable<Buffer> & NodeJS.ReadableStream
