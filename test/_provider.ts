@@ -1,6 +1,12 @@
-/** A scripted OpenAI-compatible server over real HTTP for tests: what each request is answered with, byte by byte. */
+/** A scripted model server over real HTTP for tests, in the format its path asks for: what each request is answered with, byte by byte. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import {
+  anthropicEvents,
+  anthropicMessage,
+  responsesDocument,
+  responsesEvents,
+} from './_formats.ts'
 
 export type ScriptedCall = {
   id?: string
@@ -18,7 +24,12 @@ export type Step = {
   toolCalls?: ScriptedCall[]
   /** Defaults to `tool_calls` or `stop`; null leaves it out. */
   finish?: string | null
-  usage?: { prompt_tokens: number; completion_tokens: number; cost?: number }
+  usage?: {
+    prompt_tokens: number
+    completion_tokens: number
+    cost?: number
+    prompt_tokens_details?: { cached_tokens: number }
+  }
   /** False leaves `[DONE]` out. */
   done?: boolean
   /** Answers one JSON document instead of a stream. */
@@ -54,6 +65,8 @@ export type Scripted = {
   requests: Recorded[]
   /** What GET …/models lists; null answers 404. Such requests are not part of the script. */
   models: string[] | null
+  /** Answers what comes beyond the script, by what was sent. */
+  otherwise: ((body: Recorded['body']) => Step) | null
   /** Headers of the requests for that list. */
   listed: IncomingHttpHeaders[]
   /** Answers for the next requests, in order. */
@@ -72,9 +85,10 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   const sockets = new Set<Socket>()
   let waiting: (() => void)[] = []
 
-  const lists: { models: string[] | null; listed: IncomingHttpHeaders[] } = {
+  const lists: Pick<Scripted, 'models' | 'listed' | 'otherwise'> = {
     models: null,
     listed: [],
+    otherwise: null,
   }
   const server = createServer(async (req, res) => {
     if (req.method === 'GET') {
@@ -94,12 +108,13 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
       closed,
     })
     for (const wake of waiting.splice(0)) wake()
-    const step = steps.shift() ?? {
-      status: 500,
-      body: { error: { message: 'The script of this test has ended.' } },
-    }
+    const step = steps.shift() ??
+      lists.otherwise?.(requests.at(-1)?.body) ?? {
+        status: 500,
+        body: { error: { message: 'The script of this test has ended.' } },
+      }
     await step.gate
-    if (step.end !== 'headers') await answer(res, step)
+    if (step.end !== 'headers') await answer(res, step, req.url ?? '')
   })
   server.on('connection', socket => {
     sockets.add(socket)
@@ -127,7 +142,7 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   })
 }
 
-const answer = async (res: ServerResponse, step: Step): Promise<void> => {
+const answer = async (res: ServerResponse, step: Step, path: string): Promise<void> => {
   const status = step.status ?? 200
   if (status !== 200 || step.body !== undefined) {
     const text = typeof step.body === 'string' ? step.body : JSON.stringify(step.body ?? {})
@@ -138,7 +153,7 @@ const answer = async (res: ServerResponse, step: Step): Promise<void> => {
   const type = step.plain ? 'application/json' : 'text/event-stream'
   res.writeHead(200, { 'content-type': type, ...step.headers })
   const bytes = Buffer.from(
-    step.raw ?? (step.plain ? JSON.stringify(document(step)) : toStream(step)),
+    step.raw ?? (step.plain ? JSON.stringify(documentFor(path, step)) : streamFor(path, step)),
   )
   const half = step.middle ? Math.floor(bytes.length / 2) : bytes.length
   await write(res, bytes.subarray(0, half), step.portion)
@@ -158,13 +173,13 @@ const write = async (res: ServerResponse, bytes: Buffer, portion = bytes.length)
     })
 }
 
-const pieces = (text: string | string[] | undefined): string[] =>
+export const pieces = (text: string | string[] | undefined): string[] =>
   text === undefined ? [] : typeof text === 'string' ? [text] : text
 
-const written = (call: ScriptedCall) =>
+export const written = (call: ScriptedCall) =>
   typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments)
 
-const reasonOf = (step: Step): string | null =>
+export const reasonOf = (step: Step): string | null =>
   step.finish === undefined ? (step.toolCalls ? 'tool_calls' : 'stop') : step.finish
 
 /** The chunks of a streamed answer, one line of `data:` each. */
@@ -172,6 +187,17 @@ export const frame = (chunk: unknown): string => `data: ${JSON.stringify(chunk)}
 export const delta = (fields: unknown, finish: string | null = null) => ({
   choices: [{ index: 0, delta: fields, finish_reason: finish }],
 })
+
+const streamFor = (path: string, step: Step): string => {
+  if (path.endsWith('/messages')) return anthropicEvents(step).map(frame).join('')
+  if (path.endsWith('/responses')) return responsesEvents(step).map(frame).join('')
+  return toStream(step)
+}
+
+const documentFor = (path: string, step: Step): unknown => {
+  if (path.endsWith('/messages')) return anthropicMessage(step)
+  return path.endsWith('/responses') ? responsesDocument(step) : document(step)
+}
 
 const toStream = (step: Step): string => {
   const chunks: unknown[] = [

@@ -1,5 +1,7 @@
 /** What is asked of an OpenAI-compatible endpoint, and what may be left out when a server objects. */
-import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
+import type { ModelEndpoint, ProviderRequest } from '../types.ts'
+import { hostname } from './exchange.ts'
+import { toChatMessages, wantsDeveloper, wantsMarks } from './openai-messages.ts'
 
 /** Parts of a request that not every server understands. */
 export type Quirk =
@@ -8,6 +10,9 @@ export type Quirk =
   | 'old max_tokens'
   | 'new max_tokens'
   | 'no stream'
+  | 'no developer'
+  | 'no cache'
+  | 'no details'
 
 /** Families behind an aggregator that accept its `reasoning` object. */
 const REASONING_FAMILY = /^(?:deepseek\/|anthropic\/|openai\/|x-ai\/|google\/gemini-2|qwen\/qwen3)/
@@ -18,7 +23,11 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
   const stream = !quirks.has('no stream')
   return {
     model: endpoint.model,
-    messages: request.messages.map(toWire),
+    messages: toChatMessages(request, {
+      developer: wantsDeveloper(endpoint.model) && !quirks.has('no developer'),
+      cache: wantsMarks(endpoint) && !quirks.has('no cache'),
+      carry: !quirks.has('no details'),
+    }),
     stream,
     ...(stream && !quirks.has('no stream_options') && { stream_options: { include_usage: true } }),
     ...(tools.length > 0 && {
@@ -29,12 +38,6 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
   }
 }
 
-/** An assistant message that only calls tools has no content: some servers refuse an empty text. */
-const toWire = (message: WireMessage) =>
-  message.role === 'assistant' && message.tool_calls?.length && message.content === ''
-    ? { ...message, content: null }
-    : message
-
 const limit = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>) => {
   if (!endpoint.maxTokens) return {}
   const modern =
@@ -43,8 +46,6 @@ const limit = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>) => {
 }
 
 const isOpenAi = ({ baseUrl }: ModelEndpoint) => hostname(baseUrl) === 'api.openai.com'
-
-export const hostname = (url: string): string => (URL.canParse(url) ? new URL(url).hostname : '')
 
 /** The effort a person chose, in the words of the endpoint (agent-home §9.6). */
 export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
@@ -68,7 +69,10 @@ const OBJECTIONS: { says: RegExp; quirk: Quirk }[] = [
     quirk: 'new max_tokens',
   },
   { says: /max_completion_tokens/i, quirk: 'old max_tokens' },
+  { says: /reasoning_details|extra_content|signature/i, quirk: 'no details' },
   { says: /reasoning/i, quirk: 'no effort' },
+  { says: /cache_control/i, quirk: 'no cache' },
+  { says: /\bdeveloper\b/i, quirk: 'no developer' },
   {
     says: /stream(?:ing)?\b.{0,40}(?:not (?:supported|allowed)|unsupported|must be false)/i,
     quirk: 'no stream',
@@ -76,11 +80,5 @@ const OBJECTIONS: { says: RegExp; quirk: Quirk }[] = [
 ]
 
 /** The next thing to leave out after a refused request; null when that would not help. */
-export const quirkFor = (
-  status: number | undefined,
-  message: string,
-  known: ReadonlySet<Quirk>,
-): Quirk | null =>
-  status === 400 || status === 422 || status === 501
-    ? (OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))?.quirk ?? null)
-    : null
+export const quirkFor = (message: string, known: ReadonlySet<Quirk>): Quirk | null =>
+  OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))?.quirk ?? null

@@ -1,10 +1,12 @@
 /** Reads the chunks of a chat completion, as many servers write them, into deltas. */
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import { sayError } from './post.ts'
+import type { AnswerReader } from './exchange.ts'
+import { count, fields, isJson, type Json, list, text } from './json.ts'
+import { streamFailure } from './stream-failure.ts'
+import { createKeepsake } from './openai-carry.ts'
 import { createThinkSplitter } from './think-tags.ts'
 
-type Json = Record<string, unknown>
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 type Usage = Extract<ProviderDelta, { type: 'usage' }>
 
@@ -19,17 +21,11 @@ const REASONS: Record<string, Finish> = {
   content_filter: 'content_filter',
 }
 
-const isJson = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-const count = (value: unknown): number =>
-  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
-const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isJson) : [])
-
 /** State of one answer. `read` throws `ProviderFailure` for an error object in the stream. */
-export const createChunkReader = () => {
+export const createChunkReader = (): AnswerReader => {
   const think = createThinkSplitter()
-  const calls = createCallTracker()
+  const keepsake = createKeepsake()
+  const calls = createCallTracker(keepsake.mark)
   let usage: Usage | null = null
   let finish: Finish | null = null
 
@@ -41,6 +37,7 @@ export const createChunkReader = () => {
     if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
     const { thought, said } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
+    keepsake.think(delta.reasoning_details)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
       ...think.push(said),
@@ -52,7 +49,7 @@ export const createChunkReader = () => {
   }
 
   return {
-    read(chunk: unknown): ProviderDelta[] {
+    read(chunk) {
       if (!isJson(chunk)) return []
       if (chunk.error) throw streamFailure(chunk.error)
       const figures = isJson(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
@@ -61,38 +58,33 @@ export const createChunkReader = () => {
       const [choice] = list(chunk.choices)
       return choice ? readChoice(choice) : []
     },
-    finished: () => finish !== null,
-    /** What was held back, then usage and finish. */
-    end: (): ProviderDelta[] => [
+    // The end itself is `[DONE]`, which is no chunk.
+    progress: () => (finish === null ? 'speaking' : 'spoken'),
+    end: () => [
       ...think.end(),
+      ...keepsake.end(),
       ...(usage ? [usage] : []),
       { type: 'finish', reason: finish ?? (calls.any() ? 'tool_calls' : 'stop') },
     ],
   }
 }
 
-const streamFailure = (error: unknown) => {
-  const fields = isJson(error) ? error : {}
-  const code = Number(fields.code ?? fields.status)
-  const status = Number.isInteger(code) && code >= 400 && code < 600 ? code : undefined
-  const written = JSON.stringify(error)
-  const said = sayError(written)
-  return classify({
-    status,
-    message: said === '' ? 'The provider reports an error.' : said,
-    text: written,
-  })
-}
-
 const usageElsewhere = (chunk: Json): Json | null =>
   isJson(chunk.x_groq) && isJson(chunk.x_groq.usage) ? chunk.x_groq.usage : null
 
-const readUsage = (usage: Json): Usage => ({
-  type: 'usage',
-  inputTokens: count(usage.prompt_tokens ?? usage.input_tokens),
-  outputTokens: count(usage.completion_tokens ?? usage.output_tokens),
-  ...(typeof usage.cost === 'number' && { cost: count(usage.cost) }),
-})
+const readUsage = (usage: Json): Usage => {
+  const details = fields(usage.prompt_tokens_details)
+  const read = count(details.cached_tokens ?? usage.prompt_cache_hit_tokens)
+  const written = count(details.cache_write_tokens)
+  return {
+    type: 'usage',
+    inputTokens: count(usage.prompt_tokens ?? usage.input_tokens),
+    outputTokens: count(usage.completion_tokens ?? usage.output_tokens),
+    ...(read > 0 && { cacheReadTokens: read }),
+    ...(written > 0 && { cacheWriteTokens: written }),
+    ...(typeof usage.cost === 'number' && { cost: count(usage.cost) }),
+  }
+}
 
 /** Content is a string, or parts of which some are thinking. */
 const readContent = (content: unknown): { thought: string; said: string } => {
@@ -118,7 +110,7 @@ const reasoningOf = (delta: Json): string =>
     .join('')
 
 /** Tells parallel calls apart: by index, by id where servers leave the index out or always write 0. */
-const createCallTracker = () => {
+const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
   const calls: { id: string; index: unknown; name: string; written: boolean }[] = []
 
   const find = (index: unknown, id: string, name: string): number => {
@@ -149,6 +141,7 @@ const createCallTracker = () => {
       call.id ||= id
       call.name += fresh.name
       call.written ||= written !== ''
+      mark(at, delta.extra_content)
       return [
         {
           type: 'tool_call',

@@ -2,6 +2,8 @@
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
 import type { ApiMode, Provider, Providers } from '../types.ts'
+import { createAnthropicMessages } from './anthropic-messages.ts'
+import { createCodexResponses } from './codex-responses.ts'
 import { createDemo } from './demo.ts'
 import { createOpenAiChat } from './openai-chat.ts'
 
@@ -18,10 +20,15 @@ export const proxyOf = async (
   return new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy: noProxy.join(',') })
 }
 
-export const createProviders = (dispatcher: Dispatcher | undefined): Providers => ({
-  chat_completions: createOpenAiChat(dispatcher ? { dispatcher } : {}),
-  demo: createDemo(),
-})
+export const createProviders = (dispatcher: Dispatcher | undefined): Providers => {
+  const options = dispatcher ? { dispatcher } : {}
+  return {
+    chat_completions: createOpenAiChat(options),
+    anthropic_messages: createAnthropicMessages(options),
+    codex_responses: createCodexResponses(options),
+    demo: createDemo(),
+  }
+}
 
 /** Throws `ProviderFailure` for a format nobody here speaks; an agent of somebody else's answers no single calls. */
 export const speakerFor = (providers: Providers, apiMode: ApiMode): Provider => {

@@ -8,8 +8,12 @@ const MAX_MESSAGE_CHARS = 600
 
 export type Post = {
   url: string
-  apiKey: string | null
-  body: unknown
+  /** Besides the usual ones; the key stands in one of them. */
+  headers: Readonly<Record<string, string>>
+  /** The key, to be hidden in whatever is answered. */
+  secret: string | null
+  /** JSON text. */
+  body: string
   signal: AbortSignal
   dispatcher?: Dispatcher | undefined
 }
@@ -27,9 +31,9 @@ export const post = async (call: Post): Promise<Dispatcher.ResponseData> => {
       'content-type': 'application/json',
       accept: 'text/event-stream, application/json',
       'user-agent': 'agent-webui',
-      ...(call.apiKey && { authorization: `Bearer ${call.apiKey}` }),
+      ...call.headers,
     },
-    body: JSON.stringify(call.body),
+    body: call.body,
     signal: call.signal,
     // Our own deadlines know more than these two.
     headersTimeout: 0,
@@ -46,7 +50,7 @@ export const post = async (call: Post): Promise<Dispatcher.ResponseData> => {
     )
   }
   const text = await readSome(answer.body)
-  throw refusalOf(answer.statusCode, text, answer.headers, call.apiKey)
+  throw refusalOf(answer.statusCode, text, answer.headers, call.secret)
 }
 
 /** The body is no longer wanted; what goes wrong with it is nobody's concern. */
@@ -56,9 +60,9 @@ const refusalOf = (
   status: number,
   text: string,
   headers: Dispatcher.ResponseData['headers'],
-  apiKey: string | null,
+  secret: string | null,
 ): ProviderFailure => {
-  const said = hideKey(sayError(text), apiKey)
+  const said = hideKey(sayError(text), secret)
   const retryAfter = headers['retry-after']
   return classify({
     status,
@@ -107,6 +111,10 @@ const sentenceIn = (value: unknown): string | null => {
   const raw = (metadata as { raw?: unknown } | null | undefined)?.raw
   return sentence !== null && typeof raw === 'string' ? `${sentence}: ${sayError(raw)}` : sentence
 }
+
+/** The header most providers want their key in. */
+export const bearer = (apiKey: string | null): Record<string, string> =>
+  apiKey ? { authorization: `Bearer ${apiKey}` } : {}
 
 /** Some providers quote the key they were given. */
 export const hideKey = (text: string, apiKey: string | null): string => {

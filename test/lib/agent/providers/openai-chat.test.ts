@@ -7,6 +7,7 @@ import {
   type OpenAiOptions,
 } from '../../../../lib/agent/providers/openai-chat.ts'
 import type { ModelEndpoint, ProviderDelta } from '../../../../lib/agent/types.ts'
+import { run } from '../_run.ts'
 import { createProvider, delta, frame, gate, type Scripted, type Step } from '../../../_provider.ts'
 
 const test = suite('openai-chat')
@@ -441,6 +442,128 @@ test('chunks are delivered as they come', () => {
     middle.open()
     await stream.return(undefined)
   })
+})
+
+test('usage tells what a cache served, under either name', () =>
+  withServer(
+    [
+      {
+        text: 'a',
+        usage: {
+          prompt_tokens: 9,
+          completion_tokens: 1,
+          prompt_tokens_details: { cached_tokens: 5 },
+        },
+      },
+      {
+        raw:
+          frame(delta({ content: 'b' }, 'stop')) +
+          frame({ choices: [], usage: { prompt_tokens: 9, prompt_cache_hit_tokens: 4 } }),
+      },
+    ],
+    async server => {
+      for (const expected of [5, 4]) {
+        const usage = (await ask(server)).find(one => one.type === 'usage')
+        assert.equal([usage?.inputTokens, usage?.cacheReadTokens], [9, expected])
+      }
+    },
+  ))
+
+/** The messages of one request made for this endpoint. */
+const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {
+  const server = await createProvider(...steps, { text: 'x' })
+  const request = {
+    endpoint: endpointAt(server, extra),
+    messages: [
+      { role: 'system' as const, content: 'S' },
+      { role: 'user' as const, content: 'one' },
+      {
+        role: 'assistant' as const,
+        content: '',
+        tool_calls: [
+          { id: 'a', type: 'function' as const, function: { name: 'f', arguments: '{}' } },
+        ],
+        carry: { by: 'other', items: ['secret'] },
+      },
+      { role: 'tool' as const, tool_call_id: 'a', content: 'R' },
+      { role: 'assistant' as const, content: 'two' },
+      { role: 'user' as const, content: 'three' },
+    ],
+    tools: [],
+    signal: new AbortController().signal,
+    workspace: '/',
+    sessionKey: 's',
+  }
+  try {
+    for await (const _delta of createOpenAiChat()(request));
+    return server.requests.at(-1)!.body.messages
+  } finally {
+    await server.close()
+  }
+}
+
+test('what another format carries along is never sent', async () => {
+  const messages = await sentTo({})
+  assert.not.match(JSON.stringify(messages), 'secret')
+  assert.equal(Object.keys(messages[2]), ['role', 'content', 'tool_calls'])
+})
+
+test('details of the thinking and marks on calls go back within the turn, until a server objects', async () => {
+  const answer =
+    frame(delta({ reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'I ' }] })) +
+    frame(
+      delta({
+        reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'look', signature: 'S' }],
+      }),
+    ) +
+    call({
+      index: 0,
+      id: 'a',
+      function: { name: 'echo', arguments: '{}' },
+      extra_content: { google: { thought_signature: 'G' } },
+    }) +
+    frame(delta({}, 'tool_calls'))
+  const details = [{ type: 'reasoning.text', index: 0, text: 'I look', signature: 'S' }]
+  await withServer(
+    [
+      { raw: answer },
+      { status: 400, body: { error: { message: 'Unknown name "reasoning_details"' } } },
+      { text: 'done' },
+    ],
+    async server => {
+      const provider = createOpenAiChat()
+      const { outcome, messages } = await run(provider, { endpoint: endpointAt(server) })
+      assert.is(outcome.text, 'done')
+      const [, first, second] = server.requests.map(({ body }) => body.messages[1])
+      assert.equal(first.reasoning_details, details)
+      assert.equal(first.tool_calls[0].extra_content, { google: { thought_signature: 'G' } })
+      assert.equal(Object.keys(second).sort(), ['content', 'role', 'tool_calls'])
+      assert.not.match(JSON.stringify(messages), 'thought_signature')
+    },
+  )
+})
+
+test('newer models of OpenAI hear a developer, until a server objects', async () => {
+  assert.is((await sentTo({ model: 'gpt-5.4' }))[0].role, 'developer')
+  assert.is((await sentTo({ model: 'gpt-4o' }))[0].role, 'system')
+  const objection = { status: 400, body: { error: { message: "unknown role 'developer'" } } }
+  assert.is((await sentTo({ model: 'gpt-5.4' }, objection))[0].role, 'system')
+})
+
+test('Claude behind the router gets cache marks, others none, and none where they are refused', async () => {
+  const router = { provider: 'openrouter', model: 'anthropic/claude-opus-4.6' }
+  const marked = await sentTo(router)
+  const mark = { type: 'ephemeral' }
+  assert.equal(
+    marked.map((message: { content: { cache_control?: object }[] | string | null }) =>
+      Array.isArray(message.content) ? message.content[0]?.cache_control : message.content,
+    ),
+    [mark, 'one', null, mark, mark, mark],
+  )
+  const plain = JSON.stringify(await sentTo({ ...router, model: 'openai/gpt-4o' }))
+  assert.not.match(plain, 'cache_control')
+  const objection = { status: 400, body: { error: { message: 'cache_control: unknown' } } }
+  assert.not.match(JSON.stringify(await sentTo(router, objection)), 'cache_control')
 })
 
 test.run()

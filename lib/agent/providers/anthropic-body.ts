@@ -1,0 +1,123 @@
+/** What is asked of an endpoint that speaks Anthropic's Messages, and what may be left out when it objects. */
+import type { ModelEndpoint, ProviderRequest } from '../types.ts'
+import { type Block, toTurns, type Turn } from './anthropic-history.ts'
+import { type AnthropicQuirk, thinkingFields } from './anthropic-thinking.ts'
+import { hostname } from './exchange.ts'
+import { fields } from './json.ts'
+import { bearer } from './post.ts'
+import { type CacheMark, cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
+import type { Objection } from './quirks.ts'
+
+const VERSION = '2023-06-01'
+
+const isAnthropic = ({ provider, baseUrl }: ModelEndpoint): boolean =>
+  provider === 'anthropic' || hostname(baseUrl) === 'api.anthropic.com'
+
+/** An address may name its version already. */
+export const messagesUrl = (baseUrl: string): string =>
+  /\/v\d+$/.test(baseUrl) ? `${baseUrl}/messages` : `${baseUrl}/v1/messages`
+
+/** Others who speak the format disagree about the header of the key: they get it in both. */
+export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
+  const { apiKey } = endpoint
+  const isOwn = isAnthropic(endpoint) || apiKey?.startsWith('sk-ant-')
+  return {
+    'anthropic-version': VERSION,
+    ...(apiKey && { 'x-api-key': apiKey }),
+    ...(!isOwn && bearer(apiKey)),
+  }
+}
+
+/** Anthropic writes versions with a hyphen and knows no maker in front. */
+const modelId = (endpoint: ModelEndpoint): string =>
+  isAnthropic(endpoint)
+    ? endpoint.model.replace(/^anthropic\//, '').replace(/(\d)\.(\d)/g, '$1-$2')
+    : endpoint.model
+
+export const toAnthropicBody = (
+  request: ProviderRequest,
+  quirks: ReadonlySet<AnthropicQuirk>,
+): Record<string, unknown> => {
+  const { endpoint } = request
+  const { system, turns } = toTurns(request.messages, !quirks.has('no carry'))
+  const mark = request.sessionKey && !quirks.has('no cache') ? cacheMark(endpoint) : null
+  if (mark) markNewest(turns, mark)
+  return {
+    model: modelId(endpoint),
+    stream: true,
+    ...(system !== '' && {
+      system: [{ type: 'text', text: system, ...(mark && { cache_control: mark }) }],
+    }),
+    messages: turns,
+    ...toolFields(request, turns),
+    ...thinkingFields(endpoint, quirks),
+  }
+}
+
+/** Thoughts take no mark: they go back as they came. */
+const markNewest = (turns: Turn[], mark: CacheMark): void => {
+  const last = turns.flatMap(({ content }) => content.at(-1) ?? [])
+  const markable = last.filter(({ type }) => !type.endsWith('thinking'))
+  for (const block of markable.slice(-MARKED_MESSAGES)) block.cache_control = mark
+}
+
+/** Where tools were used they must be named, also when none may be called any more. */
+const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, unknown> => {
+  if (tools.length > 0)
+    return {
+      tools: tools.map(({ name, description, parameters }) => ({
+        name,
+        description,
+        input_schema: { type: 'object', ...fields(parameters) },
+      })),
+    }
+  const used = new Set(turns.flatMap(({ content }) => content.flatMap(nameOfUse)))
+  if (used.size === 0) return {}
+  return {
+    tools: [...used].map(name => ({ name, input_schema: { type: 'object' } })),
+    tool_choice: { type: 'none' },
+  }
+}
+
+const nameOfUse = ({ type, name }: Block): string[] => (type === 'tool_use' ? [String(name)] : [])
+
+/** How servers say what they do not accept, the more special sentences first. */
+const OBJECTIONS: { says: RegExp; quirk: AnthropicQuirk; lasts: boolean }[] = [
+  {
+    says: /signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
+    quirk: 'no carry',
+    lasts: false,
+  },
+  { says: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', lasts: true },
+  {
+    says: /(?:enabled|budget_tokens).{0,40}not supported/i,
+    quirk: 'adaptive thinking',
+    lasts: true,
+  },
+  { says: /cache_control/i, quirk: 'no cache', lasts: true },
+  { says: /display/i, quirk: 'no display', lasts: true },
+  { says: /effort/i, quirk: 'lower effort', lasts: true },
+  { says: /effort|output_config/i, quirk: 'no effort', lasts: true },
+  { says: /thinking|budget_tokens/i, quirk: 'no thinking', lasts: true },
+]
+
+const MARGIN_TOKENS = 64
+const LEAST_TOKENS = 1_024
+
+/** A limit the server names: of the model, or what this prompt leaves of the window. */
+const limitIn = (message: string): Objection<AnthropicQuirk> | null => {
+  const most = /max_tokens: \d+ > (\d+)/.exec(message)
+  if (most) return { quirk: `at most ${Number(most[1])}`, lasts: true }
+  const window = /exceed context limit: (\d+) \+ \d+ > (\d+)/.exec(message)
+  const left = window ? Number(window[2]) - Number(window[1]) - MARGIN_TOKENS : 0
+  return left >= LEAST_TOKENS ? { quirk: `at most ${left}`, lasts: false } : null
+}
+
+export const anthropicObjection = (
+  { message }: { message: string },
+  known: ReadonlySet<AnthropicQuirk>,
+): Objection<AnthropicQuirk> | null => {
+  const limit = limitIn(message)
+  if (limit) return known.has(limit.quirk) ? null : limit
+  return OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk)) ?? null
+}

@@ -1,0 +1,87 @@
+/** A conversation in chat shape as Anthropic wants it: roles that alternate, blocks for everything. */
+import { readArguments } from '../calls.ts'
+import type { ProviderRequest } from '../types.ts'
+import { type Part, partsOf, readDataUrl } from './content-parts.ts'
+import type { Json } from './json.ts'
+import { createPlainIds, plainName } from './plain-names.ts'
+import { inSaidOrder, readPlaced } from './said-order.ts'
+
+export type Block = Json & { type: string }
+export type Turn = { role: 'user' | 'assistant'; content: Block[] }
+
+type Message = ProviderRequest['messages'][number]
+
+/** What stands for a message that says nothing: empty text is refused. */
+const NOTHING: Block = { type: 'text', text: '(empty)' }
+
+export const toTurns = (
+  messages: readonly Message[],
+  withCarry: boolean,
+): { system: string; turns: Turn[] } => {
+  const plainId = createPlainIds()
+  const turns: Turn[] = []
+  const system: string[] = []
+
+  /** Neighbours of the same role are one turn; results stand before what a person says with them. */
+  const add = (role: Turn['role'], content: Block[]) => {
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...content)
+    else if (content.length > 0) turns.push({ role, content })
+  }
+
+  for (const message of messages) {
+    if (message.role === 'system')
+      system.push(...partsOf(message.content).flatMap(part => ('text' in part ? [part.text] : [])))
+    else if (message.role === 'user') add('user', blocksOf(message) ?? [NOTHING])
+    else if (message.role === 'tool')
+      add('user', [
+        {
+          type: 'tool_result',
+          tool_use_id: plainId(message.tool_call_id ?? ''),
+          content: blocksOf(message) ?? '',
+        },
+      ])
+    else add('assistant', assistantBlocks(message, plainId, withCarry))
+  }
+  // A conversation begins with a person, also where its beginning was cut off.
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [NOTHING] })
+  return { system: system.join('\n\n'), turns }
+}
+
+const blocksOf = ({ content }: Message): Block[] | null => {
+  const blocks = partsOf(content).map(toBlock)
+  return blocks.length > 0 ? blocks : null
+}
+
+const toBlock = (part: Part): Block => {
+  if ('text' in part) return { type: 'text', text: part.text }
+  const inline = readDataUrl(part.image)
+  return {
+    type: 'image',
+    source: inline
+      ? { type: 'base64', media_type: inline.mediaType, data: inline.data }
+      : { type: 'url', url: part.image },
+  }
+}
+
+const assistantBlocks = (
+  message: Message,
+  plainId: (id: string) => string,
+  withCarry: boolean,
+): Block[] => {
+  const { content, tool_calls = [], carry } = message
+  const said = typeof content === 'string' ? content : ''
+  const placed = withCarry ? readPlaced(carry) : []
+  const blocks = inSaidOrder(said, placed, tool_calls).map((piece): Block => {
+    if ('text' in piece) return { type: 'text', text: piece.text }
+    if ('item' in piece) return { ...piece.item, type: String(piece.item.type) }
+    const { id, function: work } = piece.call
+    return {
+      type: 'tool_use',
+      id: plainId(String(id)),
+      name: plainName(work.name),
+      input: readArguments(work.arguments) ?? {},
+    }
+  })
+  return Array.isArray(content) ? [...partsOf(content).map(toBlock), ...blocks] : blocks
+}

@@ -1,0 +1,28 @@
+/** Speaks with any endpoint that offers OpenAI's `POST /responses`. */
+import type { Provider } from '../types.ts'
+import { createLearner } from './quirks.ts'
+import { type ExchangeOptions, exchange } from './exchange.ts'
+import {
+  type ResponsesQuirk,
+  responsesHeaders,
+  responsesObjection,
+  toResponsesBody,
+} from './responses-body.ts'
+import { createResponsesReader } from './responses-events.ts'
+
+export const createCodexResponses = (options: ExchangeOptions = {}): Provider => {
+  const learning = createLearner<ResponsesQuirk>(responsesObjection)
+  return request =>
+    learning(request, quirks =>
+      exchange(
+        {
+          url: `${request.endpoint.baseUrl}/responses`,
+          headers: responsesHeaders(request.endpoint),
+          body: toResponsesBody(request, quirks),
+          request,
+          reader: createResponsesReader(),
+        },
+        options,
+      ),
+    )
+}

@@ -1,0 +1,24 @@
+/** A message's content as words and pictures, whatever shape the parts came in. */
+import type { WireMessage } from '../types.ts'
+import { fields, text } from './json.ts'
+
+export type Part = { text: string } | { image: string }
+
+/** `image` is an address or a `data:` URL. A part of a kind nobody here can send is named, so that its absence is known. */
+export const partsOf = (content: WireMessage['content']): Part[] => {
+  if (typeof content === 'string') return content.trim() === '' ? [] : [{ text: content }]
+  return content.flatMap((part): Part[] => {
+    const said = text(part.text)
+    if (said !== '') return said.trim() === '' ? [] : [{ text: said }]
+    const { image_url } = part
+    const image = text(image_url) || text(fields(image_url).url)
+    if (image !== '') return [{ image }]
+    return part.type === 'text' ? [] : [{ text: `[${part.type}: this model cannot be sent it]` }]
+  })
+}
+
+/** A `data:` URL in its two halves; null for any other address. */
+export const readDataUrl = (url: string): { mediaType: string; data: string } | null => {
+  const found = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,(.+)$/s.exec(url)
+  return found?.[1] && found[2] ? { mediaType: found[1], data: found[2] } : null
+}

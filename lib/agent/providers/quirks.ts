@@ -1,0 +1,46 @@
+/** Leaves out of a request what an endpoint objected to, so that it is asked once and not before every call. */
+import { ProviderFailure } from '../failure.ts'
+import type { ProviderDelta, ProviderRequest } from '../types.ts'
+
+const MAX_QUIRKS = 5
+
+/** `lasts`: it is about the endpoint, not about this one conversation. */
+export type Objection<Q> = { quirk: Q; lasts: boolean }
+
+export type Call<Q> = (quirks: ReadonlySet<Q>) => AsyncGenerator<ProviderDelta>
+
+/** `objectionOf` says what to leave out next after a refused request; null when that would not help. */
+export const createLearner = <Q extends string>(
+  objectionOf: (failure: ProviderFailure, known: ReadonlySet<Q>) => Objection<Q> | null,
+) => {
+  const learned = new Map<string, Set<Q>>()
+  return async function* learning(
+    { endpoint }: ProviderRequest,
+    call: Call<Q>,
+  ): AsyncGenerator<ProviderDelta> {
+    const place = `${endpoint.baseUrl} ${endpoint.model}`
+    const once = new Set<Q>()
+    for (;;) {
+      const quirks = new Set([...(learned.get(place) ?? []), ...once])
+      let isSilent = true
+      try {
+        for await (const delta of call(quirks)) {
+          isSilent = false
+          yield delta
+        }
+        return
+      } catch (error) {
+        const mayLearn = isSilent && error instanceof ProviderFailure && isObjection(error.status)
+        const objection = mayLearn && quirks.size < MAX_QUIRKS ? objectionOf(error, quirks) : null
+        if (objection === null) throw error
+        if (objection.lasts)
+          learned.set(place, new Set([...(learned.get(place) ?? []), objection.quirk]))
+        else once.add(objection.quirk)
+      }
+    }
+  }
+}
+
+/** Statuses with which servers say that they do not understand a part of the request. */
+const isObjection = (status: number | undefined) =>
+  status === 400 || status === 422 || status === 501

@@ -1,0 +1,78 @@
+/** A conversation in chat shape as the items of OpenAI's Responses. */
+import type { ProviderRequest } from '../types.ts'
+import { type Part, partsOf } from './content-parts.ts'
+import type { Json } from './json.ts'
+import { createPlainIds, plainName } from './plain-names.ts'
+import { inSaidOrder, readPlaced } from './said-order.ts'
+
+type Message = ProviderRequest['messages'][number]
+
+/** The first system messages are the instructions; one that comes later is said where it stands. */
+export const toItems = (
+  messages: readonly Message[],
+  withCarry: boolean,
+): { instructions: string; input: Json[] } => {
+  const plainId = createPlainIds()
+  const begin = messages.findIndex(({ role }) => role !== 'system')
+  const head = begin < 0 ? messages : messages.slice(0, begin)
+  return {
+    instructions: head.map(textOf).join('\n\n'),
+    input: messages.slice(head.length).flatMap(message => itemsOf(message, plainId, withCarry)),
+  }
+}
+
+const textOf = ({ content }: Message): string =>
+  partsOf(content)
+    .flatMap(part => ('text' in part ? [part.text] : []))
+    .join('\n')
+
+const itemsOf = (message: Message, plainId: (id: string) => string, withCarry: boolean): Json[] => {
+  const parts = partsOf(message.content)
+  switch (message.role) {
+    case 'system':
+      return [{ type: 'message', role: 'developer', content: parts.map(toInput) }]
+    case 'user':
+      return [{ type: 'message', role: 'user', content: parts.map(toInput) }]
+    case 'tool':
+      return [
+        {
+          type: 'function_call_output',
+          call_id: plainId(message.tool_call_id ?? ''),
+          output: parts.some(part => 'image' in part) ? parts.map(toInput) : textOf(message),
+        },
+      ]
+    case 'assistant':
+      return assistantItems(message, plainId, withCarry)
+  }
+}
+
+const toInput = (part: Part): Json =>
+  'text' in part
+    ? { type: 'input_text', text: part.text }
+    : { type: 'input_image', image_url: part.image, detail: 'auto' }
+
+const assistantItems = (
+  message: Message,
+  plainId: (id: string) => string,
+  withCarry: boolean,
+): Json[] => {
+  const said = typeof message.content === 'string' ? message.content : textOf(message)
+  const placed = withCarry ? readPlaced(message.carry) : []
+  return inSaidOrder(said, placed, message.tool_calls ?? []).map(piece => {
+    if ('text' in piece) return answer(piece.text)
+    if ('item' in piece) return piece.item
+    const { id, function: work } = piece.call
+    return {
+      type: 'function_call',
+      call_id: plainId(String(id)),
+      name: plainName(work.name),
+      arguments: work.arguments,
+    }
+  })
+}
+
+const answer = (words: string): Json => ({
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'output_text', text: words }],
+})

@@ -1,0 +1,17 @@
+/** An error that a provider speaks inside its answer, sorted like one that comes with a status. */
+import { classify, type ProviderFailure, statusOfWord } from '../failure.ts'
+import { fields } from './json.ts'
+import { sayError } from './post.ts'
+
+export const streamFailure = (error: unknown): ProviderFailure => {
+  const { code, status, type } = fields(error)
+  const number = Number(code ?? status)
+  const named = statusOfWord(String(code ?? '')) ?? statusOfWord(String(type ?? ''))
+  const written = JSON.stringify(error)
+  const said = sayError(written)
+  return classify({
+    status: Number.isInteger(number) && number >= 400 && number < 600 ? number : named,
+    message: said === '' ? 'The provider reports an error.' : said,
+    text: written,
+  })
+}

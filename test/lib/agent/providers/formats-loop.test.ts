@@ -1,0 +1,275 @@
+/** One matrix of awkward conversations, the same for every format: what the loop makes of what came over the wire. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { hintFor } from '../../../../lib/agent/failure.ts'
+import type { LoopMessage } from '../../../../lib/agent/types.ts'
+import { createTrial } from '../../../../lib/models/trial.ts'
+import type { Message } from '../../../../lib/schema/message.ts'
+import { makeTitle } from '../../../../lib/turns/title.ts'
+import { ENCRYPTED, SIGNATURE } from '../../../_formats.ts'
+import { FORMATS, said, speaker, withServer } from './_matrix.ts'
+
+for (const format of FORMATS) {
+  const test = suite(`loop over ${format.apiMode}`)
+  const { endpointAt, converse } = speaker(format)
+
+  test('a wire cut before the first word is tried again, one cut after it is not', () =>
+    withServer(
+      [
+        { finish: null, done: false, end: 'cut' },
+        { text: 'second try' },
+        { text: 'spoken', finish: null, done: false, end: 'cut' },
+        { text: 'never' },
+      ],
+      async server => {
+        const again = await converse(server)
+        assert.equal([again.outcome.status, again.outcome.text], ['finished', 'second try'])
+        const broken = await converse(server)
+        assert.equal([broken.outcome.status, broken.outcome.failure?.type], ['failed', 'network'])
+        assert.is(server.requests.length, 3)
+      },
+    ))
+
+  test('an empty answer is asked for again, then told', () =>
+    withServer([{}, {}, {}, {}, { text: 'x' }], async server => {
+      const { outcome, waits } = await converse(server)
+      assert.equal([outcome.status, outcome.failure?.type], ['failed', 'no_response'])
+      assert.is(waits.length, 3)
+    }))
+
+  test('usage: the prompt is whole, and what the cache served is told', () =>
+    withServer(
+      [
+        {
+          text: 'x',
+          usage: {
+            prompt_tokens: 100,
+            completion_tokens: 7,
+            prompt_tokens_details: { cached_tokens: 60 },
+          },
+        },
+      ],
+      async server => {
+        const price = { input: 10, output: 100, cacheRead: 1 }
+        const { outcome } = await converse(server, { endpoint: endpointAt(server, { price }) })
+        assert.is(outcome.usage.last_prompt_tokens, 100)
+        assert.is(outcome.usage.output_tokens, 7)
+        assert.is(outcome.usage.estimated_cost, (40 * 10 + 60 * 1 + 7 * 100) / 1e6)
+      },
+    ))
+
+  test('a refusal is said, and ends the turn', () =>
+    withServer([{ refusal: 'I would rather not.', finish: 'content_filter' }], async server => {
+      const { outcome } = await converse(server)
+      assert.equal([outcome.status, outcome.text], ['finished', 'I would rather not.'])
+    }))
+
+  test('a filter that says nothing is a failure', () =>
+    withServer([{ finish: 'content_filter' }], async server => {
+      assert.match((await converse(server)).outcome.failure?.message ?? '', 'content filter')
+    }))
+
+  test('an answer cut at its length goes on where it stopped', () =>
+    withServer([{ text: 'one, ', finish: 'length' }, { text: 'two' }], async server => {
+      const { outcome, messages } = await converse(server)
+      assert.equal([outcome.text, messages.length], ['one, two', 1])
+      const sent = JSON.stringify(server.requests[1]!.body)
+      assert.match(sent, 'one, ')
+      assert.match(sent, 'Continue exactly where it stopped')
+    }))
+
+  test('a call cut at the length limit is asked for once more', () =>
+    withServer(
+      [
+        { toolCalls: [{ name: 'echo', arguments: '{"say":"ab' }], finish: 'length' },
+        { text: 'shorter' },
+      ],
+      async server => {
+        assert.is((await converse(server)).outcome.text, 'shorter')
+      },
+    ))
+
+  test('parallel calls come back in order, each with its result', () =>
+    withServer(
+      [
+        {
+          text: 'Both.',
+          toolCalls: [
+            { id: 'a', name: 'echo', arguments: { say: '1' } },
+            { id: 'b', name: 'echo', arguments: { say: '2' } },
+          ],
+        },
+        { text: 'done' },
+      ],
+      async server => {
+        const { outcome } = await converse(server)
+        assert.is(outcome.text, 'done')
+        const { body } = server.requests[1]!
+        assert.equal(
+          [format.callsSent(body), format.resultsSent(body)],
+          [
+            ['a', 'b'],
+            ['a', 'b'],
+          ],
+        )
+        const sent = JSON.stringify(body)
+        assert.ok(sent.indexOf('Both.') < sent.indexOf('\\"say\\":\\"1\\"'))
+      },
+    ))
+
+  test('broken arguments and unknown tools go back as errors, in a form that is accepted', () =>
+    withServer(
+      [
+        {
+          toolCalls: [
+            { id: 'a', name: 'echo', arguments: '{"say": ' },
+            { id: 'b', name: 'no such.tool!', arguments: {} },
+          ],
+        },
+        { text: 'sorry' },
+      ],
+      async server => {
+        const { outcome } = await converse(server)
+        assert.is(outcome.text, 'sorry')
+        const { body } = server.requests[1]!
+        assert.equal(format.resultsSent(body), ['a', 'b'])
+        assert.not.match(JSON.stringify(body), '{\\"say\\": "')
+      },
+    ))
+
+  test('a call without a result in the history gets one; ids of other providers are put right', () =>
+    withServer([{ text: 'ok' }], async server => {
+      const history: LoopMessage[] = [
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: '',
+          tool_calls: [
+            {
+              id: 'functions.echo:0',
+              type: 'function',
+              function: { name: 'echo', arguments: '{}' },
+            },
+          ],
+        },
+        { role: 'user', content: 'again' },
+      ]
+      assert.is((await converse(server, { history })).outcome.text, 'ok')
+      const { body } = server.requests[0]!
+      const [id] = format.callsSent(body)
+      assert.equal(format.resultsSent(body), [id])
+      if (format.apiMode !== 'chat_completions') assert.match(id!, /^[\w-]+$/)
+    }))
+
+  test('what was thought goes back before its call, within the turn and nowhere else', () =>
+    withServer(
+      [
+        {
+          reasoning: ['I shall ', 'look.'],
+          toolCalls: [{ id: 'a', name: 'echo', arguments: { say: '1' } }],
+        },
+        { text: 'done' },
+      ],
+      async server => {
+        const { outcome, messages } = await converse(server)
+        assert.is(outcome.text, 'done')
+        assert.is(messages[0]?.reasoning, 'I shall look.')
+        const allowed = ['id', 'role', 'content', 'tool_calls', 'tool_call_id', 'name', 'refusal']
+        for (const message of messages)
+          for (const key of Object.keys(message))
+            assert.ok([...allowed, 'reasoning', 'model', 'provider'].includes(key), key)
+        const { body } = server.requests[1]!
+        const sent = JSON.stringify(body)
+        assert.not.match(sent, 'carry')
+        if (format.apiMode === 'anthropic_messages')
+          assert.equal(body.messages[1].content, [
+            { type: 'thinking', thinking: 'I shall look.', signature: SIGNATURE },
+            {
+              type: 'tool_use',
+              id: 'a',
+              name: 'echo',
+              input: { say: '1' },
+              cache_control: { type: 'ephemeral' },
+            },
+          ])
+        if (format.apiMode === 'codex_responses')
+          assert.equal(body.input.slice(1, 3), [
+            {
+              type: 'reasoning',
+              summary: [{ type: 'summary_text', text: 'I shall look.' }],
+              encrypted_content: ENCRYPTED,
+            },
+            { type: 'function_call', call_id: 'a', name: 'echo', arguments: '{"say":"1"}' },
+          ])
+        if (format.apiMode === 'chat_completions') assert.not.match(sent, 'I shall look')
+        // The next turn is made from the transcript, which knows nothing of it.
+        const history = messages.map(({ reasoning: _r, model: _m, provider: _p, ...wire }) => wire)
+        server.push({ text: 'next' })
+        await converse(server, {
+          history: [
+            { role: 'user', content: 'hello' },
+            ...history,
+            { role: 'user', content: 'more' },
+          ],
+        })
+        const later = JSON.stringify(server.requests[2]!.body)
+        assert.not.match(later, SIGNATURE)
+        assert.not.match(later, ENCRYPTED)
+      },
+    ))
+
+  test('the smallest call: a key is tried with a handful of tokens and no thinking', () =>
+    withServer(
+      [{ status: 401, body: said('authentication_error', 'bad key') }, { text: ['O', 'K'] }],
+      async server => {
+        const providers = { [format.apiMode]: format.create() }
+        const trial = createTrial({ providers, hintFor })
+        const asked = { provider: 'custom', model: format.model }
+        const endpoint = () => endpointAt(server, { effort: 'high' })
+        const never = new AbortController().signal
+        const wrong = await trial(asked, endpoint, never)
+        assert.equal([wrong.ok, wrong.type], [false, 'auth_mismatch'])
+        assert.is((await trial(asked, endpoint, never)).ok, true)
+        const { body } = server.requests[1]!
+        assert.is(body.max_tokens ?? body.max_output_tokens, 64)
+        assert.equal([body.thinking, body.output_config], [undefined, undefined])
+        assert.ok(!body.reasoning || body.reasoning.effort === 'none')
+      },
+    ))
+
+  test('a title', () =>
+    withServer([{ text: '"A short title"' }], async server => {
+      const exchange = [
+        { role: 'user' as const, content: 'What is up?' },
+        { role: 'assistant' as const, content: 'Nothing much.' },
+      ]
+      const made = await makeTitle(
+        endpointAt(server, { effort: 'high' }),
+        { [format.apiMode]: format.create() },
+        exchange as Message[],
+        new AbortController().signal,
+      )
+      assert.equal(made, { title: 'A short title', status: 'llm' })
+      const sent = JSON.stringify(server.requests[0]!.body)
+      assert.match(sent, 'three to seven words')
+      assert.not.match(sent, 'cache_control')
+    }))
+
+  test('the last step offers no tools and asks for a summary', () =>
+    withServer(
+      [
+        { toolCalls: [{ id: 'a', name: 'echo', arguments: { say: '1' } }] },
+        { text: 'That is all.' },
+      ],
+      async server => {
+        const { outcome } = await converse(server, { maxSteps: 1 })
+        assert.is(outcome.text, 'That is all.')
+        const { body } = server.requests[1]!
+        if (format.apiMode === 'anthropic_messages')
+          assert.equal(body.tool_choice, { type: 'none' })
+        else assert.is(body.tools, undefined)
+      },
+    ))
+
+  test.run()
+}

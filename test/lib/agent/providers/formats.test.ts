@@ -1,0 +1,215 @@
+/** One matrix of awkward cases on the wire, the same for every format. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createProvider, type Step } from '../../../_provider.ts'
+import { FORMATS, failing, finishOf, KEY, said, speaker, textOf, withServer } from './_matrix.ts'
+
+for (const format of FORMATS) {
+  const test = suite(`wire of ${format.apiMode}`)
+  const { ask } = speaker(format)
+
+  const REFUSED: [string, Step, string, boolean][] = [
+    ['401', { status: 401, body: said('authentication_error', 'bad key') }, 'auth_mismatch', false],
+    ['402', { status: 402, body: said('billing_error', 'pay first') }, 'quota_exhausted', false],
+    ['403', { status: 403, body: said('permission_error', 'not you') }, 'auth_mismatch', false],
+    ['404', { status: 404, body: said('not_found_error', 'model: x') }, 'model_not_found', false],
+    ['413', { status: 413, body: said('request_too_large', 'too big') }, 'context_overflow', false],
+    [
+      '429',
+      { status: 429, body: said('rate_limit_error', 'slow'), headers: { 'retry-after': '7' } },
+      'rate_limit',
+      true,
+    ],
+    ['500', { status: 500, body: said('api_error', 'sorry') }, 'network', true],
+    ['529', { status: 529, body: said('overloaded_error', 'Overloaded') }, 'network', true],
+    [
+      'an empty account',
+      {
+        status: 400,
+        body: said('invalid_request_error', 'Your credit balance is too low to access the API.'),
+      },
+      'quota_exhausted',
+      false,
+    ],
+    [
+      'a prompt that is too long',
+      {
+        status: 400,
+        body: said('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+      },
+      'context_overflow',
+      false,
+    ],
+    [
+      'another overflow',
+      {
+        status: 400,
+        body: {
+          error: { code: 'context_length_exceeded', message: 'exceeds the context window' },
+        },
+      },
+      'context_overflow',
+      false,
+    ],
+    ['an HTML page', { status: 502, body: '<html><title>Bad Gateway</title>' }, 'network', true],
+  ]
+  for (const [name, step, type, retryable] of REFUSED)
+    test(`refused: ${name}`, () =>
+      withServer([step], async server => {
+        const failure = await failing(ask(server))
+        assert.equal(
+          [failure.type, failure.retryable, failure.status],
+          [type, retryable, step.status],
+        )
+        if (name === '429') assert.is(failure.retryAfterMs, 7000)
+        assert.is(server.requests[0]!.path, format.path)
+      }))
+
+  test('an error spoken inside the stream', () =>
+    withServer(
+      [
+        { raw: `data: ${JSON.stringify(said('overloaded_error', 'Overloaded'))}\n\n` },
+        { raw: `data: ${JSON.stringify(said('rate_limit_error', 'slow down'))}\n\n` },
+        { body: said('invalid_request_error', 'prompt is too long') },
+      ],
+      async server => {
+        const kinds = []
+        for (let round = 0; round < 3; round++) kinds.push((await failing(ask(server))).type)
+        assert.equal(kinds, ['network', 'rate_limit', 'context_overflow'])
+      },
+    ))
+
+  test('the key appears in no error', () =>
+    withServer(
+      [{ status: 401, body: said('authentication_error', `Wrong key ${KEY}`) }],
+      async server => {
+        assert.not.match((await failing(ask(server))).message, 'secret')
+      },
+    ))
+
+  test('a redirect is not followed', () =>
+    withServer([], async server => {
+      const other = await createProvider({ text: 'stolen' })
+      server.push({ status: 307, headers: { location: other.url } })
+      assert.match((await failing(ask(server))).message, 'redirects')
+      assert.is(other.requests.length, 0)
+      await other.close()
+    }))
+
+  test('cut before and after text, and a stream without an end', () =>
+    withServer(
+      [
+        { finish: null, done: false, end: 'cut' },
+        { text: ['a', 'b'], finish: null, done: false, end: 'cut' },
+        { text: ['a', 'b'], finish: null, done: false },
+        { raw: 'data: {"type":"content_bl' },
+        { raw: 'hello, I am not an API' },
+      ],
+      async server => {
+        for (let round = 0; round < 5; round++) {
+          const failure = await failing(ask(server))
+          assert.equal([failure.type, failure.retryable], ['network', true])
+        }
+      },
+    ))
+
+  test('silence before the headers and in the body ends by the clock', () =>
+    withServer(
+      [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
+      async server => {
+        const options = { staleMs: () => 40 }
+        for (let round = 1; round <= 2; round++) {
+          assert.match((await failing(ask(server, { options }))).message, 'silent')
+          await server.requests[round - 1]!.closed
+        }
+      },
+    ))
+
+  test('abort closes the socket, before the headers and in the body', () =>
+    withServer(
+      [{ end: 'headers' }, { text: 'a', finish: null, done: false, end: 'body' }],
+      async server => {
+        for (let round = 1; round <= 2; round++) {
+          const stop = new AbortController()
+          const work = ask(server, { signal: stop.signal })
+          const request = await server.arrived(round)
+          const reason = new Error('stop')
+          stop.abort(reason)
+          await work.then(
+            () => assert.unreachable(),
+            error => assert.is(error, reason),
+          )
+          await request.closed
+        }
+      },
+    ))
+
+  test('an end that never closes is not waited for', () =>
+    withServer([{ text: 'four', end: 'body' }], async server => {
+      const deltas = await ask(server)
+      assert.equal([textOf(deltas), finishOf(deltas)], ['four', ['stop']])
+    }))
+
+  for (const portion of [1, 3, 1000])
+    test(`bytes in portions of ${portion}, letters cut in two`, () =>
+      withServer([{ text: ['Grüße 🦊 – “ok”', ' 漢字'], portion }], async server => {
+        assert.is(textOf(await ask(server)), 'Grüße 🦊 – “ok” 漢字')
+      }))
+
+  test('plain JSON instead of a stream', () =>
+    withServer(
+      [
+        {
+          plain: true,
+          text: 'whole',
+          reasoning: 'hm',
+          toolCalls: [{ id: 'c1', name: 'f', arguments: { a: 1 } }],
+          usage: { prompt_tokens: 9, completion_tokens: 2 },
+        },
+      ],
+      async server => {
+        const deltas = await ask(server)
+        assert.equal([textOf(deltas), textOf(deltas, 'reasoning')], ['whole', 'hm'])
+        const calls = deltas.filter(one => one.type === 'tool_call')
+        assert.is(calls.map(call => call.name ?? '').join(''), 'f')
+        assert.is(calls.map(call => call.arguments ?? '').join(''), '{"a":1}')
+        assert.equal(finishOf(deltas), ['tool_calls'])
+      },
+    ))
+
+  test('pictures', () =>
+    withServer([{ text: 'a cat' }], async server => {
+      const data = 'data:image/png;base64,AAAA'
+      await ask(server, {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'text', text: 'what is it?' },
+              { type: 'image_url', image_url: { url: data } },
+              { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
+            ],
+          },
+        ],
+      })
+      const { body } = server.requests[0]!
+      const content = (body.messages ?? body.input)[0].content
+      const expected = {
+        chat_completions: [
+          { type: 'image_url', image_url: { url: data } },
+          { type: 'image_url', image_url: { url: 'https://x.example/a.png' } },
+        ],
+        anthropic_messages: [
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+          { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } },
+        ],
+        codex_responses: [
+          { type: 'input_image', image_url: data, detail: 'auto' },
+          { type: 'input_image', image_url: 'https://x.example/a.png', detail: 'auto' },
+        ],
+      }
+      assert.equal(content.slice(1), expected[format.apiMode as keyof typeof expected])
+    }))
+
+  test.run()
+}

@@ -1,0 +1,240 @@
+/** What is special to OpenAI's Responses: the shape of the request, effort by model, odd servers, objections. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
+import {
+  responsesHeaders,
+  toResponsesBody,
+} from '../../../../lib/agent/providers/responses-body.ts'
+import { createResponsesReader } from '../../../../lib/agent/providers/responses-events.ts'
+import type { ModelEndpoint, ProviderDelta, ProviderRequest } from '../../../../lib/agent/types.ts'
+import { ENCRYPTED } from '../../../_formats.ts'
+import { createProvider, type Step } from '../../../_provider.ts'
+
+const test = suite('responses')
+
+const endpoint = (extra: Partial<ModelEndpoint> = {}): ModelEndpoint => ({
+  provider: 'openai',
+  model: 'gpt-5.4',
+  apiMode: 'codex_responses',
+  baseUrl: 'https://api.openai.com/v1',
+  apiKey: 'sk-1',
+  contextLength: 200_000,
+  ...extra,
+})
+
+const request = (
+  extra: Partial<ModelEndpoint> = {},
+  more: Partial<ProviderRequest> = {},
+): ProviderRequest => ({
+  endpoint: endpoint(extra),
+  messages: [{ role: 'user', content: 'hello' }],
+  tools: [],
+  signal: new AbortController().signal,
+  workspace: '/',
+  ...more,
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
+const bodyOf = (...given: Parameters<typeof request>): any =>
+  toResponsesBody(request(...given), new Set())
+
+test('the whole request', () => {
+  const parameters = { type: 'object', properties: {} }
+  const body = bodyOf(
+    { maxTokens: 5 },
+    {
+      sessionKey: 'session-1',
+      tools: [{ name: 'f', description: 'does f', parameters }],
+      messages: [
+        { role: 'system', content: 'Be kind.' },
+        { role: 'user', content: 'go' },
+        {
+          role: 'assistant',
+          content: 'Well.',
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', name: 'f', content: 'R' },
+      ],
+    },
+  )
+  assert.equal(body, {
+    model: 'gpt-5.4',
+    instructions: 'Be kind.',
+    input: [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'go' }] },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Well.' }] },
+      { type: 'function_call', call_id: 'a', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'a', output: 'R' },
+    ],
+    stream: true,
+    store: false,
+    tools: [{ type: 'function', name: 'f', description: 'does f', parameters, strict: false }],
+    parallel_tool_calls: true,
+    include: ['reasoning.encrypted_content'],
+    reasoning: { effort: 'medium', summary: 'auto' },
+    prompt_cache_key: 'session-1',
+    max_output_tokens: 16,
+  })
+})
+
+type Row = [model: string, effort: ModelEndpoint['effort'], said: string | undefined]
+const EFFORTS: Row[] = [
+  ['gpt-5', 'minimal', 'minimal'],
+  ['gpt-5', 'none', 'minimal'],
+  ['gpt-5', 'xhigh', 'high'],
+  ['gpt-5-codex', 'minimal', 'low'],
+  ['gpt-5-codex', 'none', undefined],
+  ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
+  ['gpt-5.1-codex-mini', 'xhigh', 'high'],
+  ['openai/gpt-5.4', 'xhigh', 'xhigh'],
+  ['gpt-5.4', 'none', 'none'],
+  ['gpt-5.4', 'minimal', 'low'],
+  ['o3', undefined, 'medium'],
+  ['gpt-4.1', 'high', undefined],
+  ['gpt-4o', undefined, undefined],
+  ['gpt-5-chat-latest', 'high', undefined],
+]
+for (const [model, effort, said] of EFFORTS)
+  test(`effort of ${model} when ${effort ?? 'nothing'} is said`, () => {
+    assert.is(bodyOf({ model, ...(effort && { effort }) }).reasoning?.effort, said)
+  })
+
+test('a limit leaves room for thoughts that cannot be kept away', () => {
+  assert.is(bodyOf({ effort: 'none', maxTokens: 64 }).max_output_tokens, 64)
+  assert.is(
+    bodyOf({ model: 'gpt-5-codex', effort: 'none', maxTokens: 64 }).max_output_tokens,
+    64 + 4_096,
+  )
+  assert.is(bodyOf({ model: 'gpt-4o', effort: 'none', maxTokens: 64 }).max_output_tokens, 64)
+  assert.is(bodyOf({}).max_output_tokens, undefined)
+})
+
+test('a sign-in names its account and always has instructions', () => {
+  const claims = { 'https://api.openai.com/auth': { chatgpt_account_id: 'acc-1' } }
+  const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`
+  const signedIn = { baseUrl: 'https://chatgpt.com/backend-api/codex', maxTokens: 9 }
+  assert.is(
+    responsesHeaders(endpoint({ ...signedIn, apiKey: token }))['chatgpt-account-id'],
+    'acc-1',
+  )
+  assert.equal(responsesHeaders(endpoint({ ...signedIn, apiKey: 'odd' })), {
+    authorization: 'Bearer odd',
+  })
+  assert.is(responsesHeaders(endpoint({ apiKey: token }))['chatgpt-account-id'], undefined)
+  const body = bodyOf(signedIn)
+  assert.ok(body.instructions.length > 0)
+  assert.is(body.max_output_tokens, undefined)
+})
+
+const talk = async (more: Partial<ProviderRequest>, ...steps: Step[]) => {
+  const server = await createProvider(...steps)
+  const deltas: ProviderDelta[] = []
+  try {
+    const asked = request({ baseUrl: server.url, maxTokens: 100 }, { sessionKey: 's', ...more })
+    for await (const one of createCodexResponses()(asked)) deltas.push(one)
+    return { deltas, bodies: server.requests.map(({ body }) => body) }
+  } finally {
+    await server.close()
+  }
+}
+const objects = (message: string): Step => ({ status: 400, body: { error: { message } } })
+
+const LEARNED: [says: string, field: string][] = [
+  ['Encrypted content is not supported with this model.', 'include'],
+  ['Unsupported parameter: max_output_tokens', 'max_output_tokens'],
+  ['Unknown parameter: prompt_cache_key', 'prompt_cache_key'],
+  ["Unsupported parameter: 'reasoning.effort' is not supported with this model.", 'reasoning'],
+]
+for (const [says, field] of LEARNED)
+  test(`objected: ${says.slice(0, 40)}`, async () => {
+    const { bodies } = await talk({}, objects(says), { text: 'fine' })
+    assert.is(bodies.length, 2)
+    assert.ok(field in bodies[0])
+    assert.not.ok(field in bodies[1])
+  })
+
+test('an organisation that may not see summaries', async () => {
+  const says = 'Your organization must be verified to generate reasoning summaries.'
+  const { bodies } = await talk({}, objects(says), { text: 'fine' })
+  assert.equal(bodies[1].reasoning, { effort: 'medium' })
+})
+
+test('thoughts that cannot be verified are left out once', async () => {
+  const item = { type: 'reasoning', summary: [], encrypted_content: ENCRYPTED }
+  const messages: ProviderRequest['messages'] = [
+    { role: 'user', content: 'go' },
+    { role: 'assistant', content: 'x', carry: { by: 'b', items: [{ item, chars: 0, calls: 0 }] } },
+    { role: 'user', content: 'on' },
+  ]
+  const says = 'The encrypted content gAAA...wXBV could not be verified.'
+  const { bodies } = await talk({ messages }, objects(says), { text: 'fine' })
+  assert.equal(bodies[0].input[1], item)
+  assert.not.match(JSON.stringify(bodies[1]), ENCRYPTED)
+  assert.ok(bodies[1].include)
+})
+
+const reads = (...events: object[]): ProviderDelta[] => {
+  const reader = createResponsesReader()
+  const deltas = events.flatMap(event => reader.read(event))
+  return [...deltas, ...reader.end()]
+}
+const completed = (response: object = {}) => ({
+  type: 'response.completed',
+  response: { status: 'completed', ...response },
+})
+const CALL = { type: 'function_call', id: 'fc', call_id: 'c', name: 'f', arguments: '{"a":1}' }
+const MESSAGE = { type: 'message', id: 'm', content: [{ type: 'output_text', text: 'hi' }] }
+
+test('servers that send only whole items, only the end, or no places', () => {
+  const expected = [
+    { type: 'text', text: 'hi' },
+    { type: 'tool_call', index: 0, id: 'c', name: 'f' },
+    { type: 'tool_call', index: 0, arguments: '{"a":1}' },
+    { type: 'finish', reason: 'tool_calls' },
+  ]
+  const done = (item: object) => ({ type: 'response.output_item.done', item })
+  assert.equal(reads(done(MESSAGE), done(CALL), completed()), expected)
+  assert.equal(reads(completed({ output: [MESSAGE, CALL] })), expected)
+  const written = reads(
+    { type: 'response.output_text.delta', item_id: 'm', delta: 'hi' },
+    done(MESSAGE),
+    { type: 'response.output_item.added', item: { ...CALL, arguments: '' } },
+    { type: 'response.function_call_arguments.done', item_id: 'fc', arguments: '{"a":1}' },
+    done(CALL),
+    completed({ output: [MESSAGE, CALL] }),
+  )
+  assert.equal(written, expected)
+})
+
+test('summaries of several parts stand apart; raw thoughts count too', () => {
+  const at = { output_index: 0 }
+  const part = { type: 'response.reasoning_summary_part.added', ...at }
+  const say = (delta: string) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })
+  const text = (deltas: ProviderDelta[]) =>
+    deltas.map(one => (one.type === 'reasoning' ? one.text : '')).join('')
+  assert.is(text(reads(part, say('A'), part, say('B'), completed())), 'A\n\nB')
+  const raw = { type: 'response.reasoning_text.delta', ...at, delta: 'R' }
+  assert.is(text(reads(raw, completed())), 'R')
+})
+
+const FAILED: [error: object, type: string][] = [
+  [{ code: 'rate_limit_exceeded', message: 'slow' }, 'rate_limit'],
+  [{ code: 'insufficient_quota', message: 'pay' }, 'quota_exhausted'],
+  [{ code: 'context_length_exceeded', message: 'long' }, 'context_overflow'],
+  [{ code: 'server_error', message: 'oh' }, 'network'],
+]
+for (const [error, type] of FAILED)
+  test(`failed in the stream: ${type}`, () => {
+    const failed = { type: 'response.failed', response: { status: 'failed', error } }
+    for (const event of [failed, { type: 'error', ...error }, { type: 'error', error }]) {
+      try {
+        reads(event)
+        assert.unreachable('it should have failed')
+      } catch (failure) {
+        assert.is((failure as { type?: string }).type, type)
+      }
+    }
+  })
+
+test.run()
