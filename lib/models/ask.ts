@@ -80,6 +80,7 @@ const toModel = (value: unknown): FoundModel[] => {
     raw.max_model_len,
     raw.max_context_length,
     raw.context_window,
+    raw.max_input_tokens,
     meta.n_ctx_train,
   )
   return [{ id, contextLength }]

@@ -1,5 +1,6 @@
 /** The model list with everything that is known beyond the files: what providers serve, and how much each model reads. */
 import type { ModelList, ModelOption } from '../schema/model.ts'
+import type { AgentsBeyond } from './agents.ts'
 import { toProviderId } from './aliases.ts'
 import { builtinModels } from './builtin.ts'
 import { configuredProviders, isLocalUrl, isUnconfigured } from './credentials.ts'
@@ -23,6 +24,8 @@ export type CatalogueDeps = {
   live: Live
   prices: Prices
   config: DefaultConfig
+  /** Agents of other programs, as a home sees them. */
+  agents?: (home: ModelHome) => AgentsBeyond
   /** How long a list waits for servers; what they say later is in the next one. */
   patienceMs?: number
 }
@@ -35,6 +38,7 @@ export const createCatalogue = ({
   live,
   prices,
   config,
+  agents,
   patienceMs = PATIENCE_MS,
 }: CatalogueDeps) => {
   const factsIn =
@@ -48,6 +52,7 @@ export const createCatalogue = ({
   const beyond = (home: ModelHome): Beyond => {
     const factsOf = factsIn(home)
     return {
+      ...(agents ? { agents: agents(home) } : {}),
       live: provider => live.peek(home, provider),
       window: (setup, provider, id) =>
         configuredWindow(setup, provider, id) ||

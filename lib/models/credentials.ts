@@ -1,7 +1,7 @@
 /** Which keys a home holds, and to which host each of them may be sent (contract, decisions 5 and 8). */
 import { isIP } from 'node:net'
 import { PROVIDERS } from './providers.ts'
-import type { ModelSetup } from './setup.ts'
+import type { ModelSetup, PoolEntry } from './setup.ts'
 
 export type Credential = {
   key: string
@@ -140,21 +140,52 @@ const mayGoAsWritten = (setup: ModelSetup, provider: string, url: string): boole
   )
 }
 
+/** A key with what is known of how it fared. */
+export type Candidate = Credential & {
+  /** The same as long as it is the same key in the same place. */
+  id: string
+  /** Milliseconds since 1970; 0 when it does not rest. */
+  restsUntilMs: number
+  requests: number
+  /** It stands in the pool of auth.json, where notes of it are kept. */
+  isPooled: boolean
+}
+
+const fresh = { restsUntilMs: 0, requests: 0, isPooled: false }
+
+const noted = ({ id, restsUntilMs, requests }: PoolEntry) => ({
+  id,
+  restsUntilMs,
+  requests,
+  isPooled: true,
+})
+
+/** A variable's entry in the pool holds the notes of it, not another key. */
+const variableEntry = (setup: ModelSetup, provider: string, name: string): PoolEntry | undefined =>
+  setup.pool.get(provider)?.find(({ source }) => source === `env:${name}`)
+
 const fromAuthFile = (
   setup: ModelSetup,
   provider: string,
-): (Credential & { baseUrl: string | null })[] => {
-  const entries = setup.pool.get(provider) ?? []
-  const rested = [...entries].sort((a, b) => Number(a.exhausted) - Number(b.exhausted))
-  const pool = rested.flatMap(({ token, baseUrl, ambient }) =>
-    !ambient && isUsableSecret(token)
-      ? [{ key: token, source: 'pool', name: 'the credential pool', baseUrl } as const]
+): (Candidate & { baseUrl: string | null })[] => {
+  const own = variablesOf(provider).map(name => `env:${name}`)
+  const pool = (setup.pool.get(provider) ?? []).flatMap(entry =>
+    !entry.ambient && !own.includes(entry.source) && isUsableSecret(entry.token)
+      ? [
+          {
+            key: entry.token,
+            source: 'pool' as const,
+            name: 'the credential pool',
+            baseUrl: entry.baseUrl,
+            ...noted(entry),
+          },
+        ]
       : [],
   )
   const token = setup.signedIn.get(provider)
-  return isUsableSecret(token)
-    ? [...pool, { key: token, source: 'oauth', name: 'the sign-in', baseUrl: null }]
-    : pool
+  if (!isUsableSecret(token)) return pool
+  const signedIn = { key: token, source: 'oauth', name: 'the sign-in', baseUrl: null } as const
+  return [...pool, { ...signedIn, ...fresh, id: 'sign-in' }]
 }
 
 /** Every key of a provider, best first: its variables (.env before the process), config.yaml, pool, sign-in. */
@@ -179,27 +210,64 @@ export const configuredKey = (setup: ModelSetup, provider: string): string | nul
 export const isOwnAddress = (setup: ModelSetup, provider: string, url: string): boolean =>
   isOwnHost(setup, provider, hostOf(url))
 
+/** The same key from two places is one: known by the first, with the notes of the one in the pool. */
+const withoutTwins = (candidates: readonly Candidate[]): Candidate[] =>
+  candidates
+    .filter(({ key }, at) => candidates.findIndex(other => other.key === key) === at)
+    .map(first => {
+      const twin = candidates.find(({ key, isPooled }) => isPooled && key === first.key)
+      if (!twin || first.isPooled) return first
+      const { id, restsUntilMs, requests } = twin
+      return { ...first, id, restsUntilMs, requests, isPooled: true }
+    })
+
+/** Every key of `provider` that may go to `url`, in the order in which they are meant. */
+export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
+  const host = hostOf(url)
+  // At an address the home chose itself, the key written beside it is meant; elsewhere the variables come first.
+  const written = (mayGoAsWritten(setup, provider, url) ? fromConfig(setup, provider) : []).map(
+    credential => ({ ...credential, ...fresh, id: `config:${credential.name}` }),
+  )
+  const variables = fromEnvironment(setup, provider)
+    .filter(({ source }) => mayGo(setup, provider, url, source))
+    .map(credential => {
+      const entry = variableEntry(setup, provider, credential.name)
+      return { ...credential, ...fresh, ...(entry && noted(entry)), id: `env:${credential.name}` }
+    })
+  const others = fromAuthFile(setup, provider)
+    .filter(({ source, baseUrl }) =>
+      baseUrl === null && provider.startsWith('custom:')
+        ? // A pool of that name is of that endpoint's keys, and it has one address.
+          mayGoAsWritten(setup, provider, url)
+        : (host !== '' && host === hostOf(baseUrl)) || mayGo(setup, provider, url, source),
+    )
+    .map(({ baseUrl: _, ...candidate }) => candidate)
+  return withoutTwins(
+    isOwnHost(setup, provider, host)
+      ? [...variables, ...written, ...others]
+      : [...written, ...variables, ...others],
+  )
+}
+
+/** The first that does not rest; when all do, the one that comes back first: the person may have paid meanwhile. */
+export const firstRested = <C extends Pick<Candidate, 'restsUntilMs'>>(
+  candidates: readonly C[],
+  nowMs: number,
+): C | undefined =>
+  candidates.find(({ restsUntilMs }) => restsUntilMs <= nowMs) ??
+  candidates.reduce<C | undefined>(
+    (best, one) => (best && best.restsUntilMs <= one.restsUntilMs ? best : one),
+    undefined,
+  )
+
 /** The key to send to `url` for `provider`; null when the home holds none that may go there. */
 export const credentialFor = (
   setup: ModelSetup,
   provider: string,
   url: string,
+  nowMs = Date.now(),
 ): Credential | null => {
-  const host = hostOf(url)
-  const mine = fromConfig(setup, provider)
-  // At an address the home chose itself, the key written beside it is meant; elsewhere the variables come first.
-  const written = mayGoAsWritten(setup, provider, url) ? mine : []
-  const variables = fromEnvironment(setup, provider).filter(({ source }) =>
-    mayGo(setup, provider, url, source),
-  )
-  const others = fromAuthFile(setup, provider).filter(
-    ({ source, baseUrl }) =>
-      (host !== '' && host === hostOf(baseUrl)) || mayGo(setup, provider, url, source),
-  )
-  const isOwn = isOwnHost(setup, provider, host)
-  const [best] = isOwn
-    ? [...variables, ...written, ...others]
-    : [...written, ...variables, ...others]
+  const best = firstRested(candidatesFor(setup, provider, url), nowMs)
   return best ? { key: best.key, source: best.source, name: best.name } : null
 }
 

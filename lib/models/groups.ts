@@ -1,5 +1,6 @@
 /** The model list of a home: which providers it is set up for, and what each of them offers (contract §5.6). */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
+import { agentGroup, type AgentsBeyond } from './agents.ts'
 import { toProviderId } from './aliases.ts'
 import { builtinModels } from './builtin.ts'
 import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
@@ -18,6 +19,8 @@ export type Beyond = {
   live?: (provider: string) => readonly FoundModel[] | null
   /** Tokens a model reads; 0 when unknown. `id` is the provider's own. */
   window?: (setup: ModelSetup, provider: string, id: string) => number
+  /** Agents of other programs. */
+  agents?: AgentsBeyond
 }
 
 const demoGroup = (): ModelGroup => ({
@@ -147,6 +150,8 @@ export const modelGroups = (
     .sort()
     .map(id => buildGroup(setup, id, beyond))
     .filter(({ models }) => models.length > 0)
+  const agents = beyond.agents && agentGroup(setup, beyond.agents)
+  if (agents) found.push(agents)
   const isDemo = setup.active === 'demo' || isUnconfigured(setup)
   const demo = isDemo ? [demoGroup()] : []
   const isOffered = !(setup.active === 'demo' && defaultModel === 'demo')

@@ -4,14 +4,18 @@ import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
 import type { Home } from '../profiles/home.ts'
 import type { FailureType } from '../schema/event.ts'
+import { createProgramFinder } from './agents.ts'
 import { createAsker } from './ask.ts'
 import { createCatalogue } from './catalogue.ts'
 import { compatibleFor } from './compat.ts'
 import { addEndpoint, type Endpoint } from './configure.ts'
+import { createPools } from './pools.ts'
 import { keyChange } from './keys.ts'
 import { createLive } from './live.ts'
 import { findLocalServers } from './local.ts'
 import { createPrices } from './prices.ts'
+import { createRecovery } from './recovery.ts'
+import type { ModelHome } from './setup.ts'
 import { resolveFor } from './resolve.ts'
 import { runtimeEndpoint } from './runtime.ts'
 import { createTesting } from './testing.ts'
@@ -23,15 +27,34 @@ export type ModelsDeps = {
   dispatcher: Dispatcher | undefined
   hintFor: (type: FailureType) => string | undefined
   writeEnv: (home: Home, values: Record<string, string | null>) => Promise<void>
+  log: (line: string, extra?: Record<string, unknown>) => void
+  redact: (text: string) => string
+  /** Models that an agent of another program said it can use, for a home. */
+  agentModels: (home: string, agent: string) => readonly { id: string; label: string }[]
 }
 
 export type Models = ReturnType<typeof createModels>
 
-export const createModels = ({ config, providers, dispatcher, hintFor, writeEnv }: ModelsDeps) => {
+export const createModels = ({
+  config,
+  providers,
+  dispatcher,
+  hintFor,
+  writeEnv,
+  log,
+  redact,
+  agentModels,
+}: ModelsDeps) => {
   const ask = createAsker({ dispatcher })
+  const programs = createProgramFinder()
+  const agents = (home: ModelHome) => ({
+    programs,
+    models: (id: string) => agentModels(home.name ?? '', id),
+  })
   const live = createLive(ask)
-  const catalogue = createCatalogue({ live, prices: createPrices(), config })
+  const catalogue = createCatalogue({ live, prices: createPrices(), config, agents })
   const trial = createTrial({ providers, hintFor })
+  const pools = createPools({ log, redact })
   return {
     default: catalogue.defaultModel,
     defaults: catalogue.defaults,
@@ -40,6 +63,7 @@ export const createModels = ({ config, providers, dispatcher, hintFor, writeEnv 
     compatible: (home: Home, model: string | null) =>
       compatibleFor(home, catalogue.defaults(home), model, {
         live: provider => live.peek(home, provider),
+        agents: agents(home),
       }),
     /** `baseUrl`: an address of the caller's own; a key is sent there only when it belongs to that host. */
     endpoint: (home: Home, model: string, baseUrl?: string) =>
@@ -48,7 +72,18 @@ export const createModels = ({ config, providers, dispatcher, hintFor, writeEnv 
         catalogue.defaults(home),
         { ...resolveFor(home, model), ...(baseUrl ? { baseUrl } : {}) },
         catalogue.factsIn(home),
+        pools.picking(home),
       ),
+    /** For one turn: what it does when its model cannot answer. */
+    recovery: (home: Home) =>
+      createRecovery({
+        pools,
+        home,
+        endpointOf: (pair, pick) =>
+          runtimeEndpoint(home, catalogue.defaults(home), pair, catalogue.factsIn(home), pick),
+      }),
+    /** When all notes of how keys fared are written. */
+    settled: pools.settled,
     list: catalogue.list,
     of: catalogue.of,
     forget: live.forget,

@@ -5,7 +5,7 @@ export type ModelFacts = {
   /** Tokens; 0 when the table does not know. */
   contextLength: number
   /** US dollars per million tokens, in the first tier. */
-  price?: { input: number; output: number }
+  price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
 }
 
 export type Prices = {
@@ -65,10 +65,17 @@ export const createPrices = (
     if (!found) return null
     const input = base(found.model_price.input_mtok)
     const output = base(found.model_price.output_mtok)
-    return {
-      contextLength: found.model.context_window ?? 0,
-      ...(input !== undefined && output !== undefined ? { price: { input, output } } : {}),
+    const cacheRead = base(found.model_price.cache_read_mtok)
+    const cacheWrite = base(found.model_price.cache_write_mtok)
+    const contextLength = found.model.context_window ?? 0
+    if (input === undefined || output === undefined) return { contextLength }
+    const price = {
+      input,
+      output,
+      ...(cacheRead === undefined ? {} : { cacheRead }),
+      ...(cacheWrite === undefined ? {} : { cacheWrite }),
     }
+    return { contextLength, price }
   }
 
   const ofMaker = (model: string): ModelFacts | null => {

@@ -3,6 +3,7 @@ import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
 import { type DefaultConfig, defaultOf } from './default.ts'
+import { isAgentReady } from './agents.ts'
 import { PROVIDERS } from './providers.ts'
 import { addressOf, providerName } from './runtime.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
@@ -136,7 +137,9 @@ export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness 
   const model = defaultOf(setup, config)
   const isConfigured = provider !== null && provider !== 'demo' && model !== ''
   const isReady =
-    isConfigured && (SIGNED_IN.has(provider) ? isSignedIn(home, provider) : hasKey(setup, provider))
+    isConfigured &&
+    (isAgentReady(setup, provider, model) ||
+      (SIGNED_IN.has(provider) ? isSignedIn(home, provider) : hasKey(setup, provider)))
   const name = provider ? providerName(setup, provider) : ''
   const found = { provider, model, baseUrl: setup.baseUrl, isConfigured, isReady }
   if (isReady) return { ...found, state: 'ready', note: `${name} is ready with ${model}.` }

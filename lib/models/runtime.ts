@@ -1,12 +1,14 @@
 /** From a resolved pair to something that can be called: address, key, wire format, limits; or a sentence why not. */
-import type { Effort, ModelEndpoint } from '../agent/types.ts'
+import type { ApiMode, Effort, ModelEndpoint } from '../agent/types.ts'
 import { invalid, unavailable } from '../errors.ts'
+import { agentEndpoint } from './agents.ts'
 import { toProviderId } from './aliases.ts'
 import { builtinModels } from './builtin.ts'
-import { credentialFor, credentialsOf, isLocalUrl, isUnconfigured } from './credentials.ts'
+import { credentialsOf, isUnconfigured } from './credentials.ts'
 import { type DefaultConfig, defaultOf } from './default.ts'
+import { keyFor, type PickKey, pickFirst } from './endpoint-key.ts'
 import type { ModelFacts } from './prices.ts'
-import { displayName, isEndpoint, PROVIDERS, type Wire } from './providers.ts'
+import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { type CustomProvider, type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 import { familyWindow } from './windows.ts'
@@ -23,8 +25,11 @@ const DEMO: ModelEndpoint = {
 
 const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 
-const effortOf = (setup: ModelSetup): Effort | undefined =>
-  EFFORTS.find(effort => effort === setup.effort)
+/** Newer command lines know levels above ours. */
+const HIGHER: ReadonlySet<string> = new Set(['max', 'ultra'])
+
+const effortOf = ({ effort }: ModelSetup): Effort | undefined =>
+  HIGHER.has(effort) ? 'xhigh' : EFFORTS.find(known => known === effort)
 
 /** The `custom_providers` entry a provider id means. */
 export const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
@@ -77,10 +82,12 @@ const checkAddress = (name: string, url: string): void => {
     )
 }
 
-const WIRES: readonly Wire[] = ['chat_completions', 'anthropic_messages', 'codex_responses']
+type SpokenWire = Extract<Wire, ApiMode>
+
+const WIRES: readonly SpokenWire[] = ['chat_completions', 'anthropic_messages', 'codex_responses']
 
 /** Aggregators that pass each maker's own format through. */
-const wireByModel = (model: string): Wire => {
+const wireByModel = (model: string): SpokenWire => {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   if (name.startsWith('gpt-5')) return 'codex_responses'
   return name.startsWith('claude') ? 'anthropic_messages' : 'chat_completions'
@@ -94,43 +101,19 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
     (setup.active === provider ? setup.apiMode : null)
   const explicit = WIRES.find(wire => wire === said)
   if (explicit) return explicit
-  if (/\/anthropic$/.test(url)) return 'anthropic_messages'
+  if (/\/anthropic(?:\/v1)?$/.test(url)) return 'anthropic_messages'
+  if (URL.canParse(url) && new URL(url).hostname === 'api.openai.com') return 'codex_responses'
   const wire = PROVIDERS.get(provider)?.wire ?? 'chat_completions'
   return wire === 'per_model' ? wireByModel(model) : wire
 }
 
-const NOT_SPOKEN: Readonly<Record<Exclude<Wire, 'chat_completions'>, string>> = {
-  anthropic_messages: 'the Anthropic Messages format',
-  codex_responses: 'the Responses format',
-  process: 'an external agent program',
-  per_model: 'a format of its own',
-}
-
-const checkWire = (name: string, model: string, wire: Wire): void => {
-  if (wire === 'chat_completions') return
+/** What we speak ourselves; anything else is another program's to speak. */
+const spoken = (name: string, model: string, wire: Wire): SpokenWire => {
+  const known = WIRES.find(one => one === wire)
+  if (known) return known
   throw unavailable(
-    `${name} serves ${model} only through ${NOT_SPOKEN[wire]}, which this version does not speak yet. Models of OpenRouter, OpenAI, Google, Mistral, DeepSeek, xAI and of any OpenAI-compatible address work.`,
+    `${name} serves ${model} only through an external agent program. Pick another model, or that program itself.`,
   )
-}
-
-/** A key that may be sent there, null where none is needed, or the sentence that says what is missing. */
-const keyFor = (setup: ModelSetup, provider: string, name: string, url: string): string | null => {
-  const credential = credentialFor(setup, provider, url)
-  if (credential) return credential.key
-  if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url)) return null
-  const [held] = credentialsOf(setup, provider)
-  if (held)
-    throw unavailable(
-      `${held.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
-    )
-  const facts = PROVIDERS.get(provider)
-  if (facts?.oauth)
-    throw unavailable(
-      `${name} is not signed in. Sign in with the command line, or pick another model.`,
-    )
-  const variable = facts?.keys[0]
-  const advice = variable ? `Set ${variable} in the .env file of this profile` : 'Add one'
-  throw unavailable(`${name} has no API key. ${advice}, or pick another model.`)
 }
 
 /** What is known of a model beyond the home's files. */
@@ -152,8 +135,11 @@ export const configuredWindow = (setup: ModelSetup, provider: string, model: str
 export const providerName = (setup: ModelSetup, provider: string): string =>
   customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
 
-/** A key kind of Moonshot's that is sold with an address of its own. */
-const KIMI_CODING = 'https://api.kimi.com/coding/v1'
+/** A prompt that stays in the cache for an hour costs twice its price to put there; the table knows the short stay. */
+const keptLonger = (price: ModelEndpoint['price']): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
+  cacheTtl: '1h',
+  ...(price?.cacheWrite ? { price: { ...price, cacheWrite: price.input * 2 } } : {}),
+})
 
 /**
  * The endpoint of a turn. A blank model means the default one. Throws a Refusal whose sentence names the provider and what
@@ -164,6 +150,7 @@ export const runtimeEndpoint = (
   config: DefaultConfig,
   resolved: Resolved,
   factsOf: FactsOf = () => null,
+  pick: PickKey = pickFirst,
 ): ModelEndpoint => {
   const setup = readSetup(home)
   const isBlank = !resolved.model
@@ -174,30 +161,29 @@ export const runtimeEndpoint = (
   const chosen = pair.provider ?? chooseProvider(setup, pair.model)
   if (!chosen)
     throw unavailable('No provider is chosen. Pick a model, or set model.provider in config.yaml.')
-  if (!pair.model) throw unavailable('No model is chosen yet. Pick one in the model menu.')
   const provider = toProviderId(chosen)
+  const external = agentEndpoint(setup, provider, pair.model)
+  if (external) return external
+  if (!pair.model) throw unavailable('No model is chosen yet. Pick one in the model menu.')
   const name = providerName(setup, provider)
   const table = addressOf(setup, provider, pair)
-  const wire = wireOf(setup, provider, pair.model, table)
-  checkWire(name, pair.model, wire)
+  const apiMode = spoken(name, pair.model, wireOf(setup, provider, pair.model, table))
   checkAddress(name, table)
-  const apiKey = keyFor(setup, provider, name, table)
-  const isKimiCoding =
-    apiKey?.startsWith('sk-kimi-') && table === PROVIDERS.get('kimi-coding')?.baseUrl
+  const keyed = keyFor(setup, provider, name, table, pick)
   const effort = effortOf(setup)
   const isOwn = setup.active === provider
   const facts = factsOf(provider, pair.model)
   return {
     provider,
     model: pair.model,
-    apiMode: 'chat_completions',
-    baseUrl: isKimiCoding ? KIMI_CODING : table,
-    apiKey,
+    apiMode,
+    ...keyed,
     contextLength:
       configuredWindow(setup, provider, pair.model) ||
       facts?.contextLength ||
       familyWindow(pair.model),
     ...(facts?.price ? { price: facts.price } : {}),
+    ...(setup.cacheTtl === '1h' ? keptLonger(facts?.price) : {}),
     ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),
     ...(effort ? { effort } : {}),
   }

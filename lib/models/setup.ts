@@ -4,6 +4,8 @@ import { PROVIDERS } from './providers.ts'
 
 /** The part of a home the rules look at; values, so that a test can be a literal. */
 export type ModelHome = {
+  /** The profile's; absent in a literal. */
+  readonly name?: string
   values(): Readonly<Record<string, unknown>>
   env(): Readonly<Record<string, string>>
   dotenv(): Readonly<Record<string, string>>
@@ -20,6 +22,8 @@ export type ProviderEntry = {
   baseUrl: string | null
   apiKey: string | null
   apiMode: string | null
+  /** Command line of an agent that answers in its place (`acp_command`, `acp_args`); empty for none. */
+  command: readonly string[]
   models: ListedModels
 }
 
@@ -30,10 +34,16 @@ export type CustomProvider = ProviderEntry & {
 }
 
 export type PoolEntry = {
+  id: string
+  /** `manual`, `env:NAME`, `device_code`, … */
+  source: string
   token: string
   baseUrl: string | null
   priority: number
-  exhausted: boolean
+  /** When it may be used again, in milliseconds since 1970: 0 does not rest, Infinity rests nobody knows how long. */
+  restsUntilMs: number
+  /** How often it was used. */
+  requests: number
   ambient: boolean
 }
 
@@ -45,12 +55,16 @@ export type ModelSetup = {
   baseUrl: string | null
   apiKey: string | null
   apiMode: string | null
+  /** `model.acp_command` and `model.acp_args`; empty for none. */
+  command: readonly string[]
   /** `model.default`, as written. */
   model: string
   /** Tokens; 0 when not configured. */
   contextLength: number
   maxTokens: number
   effort: string
+  /** `prompt_caching.cache_ttl`, as written. */
+  cacheTtl: string
   custom: readonly CustomProvider[]
   /** By canonical id. */
   providers: ReadonlyMap<string, ProviderEntry>
@@ -103,6 +117,17 @@ const listed = (value: unknown): ListedModels => {
   )
 }
 
+/** Arguments are a list, or words. */
+const commandLine = (raw: Mapping): string[] => {
+  const command = text(raw.acp_command)
+  const args = Array.isArray(raw.acp_args)
+    ? raw.acp_args.map(String)
+    : text(raw.acp_args)
+        .split(/\s+/)
+        .filter(word => word !== '')
+  return command === '' ? [] : [command, ...args]
+}
+
 const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
   const variable = text(raw.key_env, raw.api_key_env)
   return {
@@ -110,6 +135,7 @@ const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
     baseUrl: address(raw.base_url, raw.url, raw.api),
     apiKey: textOrNull(raw.api_key, Object.hasOwn(env, variable) && env[variable]),
     apiMode: textOrNull(raw.api_mode),
+    command: commandLine(raw),
     models: listed(raw.models),
   }
 }
@@ -132,15 +158,54 @@ const isAmbient = (raw: Mapping): boolean => {
   )
 }
 
-const readPool = (auth: Mapping): ModelSetup['pool'] => {
+/** How long a key rests that was refused for its rate or its credit, when nobody said until when (agent-home §3.4). */
+export const REST_MS = 60 * 60_000
+
+/** Seconds or milliseconds since 1970, or a date in words; undefined when it says nothing. */
+const timeMs = (value: unknown): number | undefined => {
+  const number = typeof value === 'string' && value.trim() ? Number(value) : value
+  if (typeof number !== 'number') return undefined
+  if (Number.isNaN(number)) {
+    const date = Date.parse(String(value))
+    return Number.isNaN(date) ? undefined : date
+  }
+  if (number <= 0) return undefined
+  return number > 1e11 ? number : number * 1_000
+}
+
+const restOf = (raw: Mapping): number => {
+  if (raw.last_status !== 'exhausted') return 0
+  const since = timeMs(raw.last_status_at)
+  return timeMs(raw.last_error_reset_at) ?? (since === undefined ? Infinity : since + REST_MS)
+}
+
+export const tokenOf = (raw: Mapping): string => text(raw.agent_key, raw.access_token, raw.api_key)
+
+/** An entry without an id is known by its place among the others. */
+export const entryId = (raw: Mapping, at: number): string => text(raw.id) || `#${at}`
+
+const readPoolEntry = (raw: Mapping, at: number, env: ModelSetup['env']): PoolEntry[] => {
+  const entry = {
+    id: entryId(raw, at),
+    source: text(raw.source),
+    token: tokenOf(raw),
+    baseUrl: address(raw.inference_base_url, raw.base_url),
+    priority: Number(raw.priority) || 0,
+    restsUntilMs: restOf(raw),
+    requests: tokens(raw.request_count),
+    ambient: isAmbient(raw),
+  }
+  if (!entry.source.startsWith('env:')) return [entry]
+  // The copy of a variable: without the variable it is nothing, and what was noted of another value is void.
+  const name = entry.source.slice('env:'.length)
+  const key = Object.hasOwn(env, name) ? text(env[name]) : ''
+  if (!key) return []
+  return [key === entry.token ? entry : { ...entry, token: key, restsUntilMs: 0 }]
+}
+
+const readPool = (auth: Mapping, env: ModelSetup['env']): ModelSetup['pool'] => {
   const pools = entries(auth.credential_pool).map(([id, list]): [string, PoolEntry[]] => {
-    const found = rows(list).map(raw => ({
-      token: text(raw.agent_key, raw.access_token, raw.api_key),
-      baseUrl: address(raw.inference_base_url, raw.base_url),
-      priority: Number(raw.priority) || 0,
-      exhausted: raw.last_status === 'exhausted',
-      ambient: isAmbient(raw),
-    }))
+    const found = rows(list).flatMap((raw, at) => readPoolEntry(raw, at, env))
     return [toProviderId(id), found.toSorted((a, b) => a.priority - b.priority)]
   })
   return new Map(pools)
@@ -167,7 +232,7 @@ const named = (value: unknown): string | null => {
 }
 
 /** A named custom provider may be meant by its bare name, unless that is the name of a known one. */
-const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
+export const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
   const slug = toSlug(name)
   if (slug.startsWith('custom:')) return slug
   const isKnown = PROVIDERS.has(slug) || slug === 'custom' || slug === 'demo' || isAlias(slug)
@@ -193,10 +258,12 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     baseUrl,
     apiKey: textOrNull(raw.api_key, raw.api),
     apiMode: textOrNull(raw.api_mode),
+    command: commandLine(raw),
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),
     maxTokens: tokens(raw.max_tokens),
     effort: text(mapping(config.agent).reasoning_effort).toLowerCase(),
+    cacheTtl: text(mapping(config.prompt_caching).cache_ttl).toLowerCase(),
     custom,
     providers: new Map(
       entries(config.providers).map(([id, entry]) => [
@@ -204,7 +271,7 @@ export const readSetup = (home: ModelHome): ModelSetup => {
         readEntry(mapping(entry), env),
       ]),
     ),
-    pool: readPool(auth),
+    pool: readPool(auth, env),
     signedIn: readSignedIn(auth),
     env,
     dotenv: home.dotenv(),

@@ -53,7 +53,7 @@ test('our names of providers and models are found in the table', async () => {
   }
   assert.equal(prices.find('anthropic', 'claude-sonnet-4.6'), {
     contextLength: 1_000_000,
-    price: { input: 3, output: 15 },
+    price: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 },
   })
 })
 
@@ -74,7 +74,7 @@ test('the person’s own configuration goes first', async () => {
   const model = { provider: 'openai', default: 'gpt-5.4-mini' }
   const plain = endpointOf({ model }, 'gpt-5.4-mini')
   assert.is(plain.contextLength, 400_000)
-  assert.equal(plain.price, { input: 0.75, output: 4.5 })
+  assert.equal(plain.price, { input: 0.75, output: 4.5, cacheRead: 0.075 })
   const own = endpointOf({ model: { ...model, context_length: 50_000 } }, 'gpt-5.4-mini')
   assert.is(own.contextLength, 50_000)
   const unknown = endpointOf({ model }, 'of-no-family')

@@ -197,6 +197,7 @@ const PROVIDERS = [
   'custom:my-box',
   'my-llm',
   'deepseek',
+  'acp',
 ]
 
 test('10 000 ids with / : @ and unicode survive pick, save, reload and send', () => {

@@ -74,45 +74,12 @@ const REFUSED: [name: string, given: Given, id: string, words: RegExp][] = [
     /is not sent to localhost\.example/,
   ],
   [
-    'the Messages format',
-    { env: { ANTHROPIC_API_KEY: KEY } },
+    'a sign-in that belongs to another program',
+    { dotenv: { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-1234' } },
     '@anthropic:claude-opus-4.6',
-    /Anthropic serves claude-opus-4\.6 only through the Anthropic Messages format.*does not speak yet/,
+    /CLAUDE_CODE_OAUTH_TOKEN holds a sign-in of another program.*ANTHROPIC_API_KEY/,
   ],
-  [
-    'an address that ends in /anthropic',
-    { env: { MINIMAX_API_KEY: KEY } },
-    '@minimax:MiniMax-M2.7',
-    /MiniMax serves .* Messages format/,
-  ],
-  [
-    'the Responses format',
-    { config: { model: { provider: 'openai-codex' } } },
-    'gpt-5.4',
-    /OpenAI Codex serves .* Responses format/,
-  ],
-  [
-    'a format said in the configuration',
-    {
-      env: { OPENAI_API_KEY: KEY },
-      config: { model: { provider: 'openai', api_mode: 'codex_responses' } },
-    },
-    'x',
-    /Responses format/,
-  ],
-  [
-    'a format by model',
-    { env: { OPENCODE_ZEN_API_KEY: KEY } },
-    '@opencode-zen:claude-opus-4-6',
-    /OpenCode Zen serves claude-opus-4-6 .* Messages/,
-  ],
-  [
-    'another format by model',
-    { env: { OPENCODE_ZEN_API_KEY: KEY } },
-    '@opencode-zen:gpt-5-codex',
-    /Responses/,
-  ],
-  ['an external program', {}, '@copilot-acp:x', /external agent program/],
+  ['an external program', {}, '@copilot-acp:x', /copilot is not installed/],
   ['no address', { config: { model: { provider: 'custom' } } }, 'x', /Custom has no address/],
   ['an unknown provider', { env: { OPENAI_API_KEY: KEY } }, '@who:x', /Who has no address/],
   [
@@ -408,19 +375,129 @@ for (const [name, given, id, provider, model, baseUrl, apiKey] of CALLED) {
     const found = endpointOf(given, id)
     assert.equal(
       { ...found, contextLength: 0 },
-      { provider, model, apiMode: 'chat_completions', baseUrl, apiKey, contextLength: 0 },
+      { provider, model, apiMode: found.apiMode, baseUrl, apiKey, contextLength: 0 },
     )
   })
 }
 
 test('every provider of the table with a key of its own can be called or says why not', () => {
-  for (const [id, { keys, wire }] of PROVIDERS) {
+  for (const [id, { keys }] of PROVIDERS) {
     const [name] = keys
     const given = { env: name ? { [name]: KEY } : {} }
-    if (!name || wire === 'anthropic_messages' || id.startsWith('minimax'))
-      refusal(given, `@${id}:m`)
+    if (!name) refusal(given, `@${id}:m`)
     else assert.is(endpointOf(given, `@${id}:m`).apiKey, KEY, id)
   }
+})
+
+type Spoken = [name: string, given: Given, id: string, wire: string, baseUrl: string]
+const zen = { env: { OPENCODE_ZEN_API_KEY: KEY } }
+const WIRES: Spoken[] = [
+  [
+    'Anthropic',
+    { env: { ANTHROPIC_API_KEY: KEY } },
+    '@anthropic:claude-opus-4.6',
+    'anthropic_messages',
+    'https://api.anthropic.com',
+  ],
+  [
+    'an API key beside a sign-in',
+    { dotenv: { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-1' }, env: { ANTHROPIC_API_KEY: KEY } },
+    '@anthropic:claude-opus-4.6',
+    'anthropic_messages',
+    'https://api.anthropic.com',
+  ],
+  [
+    'an address that ends in /anthropic',
+    { env: { MINIMAX_API_KEY: KEY } },
+    '@minimax:MiniMax-M2.7',
+    'anthropic_messages',
+    'https://api.minimax.io/anthropic',
+  ],
+  [
+    'OpenAI itself',
+    { env: { OPENAI_API_KEY: KEY } },
+    '@openai:gpt-5.4',
+    'codex_responses',
+    'https://api.openai.com/v1',
+  ],
+  [
+    'OpenAI elsewhere',
+    { env: { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: 'http://localhost:1/v1' } },
+    '@openai:gpt-5.4',
+    'chat_completions',
+    'http://localhost:1/v1',
+  ],
+  [
+    'OpenAI, as the configuration says',
+    {
+      env: { OPENAI_API_KEY: KEY },
+      config: { model: { provider: 'openai', api_mode: 'chat_completions' } },
+    },
+    'gpt-5.4',
+    'chat_completions',
+    'https://api.openai.com/v1',
+  ],
+  [
+    'a sign-in at OpenAI',
+    { auth: { providers: { 'openai-codex': { tokens: { access_token: KEY } } } } },
+    '@openai-codex:gpt-5.4',
+    'codex_responses',
+    'https://chatgpt.com/backend-api/codex',
+  ],
+  [
+    'by model: Claude',
+    zen,
+    '@opencode-zen:claude-opus-4-6',
+    'anthropic_messages',
+    'https://opencode.ai/zen/v1',
+  ],
+  [
+    'by model: GPT-5',
+    zen,
+    '@opencode-zen:gpt-5-codex',
+    'codex_responses',
+    'https://opencode.ai/zen/v1',
+  ],
+  [
+    'by model: another',
+    zen,
+    '@opencode-zen:glm-5',
+    'chat_completions',
+    'https://opencode.ai/zen/v1',
+  ],
+  [
+    'a custom endpoint that says so',
+    {
+      config: {
+        custom_providers: [
+          { name: 'Box', base_url: 'http://box/v1', api_mode: 'anthropic_messages' },
+        ],
+      },
+    },
+    '@custom:box:m',
+    'anthropic_messages',
+    'http://box/v1',
+  ],
+]
+for (const [name, given, id, wire, baseUrl] of WIRES) {
+  test(`the format of ${name}`, () => {
+    const found = endpointOf(given, id)
+    assert.equal([found.apiMode, found.baseUrl], [wire, baseUrl])
+    assert.ok(found.apiKey === null || found.apiKey === KEY)
+  })
+}
+
+test('how long a prompt stays in the cache', () => {
+  const env = { ANTHROPIC_API_KEY: KEY }
+  const ttl = (cache_ttl: unknown) =>
+    endpointOf({ env, config: { prompt_caching: { cache_ttl } } }, '@anthropic:m').cacheTtl
+  const facts = () => ({ contextLength: 0, price: { input: 3, output: 15, cacheWrite: 3.75 } })
+  const priced = (cache_ttl: string) => {
+    const home = homeOf({ env, config: { prompt_caching: { cache_ttl } } })
+    return runtimeEndpoint(home, bare, resolveFor(home, '@anthropic:m'), facts).price?.cacheWrite
+  }
+  assert.equal([priced('1h'), priced('5m')], [6, 3.75])
+  assert.equal([ttl('1h'), ttl('5m'), ttl('nonsense'), ttl(7)], ['1h', ...Array(3).fill(undefined)])
 })
 
 test('windows, answers and effort', () => {
@@ -458,7 +535,9 @@ test('windows, answers and effort', () => {
   assert.equal(brief('@zai:glm-4.7'), [202_752, undefined, 'high'])
   model.context_length = '-5'
   config.agent.reasoning_effort = 'ultra'
-  assert.equal(brief(''), [128_000, 5000, undefined])
+  assert.equal(brief(''), [128_000, 5000, 'xhigh'])
+  config.agent.reasoning_effort = 'whatever'
+  assert.is(brief('')[2], undefined)
 })
 
 test.run()

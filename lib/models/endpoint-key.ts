@@ -1,0 +1,83 @@
+/** The key of an endpoint: the one that is chosen among those that may go there, none where none is needed, or a sentence. */
+import type { ModelEndpoint } from '../agent/types.ts'
+import { unavailable } from '../errors.ts'
+import {
+  type Candidate,
+  candidatesFor,
+  credentialsOf,
+  firstRested,
+  isLocalUrl,
+} from './credentials.ts'
+import { isEndpoint, PROVIDERS } from './providers.ts'
+import type { ModelSetup } from './setup.ts'
+
+/** Chooses among the keys that may go to the address. */
+export type PickKey = (
+  setup: ModelSetup,
+  provider: string,
+  candidates: readonly Candidate[],
+) => Candidate | undefined
+
+/** Without a strategy: the first that does not rest. */
+export const pickFirst: PickKey = (_setup, _provider, candidates) =>
+  firstRested(candidates, Date.now())
+
+/** What a key decides of an endpoint. */
+export type Keyed = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential'>
+
+/** A key kind of Moonshot's that is sold with an address of its own. */
+const KIMI_CODING = 'https://api.kimi.com/coding/v1'
+
+const addressWith = (key: string, provider: string, url: string): string => {
+  const table = PROVIDERS.get('kimi-coding')?.baseUrl ?? ''
+  if (provider !== 'kimi-coding' || ![table, KIMI_CODING].includes(url)) return url
+  return key.startsWith('sk-kimi-') ? KIMI_CODING : table
+}
+
+/** `isOneOfMany`: there is another to turn to when this one is refused. */
+export const keyedBy = (
+  { key, id, isPooled }: Candidate,
+  provider: string,
+  url: string,
+  isOneOfMany: boolean,
+): Keyed => ({
+  apiKey: key,
+  baseUrl: addressWith(key, provider, url),
+  ...(isPooled || isOneOfMany ? { credential: { pool: provider, id } } : {}),
+})
+
+/** Tokens that Anthropic makes for its own programs: we do not pass for one of them. */
+export const isForeignSignIn = (key: string): boolean => key.startsWith('sk-ant-oat')
+
+export const keyFor = (
+  setup: ModelSetup,
+  provider: string,
+  name: string,
+  url: string,
+  pick: PickKey,
+): Keyed => {
+  const all = candidatesFor(setup, provider, url)
+  const candidates = all.filter(({ key }) => !isForeignSignIn(key))
+  const chosen = pick(setup, provider, candidates)
+  if (chosen) return keyedBy(chosen, provider, url, candidates.length > 1)
+  if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url))
+    return { apiKey: null, baseUrl: url }
+  const [foreign] = all
+  if (foreign)
+    throw unavailable(
+      `${foreign.name} holds a sign-in of another program, and ${name} is called with an API key only. Set ANTHROPIC_API_KEY in the .env file of this profile, or pick another model.`,
+    )
+  const [held] = credentialsOf(setup, provider)
+  if (held)
+    throw unavailable(
+      `${held.name} is a key of ${name} and is not sent to ${new URL(url).host}. Write the key for that address as model.api_key in config.yaml, or pick another model.`,
+    )
+  const facts = PROVIDERS.get(provider)
+  if (facts?.oauth)
+    throw unavailable(
+      `${name} is not signed in. Sign in with the command line, or pick another model.`,
+    )
+  const variable = facts?.keys[0]
+  const advice = variable ? `Set ${variable} in the .env file of this profile` : 'Add one'
+  throw unavailable(`${name} has no API key. ${advice}, or pick another model.`)
+}

@@ -1,0 +1,78 @@
+/** The models a home names to step in when its own cannot answer: `fallback_providers`, else the older `fallback_model`. */
+import type { ModelEndpoint } from '../agent/types.ts'
+import { Refusal } from '../errors.ts'
+import { isUsableSecret } from './credentials.ts'
+import { type PickKey, pickFirst } from './endpoint-key.ts'
+import { type Resolved, resolveFor } from './resolve.ts'
+import { asCustom, type ModelHome, readSetup } from './setup.ts'
+
+export type Fallback = {
+  pair: Resolved
+  /** A key written beside it; null when the provider's own are meant. */
+  key: string | null
+}
+
+/** Makes an endpoint of a pair; throws a Refusal when it cannot be called. */
+export type EndpointOf = (pair: Resolved, pick: PickKey) => ModelEndpoint
+
+type Mapping = Readonly<Record<string, unknown>>
+
+const text = (...values: unknown[]): string => {
+  const found = values.find(value => typeof value === 'string' && value.trim() !== '')
+  return typeof found === 'string' ? found.trim() : ''
+}
+
+const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
+  // A model id alone is resolved as a person's choice would be.
+  const entry: Mapping =
+    typeof raw === 'object' && raw !== null ? (raw as Mapping) : { model: text(raw) }
+  const model = text(entry.model, entry.default)
+  if (!model) return []
+  const named = text(entry.provider)
+  const baseUrl = text(entry.base_url).replace(/\/+$/, '') || null
+  const { custom } = readSetup(home)
+  const pair =
+    named && named.toLowerCase() !== 'auto'
+      ? { model, provider: asCustom(named, custom), baseUrl }
+      : { ...resolveFor(home, model), ...(baseUrl && { baseUrl }) }
+  const variable = text(entry.api_key_env, entry.key_env)
+  const env = home.env()
+  const key = text(entry.api_key, Object.hasOwn(env, variable) ? env[variable] : '')
+  return [{ pair, key: isUsableSecret(key) ? key : null }]
+}
+
+/** In the order in which they are tried. */
+export const fallbacksOf = (home: ModelHome): Fallback[] => {
+  const { fallback_providers: list, fallback_model: one } = home.values()
+  const found = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
+  return found.length > 0 ? found : readFallback(home, one)
+}
+
+/** The key written beside a fallback goes where it says, and nowhere else; without one `pick` chooses as ever. */
+const pickFor = ({ key }: Fallback, pick: PickKey): PickKey =>
+  key === null
+    ? pick
+    : () => ({
+        key,
+        source: 'config_yaml',
+        name: 'fallback_providers',
+        id: 'config:fallback_providers',
+        restsUntilMs: 0,
+        requests: 0,
+        isPooled: false,
+      })
+
+/** Null when it cannot be called: no key, no address, a wire nobody speaks. */
+export const callable = (
+  fallback: Fallback,
+  endpointOf: EndpointOf,
+  pick: PickKey = pickFirst,
+): ModelEndpoint | null => {
+  try {
+    return endpointOf(fallback.pair, pickFor(fallback, pick))
+  } catch (error) {
+    // Passed over: the person hears of the failure that led here, not of a substitute that is not set up.
+    if (error instanceof Refusal) return null
+    throw error
+  }
+}

@@ -1,0 +1,348 @@
+/** A turn whose model cannot answer: other keys of its pool, then the fallbacks of the home, then the sentence why. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+import { createProvider, type Scripted, type Step } from '../_provider.ts'
+
+const MOST = 3
+
+type Context = { app: TestApp; servers: Scripted[] }
+const test = suite<Context>('fallback', { app: null as never, servers: [] })
+
+test.before(async context => {
+  context.app = await startApp()
+  for (let n = 0; n < MOST; n++) context.servers.push(await createProvider())
+})
+test.after(async ({ app, servers }) => {
+  await app.close()
+  for (const server of servers) await server.close()
+})
+test.before.each(({ app, servers }) => {
+  for (const server of servers) {
+    server.clear()
+    server.requests.splice(0)
+  }
+  writeFileSync(join(app.home, 'auth.json'), '{}')
+  writeFileSync(join(app.home, '.env'), '')
+})
+
+const refuse = (status: number, message: string, headers: Record<string, string> = {}): Step => ({
+  status,
+  headers,
+  body: { error: { message } },
+})
+/** So long that it is not waited for. */
+const LIMITED = refuse(429, 'Rate limit reached', { 'retry-after': '30' })
+const UNPAID = refuse(402, 'Payment required')
+const DENIED = refuse(401, 'Invalid API key')
+
+/** The servers as custom providers `one`, `two`, `three`; the first is the home's own. */
+const NAMES = ['one', 'two', 'three'] as const
+const configure = ({ app, servers }: Context, more: Record<string, unknown> = {}): void =>
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    JSON.stringify({
+      model: { provider: 'custom:one', default: 'model-one' },
+      custom_providers: NAMES.map((name, at) => ({ name, base_url: servers[at]?.url })),
+      ...more,
+    }),
+  )
+const pool = ({ app }: Context, ...keys: (string | Record<string, unknown>)[]): void => {
+  const list = keys.map((key, at) =>
+    typeof key === 'string' ? { id: `id-${at}`, access_token: key, priority: at } : key,
+  )
+  writeFileSync(
+    join(app.home, 'auth.json'),
+    JSON.stringify({ version: 1, mine: 1.5, credential_pool: { 'custom:one': list } }),
+  )
+}
+const fallbacks = (...names: string[]) => ({
+  fallback_providers: names.map(name => ({ provider: `custom:${name}`, model: `model-${name}` })),
+})
+
+type Event = { event: string; data: Record<string, unknown> }
+const turn = async ({ app }: Context, session?: string) => {
+  const id: string = session ?? (await app.post('/api/session/new', {})).body.session.session_id
+  const { body } = await app.post('/api/chat/start', { session_id: id, message: 'hello' })
+  const events: Event[] = []
+  for await (const event of app.events(`/api/chat/stream?stream_id=${body.stream_id}`)) {
+    events.push(event as Event)
+    if (event.event === 'stream_end') break
+  }
+  const { messages } = (await app.get(`/api/session?session_id=${id}`)).body.session
+  return {
+    id,
+    events,
+    messages,
+    warnings: events.filter(({ event }) => event === 'warning').map(({ data }) => data),
+    error: events.find(({ event }) => event === 'apperror')?.data,
+    retries: events.filter(({ event }) => event === 'retry').length,
+  }
+}
+const keysAt = (server: Scripted | undefined) =>
+  server?.requests
+    .filter(({ body }) => body.stream)
+    .map(({ headers }) => String(headers.authorization ?? '').replace('Bearer ', ''))
+/** Turns and the titles behind them; a title is asked for without tools. */
+const calls = (server: Scripted | undefined) =>
+  server?.requests.filter(({ body }) => body.tools?.length).length
+/** Notes are written behind the turn. */
+const noted = async ({ app }: Context, at: number, status: string) => {
+  const until = performance.now() + 10_000
+  for (;;) {
+    const auth = JSON.parse(readFileSync(join(app.home, 'auth.json'), 'utf8'))
+    const entry = auth.credential_pool['custom:one'][at]
+    if (entry.last_status === status) return entry
+    if (performance.now() > until) throw new Error(`Not ${status}: ${JSON.stringify(entry)}`)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+for (const [name, step, reason] of [
+  ['429', LIMITED, 'rate_limit'],
+  ['402', UNPAID, 'billing'],
+  ['401', DENIED, 'auth'],
+] as const)
+  test(`${name}: the next key of the pool takes over, and the refused one rests`, async context => {
+    const [one] = context.servers
+    configure(context)
+    pool(context, `first-${name}`, `second-${name}`)
+    one?.push(step, { text: 'Here.' }, { text: 'A title' })
+    const { messages, warnings, error, retries } = await turn(context)
+    assert.is(error, undefined)
+    assert.is(retries, 0)
+    assert.is(messages.at(-1).content, 'Here.')
+    assert.equal(keysAt(one)?.slice(0, 2), [`first-${name}`, `second-${name}`])
+    assert.is(warnings.length, 1)
+    assert.is(warnings[0]?.type, 'rotated')
+    assert.match(String(warnings[0]?.message), 'this turn goes on with another one')
+    assert.is((await noted(context, 0, 'exhausted')).last_error_reason, reason)
+    assert.is((await noted(context, 1, 'ok')).request_count, 1)
+    assert.is(JSON.parse(readFileSync(join(context.app.home, 'auth.json'), 'utf8')).mine, 1.5)
+    // The next turn begins with the key that is good.
+    one?.requests.splice(0)
+    one?.clear()
+    one?.push({ text: 'Again.' })
+    await turn(context)
+    assert.is(keysAt(one)?.[0], `second-${name}`)
+  })
+
+test('a rested key is used again', async context => {
+  const [one] = context.servers
+  configure(context)
+  const before = Date.now() / 1_000 - 3_700
+  const tired = { last_status: 'exhausted', last_status_at: before, last_error_code: 402 }
+  pool(context, { id: 'a', access_token: 'key-first', priority: 0, ...tired }, 'key-second')
+  one?.push({ text: 'Rested.' })
+  await turn(context)
+  assert.is(keysAt(one)?.[0], 'key-first')
+  assert.is((await noted(context, 0, 'ok')).last_error_code, null)
+})
+
+test('round_robin begins each turn with another key', async context => {
+  const [one] = context.servers
+  configure(context, { credential_pool_strategies: { 'custom:one': 'round_robin' } })
+  pool(context, 'key-first', 'key-second', 'key-third')
+  one?.push({ text: 'a' }, { text: 'Title' }, { text: 'b' }, { text: 'c' }, { text: 'd' })
+  const { id } = await turn(context)
+  for (const _ of [1, 2, 3]) await turn(context, id)
+  const used = one?.requests.filter(({ body }) => body.tools?.length).map(({ headers }) => headers)
+  assert.is(new Set(used?.slice(0, 3).map(({ authorization }) => authorization)).size, 3)
+  assert.is(used?.[3]?.authorization, used?.[0]?.authorization)
+})
+
+test('all keys refused: the next fallback, with the key of its own host only', async context => {
+  const [one, two, three] = context.servers
+  configure(context, {
+    fallback_providers: [
+      { provider: 'custom:two', model: 'model-two', api_key_env: 'KEY_OF_TWO' },
+      { provider: 'custom:three', model: 'model-three' },
+    ],
+  })
+  writeFileSync(join(context.app.home, '.env'), 'KEY_OF_TWO=key-of-two\n')
+  pool(context, 'key-first', 'key-second')
+  one?.push(UNPAID, LIMITED)
+  two?.push({ text: 'From two.' })
+  const { messages, warnings } = await turn(context)
+  assert.equal(
+    warnings.map(({ type, message }) => [type, message]),
+    [
+      ['rotated', 'A key of Custom:One has no credit left; this turn goes on with another one.'],
+      [
+        'fallback',
+        'custom:one/model-one is rate limited; this turn goes on with custom:two/model-two.',
+      ],
+    ],
+  )
+  const last = messages.at(-1)
+  assert.equal([last.content, last.model, last.provider], ['From two.', 'model-two', 'custom:two'])
+  assert.is(two?.requests[0]?.headers.authorization, 'Bearer key-of-two')
+  assert.is(two?.requests[0]?.body.model, 'model-two')
+  assert.is(three?.requests.length, 0)
+  const elsewhere = JSON.stringify([two?.requests, three?.requests].flat().map(r => r?.headers))
+  assert.not.match(elsewhere, /key-first|key-second/)
+})
+
+test('it lasts for this turn, all of its steps, and no longer', async context => {
+  const [one, two] = context.servers
+  configure(context, fallbacks('two'))
+  one?.push(DENIED)
+  const toolCalls = [{ name: 'todo', arguments: {} }]
+  two?.push({ toolCalls }, { text: 'Done by two.' })
+  const { id, warnings, messages } = await turn(context)
+  assert.is(warnings.length, 1)
+  assert.is(messages.at(-1).content, 'Done by two.')
+  assert.is(calls(one), 1)
+  assert.is(calls(two), 2)
+  one?.clear()
+  one?.push({ text: 'Back again.' })
+  const next = await turn(context, id)
+  assert.equal(next.warnings, [])
+  assert.is(next.messages.at(-1).provider, 'custom:one')
+  const { model } = (await context.app.get(`/api/session?session_id=${id}`)).body.session
+  assert.is(model, 'model-one')
+})
+
+for (const [name, step] of [
+  ['model_not_found', refuse(404, 'no such model')],
+  ['a refused request', refuse(400, 'tools are not supported here')],
+  ['auth', DENIED],
+] as const)
+  test(`${name} falls back too`, async context => {
+    const [one, two] = context.servers
+    configure(context, fallbacks('two'))
+    one?.push(step)
+    two?.push({ text: 'From two.' })
+    const { messages, warnings } = await turn(context)
+    assert.is(warnings[0]?.type, 'fallback')
+    assert.is(messages.at(-1).content, 'From two.')
+  })
+
+test('entries without credentials, without a model or unknown are passed over; the older key serves too', async context => {
+  const [one, , three] = context.servers
+  const usable = { provider: 'custom:three', model: 'model-three' }
+  const skipped = [
+    42,
+    null,
+    { provider: 'deepseek', model: 'deepseek-chat' },
+    { provider: 'custom:two' },
+    { provider: 'no-such-provider', model: 'm' },
+    { provider: 'custom:one', model: 'model-one' },
+  ]
+  for (const more of [
+    {
+      fallback_providers: [...skipped, usable],
+      fallback_model: { provider: 'custom:two', model: 'm' },
+    },
+    { fallback_providers: [], fallback_model: usable },
+    { fallback_model: usable },
+  ]) {
+    configure(context, more)
+    one?.push(UNPAID)
+    three?.push({ text: 'From three.' })
+    const { messages, warnings } = await turn(context)
+    assert.is(warnings.length, 1)
+    assert.is(messages.at(-1).provider, 'custom:three')
+    one?.clear()
+    three?.clear()
+  }
+})
+
+test('everything is spent: each is tried once, and the first failure is told', async context => {
+  const [one, two, three] = context.servers
+  configure(context, fallbacks('two', 'three'))
+  pool(context, 'key-fifth', 'key-sixth')
+  one?.push(UNPAID, LIMITED)
+  two?.push(refuse(404, 'no such model'))
+  three?.push(DENIED)
+  const { error, warnings, messages } = await turn(context)
+  assert.is(error?.type, 'quota_exhausted')
+  assert.equal(
+    warnings.map(({ type }) => type),
+    ['rotated', 'fallback', 'fallback'],
+  )
+  assert.is(messages.at(-1)._error, true)
+  assert.equal(
+    [one, two, three].map(server => server?.requests.length),
+    [2, 1, 1],
+  )
+})
+
+test('a conversation that is too long falls back to nobody', async context => {
+  const [one, two] = context.servers
+  configure(context, fallbacks('two'))
+  // Whatever is tried to make it shorter is refused as well.
+  const tooLong = refuse(400, 'This model’s maximum context length is 10 tokens')
+  one?.push(...Array.from({ length: 20 }, () => tooLong))
+  const { error, warnings } = await turn(context)
+  assert.is(error?.type, 'context_overflow')
+  assert.is(warnings.filter(({ type }) => type === 'fallback').length, 0)
+  assert.is(two?.requests.length, 0)
+})
+
+test('after a word was spoken nobody takes over', async context => {
+  const [one, two] = context.servers
+  configure(context, fallbacks('two'))
+  pool(context, 'key-first', 'key-second')
+  one?.push({ text: 'I begin', finish: null, done: false, end: 'cut' })
+  const { error, warnings, messages } = await turn(context)
+  assert.is(error?.type, 'network')
+  assert.equal(warnings, [])
+  assert.is(two?.requests.length, 0)
+  assert.ok(messages.some((message: { content: string }) => message.content.startsWith('I begin')))
+})
+
+test('a stopped turn falls back to nobody', async context => {
+  const [one, two] = context.servers
+  configure(context, fallbacks('two'))
+  const { app } = context
+  const { promise, resolve } = Promise.withResolvers<void>()
+  one?.push({ ...UNPAID, gate: promise })
+  const id: string = (await app.post('/api/session/new', {})).body.session.session_id
+  const { body } = await app.post('/api/chat/start', { session_id: id, message: 'hello' })
+  await one?.arrived(1)
+  await app.get(`/api/chat/cancel?stream_id=${body.stream_id}`)
+  resolve()
+  await one?.requests[0]?.closed
+  const seen: string[] = []
+  for await (const { event } of app.events(`/api/chat/stream?stream_id=${body.stream_id}`)) {
+    seen.push(event)
+    if (event === 'stream_end') break
+  }
+  assert.ok(seen.includes('cancel'))
+  assert.not.ok(seen.includes('warning'))
+  assert.is(two?.requests.length, 0)
+})
+
+test('a broken auth.json harms no turn and stays as it is', async context => {
+  const [one] = context.servers
+  configure(context)
+  const path = join(context.app.home, 'auth.json')
+  pool(context, 'key-first', 'key-second')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  one?.push({ text: 'Fine.', gate: promise })
+  const answer = turn(context)
+  await one?.arrived(1)
+  writeFileSync(path, '{ broken')
+  resolve()
+  assert.is((await answer).messages.at(-1).content, 'Fine.')
+  assert.is(readFileSync(path, 'utf8'), '{ broken')
+})
+
+test('a home without pools gets no file', async context => {
+  const { app, servers } = context
+  const [one] = servers
+  configure(context)
+  const { rmSync } = await import('node:fs')
+  rmSync(join(app.home, 'auth.json'))
+  rmSync(join(app.home, 'auth.lock'), { force: true })
+  one?.push(UNPAID)
+  const { error } = await turn(context)
+  assert.is(error?.type, 'quota_exhausted')
+  assert.not.ok(existsSync(join(app.home, 'auth.json')))
+  assert.not.ok(existsSync(join(app.home, 'auth.lock')))
+})
+
+test.run()

@@ -1,0 +1,107 @@
+/** Whom a turn turns to: how long the same key is worth asking, and that runs of one turn do not use up each other's ways. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ProviderFailure } from '../../../lib/agent/failure.ts'
+import { createPools } from '../../../lib/models/pools.ts'
+import { createRecovery } from '../../../lib/models/recovery.ts'
+import { runtimeEndpoint } from '../../../lib/models/runtime.ts'
+import { createHomes } from '../../../lib/profiles/homes.ts'
+import { bare } from './_home.ts'
+
+type Context = { dir: string }
+const test = suite<Context>('recovery', { dir: '' })
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'recovery-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const limited = (retryAfterMs?: number) =>
+  new ProviderFailure('rate_limit', 'slow', retryAfterMs === undefined ? {} : { retryAfterMs })
+
+const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
+  writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
+  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }).base
+  const pools = createPools({ log: () => undefined, redact: text => text })
+  const primary = runtimeEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
+  const recovery = createRecovery({
+    pools,
+    home,
+    endpointOf: (pair, pick) => runtimeEndpoint(home, bare, pair, () => null, pick),
+  })
+  return { recovery, primary }
+}
+const ONE = { GEMINI_API_KEY: 'gemini-1' }
+const TWO = { ...ONE, GOOGLE_API_KEY: 'gemini-2' }
+const CHAIN = {
+  fallback_providers: [
+    { provider: 'deepseek', model: 'd', api_key: 'deep-key' },
+    { provider: 'xai', model: 'x', api_key: 'x-ai-key' },
+  ],
+}
+
+test('alone the engine decides; beside others a rate limit is asked once more, and not waited for', context => {
+  const alone = open(context, ONE)
+  assert.is(alone.recovery.attempts(limited(), alone.primary), undefined)
+  for (const { recovery, primary } of [open(context, TWO), open(context, ONE, CHAIN)]) {
+    assert.is(recovery.attempts(limited(), primary), 2)
+    assert.is(recovery.attempts(limited(5_000), primary), 2)
+    assert.is(recovery.attempts(limited(30_000), primary), 1)
+    const cut = new ProviderFailure('network', 'cut')
+    assert.is(recovery.attempts(cut, primary), undefined)
+  }
+})
+
+test('two variables of a provider are two keys', async context => {
+  const { recovery, primary } = open(context, TWO)
+  const next = await recovery.recover(limited(), primary)
+  assert.is(next?.kind, 'rotated')
+  assert.is.not(next?.endpoint.apiKey, primary.apiKey)
+  assert.is(next && (await recovery.recover(limited(), next.endpoint)), null)
+})
+
+test('a failing line is not the key’s fault', async context => {
+  const { recovery, primary } = open(context, TWO, CHAIN)
+  const next = await recovery.recover(new ProviderFailure('network', 'cut'), primary)
+  assert.is(next?.endpoint.provider, 'deepseek')
+  assert.is(next?.endpoint.apiKey, 'deep-key')
+})
+
+test('runs of one turn go the whole chain each', async context => {
+  const { recovery, primary } = open(context, ONE, CHAIN)
+  const walk = async () => {
+    const met: string[] = []
+    let endpoint = primary
+    for (;;) {
+      const next = await recovery.recover(limited(), endpoint)
+      if (!next) return met.join(' ')
+      endpoint = next.endpoint
+      met.push(endpoint.provider)
+    }
+  }
+  assert.equal(await Promise.all([walk(), walk()]), ['deepseek xai', 'deepseek xai'])
+})
+
+test('what no other model mends is not recovered', async context => {
+  const { recovery, primary } = open(context, TWO, CHAIN)
+  for (const type of ['context_overflow', 'interrupted', 'budget_reached'] as const)
+    assert.is(await recovery.recover(new ProviderFailure(type, 'no'), primary), null)
+})
+
+test('a key that is sold with its own address takes it along', async context => {
+  const env = { KIMI_API_KEY: 'plain-key' }
+  const { recovery } = open(context, { ...ONE, ...env })
+  const auth = { credential_pool: { kimi: [{ id: 'k', access_token: 'sk-kimi-coding' }] } }
+  writeFileSync(join(context.dir, 'auth.json'), JSON.stringify(auth))
+  const home = createHomes({ baseHome: context.dir, agentHome: context.dir, configPath: null, env })
+  const pair = { model: 'kimi-k2', provider: 'kimi', baseUrl: null }
+  const first = runtimeEndpoint(home.base, bare, pair)
+  assert.is(first.baseUrl, 'https://api.moonshot.ai/v1')
+  const next = await recovery.recover(limited(), first)
+  assert.is(next?.endpoint.apiKey, 'sk-kimi-coding')
+  assert.is(next?.endpoint.baseUrl, 'https://api.kimi.com/coding/v1')
+})
+
+test.run()
