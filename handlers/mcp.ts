@@ -1,0 +1,101 @@
+/** MCP servers of the profile: other programs whose tools the agent may use. */
+import { z } from 'zod'
+import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { invalid } from '../lib/errors.ts'
+import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/edit.ts'
+import { McpServerRow, McpTool, McpTrial } from '../lib/schema/mcp.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+
+/** As it stands in a path: anything a person may have written in the file, encoded. */
+const Named = z
+  .string()
+  .min(1)
+  .max(600)
+  .transform(text => {
+    try {
+      return decodeURIComponent(text)
+    } catch {
+      // Cut in the middle of a letter.
+      throw invalid('name is not valid')
+    }
+  })
+
+const Text = z.string().max(4_000)
+const Values = z.record(z.string().min(1).max(200), Text)
+const NEW_NAME = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/
+
+const Change = z.object({
+  name: Named,
+  command: Text.optional(),
+  args: z.array(Text).max(200).optional(),
+  env: Values.optional(),
+  url: Text.optional(),
+  headers: Values.optional(),
+  timeout: z.number().positive().max(3_600).optional(),
+  connect_timeout: z.number().positive().max(600).optional(),
+  enabled: z.boolean().optional(),
+  /** Refuses a name that is taken. */
+  create: z.boolean().optional(),
+})
+
+const Server = Ok.extend({ server: McpServerRow.nullable() })
+
+const serverOf = (ctx: Ctx, name: string) =>
+  ctx.app.mcp.list(ctx.home).find(each => each.name === name) ?? null
+
+export const list = endpoint({
+  summary: 'MCP servers of the profile: how they are, and what they offer',
+  cache: 'no-store',
+  output: z.object({ servers: z.array(McpServerRow), problem: z.string().nullable() }),
+  run: ctx => ({ servers: ctx.app.mcp.list(ctx.home), problem: ctx.home.config.problem() }),
+})
+
+export const tools = endpoint({
+  summary: 'Tools of all MCP servers that have answered so far',
+  cache: 'no-store',
+  output: z.object({ tools: z.array(McpTool) }),
+  run: ctx => ({ tools: ctx.app.mcp.list(ctx.home).flatMap(each => each.tools) }),
+})
+
+export const save = endpoint({
+  summary: 'Add an MCP server to config.yaml, or change one there is',
+  input: Change,
+  output: Server,
+  run(ctx, { name, create, ...change }) {
+    if (!serverOf(ctx, name) && !NEW_NAME.test(name))
+      throw invalid('A name has letters, digits, - _ and . and at most 40 of them')
+    saveServer(ctx.home, name, change, { create: create ?? false })
+    return { ...ok, server: serverOf(ctx, name) }
+  },
+})
+
+export const patch = endpoint({
+  summary: 'Switch an MCP server, or one of its tools, on or off',
+  input: z.object({ name: Named, enabled: z.boolean(), tool: z.string().max(256).optional() }),
+  output: Server,
+  run(ctx, { name, enabled, tool }) {
+    if (tool === undefined) enableServer(ctx.home, name, enabled)
+    else enableTool(ctx.home, name, tool, enabled)
+    return { ...ok, server: serverOf(ctx, name) }
+  },
+})
+
+export const remove = endpoint({
+  summary: 'Remove an MCP server from config.yaml and stop it',
+  input: z.object({ name: Named }),
+  output: Ok.extend({ name: z.string() }),
+  run(ctx, { name }) {
+    removeServer(ctx.home, name)
+    // Stopped now, not with the next turn.
+    ctx.app.mcp.list(ctx.home)
+    return { ...ok, name }
+  },
+})
+
+export const test = endpoint({
+  summary: 'Start an MCP server for real and say how that went',
+  cache: 'no-store',
+  input: z.object({ name: z.string().min(1).max(200) }),
+  output: McpTrial,
+  run: (ctx, { name }) => ctx.app.mcp.test(ctx.home, name, ctx.signal),
+})

@@ -1,0 +1,64 @@
+/** Arguments as a server expects them: models write numbers and lists as text, and servers refuse what they could read. */
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const typesOf = (schema: unknown): string[] => {
+  if (!isRecord(schema)) return []
+  const { type } = schema
+  return Array.isArray(type) ? type.map(String) : typeof type === 'string' ? [type] : []
+}
+
+const parsed = (text: string, fits: (value: unknown) => boolean): unknown => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return fits(value) ? value : undefined
+  } catch {
+    // Plain words: they stay what they are.
+    return undefined
+  }
+}
+
+const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  number: value => typeof value === 'number',
+  integer: Number.isInteger,
+  boolean: value => typeof value === 'boolean',
+  array: Array.isArray,
+  object: isRecord,
+}
+
+const fitOne = (value: unknown, schema: unknown): unknown => {
+  const types = typesOf(schema)
+  if (typeof value !== 'string') {
+    const isPlain = typeof value === 'number' || typeof value === 'boolean'
+    return isPlain && types.length === 1 && types[0] === 'string' ? String(value) : value
+  }
+  if (types.length === 0 || types.includes('string')) return value
+  for (const type of types) {
+    const fits = KINDS[type]
+    const read = fits && parsed(value.trim(), fits)
+    if (read !== undefined) return read
+  }
+  return value
+}
+
+/** A null that the schema does not ask for means "not given". */
+export const fitToSchema = (
+  args: Readonly<Record<string, unknown>>,
+  schema: Readonly<Record<string, unknown>>,
+): Record<string, unknown> => {
+  const { properties, required } = schema
+  const known = isRecord(properties) ? properties : {}
+  const needed = Array.isArray(required) ? required : []
+  return Object.fromEntries(
+    Object.entries(args)
+      .filter(
+        ([key, value]) =>
+          value !== null ||
+          needed.includes(key) ||
+          !(key in known) ||
+          typesOf(known[key]).length !== 1,
+      )
+      .map(([key, value]) => [key, fitOne(value, known[key])]),
+  )
+}

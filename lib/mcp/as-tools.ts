@@ -1,0 +1,192 @@
+/** A server's tools, resources and prompts in the shape of our own tools. */
+import type { Client } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+import type { Tool, ToolContext, ToolResult } from '../agent/types.ts'
+import { fitToSchema } from './arguments.ts'
+import { isShown } from './config.ts'
+import type { ListedTool } from './listing.ts'
+import { toolName } from './names.ts'
+import { promptText, resourceText, toResult } from './results.ts'
+import type { McpServer } from './server.ts'
+
+/** The running server of that name, as it is configured when the call is made. Throws when there is none any more. */
+export type Find = (name: string) => McpServer
+
+/** How long a call waits for a server that has to be started again. */
+const RESTART_WAIT_MS = 20_000
+const MAX_PREVIEW = 120
+/** While a server reports progress it is alive; at some point it is enough all the same. */
+const LONGEST_FACTOR = 5
+
+const anything = z.looseObject({})
+
+/** The first short text among the arguments tells calls apart. */
+const previewOf = (label: string, args: Readonly<Record<string, unknown>>): string => {
+  const words = Object.values(args).find(value => typeof value === 'string' && value !== '')
+  return (words === undefined ? label : `${label} · ${String(words)}`).slice(0, MAX_PREVIEW)
+}
+
+const optionsOf = (server: McpServer, ctx: ToolContext) => ({
+  signal: ctx.signal,
+  timeout: server.config.timeoutMs,
+  resetTimeoutOnProgress: true,
+  maxTotalTimeout: server.config.timeoutMs * LONGEST_FACTOR,
+  onprogress: ({ progress, total, message }: Progress) =>
+    ctx.output(`${total === undefined ? progress : `${progress}/${total}`} ${message ?? ''}\n`),
+})
+type Progress = { progress: number; total?: number | undefined; message?: string | undefined }
+
+const use = async <T>(
+  find: Find,
+  name: string,
+  ctx: ToolContext,
+  work: (client: Client, options: ReturnType<typeof optionsOf>) => Promise<T>,
+): Promise<T> => {
+  const server = find(name)
+  return server.use(client => work(client, optionsOf(server, ctx)), {
+    asker: ctx.clarify,
+    signal: ctx.signal,
+    waitMs: RESTART_WAIT_MS,
+  })
+}
+
+/** Null when it may run. Only what the server itself calls destructive is asked about; see ARCHITECTURE.md. */
+const deniedBy = async (
+  ctx: ToolContext,
+  label: string,
+  args: Readonly<Record<string, unknown>>,
+): Promise<ToolResult | null> => {
+  const choice = await ctx.approve({
+    command: `${label} ${JSON.stringify(args)}`,
+    patternKeys: [`mcp: ${label}`],
+    description: `mcp: ${label}`,
+    cwd: ctx.workspace,
+  })
+  if (choice !== 'deny') return null
+  const error = `The user denied this call (${label}).`
+  return {
+    content: JSON.stringify({ error, hint: 'Do not try the same by another way.' }),
+    isError: true,
+  }
+}
+
+const toTool = (find: Find, server: string, listed: ListedTool, name: string): Tool => {
+  const label = `${server}/${listed.name}`
+  return {
+    name,
+    summary: listed.description,
+    input: anything,
+    parameters: listed.parameters,
+    kind: listed.readOnly ? 'read' : 'execute',
+    preview: args => previewOf(label, args as Record<string, unknown>),
+    async run(ctx, input) {
+      const args = fitToSchema(input as Record<string, unknown>, listed.parameters)
+      const denied = listed.destructive ? await deniedBy(ctx, label, args) : null
+      if (denied) return denied
+      const call = { name: listed.name, arguments: args }
+      return use(find, server, ctx, async (client, options) =>
+        toResult(
+          // The newer protocol has headers to be derived from the definition. The older one is read by ourselves: the
+          // library refuses a whole answer for one kind of content it does not know.
+          client.getProtocolEra() === 'modern'
+            ? await client.callTool(call, { ...options, toolDefinition: listed.definition })
+            : await client.request({ method: 'tools/call', params: call }, anything, options),
+        ),
+      )
+    },
+  }
+}
+
+const asRead = <I extends z.ZodType>(tool: {
+  name: string
+  summary: string
+  input: I
+  label: string
+  run: (ctx: ToolContext, input: z.output<I>) => Promise<string>
+}): Tool => ({
+  name: tool.name,
+  summary: tool.summary,
+  input: tool.input,
+  kind: 'read',
+  preview: args => previewOf(tool.label, args as Record<string, unknown>),
+  run: async (ctx, input) => ({ content: await tool.run(ctx, input as z.output<I>) }),
+})
+
+const resourceTools = (find: Find, server: string, taken: Set<string>): Tool[] => [
+  asRead({
+    name: toolName(server, 'list_resources', taken),
+    summary: `List the resources of the MCP server "${server}": their uri, name and type.`,
+    input: z.object({}),
+    label: `${server}/list_resources`,
+    run: ctx =>
+      use(find, server, ctx, async (client, options) => {
+        const { resources } = await client.listResources(undefined, options)
+        return JSON.stringify({
+          resources: resources.map(({ uri, name, description, mimeType }) => ({
+            uri,
+            name,
+            description,
+            mimeType,
+          })),
+        })
+      }),
+  }),
+  asRead({
+    name: toolName(server, 'read_resource', taken),
+    summary: `Read one resource of the MCP server "${server}".`,
+    input: z.object({ uri: z.string().min(1) }),
+    label: `${server}/read_resource`,
+    run: (ctx, { uri }) =>
+      use(find, server, ctx, async (client, options) =>
+        resourceText(await client.readResource({ uri }, options)),
+      ),
+  }),
+]
+
+const promptTools = (find: Find, server: string, taken: Set<string>): Tool[] => [
+  asRead({
+    name: toolName(server, 'list_prompts', taken),
+    summary: `List the prompts of the MCP server "${server}" and the arguments they take.`,
+    input: z.object({}),
+    label: `${server}/list_prompts`,
+    run: ctx =>
+      use(find, server, ctx, async (client, options) => {
+        const { prompts } = await client.listPrompts(undefined, options)
+        const shown = prompts.map(each => ({
+          name: each.name,
+          description: each.description,
+          arguments: each.arguments,
+        }))
+        return JSON.stringify({ prompts: shown })
+      }),
+  }),
+  asRead({
+    name: toolName(server, 'get_prompt', taken),
+    summary: `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
+    input: z.object({
+      name: z.string().min(1),
+      arguments: z.record(z.string(), z.coerce.string()).default({}),
+    }),
+    label: `${server}/get_prompt`,
+    run: (ctx, { name, arguments: given }) =>
+      use(find, server, ctx, async (client, options) =>
+        promptText(await client.getPrompt({ name, arguments: given }, options)),
+      ),
+  }),
+]
+
+/** Tools of all servers that have said what they offer, in the order of the configuration. */
+export const asTools = (servers: readonly McpServer[], find: Find): Tool[] => {
+  const taken = new Set<string>()
+  return servers.flatMap(({ config: { name, filter }, listing }) => {
+    const found = listing()
+    if (!found) return []
+    return [
+      ...found.tools
+        .filter(tool => isShown(filter, tool.name))
+        .map(tool => toTool(find, name, tool, toolName(name, tool.name, taken))),
+      ...(found.resources && filter.resources ? resourceTools(find, name, taken) : []),
+      ...(found.prompts && filter.prompts ? promptTools(find, name, taken) : []),
+    ]
+  })
+}

@@ -1,0 +1,99 @@
+/** What a server offers, asked page by page and taken tool by tool: one broken entry costs one entry. */
+import type { Client, Tool as Definition } from '@modelcontextprotocol/client'
+import { z } from 'zod'
+
+export type ListedTool = {
+  name: string
+  description: string
+  /** The server's JSON Schema, as it is. */
+  parameters: Record<string, unknown>
+  /** What the server says of it; a claim, not a promise. */
+  readOnly: boolean
+  destructive: boolean
+  definition: Definition
+}
+
+export type Listing = {
+  tools: readonly ListedTool[]
+  resources: boolean
+  prompts: boolean
+  /** What was left out, in a sentence; null when nothing was. */
+  note: string | null
+}
+
+/** Providers refuse long lists, and a model chooses badly from them. */
+const MAX_TOOLS = 128
+const MAX_PAGES = 20
+const MAX_DESCRIPTION_CHARS = 4_000
+const MAX_SCHEMA_CHARS = 64_000
+
+const Page = z.looseObject({
+  tools: z.array(z.unknown()).catch([]),
+  nextCursor: z.string().optional().catch(undefined),
+})
+
+const Entry = z.looseObject({
+  name: z.string().min(1).max(256),
+  title: z.string().nullish().catch(null),
+  description: z.string().nullish().catch(null),
+  inputSchema: z.record(z.string(), z.unknown()).nullish(),
+  annotations: z
+    .looseObject({ readOnlyHint: z.unknown(), destructiveHint: z.unknown() })
+    .partial()
+    .nullish()
+    .catch(null),
+})
+
+const toTool = (value: unknown): ListedTool | undefined => {
+  const parsed = Entry.safeParse(value)
+  if (!parsed.success) return undefined
+  const { name, title, description, inputSchema, annotations } = parsed.data
+  // Some providers refuse the one, all of them the lack of a type at the root.
+  const { $schema: _dialect, ...given } = inputSchema ?? {}
+  const parameters = { ...given, type: 'object', properties: given.properties ?? {} }
+  if (JSON.stringify(parameters).length > MAX_SCHEMA_CHARS) return undefined
+  const readOnly = annotations?.readOnlyHint === true
+  const { outputSchema: _, ...definition } = parsed.data
+  return {
+    name,
+    description: (description || title || name).slice(0, MAX_DESCRIPTION_CHARS),
+    parameters,
+    readOnly,
+    destructive: !readOnly && annotations?.destructiveHint === true,
+    // Without its output schema: an answer that breaks the server's own promise is still an answer.
+    definition: { ...definition, inputSchema: parameters } as unknown as Definition,
+  }
+}
+
+export const readListing = async (
+  client: Client,
+  options: { timeout: number; signal: AbortSignal },
+): Promise<Listing> => {
+  const can = client.getServerCapabilities() ?? {}
+  const tools = new Map<string, ListedTool>()
+  let broken = 0
+  let more = 0
+  let cursor: string | undefined
+  for (let page = 0; can.tools && page < MAX_PAGES; page++) {
+    const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } }
+    const found: z.output<typeof Page> = await client.request(request, Page, options)
+    for (const entry of found.tools) {
+      const tool = toTool(entry)
+      if (!tool || tools.has(tool.name)) broken++
+      else if (tools.size >= MAX_TOOLS) more++
+      else tools.set(tool.name, tool)
+    }
+    if (found.nextCursor === undefined || found.nextCursor === cursor) break
+    cursor = found.nextCursor
+  }
+  const notes = [
+    ...(broken > 0 ? [`${broken} of its tools cannot be used as they are described.`] : []),
+    ...(more > 0 ? [`It has more than ${MAX_TOOLS} tools; ${more} were left out.`] : []),
+  ]
+  return {
+    tools: [...tools.values()],
+    resources: can.resources !== undefined,
+    prompts: can.prompts !== undefined,
+    note: notes.join(' ') || null,
+  }
+}

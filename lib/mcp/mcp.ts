@@ -1,0 +1,167 @@
+/** The MCP servers of all profiles: each home has its own, kept in step with its config.yaml. */
+import type { Dispatcher } from 'undici'
+import type { Tool } from '../agent/types.ts'
+import { invalid, missing } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { McpServerRow, McpTrial } from '../schema/mcp.ts'
+import { asTools } from './as-tools.ts'
+import { type BadServer, isBad, parseServers, type ServerConfig } from './config.ts'
+import { hideValues } from './masks.ts'
+import { secretsOf, serverRows } from './rows.ts'
+import { createServer, type McpServer } from './server.ts'
+
+export type McpDeps = {
+  version: string
+  dispatcher?: Dispatcher | undefined
+  /** Milliseconds since 1970. */
+  now?: () => number
+  /** How long a turn waits for servers that are starting. */
+  turnWaitMs?: number
+  idleMs?: number
+}
+
+export type HomeTools = {
+  tools: readonly Tool[]
+  /** A sentence for each server the turn goes on without. */
+  warnings: readonly string[]
+}
+
+const TURN_WAIT_MS = 10_000
+const IDLE_MS = 30 * 60_000
+/** A test may wait longer than a turn, but not as long as a person would not. */
+const TRIAL_WAIT_MS = 30_000
+const NOT_YET = 'It has not answered yet; it goes on starting.'
+
+export type Mcp = ReturnType<typeof createMcp>
+
+export const createMcp = ({
+  version,
+  dispatcher,
+  now = Date.now,
+  turnWaitMs = TURN_WAIT_MS,
+  idleMs = IDLE_MS,
+}: McpDeps) => {
+  /** By home, then by name: no home ever sees another's. */
+  const homes = new Map<string, Map<string, McpServer>>()
+  /** Those that are on their way down. */
+  const leaving = new Set<Promise<void>>()
+
+  const leave = (server: McpServer): void => {
+    const gone = server.close().catch(() => undefined)
+    leaving.add(gone)
+    void gone.finally(() => leaving.delete(gone))
+  }
+
+  const make = (home: Home, config: ServerConfig): McpServer =>
+    createServer(config, {
+      place: { env: home.env(), dir: home.dir, version, dispatcher },
+      now,
+      idleMs,
+    })
+
+  /** What the configuration says now: servers it does not name any more, or names otherwise, are stopped. */
+  const sync = (home: Home): { servers: McpServer[]; bad: BadServer[] } => {
+    const listed = parseServers(home.values())
+    const held = homes.get(home.dir) ?? new Map<string, McpServer>()
+    const wanted = listed.filter((each): each is ServerConfig => !isBad(each))
+    const next = new Map<string, McpServer>()
+    for (const config of wanted) {
+      if (!config.enabled) continue
+      const old = held.get(config.name)
+      if (old && old.config.hash === config.hash) {
+        old.adopt(config)
+        next.set(config.name, old)
+      } else next.set(config.name, make(home, config))
+    }
+    for (const [name, server] of held) if (next.get(name) !== server) leave(server)
+    if (next.size > 0) homes.set(home.dir, next)
+    else homes.delete(home.dir)
+    return { servers: [...next.values()], bad: listed.filter(isBad) }
+  }
+
+  const find = (home: Home, name: string): McpServer => {
+    const server = sync(home).servers.find(each => each.config.name === name)
+    if (!server) throw new Error(`The MCP server "${name}" is not configured any more.`)
+    return server
+  }
+
+  const warningOf = (server: McpServer): string[] => {
+    const { name } = server.config
+    switch (server.state()) {
+      case 'ready':
+        return []
+      case 'starting':
+        return [`The MCP server "${name}" is still starting; this turn goes on without it.`]
+      default:
+        return [
+          `The MCP server "${name}" cannot be used: ${server.error() ?? 'it is not running.'}`,
+        ]
+    }
+  }
+
+  return {
+    /** Never rejects for what a server does. Costs nothing when none is configured. */
+    async tools(home: Home, signal: AbortSignal): Promise<HomeTools> {
+      if (home.values().mcp_servers === undefined && !homes.has(home.dir))
+        return { tools: [], warnings: [] }
+      const { servers, bad } = sync(home)
+      await Promise.all(servers.map(server => server.wake(turnWaitMs, signal)))
+      return {
+        tools: asTools(
+          servers.filter(server => server.state() === 'ready'),
+          name => find(home, name),
+        ),
+        warnings: [
+          ...bad.map(({ name, problem }) => `The MCP server "${name}" cannot be used: ${problem}`),
+          ...servers.flatMap(warningOf),
+        ],
+      }
+    },
+
+    /** Every server the configuration names, used or not, in its order. */
+    list(home: Home): McpServerRow[] {
+      const { servers } = sync(home)
+      const listed = parseServers(home.values()).map(config => ({
+        config,
+        server: servers.find(each => each.config.name === config.name) ?? null,
+      }))
+      return serverRows(home, listed)
+    },
+
+    /** Starts a server for real and says how that went. */
+    async test(home: Home, name: string, signal: AbortSignal): Promise<McpTrial> {
+      const config = parseServers(home.values()).find(each => each.name === name)
+      if (!config) throw missing(`There is no MCP server "${name}".`)
+      if (isBad(config)) throw invalid(config.problem)
+      const startedMs = now()
+      // One that is switched off is started for the test only.
+      const server = config.enabled ? find(home, name) : make(home, config)
+      server.forgive()
+      // A little longer than the server has: its own sentence is the better one.
+      await server.wake(Math.min(config.connectTimeoutMs + 500, TRIAL_WAIT_MS), signal)
+      const ok = server.state() === 'ready'
+      const listing = server.listing()
+      const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? NOT_YET)
+      if (!config.enabled) leave(server)
+      return {
+        ok,
+        message: hideValues(said, secretsOf(config)),
+        tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
+        stderr: hideValues(server.chatter(), secretsOf(config)),
+        duration_ms: Math.round(now() - startedMs),
+      }
+    },
+
+    /** A profile has gone: so have its servers. */
+    forget(dir: string): void {
+      for (const server of homes.get(dir)?.values() ?? []) leave(server)
+      homes.delete(dir)
+    },
+
+    async close(): Promise<void> {
+      for (const servers of homes.values()) for (const server of servers.values()) leave(server)
+      homes.clear()
+      await Promise.all(leaving)
+    },
+  }
+}

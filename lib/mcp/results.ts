@@ -1,0 +1,80 @@
+/** What a server answers, as text a model reads: pictures and sounds become notes, resources their contents. */
+import { z } from 'zod'
+import type { ToolResult } from '../agent/types.ts'
+
+const Text = z.looseObject({ type: z.literal('text'), text: z.string() })
+const Media = z.looseObject({
+  type: z.enum(['image', 'audio']),
+  data: z.string(),
+  mimeType: z.string().catch('unknown type'),
+})
+const Contents = z.looseObject({
+  uri: z.string().catch(''),
+  mimeType: z.string().optional().catch(undefined),
+  text: z.string().optional().catch(undefined),
+  blob: z.string().optional().catch(undefined),
+})
+const Embedded = z.looseObject({ type: z.literal('resource'), resource: Contents })
+const Link = z.looseObject({
+  type: z.literal('resource_link'),
+  uri: z.string(),
+  name: z.string().catch(''),
+  description: z.string().optional().catch(undefined),
+})
+const Block = z.union([Text, Media, Embedded, Link])
+
+const bytesOf = (base64: string): string => `${Math.ceil((base64.length * 3) / 4 / 1_024)} kB`
+
+const contentsText = ({ uri, mimeType, text, blob }: z.output<typeof Contents>): string => {
+  const head = `[${[uri, mimeType].filter(Boolean).join(', ')}]`
+  if (text !== undefined) return `${head}\n${text}`
+  return blob === undefined ? head : `${head} (${bytesOf(blob)} that are no text)`
+}
+
+const blockText = (value: unknown): string => {
+  const parsed = Block.safeParse(value)
+  if (!parsed.success) return JSON.stringify(value) ?? ''
+  const block = parsed.data
+  switch (block.type) {
+    case 'text':
+      return block.text
+    case 'image':
+    case 'audio':
+      return `[${block.type}: ${block.mimeType}, ${bytesOf(block.data)}; it cannot be shown here]`
+    case 'resource':
+      return contentsText(block.resource)
+    case 'resource_link':
+      return `[${[block.name, block.uri, block.description].filter(Boolean).join(', ')}]`
+  }
+}
+
+const Result = z.looseObject({
+  content: z.array(z.unknown()).catch([]),
+  structuredContent: z.unknown().optional(),
+  isError: z.unknown().optional(),
+})
+
+/** Of a tool call. A failure is said the way our own tools say theirs. */
+export const toResult = (value: unknown): ToolResult => {
+  const { content, structuredContent, isError } = Result.parse(value)
+  const said = content.map(blockText).filter(Boolean).join('\n\n')
+  const text = said || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
+  if (isError === true)
+    return { content: JSON.stringify({ error: text || 'The tool failed.' }), isError: true }
+  return { content: text || '(The tool answered nothing.)' }
+}
+
+const Resource = z.looseObject({ contents: z.array(Contents).catch([]) })
+const Prompt = z.looseObject({
+  description: z.string().optional().catch(undefined),
+  messages: z.array(z.looseObject({ role: z.string(), content: z.unknown().optional() })).catch([]),
+})
+
+export const resourceText = (value: unknown): string =>
+  Resource.parse(value).contents.map(contentsText).join('\n\n') || '(The resource is empty.)'
+
+export const promptText = (value: unknown): string => {
+  const { description, messages } = Prompt.parse(value)
+  const said = messages.map(({ role, content }) => `${role}: ${blockText(content)}`)
+  return [...(description ? [description] : []), ...said].join('\n\n')
+}

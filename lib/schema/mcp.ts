@@ -1,0 +1,52 @@
+/** MCP servers as the page sees them: how each is reached, how it is, and what it offers; secrets are hidden. */
+import { z } from 'zod'
+
+export const McpTool = z
+  .object({
+    /** As the model knows it. */
+    name: z.string(),
+    server: z.string(),
+    /** As the server knows it. */
+    tool: z.string(),
+    description: z.string(),
+    enabled: z.boolean(),
+    read_only: z.boolean(),
+    destructive: z.boolean(),
+  })
+  .meta({ id: 'McpTool' })
+export type McpTool = z.infer<typeof McpTool>
+
+export const McpServerRow = z
+  .object({
+    name: z.string(),
+    transport: z.enum(['stdio', 'http']).nullable(),
+    enabled: z.boolean(),
+    state: z.enum(['disabled', 'stopped', 'starting', 'ready', 'failed', 'invalid']),
+    command: z.string(),
+    args: z.array(z.string()),
+    env: z.record(z.string(), z.string()),
+    url: z.string(),
+    headers: z.record(z.string(), z.string()),
+    timeout: z.number(),
+    connect_timeout: z.number(),
+    /** What went wrong last, in a sentence. */
+    error: z.string().nullable(),
+    /** The end of what it has printed. */
+    stderr: z.string(),
+    /** What it calls itself. */
+    version: z.string().nullable(),
+    tools: z.array(McpTool),
+  })
+  .meta({ id: 'McpServer' })
+export type McpServerRow = z.infer<typeof McpServerRow>
+
+export const McpTrial = z
+  .object({
+    ok: z.boolean(),
+    message: z.string(),
+    tools: z.array(z.string()),
+    stderr: z.string(),
+    duration_ms: z.number(),
+  })
+  .meta({ id: 'McpTrial' })
+export type McpTrial = z.infer<typeof McpTrial>

@@ -1,0 +1,221 @@
+/** MCP servers over HTTP: kept in config.yaml with its comments, shown without secrets, tried for real, used by a turn. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { McpServerRow } from '../../lib/schema/mcp.ts'
+import { startApp, type TestApp } from '../_app.ts'
+import { startChat } from './_chat.ts'
+
+const odd = join(import.meta.dirname, '../lib/mcp/_server.ts')
+
+const test = suite<{ app: TestApp; config: string }>('mcp over HTTP')
+test.before.each(async state => {
+  state.app = await startApp()
+  state.config = join(state.app.home, 'config.yaml')
+})
+test.after.each(({ app }) => app.close())
+
+/** As the configuration refers to a variable. */
+const REF = `\${REF}`
+
+const path = (name: string) => `/api/mcp/servers/${encodeURIComponent(name)}`
+const put = (app: TestApp, name: string, body: unknown) =>
+  app.request('PUT', path(name), { body: body as object })
+const patch = (app: TestApp, name: string, body: unknown) =>
+  app.request('PATCH', path(name), { body: body as object })
+const servers = async (app: TestApp): Promise<McpServerRow[]> =>
+  (await app.get('/api/mcp/servers')).body.servers
+
+test('what cannot be a server is refused, and nothing is written', async ({ app, config }) => {
+  const cases: [string, unknown, string][] = [
+    ['a', {}, 'needs a command or an address'],
+    ['a', { command: 'x', url: 'http://y' }, 'not both'],
+    ['a b', { command: 'x' }, 'A name has letters'],
+    ['../a', { command: 'x' }, 'A name has letters'],
+    ['a', { command: 7 }, 'command must be text'],
+    ['a', { command: 'x', timeout: -1 }, 'timeout'],
+    ['a', { command: 'x', env: { KEY: '••••••' } }, 'hidden'],
+  ]
+  for (const [name, body, said] of cases) {
+    const answer = await put(app, name, body)
+    assert.is(answer.status, 400, answer.text)
+    assert.match(answer.body.error, said)
+  }
+  assert.is((await app.request('PUT', '/api/mcp/servers/%ff', { body: {} })).status, 400)
+  assert.is((await app.request('DELETE', path('none'), {})).status, 404)
+  assert.is((await patch(app, 'none', { enabled: true })).status, 404)
+  assert.is((await app.post('/api/mcp/test', { name: 'none' })).status, 404)
+  const wrong = await app.post(path('a'), { command: 'x' })
+  assert.equal([wrong.status, wrong.headers.allow], [405, 'PUT, PATCH, DELETE'])
+  assert.equal(await servers(app), [])
+  assert.throws(() => readFileSync(config))
+})
+
+test('another site may not change them', async ({ app }) => {
+  const headers = { Origin: 'https://evil.example' }
+  for (const method of ['PUT', 'PATCH', 'DELETE']) {
+    const answer = await app.request(method, path('a'), { headers, body: { command: 'x' } })
+    assert.is(answer.status, 403, method)
+  }
+})
+
+test('a broken config.yaml is left alone, and said', async ({ app, config }) => {
+  const broken = 'mcp_servers: [\n'
+  writeFileSync(config, broken)
+  const answer = await put(app, 'a', { command: 'x' })
+  assert.is(answer.status, 409)
+  assert.is(readFileSync(config, 'utf8'), broken)
+  assert.type((await app.get('/api/mcp/servers')).body.problem, 'string')
+})
+
+test('added, changed and removed; comments stay, secrets stay and are not shown', async ({
+  app,
+  config,
+}) => {
+  writeFileSync(
+    config,
+    `# mine
+mcp_servers:
+  # the old one
+  web:
+    url: https://example.org/mcp?api_key=abcdef123456 # keep
+    headers:
+      Authorization: Bearer sk-secret-1234567890 # a token
+      X-Ref: ${REF}
+    enabled: false
+`,
+  )
+  const [web] = await servers(app)
+  assert.is(web?.state, 'disabled')
+  assert.equal(web?.headers, { Authorization: '••••••', 'X-Ref': REF })
+  assert.is(web?.url, 'https://example.org/mcp?api_key=••••••')
+  assert.not.match((await app.get('/api/mcp/servers')).text, /abcdef123456|sk-secret/)
+
+  // Sent back as shown, with one thing changed.
+  const { url, headers } = web as McpServerRow
+  const saved = await put(app, 'web', { url, headers: { ...headers, 'X-New': 'new' }, timeout: 30 })
+  assert.is(saved.status, 200, saved.text)
+  const text = readFileSync(config, 'utf8')
+  for (const part of [
+    '# mine',
+    '# the old one',
+    'api_key=abcdef123456 # keep',
+    'Bearer sk-secret-1234567890 # a token',
+    `X-Ref: ${REF}`,
+    'X-New: new',
+    'timeout: 30',
+  ])
+    assert.match(text, part)
+
+  const args = ['-y', 'pkg', '--api-key', 'hush-hush']
+  const added = await put(app, 'local', { command: 'npx', args, enabled: false, create: true })
+  assert.is(added.status, 200)
+  assert.equal(added.body.server.args, ['-y', 'pkg', '--api-key', '••••••'])
+  assert.is((await put(app, 'local', { command: 'x', create: true })).status, 409)
+  const kept = await put(app, 'local', { args: [...added.body.server.args, '--more'] })
+  assert.is(kept.status, 200, kept.text)
+  assert.match(readFileSync(config, 'utf8'), 'hush-hush')
+
+  assert.is((await app.request('DELETE', path('web'), {})).status, 200)
+  assert.equal(
+    (await servers(app)).map(({ name }) => name),
+    ['local'],
+  )
+  assert.match(readFileSync(config, 'utf8'), '# mine')
+})
+
+test('tried for real; tools are switched off one by one', async ({ app, config }) => {
+  const server = { command: process.execPath, args: [odd, 'garbage'] }
+  await put(app, 'odd', { ...server, env: { WORD: 'sesame-open-please' } })
+  const tried = await app.post('/api/mcp/test', { name: 'odd' })
+  assert.is(tried.status, 200)
+  assert.ok(tried.body.ok, tried.text)
+  assert.ok(tried.body.tools.includes('echo'))
+  assert.not.match(tried.text, 'sesame')
+  const [row] = await servers(app)
+  assert.equal([row?.state, row?.version], ['ready', 'odd one 0.1'])
+  assert.ok(row?.tools.every(({ enabled }) => enabled))
+
+  await patch(app, 'odd', { enabled: false, tool: 'echo' })
+  assert.match(readFileSync(config, 'utf8'), /exclude:\s+- echo/)
+  const { tools } = (await app.get('/api/mcp/tools')).body
+  const names = tools
+    .filter((tool: { enabled: boolean }) => !tool.enabled)
+    .map(({ name }: { name: string }) => name)
+  assert.equal(names, ['mcp_odd_echo'])
+  await patch(app, 'odd', { enabled: true, tool: 'echo' })
+  assert.not.match(readFileSync(config, 'utf8'), 'tools:')
+
+  await patch(app, 'odd', { enabled: false })
+  assert.is((await servers(app))[0]?.state, 'disabled')
+  await put(app, 'bad', { command: process.execPath, args: [odd, 'exit'] })
+  const failed = await app.post('/api/mcp/test', { name: 'bad' })
+  assert.equal([failed.body.ok, failed.body.tools], [false, []])
+  assert.match(failed.body.stderr, 'no licence')
+})
+
+test('each profile has its own', async ({ app }) => {
+  mkdirSync(join(app.home, 'profiles', 'work'), { recursive: true })
+  const headers = { Cookie: 'agent_profile=work' }
+  await app.request('PUT', path('mine'), { headers, body: { command: 'x', enabled: false } })
+  assert.equal(await servers(app), [])
+  assert.is((await app.get('/api/mcp/servers', { headers })).body.servers.length, 1)
+})
+
+test.run()
+
+const turns = suite('mcp in a turn')
+
+turns('a turn uses a tool, and goes on without a server that does not work', async () => {
+  const chat = await startChat(
+    { toolCalls: [{ name: 'mcp_odd_echo', arguments: { word: 'hello' } }] },
+    { text: 'done' },
+    { text: 'again' },
+  )
+  await put(chat.app, 'odd', { command: process.execPath, args: [odd] })
+  await put(chat.app, 'bad', { command: 'nonesuch-program' })
+  const session = await chat.newSession()
+  const seen = await chat.turn(session, 'go')
+  const warnings = seen.filter(({ event }) => event === 'warning').map(({ data }) => data.message)
+  assert.equal(warnings, [
+    'The MCP server "bad" cannot be used: The program "nonesuch-program" was not found.',
+  ])
+  const messages = await chat.messages(session)
+  assert.equal(
+    messages.map(({ role, content }) => [role, content]),
+    [
+      ['user', 'go'],
+      ['assistant', ''],
+      ['tool', '{"word":"hello"}'],
+      ['assistant', 'done'],
+    ],
+  )
+  const offered = chat.provider.requests[0]?.body.tools.map(
+    (tool: { function: { name: string } }) => tool.function.name,
+  )
+  assert.ok(offered.includes('mcp_odd_echo'), String(offered))
+  // Said once in a conversation.
+  const next = await chat.turn(session, 'more')
+  assert.not.ok(next.some(({ event }) => event === 'warning'))
+  await chat.close()
+})
+
+turns('a destructive tool waits for the person; "always" is remembered by its label', async () => {
+  const erase = { toolCalls: [{ name: 'mcp_odd_erase', arguments: { path: '/x' } }] }
+  const chat = await startChat(erase, { text: 'one' }, erase, { text: 'two' })
+  await put(chat.app, 'odd', { command: process.execPath, args: [odd] })
+  const session = await chat.newSession()
+  const stream = await chat.send(session, 'erase it')
+  await chat.follow(stream, 'approval')
+  const { pending } = (await chat.app.get(`/api/approval/pending?session_id=${session}`)).body
+  assert.equal(pending.pattern_keys, ['mcp: odd/erase'])
+  await chat.app.post('/api/approval/respond', { session_id: session, choice: 'always' })
+  await chat.follow(stream)
+  assert.match(readFileSync(join(chat.app.home, 'config.yaml'), 'utf8'), 'mcp: odd/erase')
+  const seen = await chat.turn(session, 'once more')
+  assert.not.ok(seen.some(({ event }) => event === 'approval'))
+  await chat.close()
+})
+
+turns.run()
