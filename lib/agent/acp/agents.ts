@@ -1,0 +1,275 @@
+/** Agents of other programs while they run: one process an agent and home, started when needed, stopped when nobody does. */
+import { createTurn } from './turn.ts'
+import type { Agent, External, ModelEndpoint } from '../types.ts'
+import { type Child, startChild } from './child.ts'
+import { type Connection, connectAgent } from './connection.ts'
+import { createServices } from './services.ts'
+import { modelsOf } from './choices.ts'
+import { applyUpdate, type Session } from './session.ts'
+import { Notification } from './updates.ts'
+
+export type ExternalOptions = {
+  version: string
+  log: (line: string, extra: Record<string, unknown>) => void
+  /** What an agent prints may hold a key. */
+  redact: (text: string) => string
+  /** How long an agent that nobody uses is kept. One that forgets is kept longer. */
+  idleMs?: number
+  startMs?: number
+  /** How long a cancelled turn, or a process that is asked to end, may take. */
+  graceMs?: number
+  /** How long an agent may say nothing in a turn before it counts as hanging. */
+  silenceMs?: number
+}
+
+/** A process with a connection. */
+export type Running = {
+  readonly name: string
+  readonly child: Child
+  readonly connection: Connection
+  /** By the id of our session. */
+  readonly sessions: Map<string, Session>
+  /** A session is known before it belongs to one of ours: its first news come early. */
+  readonly register: (session: Session) => void
+  /** Around a request that makes a session: its first news may come before its answer. */
+  readonly opening: <T>(work: () => Promise<T>) => Promise<T>
+  /** A line for the log. */
+  readonly note: (line: string) => void
+  /** No further turn begins on it; it ends with the last that runs. */
+  retire(): void
+}
+
+export type Timing = { graceMs: number; silenceMs: number }
+export type OfferedModel = { id: string; label: string }
+
+const IDLE_MS = 10 * 60_000
+/** An agent that cannot restore a session would lose it. */
+const FORGETFUL = 6
+const START_MS = 60_000
+const GRACE_MS = 2_000
+const SILENCE_MS = 15 * 60_000
+const MAX_SESSIONS = 50
+const MAX_EARLY = 500
+
+export type ExternalAgents = ReturnType<typeof createExternalAgents>
+
+export const createExternalAgents = (options: ExternalOptions) => {
+  const idleMs = options.idleMs ?? IDLE_MS
+  const graceMs = options.graceMs ?? GRACE_MS
+  const timing: Timing = { graceMs, silenceMs: options.silenceMs ?? SILENCE_MS }
+  type Slot = {
+    started: Promise<Running>
+    /** Once it has answered the greeting. */
+    running: Running | null
+    child: Child
+    users: number
+    timer: NodeJS.Timeout | undefined
+    isForgetful: boolean
+  }
+  const slots = new Map<string, Slot>()
+  /** Taken out of `slots`, still ending. */
+  const ending = new Set<Promise<void>>()
+  const offered = new Map<string, OfferedModel[]>()
+  let isClosed = false
+
+  const keyOf = (endpoint: ModelEndpoint, home: string): string =>
+    JSON.stringify([home, endpoint.agent?.id, endpoint.command])
+
+  const end = (key: string, slot: Slot): void => {
+    if (slots.get(key) === slot) slots.delete(key)
+    clearTimeout(slot.timer)
+    const stopped = slot.child.stop()
+    ending.add(stopped)
+    void stopped.finally(() => ending.delete(stopped))
+  }
+
+  const start = (key: string, endpoint: ModelEndpoint, external: External): Slot => {
+    const name = endpoint.agent?.name ?? endpoint.provider
+    const say = (line: string) => options.log(`${name}: ${options.redact(line)}`, {})
+    const child = startChild({
+      command: endpoint.command ?? [],
+      cwd: external.env.HOME || '/',
+      env: external.env,
+      graceMs,
+      onComplaint: say,
+    })
+    const sessions = new Map<string, Session>()
+    const opened: Session[] = []
+
+    const find = (id: string): Session | undefined =>
+      opened.findLast(session => session.id === id) ??
+      opened.findLast(session => session.aliases.has(id))
+
+    /** An id nobody knows, while exactly one turn runs: the agent has given that session another one. */
+    const findOrAlias = (id: string): Session | undefined => {
+      const found = find(id)
+      if (found) return found
+      const busy = opened.filter(session => session.turn !== null)
+      const [only] = busy
+      if (!only || busy.length > 1) return undefined
+      only.aliases.add(only.id)
+      only.id = id
+      return only
+    }
+
+    /** News of sessions that are being made, in the order in which they came. */
+    const early: { id: string; update: unknown }[] = []
+    let openings = 0
+
+    const tell = (id: string, update: unknown): void => {
+      const isNew = openings > 0 && !find(id)
+      if (isNew && early.length < MAX_EARLY) {
+        early.push({ id, update })
+        return
+      }
+      const session = isNew ? undefined : findOrAlias(id)
+      if (!session) say('news of a session nobody knows')
+      else if (!applyUpdate(session, update)) say('news that could not be read')
+      session?.turn?.heard()
+    }
+
+    const tellEarly = (fits: (id: string) => boolean): void => {
+      const due = early.filter(({ id }) => fits(id))
+      early.splice(0, early.length, ...early.filter(({ id }) => !fits(id)))
+      for (const { id, update } of due) tell(id, update)
+    }
+
+    const slot: Slot = {
+      child,
+      users: 0,
+      timer: undefined,
+      isForgetful: false,
+      running: null,
+      started: connectAgent({
+        child,
+        name,
+        version: options.version,
+        startMs: options.startMs ?? START_MS,
+        services: createServices(name, id => {
+          const session = findOrAlias(id)
+          if (!session) throw new Error(`There is no session ${id}.`)
+          return session
+        }),
+        onUpdate(params) {
+          const said = Notification.safeParse(params)
+          if (said.success) tell(said.data.sessionId, said.data.update)
+          else say('news that could not be read')
+        },
+        onHeard: () => undefined,
+        onNoise: say,
+      }).then(
+        connection => {
+          const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
+          slot.isForgetful = !loadSession && !sessionCapabilities.resume
+          slot.running = {
+            name,
+            child,
+            connection,
+            sessions,
+            note: say,
+            async opening(work) {
+              openings++
+              try {
+                return await work()
+              } finally {
+                openings--
+                if (openings === 0) tellEarly(() => true)
+              }
+            },
+            register(session) {
+              opened.push(session)
+              tellEarly(id => id === session.id)
+              if (opened.length > MAX_SESSIONS) forget(opened, sessions, connection)
+            },
+            retire() {
+              if (slots.get(key) === slot) slots.delete(key)
+              if (slot.users <= 1) end(key, slot)
+            },
+          }
+          return slot.running
+        },
+        (error: unknown) => {
+          end(key, slot)
+          throw error
+        },
+      ),
+    }
+    // Whoever waits for it hears of it; nobody may be waiting.
+    slot.started.catch(() => undefined)
+    void child.ended.then(how => {
+      if (slots.get(key) === slot) slots.delete(key)
+      clearTimeout(slot.timer)
+      if (!child.isStopping()) say(how)
+    })
+    slots.set(key, slot)
+    return slot
+  }
+
+  /** Runs `work` with the agent's process, which is not stopped meanwhile. */
+  const use = async <T>(
+    endpoint: ModelEndpoint,
+    external: External,
+    work: (running: Running) => Promise<T>,
+  ): Promise<T> => {
+    if (isClosed) throw new Error('The service is shutting down.')
+    const key = keyOf(endpoint, external.home)
+    const slot = slots.get(key) ?? start(key, endpoint, external)
+    clearTimeout(slot.timer)
+    slot.users++
+    try {
+      const running = await slot.started
+      const done = await work(running)
+      const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
+      if (models) offered.set(`${external.home}\n${endpoint.agent?.id}`, models)
+      return done
+    } finally {
+      slot.users--
+      if (slot.users === 0) {
+        if (slots.get(key) !== slot) end(key, slot)
+        else {
+          const wait = slot.isForgetful ? idleMs * FORGETFUL : idleMs
+          slot.timer = setTimeout(() => end(key, slot), wait)
+          slot.timer.unref()
+        }
+      }
+    }
+  }
+
+  const agent: Agent = createTurn({ use, timing, redact: options.redact })
+
+  return {
+    agent,
+    use,
+    /** What an agent said it can use; empty until it has run for this home. */
+    modelsOf: (home: string, id: string): OfferedModel[] => offered.get(`${home}\n${id}`) ?? [],
+    /** The session as its agent knows it, when that runs. */
+    peek(endpoint: ModelEndpoint, home: string, sessionKey: string) {
+      const running = slots.get(keyOf(endpoint, home))?.running
+      const session = running?.sessions.get(sessionKey)
+      return running && session ? { running, session } : null
+    },
+    running: (): number => slots.size,
+    async close(): Promise<void> {
+      isClosed = true
+      for (const [key, slot] of [...slots]) end(key, slot)
+      await Promise.all(ending)
+    },
+  }
+}
+
+/** The oldest that no turn uses: told to close where the agent knows that word. */
+const forget = (
+  opened: Session[],
+  sessions: Map<string, Session>,
+  connection: Connection,
+): void => {
+  const at = opened.findIndex(session => session.turn === null)
+  const [oldest] = at < 0 ? [] : opened.splice(at, 1)
+  if (!oldest) return
+  for (const [key, session] of sessions) if (session === oldest) sessions.delete(key)
+  oldest.terminals.stopAll()
+  if (connection.can.agentCapabilities.sessionCapabilities.close)
+    connection.request('session/close', { sessionId: oldest.id }).catch(() => {
+      // It ends with its process at the latest.
+    })
+}

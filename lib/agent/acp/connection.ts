@@ -1,0 +1,126 @@
+/** A connection to one agent's process: greeted, its version and abilities checked, its requests handed to whoever serves them. */
+import type * as acp from '@agentclientprotocol/sdk'
+import type { Child } from './child.ts'
+import { lineStream } from './lines.ts'
+import { Initialized } from './updates.ts'
+
+/** What we do for an agent. Each may throw a sentence; the agent is told it. */
+export type Services = {
+  permission: (asked: acp.RequestPermissionRequest) => Promise<acp.RequestPermissionResponse>
+  read: (asked: acp.ReadTextFileRequest) => acp.ReadTextFileResponse
+  write: (asked: acp.WriteTextFileRequest) => Promise<acp.WriteTextFileResponse>
+  terminal: (asked: acp.CreateTerminalRequest) => Promise<acp.CreateTerminalResponse>
+  output: (asked: acp.TerminalOutputRequest) => acp.TerminalOutputResponse
+  wait: (asked: acp.WaitForTerminalExitRequest) => Promise<acp.WaitForTerminalExitResponse>
+  kill: (asked: acp.KillTerminalRequest) => acp.KillTerminalResponse
+  release: (asked: acp.ReleaseTerminalRequest) => acp.ReleaseTerminalResponse
+  form: (asked: acp.CreateElicitationRequest) => Promise<acp.CreateElicitationResponse>
+}
+
+export type ConnectOptions = {
+  child: Child
+  /** For people. */
+  name: string
+  version: string
+  startMs: number
+  services: Services
+  onUpdate: (params: unknown) => void
+  onHeard: () => void
+  onNoise: (line: string) => void
+}
+
+/** The one we speak. A later draft has neither files nor terminals. */
+const PROTOCOL = 1
+
+const CAPABILITIES: acp.ClientCapabilities = {
+  fs: { readTextFile: true, writeTextFile: true },
+  terminal: true,
+  elicitation: { form: {} },
+  session: { configOptions: { boolean: {} }, notices: {} },
+}
+
+/** Rejects with the sentence when it takes too long. */
+export const within = async <T>(work: Promise<T>, ms: number, sentence: string): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(sentence)), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export type Connection = Awaited<ReturnType<typeof connectAgent>>
+
+export const connectAgent = async (options: ConnectOptions) => {
+  const { child, name, services } = options
+  // Only where an agent is really used: the service starts without it.
+  const sdk = await import('@agentclientprotocol/sdk')
+
+  /** What was thrown here is meant for the agent's model: the sentence goes over as it is. */
+  const serve =
+    <P, R>(run: (asked: P) => R | Promise<R>) =>
+    async ({ params }: { params: P }): Promise<R> => {
+      try {
+        return await run(params)
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        throw new sdk.RequestError(-32603, message, { details: message })
+      }
+    }
+
+  const connection = sdk
+    .client({ name: 'agent-webui' })
+    .onRequest('session/request_permission', serve(services.permission))
+    .onRequest('fs/read_text_file', serve(services.read))
+    .onRequest('fs/write_text_file', serve(services.write))
+    .onRequest('terminal/create', serve(services.terminal))
+    .onRequest('terminal/output', serve(services.output))
+    .onRequest('terminal/wait_for_exit', serve(services.wait))
+    .onRequest('terminal/kill', serve(services.kill))
+    .onRequest('terminal/release', serve(services.release))
+    .onRequest('elicitation/create', serve(services.form))
+    .onNotification('*', ({ method }) => options.onNoise(`a notification nobody reads: ${method}`))
+    .connect(
+      lineStream({
+        stdin: child.stdin,
+        stdout: child.stdout,
+        onUpdate: options.onUpdate,
+        onHeard: options.onHeard,
+        onNoise: options.onNoise,
+      }),
+    )
+
+  const greeting = connection.agent.request('initialize', {
+    protocolVersion: PROTOCOL,
+    clientInfo: { name: 'agent-webui', title: 'Agent Web UI', version: options.version },
+    clientCapabilities: CAPABILITIES,
+  })
+  const seconds = Math.round(options.startMs / 1_000)
+  const answer = await within(
+    Promise.race([greeting, child.ended.then(how => Promise.reject(new Error(how)))]),
+    options.startMs,
+    `did not answer within ${seconds} seconds of its start`,
+  ).catch(async (error: unknown) => {
+    const how = (await child.lastWords()) ?? (error instanceof Error ? error.message : 'broke off')
+    throw new Error(`${name} ${how}.`)
+  })
+  const parsed = Initialized.safeParse(answer)
+  if (!parsed.success)
+    throw new Error(`${name} answered the greeting with something that is not ACP.`)
+  const { protocolVersion } = parsed.data
+  if (protocolVersion !== PROTOCOL)
+    throw new Error(
+      `${name} speaks version ${protocolVersion} of the Agent Client Protocol; this service speaks version ${PROTOCOL}.`,
+    )
+  return {
+    can: parsed.data,
+    request: <T>(method: string, params: unknown): Promise<T> =>
+      connection.agent.request<T>(method, params),
+    notify: (method: string, params: unknown): Promise<void> =>
+      connection.agent.notify(method, params),
+    close: () => connection.close(),
+  }
+}

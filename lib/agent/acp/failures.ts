@@ -1,0 +1,64 @@
+/** What goes wrong with another program's agent, in the words of the rest of the service. */
+import { messageOf } from '../../errors.ts'
+import { classify } from '../failure.ts'
+import type { Failure } from '../types.ts'
+import type { Initialized } from './updates.ts'
+
+/** A turn that ends badly, with the words for it. */
+export class Ending extends Error {
+  readonly failure: Failure
+  constructor(failure: Failure) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
+
+/** The protocol's word for "sign in first". */
+const AUTH_REQUIRED = -32000
+const NOT_FOUND = -32002
+
+/** A number when the agent itself said no. */
+export const codeOf = (error: unknown): number | null =>
+  error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
+
+export const isUnknownSession = (error: unknown): boolean =>
+  codeOf(error) === NOT_FOUND ||
+  /(?:unknown|no such|invalid) session|session .{0,80}(?:not found|does not exist|unknown)/i.test(
+    sayError(error),
+  )
+
+const sayError = (error: unknown): string => {
+  const data = error instanceof Error && 'data' in error ? error.data : undefined
+  const more =
+    typeof data === 'string'
+      ? data
+      : data !== null && typeof data === 'object'
+        ? ['details', 'message'].map(key => (data as Record<string, unknown>)[key]).find(Boolean)
+        : undefined
+  const message = messageOf(error)
+  return typeof more === 'string' && more !== message ? `${message}: ${more}` : message
+}
+
+export const toFailure = (error: unknown, name: string, can: Initialized): Failure => {
+  const said = sayError(error)
+  const message = `${name}: ${said}`.slice(0, 1_000)
+  const isAuth =
+    codeOf(error) === AUTH_REQUIRED ||
+    /auth(?:entication)? required|not logged in|please (?:log|sign) in/i.test(said)
+  // Not `auth_mismatch`: that would offer to add a key, and this service has none to give.
+  if (isAuth)
+    return { type: 'error', message: `${name} is not signed in.`, hint: signIn(name, can) }
+  return { type: classify({ message: said }).type, message }
+}
+
+/** An agent has its own login; this service neither sees nor keeps it. */
+const signIn = (name: string, { authMethods }: Initialized): string => {
+  const ways = authMethods.map(({ name: way, description }) =>
+    description ? `${way} (${description})` : way,
+  )
+  const offered = ways.length > 0 ? ` It offers: ${ways.join('; ')}.` : ''
+  return `Sign in with ${name}'s own program in a terminal on this machine, then send again.${offered}`.slice(
+    0,
+    1_500,
+  )
+}

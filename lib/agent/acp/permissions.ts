@@ -1,0 +1,122 @@
+/** An agent's request for permission as our approvals: once, session, always and deny, mapped onto what it offers. */
+import type {
+  PermissionOption,
+  RequestPermissionOutcome,
+  RequestPermissionRequest,
+} from '@agentclientprotocol/sdk'
+import { assess, forbiddenIn } from '../danger.ts'
+import type { ApprovalChoice } from '../../schema/question.ts'
+import type { AgentRequest } from '../types.ts'
+import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
+
+export type Asking = {
+  /** The agent's name for people. */
+  name: string
+  request: Pick<AgentRequest, 'approve' | 'clarify' | 'workspace' | 'env' | 'forbidden' | 'tools'>
+  /** Commands the person has said yes to: they are not asked again when the agent runs them with our terminal. */
+  allowed: Set<string>
+  warn: (message: string) => void
+}
+
+const refused: RequestPermissionOutcome = { outcome: 'cancelled' }
+
+const pick = (
+  options: readonly PermissionOption[],
+  ...kinds: PermissionOption['kind'][]
+): RequestPermissionOutcome => {
+  for (const kind of kinds) {
+    const option = options.find(each => each.kind === kind)
+    if (option) return { outcome: 'selected', optionId: option.optionId }
+  }
+  return refused
+}
+
+/** `session` is a word the protocol has not: it is kept on our side, and the agent is told "once" each time. */
+export const answerFor = (
+  choice: ApprovalChoice,
+  options: readonly PermissionOption[],
+): RequestPermissionOutcome => {
+  switch (choice) {
+    case 'once':
+    case 'session':
+      return pick(options, 'allow_once', 'allow_always')
+    case 'always':
+      return pick(options, 'allow_always', 'allow_once')
+    case 'deny':
+      return pick(options, 'reject_once', 'reject_always')
+  }
+}
+
+/** Two answers of one kind are a choice of its own making: yes and no would not say which. */
+const isQuestion = (options: readonly PermissionOption[]): boolean =>
+  new Set(options.map(({ kind }) => kind)).size < options.length
+
+const ACTS: Readonly<Record<string, string>> = {
+  execute: 'run a command',
+  edit: 'change files',
+  delete: 'delete files',
+  move: 'move files',
+  read: 'read files',
+  search: 'search files',
+  fetch: 'fetch from the network',
+  switch_mode: 'go on in another mode',
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  edit: 'edit',
+  delete: 'delete',
+  move: 'move',
+  read: 'read',
+}
+
+/** What a person says yes to where there is no command: the files, else the agent's own words. */
+const namedAct = (call: Call, workspace: string): string => {
+  const verb = VERBS[call.kind]
+  const paths = pathsOf(call, workspace).map(path => shownPath(path, workspace))
+  return verb && paths.length > 0 ? [verb, ...paths].join(' ') : call.title || 'use a tool'
+}
+
+export const askPermission = async (
+  { options }: Pick<RequestPermissionRequest, 'options'>,
+  call: Call,
+  callId: string,
+  { name, request, allowed, warn }: Asking,
+): Promise<RequestPermissionOutcome> => {
+  const { workspace } = request
+  const command = commandOf(call)
+  const place = { home: request.env.HOME ?? '', cwd: workspace }
+  const { hardline, labels } = command === '' ? { labels: [] } : assess(command, place)
+  const kept = command === '' ? undefined : forbiddenIn(command, place, request.forbidden)
+  if (hardline !== undefined || kept !== undefined) {
+    const why = hardline ?? `it touches ${kept}`
+    warn(`${name} was refused a command, and no approval can allow it: ${why}.`)
+    return answerFor('deny', options)
+  }
+  if (isQuestion(options)) {
+    if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
+    const answer = await request.clarify(
+      call.title || `${name} asks how to go on.`,
+      options.map(option => option.name),
+      callId,
+    )
+    const chosen = options.find(option => option.name === answer)
+    return chosen ? { outcome: 'selected', optionId: chosen.optionId } : answerFor('deny', options)
+  }
+  const act = ACTS[call.kind] ?? 'use a tool'
+  const isOnlyForGood = !options.some(({ kind }) => kind === 'allow_once')
+  const choice = await request.approve(
+    {
+      command: command || namedAct(call, workspace),
+      patternKeys: labels.length > 0 ? labels : [`${name}: ${act}`],
+      description: [
+        `${name} asks to ${act}`,
+        ...labels,
+        ...(isOnlyForGood ? ['it offers no permission for once: a yes stays with the agent'] : []),
+      ].join('; '),
+      cwd: workspace,
+    },
+    callId,
+  )
+  if (choice !== 'deny' && command !== '') allowed.add(command)
+  return answerFor(choice, options)
+}

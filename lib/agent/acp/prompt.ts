@@ -1,0 +1,45 @@
+/** The person's message as the agent's protocol wants it: what it has missed first, then words and pictures. */
+import type { LoopMessage } from '../types.ts'
+import type { Initialized } from './updates.ts'
+
+/** The agent knows where it works; a slash has to stand first for it to be a command. */
+export const withoutPlace = (history: readonly LoopMessage[], workspace: string): LoopMessage[] => {
+  const prefix = `[Workspace: ${workspace}]\n`
+  return history.map(message =>
+    message.role === 'user' &&
+    typeof message.content === 'string' &&
+    message.content.startsWith(prefix)
+      ? { ...message, content: message.content.slice(prefix.length) }
+      : message,
+  )
+}
+
+type PromptBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image'; data: string; mimeType: string }
+
+export const toBlocks = (
+  message: LoopMessage | undefined,
+  context: string,
+  can: Initialized,
+  warn: (message: string) => void,
+): PromptBlock[] => {
+  const before: PromptBlock[] = context === '' ? [] : [{ type: 'text', text: context }]
+  const content = message?.content ?? ''
+  if (typeof content === 'string') return [...before, { type: 'text', text: content }]
+  const blocks = content.flatMap((part): PromptBlock[] => {
+    if (typeof part.text === 'string') return [{ type: 'text', text: part.text }]
+    const url = imageUrl(part.image_url)
+    const [, mimeType, data] = /^data:([^;,]+);base64,(.+)$/s.exec(url) ?? []
+    if (!mimeType || !data) return []
+    if (can.agentCapabilities.promptCapabilities.image) return [{ type: 'image', data, mimeType }]
+    warn('This agent reads no images; the picture was left out.')
+    return []
+  })
+  return [...before, ...blocks]
+}
+
+const imageUrl = (value: unknown): string => {
+  if (typeof value === 'string') return value
+  return value !== null && typeof value === 'object' && 'url' in value ? String(value.url) : ''
+}

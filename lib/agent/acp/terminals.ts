@@ -1,0 +1,192 @@
+/** Commands an agent runs through us: judged like our own, watched live, stopped with the turn. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { StringDecoder } from 'node:string_decoder'
+import { stripVTControlCharacters } from 'node:util'
+import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
+import { assess, forbiddenIn } from '../danger.ts'
+import { toPlace } from '../tools/places.ts'
+import type { ToolContext } from '../types.ts'
+
+const MAX_OPEN = 64
+const MAX_BYTES = 1024 * 1024
+const LINGER_MS = 100
+const KILL_AFTER_MS = 250
+
+type Terminal = {
+  child: ChildProcess
+  /** The newest part of what it printed, never more than the agent asked for. */
+  output: string
+  truncated: boolean
+  limit: number
+  ended: Promise<TerminalExitStatus>
+  exit: TerminalExitStatus | null
+  /** Whoever shows it; what was printed before is handed over first. */
+  watch: ((text: string) => void) | null
+}
+
+const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+
+const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // The whole group has ended already.
+  }
+}
+
+/** The end of a text that fits, not cut inside a character. */
+const newest = (text: string, bytes: number): string => {
+  const whole = Buffer.from(text)
+  if (whole.length <= bytes) return text
+  let from = whole.length - bytes
+  while (from < whole.length && ((whole[from] ?? 0) & 0xc0) === 0x80) from++
+  return whole.subarray(from).toString('utf8')
+}
+
+export type Terminals = ReturnType<typeof createTerminals>
+
+/** Those of one session. */
+export const createTerminals = () => {
+  const open = new Map<string, Terminal>()
+  const released = new Map<string, { output: string; exitCode: number | null }>()
+
+  const find = (id: string): Terminal => {
+    const terminal = open.get(id)
+    if (!terminal) throw new Error(`There is no terminal ${id}.`)
+    return terminal
+  }
+
+  const stop = ({ child, exit }: Terminal): void => {
+    if (exit) return
+    signalGroup(child, 'SIGTERM')
+    setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_AFTER_MS).unref()
+  }
+
+  return {
+    async create(
+      ctx: ToolContext,
+      asked: CreateTerminalRequest,
+      agent: { name: string; allowed: ReadonlySet<string> },
+    ): Promise<string> {
+      if (open.size >= MAX_OPEN)
+        throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
+      const { command, args = [] } = asked
+      const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
+      const cwd = asked.cwd ? toPlace(ctx, asked.cwd) : ctx.workspace
+      const here = { home: ctx.env.HOME ?? '', cwd }
+      const { hardline, labels } = assess(line, here)
+      if (hardline !== undefined)
+        throw new Error(`Refused, and no approval can allow it: ${hardline}.`)
+      const kept = forbiddenIn(line, here, ctx.forbidden)
+      if (kept !== undefined)
+        throw new Error(
+          `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+        )
+      const isAllowed = agent.allowed.has(line) || agent.allowed.has(command)
+      if (labels.length > 0 && !isAllowed) {
+        const description = [`${agent.name} asks to run a command`, ...labels].join('; ')
+        const choice = await ctx.approve({ command: line, patternKeys: labels, description, cwd })
+        if (choice === 'deny')
+          throw new Error(`The user denied this command (${labels.join('; ')}).`)
+      }
+      ctx.signal.throwIfAborted()
+      const added = Object.fromEntries((asked.env ?? []).map(({ name, value }) => [name, value]))
+      // Without arguments it may be a whole command line.
+      const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
+      const child = spawn(file ?? '', words, {
+        cwd,
+        env: { ...ctx.env, ...added },
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      const terminal: Terminal = {
+        child,
+        output: '',
+        truncated: false,
+        limit: Math.min(asked.outputByteLimit ?? MAX_BYTES, MAX_BYTES),
+        exit: null,
+        watch: null,
+        ended: new Promise(resolve => {
+          const end = (exit: TerminalExitStatus) => {
+            terminal.exit ??= exit
+            resolve(terminal.exit)
+          }
+          child.once('error', error => {
+            take(`${error.message}\n`)
+            end({ exitCode: 127, signal: null })
+          })
+          child.once('exit', (exitCode, signal) => {
+            // What it left in the background may hold the pipes.
+            const close = setTimeout(() => {
+              child.stdout?.destroy()
+              child.stderr?.destroy()
+            }, LINGER_MS)
+            child.once('close', () => {
+              clearTimeout(close)
+              end({ exitCode, signal })
+            })
+          })
+        }),
+      }
+      const take = (text: string) => {
+        if (text === '') return
+        const all = terminal.output + text
+        terminal.output = newest(all, terminal.limit)
+        terminal.truncated ||= terminal.output.length < all.length
+        terminal.watch?.(text)
+      }
+      for (const stream of [child.stdout, child.stderr]) {
+        const decoder = new StringDecoder('utf8')
+        stream?.on('data', (bytes: Buffer) => take(decoder.write(bytes)))
+      }
+      const id = `terminal_${randomBytes(4).toString('hex')}`
+      open.set(id, terminal)
+      return id
+    },
+
+    output(id: string) {
+      const { output, truncated, exit } = find(id)
+      return { output, truncated, ...(exit ? { exitStatus: exit } : {}) }
+    },
+    wait: (id: string): Promise<TerminalExitStatus> => find(id).ended,
+    kill: (id: string): void => stop(find(id)),
+    /** Gone for the agent; a card that shows it keeps what it printed. */
+    release(id: string): void {
+      stop(find(id))
+      const { output, exit } = find(id)
+      released.set(id, {
+        output: stripVTControlCharacters(output),
+        exitCode: exit?.exitCode ?? null,
+      })
+      if (released.size > MAX_OPEN) released.delete(released.keys().next().value ?? '')
+      open.delete(id)
+    },
+    /** From now on `show` is given what it prints, beginning with what it has printed. */
+    watch(id: string, show: (text: string) => void): void {
+      const terminal = open.get(id)
+      if (!terminal || terminal.watch) return
+      terminal.watch = show
+      if (terminal.output !== '') show(terminal.output)
+    },
+    /** What these have printed, also when they are released. */
+    view(ids: readonly string[]): { output: string; exitCode: number | null } | null {
+      const found = ids.flatMap(id => {
+        const terminal = open.get(id)
+        if (!terminal) return released.get(id) ?? []
+        const output = stripVTControlCharacters(terminal.output)
+        return { output, exitCode: terminal.exit?.exitCode ?? null }
+      })
+      if (found.length === 0) return null
+      return {
+        output: found.map(({ output }) => output).join('\n'),
+        exitCode: found.at(-1)?.exitCode ?? null,
+      }
+    },
+    stopAll(): void {
+      for (const terminal of open.values()) stop(terminal)
+    },
+  }
+}

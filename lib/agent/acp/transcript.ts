@@ -1,0 +1,263 @@
+/** Makes messages and events of what an agent streams: calls recorded before their results, text under the id it will have. */
+import { setImmediate as soon } from 'node:timers'
+import type { AgentRequest, Emit, RunMessage } from '../types.ts'
+import {
+  blockText,
+  type Call,
+  describe,
+  isOver,
+  isSettled,
+  merge,
+  planCall,
+  resultOf,
+} from './tool-calls.ts'
+import type { Block, CallUpdate, PlanEntry } from './updates.ts'
+
+/** What the agent may say in one turn before it counts as a flood. */
+const MAX_TEXT_CHARS = 4 * 1024 * 1024
+const MAX_CALLS = 5_000
+
+export type TerminalView = (ids: string[]) => { output: string; exitCode: number | null } | null
+
+export type TranscriptOptions = {
+  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history'>
+  emit: Emit
+  now: () => number
+  served: { provider: string; model: string }
+  /** What terminals of ours printed for a call. */
+  terminals: TerminalView
+  /** Terminals named by a call: what they print belongs to its card. */
+  onTerminals: (callId: string, terminalIds: string[]) => void
+
+  /** It says more than anybody can read. */
+  onFlood: () => void
+}
+
+type Open = {
+  call: Call
+  id: string
+  name: string
+  startedAt: number
+  isShown: boolean
+  isDenied: boolean
+}
+
+export type Transcript = ReturnType<typeof createTranscript>
+
+export const createTranscript = (options: TranscriptOptions) => {
+  const { request, emit, now, served } = options
+  const { workspace } = request
+  const taken = new Set(
+    request.history.flatMap(message => (message.tool_calls ?? []).map(call => call.id)),
+  )
+  const open = new Map<string, Open>()
+  /** The agent's ids of calls that are answered: a late word about one changes nothing. */
+  const done = new Set<string>()
+  /** Text said and not yet sent on: one event for what came together. */
+  let pending = { text: '', reasoning: '' }
+  let timer: NodeJS.Immediate | undefined
+  let messageId: string | null = null
+  let text = ''
+  let reasoning = ''
+  let last = ''
+  let said = 0
+  let calls = 0
+  let steps = 0
+  let plan = ''
+  let isClosed = false
+
+  const flush = (): void => {
+    clearImmediate(timer)
+    timer = undefined
+    const { text: words, reasoning: thought } = pending
+    pending = { text: '', reasoning: '' }
+    if (isClosed || messageId === null) return
+    if (thought !== '') emit({ type: 'reasoning', messageId, text: thought })
+    if (words !== '') emit({ type: 'token', messageId, text: words })
+  }
+
+  const add = (to: 'text' | 'reasoning', words: string): void => {
+    if (words === '' || isClosed) return
+    said += words.length
+    if (said > MAX_TEXT_CHARS) {
+      options.onFlood()
+      return
+    }
+    // A thought after words opens the next message: that is the order in which they are read.
+    if (to === 'reasoning' && text !== '') record([])
+    messageId ??= request.nextMessageId()
+    if (to === 'text') text += words
+    else reasoning += words
+    if (to === 'reasoning' && pending.text !== '') flush()
+    pending[to] += words
+    timer ??= soon(flush)
+  }
+
+  const message = (rest: Omit<RunMessage, 'id'>, id = request.nextMessageId()): void =>
+    emit({ type: 'message', message: { id, ...rest } })
+
+  /** The assistant message up to here, with the call it ends in. */
+  const record = (made: RunMessage['tool_calls'] = []): void => {
+    flush()
+    if (messageId === null && made.length === 0) return
+    const id = messageId ?? request.nextMessageId()
+    const whole = { role: 'assistant' as const, content: text, ...served }
+    steps++
+    if (text.trim() !== '') last = text
+    const thought = reasoning === '' ? {} : { reasoning }
+    messageId = null
+    text = ''
+    reasoning = ''
+    message({ ...whole, ...thought, ...(made.length > 0 && { tool_calls: made }) }, id)
+  }
+
+  const idFor = (wanted: string): string => {
+    let id = wanted || 'call'
+    for (let at = 2; taken.has(id); at++) id = `${wanted}_${at}`
+    taken.add(id)
+    return id
+  }
+
+  const show = (entry: Open): void => {
+    if (entry.isShown) return
+    entry.isShown = true
+    const { name, args, preview } = describe(entry.call, workspace)
+    entry.name = name
+    record([
+      { id: entry.id, type: 'function', function: { name, arguments: JSON.stringify(args) } },
+    ])
+    emit({ type: 'tool', callId: entry.id, name, preview, args })
+  }
+
+  const finish = (entry: Open): void => {
+    // What is being said has an id already, and the result needs the next one.
+    if (entry.isShown) record()
+    show(entry)
+    open.delete(entry.call.id)
+    done.add(entry.call.id)
+    const ids = terminalsOf(entry.call)
+    const { content, isError } =
+      entry.isDenied && entry.call.status === 'failed'
+        ? DENIED
+        : resultOf(entry.call, workspace, ids.length > 0 ? options.terminals(ids) : null)
+    const { args, preview } = describe(entry.call, workspace)
+    emit({
+      type: 'tool_complete',
+      callId: entry.id,
+      name: entry.name,
+      preview,
+      args,
+      durationMs: Math.max(0, now() - entry.startedAt),
+      isError,
+    })
+    message({ role: 'tool', tool_call_id: entry.id, name: entry.name, content })
+  }
+
+  return {
+    text: (block: Block) => add('text', blockText(block)),
+    thought: (block: Block) => add('reasoning', blockText(block)),
+
+    call(update: CallUpdate): void {
+      if (isClosed || done.has(update.toolCallId)) return
+      const known = open.get(update.toolCallId)
+      if (!known && ++calls > MAX_CALLS) {
+        options.onFlood()
+        return
+      }
+      const before = known?.call
+      const call = merge(before, update)
+      const entry = known ?? {
+        call,
+        id: idFor(call.id),
+        name: '',
+        startedAt: now(),
+        isShown: false,
+        isDenied: false,
+      }
+      entry.call = call
+      open.set(call.id, entry)
+      const ids = terminalsOf(call)
+      if (ids.length > 0) options.onTerminals(entry.id, ids)
+      if (isOver(call)) finish(entry)
+      else if (isSettled(call)) show(entry)
+      if (entry.isShown && !isOver(call) && ids.length === 0) {
+        // Output that grows: only what is new.
+        const grown = outputOf(call)
+        const had = before ? outputOf(before) : ''
+        if (grown.length > had.length && grown.startsWith(had))
+          emit({ type: 'tool_output', callId: entry.id, text: grown.slice(had.length) })
+      }
+    },
+
+    /** A person is asked about this call now: it has to be seen. Its id in our transcript. */
+    asked(update: CallUpdate): { call: Call; id: string } {
+      const known = open.get(update.toolCallId)
+      const call = merge(known?.call, update)
+      const entry = known ?? {
+        call,
+        id: idFor(call.id),
+        name: '',
+        startedAt: now(),
+        isShown: false,
+        isDenied: false,
+      }
+      entry.call = call
+      open.set(call.id, entry)
+      show(entry)
+      return { call, id: entry.id }
+    },
+
+    /** The person, or the floor below every approval, said no to it. */
+    denied(agentCallId: string): void {
+      const entry = open.get(agentCallId)
+      if (entry) entry.isDenied = true
+    },
+
+    plan(entries: readonly PlanEntry[]): void {
+      const written = JSON.stringify(entries)
+      if (isClosed || entries.length === 0 || written === plan) return
+      plan = written
+      const { args, preview, content } = planCall(entries)
+      const id = idFor('plan')
+      const head = { callId: id, name: 'todo', preview, args }
+      record([
+        { id, type: 'function', function: { name: 'todo', arguments: JSON.stringify(args) } },
+      ])
+      emit({ type: 'tool', ...head })
+      emit({ type: 'tool_complete', ...head, durationMs: 0, isError: false })
+      message({ role: 'tool', tool_call_id: id, name: 'todo', content })
+    },
+
+    /** The turn is over: what is still open is closed in the words given. Answers the last thing said. */
+    end(how: string): { text: string; steps: number; isEmpty: boolean } {
+      for (const entry of [...open.values()]) {
+        entry.call = { ...entry.call, status: 'failed', rawOutput: how, content: [] }
+        finish(entry)
+      }
+      record()
+      isClosed = true
+      return { text: last, steps, isEmpty: steps === 0 }
+    },
+    /** As `end`, but leaves what streams to whoever closes the books of a turn that did not finish. */
+    leave(): { text: string; steps: number } {
+      flush()
+      isClosed = true
+      return { text: last, steps }
+    },
+  }
+}
+
+const DENIED = {
+  content: JSON.stringify({ status: 'blocked', error: 'The user denied this.' }),
+  isError: true,
+}
+
+const terminalsOf = (call: Call): string[] =>
+  call.content.flatMap(part => (part.type === 'terminal' ? [part.terminalId] : []))
+
+const outputOf = (call: Call): string =>
+  call.kind === 'execute'
+    ? call.content
+        .flatMap(part => (part.type === 'content' ? [blockText(part.content)] : []))
+        .join('\n')
+    : ''

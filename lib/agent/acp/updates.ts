@@ -1,0 +1,162 @@
+/** What an agent says of a session, read tolerantly: an unknown or broken piece is left out, the rest counts. */
+import { z } from 'zod'
+
+const text = z.string().nullish().catch(null)
+
+const listOf = <T extends z.ZodType>(item: T) =>
+  z
+    .array(z.unknown())
+    .catch([])
+    .transform(items =>
+      items.flatMap(value => {
+        const parsed = item.safeParse(value)
+        return parsed.success ? [parsed.data as z.output<T>] : []
+      }),
+    )
+
+const Block = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('text'), text: z.string() }),
+  z.object({ type: z.literal('image'), data: z.string(), mimeType: z.string(), uri: text }),
+  z.object({ type: z.literal('audio'), mimeType: z.string() }),
+  z.object({ type: z.literal('resource_link'), uri: z.string(), name: text }),
+  z.object({
+    type: z.literal('resource'),
+    resource: z.object({ uri: z.string(), text: text, mimeType: text }),
+  }),
+])
+export type Block = z.infer<typeof Block>
+
+const CallContent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('content'), content: Block }),
+  z.object({ type: z.literal('diff'), path: z.string(), oldText: text, newText: z.string() }),
+  z.object({ type: z.literal('terminal'), terminalId: z.string() }),
+])
+export type CallContent = z.infer<typeof CallContent>
+
+const callFields = {
+  toolCallId: z.string(),
+  title: text,
+  kind: text,
+  status: text,
+  name: text,
+  content: listOf(CallContent).optional(),
+  locations: listOf(z.object({ path: z.string(), line: z.number().nullish() })).optional(),
+  rawInput: z.unknown().optional(),
+  rawOutput: z.unknown().optional(),
+}
+export const CallUpdate = z.object(callFields)
+export type CallUpdate = z.infer<typeof CallUpdate>
+
+const Mode = z.object({ id: z.string(), name: z.string(), description: text })
+export const Modes = z.object({ currentModeId: z.string(), availableModes: listOf(Mode) })
+export type Modes = z.infer<typeof Modes>
+
+/** How models were offered before config options; agents of that time are still about. */
+export const LegacyModels = z.object({
+  currentModelId: z.string(),
+  availableModels: listOf(z.object({ modelId: z.string(), name: z.string() })),
+})
+
+const Choice = z.object({ value: z.string(), name: z.string(), description: text })
+const optionHead = { id: z.string(), name: z.string(), description: text, category: text }
+const ConfigOption = z.discriminatedUnion('type', [
+  z.object({
+    ...optionHead,
+    type: z.literal('select'),
+    currentValue: z.string(),
+    /** Flat, or in named groups. */
+    options: listOf(
+      z.union([Choice, z.object({ name: z.string(), options: listOf(Choice) })]),
+    ).transform(options =>
+      options.flatMap(option => ('options' in option ? option.options : [option])),
+    ),
+  }),
+  z.object({ ...optionHead, type: z.literal('boolean'), currentValue: z.boolean() }),
+])
+export const ConfigOptions = listOf(ConfigOption)
+export type ConfigOption = z.infer<typeof ConfigOption>
+
+export const Commands = listOf(
+  z.object({
+    name: z.string().min(1),
+    description: z.string().catch(''),
+    input: z.object({ hint: z.string() }).nullish().catch(null),
+  }),
+)
+export type Command = z.infer<typeof Commands>[number]
+
+const PlanEntry = z.object({
+  content: z.string(),
+  status: z.enum(['pending', 'in_progress', 'completed']).catch('pending'),
+})
+export type PlanEntry = z.infer<typeof PlanEntry>
+
+const kind = <T extends string, S extends z.ZodRawShape>(name: T, shape: S) =>
+  z.object({ sessionUpdate: z.literal(name), ...shape })
+
+export const Update = z.discriminatedUnion('sessionUpdate', [
+  kind('user_message_chunk', {}),
+  kind('agent_message_chunk', { content: Block }),
+  kind('agent_thought_chunk', { content: Block }),
+  kind('tool_call', callFields),
+  kind('tool_call_update', callFields),
+  kind('plan', { entries: listOf(PlanEntry) }),
+  kind('available_commands_update', { availableCommands: Commands }),
+  kind('current_mode_update', { currentModeId: z.string() }),
+  kind('config_option_update', { configOptions: ConfigOptions }),
+  kind('usage_update', {
+    used: z.number().nonnegative(),
+    size: z.number().nonnegative(),
+    cost: z.object({ amount: z.number(), currency: z.string() }).nullish().catch(null),
+  }),
+  kind('notice', { severity: text, title: z.string(), description: text }),
+])
+export type Update = z.infer<typeof Update>
+
+export const Notification = z.object({ sessionId: z.string(), update: z.unknown() })
+
+/** The parts of the answers to `session/new`, `session/load` and `session/resume` that matter here. */
+export const Opened = z.object({
+  sessionId: z.string().min(1).optional(),
+  modes: Modes.nullish().catch(null),
+  configOptions: ConfigOptions.nullish().catch(null),
+  models: LegacyModels.nullish().catch(null),
+})
+export type Opened = z.infer<typeof Opened>
+
+const count = z.number().nonnegative().nullish().catch(null)
+export const Prompted = z.object({
+  stopReason: z.string(),
+  usage: z
+    .object({ inputTokens: count, outputTokens: count, cachedReadTokens: count })
+    .nullish()
+    .catch(null),
+})
+export type Prompted = z.infer<typeof Prompted>
+
+/** What the agent can do, from its answer to `initialize`. */
+export const Initialized = z.object({
+  protocolVersion: z.number(),
+  agentInfo: z.object({ name: z.string(), title: text, version: text }).nullish().catch(null),
+  authMethods: listOf(
+    z.object({ id: z.string(), name: z.string(), description: text, args: listOf(z.string()) }),
+  ),
+  agentCapabilities: z
+    .object({
+      loadSession: z.boolean().catch(false),
+      promptCapabilities: z.object({ image: z.boolean().catch(false) }).catch({ image: false }),
+      sessionCapabilities: z
+        .object({
+          resume: z.unknown().optional(),
+          close: z.unknown().optional(),
+          fork: z.unknown().optional(),
+        })
+        .catch({ resume: null, close: null, fork: null }),
+    })
+    .catch({
+      loadSession: false,
+      promptCapabilities: { image: false },
+      sessionCapabilities: { resume: null, close: null, fork: null },
+    }),
+})
+export type Initialized = z.infer<typeof Initialized>

@@ -1,0 +1,231 @@
+/** Another program's agent in the whole service: picked, asked, approved, cancelled, found again after a restart, and left for another model. */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+import { createProvider } from '../_provider.ts'
+import type { Seen } from './_chat.ts'
+
+const test = suite('external agents over HTTP')
+
+const AGENT = join(import.meta.dirname, '../_acp-agent.ts')
+
+const start = async (traits = '', config = '') => {
+  const app = await startApp({ env: { ACP_TEST: traits } })
+  const state = join(app.userHome, 'agent-state.json')
+  // The agent's own records: it finds its sessions again by them.
+  writeFileSync(
+    join(app.home, '.env'),
+    `ACP_TEST_STATE=${state}\nANTHROPIC_API_KEY=sk-ant-hidden0123456789\n`,
+  )
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `${config}
+providers:
+  tester:
+    name: Tester
+    acp_command: ${process.execPath}
+    acp_args: ["${AGENT}"]
+`,
+  )
+  const newSession = async (model = '@acp:tester'): Promise<string> =>
+    (await app.post('/api/session/new', { model })).body.session.session_id
+  const send = async (session_id: string, message: string, model?: string): Promise<string> => {
+    const { status, body } = await app.post('/api/chat/start', {
+      session_id,
+      message,
+      ...(model ? { model } : {}),
+    })
+    if (status !== 200) throw new Error(`chat/start answered ${status} ${JSON.stringify(body)}`)
+    return body.stream_id
+  }
+  const follow = async (stream_id: string, until = 'stream_end'): Promise<Seen[]> => {
+    const seen: Seen[] = []
+    for await (const event of app.events(`/api/chat/stream?stream_id=${stream_id}`)) {
+      seen.push(event as Seen)
+      if (event.event === until) break
+    }
+    return seen
+  }
+  return {
+    app,
+    newSession,
+    send,
+    follow,
+    turn: async (id: string, words: string, model?: string) => follow(await send(id, words, model)),
+    last: async (id: string): Promise<string> =>
+      (await app.get(`/api/session?session_id=${id}`)).body.session.messages.at(-1).content,
+    session: async (id: string) => (await app.get(`/api/session?session_id=${id}`)).body.session,
+  }
+}
+
+type At = Awaited<ReturnType<typeof start>>
+const using = (args: Parameters<typeof start>, run: (at: At) => Promise<void>) => async () => {
+  const at = await start(...args)
+  try {
+    await run(at)
+  } finally {
+    await at.app.close()
+  }
+}
+
+test(
+  'what is no agent has no choices; what is not running or not offered is refused with a sentence',
+  using([], async ({ app, newSession }) => {
+    const plain = await newSession('demo')
+    const none = (await app.get(`/api/session/agent?session_id=${plain}`)).body
+    assert.equal(none, { agent: null, is_open: false, mode: null, options: [], commands: [] })
+    const open = await app.post('/api/session/agent/open', { session_id: plain })
+    assert.match(open.body.error, /no agent of another program/)
+    const id = await newSession()
+    const early = await app.post('/api/session/agent/mode', { session_id: id, mode: 'free' })
+    assert.equal([early.status, /not running/.test(early.body.error)], [400, true])
+    assert.is((await app.get('/api/session/agent?session_id=0123456789ab')).status, 404)
+    await app.post('/api/session/agent/open', { session_id: id })
+    const wrong = await app.post('/api/session/agent/mode', { session_id: id, mode: 'wild' })
+    assert.equal([wrong.status, wrong.body.error], [400, 'Tester has no mode "wild".'])
+    const option = { session_id: id, option: 'model', value: 'huge' }
+    assert.match((await app.post('/api/session/agent/option', option)).body.error, /no such choice/)
+  }),
+)
+
+test(
+  'a program that cannot start fails the turn with a sentence; the message is kept',
+  using(['dies'], async at => {
+    const id = await at.newSession()
+    const seen = await at.turn(id, 'hello')
+    const error = seen.find(({ event }) => event === 'apperror')
+    assert.match(String(error?.data.message), /Tester ended with code 3: no license found/)
+    const { messages } = await at.session(id)
+    assert.is(messages[0].content, 'hello')
+    const open = await at.app.post('/api/session/agent/open', { session_id: id })
+    assert.equal([open.status, /no license found/.test(open.body.error)], [503, true])
+  }),
+)
+
+test(
+  'opened before the first message: modes, options and commands to choose from',
+  using([], async ({ app, newSession, turn, last }) => {
+    const id = await newSession()
+    const before = (await app.get(`/api/session/agent?session_id=${id}`)).body
+    assert.equal([before.agent, before.is_open], [{ id: 'tester', name: 'Tester' }, false])
+    const { body } = await app.post('/api/session/agent/open', { session_id: id })
+    assert.is(body.mode.current, 'ask')
+    assert.equal(
+      body.options.map((each: { id: string }) => each.id),
+      ['model', 'loud'],
+    )
+    const mode = await app.post('/api/session/agent/mode', { session_id: id, mode: 'free' })
+    assert.is(mode.body.mode.current, 'free')
+    const loud = { session_id: id, option: 'loud', value: 'on' }
+    assert.is((await app.post('/api/session/agent/option', loud)).body.options[1].current, 'on')
+    assert.equal(mode.body.commands, [
+      { name: 'plan', description: 'Make a plan', hint: 'what for' },
+    ])
+    // One and the same session on the agent's side.
+    await turn(id, 'recall')
+    assert.is(await last(id), 'I have heard: recall')
+    const { groups } = (await app.get('/api/models')).body
+    assert.equal(groups.at(-1), {
+      provider: 'Agents on this machine',
+      provider_id: 'acp',
+      models: [
+        { id: '@acp:tester', label: 'Tester' },
+        { id: '@acp:tester:small', label: 'Tester · Small' },
+        { id: '@acp:tester:lab/large:free', label: 'Tester · Large' },
+      ],
+    })
+  }),
+)
+
+test(
+  'no key of ours reaches it',
+  using([], async ({ newSession, turn, last }) => {
+    const id = await newSession()
+    await turn(id, 'env')
+    assert.match(await last(id), /"PATH"/)
+    assert.not.match(await last(id), /ANTHROPIC|hidden/)
+  }),
+)
+
+test('a permission waits as an approval; what it wrote is there; another model goes on from it', async () => {
+  const provider = await createProvider({ text: 'I see.' })
+  const config = `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`
+  const at = await start('', config)
+  const { app } = at
+  try {
+    const id = await at.newSession()
+    const stream = await at.send(id, 'run echo approved')
+    await at.follow(stream, 'approval')
+    const { pending } = (await app.get(`/api/approval/pending?session_id=${id}`)).body
+    assert.equal(
+      [pending.command, pending.description],
+      ['echo approved', 'Tester asks to run a command'],
+    )
+    await app.post('/api/approval/respond', { session_id: id, choice: 'session' })
+    const seen = await at.follow(stream)
+    assert.is(seen.at(-1)?.event, 'stream_end')
+    assert.is(await at.last(id), 'It was a.')
+    // For the session: not asked again.
+    const again = await at.turn(id, 'run echo approved')
+    assert.not(again.some(({ event }) => event === 'approval'))
+    await at.turn(id, 'And now?', 'test-model')
+    const { body } = provider.requests[0] ?? {}
+    const roles = body.messages.map(({ role }: { role: string }) => role)
+    assert.equal(roles.filter((role: string) => role === 'tool').length, 2)
+    assert.match(JSON.stringify(body.messages), /echo approved.*It was a\..*And now\?/s)
+    // And back: the agent hears what was said without it.
+    await at.turn(id, 'recall', '@acp:tester')
+    assert.match(await at.last(id), /User: And now\?\n\nAssistant: I see\. \+ recall$/s)
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+})
+
+test(
+  'cancelled while it asks, then told on after a restart of the service',
+  using([], async at => {
+    const { app } = at
+    const id = await at.newSession()
+    await at.turn(id, 'hello one')
+    const stream = await at.send(id, 'run touch never')
+    await at.follow(stream, 'approval')
+    await app.get(`/api/chat/cancel?stream_id=${stream}`)
+    const ended = await at.follow(stream)
+    assert.ok(ended.some(({ event }) => event === 'cancel'))
+    const { workspace } = await at.session(id)
+    assert.not(existsSync(join(workspace, 'never')))
+    await app.restart()
+    await at.turn(id, 'recall')
+    assert.match(await at.last(id), /^I have heard: hello one \| run touch never \| .*recall$/s)
+    const log = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
+    assert.match(log, /"t":"meta".*"acp"/)
+  }),
+)
+
+test(
+  'a turn nobody watches is answered by its policy',
+  using(['', 'approvals:\n  cron_mode: deny\n'], async at => {
+    const { body } = await at.app.post('/api/crons/create', {
+      name: 'nightly',
+      prompt: 'run rm -rf ./old',
+      schedule: 'every 1h',
+      model: '@acp:tester',
+    })
+    const { job } = body
+    await at.app.post('/api/crons/run', { job_id: job.id })
+    const done = async (): Promise<string> => {
+      for (;;) {
+        const { sessions } = (await at.app.get('/api/sessions')).body
+        const row = sessions.find((each: { last_turn: string | null }) => each.last_turn !== null)
+        if (row) return row.session_id
+        await new Promise(resolve => setTimeout(resolve, 20))
+      }
+    }
+    assert.match(await at.last(await done()), /It was c\./)
+  }),
+)
+
+test.run()

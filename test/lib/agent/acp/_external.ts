@@ -1,0 +1,170 @@
+/** Turns of the test agent without a service around it: what it was asked, what it said, what was kept of it. */
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createExternalAgents, type ExternalOptions } from '../../../../lib/agent/acp/agents.ts'
+import { clarify } from '../../../../lib/agent/tools/clarify.ts'
+import type {
+  AgentEvent,
+  AgentRequest,
+  ApprovalAsk,
+  ExternalSession,
+  LoopMessage,
+  ModelEndpoint,
+  Outcome,
+  RunMessage,
+} from '../../../../lib/agent/types.ts'
+import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
+
+export const AGENT = join(import.meta.dirname, '../../../_acp-agent.ts')
+
+export type Told = {
+  outcome: Outcome
+  events: AgentEvent[]
+  messages: RunMessage[]
+  warnings: string[]
+  text: string
+}
+
+export const createExternal = (traits = '', options: Partial<ExternalOptions> = {}) => {
+  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'acp-')))
+  writeFileSync(join(workspace, 'a.txt'), 'first\n')
+  const lines: string[] = []
+  const build = () =>
+    createExternalAgents({
+      version: 'test',
+      log: line => void lines.push(line),
+      redact: text => text.replaceAll('s3cret', '***'),
+      graceMs: 500,
+      ...options,
+    })
+  let agents = build()
+  const saved = new Map<string, ExternalSession>()
+  const asked: ApprovalAsk[] = []
+  const questions: string[] = []
+  const history: LoopMessage[] = []
+  let next = 0
+  const place = { traits, env: {} as Record<string, string> }
+
+  const endpoint = (model: string | null = null): ModelEndpoint => ({
+    provider: 'acp',
+    model: model ? `tester:${model}` : 'tester',
+    apiMode: 'acp',
+    baseUrl: '',
+    apiKey: null,
+    contextLength: 0,
+    command: [process.execPath, AGENT],
+    agent: { id: 'tester', name: 'Tester', model },
+  })
+
+  return {
+    workspace,
+    lines,
+    saved,
+    asked,
+    questions,
+    history,
+    place,
+    endpoint,
+    agents: () => agents,
+    /** As after a restart of the service: other processes, the same records. */
+    async restart() {
+      await agents.close()
+      agents = build()
+    },
+    async say(
+      words: string,
+      {
+        approve = 'once',
+        answer = null,
+        react = () => undefined,
+        model = null,
+        signal = new AbortController().signal,
+        request = {},
+      }: {
+        approve?: ApprovalChoice
+        answer?: string | null
+        react?: (event: AgentEvent) => void
+        model?: string | null
+        signal?: AbortSignal
+        request?: Partial<AgentRequest>
+      } = {},
+    ): Promise<Told> {
+      const events: AgentEvent[] = []
+      history.push({ role: 'user', content: words })
+      const env = {
+        PATH: process.env.PATH ?? '',
+        HOME: workspace,
+        ACP_TEST: place.traits,
+        ACP_TEST_STATE: join(workspace, '.state.json'),
+        ...place.env,
+      }
+      const outcome = await agents.agent(
+        {
+          endpoint: endpoint(model),
+          system: '',
+          history: [...history],
+          tools: [clarify],
+          workspace,
+          env,
+          forbidden: [],
+          maxSteps: 90,
+          signal,
+          nextMessageId: () => `m${++next}`,
+          approve: async ask => {
+            asked.push(ask)
+            return approve
+          },
+          clarify: async question => {
+            questions.push(question)
+            return answer
+          },
+          providers: {},
+          sessionKey: 'ours',
+          external: {
+            home: 'default',
+            env,
+            load: agent => saved.get(agent) ?? null,
+            save: (agent, session) => void saved.set(agent, session),
+          },
+          ...request,
+        },
+        event => {
+          events.push(event)
+          react(event)
+        },
+      )
+      const messages = events.flatMap(event => (event.type === 'message' ? [event.message] : []))
+      for (const { id: _, reasoning: __, model: ___, provider: ____, ...wire } of messages)
+        history.push(wire)
+      return {
+        outcome,
+        events,
+        messages,
+        warnings: events.flatMap(event => (event.type === 'warning' ? [event.message] : [])),
+        text: messages
+          .filter(({ role }) => role === 'assistant')
+          .map(({ content }) => content)
+          .join(''),
+      }
+    },
+    async close() {
+      await agents.close()
+      rmSync(workspace, { recursive: true, force: true })
+    },
+  }
+}
+
+type Outside = ReturnType<typeof createExternal>
+
+/** A test with an agent of its own, taken down whatever happens. */
+export const using =
+  (traits: string, options: Parameters<typeof createExternal>[1], run: (at: Outside) => unknown) =>
+  async () => {
+    const at = createExternal(traits, options)
+    try {
+      await run(at)
+    } finally {
+      await at.close()
+    }
+  }

@@ -1,0 +1,161 @@
+/** Another program's agent in every kind of trouble: each ends in a sentence, and the session stays usable. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createExternal, using } from './_external.ts'
+
+const test = suite('acp trouble')
+
+const failing = (traits: string, words: RegExp, options = {}) =>
+  using(traits, options, async at => {
+    const { outcome, messages } = await at.say('hello')
+    assert.is(outcome.status, 'failed')
+    assert.match(outcome.failure?.message ?? '', words)
+    assert.equal(messages, [])
+  })
+
+test('a program that is not there', async () => {
+  const at = createExternal()
+  const endpoint = { ...at.endpoint(), command: ['/nowhere/agent'] }
+  const { outcome } = await at.say('hello', { request: { endpoint } })
+  assert.match(outcome.failure?.message ?? '', /Tester could not be started.*not found/)
+  await at.close()
+})
+
+test('one that ends at once says why', failing('dies', /ended with code 3: no license found/))
+test('another version', failing('v2', /speaks version 2 .* version 1/))
+test('no answer to the greeting', failing('mute', /did not answer within/, { startMs: 300 }))
+
+test(
+  'not signed in: the ways it offers are told',
+  using('signed-out', {}, async at => {
+    const { outcome } = await at.say('hello')
+    assert.is(outcome.failure?.type, 'error')
+    assert.match(outcome.failure?.message ?? '', /Tester is not signed in/)
+    assert.match(outcome.failure?.hint ?? '', /Web login \(run "tester login"\)/)
+  }),
+)
+
+test(
+  'dies in mid-turn: a sentence, and the next turn finds its session again',
+  using('', {}, async at => {
+    await at.say('hello one')
+    const dead = await at.say('die now')
+    assert.is(dead.outcome.status, 'failed')
+    assert.match(dead.outcome.failure?.message ?? '', /Tester ended with code 7: out of cheese/)
+    assert.equal(dead.messages, [])
+    assert.is(dead.events[0]?.type, 'token')
+    const after = await at.say('recall')
+    assert.is(after.outcome.status, 'finished')
+    assert.match(after.text, /^I have heard: hello one \| die now \| .*User: die now.* \+ recall$/s)
+  }),
+)
+
+test(
+  'what is no protocol on stdout is tolerated, and kept for the log',
+  using('noisy', {}, async at => {
+    const { outcome, text } = await at.say('garbage')
+    assert.is(outcome.status, 'finished')
+    assert.is(text, 'One. Two.')
+    assert.ok(at.lines.includes('Tester: Welcome to the agent!'))
+    assert.ok(at.lines.includes('Tester: npm WARN something'))
+  }),
+)
+
+test(
+  'a hang is cancelled, and then killed',
+  using('stubborn', { silenceMs: 300 }, async at => {
+    const { outcome } = await at.say('hang')
+    assert.is(outcome.status, 'failed')
+    assert.match(outcome.failure?.message ?? '', /said nothing for 1 minutes? and was stopped/)
+    assert.is(at.agents().running(), 0)
+    assert.is((await at.say('hello')).outcome.status, 'finished')
+  }),
+)
+
+test(
+  'cancel: the agent is told, and stays',
+  using('', {}, async at => {
+    const stop = new AbortController()
+    const { outcome } = await at.say('wait', {
+      signal: stop.signal,
+      react: event => event.type === 'token' && stop.abort(),
+    })
+    assert.is(outcome.status, 'stopped')
+    assert.is(at.agents().running(), 1)
+    assert.match((await at.say('recall')).text, /wait/)
+  }),
+)
+
+test(
+  'an agent that is deaf to it is stopped',
+  using('deaf', { graceMs: 200 }, async at => {
+    const stop = new AbortController()
+    const { outcome } = await at.say('wait', {
+      signal: stop.signal,
+      react: event => event.type === 'token' && stop.abort(),
+    })
+    assert.is(outcome.status, 'stopped')
+    assert.is(at.agents().running(), 0)
+  }),
+)
+
+test(
+  'a flood ends the turn and no more than the bound is kept',
+  using('deaf', { graceMs: 200 }, async at => {
+    const { outcome, events } = await at.say('flood')
+    assert.match(outcome.failure?.message ?? '', /said more than can be kept/)
+    const length = events.reduce(
+      (sum, event) => sum + (event.type === 'token' ? event.text.length : 0),
+      0,
+    )
+    assert.ok(length <= 4 * 1024 * 1024, String(length))
+    assert.ok(events.length < 5_000, String(events.length))
+  }),
+)
+
+test(
+  'files outside and deadly commands are refused, each with its sentence',
+  using('', {}, async at => {
+    const { text } = await at.say('outside')
+    assert.match(text, /refused: \/etc\/hostname lies outside the workspace/)
+    assert.match(text, /refused: \.\.\/stolen\.txt lies outside/)
+    assert.match(
+      text,
+      /refused: Refused, and no approval can allow it: deleting a system directory/,
+    )
+    assert.not(existsSync(join(at.workspace, '../stolen.txt')))
+  }),
+)
+
+test(
+  'no permission passes the floor, whatever the person would say',
+  using('', {}, async at => {
+    const { text, warnings } = await at.say('run rm -rf /')
+    assert.is(text, 'It was c.')
+    assert.equal(at.asked, [])
+    assert.match(warnings[0] ?? '', /no approval can allow it/)
+  }),
+)
+
+test(
+  'refusing and saying nothing are told',
+  using('', {}, async at => {
+    assert.equal((await at.say('refuse')).warnings, ['Tester refused to go on.'])
+    assert.equal((await at.say('nothing')).warnings, [
+      'Tester ended its turn without saying anything.',
+    ])
+  }),
+)
+
+test(
+  'nobody uses it: it ends',
+  using('', { idleMs: 50 }, async at => {
+    await at.say('hello')
+    while (at.agents().running() > 0) await new Promise(resolve => setImmediate(resolve))
+    assert.match((await at.say('recall')).text, /hello \| recall/)
+  }),
+)
+
+test.run()

@@ -1,0 +1,174 @@
+/** What a person sees of a good turn: approvals, questions, cards, results, in the words of our own tools. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { answerFor } from '../../../../lib/agent/acp/permissions.ts'
+import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
+import { using } from './_external.ts'
+
+const test = suite('acp turns')
+
+test(
+  'a permission is one of our approvals; a no reaches the agent and the transcript',
+  using('', {}, async at => {
+    const denied = await at.say('run echo hi', { approve: 'deny' })
+    assert.is(denied.text, 'It was c.')
+    assert.equal(at.asked, [
+      {
+        command: 'echo hi',
+        patternKeys: ['Tester: run a command'],
+        description: 'Tester asks to run a command',
+        cwd: at.workspace,
+      },
+    ])
+    const result = denied.messages.find(({ role }) => role === 'tool')
+    assert.equal(JSON.parse(String(result?.content)), {
+      status: 'blocked',
+      error: 'The user denied this.',
+    })
+    const allowed = await at.say('run printf "%s\\n" hi', { approve: 'session' })
+    assert.is(allowed.text, 'It was a.')
+    const output = allowed.messages.find(({ role }) => role === 'tool')
+    assert.equal(JSON.parse(String(output?.content)), { output: 'hi\n', exit_code: 0, error: null })
+    assert.ok(allowed.events.some(event => event.type === 'tool_output' && event.text === 'hi\n'))
+  }),
+)
+
+test(
+  'a dangerous command carries our labels and is asked about once',
+  using('', {}, async at => {
+    await at.say('run rm -rf ./old')
+    assert.is(at.asked.length, 1)
+    assert.equal(at.asked[0]?.patternKeys, ['recursive delete'])
+  }),
+)
+
+test('each choice is mapped onto what is offered', () => {
+  const offer = (...kinds: ('allow_once' | 'allow_always' | 'reject_once' | 'reject_always')[]) =>
+    kinds.map(kind => ({ optionId: kind, name: kind, kind }))
+  const all = offer('allow_always', 'allow_once', 'reject_once', 'reject_always')
+  const cases: [ApprovalChoice, ReturnType<typeof offer>, string][] = [
+    ['once', all, 'allow_once'],
+    ['session', all, 'allow_once'],
+    ['always', all, 'allow_always'],
+    ['deny', all, 'reject_once'],
+    ['always', offer('allow_once', 'reject_once'), 'allow_once'],
+    ['deny', offer('allow_once', 'reject_always'), 'reject_always'],
+  ]
+  for (const [choice, options, optionId] of cases)
+    assert.equal(answerFor(choice, options), { outcome: 'selected', optionId })
+  assert.equal(answerFor('deny', offer('allow_once')), { outcome: 'cancelled' })
+})
+
+test(
+  'options of its own are a question; nobody there means no',
+  using('', {}, async at => {
+    const slow = await at.say('choose', { answer: 'Slower' })
+    assert.is(slow.text, '{"outcome":"selected","optionId":"slower"}')
+    assert.equal(at.questions, ['Which way?'])
+    const nobody = await at.say('choose', { answer: 'Slower', request: { tools: [] } })
+    assert.is(nobody.text, '{"outcome":"selected","optionId":"no"}')
+  }),
+)
+
+test(
+  'a form is asked field by field',
+  using('', {}, async at => {
+    assert.is(
+      (await at.say('form', { answer: '7' })).text,
+      '{"action":"accept","content":{"age":7}}',
+    )
+    assert.equal(at.questions, ['About you (Age)', 'About you (Sure)'])
+    assert.is((await at.say('form')).text, '{"action":"cancel"}')
+    assert.is((await at.say('form', { answer: 'old' })).text, '{"action":"decline"}')
+  }),
+)
+
+test(
+  'thought, words, usage: one message under the id its deltas named',
+  using('', {}, async at => {
+    const { events, messages, outcome } = await at.say('hello')
+    assert.equal(messages, [
+      {
+        id: 'm1',
+        role: 'assistant',
+        content: 'Hello there.',
+        reasoning: 'A greeting.',
+        provider: 'acp',
+        model: 'tester',
+      },
+    ])
+    assert.ok(events.every(event => !('messageId' in event) || event.messageId === 'm1'))
+    assert.is(outcome.usage.context_length, 200_000)
+    assert.is(outcome.usage.last_prompt_tokens, 1_200)
+    assert.is(outcome.usage.estimated_cost, 0.5)
+    // The agent says what the session costs, not the turn.
+    assert.is((await at.say('hello')).outcome.usage.estimated_cost, 0)
+  }),
+)
+
+test(
+  'plan, reading, changing: calls and results in the words of our own tools',
+  using('', {}, async at => {
+    const changed: unknown[] = []
+    const { messages, text } = await at.say('work', {
+      request: { beforeChange: async what => void changed.push(what) },
+    })
+    assert.is(text, 'I look first.Done.')
+    assert.is(readFileSync(join(at.workspace, 'a.txt'), 'utf8'), 'first\nchanged\n')
+    assert.equal(changed, ['workspace', [join(at.workspace, 'a.txt')]])
+    const called = messages.flatMap(({ tool_calls }) => tool_calls ?? [])
+    assert.equal(
+      called.map(call => call.function.name),
+      ['todo', 'read_file', 'patch'],
+    )
+    assert.is(called[1]?.function.arguments, '{"path":"a.txt"}')
+    const results = messages
+      .filter(({ role }) => role === 'tool')
+      .map(({ content }) => String(content))
+    assert.is(JSON.parse(results[0] ?? '').todos[1].status, 'in_progress')
+    assert.is(JSON.parse(results[1] ?? '').content, 'first\n')
+    assert.match(
+      JSON.parse(results[2] ?? '').diff,
+      /^--- a\.txt\n\+\+\+ a\.txt\n@@[^\n]*\n first\n\+changed\n/,
+    )
+  }),
+)
+
+test(
+  'calls side by side: each answered once, in any order',
+  using('', {}, async at => {
+    const { messages } = await at.say('together')
+    assert.equal(
+      messages.map(({ role, tool_calls, tool_call_id }) => [
+        role,
+        tool_calls?.[0]?.id ?? tool_call_id,
+      ]),
+      [
+        ['assistant', 'p1'],
+        ['assistant', 'p2'],
+        ['tool', 'p2'],
+        ['tool', 'p1'],
+        ['assistant', undefined],
+      ],
+    )
+    // Again: the agent's ids begin anew, ours do not.
+    const again = await at.say('together')
+    assert.is(again.messages[0]?.tool_calls?.[0]?.id, 'p1_2')
+  }),
+)
+
+test(
+  'its environment is exactly the one it is given',
+  using('', {}, async at => {
+    at.place.env = { NOTE: 'yes' }
+    const { text } = await at.say('env')
+    const names = Object.keys(JSON.parse(text)).filter(
+      name => !/^(?:PWD|SHLVL|_|OLDPWD)$/.test(name),
+    )
+    assert.equal(names.sort(), ['ACP_TEST', 'ACP_TEST_STATE', 'HOME', 'NOTE', 'PATH'])
+  }),
+)
+
+test.run()
