@@ -12,6 +12,7 @@ import {
   textOf,
   textsOf,
 } from './front-matter.ts'
+import { type Conditions, conditionsOf } from './prompt-index.ts'
 
 export type SkillsHome = Pick<Home, 'dir' | 'values' | 'env' | 'config'>
 
@@ -29,6 +30,8 @@ export type Found = {
   readOnly: boolean
   enabled: boolean
   compatible: boolean
+  /** Beside which tools the agent is told of it. */
+  conditions: Conditions
   slug: string
 }
 
@@ -183,6 +186,7 @@ export const createFinder = ({
           readOnly: root !== own || isLinked,
           enabled: !disabled.has(name) && !disabled.has(dirName),
           compatible: isForUs(head.values, platform),
+          conditions: conditionsOf(head.values),
           slug: toSlug(name),
         })
       }

@@ -3,15 +3,17 @@ import {
   closeSync,
   constants,
   fstatSync,
+  lstatSync,
   openSync,
   readdirSync,
   readFileSync,
   statSync,
 } from 'node:fs'
 import { isAbsolute, join, relative, sep } from 'node:path'
-import { invalid, missing } from '../errors.ts'
+import { conflict, invalid, missing } from '../errors.ts'
 import type { LinkedFile } from '../schema/skill.ts'
 import { isInside, realPath } from '../store/inside.ts'
+import { replaceText } from '../store/replace.ts'
 
 type Kind = { name: string; endings: RegExp; deep: boolean }
 
@@ -65,7 +67,7 @@ const isText = (bytes: Buffer): boolean => {
 }
 
 /** A file of the skill. `..`, absolute paths and links that lead out are refused before anything is opened. */
-export const readLinked = (dir: string, file: string): LinkedFile => {
+export const readLinked = (dir: string, file: string): Omit<LinkedFile, 'version'> => {
   const parts = file.split(/[\\/]/)
   if (file.includes('\0') || isAbsolute(file) || /^[A-Za-z]:/.test(file) || parts.includes('..'))
     throw invalid('Invalid file path')
@@ -92,4 +94,25 @@ export const readLinked = (dir: string, file: string): LinkedFile => {
   } finally {
     closeSync(fd)
   }
+}
+
+/** A path that may be written, as parts: below one of the four folders. */
+export const checkPlace = (file: string): string[] => {
+  const folders = KINDS.map(({ name }) => name)
+  const parts = file.split('/')
+  const isPlain = parts.every(part => part !== '' && part !== '.' && part !== '..')
+  if (!isPlain || /[\\\0]/.test(file) || parts.length < 2 || !folders.includes(parts[0] ?? ''))
+    throw invalid(`A file of a skill lies below ${folders.join('/, ')}/, for example scripts/a.py.`)
+  return parts
+}
+
+export const writeLinked = (dir: string, file: string, content: string): string => {
+  const path = join(dir, ...checkPlace(file))
+  if (Buffer.byteLength(content) > MAX_BYTES) throw invalid('A file of a skill has at most 1 MB.')
+  // A folder may be a link to somewhere else.
+  if (!isInside(dir, path)) throw invalid('Invalid file path')
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw conflict('There is a folder of this name.')
+  replaceText(path, content)
+  return path
 }

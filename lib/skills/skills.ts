@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { invalid, missing } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
+import { createAgentVerbs } from './agent-verbs.ts'
 import { createFinder, type Found, type SkillsHome, skillsRoot } from './find.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinked } from './linked.ts'
-import { toRow, toSkill } from './view.ts'
+import { type Active, promptIndex } from './prompt-index.ts'
+import { toRow, toSkill, versionOf } from './view.ts'
 import { createSkillWriter } from './write.ts'
 
 export type Skills = ReturnType<typeof createSkills>
@@ -53,8 +55,11 @@ export const createSkills = ({
 
   return {
     save: writer.save,
+    saveFile: writer.saveFile,
     remove: writer.remove,
     toggle: writer.toggle,
+    /** For the agent's own tools. */
+    agent: createAgentVerbs(finder, writer),
 
     /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
     list(home: SkillsHome, { all = false } = {}): SkillRow[] {
@@ -65,9 +70,14 @@ export const createSkills = ({
       const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
       return [...names].map(name => ({ name, description: describeCategory(home, name) }))
     },
+    /** What the system prompt lists: the agent loads one when it fits. */
+    index: (home: SkillsHome, active: Active) =>
+      promptIndex(finder.findAll(home), active, name => describeCategory(home, name)),
     content: (home: SkillsHome, name: string): Skill => toSkill(home, require(home, name)),
-    file: (home: SkillsHome, name: string, file: string): LinkedFile =>
-      readLinked(require(home, name).dir, file),
+    file(home: SkillsHome, name: string, file: string): LinkedFile {
+      const found = readLinked(require(home, name).dir, file)
+      return { ...found, version: versionOf(found.content) }
+    },
 
     /** What a skill says to the agent: its text, and where its files lie. Null for one that is gone or switched off. */
     instructions(home: SkillsHome, name: string): string | null {

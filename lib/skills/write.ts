@@ -22,6 +22,7 @@ import {
   textOf,
   textsOf,
 } from './front-matter.ts'
+import { checkPlace, readLinked, writeLinked } from './linked.ts'
 import { versionOf } from './view.ts'
 
 export const MAX_CONTENT = 100_000
@@ -48,7 +49,7 @@ const checkCategory = (given: string | null | undefined): string | null => {
 }
 
 /** Text the agent will accept as well; what has no head at all gets one made of its own words. */
-const checkContent = (given: string, name: string): string => {
+export const checkContent = (given: string, name: string): string => {
   const matter = parseFrontMatter(given)
   if (matter.body.trim() === '') throw invalid('A skill needs a text after its front matter')
   const hasHead = /^\uFEFF?---[ \t]*\r?\n/.test(given)
@@ -71,16 +72,16 @@ const checkContent = (given: string, name: string): string => {
 }
 
 /** The command line keeps an index of skills for its prompt: it is stale now. */
-const dropSnapshot = (home: SkillsHome): void =>
+export const dropSnapshot = (home: SkillsHome): void =>
   rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
 
-const requireOwn = (found: Found): void => {
+export const requireOwn = (found: Found): void => {
   if (found.readOnly)
     throw forbidden(`"${found.name}" lies in a directory outside this profile and is read-only`)
 }
 
 /** A category without skills is no category; one with anything else in it stays. */
-const dropEmptied = (root: string, dir: string): void => {
+export const dropEmptied = (root: string, dir: string): void => {
   for (let at = dir; at !== root && isInside(root, at); at = dirname(at)) {
     try {
       rmdirSync(at)
@@ -107,6 +108,14 @@ export type SkillText = {
   expected_version?: string | undefined
   /** A new one: a name that exists is refused. */
   create?: boolean | undefined
+}
+
+export type SkillFile = {
+  name: string
+  /** Below one of the four folders of files. */
+  file: string
+  content: string
+  expected_version?: string | undefined
 }
 
 export const createSkillWriter = (finder: Finder) => {
@@ -140,6 +149,19 @@ export const createSkillWriter = (finder: Finder) => {
       })
   }
 
+  const requireFileVersion = (found: Found, file: string, expected: string): void => {
+    const path = join(found.dir, ...checkPlace(file))
+    if (!lstatSync(path, { throwIfNoEntry: false }))
+      throw conflict('The file was removed meanwhile')
+    const { content } = readLinked(found.dir, file)
+    const version = versionOf(content)
+    if (version !== expected)
+      throw conflict('The file was changed meanwhile; look at it before you write over it', {
+        content,
+        version,
+      })
+  }
+
   return {
     save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
       const name = checkName(given.name)
@@ -161,6 +183,16 @@ export const createSkillWriter = (finder: Finder) => {
       replaceText(path, content)
       dropSnapshot(home)
       return { name: found ? found.dirName : name, path, version: versionOf(content) }
+    },
+
+    saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
+      const { file, content, expected_version: expected } = given
+      const found = requireSkill(home, given.name)
+      requireOwn(found)
+      if (expected !== undefined) requireFileVersion(found, file, expected)
+      const path = writeLinked(found.dir, file, content)
+      dropSnapshot(home)
+      return { name: found.dirName, path, version: versionOf(content) }
     },
 
     /** Out of sight in one step, then taken apart; linked files go with it. */

@@ -1,0 +1,122 @@
+/** The entries of the two curated notes as the agent edits them: added, replaced, removed, one at a time, within their limit. */
+import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote } from '../memory.ts'
+import { type FileLockOptions, withFileLock } from '../store/flock.ts'
+import { replaceText } from '../store/replace.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import { findThreat } from '../threats.ts'
+
+export const TARGETS = ['memory', 'user'] as const
+export type Target = (typeof TARGETS)[number]
+
+export type EntryChange =
+  | { action: 'add'; content: string }
+  /** `oldText`: part of the one entry that is meant. */
+  | { action: 'replace'; oldText: string; content: string }
+  | { action: 'remove'; oldText: string }
+
+/** What the agent reads of an edit, done or refused: always the note as it stands now. */
+export type EntryAnswer = {
+  success: boolean
+  target: Target
+  entries: string[]
+  /** `NN% — x/y chars` */
+  usage: string
+  entry_count: number
+  message?: string
+  error?: string
+}
+
+const JOINT = '\n§\n'
+/** Files edited by hand have spaces and carriage returns around it. */
+const SEPARATOR = /(?:^|\r?\n)[ \t]*§[ \t]*(?=\r?\n|$)/
+
+/** Each entry once. */
+export const toEntries = (text: string): string[] => [
+  ...new Set(
+    text
+      .split(SEPARATOR)
+      .map(entry => entry.trim())
+      .filter(Boolean),
+  ),
+]
+
+const sizeOf = (entries: readonly string[]): number => [...entries.join(JOINT)].length
+
+/** A profile may switch either note off, as for the command line. */
+export const isTargetOn = (home: MemoryHome, target: Target): boolean => {
+  const { memory } = home.values()
+  const given = (typeof memory === 'object' && memory !== null ? memory : {}) as Record<
+    string,
+    unknown
+  >
+  return yamlFlag(given[target === 'memory' ? 'memory_enabled' : 'user_profile_enabled']) !== false
+}
+
+const checkContent = (content: string): string | null => {
+  if (!content) return 'content is required.'
+  if (SEPARATOR.test(content)) return 'An entry cannot hold a line of only §: write two entries.'
+  const threat = findThreat(content)
+  return threat && `This was not stored: it holds ${threat}, and the note is part of every prompt.`
+}
+
+const clip = (entry: string): string => (entry.length > 80 ? `${entry.slice(0, 80)}…` : entry)
+
+/** The entries after the change, or the sentence why there is none. */
+const apply = (
+  entries: readonly string[],
+  change: EntryChange,
+): { entries: string[]; message: string } | { error: string } => {
+  const content = 'content' in change ? change.content.trim() : ''
+  if (change.action !== 'remove') {
+    const error = checkContent(content)
+    if (error) return { error }
+  }
+  if (change.action === 'add')
+    return entries.includes(content)
+      ? { entries: [...entries], message: 'This entry is there already.' }
+      : { entries: [...entries, content], message: 'Entry added.' }
+  const wanted = change.oldText.trim()
+  if (!wanted) return { error: 'old_text is required: a part of the entry that is meant.' }
+  const found = entries.filter(entry => entry.includes(wanted))
+  if (found.length === 0) return { error: `No entry holds "${clip(wanted)}".` }
+  if (found.length > 1)
+    return {
+      error: `${found.length} entries hold "${clip(wanted)}"; give more of the one you mean: ${found.map(entry => `"${clip(entry)}"`).join(', ')}`,
+    }
+  if (change.action === 'remove')
+    return { entries: entries.filter(entry => entry !== found[0]), message: 'Entry removed.' }
+  const next = entries.map(entry => (entry === found[0] ? content : entry))
+  return { entries: [...new Set(next)], message: 'Entry replaced.' }
+}
+
+/** One read, change and write under the lock the command line takes as well. */
+export const changeEntries = (
+  home: MemoryHome,
+  target: Target,
+  change: EntryChange,
+  lock: Omit<FileLockOptions, 'timeoutMs'> = {},
+): Promise<EntryAnswer> => {
+  const { path } = readNote(home, target)
+  return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
+    const now = toEntries(readNote(home, target).text)
+    const limits = limitsOf(home)
+    const limit = target === 'memory' ? limits.memory_char_limit : limits.user_char_limit
+    const state = (entries: readonly string[]) => ({
+      target,
+      entries: [...entries],
+      usage: `${Math.round((sizeOf(entries) / limit) * 100)}% — ${sizeOf(entries)}/${limit} chars`,
+      entry_count: entries.length,
+    })
+    const refuse = (error: string): EntryAnswer => ({ success: false, ...state(now), error })
+    const next = apply(now, change)
+    if ('error' in next) return refuse(next.error)
+    const size = sizeOf(next.entries)
+    // A person may have written more than the limit: what makes it smaller is welcome.
+    if (size > limit && size >= sizeOf(now) && change.action !== 'remove')
+      return refuse(
+        `The note would have ${size} of at most ${limit} characters. Shorten, merge or remove entries first.`,
+      )
+    if (next.entries.join(JOINT) !== now.join(JOINT)) replaceText(path, next.entries.join(JOINT))
+    return { success: true, ...state(next.entries), message: next.message }
+  })
+}

@@ -1,0 +1,48 @@
+/** Which skills the model is told of: those that may be used, and are of use beside the tools it has. Pure. */
+import type { Found } from './find.ts'
+import { agentMetadata, textsOf } from './front-matter.ts'
+
+export type Conditions = {
+  requiresTools: readonly string[]
+  requiresToolsets: readonly string[]
+  fallbackForTools: readonly string[]
+  fallbackForToolsets: readonly string[]
+}
+
+export type Active = { tools: readonly string[]; toolsets: readonly string[] }
+
+export const conditionsOf = (values: Readonly<Record<string, unknown>>): Conditions => {
+  const own = agentMetadata(values)
+  return {
+    requiresTools: textsOf(own.requires_tools),
+    requiresToolsets: textsOf(own.requires_toolsets),
+    fallbackForTools: textsOf(own.fallback_for_tools),
+    fallbackForToolsets: textsOf(own.fallback_for_toolsets),
+  }
+}
+
+/** All it needs is there, and nothing it stands in for. */
+const isOfUse = (conditions: Conditions, { tools, toolsets }: Active): boolean =>
+  conditions.requiresTools.every(name => tools.includes(name)) &&
+  conditions.requiresToolsets.every(name => toolsets.includes(name)) &&
+  !conditions.fallbackForTools.some(name => tools.includes(name)) &&
+  !conditions.fallbackForToolsets.some(name => toolsets.includes(name))
+
+/** By category, in the order of `skills`; `describe` says what a category is about. */
+export const promptIndex = (
+  skills: readonly Found[],
+  active: Active,
+  describe: (category: string) => string,
+) => {
+  const shown = skills.filter(
+    ({ enabled, compatible, conditions }) => enabled && compatible && isOfUse(conditions, active),
+  )
+  const categories = new Set(shown.map(({ category }) => category ?? ''))
+  return [...categories].map(category => ({
+    category,
+    description: category === '' ? '' : describe(category),
+    skills: shown
+      .filter(skill => (skill.category ?? '') === category)
+      .map(({ name, description }) => ({ name, description })),
+  }))
+}
