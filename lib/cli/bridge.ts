@@ -1,12 +1,14 @@
 /** The agent's command line and this service share a home: its sessions are listed, read, taken over, deleted and brought back. */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { messageOf, missing } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { writeAtomic } from '../store/atomic.ts'
+import { type Asked, findMessages, type FoundMessage } from './find.ts'
 import { mirrorUsage } from './mirror.ts'
 import { isSame, readMessages } from './read.ts'
 import { deleteSession, formatTaken, parseTaken, putBack, readTaken } from './remove.ts'
@@ -48,6 +50,8 @@ type Seen = {
 /** No session's own file in the trash can have this name: those begin with an id and a full stop. */
 const TAKEN = 'state-db-rows'
 const TITLE_CHARS = 64
+/** How many conversations are looked through before others get their turn. */
+const FIND_AT_ONCE = 10
 
 export type Bridge = ReturnType<typeof createBridge>
 
@@ -173,6 +177,21 @@ export const createBridge = (deps: BridgeDeps) => {
         },
         messages: deps.redactValue(messages),
       }
+    },
+
+    /** Conversations only the command line has with messages that hold all words, newest first. */
+    async find(home: CliHome, asked: Asked & { limit: number }) {
+      const hits: { row: SessionRow; messages: FoundMessage[] }[] = []
+      const rows = look(home).rows.filter(({ session_id }) => !sessions.row(session_id))
+      for (let at = 0; at < rows.length && hits.length < asked.limit; at += FIND_AT_ONCE) {
+        const some = rows.slice(at, at + FIND_AT_ONCE)
+        const found = read(home, db =>
+          some.map(row => ({ row, messages: findMessages(db, row.session_id, asked) })),
+        )
+        hits.push(...(found ?? []).filter(({ messages }) => messages.length > 0))
+        await setImmediate()
+      }
+      return hits.slice(0, asked.limit)
     },
 
     /** Where its files are, for sessions that are not ours; undefined for unknown ones. */

@@ -7,7 +7,7 @@ const TITLE_CHARS = 100
 const TITLE_TRIES = 50
 
 /** As the command line cleans titles: one line without control or invisible characters. */
-const cleanTitle = (title: string): string =>
+export const cleanTitle = (title: string): string =>
   [
     ...title
       .replace(/[\p{Cc}\p{Cf}]/gu, ' ')
@@ -19,7 +19,7 @@ const cleanTitle = (title: string): string =>
     .trim()
 
 /** Titles are unique in the database: the next free one of `Name`, `Name #2`, … */
-const freeTitle = (db: Database, id: string, title: string): string | undefined => {
+export const freeTitle = (db: Database, id: string, title: string): string | undefined => {
   const taken = db.prepare<[string, string]>('select 1 from sessions where title = ? and id <> ?')
   for (let number = 1; number <= TITLE_TRIES; number += 1) {
     const suffix = number === 1 ? '' : ` #${number}`

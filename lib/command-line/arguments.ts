@@ -1,0 +1,97 @@
+/** What was typed behind the program's name, for the verbs that are no start of the service. */
+
+export const VERBS = ['chat', 'doctor', 'help', 'version'] as const
+export type Verb = (typeof VERBS)[number]
+
+export const HELP = `Usage:
+  agent-webui [port] [--host address] [--no-browser]   start the service
+  agent-webui chat [message] [options]                 talk to the agent here, in this directory
+  agent-webui doctor [--json] [-p profile]             what is set up, what is missing, what to do
+  agent-webui --help | --version
+
+Options of chat:
+  -p, --profile name    another profile than the active one
+  -m, --model model     another model than the profile's
+  -c, --continue        go on with the newest conversation of the command line
+  -r, --resume id       go on with this one
+  -q, --quiet           only the answer: no lines about tools
+
+The answer goes to standard output, everything else to standard error. Without a message
+chat asks for one, again and again; /new begins anew, /exit or Ctrl-D ends. Ctrl-C stops
+the answer, twice it ends the program. Conversations are kept in the profile's state.db.
+`
+
+export type ChatArguments = {
+  message: string | null
+  profile: string | null
+  model: string | null
+  resume: string | null
+  newest: boolean
+  quiet: boolean
+}
+export type DoctorArguments = { json: boolean; profile: string | null }
+
+/** Null when the words start the service, as they always did. */
+export const verbOf = (argv: readonly string[]): Verb | null => {
+  const [first] = argv
+  if (argv.includes('--help') || argv.includes('-h')) return 'help'
+  if (first === '--version' || first === '-V') return 'version'
+  return VERBS.find(verb => verb === first) ?? null
+}
+
+const wordAt = (argv: readonly string[], at: number, option: string): string => {
+  const value = argv[at]
+  if (value === undefined || value === '') throw new Error(`${option} needs a value.`)
+  return value
+}
+
+/** `--model=x` is `--model x`. */
+const spread = (argv: readonly string[]): string[] =>
+  argv.flatMap(word => {
+    const [, option, value] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
+    return option === undefined || value === undefined ? [word] : [option, value]
+  })
+
+export const parseChat = (argv: readonly string[]): ChatArguments => {
+  const parsed: ChatArguments = {
+    message: null,
+    profile: null,
+    model: null,
+    resume: null,
+    newest: false,
+    quiet: false,
+  }
+  const words: string[] = []
+  const given = spread(argv)
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string
+    if (word === '--') {
+      words.push(...given.slice(at + 1))
+      break
+    }
+    if (word === '-p' || word === '--profile') parsed.profile = wordAt(given, ++at, word)
+    else if (word === '-m' || word === '--model') parsed.model = wordAt(given, ++at, word)
+    else if (word === '-r' || word === '--resume') parsed.resume = wordAt(given, ++at, word)
+    else if (word === '-c' || word === '--continue') parsed.newest = true
+    else if (word === '-q' || word === '--quiet') parsed.quiet = true
+    else if (word.startsWith('-') && word !== '-')
+      throw new Error(`"${word}" is not an option of chat; see agent-webui --help.`)
+    else words.push(word)
+  }
+  if (parsed.newest && parsed.resume !== null)
+    throw new Error('Either --continue or --resume, not both.')
+  const message = words.join(' ').trim()
+  return { ...parsed, message: message === '' || message === '-' ? null : message }
+}
+
+export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
+  const parsed: DoctorArguments = { json: false, profile: null }
+  const given = spread(argv)
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string
+    if (word === '--json') parsed.json = true
+    else if (word === '-p' || word === '--profile') parsed.profile = wordAt(given, ++at, word)
+    else throw new Error(`"${word}" is not an option of doctor; see agent-webui --help.`)
+  }
+  return parsed
+}

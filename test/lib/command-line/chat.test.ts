@@ -1,0 +1,373 @@
+/** `agent-webui chat` as a process of its own: refusals, answers, tools, stops, kills, and what of it the service then finds. */
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { openDatabase } from '../../../lib/store/sqlite.ts'
+import { startApp } from '../../_app.ts'
+import { createProvider, gate, type Scripted, type Step } from '../../_provider.ts'
+import { createStateDb, SCHEMAS } from '../../_state-db.ts'
+import { createDesk, type Desk } from './_run.ts'
+
+type World = { desk: Desk; provider: Scripted }
+const test = suite<World>('agent-webui chat')
+
+test.before.each(async state => {
+  state.desk = createDesk()
+  state.provider = await createProvider()
+  state.desk.useProvider(state.provider.url)
+})
+test.after.each(async ({ desk, provider }) => {
+  await provider.close()
+  desk.close()
+})
+
+type Row = Record<string, string | number | null>
+const rows = (desk: Desk, sql: string): Row[] => {
+  const db = openDatabase(join(desk.home, 'state.db'), { mustExist: true })
+  try {
+    return db.prepare<[], Row>(sql).all()
+  } finally {
+    db.close()
+  }
+}
+const sessionRows = (desk: Desk) => rows(desk, 'select * from sessions order by rowid')
+const messageRows = (desk: Desk) => rows(desk, 'select * from messages order by id')
+const said = (desk: Desk) => messageRows(desk).map(({ role, content }) => [role, content])
+
+// ── Refusals ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('wrong words are a sentence, and nothing is written', async ({ desk, provider }) => {
+  const cases: [string[], RegExp][] = [
+    [['chat', '--nonsense'], /not an option of chat/],
+    [['chat', 'hi', '--model'], /--model needs a value/],
+    [['chat', 'hi', '-c', '-r', 'x'], /Either --continue or --resume/],
+    [['chat', 'hi', '-p', 'nobody'], /'nobody' does not exist/],
+    [['chat', 'hi', '-p', '../x'], /Invalid profile name/],
+    [['chat', 'hi', '-r', '20260101_000000_aaaaaa'], /There is no conversation/],
+    [['chat', 'hi', '--continue'], /no conversation to go on with/],
+    [['chat'], /There is no message/],
+  ]
+  for (const [args, words] of cases) {
+    const { code, out, err } = await desk.talk(args)
+    assert.ok(code === 1 || code === 2, `${args}: ${code}`)
+    assert.is(out, '')
+    assert.match(err, words)
+    assert.not.match(err, /\bat .*:\d+:\d+/)
+  }
+  assert.is(provider.requests.length, 0)
+  assert.not.ok(existsSync(join(desk.home, 'state.db')))
+})
+
+test('a broken config.yaml is not worked around', async ({ desk }) => {
+  desk.config('model: [\n')
+  const { code, err } = await desk.talk(['chat', 'hi'])
+  assert.is(code, 1)
+  assert.match(err, 'config.yaml')
+})
+
+test('a provider that fails: the reason, exit code 1, the question is kept', async ({
+  desk,
+  provider,
+}) => {
+  provider.push({ status: 401, body: { error: { message: 'bad key' } } })
+  const { code, out, err } = await desk.talk(['chat', 'hi'])
+  assert.is(code, 1)
+  assert.is(out, '')
+  assert.ok(err.length > 10)
+  assert.equal(said(desk), [['user', 'hi']])
+})
+
+// ── Answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+test('one question: the answer on stdout, tools on stderr, all of it in state.db', async ({
+  desk,
+  provider,
+}) => {
+  writeFileSync(join(desk.workspace, 'notes.md'), 'remember the milk\n')
+  const usage = { prompt_tokens: 10, completion_tokens: 4 }
+  provider.push(
+    {
+      text: 'Looking.',
+      toolCalls: [{ id: 'c1', name: 'read_file', arguments: { path: 'notes.md' } }],
+      usage,
+    },
+    { text: ['The ', 'milk.'], usage },
+  )
+  const { code, out, err } = await desk.run(['chat', 'what', 'do I', 'need?'])
+  assert.is(code, 0, err)
+  assert.is(out, 'Looking.\nThe milk.\n')
+  assert.match(err, '· read_file notes.md')
+
+  const [session, ...others] = sessionRows(desk)
+  assert.equal(others, [])
+  assert.match(String(session?.id), /^\d{8}_\d{6}_[0-9a-f]{6}$/)
+  assert.is(session?.source, 'cli')
+  assert.is(session?.model, 'test-model')
+  assert.is(session?.title, 'what do I need?')
+  assert.is(session?.end_reason, 'cli_close')
+  assert.ok(Number(session?.ended_at) >= Number(session?.started_at))
+  assert.match(String(session?.system_prompt), 'terminal')
+  assert.equal(
+    [
+      session?.message_count,
+      session?.tool_call_count,
+      session?.input_tokens,
+      session?.output_tokens,
+    ],
+    [4, 1, 20, 8],
+  )
+  const [question, call, result, answer] = messageRows(desk)
+  assert.equal([question?.role, question?.content], ['user', 'what do I need?'])
+  assert.equal(
+    [call?.role, call?.content, call?.finish_reason],
+    ['assistant', 'Looking.', 'tool_calls'],
+  )
+  const [stored] = JSON.parse(String(call?.tool_calls))
+  assert.is(stored.function.name, 'read_file')
+  assert.equal([result?.role, result?.tool_name], ['tool', 'read_file'])
+  assert.is(result?.tool_call_id, stored.id)
+  assert.match(String(result?.content), 'remember the milk')
+  assert.equal([answer?.content, answer?.finish_reason], ['The milk.', 'stop'])
+  // The state directory is the service's alone, and nothing is left behind.
+  assert.not.ok(existsSync(join(desk.home, 'webui')))
+  assert.equal(
+    readdirSync(desk.root).filter(name => name.startsWith('agent-webui-chat-')),
+    [],
+  )
+})
+
+test('piped in, quiet, another model', async ({ desk, provider }) => {
+  provider.push({ toolCalls: [{ name: 'todo', arguments: {} }] }, { text: 'done' })
+  const { code, out, err } = await desk.talk(['chat', '-q', '--model=other-model'], {
+    input: 'from a pipe\n',
+  })
+  assert.equal([code, out, err], [0, 'done\n', ''])
+  assert.is(provider.requests[0]?.body.model, 'other-model')
+  assert.equal(said(desk)[0], ['user', 'from a pipe'])
+})
+
+test('what needs a yes is denied with a sentence when nobody can be asked', async ({
+  desk,
+  provider,
+}) => {
+  writeFileSync(join(desk.workspace, 'keep.txt'), 'x')
+  provider.push(
+    { toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf ./keep.txt' } }] },
+    { text: 'I may not.' },
+  )
+  const { code, out, err } = await desk.talk(['chat', 'clean up'])
+  assert.is(code, 0)
+  assert.is(out, 'I may not.\n')
+  assert.match(err, /Denied, because nobody can be asked here: .*recursive delete/)
+  assert.ok(existsSync(join(desk.workspace, 'keep.txt')))
+})
+
+test('--continue and --resume go on in the same row', async ({ desk, provider }) => {
+  provider.push({ text: 'one' }, { text: 'two' }, { text: 'three' })
+  await desk.talk(['chat', 'first'])
+  await desk.talk(['chat', '-c', 'second'])
+  const [session] = sessionRows(desk)
+  await desk.talk(['chat', '--resume', String(session?.id), 'third'])
+  assert.is(sessionRows(desk).length, 1)
+  assert.equal(said(desk), [
+    ['user', 'first'],
+    ['assistant', 'one'],
+    ['user', 'second'],
+    ['assistant', 'two'],
+    ['user', 'third'],
+    ['assistant', 'three'],
+  ])
+  const sent = provider.requests[2]?.body.messages.map(({ role }: { role: string }) => role)
+  assert.equal(sent, ['system', 'user', 'assistant', 'user', 'assistant', 'user'])
+  assert.is(sessionRows(desk)[0]?.end_reason, 'cli_close')
+})
+
+test('the same words twice: titles stay unique', async ({ desk, provider }) => {
+  provider.push({ text: 'a' }, { text: 'b' })
+  await desk.talk(['chat', 'hello'])
+  await desk.talk(['chat', 'hello'])
+  assert.equal(
+    sessionRows(desk).map(({ title }) => title),
+    ['hello', 'hello #2'],
+  )
+})
+
+test('a profile has a state.db of its own', async ({ desk, provider }) => {
+  provider.push({ text: 'x' })
+  const made = await desk.talk(['chat', '-p', 'work', 'hi'])
+  assert.is(made.code, 1)
+  assert.not.ok(existsSync(join(desk.home, 'state.db')))
+})
+
+for (const schema of SCHEMAS)
+  test(`an existing database of schema ${schema} keeps its shape`, async ({ desk, provider }) => {
+    const before = createStateDb(desk.home, schema)
+    const shape = () => before.prepare('select sql from sqlite_master order by name').all()
+    const stood = shape()
+    provider.push({ text: 'fine' })
+    const { code, err } = await desk.talk(['chat', 'hi'])
+    assert.equal([code, err], [0, ''])
+    assert.equal(shape(), stood)
+    assert.equal(said(desk), [
+      ['user', 'hi'],
+      ['assistant', 'fine'],
+    ])
+    const version = before.prepare('select version from schema_version').all()
+    assert.equal(version, [{ version: schema }])
+    if (schema === 30) {
+      const [row] = sessionRows(desk)
+      assert.is(row?.cwd, desk.workspace)
+      assert.is(messageRows(desk)[0]?.active, 1)
+    }
+    before.close()
+  })
+
+// ── A person at the prompt ──────────────────────────────────────────────────────────────────────────────────────────
+
+test('line after line; /new begins another conversation', async ({ desk, provider }) => {
+  provider.push({ text: 'one' }, { text: 'two' }, { text: 'three' })
+  const answers = ['hello', '', '/help', 'and more', '/new', 'other', '/exit']
+  const { code, out } = await desk.talk(['chat'], { answers })
+  assert.equal([code, out], [0, 'one\ntwo\nthree\n'])
+  assert.equal(
+    sessionRows(desk).map(({ title, message_count, end_reason }) => [
+      title,
+      message_count,
+      end_reason,
+    ]),
+    [
+      ['hello', 4, 'cli_close'],
+      ['other', 2, 'cli_close'],
+    ],
+  )
+})
+
+test('an approval is asked until it is answered; "always" is kept in config.yaml', async ({
+  desk,
+  provider,
+}) => {
+  const remove = (name: string): Step => ({
+    toolCalls: [{ name: 'terminal', arguments: { command: `rm -rf ./${name}` } }],
+  })
+  for (const name of ['a', 'b', 'c']) writeFileSync(join(desk.workspace, name), 'x')
+  provider.push(remove('a'), { text: 'no' }, remove('b'), { text: 'yes' }, remove('c'), {
+    text: 'ok',
+  })
+  const denied = await desk.talk(['chat', 'one'], { answers: ['what?', 'd'] })
+  assert.is(denied.asked.length, 2)
+  assert.match(denied.err, 'rm -rf ./a')
+  const always = await desk.talk(['chat', 'two'], { answers: ['always'] })
+  assert.is(always.code, 0)
+  assert.match(readFileSync(join(desk.home, 'config.yaml'), 'utf8'), 'recursive delete')
+  const silent = await desk.talk(['chat', 'three'], { answers: [] })
+  assert.equal(silent.asked, [])
+  assert.equal(
+    ['a', 'b', 'c'].map(name => existsSync(join(desk.workspace, name))),
+    [true, false, false],
+  )
+})
+
+test('Ctrl-C at a question denies it and stops the turn', async ({ desk, provider }) => {
+  writeFileSync(join(desk.workspace, 'a'), 'x')
+  provider.push({ toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf ./a' } }] })
+  const { code } = await desk.talk(['chat', 'one'], { answers: [] })
+  assert.is(code, 130)
+  assert.ok(existsSync(join(desk.workspace, 'a')))
+})
+
+// ── Ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Half of it arrives; the rest never does. */
+const halfway = (): { step: Step; open: () => void } => {
+  const { opened, open } = gate()
+  return { step: { text: ['first half ', 'second half'], middle: opened }, open }
+}
+
+test('Ctrl-C stops the answer and keeps what came', async ({ desk, provider }) => {
+  const { step, open } = halfway()
+  provider.push(step)
+  const running = desk.start(['chat', 'tell me'])
+  await running.said('first half')
+  running.child.kill('SIGINT')
+  const { code, err } = await running.ended
+  open()
+  assert.is(code, 130, err)
+  assert.match(err, 'Stopped.')
+  assert.equal(said(desk), [
+    ['user', 'tell me'],
+    ['assistant', 'first half'],
+  ])
+  assert.is(sessionRows(desk)[0]?.end_reason, 'cli_close')
+})
+
+test('killed: every message that was whole is there, and it can go on', async ({
+  desk,
+  provider,
+}) => {
+  const { step, open } = halfway()
+  provider.push({ text: 'Looking.', toolCalls: [{ name: 'todo', arguments: {} }] }, step, {
+    text: 'again',
+  })
+  const running = desk.start(['chat', 'tell me'])
+  await running.said('first half')
+  running.child.kill('SIGKILL')
+  await running.ended
+  open()
+  assert.equal(
+    messageRows(desk).map(({ role }) => role),
+    ['user', 'assistant', 'tool'],
+  )
+  assert.is(sessionRows(desk)[0]?.ended_at, null)
+  const { code, out } = await desk.talk(['chat', '-c', 'go on'])
+  assert.equal([code, out], [0, 'again\n'])
+})
+
+test('a database that cannot be written is said once, and the answer still comes', async ({
+  desk,
+  provider,
+}) => {
+  writeFileSync(join(desk.home, 'state.db'), 'this is no database, but it is somebody’s')
+  provider.push({ text: 'fine' })
+  const { code, out, err } = await desk.talk(['chat', 'hi'])
+  assert.equal([code, out], [0, 'fine\n'])
+  assert.is(err.match(/cannot be kept/g)?.length, 1, err)
+  assert.match(readFileSync(join(desk.home, 'state.db'), 'utf8'), 'somebody')
+})
+
+// ── Seen from the service ───────────────────────────────────────────────────────────────────────────────────────────
+
+test('the running service lists, reads and imports what was said', async () => {
+  const provider = await createProvider(
+    { toolCalls: [{ name: 'todo', arguments: {} }] },
+    { text: 'from the terminal' },
+  )
+  const app = await startApp()
+  const desk = createDesk()
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+  )
+  await app.post('/api/settings', { show_cli_sessions: true })
+  const { code, err } = await desk.run(['chat', 'hello service'], {
+    env: { AGENT_HOME: app.home },
+  })
+  assert.is(code, 0, err)
+  const { sessions } = (await app.get('/api/sessions')).body
+  const row = sessions.find((each: { is_cli_session?: boolean }) => each.is_cli_session)
+  assert.equal([row.title, row.message_count, row.source_tag], ['hello service', 4, 'cli'])
+  const read = (await app.get(`/api/session?session_id=${row.session_id}`)).body.session
+  assert.is(read.messages.length, 4)
+  const imported = await app.post('/api/session/import_cli', { session_id: row.session_id })
+  assert.is(imported.status, 200, imported.text)
+  const now = (await app.get(`/api/session?session_id=${row.session_id}`)).body.session
+  assert.equal(
+    now.messages.map(({ role }: { role: string }) => role),
+    ['user', 'assistant', 'tool', 'assistant'],
+  )
+  await app.close()
+  await provider.close()
+  desk.close()
+})
+
+test.run()
