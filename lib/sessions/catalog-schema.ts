@@ -48,6 +48,15 @@ export const MIGRATIONS = [
   -- Every session is read once more, so that its turns get their rows.
   update session set stamp = '';
   `,
+  `
+  -- And once more: what is kept of a session tells of its summaries.
+  update session set stamp = '';
+  `,
+  `
+  -- Few: they stand at the top of every list, however old they are.
+  create index by_pin on session (updated_ms desc, id)
+    where listed = 1 and json_extract(row, '$.pinned') = 1;
+  `,
 ] as const
 
 /** `secure_delete`: the words of an erased session must not stay in free pages. */

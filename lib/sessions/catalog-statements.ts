@@ -14,6 +14,13 @@ const PAGE = (where: string) => `
   where listed = 1 ${where} and updated_ms <= ? and (updated_ms < ? or id > ?)
   order by updated_ms desc, id limit ?`
 
+/** Those below a place: profile twice (null: every one), its time twice, its id, how many. */
+const PINNED = `
+  select row, updated_ms as ms, id from session
+  where listed = 1 and json_extract(row, '$.pinned') = 1 and (? is null or profile = ?)
+  and updated_ms <= ? and (updated_ms < ? or id > ?)
+  order by updated_ms desc, id limit ?`
+
 /** Joined by SQLite: 10 000 rows as one blob, without a text of each in JavaScript. */
 const WHOLE = (where: string) => `
   select cast('[' || coalesce(group_concat(row, ','), '') || ']' as blob) as body from (
@@ -66,6 +73,9 @@ export const prepare = (db: Database) => ({
   page: db.prepare<[number, number, string, number], PageRow>(PAGE('')),
   profilePage: db.prepare<[string, number, number, string, number], PageRow>(
     PAGE('and profile = ?'),
+  ),
+  pinned: db.prepare<[string | null, string | null, number, number, string, number], PageRow>(
+    PINNED,
   ),
   whole: db.prepare<[], { body: Buffer }>(WHOLE('')),
   wholeProfile: db.prepare<[string], { body: Buffer }>(WHOLE('and profile = ?')),

@@ -239,6 +239,8 @@ export const createCatalog = (options: CatalogOptions) => {
           ? q.page.all(ms, ms, id, limit)
           : q.profilePage.all(profile, ms, ms, id, limit)
       }),
+    pinnedBelow: ({ ms, id }: { ms: number; id: string }, limit: number, profile: string | null) =>
+      guard(() => q.pinned.all(profile, profile, ms, ms, id, limit)),
     whole: (profile: string | null): Buffer =>
       guard(
         () =>

@@ -2,8 +2,9 @@
 import { conflict, missing } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
-import type { Entry, Meta } from './entries.ts'
+import type { Entry, Meta, SummaryEntry } from './entries.ts'
 import { type Files, foldFile } from './files.ts'
+import type { Folded } from './fold.ts'
 import type { Freshness } from './freshness.ts'
 import { writeJournal } from './legacy.ts'
 import { UNTITLED } from './row.ts'
@@ -26,6 +27,11 @@ const OWN_ONLY = [
   'output_tokens',
   'estimated_cost',
   'composer_draft',
+  'queued',
+  'yolo',
+  'background',
+  'budget_granted',
+  'budget_lifted',
   'pinned',
   'archived',
   'created_at',
@@ -37,6 +43,18 @@ const OWN_ONLY = [
   'compression_anchor_message_key',
 ]
 
+/** Summaries of what the copy keeps whole, by the numbers its messages have there. */
+const copiedSummaries = (
+  { numbers, summaries }: Folded,
+  count: number,
+): Omit<SummaryEntry, 'n' | 'at'>[] =>
+  summaries.flatMap(({ from, to, text }) => {
+    const first = numbers.findIndex(n => n >= from)
+    const last = numbers.findLastIndex(n => n <= to)
+    if (first < 0 || last < first || last >= count) return []
+    return [{ t: 'summary', from: first + 2, to: last + 2, last: `m${last + 2}`, text }]
+  })
+
 export const createCopies = ({ files, freshness, watch, writer, newId, require }: Needs) => {
   const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
     const file = files.find(require(given).session_id)
@@ -47,12 +65,16 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
     const kept = Object.fromEntries(
       Object.entries(folded.meta).filter(([key]) => !OWN_ONLY.includes(key)),
     )
+    const messages = folded.messages.slice(0, keep).map((message, index): Entry => {
+      const n = index + 2
+      return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+    })
     const entries: Entry[] = [
       { n: 1, t: 'session', at, v: 1, id, meta: change(kept) },
-      ...folded.messages.slice(0, keep).map((message, index): Entry => {
-        const n = index + 2
-        return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
-      }),
+      ...messages,
+      ...copiedSummaries(folded, messages.length).map(
+        (summary, index): Entry => ({ ...summary, n: messages.length + 2 + index, at }),
+      ),
     ]
     watch.own(() => writeJournal(files.jsonl(id), entries))
     freshness.refresh(id)

@@ -9,9 +9,11 @@
  *   {"n":1,"t":"session","at":…,"v":1,"id":…,"meta":{…}}     header; `gen` counts purges, `from` names a converted file
  *   {"n":…,"t":"meta","at":…,"patch":{…}}                    later wins, null clears
  *   {"n":…,"t":"message","at":…,"message":{"id":"m7",…}}     `message` is the last key and the line has exactly this shape
- *   {"n":…,"t":"cut","at":…,"after":7}                       hides every message and summary above it with n > 7
+ *   {"n":…,"t":"cut","at":…,"after":7}                       hides every message above it with n > 7, every summary with to > 7
  *   {"n":…,"t":"uncut","at":…,"cut":12}                      the cut with n 12 above it never was
- *   {"n":…,"t":"summary","at":…,"from":2,"to":9,"text":…}    stands for these messages towards the model
+ *   {"n":…,"t":"summary","at":…,"from":2,"to":9,"text":…}    stands towards the model for the messages with these n; `last` is the
+ *                                                            id of the last of them. A later one that overlaps it takes its place.
+ *   {"n":…,"t":"unsummary","at":…,"summary":12}              the summary with n 12 above it never was
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for a person
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
@@ -61,7 +63,8 @@ type Kinds = {
   message: { message: Message }
   cut: { after: number }
   uncut: { cut: number }
-  summary: { from: number; to: number; text: string }
+  summary: { from: number; to: number; last?: string; text: string }
+  unsummary: { summary: number }
   asked: { question: Question }
   answered: { id: string; kind: Question['kind']; answer: string; by?: string }
   turn_started: { stream_id: string; model: string; provider: string; message_id: string }
@@ -100,7 +103,9 @@ const checks: { [K in EntryType]: (line: Bag) => boolean } = {
   message: line => isMessage(line.message),
   cut: line => Number.isInteger(line.after),
   uncut: line => Number.isInteger(line.cut),
-  summary: line => typeof line.text === 'string',
+  summary: line =>
+    typeof line.text === 'string' && Number.isInteger(line.from) && Number.isInteger(line.to),
+  unsummary: line => Number.isInteger(line.summary),
   asked: line => isBag(line.question) && questionId(line.question) !== undefined,
   answered: line => typeof line.id === 'string',
   turn_started: line => typeof line.stream_id === 'string',

@@ -32,6 +32,7 @@ export const foldBackward = (
   const meta = new Map<string, unknown>()
   const ended = new Map<string, Pick<Turn, 'how' | 'usage'>>()
   const undone = new Set<number>()
+  const unsummed = new Set<number>()
   let turn: Turn | null = null
   let header: { created_at: number; updated_at: number; gen: number } | null = null
   let spoken = 0
@@ -70,7 +71,10 @@ export const foldBackward = (
         numbers.push(entry.n)
         break
       case 'summary':
-        if (!hidden(entry.n)) summaries.push(entry)
+        if (!hidden(entry.to) && !unsummed.has(entry.n)) summaries.push(entry)
+        break
+      case 'unsummary':
+        unsummed.add(entry.summary)
         break
       case 'cut':
         if (!undone.has(entry.n)) floor = Math.min(floor, entry.after)

@@ -28,6 +28,26 @@ export type Turn = {
   usage: Usage | null
 }
 
+/** A summary without its text: `from` and `to` are numbers of lines. */
+export type Span = { n: number; from: number; to: number; last: string; at: number }
+
+export const toSpan = ({ n, from, to, last, at }: SummaryEntry): Span => ({
+  n,
+  from,
+  to,
+  last: last ?? '',
+  at,
+})
+
+/** The spans that count, in order: a later one takes the place of those it overlaps. */
+export const spansInForce = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly S[]): S[] =>
+  spans
+    .filter(
+      (span, index) =>
+        !spans.slice(index + 1).some(later => later.from <= span.to && span.from <= later.to),
+    )
+    .toSorted((a, b) => a.from - b.from)
+
 /** Everything of a session but its messages: what the catalogue keeps, and what an append can bring up to date. */
 export type Summary = {
   id: string
@@ -43,6 +63,8 @@ export type Summary = {
   preview: string
   /** Cuts in force: [n, after]. */
   cuts: [number, number][]
+  /** Summaries that neither a cut nor an undo took away, those that a later one replaced included. */
+  spans: Span[]
   /** Not answered yet. */
   questions: Question[]
   turn: Turn | null
@@ -64,7 +86,7 @@ export type Summary = {
 export type Head = Omit<Summary, 'cuts' | 'draft' | 'clean'>
 
 /** A whole session. */
-export type Folded = Omit<Head, 'count' | 'preview'> & {
+export type Folded = Omit<Head, 'count' | 'preview' | 'spans'> & {
   messages: Message[]
   /** Of each message, the number of its line: what a cut counts by. */
   numbers: number[]
@@ -80,6 +102,7 @@ export const emptySummary = (id: string): Summary => ({
   count: 0,
   preview: '',
   cuts: [],
+  spans: [],
   questions: [],
   turn: null,
   aliases: [],
@@ -138,6 +161,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
         ...summary.cuts.filter(([, after]) => after < entry.after),
         [entry.n, entry.after],
       ]
+      summary.spans = summary.spans.filter(({ to }) => to <= entry.after)
       return
     case 'uncut':
       // Cuts inside the one that is undone may have been dropped above: only a whole fold can tell what holds now.
@@ -163,6 +187,10 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.renamedTo = entry.to
       return
     case 'summary':
+      summary.spans = [...summary.spans, toSpan(entry)]
+      return
+    case 'unsummary':
+      summary.spans = summary.spans.filter(({ n }) => n !== entry.summary)
       return
   }
 }
@@ -170,6 +198,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
 /** Hidden by a cut in force. Only for journals whose numbers rise, that is clean ones. */
 export const isHidden = (cuts: readonly [number, number][], n: number): boolean =>
   cuts.some(([at, after]) => after < n && n < at)
+
+const isSummary = (item: Message | SummaryEntry): item is SummaryEntry => !('role' in item)
 
 type Cut = { n: number; after: number; place: number; undone: boolean }
 
@@ -196,7 +226,9 @@ export const foldForward = (
   const turns: Entry[] = []
   let begunAt: unknown
   const kept: (Message | SummaryEntry)[] = []
+  /** What a cut compares: of a message its line, of a summary the last line it stands for. */
   const ns: number[] = []
+  const undone = new Set<Message | SummaryEntry>()
   const cuts: Cut[] = []
   let draft: Meta['composer_draft'] | null = null
   for (const { bytes } of lines) {
@@ -218,8 +250,10 @@ export const foldForward = (
       draft = entry.patch.composer_draft ?? null
     } else if (entry.t === 'message' || entry.t === 'summary') {
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
-      ns.push(entry.n)
+      ns.push(entry.t === 'message' ? entry.n : entry.to)
       kept.push(entry.t === 'message' ? entry.message : entry)
+    } else if (entry.t === 'unsummary') {
+      for (const item of kept) if (isSummary(item) && item.n === entry.summary) undone.add(item)
     } else if (entry.t === 'cut') {
       cuts.push({ n: entry.n, after: entry.after, place: ns.length, undone: false })
     } else if (entry.t === 'uncut') {
@@ -227,13 +261,15 @@ export const foldForward = (
     }
   }
   const shown = visible(ns, cuts)
-  const seen = kept.filter((_, index) => shown[index])
+  const seen = kept.filter((item, index) => shown[index] && !undone.has(item))
   const messages = seen.filter((item): item is Message => 'role' in item)
   const last = messages.findLast(message => message.role === 'user')
   summary.count = messages.length
   summary.preview = last ? toPreview(last) : ''
   summary.cuts = cuts.filter(cut => !cut.undone).map(({ n, after }) => [n, after])
-  const { count, preview, cuts: _, draft: __, clean, ...rest } = summary
+  const summaries = seen.filter(isSummary)
+  summary.spans = summaries.map(toSpan)
+  const { count, preview, cuts: _, spans: ___, draft: __, clean, ...rest } = summary
   return {
     summary,
     usage: wholeUsage(summary.meta, turns, begunAt),
@@ -242,7 +278,7 @@ export const foldForward = (
       meta: draft ? { ...summary.meta, composer_draft: draft } : summary.meta,
       messages,
       numbers: ns.filter((_, index) => shown[index] && 'role' in (kept[index] as object)),
-      summaries: seen.filter((item): item is SummaryEntry => 't' in item && item.t === 'summary'),
+      summaries,
     },
   }
 }

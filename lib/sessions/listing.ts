@@ -8,6 +8,8 @@ import type { ListPage, Sessions } from './types.ts'
 
 const MAX_PAGE = 500
 const KEEP_MS = 60_000
+/** More than anybody pins; the page shows them all at once. */
+const MAX_PINNED = 200
 
 type Placed = { ms: number; id: string; row: string }
 type Place = { ms: number; id: string }
@@ -86,7 +88,7 @@ export const createListing = (catalog: Catalog) => {
     }, KEEP_MS)
     drop.unref()
     const etag = `${boot}-${version}-${encodeURIComponent(profile ?? '')}${now.mark}`
-    return { body: now.body, next: null, etag, foreign: now.count }
+    return { body: now.body, pinned: null, next: null, etag, foreign: now.count }
   }
 
   const page = (
@@ -104,12 +106,18 @@ export const createListing = (catalog: Catalog) => {
     const last = shown.at(-1)
     const body = bodyOf(shown)
     const next = rows.length > size && last ? formatCursor(last) : null
+    // With the first page, those of the pages that are not fetched yet.
+    const pinned =
+      next !== null && last && after === null
+        ? bodyOf(catalog.pinnedBelow(last, MAX_PINNED, profile))
+        : null
     const hash = createHash('sha1')
       .update(body)
+      .update(pinned ?? '')
       .update(next ?? '')
       .update(String(theirs.length))
       .digest('base64url')
-    return { body, next, etag: hash, foreign: theirs.length }
+    return { body, pinned, next, etag: hash, foreign: theirs.length }
   }
 
   return {

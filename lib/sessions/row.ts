@@ -18,6 +18,7 @@ const EXTRA = [
   'source_tag',
   'parent_session_id',
   'llm_title_generated',
+  'yolo',
 ] as const
 
 const text = (value: unknown, fallback: string): string =>

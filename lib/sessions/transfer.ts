@@ -32,6 +32,7 @@ export const toJson = (folded: Folded): string => {
       count: messages.length,
       preview: last ? toPreview(last) : '',
       cuts: [],
+      spans: [],
       draft: false,
       clean: true,
     },

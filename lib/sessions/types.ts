@@ -50,6 +50,8 @@ export type Tail = {
 export type ListPage = {
   /** JSON array text of rows. */
   body: Buffer
+  /** Pinned rows of the pages after a first one, as JSON array text; null when there are no such pages. */
+  pinned: Buffer | null
   next: string | null
   /** Without quotes. */
   etag: string

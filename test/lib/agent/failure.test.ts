@@ -1,10 +1,9 @@
-/** The table that sorts failures, waits and the prompt: pure. */
+/** The table that sorts failures, and waits: pure. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { classify, hintFor, parseRetryAfter, ProviderFailure } from '../../../lib/agent/failure.ts'
 import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
 import { sayError } from '../../../lib/agent/providers/post.ts'
-import { systemPrompt } from '../../../lib/agent/prompt.ts'
 import { retryDelayMs, wait } from '../../../lib/agent/retry.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
@@ -107,18 +106,6 @@ test('reasoning effort in the words of each endpoint', () => {
   assert.equal(reasoning(at({ effort: 'xhigh', baseUrl: 'https://api.openai.com/v1' })), {
     reasoning_effort: 'xhigh',
   })
-})
-
-test('the prompt', () => {
-  const parts = { soul: '', workspace: '/w', now: new Date(0), platform: 'linux' }
-  const plain = systemPrompt(parts)
-  assert.match(plain, 'active workspace is /w')
-  assert.match(plain, '[Workspace: <absolute path>]')
-  assert.match(plain, '1970-01-01')
-  const own = systemPrompt({ ...parts, soul: ' I am Ada. ', personality: ' Be brief. ' })
-  assert.ok(own.startsWith('I am Ada.\n\n'))
-  assert.ok(own.endsWith('\n\nBe brief.'))
-  assert.ok(systemPrompt({ ...parts, soul: 'x'.repeat(100_000) }).length < 20_000)
 })
 
 test.run()

@@ -72,13 +72,16 @@ test(
     const before = tags()
     assert.equal(tags(), before)
     assert.not.match(before.join(), /["\s]/)
-    bench.sessions.append(id, [{ t: 'meta', patch: { pinned: true } }])
+    bench.sessions.append(id, [{ t: 'meta', patch: { archived: true } }])
     const after = tags()
     assert.is.not(after[0], before[0])
     // The changed row is on the second page.
     assert.is(after[1], before[1])
+    bench.sessions.append(id, [{ t: 'meta', patch: { pinned: true } }])
+    const pinned = tags()
+    assert.is.not(pinned[1], before[1], 'it comes along with the first one now')
     bench.sessions.append(id, [say('up')])
-    assert.is.not(tags()[1], before[1])
+    assert.is.not(tags()[1], pinned[1])
   }),
 )
 

@@ -60,7 +60,8 @@ const randomEntry = (n: number, roll: (below: number) => number): Entry => {
     case 7:
       return { n, t: 'turn_ended', at, stream_id, how: 'done' }
     case 8:
-      return { n, t: 'summary', at, from: 1, to: n, text: `sum ${n}` }
+      if (roll(3) === 0) return { n, t: 'unsummary', at, summary: roll(n) }
+      return { n, t: 'summary', at, from: 1 + roll(n), to: 1 + roll(n), text: `sum ${n}` }
     case 9:
       return { n, t: 'renamed', at, from: `old${roll(3)}`, to: 'x' }
     default:

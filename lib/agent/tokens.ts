@@ -1,0 +1,66 @@
+/** How long a text is for a model, roughly: enough to know in time that a conversation grows too long. */
+import type { LoopMessage, WireMessage } from './types.ts'
+
+/** Bytes and not characters: scripts beyond Latin take more tokens a character, and more bytes. */
+const BYTES_A_TOKEN = 4
+/** Roles and separators. */
+const TOKENS_A_MESSAGE = 4
+/** What a picture is counted as, whatever the size of its data. */
+const TOKENS_A_PICTURE = 1_500
+
+export const tokensOfText = (text: string): number =>
+  Math.ceil(Buffer.byteLength(text) / BYTES_A_TOKEN)
+
+const tokensOfPart = (part: { type: string; [key: string]: unknown }): number =>
+  typeof part.text === 'string' ? tokensOfText(part.text) : TOKENS_A_PICTURE
+
+export const tokensOf = ({ content, tool_calls, refusal }: WireMessage): number =>
+  TOKENS_A_MESSAGE +
+  (typeof content === 'string'
+    ? tokensOfText(content)
+    : content.reduce((sum, part) => sum + tokensOfPart(part), 0)) +
+  (tool_calls ? tokensOfText(JSON.stringify(tool_calls)) : 0) +
+  (refusal ? tokensOfText(refusal) : 0)
+
+/** The words of a message; a picture is named only. */
+export const contentOf = ({ content }: WireMessage): string =>
+  typeof content === 'string'
+    ? content
+    : content
+        .map(part => (typeof part.text === 'string' ? part.text : `[${part.type}]`))
+        .filter(Boolean)
+        .join('\n')
+
+export const tokensOfAll = (messages: readonly LoopMessage[]): number =>
+  messages.reduce((sum, message) => sum + tokensOf(message), 0)
+
+/** `128k`, `1.2m`: for a sentence. */
+export const shortTokens = (tokens: number): string => {
+  if (tokens < 1_000) return String(Math.round(tokens))
+  const [value, unit] = tokens < 999_500 ? [tokens / 1_000, 'k'] : [tokens / 1_000_000, 'm']
+  return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)}${unit}`
+}
+
+/** The windows models commonly have; what is too long for one is tried with the next. */
+const STEPS = [131_072, 65_536, 32_768, 16_384, 8_192]
+
+/** Words before or behind the number in providers' sentences: "maximum context length is 8192 tokens". */
+const LIMITS = [
+  /(?:context (?:length|window|size)|maximum (?:context|prompt|input)(?: length)?|(?:input |token |context )limit)[^0-9]{0,40}?(\d[\d,_]{2,})/i,
+  />\s*(\d[\d,_]{2,})\s*(?:maximum|max|tokens?|limit)/i,
+  /(?:max(?:imum)?|limit|at most|up to)[^0-9]{0,24}?(\d[\d,_]{2,})\s*(?:input |context |prompt )?tokens/i,
+  /(\d[\d,_]{2,})[ -]token(?:s)? (?:context|limit|window|maximum)/i,
+]
+
+/** The window a provider named when it refused; 0 when it named none. */
+export const windowIn = (message: string): number => {
+  for (const pattern of LIMITS) {
+    const [, digits] = pattern.exec(message) ?? []
+    const tokens = Number(digits?.replace(/[,_]/g, ''))
+    if (tokens >= 256 && tokens <= 20_000_000) return tokens
+  }
+  return 0
+}
+
+/** The next smaller common window, for a provider that refuses without saying what fits. */
+export const stepBelow = (tokens: number): number => STEPS.find(step => step < tokens) ?? 4_096

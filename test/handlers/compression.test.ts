@@ -1,0 +1,333 @@
+/** Long conversations: summarised in time, by hand, after a refusal; nothing lost, everything undoable. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { gate, type Recorded, type Step } from '../_provider.ts'
+import { type Seen, startChat, types } from './_chat.ts'
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+const test = suite<{ chat: Chat }>('compression', { chat: null as never })
+test.before(async context => {
+  context.chat = await startChat()
+})
+test.after(({ chat }) => chat.close())
+
+const NOTES = 'You keep the notes'
+type Body = Recorded['body']
+const isForNotes = ({ messages }: Body): boolean => String(messages?.[0]?.content).includes(NOTES)
+const isForTitle = ({ tools, messages }: Body): boolean => !tools?.length && messages.length === 2
+
+const WINDOW = 40_000
+const configure = ({ app, provider }: Chat, more: Record<string, unknown> = {}, window = WINDOW) =>
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    JSON.stringify({
+      model: {
+        provider: 'custom',
+        base_url: provider.url,
+        default: 'test-model',
+        ...(window > 0 && { context_length: window }),
+      },
+      ...more,
+    }),
+  )
+
+/** Answers each question with a word and takes notes of nothing but their number. */
+const talking = (chat: Chat, more: Record<string, unknown> = {}, window = WINDOW) => {
+  const { provider } = chat
+  configure(chat, more, window)
+  provider.clear()
+  provider.requests.splice(0)
+  let notes = 0
+  provider.otherwise = (body): Step =>
+    isForNotes(body)
+      ? { text: `## Goal\nnotes ${++notes}`, usage: { prompt_tokens: 1_000, completion_tokens: 7 } }
+      : isForTitle(body)
+        ? { text: 'A title' }
+        : { text: 'yes' }
+  const sent = () => provider.requests.map(({ body }) => body)
+  return { ...chat, sent, asked: () => sent().filter(isForNotes) }
+}
+const usageOf = (seen: Seen[]): Record<string, number> => {
+  const done = seen.find(({ event }) => event === 'done')
+  assert.ok(done, types(seen).join(' '))
+  return done?.data.usage as Record<string, number>
+}
+const filler = (chars: number) => 'lorem ipsum '.repeat(Math.ceil(chars / 12)).slice(0, chars)
+const textOf = (body: Body): string => JSON.stringify(body.messages)
+
+test('refuses what cannot be summarised, with a sentence', async context => {
+  const chat = talking(context.chat)
+  const { app, provider } = chat
+  const compress = (input: unknown) => app.post('/api/session/compress', input)
+  assert.is((await compress({})).status, 400)
+  assert.is((await compress({ session_id: 'ffffffffffff' })).status, 404)
+  assert.is((await app.post('/api/session/uncompress', { session_id: 'ffffffffffff' })).status, 404)
+  const id = await chat.newSession()
+  const none = await compress({ session_id: id })
+  assert.is(none.status, 400)
+  assert.match(none.body.error, 'Not enough conversation to compress (need at least 4 messages).')
+  await chat.turn(id, 'one')
+  assert.is((await compress({ session_id: id })).status, 400)
+  const undo = await app.post('/api/session/uncompress', { session_id: id })
+  assert.is(undo.status, 400)
+  assert.match(undo.body.error, 'no summary')
+  assert.is((await app.get(`/api/session/summary?session_id=${id}&n=7`)).status, 400)
+
+  const held = gate()
+  provider.push({ text: 'late', gate: held.opened })
+  const stream = await chat.send(id, 'two')
+  const busy = await compress({ session_id: id })
+  assert.is(busy.status, 409)
+  assert.match(busy.body.error, 'Session is still streaming; wait for the current turn to finish.')
+  held.open()
+  await chat.follow(stream)
+
+  provider.push({ status: 400, body: { error: { message: 'cannot do that' } } })
+  const failed = await compress({ session_id: id })
+  assert.is(failed.status, 400)
+  assert.match(failed.body.error, /^Compression failed: .*cannot do that/)
+  assert.is((await chat.messages(id)).length, 4)
+
+  writeFileSync(join(app.home, 'config.yaml'), 'model: demo\n')
+  const demo = await compress({ session_id: id })
+  assert.is(demo.status, 400)
+  assert.match(demo.body.error, 'No provider configured -- cannot compress.')
+})
+
+test('by hand: the shape of the contract, every message kept, undone as it was', async context => {
+  const chat = talking(context.chat)
+  const { app } = chat
+  const id = await chat.newSession()
+  for (const word of ['alpha', 'beta', 'gamma', 'delta', 'epsilon'])
+    await chat.turn(id, `${word} ${filler(4_000)}`)
+  const before = await chat.messages(id)
+  const { status, body } = await app.post('/api/session/compress', {
+    session_id: id,
+    topic: '  the Greek letters ',
+  })
+  assert.is(status, 200)
+  assert.is(body.focus_topic, 'the Greek letters')
+  assert.match(body.summary.headline, /^Compressed: 10 → \d messages$/)
+  assert.match(body.summary.token_line, /^Rough transcript estimate: ~5[.]\dk → ~[\d.]+k tokens$/)
+  assert.is(body.summary.note, 'Focus: the Greek letters')
+  assert.match(body.summary.reference_message, /^\[CONTEXT COMPACTION/)
+  assert.equal(body.session.messages, before, 'the reader loses nothing')
+  assert.is(body.session.compression_anchor_visible_idx, 9)
+  assert.equal(Object.keys(body.session.compression_anchor_message_key), [
+    'role',
+    'ts',
+    'text',
+    'attachments',
+  ])
+  assert.is(chat.asked().length, 1)
+  assert.match(textOf(chat.asked()[0]), 'the Greek letters')
+  const [ref] = body.session.summaries
+  assert.is(body.session.input_tokens, 1_000, 'what the summary cost is counted')
+  const read = await app.get(`/api/session/summary?session_id=${id}&n=${ref.n}`)
+  assert.match(read.body.text, 'notes 1')
+
+  await chat.turn(id, 'and now?')
+  const told = textOf(chat.sent().at(-1))
+  assert.match(told, 'notes 1')
+  assert.match(told, 'alpha')
+  assert.not.match(told, 'beta')
+  await app.restart()
+  await chat.turn(id, 'after the restart')
+  assert.not.match(textOf(chat.sent().at(-1)), 'beta')
+
+  const undone = await app.post('/api/session/uncompress', { session_id: id, n: ref.n })
+  assert.is(undone.status, 200)
+  assert.equal(undone.body.session.summaries, [])
+  assert.is(undone.body.session.compression_anchor_visible_idx, null)
+  await chat.turn(id, 'again')
+  assert.match(textOf(chat.sent().at(-1)), 'beta')
+  assert.not.match(textOf(chat.sent().at(-1)), 'notes 1')
+})
+
+test('stopped or killed in the middle, nothing is written; meanwhile nothing else begins', async context => {
+  const chat = talking(context.chat)
+  const { app, provider } = chat
+  const id = await chat.newSession()
+  for (const word of ['alpha', 'beta', 'gamma']) await chat.turn(id, `${word} ${filler(2_000)}`)
+  const path = join(app.state, 'sessions', `${id}.jsonl`)
+  const before = readFileSync(path, 'utf8')
+  const held = gate()
+  provider.push({ text: 'never', gate: held.opened })
+  const calls = provider.requests.length
+  const asked = app.post('/api/session/compress', { session_id: id })
+  const request = await provider.arrived(calls + 1)
+  const start = await app.post('/api/chat/start', { session_id: id, message: 'now' })
+  assert.is(start.status, 409)
+  assert.match(start.body.error, 'summarised')
+  assert.is((await app.post('/api/session/undo', { session_id: id })).status, 409)
+  assert.is((await app.post('/api/session/compress', { session_id: id })).status, 409)
+  assert.is((await app.post('/api/session/uncompress', { session_id: id })).status, 200)
+  const stopped = await asked
+  assert.is(stopped.status, 503)
+  assert.match(stopped.body.error, 'nothing has changed')
+  await request.closed
+  held.open()
+  await chat.turn(id, 'free again')
+  assert.ok(readFileSync(path, 'utf8').startsWith(before))
+  assert.not.match(readFileSync(path, 'utf8'), '"t":"summary"')
+})
+
+test('twenty summaries in one session: every word is told to the model or to the notes, none is lost', async context => {
+  const chat = talking(context.chat, { compression: { target_ratio: 0.1 } })
+  const { app } = chat
+  const id = await chat.newSession()
+  const words: string[] = []
+  let restarted = false
+  const journalOf = () => readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
+  for (let round = 0; chat.asked().length < 20 && round < 80; round += 1) {
+    const word = `secret-${round}-word`
+    words.push(word)
+    const seen = await chat.turn(id, `${word} ${filler(30_000)}`)
+    assert.ok(types(seen).includes('done'), `round ${round}`)
+    if (types(seen).includes('compressed')) {
+      const at = (type: string) => types(seen).indexOf(type)
+      assert.ok(at('compressing') < at('compressed') && at('compressed') < at('token'))
+      const usage = usageOf(seen)
+      assert.is(usage.context_length, WINDOW)
+      assert.is(usage.threshold_tokens, WINDOW / 2)
+      assert.ok((usage.last_prompt_tokens ?? 0) < WINDOW / 2)
+      assert.ok((usage.input_tokens ?? 0) >= 1_000, 'the notes are part of what the turn used')
+    }
+    if (chat.asked().length === 10 && !restarted) {
+      restarted = true
+      await app.restart()
+    }
+    const told = `${textOf(chat.sent().at(-1))}${chat.asked().map(textOf).join('')}`
+    for (const one of words) assert.ok(told.includes(one), `${one} in round ${round}`)
+  }
+  assert.is(chat.asked().length, 20)
+  const journal = journalOf()
+  for (const one of words) assert.ok(journal.includes(one), one)
+  const messages = await chat.messages(id)
+  assert.equal(
+    messages
+      .filter(({ role }) => role === 'user')
+      .map(({ content }) => String(content).split(' ')[0]),
+    words,
+  )
+  // Undone one by one, the last turn is what it was.
+  const session = (await app.get(`/api/session?session_id=${id}&limit=1`)).body.session
+  assert.is(session.summaries.length, 1)
+  await app.post('/api/session/uncompress', { session_id: id })
+  const older = (await app.get(`/api/session?session_id=${id}&limit=1`)).body.session
+  assert.is(older.summaries.length, 1)
+  assert.is.not(older.summaries[0].n, session.summaries[0].n)
+})
+
+test('a summary that fails leaves the conversation whole, and is not tried again for a while', async context => {
+  const chat = talking(context.chat)
+  const { provider } = chat
+  const id = await chat.newSession()
+  const talk = provider.otherwise
+  provider.otherwise = body =>
+    isForNotes(body)
+      ? { status: 400, body: { error: { message: 'no notes' } } }
+      : (talk?.(body) ?? {})
+  for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
+  const seen = await chat.turn(id, `word3 ${filler(20_000)}`)
+  const warning = seen.find(({ event }) => event === 'warning')
+  assert.match(String(warning?.data.message), 'could not be summarised')
+  assert.match(String(warning?.data.message), 'no notes')
+  assert.ok(types(seen).includes('done'))
+  for (const word of ['word0', 'word1', 'word2', 'word3'])
+    assert.match(textOf(chat.sent().at(-1)), word)
+  const asked = chat.asked().length
+  await chat.turn(id, 'again')
+  assert.is(chat.asked().length, asked, 'it rests')
+})
+
+test('a turn that is stopped while it summarises writes no summary', async context => {
+  const chat = talking(context.chat)
+  const { app, provider } = chat
+  const id = await chat.newSession()
+  for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
+  const held = gate()
+  const calls = provider.requests.length
+  provider.push({ text: 'late notes', gate: held.opened })
+  const stream = await chat.send(id, `word3 ${filler(20_000)}`)
+  const { body, closed } = await provider.arrived(calls + 1)
+  assert.ok(isForNotes(body))
+  await app.get(`/api/chat/cancel?stream_id=${stream}`)
+  await closed
+  held.open()
+  const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
+  assert.not.match(journal, '"t":"summary"')
+  assert.match(journal, 'word3')
+})
+
+test('a window smaller than thought: summarised, and the call made again', async context => {
+  const chat = talking(context.chat, {}, 200_000)
+  const { provider } = chat
+  const id = await chat.newSession()
+  for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(12_000)}`)
+  provider.push({
+    status: 400,
+    body: { error: { message: "This model's maximum context length is 16384 tokens." } },
+  })
+  const seen = await chat.turn(id, 'word4')
+  assert.ok(types(seen).includes('compressed'), types(seen).join(' '))
+  const usage = usageOf(seen)
+  assert.is(usage.context_length, 16_384)
+  assert.is(usage.threshold_tokens, 8_192)
+  assert.is((await chat.messages(id)).length, 10)
+})
+
+test('an unknown window is left alone until a refusal; a single message beyond it is a sentence', async context => {
+  const chat = talking(context.chat, {}, 0)
+  const { provider } = chat
+  const id = await chat.newSession()
+  for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(60_000)}`)
+  assert.is(chat.asked().length, 0)
+  const other = await chat.newSession()
+  const refused: Step = {
+    status: 400,
+    body: { error: { message: 'prompt is too long: 30000 tokens > 8192 maximum' } },
+  }
+  provider.push(refused)
+  const seen = await chat.turn(other, filler(120_000))
+  const error = seen.find(({ event }) => event === 'apperror')
+  assert.is(error?.data.type, 'context_overflow')
+  assert.match(String(error?.data.message), 'Your message alone is longer than this model can read')
+  const talk = provider.otherwise
+  provider.otherwise = body => (isForNotes(body) ? (talk?.(body) ?? {}) : refused)
+  const calls = chat.sent().length
+  const failed = await chat.turn(id, 'word3')
+  assert.is(failed.find(({ event }) => event === 'apperror')?.data.type, 'context_overflow')
+  const tries = chat
+    .sent()
+    .slice(calls)
+    .filter(body => !isForNotes(body))
+  assert.ok(tries.length <= 4, String(tries.length))
+})
+
+test('switched off: nothing is summarised, and the ring has no threshold', async context => {
+  const chat = talking(context.chat, { compression: { enabled: false } })
+  const id = await chat.newSession()
+  for (let round = 0; round < 4; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
+  const seen = await chat.turn(id, 'last')
+  assert.is(chat.asked().length, 0)
+  const usage = usageOf(seen)
+  assert.is(usage.threshold_tokens, 0)
+})
+
+test('another model takes the notes when the home names one, and the conversation’s own when that fails', async context => {
+  const chat = talking(context.chat, { auxiliary: { compression: { model: 'note-taker' } } })
+  const { app, provider } = chat
+  const id = await chat.newSession()
+  for (const word of ['alpha', 'beta', 'gamma']) await chat.turn(id, `${word} ${filler(2_000)}`)
+  provider.push({ status: 404, body: { error: { message: 'no such model' } } })
+  assert.is((await app.post('/api/session/compress', { session_id: id })).status, 200)
+  assert.equal(
+    chat.asked().map(({ model }) => model),
+    ['note-taker', 'test-model'],
+  )
+})
+
+test.run()

@@ -1,0 +1,291 @@
+/** What a summary takes the place of, what the model that writes it is asked, and what happens when it cannot. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Ask, compress, mergeSummaries } from '../../../lib/agent/compress.ts'
+import {
+  type CompressionSettings,
+  planCompression,
+  thresholdOf,
+} from '../../../lib/agent/compress-plan.ts'
+import { joinSummary, splitSummary } from '../../../lib/agent/compress-prompt.ts'
+import { ProviderFailure } from '../../../lib/agent/failure.ts'
+import { stepBelow, tokensOfAll, windowIn } from '../../../lib/agent/tokens.ts'
+import type { LoopMessage } from '../../../lib/agent/types.ts'
+import { SUMMARY_MARK, summaryContent } from '../../../lib/schema/summary.ts'
+
+const test = suite('compression')
+
+const settings: CompressionSettings = {
+  enabled: true,
+  threshold: 0.5,
+  thresholdTokens: 0,
+  modelThresholds: {},
+  targetRatio: 0.2,
+  protectFirst: 3,
+  protectLast: 20,
+  maxAttempts: 3,
+}
+
+const say = (role: 'user' | 'assistant', n: number, words = 40): LoopMessage => ({
+  role,
+  id: `m${n}`,
+  content: `${n} `.padEnd(words * 4, 'word '),
+})
+const call = (n: number): LoopMessage => ({
+  role: 'assistant',
+  id: `m${n}`,
+  content: '',
+  tool_calls: [{ id: `c${n}`, type: 'function', function: { name: 'read', arguments: '{}' } }],
+})
+const result = (n: number, content = 'x'.repeat(400)): LoopMessage => ({
+  role: 'tool',
+  id: `m${n}`,
+  tool_call_id: `c${n - 1}`,
+  name: 'read',
+  content,
+})
+const talk = (count: number, words = 40): LoopMessage[] =>
+  Array.from({ length: count }, (_, at) => say(at % 2 ? 'assistant' : 'user', at + 1, words))
+const NONE = { head: -1, tail: -1 }
+const summaryOf = (from: string, to: string, text: string): LoopMessage => ({
+  role: 'user',
+  content: summaryContent(text),
+  summary: { from, to, text },
+})
+
+test('no plan where there is nothing to gain', () => {
+  const plan = (messages: LoopMessage[], minGain = 0) =>
+    planCompression(messages, { settings, threshold: 500, minGain })
+  assert.is(plan([]), null)
+  assert.is(plan(talk(3)), null, 'all of it is head and tail')
+  assert.is(plan([say('user', 1, 5_000)]), null, 'one message cannot be cut in two')
+  assert.is(plan(talk(20), 100_000), null, 'less than is asked for')
+  const old = summaryOf('m1', 'm9', 'old')
+  assert.is(plan([old, say('assistant', 10, 1), say('user', 11, 1)]), null, 'the old one alone')
+})
+
+test('the first exchange and a tail stay; the tail is bounded by tokens, not by count', () => {
+  const messages = talk(40)
+  const { head, tail } = planCompression(messages, { settings, threshold: 1_000 }) ?? NONE
+  assert.is(head, 2)
+  const kept = tokensOfAll(messages.slice(tail))
+  assert.ok(kept <= 1_000 * 0.2 * 1.5, String(kept))
+  assert.ok(messages.length - tail >= 3)
+  const roomy = planCompression(messages, { settings, threshold: 4_000 })
+  assert.ok((roomy?.tail ?? 0) < tail, 'more stays where there is more room')
+  const few = planCompression(messages, {
+    settings: { ...settings, protectLast: 1 },
+    threshold: 1_000,
+  })
+  assert.ok((few?.tail ?? 0) > tail, 'the room above the budget is for protected messages')
+})
+
+test('calls and their results are never torn, and never part of the head', () => {
+  const messages = [
+    say('user', 1),
+    call(2),
+    result(3),
+    ...Array.from({ length: 12 }, (_, at) => [call(4 + at * 2), result(5 + at * 2)]).flat(),
+  ]
+  for (let threshold = 50; threshold < 4_000; threshold += 50) {
+    const plan = planCompression(messages, { settings, threshold })
+    if (!plan) continue
+    assert.ok(plan.head <= 1)
+    assert.is.not(messages[plan.tail]?.role, 'tool', `at ${threshold}`)
+    assert.is.not(messages[plan.head]?.role, 'tool')
+  }
+})
+
+test('a run of calls that reaches up to the head is cut behind it', () => {
+  const messages = [say('user', 1), call(2), result(3, 'x'.repeat(40_000)), call(4), result(5)]
+  const plan = planCompression(messages, { settings, threshold: 400 })
+  assert.equal(plan, { head: 1, tail: 3 })
+})
+
+test('what stands between in the transcript keeps the boundary where nothing is hidden', () => {
+  // A result that was moved up to its call: a line of somebody else stands between them.
+  const messages = [
+    { ...say('user', 1), place: 2 },
+    { ...say('assistant', 2), place: 3 },
+    { ...call(3), place: 4 },
+    { ...result(4), place: 6 },
+    { ...say('user', 5), place: 5 },
+    { ...say('assistant', 6), place: 7 },
+    { ...say('user', 7), place: 8 },
+    { ...say('assistant', 8), place: 9 },
+  ]
+  for (let threshold = 10; threshold < 1_000; threshold += 10) {
+    const plan = planCompression(messages, { settings, threshold })
+    assert.is.not(plan?.tail, 4, `at ${threshold}: m5 would be hidden unsummarised`)
+  }
+})
+
+test('an old summary is updated, not summarised beside', () => {
+  const messages = [
+    ...talk(2),
+    summaryOf('m3', 'm20', 'old'),
+    ...talk(30).map((one, at) => ({ ...one, id: `m${21 + at}` })),
+  ]
+  const plan = planCompression(messages, { settings, threshold: 600 })
+  assert.is(plan?.head, 2)
+  assert.ok((plan?.tail ?? 0) > 3)
+})
+
+test('thresholds: what is written counts, above 1 it is tokens, and the answer keeps its room', () => {
+  const of = (more: Partial<CompressionSettings>, contextLength = 10_000, model = 'a/Model-X') =>
+    thresholdOf({ ...settings, ...more }, { contextLength, model })
+  assert.is(of({ enabled: false }), 0)
+  assert.is(of({}, 0), 0, 'unknown window')
+  assert.is(of({}), 5_000)
+  assert.is(of({ threshold: 0.3 }), 3_000)
+  assert.is(of({ threshold: 1 }), 9_500)
+  assert.is(of({ thresholdTokens: 700 }), 700)
+  assert.is(of({ thresholdTokens: 70_000 }), 9_500)
+  assert.is(of({ thresholdTokens: 700, modelThresholds: { 'model-x': 0.8 } }), 8_000)
+  assert.is(of({ modelThresholds: { model: 0.8, 'model-x': 900 } }), 900)
+})
+
+test('windows are read out of what providers say', () => {
+  for (const [sentence, tokens] of [
+    ["This model's maximum context length is 8192 tokens. However, you requested 9000", 8_192],
+    ['prompt is too long: 210000 tokens > 200000 maximum', 200_000],
+    ['Input exceeds the limit of 131,072 tokens', 131_072],
+    ['the request exceeds the available context size (4096 tokens)', 4_096],
+    ['maximum prompt length is 1048576 but the request contains 1100000 tokens', 1_048_576],
+    ['Please reduce the length of the messages.', 0],
+    ['Error 400: request 12345678 failed', 0],
+  ] as const)
+    assert.is(windowIn(sentence), tokens, sentence)
+  assert.is(stepBelow(200_000), 131_072)
+  assert.is(stepBelow(9_000), 8_192)
+  assert.is(stepBelow(5_000), 4_096)
+})
+
+const asking = (...answers: (string | Error)[]) => {
+  const asked: string[] = []
+  const left = [...answers]
+  const ask: Ask = async (messages, { signal }) => {
+    signal.throwIfAborted()
+    asked.push(messages.map(({ content }) => String(content)).join('\n'))
+    const answer = left.shift()
+    if (answer instanceof Error) throw answer
+    return answer ?? '## Goal\nshort'
+  }
+  return { ask, asked }
+}
+const options = (ask: Ask, more = {}) => ({
+  ask,
+  window: 100_000,
+  signal: new AbortController().signal,
+  ...more,
+})
+
+test('a failed, empty or longer summary changes nothing', async () => {
+  const messages = talk(20)
+  const before = structuredClone(messages)
+  const plan = { head: 2, tail: 17 }
+  for (const answer of [new ProviderFailure('network', 'down'), ' ', 'x'.repeat(100_000)]) {
+    const { ask } = asking(answer)
+    await compress(messages, plan, options(ask)).then(
+      () => assert.unreachable(),
+      () => undefined,
+    )
+    assert.equal(messages, before)
+  }
+  const stopped = new AbortController()
+  stopped.abort(new Error('stopped'))
+  const { ask } = asking()
+  await compress(messages, plan, options(ask, { signal: stopped.signal })).then(
+    () => assert.unreachable(),
+    error => assert.is(error.message, 'stopped'),
+  )
+})
+
+test('the summary stands in their place, with the request and the open steps word for word', async () => {
+  const messages = [
+    ...talk(2),
+    { role: 'user', id: 'm3', content: 'build the ark, exactly 300 cubits' } as LoopMessage,
+    ...Array.from({ length: 12 }, (_, at) => [call(4 + at * 2), result(5 + at * 2)]).flat(),
+  ]
+  const { ask, asked } = asking('## Goal\nan ark')
+  const done = await compress(
+    messages,
+    { head: 2, tail: 23 },
+    options(ask, { todos: ['caulk it'], focus: 'wood' }),
+  )
+  assert.is(asked.length, 1)
+  assert.match(asked[0] ?? '', 'build the ark')
+  assert.match(asked[0] ?? '', 'wood')
+  assert.is(done.messages.length, 2 + 1 + messages.length - 23)
+  const standIn = done.messages[2] ?? say('user', 0)
+  assert.is(standIn.role, 'user')
+  assert.ok(String(standIn.content).startsWith(SUMMARY_MARK))
+  assert.match(String(standIn.content), 'build the ark, exactly 300 cubits')
+  assert.match(String(standIn.content), '- caulk it')
+  assert.equal([done.first, done.last], ['m3', 'm23'])
+  assert.equal(done.messages.slice(3), messages.slice(23))
+  assert.ok(done.afterTokens < done.beforeTokens)
+  assert.is(done.afterTokens, tokensOfAll(done.messages))
+
+  // The next one covers it: its notes are updated, its request goes on, the range begins where it began.
+  const more = [...done.messages, call(40), result(41), call(42), result(43), say('assistant', 44)]
+  const again = asking('## Goal\nstill an ark')
+  const next = await compress(more, { head: 2, tail: more.length - 1 }, options(again.ask))
+  assert.match(again.asked[0] ?? '', '<notes>\n## Goal\nan ark\n</notes>')
+  assert.equal([next.first, next.last], ['m3', 'm43'])
+  assert.match(next.text, 'build the ark, exactly 300 cubits')
+  assert.not.match(next.text, 'caulk it', 'steps are those of the moment')
+})
+
+test('more than can be read at once is read in portions, and what is refused as too long in smaller ones', async () => {
+  const messages = talk(60, 400)
+  const words = messages.map((_, at) => `${at + 1} word`)
+  const plan = { head: 2, tail: 57 }
+  const { ask, asked } = asking('one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight')
+  await compress(messages, plan, options(ask, { window: 20_000 }))
+  assert.ok(asked.length > 1, String(asked.length))
+  assert.match(asked[1] ?? '', '<notes>\none\n</notes>')
+  for (const word of words.slice(2, 57)) assert.ok(asked.join('\n').includes(`\n${word}`), word)
+
+  const tight = asking(new ProviderFailure('context_overflow', 'too long'), 'one', 'two', 'three')
+  await compress(messages, plan, options(tight.ask))
+  assert.is(tight.asked.length, 3)
+  for (const word of words.slice(2, 57))
+    assert.ok(tight.asked.slice(1).join('\n').includes(`\n${word}`), word)
+})
+
+test('long and repeated results are clipped where they are summarised', async () => {
+  const long = `BEGIN ${'y'.repeat(20_000)} END`
+  const messages = [...talk(2), call(3), result(4, long), call(5), result(6, long), ...talk(4)]
+  const { ask, asked } = asking()
+  await compress(messages, { head: 2, tail: 7 }, options(ask))
+  const text = asked[0] ?? ''
+  assert.ok(text.length < 8_000, String(text.length))
+  assert.match(text, 'BEGIN')
+  assert.match(text, 'END')
+  assert.match(text, 'come again below')
+})
+
+test('two neighbours of one role become one message; nothing else does', () => {
+  const summary = summaryOf('m1', 'm2', 's')
+  const roles = (messages: LoopMessage[]) => mergeSummaries(messages).map(({ role }) => role)
+  assert.equal(roles([summary, say('assistant', 3)]), ['user', 'assistant'])
+  assert.equal(roles([summary, say('user', 3)]), ['user'])
+  assert.equal(roles([say('user', 1), summary, say('user', 3)]), ['user'])
+  assert.equal(roles([say('user', 1), say('user', 2)]), ['user', 'user'])
+  const picture = { ...say('user', 3), content: [{ type: 'image_url', image_url: {} }] }
+  const [merged] = mergeSummaries([summary, picture])
+  assert.equal(
+    (merged?.content as { type: string }[] | undefined)?.map(({ type }) => type),
+    ['text', 'image_url'],
+  )
+})
+
+test('the sections that are put behind the notes are found again', () => {
+  const text = joinSummary('```markdown\n## Goal\nx\n```', 'do it', ['one'])
+  assert.equal(splitSummary(text), { notes: '## Goal\nx', request: 'do it' })
+  assert.equal(splitSummary('plain'), { notes: 'plain', request: '' })
+  assert.equal(splitSummary(joinSummary('n', '', ['t'])), { notes: 'n', request: '' })
+})
+
+test.run()

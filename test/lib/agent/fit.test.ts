@@ -1,0 +1,199 @@
+/** A run whose conversation grows too long for its model: what it sends, what it says, and what it does not lose. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import type { Compression } from '../../../lib/agent/compress.ts'
+import { ProviderFailure } from '../../../lib/agent/failure.ts'
+import { todo } from '../../../lib/agent/tools/todo.ts'
+import type { AgentRequest, LoopMessage, Tool } from '../../../lib/agent/types.ts'
+import { finish, run, type Said, scripted, shape, text, use } from './_run.ts'
+
+const test = suite('fit')
+
+const read: Tool = {
+  name: 'read',
+  summary: 'reads',
+  input: z.object({ chars: z.number() }),
+  kind: 'read',
+  preview: () => '',
+  run: (_, input) => ({ content: 'z'.repeat((input as { chars: number }).chars) }),
+}
+
+const compression = (ask: Compression['ask'], more = {}): Compression => {
+  const rested = { untilMs: 0 }
+  return {
+    settings: {
+      enabled: true,
+      threshold: 0.5,
+      thresholdTokens: 0,
+      modelThresholds: {},
+      targetRatio: 0.2,
+      protectFirst: 3,
+      protectLast: 20,
+      maxAttempts: 3,
+      ...more,
+    },
+    ask,
+    window: 0,
+    rest: {
+      until: () => rested.untilMs,
+      begin(_, untilMs) {
+        rested.untilMs = untilMs
+      },
+    },
+  }
+}
+const asking = (answer = '## Goal\nnotes') => {
+  const asked: string[] = []
+  const ask: Compression['ask'] = async (messages, { onUsage }) => {
+    asked.push(messages.map(({ content }) => String(content)).join('\n'))
+    onUsage({
+      input_tokens: 50,
+      output_tokens: 5,
+      estimated_cost: 0.5,
+      context_length: 0,
+      threshold_tokens: 0,
+      last_prompt_tokens: 0,
+    })
+    return answer
+  }
+  return { ask, asked }
+}
+const endpoint = (contextLength: number): AgentRequest['endpoint'] => ({
+  provider: 'custom',
+  model: 'm',
+  apiMode: 'chat_completions',
+  baseUrl: '',
+  apiKey: null,
+  contextLength,
+})
+const says = (message: string): Said => [text(message), finish('stop')]
+const calls = (name: string, args: unknown, id: string): Said => [
+  use(name, args, 0, id),
+  finish('tool_calls'),
+]
+const words = (messages: readonly LoopMessage[]) => JSON.stringify(messages)
+
+test('in the middle of a turn: the task, the open steps and whole pairs go on', async () => {
+  const todos = [
+    { id: '1', content: 'saw the planks', status: 'completed' },
+    { id: '2', content: 'caulk the seams', status: 'in_progress' },
+    { id: '3', content: 'load the pairs', status: 'pending' },
+  ]
+  const { provider, heard } = scripted(
+    calls('todo', { todos }, 'c0'),
+    ...Array.from({ length: 12 }, (_, at) => calls('read', { chars: 1_600 }, `c${at + 1}`)),
+    says('done'),
+  )
+  const { ask, asked } = asking()
+  const { outcome, events } = await run(provider, {
+    endpoint: endpoint(6_000),
+    tools: [read, todo],
+    maxSteps: 20,
+    history: [{ role: 'user', id: 'u1', content: 'build an ark of 300 cubits' }],
+    compression: compression(ask),
+  })
+  assert.is(outcome.status, 'finished')
+  assert.ok(asked.length > 0)
+  assert.match(shape(events), /compressing compressed/)
+  const told = words(heard.at(-1)?.messages ?? [])
+  assert.match(told, 'build an ark of 300 cubits')
+  assert.match(told, 'caulk the seams (in progress)')
+  assert.match(told, 'load the pairs')
+  assert.not.match(told, 'saw the planks')
+  for (const { messages } of heard) {
+    const ids = messages.flatMap(({ tool_calls }) => tool_calls ?? []).map(({ id }) => id)
+    const answers = messages.flatMap(({ tool_call_id }) => tool_call_id ?? [])
+    assert.equal(answers, ids, 'every call has its result')
+    const roles = messages.map(({ role }) => role)
+    assert.not.ok(roles.some((role, at) => role === 'user' && roles[at + 1] === 'user'))
+  }
+  const [first] = events.filter(event => event.type === 'compressed')
+  assert.ok(first?.type === 'compressed' && first.afterTokens < first.beforeTokens)
+  assert.ok(outcome.usage.input_tokens >= 50 * asked.length)
+  assert.ok(outcome.usage.estimated_cost >= 0.5)
+})
+
+test('what the provider counts goes before the estimate', async () => {
+  const usage = { type: 'usage' as const, inputTokens: 4_000, outputTokens: 1 }
+  const { provider } = scripted(
+    [use('read', { chars: 10 }, 0, 'c1'), usage, finish('tool_calls')],
+    says('done'),
+  )
+  const { ask, asked } = asking('n')
+  const history: LoopMessage[] = Array.from({ length: 9 }, (_, at) => ({
+    role: at % 2 ? 'assistant' : 'user',
+    content: `${at} ${'word '.repeat(40)}`,
+  }))
+  await run(provider, {
+    endpoint: endpoint(6_000),
+    tools: [read],
+    history,
+    compression: compression(ask),
+  })
+  assert.is(asked.length, 1, 'by the estimate it would have fitted')
+})
+
+test('one long result beyond a window that nobody knew: it loses its middle for the turn', async () => {
+  const { provider, heard } = scripted(
+    calls('read', { chars: 90_000 }, 'c1'),
+    [new ProviderFailure('context_overflow', 'maximum context length is 8192 tokens')],
+    says('done'),
+  )
+  const { ask } = asking()
+  const { outcome, messages } = await run(provider, {
+    endpoint: endpoint(0),
+    tools: [read],
+    compression: compression(ask),
+  })
+  assert.is(outcome.status, 'finished')
+  assert.ok(words(heard.at(-1)?.messages ?? []).length < 8_192 * 4)
+  assert.match(words(heard.at(-1)?.messages ?? []), 'characters left out')
+  const result = messages.find(({ role }) => role === 'tool')
+  assert.is(String(result?.content).length, 90_000, 'the transcript has all of it')
+})
+
+test('nothing left to shorten: the sentence, after as many tries as are allowed and no more', async () => {
+  const refusal = new ProviderFailure('context_overflow', 'maximum context length is 1000 tokens')
+  const { provider, heard } = scripted([refusal], [refusal], [refusal], [refusal], [refusal])
+  const { ask } = asking()
+  const { outcome } = await run(provider, {
+    endpoint: endpoint(0),
+    history: [{ role: 'user', content: 'x'.repeat(8_000) }],
+    compression: compression(ask),
+  })
+  assert.is(heard.length, 1)
+  assert.is(outcome.failure?.type, 'context_overflow')
+  assert.match(
+    outcome.failure?.message ?? '',
+    'Your message alone is longer than this model can read',
+  )
+  const many = scripted(...Array.from({ length: 9 }, (): Said => [refusal]))
+  const history: LoopMessage[] = Array.from({ length: 41 }, (_, at) => ({
+    role: at % 2 ? 'assistant' : 'user',
+    content: `${at} ${'word '.repeat(200)}`,
+  }))
+  const long = await run(many.provider, {
+    endpoint: endpoint(0),
+    history,
+    compression: compression(ask),
+  })
+  assert.is(long.outcome.failure?.type, 'context_overflow')
+  assert.ok(many.heard.length <= 4, String(many.heard.length))
+})
+
+test('without it, and switched off, the conversation is sent as it is', async () => {
+  const history: LoopMessage[] = Array.from({ length: 41 }, (_, at) => ({
+    role: at % 2 ? 'assistant' : 'user',
+    content: `${at} ${'word '.repeat(200)}`,
+  }))
+  const { ask, asked } = asking()
+  for (const more of [{}, { compression: compression(ask, { enabled: false }) }]) {
+    const { provider, heard } = scripted(says('done'))
+    await run(provider, { history, ...more })
+    assert.is(heard[0]?.messages.length, 41)
+  }
+  assert.is(asked.length, 0)
+})
+
+test.run()

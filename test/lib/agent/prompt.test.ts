@@ -1,0 +1,126 @@
+/** The system prompt: its order, what it leaves out, and what of it stays the same. Pure. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  clip,
+  type PromptParts,
+  stablePrompt,
+  systemPrompt,
+  wantsEnforcement,
+} from '../../../lib/agent/prompt.ts'
+
+const test = suite('prompt')
+
+const bare: PromptParts = {
+  soul: '',
+  tools: [],
+  enforceTools: false,
+  instructions: '',
+  memory: '',
+  skills: [],
+  context: [],
+  startDay: '2026-04-08',
+  model: 'claude-x',
+  provider: 'anthropic',
+  platform: 'linux',
+}
+const moment = { workspace: '/w', personality: '', occasion: '', today: '' }
+
+test('nothing that is empty leaves a trace', () => {
+  const text = stablePrompt(bare)
+  assert.ok(text.startsWith('You are a capable assistant'))
+  assert.match(text, 'Environment: linux. The conversation began on 2026-04-08.')
+  assert.match(text, 'You are claude-x, served by anthropic.')
+  assert.not.match(text, /\n\n\n|^\s|\s$|# Skills|# Project/)
+})
+
+test('everything in its order', () => {
+  const text = stablePrompt({
+    ...bare,
+    soul: ' I am Ada. ',
+    tools: ['memory', 'session_search', 'skill_view', 'skill_manage'],
+    enforceTools: true,
+    instructions: 'INSTRUCTIONS',
+    memory: 'NOTES',
+    skills: [
+      { category: 'dev', description: 'For code', skills: [{ name: 's', description: 'd' }] },
+    ],
+    context: [{ name: 'AGENTS.md', text: 'CONTEXT' }],
+  })
+  const order = [
+    'I am Ada.',
+    'memory tool',
+    'session_search before',
+    'as a skill with skill_manage',
+    'Act through your tools',
+    'INSTRUCTIONS',
+    'NOTES',
+    '# Skills',
+    'dev: For code\n- s: d',
+    '# Project instructions',
+    '## AGENTS.md\nCONTEXT',
+    'Environment:',
+    'web page',
+  ].map(part => text.indexOf(part))
+  assert.ok(order.every(at => at >= 0))
+  assert.equal(
+    order,
+    order.toSorted((a, b) => a - b),
+  )
+  assert.not.match(text, 'capable assistant')
+})
+
+test('a tool that is not on offer is not spoken of', () => {
+  const skills = [{ category: '', description: '', skills: [{ name: 's', description: '' }] }]
+  const text = stablePrompt({ ...bare, tools: ['terminal'], skills })
+  assert.not.match(text, /session_search|skill_manage|memory tool|# Skills/)
+  assert.not.match(stablePrompt({ ...bare, enforceTools: true }), 'Act through your tools')
+  const viewing = stablePrompt({ ...bare, tools: ['skill_view'], skills })
+  assert.match(viewing, 'follow it.\n\n- s\n')
+})
+
+test('descriptions of skills are clipped to 60 characters, whole ones', () => {
+  const description = '🦊'.repeat(61)
+  const skills = [{ category: '', description: '', skills: [{ name: 's', description }] }]
+  const text = stablePrompt({ ...bare, tools: ['skill_view'], skills })
+  assert.match(text, `- s: ${'🦊'.repeat(59)}…\n`)
+})
+
+test('who announces instead of acting is told to act: by name, always, never, or as listed', () => {
+  for (const model of ['openai/GPT-5', 'gpt-5.3-codex', 'gemini-3', 'gemma-3', 'x-ai/grok-4'])
+    assert.is(wantsEnforcement(model, 'auto'), true, model)
+  for (const model of ['claude-opus-4.6', 'deepseek-chat', ''])
+    assert.is(wantsEnforcement(model, 'auto'), false, model)
+  assert.is(wantsEnforcement('claude', true), true)
+  assert.is(wantsEnforcement('gpt-5', false), false)
+  assert.is(wantsEnforcement('deepseek-chat', ['DeepSeek']), true)
+  assert.is(wantsEnforcement('gpt-5', ['deepseek', '']), false)
+})
+
+test('what is too long keeps seven tenths of its beginning and two of its end', () => {
+  const text = `${'a'.repeat(50_000)}${'z'.repeat(50_000)}`
+  const cut = clip(text, 'AGENTS.md')
+  assert.is(cut.lastIndexOf('a'.repeat(3)) >= 0 && cut.indexOf('AGENTS.md is longer') > 0, true)
+  assert.is(cut.match(/^a+/)?.[0].length, 14_000)
+  assert.is(cut.match(/z+$/)?.[0].length, 4_000)
+  assert.is(clip('short'), 'short')
+  const soul = stablePrompt({ ...bare, soul: 'x'.repeat(100_000) })
+  assert.ok(soul.length < 20_000)
+})
+
+test('the moment comes behind what stays, which does not move', () => {
+  const stable = stablePrompt(bare)
+  const plain = systemPrompt(stable, moment)
+  assert.ok(plain.startsWith(`${stable}\n\nThe active workspace is /w`))
+  assert.match(plain, '[Workspace: <absolute path>]')
+  const told = systemPrompt(stable, {
+    workspace: '/w',
+    personality: ' Be brief. ',
+    occasion: 'Nobody watches.',
+    today: '2026-04-09',
+  })
+  assert.ok(told.startsWith(plain))
+  assert.ok(told.endsWith('Today is 2026-04-09.\n\nBe brief.\n\nNobody watches.'))
+})
+
+test.run()

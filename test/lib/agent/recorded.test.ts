@@ -1,0 +1,141 @@
+/** What is recorded before it changes, what is not worth recording, and how much of many results is read. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { z } from 'zod'
+import { isReadOnly } from '../../../lib/agent/read-only.ts'
+import { patch } from '../../../lib/agent/tools/patch.ts'
+import { terminal } from '../../../lib/agent/tools/terminal.ts'
+import { writeFile } from '../../../lib/agent/tools/write-file.ts'
+import type { Changing, Tool, ToolContext } from '../../../lib/agent/types.ts'
+import { createBench } from './tools/_context.ts'
+import { run, scripted, text, use } from './_run.ts'
+
+const test = suite('recorded before it changes')
+
+const looking = [
+  'ls -la',
+  'cat a | grep -o b | wc -l',
+  'git status && git diff',
+  'ls 2>/dev/null',
+  'ls 2>&1',
+  'find . -name a',
+  'cd sub && pwd',
+]
+const doing = [
+  '',
+  'ls > x',
+  'echo x >| y',
+  'echo x &> y',
+  'cat <> y',
+  'find . -delete',
+  'find . -exec touch {} +',
+  'find . -fprint x',
+  'git commit -m x',
+  'git diff --output=x',
+  'git -c alias.status="!touch x" status',
+  'GIT_EXTERNAL_DIFF="touch x" git diff',
+  'PATH=. ls',
+  './ls',
+  'echo $(touch a)',
+  'echo `touch x`',
+  'cat <(touch x)',
+  'sh -c "touch x"',
+  'npm test',
+  'xargs ls',
+  'echo a | tee b',
+  'ls; touch x',
+  'for f in *; do touch $f; done',
+  '$CMD',
+  'sort -o x y',
+  'rg --pre touch x',
+  'if true; then touch x; fi',
+  'ls() { touch x; }; ls',
+  'alias ls=touch; ls x',
+  "cat a <<'EOF'\nEOF\ntouch x",
+]
+
+test('a command in doubt is one that changes something', () => {
+  const place = { home: '/root', cwd: '/work' }
+  for (const command of doing) assert.not(isReadOnly(command, place), command)
+  for (const command of looking) assert.ok(isReadOnly(command, place), command)
+})
+
+test('tools say what they are about to change, and only then do it', async () => {
+  const bench = createBench()
+  const said: Changing[] = []
+  const ctx: ToolContext = {
+    ...bench.ctx,
+    beforeChange: async what => {
+      said.push(what)
+    },
+  }
+  const place = bench.write('a.txt', 'one')
+  await writeFile.run(ctx, { path: 'a.txt', content: 'two' })
+  await patch.run(ctx, patch.input.parse({ path: 'a.txt', old_string: 'two', new_string: 'three' }))
+  const command = (line: string) => terminal.run(ctx, terminal.input.parse({ command: line }))
+  await command('cat a.txt')
+  await command('rm -rf ~')
+  await command('rm -r denied')
+  await command('touch b')
+  assert.equal(said, [[place], [place], 'workspace'])
+  bench.close()
+})
+
+const tool = (name: string, work: Tool['run']): Tool => ({
+  name,
+  summary: name,
+  input: z.object({ value: z.string().optional() }),
+  kind: 'read',
+  preview: () => name,
+  run: work,
+})
+
+test('results of one message are put aside once together they are too long', async () => {
+  const kept: string[] = []
+  const { messages } = await run(
+    scripted([...['a', 'b', 'c'].map((value, n) => use('big', { value }, n))], [text('x')])
+      .provider,
+    {
+      tools: [tool('big', () => ({ content: 'x'.repeat(90_000) }))],
+      spill: (callId, whole) => {
+        kept.push(callId)
+        return `/kept/${callId}-${whole.length}`
+      },
+    },
+  )
+  const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content)
+  assert.equal(
+    results.map(content => String(content).length > 80_000),
+    [true, true, false],
+  )
+  assert.match(String(results[2]), '/kept/c2-90000')
+  assert.equal(kept, ['c2'])
+})
+
+test('a tool calls another as the model would, refusals included', async () => {
+  const answers: string[] = []
+  await run(scripted([use('outer', {})], [text('x')]).provider, {
+    tools: [
+      tool('outer', async ctx => {
+        for (const [name, args] of [
+          ['inner', { value: 'v' }],
+          ['inner', { value: { not: 'text' } }],
+          ['nobody', {}],
+          ['bad', {}],
+        ] as const)
+          answers.push((await ctx.call?.(name, args))?.content ?? '')
+        return { content: 'done' }
+      }),
+      tool('inner', (ctx, input) => ({ content: `${ctx.callId} ${JSON.stringify(input)}` })),
+      tool('bad', () => {
+        throw new Error('broken')
+      }),
+    ],
+  })
+  assert.is(answers[0], 'c0 {"value":"v"}')
+  assert.match(answers[1] ?? '', 'Invalid arguments')
+  assert.match(answers[2] ?? '', 'There is no tool')
+  assert.is(answers[3], '{"error":"broken"}')
+})
+
+test.run()

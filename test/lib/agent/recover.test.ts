@@ -1,0 +1,130 @@
+/** How the loop turns to somebody else: how often it asks the same endpoint first, and what it says when nobody is left. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ProviderFailure } from '../../../lib/agent/failure.ts'
+import type { AgentRequest, ModelEndpoint, Recovery } from '../../../lib/agent/types.ts'
+import { run, scripted, shape, text } from './_run.ts'
+
+const test = suite('recovering')
+
+const endpoint = (model: string): ModelEndpoint => ({
+  provider: 'custom',
+  model,
+  apiMode: 'chat_completions',
+  baseUrl: '',
+  apiKey: null,
+  contextLength: 1_000,
+})
+const to = (model: string): Recovery => ({
+  endpoint: endpoint(model),
+  kind: 'fallback',
+  message: `${model} goes on`,
+})
+const limited = () => new ProviderFailure('rate_limit', 'slow down')
+
+/** Answers the given recoveries one after the other; `asked` is what it was told each time. */
+const standIns = (...left: Recovery[]) => {
+  const asked: string[] = []
+  const recover: NonNullable<AgentRequest['recover']> = async (failure, failed) => {
+    asked.push(`${failed.model} ${failure.type}`)
+    return left.shift() ?? null
+  }
+  return { asked, recover }
+}
+
+test('without anybody else a busy provider is asked three times', async () => {
+  const { provider, heard } = scripted([limited()], [limited()], [limited()])
+  const { outcome, waits } = await run(provider)
+  assert.is(outcome.failure?.type, 'rate_limit')
+  assert.is(heard.length, 3)
+  assert.is(waits.length, 2)
+})
+
+test('with somebody else it is asked as often as is worth it', async () => {
+  for (const attempts of [1, 2]) {
+    const script = Array.from({ length: attempts }, () => [limited()])
+    const { provider, heard } = scripted(...script, [text('hi')])
+    const { asked, recover } = standIns(to('b'))
+    const told: string[] = []
+    const { outcome, waits, events } = await run(provider, {
+      recover,
+      attempts: (failure, { model }) => {
+        told.push(`${model} ${failure.type}`)
+        return attempts
+      },
+    })
+    assert.is(outcome.status, 'finished')
+    assert.is(outcome.model, 'b')
+    assert.is(waits.length, attempts - 1)
+    assert.is(told[0], 'm rate_limit')
+    assert.equal(asked, ['m rate_limit'])
+    assert.equal(
+      heard.map(request => request.endpoint.model),
+      [...script.map(() => 'm'), 'b'],
+    )
+    assert.is(shape(events), `${'retry '.repeat(attempts - 1)}warning token message`)
+  }
+})
+
+test('nobody is left: the first failure is told, but for a conversation that is too long', async () => {
+  const denied = new ProviderFailure('auth_mismatch', 'no such key')
+  for (const [last, told] of [
+    [new ProviderFailure('model_not_found', 'unknown'), 'auth_mismatch'],
+    [new ProviderFailure('context_overflow', 'too long'), 'context_overflow'],
+  ] as const) {
+    const { provider } = scripted([denied], [last], [last], [last], [last])
+    const { recover } = standIns(to('b'))
+    const { outcome } = await run(provider, { recover })
+    assert.is(outcome.failure?.type, told)
+  }
+})
+
+test('a mistake of ours and a spoken word are not recovered from', async () => {
+  for (const script of [
+    [text('half'), new ProviderFailure('network', 'cut', { retryable: false })],
+    [new ProviderFailure('error', 'broken', { retryable: false })],
+  ]) {
+    const { provider } = scripted(script)
+    const { asked, recover } = standIns()
+    await run(provider, { recover })
+    assert.is(asked.length, script.length === 1 ? 1 : 0)
+  }
+})
+
+test('whoever answered is told once, and again when another takes over', async () => {
+  const use = {
+    type: 'tool_call',
+    index: 0,
+    id: 'c',
+    name: 'no_such_tool',
+    arguments: '{}',
+  } as const
+  const { provider } = scripted([use], [use], [limited()], [text('done')])
+  const { recover } = standIns(to('b'))
+  const good: string[] = []
+  const { outcome } = await run(provider, {
+    recover,
+    attempts: () => 1,
+    answered: ({ model }) => void good.push(model),
+  })
+  assert.is(outcome.status, 'finished')
+  assert.equal(good, ['m', 'b'])
+})
+
+test('stopped while somebody else is looked for: nobody is asked', async () => {
+  const stop = new AbortController()
+  const { provider, heard } = scripted([limited()], [text('too late')])
+  const { outcome, events } = await run(provider, {
+    signal: stop.signal,
+    attempts: () => 1,
+    recover: async () => {
+      stop.abort(new Error('stopped'))
+      return to('b')
+    },
+  })
+  assert.is(outcome.status, 'stopped')
+  assert.is(heard.length, 1)
+  assert.is(shape(events), '')
+})
+
+test.run()

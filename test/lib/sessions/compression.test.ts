@@ -1,0 +1,148 @@
+/** Summaries in a journal: which are in force, what the model is told, and that nothing is ever hidden or said twice. */
+import { readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { SUMMARY_MARK } from '../../../lib/schema/summary.ts'
+import { createEdits } from '../../../lib/sessions/edits.ts'
+import { spansInForce } from '../../../lib/sessions/fold.ts'
+import { toConversation } from '../../../lib/sessions/history.ts'
+import type { Sessions } from '../../../lib/sessions/store.ts'
+import { NEW, openBench, say } from './_sessions.ts'
+
+const test = suite('sessions/compression')
+
+const summary = (sessions: Sessions, id: string, first: number, last: number, text: string) => {
+  const { messages, numbers } = sessions.load(id)
+  const [entry] = sessions.append(id, [
+    {
+      t: 'summary',
+      from: numbers[first] as number,
+      to: numbers[last] as number,
+      last: messages[last]?.id as string,
+      text,
+    },
+  ])
+  return entry?.n as number
+}
+/** What the model is told, in short: contents, and of a summary its text in brackets. */
+const told = (sessions: Sessions, id: string): string =>
+  toConversation(sessions.load(id))
+    .map(({ content, summary }) =>
+      summary ? `[${summary.text} ${summary.from}-${summary.to}]` : String(content),
+    )
+    .join(' ')
+const seen = (sessions: Sessions, id: string): string =>
+  sessions
+    .load(id)
+    .messages.map(({ content }) => content)
+    .join(' ')
+const shown = (sessions: Sessions, id: string) =>
+  spansInForce(sessions.head(id).spans).map(({ last }) => last)
+
+const begin = () => {
+  const bench = openBench()
+  const { sessions } = bench
+  const { session_id: id } = sessions.create(NEW)
+  sessions.append(
+    id,
+    'abcdefgh'.split('').map((letter, at) => say(letter, at % 2 ? 'assistant' : 'user')),
+  )
+  return { ...bench, id }
+}
+
+test('a summary stands where its messages stood; the reader keeps them', async () => {
+  const { sessions, id, close } = begin()
+  const n = summary(sessions, id, 2, 5, 'cf')
+  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.is(seen(sessions, id), 'a b c d e f g h')
+  assert.equal(shown(sessions, id), ['m7'])
+  const standIn = toConversation(sessions.load(id))[2]
+  assert.ok(String(standIn?.content).startsWith(SUMMARY_MARK))
+  // A later one that covers it takes its place; undone, the earlier one is there again.
+  const later = summary(sessions, id, 2, 6, 'cg')
+  assert.is(told(sessions, id), 'a b [cg m4-m8] h')
+  assert.equal(shown(sessions, id), ['m8'])
+  sessions.append(id, [{ t: 'unsummary', summary: later }])
+  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  sessions.append(id, [{ t: 'unsummary', summary: n }])
+  assert.is(told(sessions, id), 'a b c d e f g h')
+  assert.equal(shown(sessions, id), [])
+  await close()
+})
+
+test('a cut into its range makes it void; a cut behind it does not, and an undone cut brings it back', async () => {
+  const { sessions, id, close } = begin()
+  const edits = createEdits(sessions, () => {})
+  summary(sessions, id, 2, 5, 'cf')
+  sessions.append(id, [say('i'), say('j', 'assistant')])
+  edits.takeBackLast(id)
+  assert.is(told(sessions, id), 'a b [cf m4-m7] g h', 'the last question was taken back')
+  assert.equal(shown(sessions, id), ['m7'])
+  edits.keepFirst(id, 5)
+  assert.is(told(sessions, id), 'a b c d e', 'e stays and f goes: neither is told by the summary')
+  assert.equal(shown(sessions, id), [])
+  const { numbers } = sessions.load(id)
+  const cut = sessions.append(id, [{ t: 'cut', after: numbers[0] as number }])[0]
+  assert.is(told(sessions, id), 'a')
+  sessions.append(id, [{ t: 'uncut', cut: cut?.n as number }])
+  assert.is(told(sessions, id), 'a b c d e')
+  edits.clear(id)
+  assert.is(told(sessions, id), '')
+  await close()
+})
+
+test('an uncut brings messages and their summary back together', async () => {
+  const { sessions, id, close } = begin()
+  summary(sessions, id, 2, 5, 'cf')
+  const { numbers } = sessions.load(id)
+  const [cut] = sessions.append(id, [{ t: 'cut', after: numbers[3] as number }])
+  assert.is(told(sessions, id), 'a b c d')
+  assert.equal(shown(sessions, id), [])
+  sessions.append(id, [{ t: 'uncut', cut: cut?.n as number }])
+  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.equal(shown(sessions, id), ['m7'])
+  await close()
+})
+
+test('copies take along what they keep whole, and only that', async () => {
+  const { sessions, id, close } = begin()
+  summary(sessions, id, 0, 2, 'ac')
+  summary(sessions, id, 0, 5, 'af')
+  const whole = sessions.duplicate(id).session_id
+  assert.is(told(sessions, whole), '[af m2-m7] g h')
+  const [last] = sessions.load(whole).summaries.slice(-1)
+  sessions.append(whole, [{ t: 'unsummary', summary: last?.n as number }])
+  assert.is(told(sessions, whole), '[ac m2-m4] d e f g h', 'and it can be undone there')
+  assert.is(told(sessions, id), '[af m2-m7] g h')
+  const part = sessions.branch(id, { keep_count: 5 }).session_id
+  assert.is(told(sessions, part), '[ac m2-m4] d e')
+  assert.is(told(sessions, sessions.branch(id, { keep_count: 2 }).session_id), 'a b')
+  await close()
+})
+
+test('a purge keeps what is in force and no word of what was undone', async () => {
+  const { sessions, id, path, close } = begin()
+  const gone = summary(sessions, id, 0, 3, 'secret ad')
+  sessions.append(id, [{ t: 'unsummary', summary: gone }])
+  summary(sessions, id, 2, 5, 'cf')
+  await sessions.purge(id)
+  assert.is(told(sessions, id), 'a b [cf m4-m7] g h')
+  assert.not.match(readFileSync(path(id), 'utf8'), 'secret')
+  await close()
+})
+
+test('errors and torn calls inside a range are neither told nor lost', async () => {
+  const { sessions, id, close } = begin()
+  sessions.append(id, [
+    { t: 'message', message: { role: 'assistant', content: 'oops', _error: true } },
+    say('i'),
+  ])
+  const count = sessions.load(id).messages.length
+  summary(sessions, id, 8, 8, 'an error alone')
+  summary(sessions, id, 2, 8, 'c-oops')
+  assert.is(told(sessions, id), 'a b [c-oops m4-m10] i')
+  assert.is(sessions.load(id).messages.length, count)
+  await close()
+})
+
+test.run()
