@@ -129,5 +129,5 @@ export const toolSchemas = (tools: readonly Tool[], toJsonSchema: (schema: z.Zod
   tools.map(tool => ({
     name: tool.name,
     description: tool.summary,
-    parameters: toJsonSchema(tool.input),
+    parameters: tool.parameters ?? toJsonSchema(tool.input),
   }))

@@ -45,11 +45,12 @@ export const assess = (command: string, place: Partial<Place> = {}): Assessment 
 const toLine = ({ name, args, redirects }: Simple) =>
   [name, ...args, ...redirects.map(({ op, target }) => `${op} ${target}`)].join(' ')
 
-/** The first place a command names that lies in one of `forbidden`; undefined when it names none openly. */
+/** The first place a command names that lies in one of `forbidden` (and in none of `readable`); undefined when it names none openly. */
 export const forbiddenIn = (
   command: string,
   place: Place,
   forbidden: readonly string[],
+  readable: readonly string[] = [],
 ): string | undefined => {
   const words = (commandsIn(normalise(command), place) ?? []).flatMap(({ args, redirects, cwd }) =>
     [...args, ...redirects.map(({ target }) => target)].map(word => ({
@@ -61,5 +62,8 @@ export const forbiddenIn = (
   return words
     .filter(({ word }) => word.length < 4_096 && !word.includes('\0'))
     .map(({ word, cwd }) => resolve(cwd, word))
-    .find(path => forbidden.some(root => isInside(root, path)))
+    .find(path => {
+      const lies = (root: string) => isInside(root, path)
+      return forbidden.some(lies) && !readable.some(lies)
+    })
 }

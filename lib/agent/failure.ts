@@ -34,7 +34,7 @@ const QUOTA =
 const TRANSIENT = /try again|retry|resets? (?:at|in|on)|per (?:minute|hour|day)|temporar/i
 const RATE = /rate[ _-]?limit|too many requests|requests per|tokens per|throttl|slow down/i
 const OVERFLOW =
-  /context[_ ](?:length|window|size)|maximum context|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large/i
+  /context[_ ](?:length|window|size)|maximum context|context limit|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large/i
 const AUTH =
   /unauthorized|authentication|invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key not valid|no cookie auth credentials|permission denied|forbidden|missing api key/i
 const MODEL =
@@ -88,6 +88,32 @@ const TABLE: Rule[] = [
   { type: 'error', retryable: true, when: () => true },
 ]
 
+/** What providers name an error inside a stream, where no status stands beside it. */
+const WORDS: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  invalid_prompt: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  insufficient_quota: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  model_not_found: 404,
+  request_too_large: 413,
+  context_length_exceeded: 413,
+  rate_limit_error: 429,
+  rate_limit_exceeded: 429,
+  api_error: 500,
+  server_error: 500,
+  server_is_overloaded: 503,
+  slow_down: 503,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** The status an error's name stands for; undefined for a name that says nothing. */
+export const statusOfWord = (word: string): number | undefined =>
+  Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
+
 /** Sorts an answer or an error sentence. `text` may be more than is shown, for example a whole body with its codes. */
 export const classify = (evidence: {
   status?: number | undefined
@@ -115,9 +141,10 @@ const HINTS: Partial<Record<FailureType, string>> = {
   model_not_found:
     'The provider does not offer this model. Check its name, or choose one from the list.',
   context_overflow:
-    'The conversation is longer than this model can read. Start a new session, or choose a model with a larger window.',
+    'The conversation is longer than this model can read. Compact it, start a new session, or choose a model with a larger window.',
   network:
     'The provider could not be reached or broke off. Check its address and the connection, then send again.',
+  budget_reached: 'Raise or lift the budget under Settings, Budgets, and send again.',
   no_response:
     'The model answered nothing. Check that the model is available with this key, or choose another one.',
 }

@@ -2,14 +2,19 @@
 import { setMaxListeners } from 'node:events'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
+import { stepWarning, withWarning } from './budget.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { settleCalls, toolSchemas } from './calls.ts'
+import { mergeSummaries } from './compress.ts'
+import { thresholdOf } from './compress-plan.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
+import { createFit } from './fit.ts'
 import { mendHistory } from './mend.ts'
 import { speakerFor } from './providers/pick.ts'
-import { type Wait, wait } from './retry.ts'
+import { orAborted, type Wait, wait } from './retry.ts'
 import { isSound, runTools } from './run-tools.ts'
 import { type Reply, speak } from './speak.ts'
+import { createSpawn } from './subagent.ts'
 import { createTally } from './tally.ts'
 import type {
   Agent,
@@ -29,10 +34,9 @@ const MAX_STRIKES = 3
 export type AgentOptions = { wait?: Wait; random?: () => number }
 
 /** The only border of the engine: whatever is thrown below becomes an outcome here. */
-export const createAgent =
-  (options: AgentOptions = {}): Agent =>
-  async (request, emit) => {
-    const run = openRun(request, emit, options)
+export const createAgent = (options: AgentOptions = {}): Agent => {
+  const agent: Agent = async (request, emit) => {
+    const run = openRun(request, emit, options, agent)
     try {
       await converse(run)
       return run.outcome('finished')
@@ -48,16 +52,23 @@ export const createAgent =
       run.close()
     }
   }
+  return agent
+}
 
 export const runAgent: Agent = createAgent()
 
-const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
+const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent: Agent) => {
   const own = new AbortController()
-  const tally = createTally(request.endpoint)
+  const { compression } = request
+  const tally = createTally(
+    request.endpoint,
+    request.spent,
+    compression && (endpoint => thresholdOf(compression.settings, endpoint)),
+  )
   const signal = AbortSignal.any([request.signal, own.signal])
   // Every tool of a batch listens to it.
   setMaxListeners(0, signal)
-  return {
+  const run = {
     request,
     emit,
     tally,
@@ -67,11 +78,15 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
     now: request.now ?? Date.now,
     /** The one that is called now; another takes its place for the rest of the turn when it fails. */
     endpoint: request.endpoint,
+    /** The one that answered last. */
+    good: null as ModelEndpoint | null,
     messages: mendHistory(request.history),
     /** Ids of tool calls in this conversation, so that none is given twice. */
     ids: new Set(request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id)),
     memo: new Map<string, unknown>(),
     steps: 0,
+    /** Share of the steps at which the model was last told that they run out. */
+    told: 0,
     text: '',
     outcome(status: Outcome['status']): Outcome {
       const { provider, model } = this.endpoint
@@ -80,6 +95,10 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions) => {
     },
     close: () => own.abort(new Error('The turn is over.')),
   }
+  return Object.assign(run, {
+    spawn: createSpawn(run, agent),
+    fit: createFit(run, () => toolSchemas(request.tools, toJsonSchema)),
+  })
 }
 
 type Run = ReturnType<typeof openRun>
@@ -88,8 +107,12 @@ const converse = async (run: Run): Promise<void> => {
   const { request } = run
   let strikes = 0
   while (run.steps < request.maxSteps) {
+    hearPerson(run)
     const calls = await takeStep(run, true)
-    if (calls.length === 0) return
+    if (calls.length === 0) {
+      if (!hearPerson(run)) return
+      continue
+    }
     strikes = calls.some(call => isSound(call, request.tools)) ? 0 : strikes + 1
     await answerCalls(run, calls)
     if (run.signal.aborted) throw run.signal.reason
@@ -98,16 +121,50 @@ const converse = async (run: Run): Promise<void> => {
         'error',
         'The model keeps calling tools in a way that cannot be read.',
       )
+    warnOfSteps(run)
   }
   const message = `The limit of ${request.maxSteps} steps is reached.`
   run.emit({ type: 'warning', kind: 'step_limit', message })
   await takeStep(run, false)
 }
 
+/** What a person said meanwhile takes its place in the conversation. False when nobody said anything. */
+const hearPerson = (run: Run): boolean => {
+  const heard = run.request.inbox?.() ?? []
+  for (const { key, said, read, attachments } of heard) {
+    const id = run.request.nextMessageId()
+    const more = attachments.length > 0 ? { attachments: [...attachments] } : {}
+    const message: RunMessage = { id, role: 'user', content: said, ...more }
+    run.emit({ type: 'message', message, steered: key })
+    run.messages.push({ id, role: 'user', content: read })
+  }
+  return heard.length > 0
+}
+
+/** For the model alone: the transcript keeps what the tool really answered. */
+const warnOfSteps = (run: Run): void => {
+  const warning = stepWarning(run.steps, run.request.maxSteps, run.told)
+  const last = run.messages.at(-1)
+  if (!warning || last?.role !== 'tool' || typeof last.content !== 'string') return
+  run.told = warning.share
+  run.messages[run.messages.length - 1] = {
+    ...last,
+    content: withWarning(last.content, warning.text),
+  }
+}
+
+/** Nothing more is spent than was allowed before this call. */
+const requireBudget = async (run: Run): Promise<void> => {
+  const { allow } = run.request
+  const refusal = allow ? await orAborted(allow(), run.signal) : null
+  if (refusal !== null) throw new ProviderFailure('budget_reached', refusal)
+}
+
 /** One answer of the model, recorded. Returns the calls it made. */
 const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const { request } = run
   if (run.signal.aborted) throw run.signal.reason
+  await requireBudget(run)
   const messageId = request.nextMessageId()
   const reply = await speakSomehow(run, messageId, withTools)
   run.steps++
@@ -121,21 +178,39 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
 
 /** Asks the endpoint of the run; when it fails with nothing said, whoever stands in for it. */
 const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+  const { recover, attempts, answered } = run.request
+  let first: ProviderFailure | undefined
   for (;;) {
+    const { endpoint } = run
+    await run.fit.before()
+    const sent = run.messages.length
+    const counted = run.tally.lastPrompt()
     try {
-      return await speak({
-        provider: speakerFor(run.request.providers, run.endpoint.apiMode),
+      const reply = await speak({
+        provider: speakerFor(run.request.providers, endpoint.apiMode),
         request: toProviderRequest(run, withTools),
         messageId,
         emit: run.emit,
         tally: run.tally,
         wait: run.wait,
         random: run.random,
+        ...(attempts && { attempts: failure => attempts(failure, endpoint) }),
       })
+      if (run.good !== endpoint) answered?.(endpoint)
+      run.good = endpoint
+      const now = run.tally.lastPrompt()
+      run.fit.heard(now === counted ? 0 : now, sent)
+      return reply
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ProviderFailure) || error.spoken) throw error
-      const recovery = await run.request.recover?.(error, run.endpoint)
-      if (!recovery) throw error
+      const isTooLong = error.type === 'context_overflow'
+      const failure = isTooLong ? await run.fit.refused(error) : error
+      if (failure === null) continue
+      first ??= failure
+      const recovery = await recover?.(failure, endpoint)
+      // The person is told why their own model failed; of what failed behind it only the length is news.
+      if (!recovery) throw isTooLong ? failure : first
+      if (run.signal.aborted) throw run.signal.reason
       run.endpoint = recovery.endpoint
       run.tally.serve(recovery.endpoint)
       const { kind, message } = recovery
@@ -155,8 +230,10 @@ const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
 
 const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
   ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
-  ...mendHistory(run.messages).map(({ id: _, carry, ...wire }) =>
-    carry?.by === sayerOf(run.endpoint) ? { ...wire, carry } : wire,
+  ...(run.request.prefill ?? []),
+  ...mergeSummaries(mendHistory(run.messages)).map(
+    ({ id: _, place: __, summary: ___, carry, ...wire }) =>
+      carry?.by === sayerOf(run.endpoint) ? { ...wire, carry } : wire,
   ),
   ...(withTools ? [] : [{ role: 'user' as const, content: LAST_WORD }]),
 ]

@@ -1,43 +1,152 @@
-/** Writes the system prompt: who the agent is, where it works, and how the person wants it to speak. Pure. */
+/** Writes the system prompt: a part that stays the same over a session, so that providers can cache it, and a part of the moment. Pure. */
 
+export type SkillsIndex = readonly {
+  /** Blank for skills that stand in none. */
+  category: string
+  description: string
+  skills: readonly { name: string; description: string }[]
+}[]
+
+export type ContextFile = { name: string; text: string }
+
+/** What does not change while a conversation goes on; blank or empty is left out. */
 export type PromptParts = {
+  /** Where the answers are read; the page when nothing is said. */
+  surface?: 'page' | 'terminal'
   /** Text of SOUL.md; blank means our own identity. */
   soul: string
+  /** Names of the tools on offer. */
+  tools: readonly string[]
+  /** This kind of model likes to announce instead of act. */
+  enforceTools: boolean
+  /** `agent.system_prompt` of the configuration. */
+  instructions: string
+  /** What is kept between conversations. */
+  memory: string
+  skills: SkillsIndex
+  /** Instructions that lie in the workspace. */
+  context: readonly ContextFile[]
+  /** The day the conversation began. */
+  startDay: string
+  model: string
+  provider: string
+  platform: string
+}
+
+/** What is true of this turn only, and is stored nowhere. */
+export type Moment = {
   workspace: string
-  /** What is kept between conversations; blank for nothing. */
-  memory?: string
-  /** Blank for none. */
-  personality?: string
-  /** Why this turn is another kind of turn; blank for an ordinary one. */
-  occasion?: string
-  /** Only the day is told, so that the prompt stays the same over a session's day. */
-  now: Date
-  platform?: string
+  personality: string
+  /** Why this turn is another kind of turn. */
+  occasion: string
+  /** Only where it is not the day the conversation began. */
+  today: string
 }
 
 const IDENTITY = `You are a capable assistant working on the user's own machine through tools. Be direct, accurate and brief. Look before you change something, and say plainly what you did and what you could not do. Never invent the result of a tool. When a command is denied, do not try to reach the same end by another way; ask instead.`
 
-/** SOUL.md is read whole up to here; what is longer loses its middle. */
-const MAX_SOUL_CHARS = 20_000
+/** Only of tools that are there: a model that is told of others calls them. */
+const GUIDANCE: readonly (readonly [tool: string, text: string])[] = [
+  [
+    'memory',
+    'Notes outlive this conversation: keep with the memory tool what will still help weeks from now, such as preferences, corrections, names and facts of this machine or project. Write plain facts, short. Leave out what belongs to the task at hand, what a file already says, and secrets. What you keep now is shown to you from the next conversation on.',
+  ],
+  [
+    'session_search',
+    'When the user refers to something that was said or done before and it is not in this conversation, look it up with session_search before you ask them to repeat it.',
+  ],
+  [
+    'skill_manage',
+    'When a task took many steps or several attempts and will come up again, offer to keep the way that worked as a skill with skill_manage. When a skill you followed turns out to be wrong or out of date, correct it before you finish.',
+  ],
+]
 
-const clip = (text: string): string =>
-  text.length <= MAX_SOUL_CHARS
+const ENFORCEMENT = `Act through your tools in the same answer in which you decide to: never end an answer with a promise of what you will do next. Go on until the task is done and you have checked the result, or until only the user can take the next step. An answer either calls a tool or hands over a finished result.`
+
+const TALKERS = ['gpt', 'codex', 'gemini', 'gemma', 'grok']
+
+/** `agent.tool_use_enforcement`: by the model's name, always, never, or for names that hold one of these. */
+export const wantsEnforcement = (
+  model: string,
+  setting: 'auto' | boolean | readonly string[],
+): boolean => {
+  if (typeof setting === 'boolean') return setting
+  const name = model.toLowerCase()
+  const fragments = setting === 'auto' ? TALKERS : setting
+  return fragments.some(fragment => fragment.trim() !== '' && name.includes(fragment.toLowerCase()))
+}
+
+const MAX_CHARS = 20_000
+const HEAD = 0.7
+const TAIL = 0.2
+
+/** A long text loses its middle: how it begins and how it ends says most of it. */
+export const clip = (text: string, name = 'the text', max = MAX_CHARS): string =>
+  text.length <= max
     ? text
-    : `${text.slice(0, MAX_SOUL_CHARS * 0.7)}\n[… cut …]\n${text.slice(-MAX_SOUL_CHARS * 0.2)}`
+    : `${text.slice(0, max * HEAD)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL)}`
+
+const MAX_SKILL_CHARS = 60
+
+const shorten = (text: string, max: number): string => {
+  const characters = [...text]
+  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`
+}
+
+const skillLine = ({ name, description }: SkillsIndex[number]['skills'][number]): string =>
+  description === '' ? `- ${name}` : `- ${name}: ${shorten(description, MAX_SKILL_CHARS)}`
+
+const aboutSkills = (index: SkillsIndex): string => {
+  if (index.length === 0) return ''
+  const groups = index.map(({ category, description, skills }) => {
+    const head = category === '' ? '' : `${category}${description === '' ? '' : `: ${description}`}`
+    return [...(head === '' ? [] : [head]), ...skills.map(skillLine)].join('\n')
+  })
+  return `# Skills\nInstructions for kinds of tasks, kept on this machine. Before you begin, see whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${groups.join('\n\n')}`
+}
+
+const aboutProject = (files: readonly ContextFile[]): string =>
+  files.length === 0
+    ? ''
+    : `# Project instructions\nFrom files of the workspace. Follow them where they concern your task.\n\n${files.map(({ name, text }) => `## ${name}\n${text}`).join('\n\n')}`
 
 const aboutWorkspace = (workspace: string) =>
   `The active workspace is ${workspace}. Each message of the user may begin with a tag of the form [Workspace: <absolute path>]; the newest tag is authoritative over any earlier mention of a workspace. It is the default directory of all file and terminal tools: relative paths start there. Do not repeat the tag in your answers.`
 
-export const systemPrompt = (parts: PromptParts): string => {
-  const soul = parts.soul.trim()
-  const personality = parts.personality?.trim() ?? ''
-  const platform = parts.platform ?? process.platform
-  return [
-    soul === '' ? IDENTITY : clip(soul),
-    aboutWorkspace(parts.workspace),
-    ...(parts.memory ? [parts.memory] : []),
-    `Environment: ${platform}; today is ${parts.now.toISOString().slice(0, 10)}. Answers are shown as Markdown.`,
-    ...(personality === '' ? [] : [personality]),
-    ...(parts.occasion ? [parts.occasion] : []),
-  ].join('\n\n')
+const SURFACES = {
+  page: 'Your answers are shown on a web page as Markdown, with code blocks, tables and formulas. The user may read them on a phone.',
+  terminal:
+    'Your answers are read in a terminal as plain text: short paragraphs and lists, no tables, no headings, code without fences where it stands alone.',
 }
+
+const join = (parts: readonly string[]): string =>
+  parts
+    .map(part => part.trim())
+    .filter(part => part !== '')
+    .join('\n\n')
+
+export const stablePrompt = (parts: PromptParts): string =>
+  join([
+    parts.soul.trim() === '' ? IDENTITY : clip(parts.soul.trim(), 'SOUL.md'),
+    ...GUIDANCE.filter(([tool]) => parts.tools.includes(tool)).map(([, text]) => text),
+    parts.enforceTools && parts.tools.length > 0 ? ENFORCEMENT : '',
+    parts.instructions,
+    parts.memory,
+    parts.tools.includes('skill_view') ? aboutSkills(parts.skills) : '',
+    aboutProject(parts.context),
+    `Environment: ${parts.platform}. The conversation began on ${parts.startDay}. You are ${parts.model}, served by ${parts.provider}.`,
+    SURFACES[parts.surface ?? 'page'],
+  ])
+
+/** The stored part first, so that what follows it does not spoil the cache of it. */
+export const systemPrompt = (
+  stable: string,
+  { workspace, personality, occasion, today }: Moment,
+): string =>
+  join([
+    stable,
+    aboutWorkspace(workspace),
+    today === '' ? '' : `Today is ${today}.`,
+    personality,
+    occasion,
+  ])

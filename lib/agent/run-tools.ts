@@ -2,10 +2,10 @@
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { fitArguments, readArguments } from './calls.ts'
+import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, shorten } from './long-result.ts'
 import { orAborted } from './retry.ts'
-import type { AgentRequest, Emit, Tool, ToolContext, ToolResult } from './types.ts'
+import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
-const MAX_RESULT_CHARS = 100_000
 const MAX_TOGETHER = 8
 /** How long a stopped tool may take to say how far it came. */
 const GRACE_MS = 400
@@ -22,6 +22,7 @@ export type Bench = {
   signal: AbortSignal
   memo: Map<string, unknown>
   now: () => number
+  spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
 }
 
 /** A call with everything decided but its outcome. `refused` stands in for running it. */
@@ -41,20 +42,27 @@ export const isSound = (call: ToolCall, tools: readonly Tool[]): boolean =>
 
 /**
  * Answers every call, in source order: `answered` is called once for each as soon as all before it are known.
- * Neighbouring `read` calls run together, everything else alone. Throws only what `emit` or `answered` throws.
+ * Neighbouring `read` calls run together, and calls of one tool that says so; everything else alone. Throws only what `emit` or `answered` throws.
  */
 export const runTools = async (
   calls: readonly ToolCall[],
   bench: Bench,
   answered: (call: ToolCall, result: ToolResult) => void,
 ): Promise<void> => {
-  const prepared = calls.map(call => prepare(call, bench.request.tools))
+  const { tools, spill } = bench.request
+  const prepared = calls.map(call => prepare(call, tools))
+  let room = MAX_BATCH_CHARS
   for (const group of groups(prepared)) {
     const results = await Promise.all(
       group.map(entry => (bench.signal.aborted ? STOPPED : runOne(entry, bench))),
     )
     group.forEach((entry, at) => {
-      answered(entry.call, results[at] ?? STOPPED)
+      const { call } = entry
+      const putAside = (text: string) => spill?.(call.id, text) ?? null
+      const most = Math.min(MAX_RESULT_CHARS, room)
+      const result = shorten(results[at] ?? STOPPED, most, putAside)
+      room -= result.content.length
+      answered(call, result)
     })
   }
 }
@@ -63,8 +71,12 @@ const groups = (prepared: readonly Prepared[]): Prepared[][] => {
   const all: Prepared[][] = []
   for (const entry of prepared) {
     const last = all.at(-1)
-    const joins = (one: Prepared | undefined) => one?.tool?.kind === 'read' && !one.refused
-    if (last && joins(entry) && joins(last[0]) && last.length < MAX_TOGETHER) last.push(entry)
+    const first = last?.[0]
+    const reads = (one: Prepared | undefined) => one?.tool?.kind === 'read' && !one.refused
+    const joins =
+      (reads(entry) && reads(first)) ||
+      (entry.tool?.together && entry.tool === first?.tool && !entry.refused && !first.refused)
+    if (last && joins && last.length < MAX_TOGETHER) last.push(entry)
     else all.push([entry])
   }
   return all
@@ -97,7 +109,7 @@ const runOne = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   const head = { callId: call.id, name: call.function.name, args }
   const startedAt = now()
   emit({ type: 'tool', ...head, preview: entry.preview })
-  const result = entry.refused ?? cap(await attempt(entry, bench))
+  const result = entry.refused ?? (await attempt(entry, bench))
   emit({
     type: 'tool_complete',
     ...head,
@@ -126,6 +138,17 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
     },
     approve: ask => orAborted(request.approve(ask, call.id), signal),
     clarify: (question, choices) => orAborted(request.clarify(question, choices, call.id), signal),
+    ...(request.readable && { readable: request.readable }),
+    spill: text => request.spill?.(call.id, text) ?? null,
+    beforeChange: async what => request.beforeChange?.(what),
+    ...(request.processes && { processes: request.processes }),
+    ...(request.delegation &&
+      bench.spawn &&
+      request.delegation.depth < request.delegation.maxDepth && {
+        spawn: bench.spawn(call.id, request.delegation),
+      }),
+    call: (name, args) => callWithin(name, args, call.id, bench),
+    toolNames: request.tools.map(({ name }) => name),
     memo: bench.memo,
     now: bench.now,
   }
@@ -137,6 +160,26 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   } finally {
     running = false
   }
+}
+
+/**
+ * A call that a tool makes while it runs, in its name: checked, asked about and recorded like every other, but without a
+ * message and a card of its own. Of a long answer the caller gets more than a model would.
+ */
+const callWithin = async (
+  name: string,
+  args: Record<string, unknown>,
+  callId: string,
+  bench: Bench,
+): Promise<ToolResult> => {
+  if (bench.signal.aborted) return STOPPED
+  const call: ToolCall = {
+    id: callId,
+    type: 'function',
+    function: { name, arguments: JSON.stringify(args) },
+  }
+  const entry = prepare(call, bench.request.tools)
+  return entry.refused ?? (await attempt(entry, bench))
 }
 
 /** Like the work itself, but after an abort only for a moment longer. */
@@ -153,12 +196,3 @@ const withGrace = (work: Promise<ToolResult>, signal: AbortSignal): Promise<Tool
       signal.removeEventListener('abort', stop)
     })
   })
-
-const cap = (result: ToolResult): ToolResult => {
-  const { content } = result
-  if (content.length <= MAX_RESULT_CHARS) return result
-  const note = `\n[… ${content.length - MAX_RESULT_CHARS} characters left out …]\n`
-  const head = content.slice(0, Math.floor(MAX_RESULT_CHARS * 0.4))
-  const tail = content.slice(head.length + content.length - MAX_RESULT_CHARS + note.length)
-  return { ...result, content: `${head}${note}${tail}` }
-}

@@ -33,6 +33,8 @@ export type Speaking = {
   tally: Tally
   wait: Wait
   random: () => number
+  /** How often a call that fails like this is made at all; absent or undefined is three times. */
+  attempts?: (failure: ProviderFailure) => number | undefined
 }
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
@@ -66,7 +68,8 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
         return merge(said, { ...part, calls: [] })
       }
       failure.spoken = `${said.text}${part.text}`.trim() !== ''
-      if (failure.spoken || !failure.retryable || ++counts.failed >= MAX_ATTEMPTS) throw failure
+      const attempts = speaking.attempts?.(failure) ?? MAX_ATTEMPTS
+      if (failure.spoken || !failure.retryable || ++counts.failed >= attempts) throw failure
       await again(counts.failed, failure, failure.message)
       continue
     }

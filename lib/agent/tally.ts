@@ -2,44 +2,74 @@
 import type { Usage } from '../schema/usage.ts'
 import type { ModelEndpoint, ProviderDelta } from './types.ts'
 
-/** Share of the window at which a conversation is worth compressing. */
+/** Share of the window at which a conversation is worth compressing, where nothing else is configured. */
 const THRESHOLD = 0.5
+const usualThreshold = ({ contextLength }: ModelEndpoint) => Math.floor(contextLength * THRESHOLD)
 
 type UsageDelta = Extract<ProviderDelta, { type: 'usage' }>
 
-export const createTally = (endpoint: ModelEndpoint) => {
-  let { contextLength, price } = endpoint
+export const createTally = (
+  endpoint: ModelEndpoint,
+  changed: (total: Usage) => void = () => {},
+  /** Tokens at which the conversation is summarised; 0 for never. */
+  thresholdOf: (endpoint: ModelEndpoint) => number = usualThreshold,
+) => {
+  let serving = endpoint
   let input = 0
   let output = 0
   let cost = 0
   let lastPrompt = 0
-  return {
+  const tally = {
     /** One call's figures. The provider's own cost goes before the price list. */
     add(usage: UsageDelta): void {
       input += usage.inputTokens
       output += usage.outputTokens
       lastPrompt = usage.inputTokens
-      cost += usage.cost ?? priced(usage, price)
+      cost += usage.cost ?? priced(usage, serving.price)
+      changed(tally.total())
+    },
+    /** What somebody else used for us since the last time. */
+    include(more: Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>): void {
+      input += more.input_tokens
+      output += more.output_tokens
+      cost += more.estimated_cost
+      changed(tally.total())
     },
     /** Another endpoint answers from here on. */
     serve(next: ModelEndpoint): void {
-      contextLength = next.contextLength
-      price = next.price
+      serving = next
     },
+    /** The next prompt will be about so long: what was counted last is not sent again. */
+    expect(tokens: number): void {
+      lastPrompt = tokens
+      changed(tally.total())
+    },
+    lastPrompt: () => lastPrompt,
     total(): Usage {
       return {
         input_tokens: input,
         output_tokens: output,
         estimated_cost: cost,
-        context_length: contextLength,
-        threshold_tokens: Math.floor(contextLength * THRESHOLD),
+        context_length: serving.contextLength,
+        threshold_tokens: thresholdOf(serving),
         last_prompt_tokens: lastPrompt,
       }
     },
   }
+  return tally
 }
 
 export type Tally = ReturnType<typeof createTally>
 
-const priced = (usage: UsageDelta, price: ModelEndpoint['price']): number =>
-  price ? (usage.inputTokens * price.input + usage.outputTokens * price.output) / 1_000_000 : 0
+/** What a cache served or took is part of the prompt and has prices of its own, where they are known. */
+const priced = (usage: UsageDelta, price: ModelEndpoint['price']): number => {
+  if (!price) return 0
+  const { cacheReadTokens: read = 0, cacheWriteTokens: written = 0 } = usage
+  const plain = Math.max(0, usage.inputTokens - read - written)
+  const dollars =
+    plain * price.input +
+    read * (price.cacheRead ?? price.input) +
+    written * (price.cacheWrite ?? price.input) +
+    usage.outputTokens * price.output
+  return dollars / 1_000_000
+}

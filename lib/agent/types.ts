@@ -7,7 +7,9 @@ import type { FailureType } from '../schema/event.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
+import type { Compression } from './compress.ts'
 import type { ProviderFailure } from './failure.ts'
+import type { Processes } from './processes.ts'
 
 /** What a provider may see of a message: these keys and no others (spec.md, Message). */
 export type WireMessage = {
@@ -38,10 +40,14 @@ export type ModelEndpoint = {
   effort?: Effort
   /** US dollars per million tokens; absent when unknown. */
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
+  /** How long a marked prompt stays in the provider's cache; five minutes when absent. */
+  cacheTtl?: '5m' | '1h'
   /** Which entry of a credential pool the key is, so that it can be rested when the provider refuses it. */
   credential?: { pool: string; id: string }
   /** Command line of an agent that speaks ACP; only with `acp`. */
   command?: readonly string[]
+  /** Which agent that is, its name for people, and which of its models is meant; null leaves it the choice. Only with `acp`. */
+  agent?: { id: string; name: string; model: string | null }
 }
 
 /**
@@ -51,7 +57,14 @@ export type ModelEndpoint = {
 export type Carry = { by: string; items: readonly unknown[] }
 
 /** A message inside the loop. `id` is its id in the transcript, absent for what stands in none. */
-export type LoopMessage = WireMessage & { id?: string; carry?: Carry }
+export type LoopMessage = WireMessage & {
+  id?: string
+  carry?: Carry
+  /** Where it stands in the transcript, as far as that is known: what is summarised must stand together there. */
+  place?: number
+  /** It is a summary and stands for the messages from one id to another. */
+  summary?: { from: string; to: string; text: string }
+}
 
 /** What a provider yields. `usage` and `finish` come at most once, at the end. */
 export type ProviderDelta =
@@ -117,10 +130,27 @@ export type ToolContext = {
   approve: (ask: ApprovalAsk) => Promise<ApprovalChoice>
   /** Null when nobody answered in time: the tool then tells the model to use its own judgement. */
   clarify: (question: string, choices: string[]) => Promise<string | null>
+  /** Below forbidden ones and readable all the same: long results of this session that were put aside. */
+  readable?: readonly string[]
+  /** Puts a text aside that is too long to be answered whole; where it stands, or null when it could not be kept. */
+  spill?: (text: string) => string | null
+  /** Must be awaited before files change: these real paths, or anything in the workspace. Never rejects. */
+  beforeChange?: (what: Changing) => Promise<void>
+  /** Programs that run on beside the conversation; absent where there are none. */
+  processes?: Processes
+  /** Another tool on offer, called as if by the model: checked, asked for, recorded. Never rejects. */
+  call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
+  /** Names of the tools on offer. */
+  toolNames?: readonly string[]
+  /** Gives a task to a subagent; absent where none may be started. Never rejects. */
+  spawn?: (task: SubagentTask) => Promise<SubagentResult>
   /** Lives as long as the run: which files were read at which version, the todo list, … Keyed by tool. */
   memo: Map<string, unknown>
   now: () => number
 }
+
+/** What is about to change: files by their real paths, or anything in the workspace. */
+export type Changing = readonly string[] | 'workspace'
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the card. */
 export type ToolResult = { content: string; isError?: boolean; preview?: string }
@@ -131,8 +161,12 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   /** What the model reads about it. */
   summary: string
   input: I
+  /** JSON Schema the model is shown instead of `input`'s own: another program's tool brings its own. */
+  parameters?: Readonly<Record<string, unknown>>
   /** `read` tools of one batch run together; the others one after the other, in source order. */
   kind: 'read' | 'write' | 'execute' | 'ask' | 'think'
+  /** Neighbouring calls of it run together although it does more than read. */
+  together?: boolean
   /** The object of the verb, for the card: a path, a command, a pattern. */
   preview: (input: z.output<I>) => string
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
@@ -141,6 +175,8 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
 export type AgentRequest = {
   endpoint: ModelEndpoint
   system: string
+  /** Said before the conversation, and recorded nowhere. */
+  prefill?: readonly WireMessage[]
   /** Sanitised (see `history.ts`); the last one is the user's. */
   history: LoopMessage[]
   tools: readonly Tool[]
@@ -159,11 +195,103 @@ export type AgentRequest = {
   now?: () => number
   /** The session's id, as the key of per-session caches and memories. */
   sessionKey?: string
+  /** As in `ToolContext`. */
+  readable?: readonly string[]
+  spill?: (callId: string, text: string) => string | null
+  beforeChange?: (what: Changing) => Promise<void>
+  processes?: Processes
   /**
    * Called when an endpoint failed with nothing said: another key, else the next fallback, else null. It lasts for
    * the rest of this turn (contract, decision 31). `message` is told to the person as a warning.
    */
   recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
+  /** How the conversation is kept within the model's window; without it, it is sent as it is. */
+  compression?: Compression
+  /** How often a call is worth making at all while it fails like this; undefined leaves it to the engine. */
+  attempts?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
+  /** Told once a run when an endpoint has answered: its key is good. Must not throw. */
+  answered?: (endpoint: ModelEndpoint) => void
+  /** Only looked at by another program's agent. */
+  external?: External
+  /** What a person said into the running turn; read before each model call, and before the turn ends. */
+  inbox?: () => readonly Steered[]
+  /** Asked before each model call, a subagent's too: null to go on, else the sentence why the turn ends here. */
+  allow?: () => Promise<string | null>
+  /** Told after each model call what the run has used so far, its subagents included. */
+  spent?: (usage: Usage) => void
+  /** Absent: no subagents. */
+  delegation?: Delegation
+}
+
+/** `said` is recorded, `read` is what the model gets: the same, but for a skill that was called by name. */
+export type Steered = { key: string; said: string; read: string; attachments: readonly string[] }
+
+/** How far a turn may delegate. */
+export type Delegation = {
+  /** 0 for the turn itself; a subagent at `maxDepth` delegates no further. */
+  depth: number
+  maxDepth: number
+  /** Model calls of one subagent. */
+  maxSteps: number
+  /** The subagents' own model; absent: the one of the moment. Throws the sentence why it cannot be called. */
+  endpoint?: () => ModelEndpoint
+}
+
+export type SubagentTask = {
+  /** Its place among the tasks of one call. */
+  index: number
+  goal: string
+  context: string
+  /** Empty: whatever the caller has. */
+  toolsets: readonly string[]
+  maxSteps?: number
+}
+
+/** One call of a subagent, kept with the result so that a reload can show it; `trace` is what subagents of its own did. */
+export type TraceEntry = {
+  tool: string
+  preview: string
+  status: 'ok' | 'error' | 'unfinished'
+  duration_seconds: number
+  task_index?: number
+  trace?: TraceEntry[]
+}
+
+export type SubagentStatus = 'running' | 'completed' | 'failed' | 'interrupted'
+
+export type SubagentResult = {
+  outcome: Outcome
+  reason: 'completed' | 'max_iterations' | 'interrupted' | 'error'
+  durationMs: number
+  trace: TraceEntry[]
+}
+
+/** What is from a subagent: the call that delegated, and the place among its tasks. */
+export type Nested = { parent: string; index: number }
+
+/** What an agent of somebody else's needs to be run for a session of ours. */
+export type External = {
+  /** Whose process it is: agents of two homes never share one. */
+  home: string
+  /** The environment of that process: nothing in it belongs to one session. */
+  env: Readonly<Record<string, string>>
+  /** What is remembered of the agent's own session. */
+  load: (agent: string) => ExternalSession | null
+  save: (agent: string, session: ExternalSession) => void
+}
+
+/** How a session of ours is known to another program's agent. Kept in the journal. */
+export type ExternalSession = {
+  session_id: string
+  /** Ids it had before: agents may rotate them. */
+  aliases: string[]
+  /** The session of ours it was made for; a copy of that session must not share it. */
+  owner: string
+  cwd: string
+  /** Which of the person's messages the agent has seen (see `marks.ts`). */
+  mark: string
+  /** US dollars the agent said the whole session cost so far. */
+  cost: number
 }
 
 export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: string }
@@ -171,26 +299,28 @@ export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; 
 /** A finished message of the run. `id` is the one its deltas named; tool results get theirs when they begin to be recorded. */
 export type RunMessage = WireMessage & {
   id: string
+  attachments?: string[]
   reasoning?: string
   model?: string
   provider?: string
 }
 
 export type AgentEvent =
-  | { type: 'token'; messageId: string; text: string }
-  | { type: 'reasoning'; messageId: string; text: string }
+  | { type: 'token'; messageId: string; text: string; owner?: Nested }
+  | { type: 'reasoning'; messageId: string; text: string; owner?: Nested }
   /** What streamed for the message is void; the call is made again after `delayMs`. Never after text was spoken. */
   | { type: 'retry'; messageId: string; attempt: number; delayMs: number; message: string }
   /** Record it before anything that follows: an assistant message comes before its tools run, a result when it is known, in source order. */
-  | { type: 'message'; message: RunMessage }
+  | { type: 'message'; message: RunMessage; steered?: string }
   | {
       type: 'tool'
       callId: string
       name: string
       preview: string | null
       args: Record<string, unknown>
+      owner?: Nested
     }
-  | { type: 'tool_output'; callId: string; text: string }
+  | { type: 'tool_output'; callId: string; text: string; owner?: Nested }
   | {
       type: 'tool_complete'
       callId: string
@@ -199,8 +329,22 @@ export type AgentEvent =
       args: Record<string, unknown>
       durationMs: number
       isError: boolean
+      owner?: Nested
     }
   | { type: 'warning'; kind: string; message: string }
+  /** Earlier messages are being summarised, which takes a while. */
+  | { type: 'compressing'; tokens: number }
+  /** Record it: `text` stands from here on for the messages from one id to another. Null: they stand in no transcript. */
+  | {
+      type: 'compressed'
+      first: string | null
+      last: string | null
+      text: string
+      beforeTokens: number
+      afterTokens: number
+    }
+  /** A subagent begins, and ends. */
+  | { type: 'subagent'; owner: Nested; goal: string; status: SubagentStatus }
 
 /** Synchronous, must not throw. */
 export type Emit = (event: AgentEvent) => void

@@ -6,6 +6,8 @@ const MAX_CHARS = 50_000
 const HEAD_CHARS = MAX_CHARS * 0.4
 const TAIL_CHARS = MAX_CHARS * 0.6
 const MAX_LIVE_CHARS = 200_000
+/** Held in memory until the command ends, to be put aside whole. */
+const MAX_WHOLE_CHARS = 5_000_000
 const LIVE_EVERY_MS = 40
 
 /** `live` is called with pieces of at least a moment's worth, colours kept; `text` is the whole, head and tail. */
@@ -14,6 +16,8 @@ export const createOutput = (live: (text: string) => void) => {
   let head = ''
   let tail = ''
   let left = 0
+  let whole: string[] = []
+  let held = 0
   let pending = ''
   let shown = 0
   let timer: NodeJS.Timeout | undefined
@@ -29,6 +33,8 @@ export const createOutput = (live: (text: string) => void) => {
   }
 
   const add = (text: string) => {
+    if (held < MAX_WHOLE_CHARS) whole.push(text.slice(0, MAX_WHOLE_CHARS - held))
+    held += text.length
     const room = Math.max(0, HEAD_CHARS - head.length)
     head += text.slice(0, room)
     tail += text.slice(room)
@@ -49,12 +55,20 @@ export const createOutput = (live: (text: string) => void) => {
       add(decoder.end())
       flush()
     },
-    /** What the model reads: no colours, the middle of long output left out. */
-    text(): string {
+    /** What the model reads: no colours, the middle of long output left out, and where the whole of it stands. */
+    text(spill: (text: string) => string | null = () => null): string {
       const over = Math.max(0, tail.length - TAIL_CHARS)
       const missing = left + over
-      const note = missing > 0 ? `\n[… ${missing} characters left out …]\n` : ''
+      const path = missing > 0 ? spill(stripVTControlCharacters(toWhole(whole, held))) : null
+      whole = []
+      const where = path === null ? '' : `; all of it is in ${path}`
+      const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
       return stripVTControlCharacters(`${head}${note}${tail.slice(over)}`)
     },
   }
 }
+
+const toWhole = (pieces: readonly string[], length: number): string =>
+  length > MAX_WHOLE_CHARS
+    ? `${pieces.join('')}\n[… ${length - MAX_WHOLE_CHARS} more characters were not kept …]\n`
+    : pieces.join('')

@@ -45,6 +45,7 @@ export const patch: Tool<typeof input> = {
     for (const { place } of changes) guardWrite(ctx, place)
     const places = changes.map(change => change.place)
     if (!(await mayWrite(ctx, places, 'change'))) return deniedResult('changing these files')
+    await ctx.beforeChange?.(places)
     for (const change of changes)
       if (toPlace(ctx, change.path) !== change.place)
         throw new Error(`${change.path} now leads to another place.`)

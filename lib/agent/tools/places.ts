@@ -34,10 +34,14 @@ export const toName = (ctx: ToolContext, place: string): string => {
 /** Guards compiled once per search instead of once per file. `place` must be a real path. */
 export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
-  const forbidden = ctx.forbidden.map(path => realPath(path))
+  const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
+    paths.map(path => realPath(path)),
+  ) as [string[], string[]]
+  const isIn = (paths: string[], place: string) =>
+    paths.some(path => place === path || place.startsWith(path + sep))
   return place =>
     SYSTEM_SECRET.test(place) ||
-    forbidden.some(path => place === path || place.startsWith(path + sep)) ||
+    (isIn(forbidden, place) && !isIn(readable, place)) ||
     (home !== null && SECRET.test(below(home, place)))
 }
 
@@ -54,7 +58,7 @@ export const guardRead = (ctx: ToolContext, place: string): void => {
 
 /** Throws when no file tool may write there. */
 export const guardWrite = (ctx: ToolContext, place: string): void => {
-  guardRead(ctx, place)
+  guardRead({ ...ctx, readable: [] }, place)
   const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
   if (SYSTEM.test(place) || STARTUP.test(below(home, place)))
     throw new Error(

@@ -1,10 +1,11 @@
 /** Tool: runs a shell command in the workspace, watched, bounded and stoppable as a whole. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { z } from 'zod'
-import { assess, forbiddenIn } from '../danger.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
+import { passCommand } from './command-gate.ts'
+import { killGroup, readSlowly } from './group.ts'
 import { createOutput } from './output.ts'
 import { toPlace } from './places.ts'
 
@@ -13,9 +14,6 @@ const MAX_TIMEOUT_S = 3_600
 const KILL_AFTER_MS = 250
 /** How long pipes may stay open after the shell has ended, held by what it left in the background. */
 const LINGER_MS = 100
-/** A command that prints without end is slowed down to this, so that others are served. */
-const BYTES_PER_SLICE = 1024 * 1024
-const SLICE_MS = 50
 
 const input = z.object({
   command: z.string().trim().min(1),
@@ -26,53 +24,49 @@ const input = z.object({
     .transform(seconds => Math.min(seconds, MAX_TIMEOUT_S))
     .describe('Seconds after which the command is stopped.'),
   workdir: z.string().optional().describe('Directory to run in; the workspace by default.'),
+  background: z
+    .boolean()
+    .default(false)
+    .describe('Do not wait for it: answers session_id and pid for the process tool.'),
+  notify_on_complete: z
+    .boolean()
+    .default(false)
+    .describe('background: tell the user when it has ended.'),
 })
 
 export const terminal: Tool<typeof input> = {
   name: 'terminal',
   summary:
-    'Run a shell command (bash) in the workspace. Answers output (stdout and stderr together) and exit_code. There is no input: use flags that ask nothing. Start servers in the background with output redirected: cmd > log 2>&1 &. Prefer read_file, search_files and patch for files.',
+    'Run a shell command (bash) in the workspace. Answers output (stdout and stderr together) and exit_code. There is no input: use flags that ask nothing. Start servers, watchers and what runs long with background=true and look after them with process; they go on after the turn and end with the conversation or the service. Prefer read_file, search_files and patch for files.',
   input,
   kind: 'execute',
   preview: ({ command }) => command,
-  async run(ctx, { command, timeout, workdir }) {
+  async run(ctx, { command, timeout, workdir, background, notify_on_complete: notify }) {
     const cwd = workdir === undefined ? ctx.workspace : toPlace(ctx, workdir)
     if (!existsSync(cwd) || !statSync(cwd).isDirectory())
       throw new Error(`The directory ${cwd} does not exist.`)
-    const here = { home: ctx.env.HOME ?? '', cwd }
-    const { hardline, labels } = assess(command, here)
-    if (hardline !== undefined)
-      return blocked(
-        `Refused, and no approval can allow it: ${hardline}.`,
-        'The command was not run.',
-      )
-    const kept = forbiddenIn(command, here, ctx.forbidden)
-    if (kept !== undefined)
-      return blocked(
-        `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
-        'The command was not run.',
-      )
-    if (labels.length > 0) {
-      const choice = await ctx.approve({
-        command,
-        patternKeys: labels,
-        description: labels.join('; '),
-        cwd,
-      })
-      if (choice === 'deny')
-        return blocked(
-          `The user denied this command (${labels.join('; ')}).`,
-          'Do not try the same by another way.',
-        )
-    }
+    const refused = await passCommand(ctx, command, cwd)
+    if (refused) return refused
+    if (background) return startBehind(ctx, command, cwd, notify)
     return runCommand(ctx, command, cwd, timeout * 1_000)
   },
 }
 
-const blocked = (error: string, hint: string): ToolResult => ({
-  content: JSON.stringify({ status: 'blocked', output: '', exit_code: -1, error, hint }),
-  isError: true,
-})
+/** It has a standard input that process writes to, and is not waited for. */
+const startBehind = async (
+  ctx: ToolContext,
+  command: string,
+  cwd: string,
+  notify: boolean,
+): Promise<ToolResult> => {
+  if (!ctx.processes) throw new Error('Programs cannot run in the background here.')
+  const shell = shellOf(ctx.env)
+  const args = ['-c', TOGETHER, shell, command]
+  const view = await ctx.processes.start({ command, file: shell, args, cwd, env: ctx.env, notify })
+  const { session_id, pid } = view
+  const output = 'Started in the background. Look after it with the process tool.'
+  return { content: JSON.stringify({ output, session_id, pid, exit_code: 0, error: null }) }
+}
 
 /** Standard error goes where standard output goes, so that both keep their order. */
 const TOGETHER = 'exec "$0" -c "$1" 2>&1'
@@ -117,7 +111,7 @@ const runCommand = (
       ctx.signal.removeEventListener('abort', cancel)
     }
 
-    readSlowly(child, output.write)
+    readSlowly(child.stdout, output.write)
     child.once('error', error => {
       release()
       output.end()
@@ -131,32 +125,10 @@ const runCommand = (
         clearTimeout(close)
         release()
         output.end()
-        resolve(toResult(output.text(), code, signal, ended, timeoutMs))
+        resolve(toResult(output.text(ctx.spill), code, signal, ended, timeoutMs))
       })
     })
   })
-
-const readSlowly = (child: ChildProcess, write: (bytes: Buffer) => void): void => {
-  const { stdout } = child
-  let slice = 0
-  stdout?.on('data', (bytes: Buffer) => {
-    write(bytes)
-    slice += bytes.length
-    if (slice < BYTES_PER_SLICE) return
-    slice = 0
-    stdout.pause()
-    setTimeout(() => stdout.resume(), SLICE_MS)
-  })
-}
-
-const killGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  if (child.pid === undefined) return
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // The whole group has ended already.
-  }
-}
 
 const toResult = (
   output: string,

@@ -35,7 +35,10 @@ export const readTextFile = (place: string): TextFile => {
     if (stat.isDirectory())
       throw new Error(`${place} is a directory. Use search_files or the terminal.`)
     if (!stat.isFile()) throw new Error(`${place} is not a regular file.`)
-    if (IMAGE.test(extname(place))) throw new Error(`${place} is an image, not text.`)
+    if (IMAGE.test(extname(place)))
+      throw new Error(
+        `${place} is an image, not text. Look at it with vision_analyze, where that is on offer.`,
+      )
     if (stat.size > MAX_TEXT_BYTES)
       throw new Error(
         `${place} has ${stat.size} bytes, more than can be read at once. Use search_files, or head and sed in the terminal.`,

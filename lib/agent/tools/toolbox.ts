@@ -2,7 +2,9 @@
 import type { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { clarify } from './clarify.ts'
+import { delegate } from './delegate.ts'
 import { patch } from './patch.ts'
+import { processTool } from './process.ts'
 import { readFile } from './read-file.ts'
 import { searchFiles } from './search-files.ts'
 import { terminal } from './terminal.ts'
@@ -10,14 +12,16 @@ import { todo } from './todo.ts'
 import { writeFile } from './write-file.ts'
 
 /** The loop hands a tool only what its own schema let through, so the input type may be forgotten here. */
-const plain = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
+export const plain = <I extends z.ZodType>(tool: Tool<I>): Tool => tool as unknown as Tool
 
 export const toolbox: readonly Tool[] = [
   plain(terminal),
+  plain(processTool),
   plain(readFile),
   plain(writeFile),
   plain(patch),
   plain(searchFiles),
   plain(todo),
   plain(clarify),
+  plain(delegate),
 ]

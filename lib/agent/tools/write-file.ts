@@ -20,6 +20,7 @@ export const writeFile: Tool<typeof input> = {
     const place = toPlace(ctx, path)
     guardWrite(ctx, place)
     if (!(await mayWrite(ctx, [place], 'write'))) return deniedResult('writing this file')
+    await ctx.beforeChange?.([place])
     // Resolved again: while a person thought about it, a link may have taken its place.
     if (toPlace(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
     const warning = staleWarning(ctx, place)

@@ -1,0 +1,113 @@
+/** Tool: tasks that run by themselves, at a time that is written down. */
+import { z } from 'zod'
+import type { Tool } from '../types.ts'
+import { telling } from './telling.ts'
+
+export type CronFields = {
+  name?: string
+  prompt?: string
+  schedule?: string
+  deliver?: string
+  skills?: string[]
+  model?: string
+  provider?: string
+  script?: string
+  /** 0 for ever. */
+  repeat?: number
+}
+type Job = Readonly<Record<string, unknown>>
+
+/** The jobs of one home; every verb throws a sentence when it may not be. */
+export type CronStore = {
+  list: () => Job[]
+  create: (fields: CronFields & { schedule: string }) => Promise<Job>
+  update: (id: string, fields: CronFields) => Promise<Job>
+  pause: (id: string) => Promise<Job>
+  resume: (id: string) => Promise<Job>
+  remove: (id: string) => Promise<Job>
+  run: (id: string) => { status: string }
+}
+
+const input = z.object({
+  action: z.enum(['create', 'list', 'update', 'pause', 'resume', 'remove', 'run']),
+  job_id: z.string().trim().default('').describe('For all but create and list.'),
+  prompt: z
+    .string()
+    .optional()
+    .describe('What to do. It runs in a fresh conversation: say everything it needs to know.'),
+  schedule: z
+    .string()
+    .trim()
+    .optional()
+    .describe('"every 2h", "0 9 * * 1-5", "2026-02-03T14:00", or once from now: "30m".'),
+  name: z.string().trim().optional(),
+  repeat: z.int().optional().describe('How often it runs altogether; 0 for ever.'),
+  deliver: z.string().trim().optional().describe('"local" files the result with the task.'),
+  skills: z.array(z.string()).optional().describe('Skills to follow, in order.'),
+  model: z
+    .object({ provider: z.string().optional(), model: z.string() })
+    .optional()
+    .describe('Another model than the default.'),
+  script: z
+    .string()
+    .trim()
+    .optional()
+    .describe('A file below scripts/ of the home; what it prints stands before the prompt.'),
+})
+
+type Input = z.output<typeof input>
+
+const fieldsOf = ({ name, prompt, schedule, deliver, skills, model, script, repeat }: Input) => ({
+  ...(name === undefined ? {} : { name }),
+  ...(prompt === undefined ? {} : { prompt }),
+  ...(schedule ? { schedule } : {}),
+  ...(deliver === undefined ? {} : { deliver }),
+  ...(skills === undefined ? {} : { skills }),
+  ...(model === undefined ? {} : { model: model.model, provider: model.provider ?? '' }),
+  ...(script === undefined ? {} : { script }),
+  ...(repeat === undefined ? {} : { repeat }),
+})
+
+export const cronjobTool = (store: CronStore): Tool<typeof input> => {
+  const verbs: Record<Input['action'], (given: Input) => Promise<Job> | Job> = {
+    async create(given) {
+      const { schedule, ...fields } = fieldsOf(given)
+      if (!schedule) throw new Error('schedule is required for create.')
+      const job = await store.create({ ...fields, schedule })
+      return { message: 'The task is scheduled.', job }
+    },
+    list() {
+      const jobs = store.list()
+      return { count: jobs.length, jobs }
+    },
+    async update(given) {
+      const fields = fieldsOf(given)
+      if (Object.keys(fields).length === 0) throw new Error('Nothing to change was given.')
+      return { message: 'The task was changed.', job: await store.update(given.job_id, fields) }
+    },
+    pause: async ({ job_id }) => ({ message: 'Paused.', job: await store.pause(job_id) }),
+    resume: async ({ job_id }) => ({ message: 'Resumed.', job: await store.resume(job_id) }),
+    remove: async ({ job_id }) => ({ message: 'Removed.', job: await store.remove(job_id) }),
+    run({ job_id }) {
+      const { status } = store.run(job_id)
+      const message = status === 'running' ? 'It is running already.' : 'It runs now.'
+      return { message, job_id, status }
+    },
+  }
+  return {
+    name: 'cronjob',
+    summary:
+      'Schedule prompts that run by themselves, and manage them: create, list, update, pause, resume, remove, run. The person sees them under Tasks. Each run is a conversation of its own without a witness, so the prompt must stand alone.',
+    input,
+    kind: 'write',
+    preview: ({ action, name, job_id, schedule }) =>
+      [action, name || job_id, schedule].filter(Boolean).join(' · '),
+    run: telling(async (_ctx, given) => {
+      const needsId = given.action !== 'create' && given.action !== 'list'
+      if (needsId && !given.job_id) throw new Error(`job_id is required for ${given.action}.`)
+      return {
+        content: JSON.stringify({ success: true, ...(await verbs[given.action](given)) }),
+      }
+    }),
+  }
+}

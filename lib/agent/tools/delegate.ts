@@ -1,0 +1,93 @@
+/** `delegate_task`: gives work to subagents, up to three at once, and answers with what each has to say. */
+import { z } from 'zod'
+import { DELEGATE } from '../subagent.ts'
+import type { SubagentResult, Tool, ToolContext } from '../types.ts'
+
+const MAX_TASKS = 3
+/** A summary is meant to be short; a subagent that pastes a file does not fill its caller's window. */
+const SUMMARY_CHARS = 16_000
+
+const Task = z.object({
+  goal: z.string().trim().min(1).describe('What is to be done, complete in itself'),
+  context: z
+    .string()
+    .default('')
+    .describe('What the subagent cannot know: paths, findings, limits'),
+  toolsets: z.array(z.string()).default([]).describe('Toolsets it may use; leave out for all'),
+})
+
+const Input = z
+  .object({
+    goal: z.string().default('').describe('The task, when there is one'),
+    context: Task.shape.context,
+    toolsets: Task.shape.toolsets,
+    tasks: z.array(Task).max(MAX_TASKS).default([]).describe('Up to 3 tasks that run side by side'),
+    max_iterations: z.number().int().positive().optional().describe('Steps each may take'),
+  })
+  .refine(input => input.tasks.length > 0 || input.goal.trim() !== '', {
+    message: 'Give a goal, or tasks with goals.',
+  })
+type Input = z.output<typeof Input>
+
+const tasksOf = ({ goal, context, toolsets, tasks }: Input): z.output<typeof Task>[] =>
+  tasks.length > 0 ? tasks : [{ goal: goal.trim(), context, toolsets }]
+
+const seconds = (ms: number): number => Math.round(ms / 100) / 10
+
+const bounded = (text: string): string =>
+  text.length > SUMMARY_CHARS
+    ? `${text.slice(0, SUMMARY_CHARS)}\n[… ${text.length - SUMMARY_CHARS} characters left out …]`
+    : text
+
+const toResult = (goal: string, task_index: number, done: SubagentResult) => {
+  const { outcome, reason, trace } = done
+  const { text, steps, usage, model, failure, status } = outcome
+  return {
+    task_index,
+    goal,
+    status: status === 'finished' ? 'completed' : status === 'stopped' ? 'interrupted' : 'failed',
+    summary: bounded(text),
+    ...(failure && { error: failure.message }),
+    api_calls: steps,
+    duration_seconds: seconds(done.durationMs),
+    model,
+    exit_reason: reason,
+    tokens: { input: usage.input_tokens, output: usage.output_tokens },
+    tool_trace: trace,
+  }
+}
+
+const run = async (ctx: ToolContext, input: Input) => {
+  const { spawn } = ctx
+  if (!spawn) throw new Error('No subagents can be started here. Do the work yourself.')
+  const begun = ctx.now()
+  const tasks = tasksOf(input)
+  const limit = input.max_iterations
+  const results = await Promise.all(
+    tasks.map(async (task, index) =>
+      toResult(
+        task.goal,
+        index,
+        await spawn({ index, ...task, ...(limit !== undefined && { maxSteps: limit }) }),
+      ),
+    ),
+  )
+  return {
+    content: JSON.stringify({ results, total_duration_seconds: seconds(ctx.now() - begun) }),
+    isError: results.every(({ status }) => status !== 'completed'),
+  }
+}
+
+export const delegate: Tool<typeof Input> = {
+  name: DELEGATE,
+  summary:
+    'Give one task, or up to 3 tasks that run side by side, to subagents. Each works in the same workspace with a fresh conversation: it knows only its goal and context, and answers with a summary. Use it for work that is separable and would fill this conversation with detail; not for what one or two calls can do.',
+  input: Input,
+  kind: 'execute',
+  together: true,
+  preview: input =>
+    tasksOf(input)
+      .map(({ goal }) => goal)
+      .join(' · '),
+  run,
+}

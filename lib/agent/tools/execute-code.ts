@@ -1,0 +1,212 @@
+/** Tool: runs a script that calls other tools, so that many steps cost one answer of the model. */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { CALLABLE, type Language } from '../code/languages.ts'
+import { openToolSocket } from '../code/tool-socket.ts'
+import type { Tool, ToolContext, ToolResult } from '../types.ts'
+import { askAbout, blocked } from './command-gate.ts'
+import { killGroup, readSlowly } from './group.ts'
+import { createOutput } from './output.ts'
+
+/** The label that `python -c` has in the terminal: whoever allowed that has allowed this. */
+const LABEL = 'script execution via -e/-c flag'
+const KILL_AFTER_MS = 250
+const LINGER_MS = 100
+const MAX_ERROR_CHARS = 4_000
+const MAX_CODE_CHARS = 200_000
+
+export type CodeLimits = { timeoutMs: number; maxCalls: number }
+
+const input = z.object({
+  code: z.string().trim().min(1).max(MAX_CODE_CHARS).describe('The whole script.'),
+})
+
+type Ended = 'timeout' | 'stopped' | null
+type Run = {
+  ctx: ToolContext
+  language: Language
+  limits: CodeLimits
+  dir: string
+}
+
+export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof input> => ({
+  name: 'execute_code',
+  summary: `Run a ${language.name} script in the workspace that may call tools as functions: ${Object.entries(
+    CALLABLE,
+  )
+    .map(([name, names]) => `${name}(${names.join(', ')})`)
+    .join(
+      ', ',
+    )}, as far as they are on offer. They need no import and answer what the tool answers, parsed. Good for loops over many files, filtering of long results, and steps that depend on each other. ${language.hint} Answers status, output, tool_calls_made, duration_seconds and error. At most ${limits.timeoutMs / 1_000} s and ${limits.maxCalls} calls.`,
+  input,
+  kind: 'execute',
+  preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
+  async run(ctx, { code }) {
+    if (!ctx.call) throw new Error('Scripts cannot call tools here.')
+    const kept = ctx.forbidden.find(path => code.includes(path))
+    if (kept !== undefined)
+      return blocked(
+        `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
+        'The script was not run.',
+      )
+    const denied = await askAbout(ctx, code, [LABEL], ctx.workspace)
+    if (denied) return denied
+    await ctx.beforeChange?.('workspace')
+    const dir = mkdtempSync(join(tmpdir(), 'agent-code-'))
+    try {
+      const tools = Object.keys(CALLABLE).filter(name => ctx.toolNames?.includes(name))
+      for (const [name, text] of Object.entries(language.files(code, tools)))
+        writeFileSync(join(dir, name), text, { mode: 0o600 })
+      return await runScript({ ctx, language, limits, dir }, tools)
+    } finally {
+      rmSync(dir, { recursive: true, force: true })
+    }
+  },
+})
+
+/** What stands for a call in the live output. */
+const toLine = (tool: string, args: Record<string, unknown>): string => {
+  const first = Object.values(args).find(value => typeof value === 'string') ?? ''
+  return `\u001b[2m→ ${tool} ${String(first).split('\n')[0]?.slice(0, 120)}\u001b[22m\n`
+}
+
+const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult> => {
+  const { ctx, dir, limits } = run
+  const clock = createClock(limits.timeoutMs)
+  const token = randomBytes(24).toString('hex')
+  const socket = await openToolSocket({
+    path: join(dir, 'tools.sock'),
+    token,
+    maxCalls: limits.maxCalls,
+    async answer(tool, given) {
+      if (!tools.includes(tool) || !ctx.call)
+        return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
+      // What runs on behind a script would belong to nobody.
+      const { background: _, ...args } = given
+      ctx.output(toLine(tool, args))
+      // A person may be asked meanwhile: the script's own time stands still.
+      clock.pause()
+      const { content } = await ctx.call(tool, args)
+      clock.go()
+      return content
+    },
+  })
+  try {
+    return await start(run, clock, token, socket.calls)
+  } finally {
+    clock.stop()
+    socket.close()
+  }
+}
+
+/** Counts down only while it goes. */
+const createClock = (totalMs: number) => {
+  const over = Promise.withResolvers<void>()
+  let left = totalMs
+  let since = performance.now()
+  let timer: NodeJS.Timeout | undefined
+  let isStopped = false
+  const pause = () => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    timer = undefined
+    left -= performance.now() - since
+  }
+  const go = () => {
+    if (isStopped) return
+    since = performance.now()
+    timer = setTimeout(over.resolve, Math.max(0, left))
+  }
+  go()
+  const stop = () => {
+    isStopped = true
+    pause()
+  }
+  return { over: over.promise, pause, go, stop }
+}
+
+const start = (
+  { ctx, language, dir, limits }: Run,
+  clock: ReturnType<typeof createClock>,
+  token: string,
+  calls: () => number,
+): Promise<ToolResult> =>
+  new Promise((resolve, reject) => {
+    ctx.signal.throwIfAborted()
+    const started = performance.now()
+    const child = spawn(language.program, language.args(dir), {
+      cwd: ctx.workspace,
+      env: {
+        ...ctx.env,
+        PYTHONDONTWRITEBYTECODE: '1',
+        PYTHONIOENCODING: 'utf-8',
+        AGENT_TOOLS_SOCKET: join(dir, 'tools.sock'),
+        AGENT_TOOLS_TOKEN: token,
+      },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const output = createOutput(ctx.output)
+    const errors = createOutput(ctx.output)
+    let ended: Ended = null
+    let final: NodeJS.Timeout | undefined
+
+    const stop = (why: Ended) => {
+      if (ended) return
+      ended = why
+      killGroup(child, 'SIGTERM')
+      final = setTimeout(() => killGroup(child, 'SIGKILL'), KILL_AFTER_MS)
+    }
+    const cancel = () => stop('stopped')
+    ctx.signal.addEventListener('abort', cancel, { once: true })
+    void clock.over.then(() => stop('timeout'))
+    const release = () => {
+      clearTimeout(final)
+      ctx.signal.removeEventListener('abort', cancel)
+      output.end()
+      errors.end()
+    }
+    readSlowly(child.stdout, output.write)
+    readSlowly(child.stderr, errors.write)
+    child.once('error', error => {
+      release()
+      reject(error)
+    })
+    child.once('exit', (code, signal) => {
+      // Whatever the script has started ends with it.
+      killGroup(child, 'SIGKILL')
+      const close = setTimeout(() => {
+        child.stdout.destroy()
+        child.stderr.destroy()
+      }, LINGER_MS)
+      child.once('close', () => {
+        clearTimeout(close)
+        release()
+        const failed = ended !== null || code !== 0
+        const said = errors.text().trim().slice(-MAX_ERROR_CHARS)
+        const why =
+          ended === 'timeout'
+            ? `Stopped after ${limits.timeoutMs / 1_000} seconds.`
+            : ended === 'stopped'
+              ? 'Stopped by the user.'
+              : said || `It ended with ${signal ?? `exit code ${code}`}.`
+        const status =
+          ended === 'timeout' ? 'timeout' : ended ? 'interrupted' : failed ? 'error' : 'success'
+        resolve({
+          content: JSON.stringify({
+            status,
+            output: output.text(ctx.spill),
+            tool_calls_made: calls(),
+            duration_seconds: Math.round((performance.now() - started) / 10) / 100,
+            error: failed ? why : null,
+            ...(!failed && said && { warnings: said }),
+          }),
+          isError: failed,
+        })
+      })
+    })
+  })

@@ -1,0 +1,108 @@
+/** Tool: looks after the programs that terminal has started in the background. */
+import { z } from 'zod'
+import { headAndTail } from '../long-result.ts'
+import type { ProcessView, Processes } from '../processes.ts'
+import type { Tool, ToolContext, ToolResult } from '../types.ts'
+import { passCommand } from './command-gate.ts'
+
+const DEFAULT_WAIT_S = 60
+const MAX_WAIT_S = 600
+const PREVIEW_CHARS = 1_000
+const MAX_POLL_CHARS = 20_000
+
+const input = z.object({
+  action: z.enum(['list', 'poll', 'log', 'wait', 'kill', 'write', 'submit']),
+  session_id: z.string().optional().describe('The process, as terminal answered it: proc_…'),
+  data: z.string().optional().describe('write: sent as it is. submit: sent with a line end.'),
+  timeout: z
+    .number()
+    .min(1)
+    .default(DEFAULT_WAIT_S)
+    .transform(seconds => Math.min(seconds, MAX_WAIT_S))
+    .describe('wait: seconds at most.'),
+  offset: z.int().min(0).default(0).describe('log: first line, from 0.'),
+  limit: z.int().min(1).max(2_000).default(200).describe('log: number of lines.'),
+})
+type Input = z.output<typeof input>
+
+const answer = (value: object): ToolResult => ({ content: JSON.stringify(value) })
+
+const stateOf = ({ session_id, status, exit_code, uptime }: ProcessView) => ({
+  session_id,
+  status,
+  exit_code,
+  uptime,
+})
+
+const lastChars = (text: string, most: number): string =>
+  text.length > most
+    ? `[… ${text.length - most} characters left out …]\n${text.slice(-most)}`
+    : text
+
+/** By default the newest lines: what happens now is what is asked for. */
+const log = (processes: Processes, id: string, { offset, limit }: Input) => {
+  const { text, left_out } = processes.read(id)
+  const lines = text.split('\n')
+  if (lines.at(-1) === '') lines.pop()
+  const first = offset > 0 ? offset : Math.max(0, lines.length - limit)
+  return {
+    ...stateOf(processes.view(id)),
+    output: lines.slice(first, first + limit).join('\n'),
+    first_line: first,
+    total_lines: lines.length,
+    ...(left_out > 0 && { characters_dropped: left_out }),
+  }
+}
+
+const act = async (ctx: ToolContext, processes: Processes, given: Input): Promise<ToolResult> => {
+  const { action, session_id: id, data, timeout } = given
+  if (action === 'list')
+    return answer({
+      processes: processes.list().map(view => ({
+        ...stateOf(view),
+        command: view.command,
+        cwd: view.cwd,
+        pid: view.pid,
+        output_preview: processes.read(view.session_id).text.slice(-200),
+      })),
+    })
+  if (!id) throw new Error(`action ${action} needs session_id.`)
+  if (action === 'poll') {
+    const output = lastChars(processes.poll(id), MAX_POLL_CHARS)
+    return answer({ ...stateOf(processes.view(id)), output })
+  }
+  if (action === 'log') return answer(log(processes, id, given))
+  if (action === 'wait') {
+    const view = await processes.wait(id, timeout * 1_000, ctx.signal)
+    return answer({
+      ...stateOf(view),
+      ...(view.status === 'running' && { timed_out: true }),
+      output: headAndTail(lastChars(processes.read(id).text, MAX_POLL_CHARS), MAX_POLL_CHARS),
+    })
+  }
+  if (action === 'kill') {
+    const view = await processes.kill(id)
+    const output = processes.read(id).text.slice(-PREVIEW_CHARS)
+    return answer({ ...stateOf(view), output_preview: output })
+  }
+  if (data === undefined) throw new Error(`action ${action} needs data.`)
+  // It may be a shell that reads it: what is typed passes where commands pass, pieces put together.
+  const refused = await passCommand(ctx, processes.typed(id) + data, processes.view(id).cwd)
+  if (refused) return refused
+  await processes.write(id, action === 'submit' ? `${data}\n` : data)
+  return answer({ ...stateOf(processes.view(id)), characters_written: data.length })
+}
+
+export const processTool: Tool<typeof input> = {
+  name: 'process',
+  summary:
+    'Look after programs started with terminal background=true. list: all of this conversation. poll: what was printed since the last poll. log: lines of the kept output, the newest without offset. wait: until it ends or timeout. kill: end it with everything it started. write, submit: send input. They outlive the turn, and end with the conversation or the service.',
+  input,
+  kind: 'execute',
+  preview: ({ action, session_id }) => (session_id ? `${action} ${session_id}` : action),
+  run(ctx, given) {
+    const { processes } = ctx
+    if (!processes) throw new Error('Programs cannot run in the background here.')
+    return act(ctx, processes, given)
+  },
+}

@@ -1,0 +1,109 @@
+/** Tool: writes down as a skill what has been learned, and keeps it right. */
+import { z } from 'zod'
+import type { Tool } from '../types.ts'
+import { applyMatches, findMatches } from './patch-match.ts'
+import { telling } from './telling.ts'
+
+/** Every verb throws a sentence when it may not be; nothing is written then. */
+export type SkillManageStore = {
+  create: (given: { name: string; content: string; category: string | null }) => { path: string }
+  edit: (name: string, content: string) => { path: string }
+  /** SKILL.md for null. */
+  text: (name: string, file: string | null) => string
+  remove: (name: string) => unknown
+  writeFile: (name: string, file: string, content: string) => string
+  removeFile: (name: string, file: string) => void
+}
+
+const input = z.object({
+  action: z.enum(['create', 'patch', 'edit', 'delete', 'write_file', 'remove_file']),
+  name: z
+    .string()
+    .trim()
+    .min(1)
+    .describe('Lower-case letters, digits, hyphens; at most 64 characters.'),
+  content: z
+    .string()
+    .default('')
+    .describe(
+      'The whole SKILL.md for create and edit: front matter with name and description between two lines of ---, then the instructions.',
+    ),
+  old_string: z.string().default('').describe('For patch: the text to replace, unique in it.'),
+  new_string: z.string().default('').describe('For patch: what stands there instead.'),
+  replace_all: z.boolean().default(false),
+  category: z.string().trim().default('').describe('For create: a folder to put it into.'),
+  file_path: z
+    .string()
+    .trim()
+    .default('')
+    .describe(
+      'For write_file and remove_file, and for patch of another file than SKILL.md: below references/, templates/, scripts/ or assets/.',
+    ),
+  file_content: z.string().optional().describe('For write_file.'),
+})
+
+type Input = z.output<typeof input>
+
+const need = (value: string, name: string, action: string): string => {
+  if (!value.trim()) throw new Error(`${name} is required for ${action}.`)
+  return value
+}
+
+const patched = (text: string, { old_string, new_string, replace_all }: Input): string => {
+  need(old_string, 'old_string', 'patch')
+  if (old_string === new_string) throw new Error('old_string and new_string are the same.')
+  const { matches } = findMatches(text, old_string, new_string)
+  if (matches.length === 0)
+    throw new Error('old_string was not found. Read the skill with skill_view and copy it exactly.')
+  if (matches.length > 1 && !replace_all)
+    throw new Error(
+      `old_string was found ${matches.length} times. Give more of the text around it, or set replace_all.`,
+    )
+  return applyMatches(text, matches)
+}
+
+export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {
+  const verbs: Record<Input['action'], (given: Input) => Record<string, unknown>> = {
+    create({ name, content, category }) {
+      need(content, 'content', 'create')
+      const { path } = store.create({ name, content, category: category || null })
+      return { message: `The skill "${name}" was created.`, path }
+    },
+    edit({ name, content }) {
+      const { path } = store.edit(name, need(content, 'content', 'edit'))
+      return { message: `The skill "${name}" was rewritten.`, path }
+    },
+    patch(given) {
+      const { name, file_path: file } = given
+      const text = patched(store.text(name, file || null), given)
+      const path = file ? store.writeFile(name, file, text) : store.edit(name, text).path
+      return { message: `${file || 'SKILL.md'} of "${name}" was changed.`, path }
+    },
+    delete({ name }) {
+      store.remove(name)
+      return { message: `The skill "${name}" was deleted.` }
+    },
+    write_file({ name, file_path, file_content }) {
+      need(file_path, 'file_path', 'write_file')
+      if (file_content === undefined) throw new Error('file_content is required for write_file.')
+      const path = store.writeFile(name, file_path, file_content)
+      return { message: `${file_path} of "${name}" was written.`, path }
+    },
+    remove_file({ name, file_path }) {
+      store.removeFile(name, need(file_path, 'file_path', 'remove_file'))
+      return { message: `${file_path} of "${name}" was removed.` }
+    },
+  }
+  return {
+    name: 'skill_manage',
+    summary:
+      'Create and maintain skills: after a task that took several attempts or that will come again, write down how it is done; when a skill turns out wrong or incomplete, patch it at once. Prefer patch to edit.',
+    input,
+    kind: 'write',
+    preview: ({ action, name, file_path }) =>
+      file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
+    run: telling((_ctx, given) => ({
+      content: JSON.stringify({ success: true, ...verbs[given.action](given) }),
+    })),
+  }
+}

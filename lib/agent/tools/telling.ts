@@ -1,0 +1,19 @@
+/** A refusal of the home becomes a result with what else it says: which names there are, what stands there now. */
+import { Refusal } from '../../errors.ts'
+import type { ToolContext, ToolResult } from '../types.ts'
+
+/** Anything else that is thrown goes up: the loop makes a result of it. */
+export const telling =
+  <I>(run: (ctx: ToolContext, input: I) => Promise<ToolResult> | ToolResult) =>
+  async (ctx: ToolContext, input: I): Promise<ToolResult> => {
+    try {
+      return await run(ctx, input)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      const { message, extra } = error
+      return {
+        content: JSON.stringify({ success: false, error: message, ...extra }),
+        isError: true,
+      }
+    }
+  }

@@ -1,0 +1,97 @@
+/**
+ * Tool: looks at a picture and answers a question about it.
+ *
+ * A picture a person attaches lies in the workspace and is named in their message ("[Attached files: …]"); its bytes are
+ * not sent along with the message, because what is attached is for display only (spec.md, Message: "never sent to the
+ * model provider"), and a model that cannot see would refuse the whole turn. So the model looks when it wants to, here.
+ */
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { Tool, ToolContext } from '../types.ts'
+import { guardRead, toPlace } from './places.ts'
+import { telling } from './telling.ts'
+
+export type VisionStore = {
+  /** Throws a sentence when nobody can look. `image` is a `data:` address. */
+  look: (asked: { image: string; question: string }, signal: AbortSignal) => Promise<string>
+  /** A picture of the public internet. Throws a sentence for what may not be fetched; null where nothing may be. */
+  fetch: ((url: string, maxBytes: number, signal: AbortSignal) => Promise<Buffer>) | null
+}
+
+const MAX_BYTES = 10 << 20
+const MAX_MB = MAX_BYTES >> 20
+
+const input = z.object({
+  image_url: z
+    .string()
+    .trim()
+    .min(1)
+    .describe('A file of the workspace (attached pictures lie there), or an http(s) address.'),
+  question: z.string().trim().min(1).describe('What you want to know about the picture.'),
+})
+
+/** By how the file begins; names and headers say anything. */
+export const pictureType = (bytes: Buffer): string | null => {
+  const head = bytes.subarray(0, 12).toString('latin1')
+  if (head.startsWith('\u0089PNG\r\n\u001a\n')) return 'image/png'
+  if (head.startsWith('\u00ff\u00d8\u00ff')) return 'image/jpeg'
+  if (/^GIF8[79]a/.test(head)) return 'image/gif'
+  return head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP' ? 'image/webp' : null
+}
+
+const readLocal = (ctx: ToolContext, path: string): Buffer => {
+  const place = toPlace(ctx, path)
+  guardRead(ctx, place)
+  let fd: number
+  try {
+    fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch {
+    // Missing, closed to us, or swapped for a link meanwhile: the same to whoever asks.
+    throw new Error(`There is no picture at ${path} that can be read.`)
+  }
+  try {
+    const { size } = checkFile(fd, path)
+    if (size > MAX_BYTES) throw new Error(`${path} has more than ${MAX_MB} MB.`)
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const checkFile = (fd: number, path: string) => {
+  const stat = fstatSync(fd)
+  if (!stat.isFile()) throw new Error(`${path} is not a file.`)
+  return stat
+}
+
+const readData = (url: string): Buffer => {
+  const match = /^data:[^,]{0,200};base64,([A-Za-z0-9+/=\s_-]*)$/i.exec(url)
+  if (!match) throw new Error('A data: address holds base64.')
+  if ((match[1]?.length ?? 0) > MAX_BYTES * 1.4)
+    throw new Error(`The picture has more than ${MAX_MB} MB.`)
+  return Buffer.from(match[1] ?? '', 'base64')
+}
+
+export const visionAnalyzeTool = ({ look, fetch }: VisionStore): Tool<typeof input> => ({
+  name: 'vision_analyze',
+  summary:
+    'Look at a picture (PNG, JPEG, GIF, WebP) and answer a question about it. Use it for pictures the person has attached, files of the workspace, and pictures on the web.',
+  input,
+  kind: 'read',
+  preview: ({ image_url }) => (image_url.startsWith('data:') ? 'a picture' : image_url),
+  run: telling(async (ctx, { image_url: given, question }) => {
+    const read = async (): Promise<Buffer> => {
+      if (/^data:/i.test(given)) return readData(given)
+      if (!/^https?:/i.test(given)) return readLocal(ctx, given.replace(/^file:\/\//i, ''))
+      if (!fetch) throw new Error('Pictures of the web are switched off; give a file instead.')
+      return fetch(given, MAX_BYTES, ctx.signal)
+    }
+    const bytes = await read()
+    if (bytes.length > MAX_BYTES) throw new Error(`The picture has more than ${MAX_MB} MB.`)
+    const type = pictureType(bytes)
+    if (!type) throw new Error('This is no PNG, JPEG, GIF or WebP picture.')
+    const image = `data:${type};base64,${bytes.toString('base64')}`
+    const analysis = await look({ image, question }, ctx.signal)
+    return { content: JSON.stringify({ success: true, analysis }) }
+  }),
+})

@@ -1,0 +1,30 @@
+/** Tool: asks a search engine. */
+import { z } from 'zod'
+import type { Tool } from '../types.ts'
+import { telling } from './telling.ts'
+
+export type WebSearchStore = {
+  /** Throws a sentence when the service does not answer. */
+  search: (
+    query: string,
+    signal: AbortSignal,
+  ) => Promise<{ title: string; url: string; description: string; position: number }[]>
+}
+
+const input = z.object({ query: z.string().trim().min(1).max(400) })
+
+export const webSearchTool = ({ search }: WebSearchStore): Tool<typeof input> => ({
+  name: 'web_search',
+  summary:
+    'Search the web. Answers up to ten pages with title, address and a line of text; read the promising ones with web_extract.',
+  input,
+  kind: 'read',
+  preview: ({ query }) => query,
+  run: telling(async (ctx, { query }) => {
+    const web = await search(query, ctx.signal)
+    return {
+      preview: `${query} · ${web.length} pages`,
+      content: JSON.stringify({ success: true, data: { web } }),
+    }
+  }),
+})

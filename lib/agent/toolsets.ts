@@ -1,0 +1,70 @@
+/** The toolsets of the configuration: their names, which the command line knows as well, and what of them we have. Data. */
+
+export type Toolset = {
+  name: string
+  summary: string
+  /** Empty for what only the command line has: it is kept in the configuration and does nothing here. */
+  tools: readonly string[]
+}
+
+export const TOOLSETS: readonly Toolset[] = [
+  { name: 'terminal', summary: 'Run commands', tools: ['terminal', 'process'] },
+  {
+    name: 'file',
+    summary: 'Read, search and change files',
+    tools: ['read_file', 'write_file', 'patch', 'search_files'],
+  },
+  { name: 'code_execution', summary: 'Run programs that use tools', tools: ['execute_code'] },
+  { name: 'web', summary: 'Search the web and read pages', tools: ['web_search', 'web_extract'] },
+  { name: 'vision', summary: 'Look at pictures', tools: ['vision_analyze'] },
+  {
+    name: 'skills',
+    summary: 'Use and write skills',
+    tools: ['skills_list', 'skill_view', 'skill_manage'],
+  },
+  { name: 'memory', summary: 'Keep notes between conversations', tools: ['memory'] },
+  { name: 'session_search', summary: 'Search earlier conversations', tools: ['session_search'] },
+  { name: 'todo', summary: 'Keep a list of steps', tools: ['todo'] },
+  { name: 'clarify', summary: 'Ask you questions', tools: ['clarify'] },
+  { name: 'delegation', summary: 'Give work to subagents', tools: ['delegate_task'] },
+  { name: 'cronjob', summary: 'Schedule tasks', tools: ['cronjob'] },
+  { name: 'browser', summary: '', tools: [] },
+  { name: 'image_gen', summary: '', tools: [] },
+  { name: 'tts', summary: '', tools: [] },
+  { name: 'messaging', summary: '', tools: [] },
+  { name: 'moa', summary: '', tools: [] },
+  { name: 'homeassistant', summary: '', tools: [] },
+  { name: 'rl', summary: '', tools: [] },
+  { name: 'webhook', summary: '', tools: [] },
+]
+
+/** What no composite holds: each is switched on by its own name. */
+const BY_NAME_ONLY: readonly string[] = ['moa', 'homeassistant', 'rl', 'webhook']
+
+const everything = TOOLSETS.map(({ name }) => name).filter(name => !BY_NAME_ONLY.includes(name))
+const without = (...names: string[]): string[] => everything.filter(name => !names.includes(name))
+
+const COMPOSITES: Readonly<Record<string, readonly string[]>> = {
+  debugging: ['terminal', 'web', 'file'],
+  safe: ['web', 'vision', 'image_gen', 'moa'],
+  acp: without('clarify', 'messaging', 'tts', 'cronjob'),
+}
+
+/** A composite's toolsets; null when the name is none. `agent-cli`, or as older files write it. */
+export const composite = (name: string): readonly string[] | null => {
+  if (name === 'debugging' || name === 'safe') return COMPOSITES[name] ?? null
+  const platform = /^(?:agent|hermes)-([a-z][a-z0-9-]*)$/.exec(name)?.[1]
+  return platform === undefined ? null : (COMPOSITES[platform] ?? everything)
+}
+
+export const isToolset = (name: string): boolean => TOOLSETS.some(each => each.name === name)
+
+/** The toolset a tool belongs to; undefined for tools of other programs. */
+export const toolsetOf = (tool: string): string | undefined =>
+  TOOLSETS.find(({ tools }) => tools.includes(tool))?.name
+
+/** Names of the tools in a toolset or composite; null when there is none of that name. */
+export const toolsOf = (name: string): readonly string[] | null => {
+  const names = isToolset(name) ? [name] : composite(name)
+  return names && TOOLSETS.filter(each => names.includes(each.name)).flatMap(({ tools }) => tools)
+}

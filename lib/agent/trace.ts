@@ -1,0 +1,43 @@
+/** What a subagent did, call by call, small enough to stand in the result of the call that delegated. */
+import type { AgentEvent, TraceEntry } from './types.ts'
+
+const MAX_ENTRIES = 60
+const PREVIEW_CHARS = 120
+
+export const createTrace = () => {
+  const roots: TraceEntry[] = []
+  const byCall = new Map<string, TraceEntry>()
+  let count = 0
+
+  const begin = (event: Extract<AgentEvent, { type: 'tool' }>): void => {
+    if (++count > MAX_ENTRIES) return
+    const { callId, name, preview, owner: by } = event
+    const entry: TraceEntry = {
+      tool: name,
+      preview: (preview ?? '').replace(/\s+/g, ' ').slice(0, PREVIEW_CHARS),
+      status: 'unfinished',
+      duration_seconds: 0,
+      ...(by && { task_index: by.index }),
+    }
+    byCall.set(callId, entry)
+    const owner = by && byCall.get(by.parent)
+    if (owner) {
+      owner.trace ??= []
+      owner.trace.push(entry)
+    } else roots.push(entry)
+  }
+
+  return {
+    apply(event: AgentEvent): void {
+      if (event.type === 'tool') begin(event)
+      if (event.type !== 'tool_complete') return
+      const entry = byCall.get(event.callId)
+      if (!entry) return
+      entry.status = event.isError ? 'error' : 'ok'
+      entry.duration_seconds = Math.round(event.durationMs / 100) / 10
+    },
+    entries: (): TraceEntry[] => roots,
+    /** Calls beyond the bound. */
+    omitted: (): number => Math.max(0, count - MAX_ENTRIES),
+  }
+}

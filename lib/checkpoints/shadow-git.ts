@@ -1,0 +1,233 @@
+/**
+ * Git as a store of file versions, beside the workspace and not in it: a repository of our own with the workspace as its
+ * work tree. Nothing that stands in the workspace or in the person's configuration has a say: no attributes, filters,
+ * line ends, hooks or ignore files.
+ */
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+import { messageOf } from '../errors.ts'
+
+const TIMEOUT_MS = 30_000
+const MOST_BYTES = 256 * 1024 * 1024
+/** So many single objects are packed. */
+const MANY_OBJECTS = 6_700
+
+export type GitPlaces = { path: string | undefined; timeoutMs?: number }
+
+type Call = { input?: string | Buffer; mostBytes?: number; timeoutMs?: number }
+
+export type Entry = { mode: string; id: string }
+
+/** The name git gives to these bytes. */
+export const blobId = (bytes: Uint8Array): string =>
+  createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
+
+/** First in precedence: what a `.gitattributes` of the workspace says does not count. */
+const ATTRIBUTES = '* -text -eol -crlf -ident -filter !working-tree-encoding !diff\n'
+
+const CONFIG: readonly (readonly [string, string])[] = [
+  ['core.autocrlf', 'false'],
+  ['core.safecrlf', 'false'],
+  ['core.fileMode', 'true'],
+  ['core.symlinks', 'true'],
+  ['core.ignoreCase', 'false'],
+  ['core.precomposeUnicode', 'false'],
+  ['core.protectNTFS', 'false'],
+  ['core.protectHFS', 'false'],
+  ['core.fsmonitor', 'false'],
+  ['core.untrackedCache', 'false'],
+  ['core.splitIndex', 'false'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.attributesFile', '/dev/null'],
+  ['core.excludesFile', '/dev/null'],
+  ['core.logAllRefUpdates', 'false'],
+  // A power cut may cost the newest version; waiting for the disk at every file would cost every turn.
+  ['core.fsync', 'none'],
+  ['core.bare', 'false'],
+  ['gc.auto', '0'],
+]
+
+const safePath = (path = '/usr/local/bin:/usr/bin:/bin'): string =>
+  path
+    .split(delimiter)
+    .filter(entry => isAbsolute(entry))
+    .join(delimiter)
+
+const environment = (dir: string, root: string, path: string | undefined) => ({
+  PATH: safePath(path),
+  HOME: dir,
+  LC_ALL: 'C.UTF-8',
+  GIT_DIR: dir,
+  GIT_WORK_TREE: root,
+  // The agent's own program may keep an index of its own here.
+  GIT_INDEX_FILE: join(dir, 'webui', 'index'),
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_CONFIG_SYSTEM: '/dev/null',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_ATTR_NOSYSTEM: '1',
+  GIT_LITERAL_PATHSPECS: '1',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_ALLOW_PROTOCOL: 'none',
+  GIT_CONFIG_COUNT: String(CONFIG.length),
+  ...Object.fromEntries(
+    CONFIG.flatMap(([key, value], n) => [
+      [`GIT_CONFIG_KEY_${n}`, key],
+      [`GIT_CONFIG_VALUE_${n}`, value],
+    ]),
+  ),
+})
+
+export type ShadowGit = Awaited<ReturnType<typeof openShadowGit>>
+
+/** Undefined where there is no git. `dir` holds the repository, `root` is the workspace. */
+export const openShadowGit = async (dir: string, root: string, places: GitPlaces) => {
+  const env = environment(dir, root, places.path)
+
+  const call = (args: readonly string[], options: Call = {}): Promise<Buffer> =>
+    new Promise((resolve, reject) => {
+      const { input, mostBytes = MOST_BYTES, timeoutMs = places.timeoutMs ?? TIMEOUT_MS } = options
+      const child = spawn('git', args, { cwd: dir, env, stdio: 'pipe', windowsHide: true })
+      const chunks: Buffer[] = []
+      const state = { size: 0, said: '', why: '' }
+      const stop = (why: string) => {
+        state.why ||= why
+        child.kill('SIGKILL')
+      }
+      const timer = setTimeout(() => stop('git took too long'), timeoutMs)
+      child.stdout.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        state.size += chunk.length
+        if (state.size > mostBytes) stop('git answered too much')
+      })
+      child.stderr.on('data', (chunk: Buffer) => {
+        if (state.said.length < 2_000) state.said += chunk.toString()
+      })
+      // It may end before it has read everything: its exit code says so.
+      child.stdin.on('error', () => undefined)
+      child.once('error', error => {
+        clearTimeout(timer)
+        reject(error)
+      })
+      child.once('close', code => {
+        clearTimeout(timer)
+        if (code === 0 && state.why === '') resolve(Buffer.concat(chunks))
+        else
+          reject(new Error(state.why || `git ${args[0]}: ${state.said.trim() || `exit ${code}`}`))
+      })
+      child.stdin.end(input ?? '')
+    })
+
+  const text = async (args: readonly string[], options?: Call): Promise<string> =>
+    (await call(args, options)).toString().trim()
+
+  const prepare = async (): Promise<boolean> => {
+    mkdirSync(join(dir, 'webui'), { recursive: true, mode: 0o700 })
+    try {
+      if (!existsSync(join(dir, 'HEAD'))) await call(['init', '--quiet', '--template='])
+    } catch (error) {
+      if (/ENOENT/.test(messageOf(error))) return false
+      throw error
+    }
+    mkdirSync(join(dir, 'info'), { recursive: true })
+    writeFileSync(join(dir, 'info', 'attributes'), ATTRIBUTES)
+    // Left by a killed process; whoever runs now is alone.
+    rmSync(join(dir, 'webui', 'index.lock'), { force: true })
+    return true
+  }
+  if (!(await prepare())) return undefined
+
+  return {
+    /** Takes over how these files stand now. Paths are relative to the workspace; none of `there` may be a folder. */
+    async update(there: readonly string[], gone: readonly string[]): Promise<void> {
+      const lines = (paths: readonly string[]) => paths.map(path => `${path}\0`).join('')
+      const stdin = ['-z', '--stdin']
+      // First, and without looking: a folder may have taken a file's place.
+      if (gone.length > 0)
+        await call(['update-index', '--force-remove', ...stdin], { input: lines(gone) })
+      if (there.length > 0)
+        await call(['update-index', '--add', '--remove', '--replace', ...stdin], {
+          input: lines(there),
+        })
+    },
+    /** Everything is read anew. */
+    dropIndex: () => rmSync(join(dir, 'webui', 'index'), { force: true }),
+    /** Every version the index holds. */
+    async entries(): Promise<Map<string, Entry>> {
+      const found = new Map<string, Entry>()
+      for (const line of (await call(['ls-files', '--stage', '-z'])).toString().split('\0')) {
+        const [, mode = '', id = '', path = ''] =
+          /^(\d+) ([0-9a-f]+) \d\t([\s\S]+)$/.exec(line) ?? []
+        if (path) found.set(path, { mode, id })
+      }
+      return found
+    },
+    /** What the index holds, as a tree; kept from being tidied away until the next one. */
+    async tree(): Promise<string> {
+      const id = await text(['write-tree'])
+      await call(['update-ref', 'refs/webui/index', id])
+      return id
+    },
+    /** Every path that is another in the second tree. */
+    async compare(from: string, to: string) {
+      const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]
+      const parts = (await call(args)).toString().split('\0')
+      const found: { path: string; from: Entry; to: Entry }[] = []
+      for (let at = 0; at + 1 < parts.length; at += 2) {
+        const [old = '', mode = '', oldId = '', id = ''] = (parts[at] ?? '').slice(1).split(' ')
+        found.push({
+          path: parts[at + 1] ?? '',
+          from: { mode: old, id: oldId },
+          to: { mode, id },
+        })
+      }
+      return found
+    },
+    /** Keeps these bytes. */
+    put: (bytes: Buffer): Promise<string> =>
+      text(['hash-object', '-w', '--no-filters', '--stdin'], { input: bytes }),
+    get: (id: string): Promise<Buffer> => call(['cat-file', 'blob', id]),
+    /**
+     * Two flat trees of numbered versions, before and after, kept under the name of a turn: they hold the versions, and
+     * counting lines between them needs no path. Answers added and removed lines by number; null for binary ones.
+     */
+    async keep(
+      name: string,
+      pairs: readonly { before: string | null; after: string | null }[],
+    ): Promise<Map<number, { added: number; removed: number } | null>> {
+      const flat = (side: 'before' | 'after') =>
+        text(['mktree', '-z'], {
+          input: pairs
+            .flatMap((pair, n) => (pair[side] ? [`100644 blob ${pair[side]}\t${n}\0`] : []))
+            .join(''),
+        })
+      const [before, after] = [await flat('before'), await flat('after')]
+      for (const [side, id] of Object.entries({ before, after }))
+        await call(['update-ref', `refs/webui/turns/${name}/${side}`, id])
+      const lines = await call([
+        ...['diff-tree', '-r', '-z', '--numstat', '--no-renames', '--no-textconv', '--no-ext-diff'],
+        ...[before, after],
+      ])
+      const counts = new Map<number, { added: number; removed: number } | null>()
+      for (const line of lines.toString().split('\0')) {
+        const [added = '', removed = '', n] = line.split('\t')
+        if (n === undefined) continue
+        const isBinary = added === '-'
+        counts.set(Number(n), isBinary ? null : { added: Number(added), removed: Number(removed) })
+      }
+      return counts
+    },
+    async forget(name: string): Promise<void> {
+      for (const side of ['before', 'after'])
+        await call(['update-ref', '-d', `refs/webui/turns/${name}/${side}`])
+    },
+    /** Packs what has grown; drops what nothing holds any more and was not written just now. */
+    async tidy(force = false): Promise<void> {
+      const [, count = '0'] = /^count: (\d+)/m.exec(await text(['count-objects', '-v'])) ?? []
+      if (force || Number(count) > MANY_OBJECTS)
+        await call(['gc', '--quiet', '--prune=1.hour.ago'], { timeoutMs: 300_000 })
+    },
+  }
+}

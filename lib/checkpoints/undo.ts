@@ -1,0 +1,207 @@
+/** Puts the files of a turn back as they were: exactly, only where nobody has changed them since, and undoable itself. */
+import { isUtf8 } from 'node:buffer'
+import { createTwoFilesPatch } from 'diff'
+import { conflict, messageOf, missing, Refusal } from '../errors.ts'
+import { asRefusal } from '../store/file-error.ts'
+import {
+  type Found,
+  makeFolder,
+  readContent,
+  removeContent,
+  removeFolder,
+  writeContent,
+} from './content.ts'
+import type { Depot } from './depot.ts'
+import { placeIn, type Room, toChanges } from './recording.ts'
+import { type Change, sameVersion, type TurnRecord, type Version } from './record.ts'
+import { blobId } from './shadow-git.ts'
+
+const MOST_DIFF_BYTES = 400_000
+const DIFF_MS = 500
+
+export type Restored = {
+  restored: string[]
+  /** Stood as before already. */
+  unchanged: string[]
+  failed: { path: string; error: string }[]
+  /** The undo as a checkpoint of its own; null when nothing was changed. */
+  checkpoint: string | null
+}
+
+/** Compared by what it is, wherever its bytes are kept. */
+const isNow = (found: Found, version: Version | null): boolean => {
+  if ('problem' in found) return false
+  const { content } = found
+  if (!content || !version) return !content && !version
+  const { kind, perm } = content
+  const now: Version = { kind, perm, id: blobId(content.bytes), store: version.store }
+  return sameVersion(now, version)
+}
+
+export type UndoInput = {
+  /** All of them when absent. */
+  paths?: readonly string[] | undefined
+  force: boolean
+  /** The name and time of the new record. */
+  id: string
+  now: number
+}
+
+type Plan = { change: Change; found: Found }
+
+/** A folder that the turn itself has put in a file's place goes with what is in it. */
+const withoutMade = ({ folders_made }: TurnRecord, path: string, found: Found): Found =>
+  'isFolder' in found && folders_made.includes(path) ? { content: null } : found
+
+/** What is to be done; refuses with the names when somebody has changed files since. */
+const plan = ({ bounds }: Room, turn: TurnRecord, { paths, force }: UndoInput) => {
+  const wanted = new Set(paths ?? turn.changes.map(({ path }) => path))
+  const chosen = turn.changes.filter(({ path }) => wanted.has(path))
+  if (chosen.length < wanted.size || chosen.length === 0) throw missing('There is no such change')
+  const unchanged: string[] = []
+  const todo: Plan[] = []
+  const conflicts: string[] = []
+  for (const change of chosen) {
+    const found = withoutMade(turn, change.path, readContent(...placeIn(bounds, change.path)))
+    if (isNow(found, change.before)) unchanged.push(change.path)
+    else {
+      todo.push({ change, found })
+      if (!isNow(found, change.after)) conflicts.push(change.path)
+    }
+  }
+  if (conflicts.length > 0 && !force)
+    throw conflict(
+      conflicts.length === 1
+        ? `${conflicts[0]} has changed since; nothing was restored.`
+        : `${conflicts.length} files have changed since; nothing was restored.`,
+      { conflicts },
+    )
+  return { todo, unchanged }
+}
+
+const apply = async ({ depot, bounds }: Room, { path, before }: Change): Promise<void> => {
+  const [within, name] = placeIn(bounds, path)
+  if (!before) return removeContent(within, name)
+  const bytes = await depot.get(before)
+  if (blobId(bytes) !== before.id) throw new Error('its former content is damaged')
+  writeContent(within, name, { kind: before.kind, perm: before.perm, bytes })
+}
+
+const sentence = (error: unknown): string => {
+  const refusal = asRefusal(error)
+  return refusal instanceof Refusal ? refusal.message : messageOf(error)
+}
+
+const deepestFirst = (folders: readonly string[]) => folders.toSorted((a, b) => b.length - a.length)
+
+/** The record is written before the first file is: a killed undo can be gone back on as well, or done again. */
+export const undoTurn = async (
+  room: Room,
+  turn: TurnRecord,
+  input: UndoInput,
+): Promise<Restored> => {
+  const { depot, bounds } = room
+  const { todo, unchanged } = plan(room, turn, input)
+  if (todo.length === 0) return { restored: [], unchanged, failed: [], checkpoint: null }
+  const pairs = new Map<string, { before: Version | null; after: Version | null }>()
+  const failed: Restored['failed'] = []
+  const ready: Change[] = []
+  for (const { change, found } of todo) {
+    if ('problem' in found) {
+      failed.push({ path: change.path, error: found.problem })
+      continue
+    }
+    ready.push(change)
+    pairs.set(change.path, {
+      before: found.content && (await depot.put(found.content)),
+      after: change.before,
+    })
+  }
+  const isWhole = input.paths === undefined
+  const record: TurnRecord = {
+    ...turn,
+    id: input.id,
+    at: input.now,
+    ended_at: input.now,
+    undo_of: turn.id,
+    changes: await toChanges(depot, input.id, pairs),
+    folders_made: isWhole ? turn.folders_gone : [],
+    folders_gone: isWhole ? turn.folders_made : [],
+    notes: [],
+    interrupted: false,
+  }
+  depot.writeTurn(record)
+  const restored: string[] = []
+  // What goes makes room for what comes: a folder may stand where a file was.
+  const order = ready.toSorted((a, b) => Number(a.before !== null) - Number(b.before !== null))
+  const removing = order.filter(({ before }) => !before)
+  const writing = order.filter(({ before }) => before)
+  const each = async (change: Change) => {
+    try {
+      await apply(room, change)
+      restored.push(change.path)
+    } catch (error) {
+      failed.push({ path: change.path, error: sentence(error) })
+    }
+  }
+  for (const change of removing) await each(change)
+  if (isWhole) for (const folder of deepestFirst(turn.folders_made)) removeFolder(bounds, folder)
+  for (const change of writing) await each(change)
+  if (isWhole)
+    for (const folder of deepestFirst(turn.folders_gone).reverse()) {
+      try {
+        makeFolder(bounds, folder)
+      } catch (error) {
+        failed.push({ path: folder, error: sentence(error) })
+      }
+    }
+  if (failed.length > 0) {
+    const done = new Set(restored)
+    depot.writeTurn({ ...record, changes: record.changes.filter(({ path }) => done.has(path)) })
+  }
+  return { restored, unchanged, failed, checkpoint: restored.length > 0 ? input.id : null }
+}
+
+export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
+
+/** A unified diff of one change, made of both versions as they are kept. */
+export const diffOf = async (depot: Depot, change: Change): Promise<ChangeDiff> => {
+  const { path, before, after } = change
+  const [old, fresh] = await Promise.all(
+    [before, after].map(async version => (version ? depot.get(version) : Buffer.alloc(0))),
+  )
+  if (!old || !fresh) throw missing('There is no such change')
+  const head = modeLines(change)
+  if (old.includes(0) || fresh.includes(0) || !isUtf8(old) || !isUtf8(fresh))
+    return { path, diff: head, binary: true, truncated: false }
+  if (old.length + fresh.length > MOST_DIFF_BYTES)
+    return { path, diff: head, binary: false, truncated: true }
+  const name = JSON.stringify(path).slice(1, -1)
+  const patch =
+    before?.id === after?.id
+      ? ''
+      : createTwoFilesPatch(
+          before ? `a/${name}` : '/dev/null',
+          after ? `b/${name}` : '/dev/null',
+          old.toString(),
+          fresh.toString(),
+          undefined,
+          undefined,
+          { context: 3, timeout: DIFF_MS },
+        )
+  return {
+    path,
+    diff: head + (patch ?? '').replace(/^=+\n/, ''),
+    binary: false,
+    truncated: patch === undefined,
+  }
+}
+
+const modeOf = ({ kind, perm }: Version): string =>
+  kind === 'link' ? '120000' : `100${perm.toString(8).padStart(3, '0')}`
+
+/** Permissions as git shows them. */
+const modeLines = ({ before, after }: Change): string => {
+  if (!before || !after || modeOf(before) === modeOf(after)) return ''
+  return `old mode ${modeOf(before)}\nnew mode ${modeOf(after)}\n`
+}

@@ -1,0 +1,57 @@
+/** A record as a page shows it: one line a file, renamed ones put together. */
+import type { Checkpoint, CheckpointFile } from '../schema/checkpoint.ts'
+import type { Change, TurnRecord } from './record.ts'
+
+const MOST_FILES = 500
+
+const statusOf = ({ before, after }: Change): CheckpointFile['status'] => {
+  if (!before) return 'added'
+  if (!after) return 'deleted'
+  return before.kind === after.kind ? 'modified' : 'typechange'
+}
+
+/** A file that went and one that came with the same bytes is one that was moved; an empty file is not told apart. */
+const moves = (changes: readonly Change[]): Map<Change, Change> => {
+  const gone = changes.filter(({ before, after }) => before && !after)
+  const found = new Map<Change, Change>()
+  for (const change of changes) {
+    const { before, after } = change
+    if (before || !after || after.id === EMPTY) continue
+    const from = gone.find(
+      each => each.before?.id === after.id && ![...found.values()].includes(each),
+    )
+    if (from) found.set(change, from)
+  }
+  return found
+}
+
+/** Git's name of no bytes. */
+const EMPTY = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+/** Pairs are looked for among so many at most. */
+const MOST_PAIRED = 1_000
+
+export const toCheckpoint = (record: TurnRecord): Checkpoint => {
+  const { id, changes, folders_made: _made, folders_gone: _gone, ...rest } = record
+  const moved = changes.length > MOST_PAIRED ? new Map<Change, Change>() : moves(changes)
+  const left = new Set(moved.values())
+  const files = changes
+    .filter(change => !left.has(change))
+    .map(change => {
+      const { path, added, removed } = change
+      const from = moved.get(change)
+      return from
+        ? { path, old_path: from.path, status: 'renamed' as const, added: 0, removed: 0 }
+        : { path, status: statusOf(change), added, removed }
+    })
+  const sum = (side: 'added' | 'removed') =>
+    files.reduce((total, file) => total + (file[side] ?? 0), 0)
+  return {
+    checkpoint: id,
+    ...rest,
+    files: files.slice(0, MOST_FILES),
+    truncated: files.length > MOST_FILES,
+    file_count: files.length,
+    added: sum('added'),
+    removed: sum('removed'),
+  }
+}

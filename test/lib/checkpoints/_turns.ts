@@ -1,0 +1,112 @@
+/** A workspace on the disk and turns over it that change files by any means, for tests of their undo. */
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { type CheckpointsOptions, createCheckpoints } from '../../../lib/checkpoints/checkpoints.ts'
+
+/** Every entry with its bytes and permissions, `.git` apart: what "as before" means. */
+export const snapshot = (root: string): Record<string, string> => {
+  const found: Record<string, string> = {}
+  const visit = (folder: string) => {
+    for (const name of readdirSync(join(root, folder))) {
+      if (name === '.git') continue
+      const path = folder ? `${folder}/${name}` : name
+      const stat = lstatSync(join(root, path))
+      if (stat.isSymbolicLink()) found[path] = `-> ${readlinkSync(join(root, path))}`
+      else if (stat.isDirectory()) {
+        found[`${path}/`] = 'folder'
+        visit(path)
+      } else {
+        const mode = (stat.mode & 0o7777).toString(8)
+        found[path] = `${mode} ${readFileSync(join(root, path)).toString('latin1')}`
+      }
+    }
+  }
+  visit('')
+  return Object.fromEntries(Object.entries(found).sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'checkpoints-')))
+  const workspace = join(root, 'work')
+  const home = { name: 'default', dir: join(root, 'home') }
+  for (const dir of [workspace, home.dir]) mkdirSync(dir)
+  const said: string[] = []
+  const clock = { seconds: 1_000 }
+  const boot = () =>
+    createCheckpoints({
+      boundsOf: (_, path) => {
+        if (!existsSync(path)) throw new Error('not there')
+        return { root: realpathSync(path), isHidden: real => real.endsWith('/hidden.txt') }
+      },
+      path: process.env.PATH,
+      now: () => clock.seconds++,
+      resolve: id => id,
+      log: (line, extra) => said.push(`${line} ${JSON.stringify(extra ?? {})}`),
+      ...options,
+    })
+  const service = { now: boot() }
+  let count = 0
+  const open = (more: Partial<Parameters<typeof service.now.open>[0]> = {}) => {
+    const streamId = (++count).toString(16).padStart(32, '0')
+    const keeper = service.now.open({
+      home,
+      workspace,
+      sessionId: 'aaaaaaaaaaaa',
+      streamId,
+      messageId: `m${count}`,
+      title: `turn ${count}`,
+      ...more,
+    })
+    return { keeper, streamId }
+  }
+  const at = (path: string) => join(workspace, path)
+  const write = (path: string, bytes: string | Buffer) => {
+    mkdirSync(dirname(at(path)), { recursive: true })
+    writeFileSync(at(path), bytes)
+  }
+  return {
+    root,
+    workspace,
+    home,
+    said,
+    service,
+    at,
+    write,
+    open,
+    restart: () => {
+      service.now = boot()
+    },
+    shell: (command: string) =>
+      execFileSync('bash', ['-c', command], { cwd: workspace, encoding: 'utf8' }),
+    /** One turn; answers its id and what it was told. */
+    async turn(what: readonly string[] | 'workspace', work: () => void, more = {}) {
+      const { keeper, streamId } = open(more)
+      const notes = await keeper.before(what === 'workspace' ? what : what.map(at))
+      work()
+      await keeper.end()
+      return { id: streamId, notes }
+    },
+    list: (session = 'aaaaaaaaaaaa') => service.now.list(home, session),
+    restore: (checkpoint: string, more: { paths?: string[]; force?: boolean } = {}) =>
+      service.now.restore(home, 'aaaaaaaaaaaa', { checkpoint, force: false, ...more }),
+    diff: (checkpoint: string, path: string) =>
+      service.now.diff(home, 'aaaaaaaaaaaa', checkpoint, path),
+    async close() {
+      await service.now.close()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,196 @@
+/** Checkpoints within their bounds: large folders and files, kills, neighbours, old records, time. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { depotDir } from '../../../lib/checkpoints/depot.ts'
+import { createTurns, snapshot } from './_turns.ts'
+
+const test = suite('bounds of checkpoints')
+const LIMITS = { files: 8, totalBytes: 10_000, fileBytes: 1_000, folders: 8 }
+
+test('a folder that is too large is said once, and file tools are recorded all the same', async () => {
+  const turns = createTurns({ limits: LIMITS })
+  for (let n = 0; n < 20; n++) turns.write(`f${n}`, 'x')
+  const { keeper, streamId } = turns.open()
+  assert.match(
+    (await keeper.before('workspace')).join(),
+    'too large to be recorded (more than 8 files)',
+  )
+  assert.equal(await keeper.before('workspace'), [])
+  assert.equal(await keeper.before([turns.at('f1')]), [])
+  turns.write('f1', 'y')
+  turns.write('f2', 'y')
+  await keeper.end()
+  const [record] = await turns.list()
+  assert.equal(
+    record?.changes.map(({ path }) => path),
+    ['f1'],
+  )
+  assert.match(record?.notes.join() ?? '', 'too large')
+  await turns.restore(streamId)
+  assert.is(snapshot(turns.workspace).f1, '644 x')
+  await turns.close()
+})
+
+test('products are passed over only where they make a folder too large', async () => {
+  const turns = createTurns({ limits: LIMITS })
+  turns.write('src/a', 'x')
+  turns.write('dist/a', 'x')
+  const small = await turns.turn('workspace', () => turns.shell('echo y > src/a; echo y > dist/a'))
+  assert.equal(small.notes, [])
+  assert.is((await turns.list())[0]?.changes.length, 2)
+  for (let n = 0; n < 20; n++) turns.write(`dist/f${n}`, 'x')
+  const large = await turns.turn('workspace', () => turns.shell('echo z > src/a; echo z > dist/a'))
+  assert.match(large.notes.join(), 'dist, build, target')
+  assert.equal(
+    (await turns.list())[0]?.changes.map(({ path }) => path),
+    ['src/a'],
+  )
+  await turns.close()
+})
+
+test('a huge file is passed over with a word, and its change is noticed', async () => {
+  const turns = createTurns({ limits: LIMITS })
+  turns.write('huge', 'x'.repeat(2_000))
+  turns.write('a', 'x')
+  const { id, notes } = await turns.turn('workspace', () =>
+    turns.shell('echo y > a; echo y >> huge'),
+  )
+  assert.match(notes.join(), 'Too large to be recorded')
+  const [record] = await turns.list()
+  assert.match(record?.notes.join() ?? '', 'Changed and too large to be undone: huge')
+  assert.equal((await turns.restore(id)).restored, ['a'])
+  await turns.close()
+})
+
+test('what is hidden, and installed packages, are in no record', async () => {
+  const turns = createTurns()
+  turns.write('a', 'x')
+  await turns.turn('workspace', () => {
+    for (const path of ['hidden.txt', 'node_modules/x', '.venv/x', 'sub/__pycache__/x', '.git/x'])
+      turns.write(path, 'secret')
+    turns.shell('echo y > a; mkfifo pipe')
+  })
+  assert.equal(
+    (await turns.list())[0]?.changes.map(({ path }) => path),
+    ['a'],
+  )
+  await turns.close()
+})
+
+test('killed in the middle: closed at the next start, with a lock left behind', async () => {
+  const turns = createTurns()
+  turns.write('a', 'x')
+  const { keeper, streamId } = turns.open()
+  await keeper.before('workspace')
+  turns.write('a', 'y')
+  const dir = depotDir(turns.home.dir, turns.workspace)
+  writeFileSync(join(dir, 'webui', 'index.lock'), '')
+  turns.restart()
+  await turns.service.now.recover([turns.home])
+  const [record] = await turns.list()
+  assert.equal([record?.id, record?.interrupted], [streamId, true])
+  assert.equal(readdirSync(join(dir, 'webui', 'open')), [])
+  await turns.restore(streamId)
+  assert.is(snapshot(turns.workspace).a, '644 x')
+  // A second recovery finds nothing, and a running turn is left alone.
+  const running = turns.open()
+  await running.keeper.before(['/nowhere'])
+  await turns.service.now.recover([turns.home])
+  assert.is(readdirSync(join(dir, 'webui', 'open')).length, 1)
+  await running.keeper.end()
+  await turns.close()
+})
+
+test('two conversations in one folder: each has its own list, and neither restores while the other works', async () => {
+  const turns = createTurns()
+  turns.write('a', 'x')
+  const [one, two] = [turns.open(), turns.open({ sessionId: 'bbbbbbbbbbbb' })]
+  await one.keeper.before('workspace')
+  await two.keeper.before([turns.at('b')])
+  turns.write('a', 'y')
+  turns.write('b', 'z')
+  await one.keeper.end()
+  const refused = await turns.restore(one.streamId).then(
+    () => '',
+    error => error.message,
+  )
+  assert.match(refused, 'A turn is running')
+  await two.keeper.end()
+  assert.match((await turns.list())[0]?.notes.join() ?? '', 'Another conversation')
+  assert.equal(
+    (await turns.list('bbbbbbbbbbbb'))[0]?.changes.map(({ path }) => path),
+    ['b'],
+  )
+  const strange = { name: 'other', dir: join(turns.root, 'other') }
+  assert.equal(await turns.service.now.list(strange, 'aaaaaaaaaaaa'), [])
+  await turns.close()
+})
+
+test('only the newest turns are kept, sessions that are gone are forgotten', async () => {
+  const turns = createTurns()
+  for (let n = 0; n < 4; n++)
+    await turns.turn('workspace', () => turns.write('a', `${n}`), { maxTurns: 2 })
+  assert.equal(
+    (await turns.list()).map(({ title }) => title),
+    ['turn 4', 'turn 3'],
+  )
+  const dir = depotDir(turns.home.dir, turns.workspace)
+  const refs = execFileSync('git', ['--git-dir', dir, 'for-each-ref', '--format=%(refname)'], {
+    encoding: 'utf8',
+  })
+  assert.is(refs.match(/turns\//g)?.length, 4)
+  assert.is(statSync(dir).mode & 0o077, 0)
+  await turns.service.now.sweep([turns.home], () => false)
+  assert.equal(await turns.list(), [])
+  await turns.close()
+})
+
+test('a workspace that is gone, or was thrown away with its records, hurts nobody', async () => {
+  const turns = createTurns()
+  rmSync(turns.workspace, { recursive: true })
+  assert.equal((await turns.turn('workspace', () => undefined)).notes, [])
+  mkdirSync(turns.workspace)
+  turns.write('a', 'x')
+  await turns.turn('workspace', () => turns.write('a', 'y'))
+  rmSync(join(turns.home.dir, 'checkpoints'), { recursive: true })
+  const { id } = await turns.turn('workspace', () => turns.write('a', 'z'))
+  await turns.restore(id)
+  assert.is(snapshot(turns.workspace).a, '644 y')
+  // A damaged index is made anew; what cannot be mended is said, and the turn goes on.
+  const dir = depotDir(turns.home.dir, turns.workspace)
+  writeFileSync(join(dir, 'webui', 'index'), 'rubbish')
+  assert.equal((await turns.turn('workspace', () => turns.write('a', 'q'))).notes, [])
+  assert.is((await turns.list()).length, 3)
+  rmSync(join(dir, 'objects'), { recursive: true })
+  writeFileSync(join(dir, 'objects'), 'rubbish')
+  const broken = await turns.turn('workspace', () => turns.write('a', 'r'))
+  assert.match(broken.notes.join(), 'cannot be undone')
+  await turns.close()
+})
+
+test('five thousand files: the first look takes a moment, the next ones none', async () => {
+  const turns = createTurns()
+  for (let folder = 0; folder < 100; folder++) {
+    mkdirSync(turns.at(`d${folder}`))
+    for (let n = 0; n < 50; n++) writeFileSync(turns.at(`d${folder}/${n}.ts`), `${folder} ${n}\n`)
+  }
+  const times: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const { keeper } = turns.open()
+    const started = performance.now()
+    await keeper.before('workspace')
+    times.push(performance.now() - started)
+    turns.write('d1/1.ts', `${round}`)
+    await keeper.end()
+  }
+  assert.ok((times[0] ?? 0) < 15_000 && Math.min(...times.slice(1)) < 2_000, times.join())
+  assert.is((await turns.list()).length, 3)
+  assert.ok(existsSync(turns.at('d1/1.ts')))
+  if (process.env.SHOW_TIMES) process.stdout.write(`${times.map(Math.round).join(' ')} ms\n`)
+  await turns.close()
+})
+
+test.run()
