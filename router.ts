@@ -3,26 +3,34 @@ import * as approvals from './handlers/approvals.ts'
 import * as auth from './handlers/auth.ts'
 import * as chat from './handlers/chat.ts'
 import * as crons from './handlers/crons.ts'
+import * as budgets from './handlers/budgets.ts'
 import * as commands from './handlers/commands.ts'
+import * as compression from './handlers/compression.ts'
 import * as events from './handlers/events.ts'
+import * as externalAgent from './handlers/external-agent.ts'
 import * as files from './handlers/files.ts'
 import * as gitState from './handlers/git.ts'
 import * as gateway from './handlers/gateway.ts'
 import * as health from './handlers/health.ts'
 import * as insights from './handlers/insights.ts'
+import * as mcp from './handlers/mcp.ts'
 import * as media from './handlers/media.ts'
 import * as memory from './handlers/memory.ts'
 import * as models from './handlers/models.ts'
 import * as onboarding from './handlers/onboarding.ts'
 import * as pages from './handlers/pages.ts'
 import * as personalities from './handlers/personalities.ts'
+import * as processes from './handlers/processes.ts'
 import * as profiles from './handlers/profiles.ts'
 import * as providers from './handlers/providers.ts'
 import * as projects from './handlers/projects.ts'
 import * as transfer from './handlers/session-transfer.ts'
+import * as rollback from './handlers/rollback.ts'
 import * as sessions from './handlers/sessions.ts'
 import * as settings from './handlers/settings.ts'
 import * as skills from './handlers/skills.ts'
+import * as steering from './handlers/steering.ts'
+import * as tools from './handlers/tools.ts'
 import * as transcribe from './handlers/transcribe.ts'
 import * as updates from './handlers/updates.ts'
 import * as uploads from './handlers/upload.ts'
@@ -88,10 +96,17 @@ export const routes = {
   'POST /api/skills/save': skills.save,
   'POST /api/skills/delete': skills.remove,
   'POST /api/skills/toggle': skills.toggle,
+  'GET /api/tools': tools.list,
+  'POST /api/tools/toggle': tools.toggle,
+  'POST /api/session/toolsets': tools.override,
   'GET /api/commands': commands.list,
   'GET /api/insights': insights.report,
   'GET /api/memory': memory.read,
   'POST /api/memory/write': memory.write,
+
+  'GET /api/mcp/servers': mcp.list,
+  'GET /api/mcp/tools': mcp.tools,
+  'POST /api/mcp/test': mcp.test,
 
   'GET /api/workspaces': workspaces.list,
   'POST /api/workspaces/add': workspaces.add,
@@ -115,6 +130,13 @@ export const routes = {
   'GET /api/git-info': gitState.info,
   'GET /api/git/status': gitState.status,
   'GET /api/git/diff': gitState.diff,
+
+  'GET /api/processes': processes.list,
+  'GET /api/process/log': processes.log,
+  'POST /api/process/kill': processes.kill,
+  'GET /api/rollback/list': rollback.list,
+  'GET /api/rollback/diff': rollback.diff,
+  'POST /api/rollback/restore': rollback.restore,
 
   'GET /api/crons': crons.list,
   'GET /api/crons/output': crons.output,
@@ -148,6 +170,9 @@ export const routes = {
   'POST /api/session/restore': sessions.restore,
   'POST /api/session/purge': sessions.purge,
   'POST /api/session/clear': sessions.clear,
+  'POST /api/session/compress': compression.compress,
+  'POST /api/session/uncompress': compression.uncompress,
+  'GET /api/session/summary': compression.text,
   'POST /api/session/truncate': sessions.truncate,
   'POST /api/session/retry': sessions.retry,
   'POST /api/session/undo': sessions.undo,
@@ -159,6 +184,25 @@ export const routes = {
   'POST /api/session/move': projects.move,
 
   'POST /api/chat/start': chat.start,
+  'POST /api/chat/steer': steering.steer,
+  'POST /api/chat/interrupt': steering.interrupt,
+  'GET /api/queue': steering.list,
+  'POST /api/queue/add': steering.add,
+  'POST /api/queue/edit': steering.edit,
+  'POST /api/queue/remove': steering.remove,
+  'POST /api/queue/reorder': steering.reorder,
+  'POST /api/queue/send': steering.send,
+  'POST /api/btw': steering.aside,
+  'POST /api/background': steering.background,
+  'GET /api/background/status': steering.backgroundStatus,
+  'GET /api/session/yolo': steering.getYolo,
+  'POST /api/session/yolo': steering.setYolo,
+  'GET /api/session/agent': externalAgent.view,
+  'POST /api/session/agent/open': externalAgent.open,
+  'POST /api/session/agent/mode': externalAgent.mode,
+  'POST /api/session/agent/option': externalAgent.option,
+  'GET /api/budgets': budgets.get,
+  'POST /api/budgets': budgets.save,
   'GET /api/chat/stream': chat.events,
   'GET /api/chat/stream/status': chat.status,
   'GET /api/chat/cancel': chat.cancel,
@@ -190,9 +234,12 @@ export const routes = {
 export const tails = {
   'GET /session/:id': pages.shell,
   'GET /settings/:section': pages.shell,
+  'PUT /api/mcp/servers/:name': mcp.save,
+  'PATCH /api/mcp/servers/:name': mcp.patch,
+  'DELETE /api/mcp/servers/:name': mcp.remove,
   'GET /static/*': pages.asset,
 } satisfies RouteTable
 
-export type Api = ApiOf<typeof routes>
+export type Api = ApiOf<typeof routes & typeof tails>
 
 if (import.meta.main) await start({ routes, tails, createApp, placeAddon: placeSqlite })

@@ -108,7 +108,7 @@ export const cancel = endpoint({
   effects: true,
   run: (ctx, { stream_id }) => ({
     ok: true as const,
-    cancelled: ctx.app.turns.cancel(stream_id),
+    cancelled: ctx.app.turns.cancel(stream_id) || ctx.app.asides.cancel(stream_id),
     stream_id,
   }),
 })

@@ -23,7 +23,8 @@ export const get = endpoint({
       session_id === undefined
         ? app.files.areas.areaFor(home, app.workspaces.last(home))
         : app.files.areas.of(home, session_id)
-    const { name, open } = mediaFile(area, owner.dir, path)
+    const outputDir = session_id === undefined ? undefined : app.toolOutput.dirOf(session_id)
+    const { name, open } = mediaFile(area, owner.dir, path, outputDir)
     const { type, isActive, isPicture } = fileType(name)
     return file(open, {
       type,

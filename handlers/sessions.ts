@@ -25,6 +25,8 @@ export const list = endpoint({
   }),
   output: z.object({
     sessions: z.array(SessionRow),
+    /** With `limit` and more pages to come: pinned rows of those pages, which stand at the top. */
+    pinned: z.array(SessionRow).optional(),
     cli_count: z.number(),
     next: z.string().nullable().optional(),
     cursor: z.string().optional(),
@@ -42,7 +44,12 @@ export const list = endpoint({
     const place = limit === undefined ? '' : ctx.app.hub.cursor()
     const tail = place ? `,"next":${JSON.stringify(page.next)},"cursor":"${place}"` : ''
     return jsonText(
-      [Buffer.from('{"sessions":'), page.body, Buffer.from(`,"cli_count":${page.foreign}${tail}}`)],
+      [
+        Buffer.from('{"sessions":'),
+        page.body,
+        ...(page.pinned ? [Buffer.from(',"pinned":'), page.pinned] : []),
+        Buffer.from(`,"cli_count":${page.foreign}${tail}}`),
+      ],
       { etag: place ? page.etag.replace(/"$/, `-${place}"`) : page.etag },
     )
   },
@@ -196,14 +203,18 @@ export const remove = endpoint({
   run: async (ctx, { session_id, permanent }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
-    const { bridge, homes, hub, sessions, turns } = ctx.app
+    const { bridge, checkpoints, homes, hub, processes, sessions, toolOutput, turns } = ctx.app
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
+    await processes.endSession(row?.session_id ?? session_id)
     // A question of a deleted session could never be answered.
     if (row) turns.questions.denyAll(row.session_id, 'delete')
     const id = row?.session_id ?? session_id
-    if (permanent) await sessions.erase(id)
-    else if (row) sessions.trash(id)
+    if (permanent) {
+      await sessions.erase(id)
+      toolOutput.remove(id)
+      await checkpoints.remove(row ? homes.of(row.profile) : ctx.home, id)
+    } else if (row) sessions.trash(id)
     // Afterwards: what is left by a kill in between is a row of the command line, and can be deleted once more.
     const removed = await bridge.remove(row ? homes.of(row.profile) : ctx.home, id, { permanent })
     if (removed && !row) hub.publish('list', { type: 'gone', data: { session_id: id } })
@@ -235,7 +246,10 @@ export const purge = endpoint({
   run: async (ctx, { session_id }) => {
     const { session_id: id } = ctx.app.sessions.require(session_id)
     ctx.app.turns.requireIdle(id)
-    return { ok: true as const, session: await ctx.app.sessions.purge(id) }
+    const session = await ctx.app.sessions.purge(id)
+    const kept = (await ctx.app.sessions.wholeJson(id)).toString()
+    ctx.app.toolOutput.keepOnly(id, path => kept.includes(path))
+    return { ok: true as const, session }
   },
 })
 

@@ -29,16 +29,25 @@ export const content = endpoint({
 })
 
 export const save = endpoint({
-  summary: 'Write a skill: a new one, or the text of one there is',
+  summary: 'Write a skill: a new one, the text of one there is, or one of its files',
   input: z.object({
     name: z.string().min(1),
     content: z.string().min(1),
     category: z.string().nullish(),
     expected_version: z.string().optional(),
     create: z.boolean().optional(),
+    /** A file of a skill there is, below references/, templates/, assets/ or scripts/. */
+    file: z.string().min(1).optional(),
   }),
   output: Ok.extend({ name: z.string(), path: z.string(), version: z.string() }),
-  run: (ctx, text) => ({ ok: true as const, ...ctx.app.skills.save(ctx.home, text) }),
+  run(ctx, { file, ...text }) {
+    const { skills } = ctx.app
+    const saved =
+      file === undefined
+        ? skills.save(ctx.home, text)
+        : skills.saveFile(ctx.home, { ...text, file })
+    return { ok: true as const, ...saved }
+  },
 })
 
 export const remove = endpoint({

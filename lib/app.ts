@@ -1,61 +1,47 @@
 /** Builds every long-lived part once and takes them down again; the only place that knows all rooms. */
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import { findAgentDir, installAgent } from './agent-checkout.ts'
-import { createAgent } from './agent/loop.ts'
-import { hintFor } from './agent/failure.ts'
-import { createProviders, proxyOf } from './agent/providers/pick.ts'
 import { createAssets } from './assets.ts'
-import { createAuth } from './auth/auth.ts'
 import { createGate } from './auth/gate.ts'
 import { createBridge } from './cli/bridge.ts'
 import { callableSkills } from './commands.ts'
 import type { Config } from './config.ts'
 import { createCron } from './cron/cron.ts'
 import type { Ctx } from './ctx.ts'
+import { createEngine } from './engine.ts'
 import { createGateway } from './gateway.ts'
 import { missing, Refusal } from './errors.ts'
 import type { BaseCtx } from './http/base-ctx.ts'
 import type { AssetTable } from './http/static.ts'
-import { createHub } from './hub.ts'
 import type { Log } from './log.ts'
-import { memoryPrompt } from './memory.ts'
 import { isPrivateAddress } from './models/ask.ts'
 import { checkedBaseUrl, configureProvider, supposing } from './models/configure.ts'
-import { adoptDefaultModel, checkedModelId } from './models/default.ts'
+import { checkedModelId } from './models/default.ts'
 import { checkedKey } from './models/keys.ts'
-import { createModels } from './models/models.ts'
 import { holdsKeyFor, quickProviders, readinessOf } from './models/readiness.ts'
 import { createOnboarding } from './onboarding.ts'
 import { openPacked } from './packed.ts'
-import { currentPrompt } from './personalities.ts'
 import { writeEnv } from './profiles/env-write.ts'
-import { createHomes } from './profiles/homes.ts'
-import { tightenSecrets } from './profiles/secrets.ts'
 import { placesOfOthers } from './profiles/others.ts'
 import { createProfiles } from './profiles/profiles.ts'
-import { createProjects } from './projects.ts'
+import { createProcesses } from './processes.ts'
 import { redact, redactValue } from './redact.ts'
 import { createEdits } from './sessions/edits.ts'
-import { WORKER_LIMITS } from './sessions/search.ts'
-import { createSessions } from './sessions/store.ts'
-import { createSettings } from './settings.ts'
+import { createAsides } from './turns/asides.ts'
+import { createBackground } from './turns/background.ts'
+import { createAgentChoices } from './turns/agent-choices.ts'
 import { createBegin } from './turns/begin.ts'
-import { createEquip } from './turns/equip.ts'
-import { createPrompting } from './turns/prompting.ts'
-import { createToolset } from './turns/toolset.ts'
+import { createQueue } from './turns/queue.ts'
+import { createToolViews } from './turns/tool-view.ts'
 import { createSkills } from './skills/skills.ts'
-import { createTurns } from './turns/runner.ts'
 import { createViews } from './turns/view.ts'
 import { addonCandidates, placeAddon } from './store/addon.ts'
+import { createCheckpoints } from './checkpoints/checkpoints.ts'
+import { openStores } from './stores.ts'
 import { createUpdates, ownCheckout } from './updates/updates.ts'
 import { readVersion } from './version.ts'
-import { bootWorkspace } from './workspaces/boot.ts'
-import { createWorkspaces } from './workspaces/list.ts'
 import { createSessionFiles } from './workspaces/session-files.ts'
-import { usableWorkspace } from './workspaces/validate.ts'
 
 export type App = Awaited<ReturnType<typeof createApp>>
 
@@ -98,54 +84,20 @@ export const createApp = async (
   /** Seconds since 1970. Never backwards within the process: rows are ordered by it. */
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
 
-  tightenSecrets(config, line => log.warn(line))
-  const homes = createHomes(config)
-  const settings = createSettings(join(stateDir, 'settings.json'), {
-    botName: config.botName,
-    usableWorkspace: path => usableWorkspace(path, config.userHome),
-    bootWorkspace: saved => bootWorkspace(config, saved),
-    adoptDefaultModel: model => adoptDefaultModel(homes.base, model),
-  })
-  const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
-  const auth = createAuth({ stateDir, config, settings, log })
-  const hub = createHub({ boot: randomBytes(4).toString('hex') })
-
-  const sessions = createSessions({
-    dir: join(stateDir, 'sessions'),
-    trashDir: join(stateDir, 'trash'),
-    cacheDir: join(stateDir, 'cache'),
-    redact,
-    // Empty untitled ones too: a page that shows a session must hear that it was cleared.
-    onRow: row => hub.publish('list', { type: 'row', data: { row } }),
-    onGone: id => hub.publish('list', { type: 'gone', data: { session_id: id } }),
-    log: (line, extra) => log.warn(line, extra),
-    now,
-    addon,
-    ...(packed
-      ? {
-          startWorker: () =>
-            new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
-        }
-      : {}),
-  })
-
+  const stores = openStores(config, { log, now, addon })
+  const { homes, settings, workspaces, auth, hub, prompts, toolOutput, sessions, projects } = stores
   const profiles = createProfiles({
     homes,
     env: config.env,
-    log: (line, extra) => log.warn(line, extra),
-    onGone: name =>
+    log: log.warn,
+    onGone: name => {
+      engine.mcp.forget(join(homes.dir, name))
       hub.publish('notices', {
         type: 'notice',
         data: { level: 'info', message: `Profile '${name}' was deleted.` },
-      }),
+      })
+    },
   })
-  const projects = createProjects({
-    path: join(stateDir, 'projects.json'),
-    members: sessions.ofProject,
-    unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
-    now,
-  })
-
   const bridge = createBridge({
     sessions,
     isActive: id => turns.isActive(id),
@@ -154,7 +106,7 @@ export const createApp = async (
     redactValue,
     trashDir: join(stateDir, 'trash'),
     now,
-    log: (line, extra) => log.warn(line, extra),
+    log: log.warn,
     onChange: home => gateway.poke(home),
     addon,
   })
@@ -188,7 +140,7 @@ export const createApp = async (
     checkouts: () => ({ ...checkouts, agent: findAgentDir(config) }),
     env: config.env,
     restart,
-    log: (line, extra) => log.warn(line, extra),
+    log: log.warn,
   })
   const installing = new AbortController()
   void installAgent({
@@ -203,43 +155,47 @@ export const createApp = async (
 
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
 
-  const dispatcher = await proxyOf(config.env)
-  const providers = createProviders(dispatcher)
-  const models = createModels({
-    config,
-    providers,
-    dispatcher,
-    hintFor,
-    writeEnv,
+  const checkpoints = createCheckpoints({
+    boundsOf: (home, workspace) => files.areas.areaFor(home, workspace),
+    path: config.env.PATH,
+    now,
+    resolve: sessions.resolve,
+    log: log.warn,
   })
-  const agent = createAgent()
-  const turns = createTurns({
+  const processes = createProcesses({
+    now,
+    resolve: sessions.resolve,
+    onEnded: (session_id, { command, exit_code }) =>
+      hub.publish('notices', {
+        type: 'notice',
+        data: {
+          level: exit_code === 0 ? 'info' : 'warn',
+          message: redact(`Ended with exit code ${exit_code}: ${command.slice(0, 200)}`),
+          session_id,
+        },
+      }),
+  })
+  const engine = await createEngine({
+    config,
+    version,
+    homes,
     sessions,
+    bridge,
+    skills,
     hub,
+    shelf: prompts,
+    toolOutput,
+    checkpoints,
+    processesOf: processes.of,
+    cron: () => cron,
     liveDir: join(stateDir, 'live'),
     now,
-    log: (message, extra) => log.error(message, extra),
-    redactMessage: redactValue,
+    log,
     onFree: mirrorUsage,
-    equip: createEquip({
-      sessions,
-      agentFor: () => agent,
-      providers,
-      toolsFor: createToolset([]),
-      promptFor: createPrompting({
-        personality: (home, name) => currentPrompt(home.values(), name) ?? '',
-        memory: memoryPrompt,
-      }),
-      recoverFor: () => undefined,
-      homeOf: homes.of,
-      placesOfOthers: home => placesOfOthers(homes, home),
-      stateDir,
-      redact,
-      redactMessage: redactValue,
-      expandSkill: skills.expand,
-    }),
-    providers,
+    onDone: id => void queue.next(id),
+    onQueue: id => queue.announce(id),
   })
+  const { models, turns, external } = engine
   const views = createViews({
     sessions,
     turns,
@@ -248,7 +204,40 @@ export const createApp = async (
     shownModel: (model, profile) =>
       model === null ? null : models.compatible(homes.of(profile), model).model,
   })
+  const agentChoices = createAgentChoices({
+    external,
+    sessions,
+    homeOf: homes.of,
+    endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
+  })
   const begin = createBegin({ sessions, turns, homeOf: homes.of, models, workspaces })
+  const queue = createQueue({
+    sessions,
+    hub,
+    streamOf: turns.streamOf,
+    async send(sessionId, { id, text, attachments }) {
+      const { turn } = await begin.turn({ sessionId, text, attachments, queued: id })
+      queue.announce(sessionId)
+      return turn
+    },
+    now,
+    log: log.warn,
+  })
+  const asides = createAsides({
+    sessions,
+    hub,
+    shelf: turns.shelf,
+    liveDir: join(stateDir, 'live'),
+    agent: engine.agent,
+    providers: engine.providers,
+    homeOf: homes.of,
+    endpoint: begin.endpoint,
+    budgetFor: about => engine.budgetFor({ ...about, unattended: true }, turns.questions.approve),
+    redact,
+    now,
+    log: log.error,
+  })
+  const background = createBackground({ sessions, begin, hub, redact })
   const onboarding = createOnboarding({
     config,
     settings,
@@ -286,13 +275,18 @@ export const createApp = async (
       }
     },
     redact,
-    log: (line, extra) => log.warn(line, extra),
+    log: log.warn,
   })
 
+  const isKept = (id: string) => sessions.row(id) !== undefined || sessions.inTrash(id)
   const sweep = () =>
-    Promise.all([sessions.sweepTrash(), files.trash.sweep()]).catch((error: unknown) =>
-      log.error('emptying the trash', error),
-    )
+    Promise.all([sessions.sweepTrash(), files.trash.sweep()])
+      .then(() => {
+        toolOutput.sweep(isKept)
+        return checkpoints.sweep(homes.list(), isKept)
+      })
+      .then(() => prompts.sweep())
+      .catch((error: unknown) => log.error('emptying the trash', error))
   const sweeper = setInterval(sweep, SWEEP_TRASH_MS)
   sweeper.unref()
   void sweep()
@@ -313,16 +307,27 @@ export const createApp = async (
     workspaces,
     files,
     skills,
+    tools: createToolViews({ ...engine, sessions, homeOf: homes.of }),
     auth,
     hub,
     sessions,
     models,
+    mcp: engine.mcp,
     onboarding,
     turns,
     views,
     begin,
+    agentChoices,
+    compressions: engine.compressions,
+    queue,
+    asides,
+    background,
+    spentSince: engine.spentSince,
     edits,
     cron,
+    checkpoints,
+    processes,
+    toolOutput,
     redact,
     gate: createGate(auth),
     makeCtx: (base: BaseCtx): Ctx => {
@@ -344,16 +349,22 @@ export const createApp = async (
       gateway.stop()
       updates.close()
       installing.abort()
+      asides.close()
       await Promise.race([
         // Tasks first: they end their own turns, and write down that they were interrupted.
-        Promise.all([cron.close(), turns.close()]),
+        Promise.all([cron.close(), turns.close(), external.close()]).then(() =>
+          Promise.all([models.settled(), checkpoints.close(), processes.close()]),
+        ),
         new Promise(resolve => setTimeout(resolve, WIND_DOWN_MS).unref()),
       ])
+      await engine.mcp.close()
       hub.close()
       auth.close()
       await sessions.close()
     },
   }
+  // What a killed process left open.
+  void checkpoints.recover(homes.list()).catch((error: unknown) => log.error('checkpoints', error))
   // What became due while nobody was there.
   void cron.tick()
   return app

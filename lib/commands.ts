@@ -25,12 +25,50 @@ const REGISTRY: Readonly<Record<string, readonly Words[]>> = {
     { name: 'undo', description: 'Take the last message and its answer back' },
     { name: 'title', description: 'Rename this conversation', args_hint: '<text>' },
     {
+      name: 'compact',
+      description: 'Summarise earlier messages for the model',
+      aliases: ['compress'],
+      args_hint: '[topic to keep]',
+    },
+    {
       name: 'branch',
       description: 'Continue in a copy of this conversation',
       aliases: ['fork'],
     },
+    {
+      name: 'rollback',
+      description: 'Show what turns changed in files, or undo one',
+      args_hint: '[number]',
+    },
     { name: 'stop', description: 'Stop the running turn' },
     { name: 'status', description: 'Show what this conversation is doing' },
+    {
+      name: 'queue',
+      description: 'Send a message when the running turn ends',
+      aliases: ['q'],
+      args_hint: '<text>',
+    },
+    {
+      name: 'steer',
+      description: 'Say something into the running turn',
+      args_hint: '<text>',
+    },
+    {
+      name: 'interrupt',
+      description: 'Stop the running turn and send this instead',
+      args_hint: '<text>',
+    },
+    {
+      name: 'btw',
+      description: 'Ask beside the conversation, without tools',
+      args_hint: '<text>',
+    },
+    {
+      name: 'background',
+      description: 'Run a prompt in a new conversation beside this one',
+      aliases: ['bg'],
+      args_hint: '<text>',
+    },
     {
       name: 'export',
       description: 'Download this conversation',
@@ -55,9 +93,11 @@ const REGISTRY: Readonly<Record<string, readonly Words[]>> = {
     },
     { name: 'theme', description: 'Set the theme', args_hint: '<name>' },
     { name: 'usage', description: 'Show or hide token usage' },
+    { name: 'yolo', description: 'Run commands without asking in this conversation, or ask again' },
   ],
   'Tools & Skills': [
     { name: 'skills', description: 'Look through the skills', args_hint: '[search]' },
+    { name: 'tools', description: 'Choose the agent’s tools', aliases: ['toolsets'] },
   ],
   Info: [
     { name: 'help', description: 'List all commands' },

@@ -12,13 +12,13 @@ import { yamlFlag } from './store/yaml-file.ts'
 export const SECTIONS = ['memory', 'user', 'soul'] as const
 export type Section = (typeof SECTIONS)[number]
 
-type MemoryHome = Pick<Home, 'dir' | 'values'>
+export type MemoryHome = Pick<Home, 'dir' | 'values'>
 
 /** Characters of the text the prompt gets; the agent refuses to add beyond them, a person may. */
 const LIMITS = { memory_char_limit: 2_200, user_char_limit: 1_375, soul_char_limit: 20_000 }
 /** No note; somebody is using the wrong file. */
 const MAX_CHARS = 1_000_000
-const LOCK_WAIT_MS = 5_000
+export const LOCK_WAIT_MS = 5_000
 
 const PLACES: Record<Section, readonly string[]> = {
   memory: ['memories', 'MEMORY.md'],
@@ -38,7 +38,7 @@ export type Note = {
 const versionOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-const readNote = (home: MemoryHome, section: Section): Note => {
+export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PLACES[section])
   const found = statSync(path, { throwIfNoEntry: false })
   // A pipe would never end, a directory is no text.
@@ -47,7 +47,7 @@ const readNote = (home: MemoryHome, section: Section): Note => {
   return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
 }
 
-const limitsOf = (home: MemoryHome): typeof LIMITS => {
+export const limitsOf = (home: MemoryHome): typeof LIMITS => {
   const { memory } = home.values()
   const given = typeof memory === 'object' && memory !== null ? memory : {}
   const limit = (key: string, otherwise: number): number => {

@@ -4,6 +4,7 @@ import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { verbOf } from './command-line/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
@@ -195,17 +196,6 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
   server.on('error', error => log.error('server', error))
 
   const address = urlOf(config, port)
-  lock.announce(info(port))
-  log.info(`agent-webui ${version} answers at ${address}/`)
-  if (!isLoopback(config.host) && !gate.enabled()) {
-    log.warn(
-      `${config.host} can be reached from other machines and no password is set; set AGENT_WEBUI_PASSWORD`,
-    )
-  }
-  // Whoever started us reads on for this line.
-  log.flush()
-  if (config.openBrowser) openBrowser(config, `${address}/`)
-
   let stopping: Promise<never> | undefined
   const stop = (code = 0, leave = () => process.exit(code)): Promise<never> => {
     stopping ??= comeDown(server, app, log, graceMs).then(() => {
@@ -228,16 +218,32 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
     log.error('uncaught', error)
     void stop(1)
   })
+  // Last: whoever reads that it answers may end it at once.
+  lock.announce(info(port))
+  log.info(`agent-webui ${version} answers at ${address}/`)
+  if (!isLoopback(config.host) && !gate.enabled()) {
+    log.warn(
+      `${config.host} can be reached from other machines and no password is set; set AGENT_WEBUI_PASSWORD`,
+    )
+  }
+  // Whoever started us reads on for this line.
+  log.flush()
+  if (config.openBrowser) openBrowser(config, `${address}/`)
   return { address, stop }
 }
 
-/** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1. */
+/** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
+  const { environment = processEnvironment(), argv = process.argv.slice(2) } = options
+  const verb = verbOf(argv)
+  if (verb) {
+    const { runVerb } = await import('./command-line/run.ts')
+    process.exit(await runVerb(verb, argv, { environment, placeAddon: options.placeAddon }))
+  }
   const log = createLog({ redact })
   process.on('exit', log.flush)
   process.on('unhandledRejection', error => log.error('unhandled rejection', error))
   try {
-    const { environment = processEnvironment(), argv = process.argv.slice(2) } = options
     return await run(readConfig(environment, argv), log, options)
   } catch (error) {
     log.error('cannot start', isBug(error) ? error : messageOf(error))

@@ -15,6 +15,8 @@ export type Planned = {
   baseUrl: string | null
   script: string | null
   workdir: string | null
+  /** Which it may use; null for those of the profile. */
+  toolsets: string[] | null
   deliver: string
   display: string
   schedule: Schedule | undefined
@@ -72,6 +74,7 @@ export const toPlanned = (job: RawJob & { id: string }, now: number, zone: strin
     baseUrl: text(job.base_url),
     script: text(job.script),
     workdir: text(job.workdir),
+    toolsets: Array.isArray(job.enabled_toolsets) ? job.enabled_toolsets.map(String) : null,
     deliver: text(job.deliver) ?? 'local',
     display: displayOf(job, schedule),
     schedule,

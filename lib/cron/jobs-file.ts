@@ -9,6 +9,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { conflict, diskFull, messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
+import { keepNumbers } from '../store/exact-numbers.ts'
 import { fileView } from '../store/file-view.ts'
 import { withFileLock } from '../store/flock.ts'
 import { isDiskFull } from '../store/journal.ts'
@@ -36,13 +37,6 @@ const isObject = (value: unknown): value is RawJob =>
 
 export const isJob = (value: unknown): value is RawJob & { id: string } =>
   isObject(value) && typeof value.id === 'string' && value.id !== ''
-
-/** A number that JavaScript would write otherwise (1.0, twenty digits) stays as it is written. */
-const keepNumbers = (_key: string, value: unknown, context?: { source?: string }): unknown => {
-  const source = context?.source
-  if (typeof value !== 'number' || source === undefined || String(value) === source) return value
-  return (JSON as unknown as { rawJSON: (text: string) => unknown }).rawJSON(source)
-}
 
 /** Control characters inside strings, which strict JSON forbids and some writers let through. */
 const escapeControls = (text: string): string => {

@@ -145,7 +145,7 @@ export const createRun = (deps: RunDeps) => {
       model: modelOf(job),
       baseUrl: job.model ? (job.baseUrl ?? '') : '',
       unattended: { preamble: PREAMBLE, ask },
-      meta: { source_tag: 'cron', cron_job_id: job.id },
+      meta: { source_tag: 'cron', cron_job_id: job.id, enabled_toolsets: job.toolsets },
     })
     on.session(started.turn.sessionId)
     return untilEnd(started, on.signal)

@@ -1,13 +1,14 @@
 /** The one silhouette of everything that can be called over HTTP, generic in the context so that it knows no domain. */
 import type { z } from 'zod'
 
-export type Method = 'GET' | 'POST'
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+export type Method = (typeof METHODS)[number]
 
 /** What one route is. `run` returns its answer: a JSON value, or a description made in `reply.ts`; refusals are thrown. */
 export type Endpoint<Ctx, I extends z.ZodType = z.ZodType, O extends z.ZodType = z.ZodType> = {
   /** One sentence, shown in the OpenAPI document. */
   summary: string
-  /** Query (GET) or JSON body (POST); absent means the endpoint takes nothing. */
+  /** Query (GET) or JSON body (any other method); absent means the endpoint takes nothing. */
   input?: I
   /** The JSON answer. Checked in development and tests only; `raw` endpoints have none. */
   output?: O

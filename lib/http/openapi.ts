@@ -72,7 +72,7 @@ const refused = (description: string) => ({
 })
 
 const errorsOf = (endpoint: AnyEndpoint, method: string): Json => ({
-  ...(endpoint.input || method === 'POST' ? { 400: refused('The input is not valid') } : {}),
+  ...(endpoint.input || method !== 'GET' ? { 400: refused('The input is not valid') } : {}),
   ...(endpoint.page
     ? { 302: { description: 'To /login, when a password is set and the caller is not signed in' } }
     : {}),
@@ -103,7 +103,7 @@ export const openApi = (routes: RouteTable, tails: RouteTable, version: string):
       parameters: parametersOf(method === 'GET' ? input : undefined, open),
       ...(method === 'POST' && endpoint.multipart
         ? { requestBody: content('multipart/form-data', input ?? { type: 'object' }) }
-        : method === 'POST' && input !== undefined
+        : method !== 'GET' && input !== undefined
           ? { requestBody: { required: true, ...content('application/json', input) } }
           : {}),
       responses: {

@@ -1,12 +1,10 @@
 /** Path → endpoints. Nearly every path is a lookup; a second small table holds those with one open segment. */
-import type { Endpoint, RouteTable } from './endpoint.ts'
+import { type Endpoint, type Method, METHODS, type RouteTable } from './endpoint.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: as in RouteTable, each entry has its own types
 export type AnyEndpoint = Endpoint<any, any, any>
 
-export type Place = {
-  GET?: AnyEndpoint
-  POST?: AnyEndpoint
+export type Place = Partial<Record<Method, AnyEndpoint>> & {
   /** Value of the `Allow` header. */
   allow: string
   /** Name of the open segment; absent on exact paths and below `/*`. */
@@ -15,20 +13,23 @@ export type Place = {
 
 export type Found = { place: Place; value?: string }
 
-const KEY = /^(GET|POST) (\/[^\s?#]*)$/
+const KEY = /^([A-Z]+) (\/[^\s?#]*)$/
+
+export const isMethod = (text: string | undefined): text is Method =>
+  METHODS.some(method => method === text)
 
 const addTo = (
   places: Map<string, Place>,
   path: string,
-  method: 'GET' | 'POST',
+  method: Method,
   endpoint: AnyEndpoint,
   param?: string,
 ) => {
   const place = places.get(path) ?? { allow: '' }
   if (param !== undefined) place.param = param
   place[method] = endpoint
-  place.allow = [place.GET && (place.GET.effects ? 'GET' : 'GET, HEAD'), place.POST && 'POST']
-    .filter(Boolean)
+  place.allow = METHODS.filter(name => place[name])
+    .map(name => (name === 'GET' && !place.GET?.effects ? 'GET, HEAD' : name))
     .join(', ')
   places.set(path, place)
 }
@@ -50,7 +51,7 @@ export const createFinder = (
   ] as const) {
     for (const [key, endpoint] of Object.entries(table)) {
       const [, method, path] = KEY.exec(key) ?? []
-      if (!path || (method !== 'GET' && method !== 'POST')) throw new Error(`not a route: ${key}`)
+      if (!path || !isMethod(method)) throw new Error(`not a route: ${key}`)
       if (!isTail) {
         addTo(exact, path, method, endpoint)
         continue

@@ -9,7 +9,7 @@ import { parseInput, parseQuery } from './input.ts'
 import { openApi } from './openapi.ts'
 import { checkOrigin, hostCheck, UNKNOWN_HOST } from './origin.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
-import { type AnyEndpoint, createFinder, type Found } from './routes.ts'
+import { type AnyEndpoint, createFinder, type Found, isMethod } from './routes.ts'
 import { createWriter, type RequestLog } from './write.ts'
 
 export { BaseCtx } from './base-ctx.ts'
@@ -48,6 +48,12 @@ const splitUrl = (url: string): { path: string; queryText: string } => {
   return cut < 0
     ? { path: text, queryText: '' }
     : { path: text.slice(0, cut), queryText: text.slice(cut + 1) }
+}
+
+/** The open segment of a path counts as one more field of the input. */
+const withOpen = <T extends Record<string, unknown>>(input: T, { place, value }: Found): T => {
+  if (value === undefined || place.param === undefined) return input
+  return Object.assign(input, { [place.param]: value })
 }
 
 const isThenable = (value: unknown): value is Promise<unknown> =>
@@ -115,7 +121,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
   const endpointOf = (found: Found | undefined, method: string): AnyEndpoint | undefined => {
     if (!found) return undefined
     if (method === 'HEAD') return found.place.GET?.effects ? undefined : found.place.GET
-    return method === 'GET' || method === 'POST' ? found.place[method] : undefined
+    return isMethod(method) ? found.place[method] : undefined
   }
 
   const signIn = (x: Exchange) => redirect(`${clientOf(x).prefix}/login`)
@@ -143,20 +149,19 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     x.endpoint = endpoint
     if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
     if (!admit(x, endpoint)) return signIn(x)
-    if (method === 'POST' || endpoint.effects) checkOrigin(req, clientOf(x), config.allowedOrigins)
-    if (method === 'POST') {
+    const isReading = method === 'GET' || method === 'HEAD'
+    if (!isReading || endpoint.effects) checkOrigin(req, clientOf(x), config.allowedOrigins)
+    if (!isReading) {
       if (endpoint.multipart) {
         if (declaredBytes(req) > BODY_BYTES) throw tooLarge()
         return run(x, endpoint, {})
       }
       return readJson(req, bodyIdleMs).then(body =>
-        run(x, endpoint, endpoint.input ? parseInput(endpoint.input, body) : {}),
+        run(x, endpoint, endpoint.input ? parseInput(endpoint.input, withOpen(body, found)) : {}),
       )
     }
     if (!endpoint.input) return run(x, endpoint, {})
-    const query = parseQuery(queryText)
-    if (found.value !== undefined && found.place.param) query[found.place.param] = found.value
-    return run(x, endpoint, parseInput(endpoint.input, query))
+    return run(x, endpoint, parseInput(endpoint.input, withOpen(parseQuery(queryText), found)))
   }
 
   const finish = (x: Exchange, value: unknown): void | Promise<void> => {
@@ -165,7 +170,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     return writer.answer(
       x,
       value,
-      endpoint?.cache ?? (x.method === 'POST' ? 'no-store' : 'no-cache'),
+      endpoint?.cache ?? (x.method === 'GET' || x.method === 'HEAD' ? 'no-cache' : 'no-store'),
     )
   }
 

@@ -117,7 +117,8 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
   const sendJson = (x: Exchange, value: unknown, how: Head) => {
     const text = JSON.stringify(value)
     if (text === undefined) throw new Error('the endpoint answered nothing')
-    const isCached = how.cache === 'no-cache' && (how.status ?? 200) === 200 && x.method !== 'POST'
+    const isReading = x.method === 'GET' || x.method === 'HEAD'
+    const isCached = how.cache === 'no-cache' && (how.status ?? 200) === 200 && isReading
     const etag = how.etag ?? (isCached ? tagOf(text) : undefined)
     send(
       x,

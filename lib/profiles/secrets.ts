@@ -1,6 +1,6 @@
 /** Takes away other people's right to read a home's secrets, where somebody left it. */
 import { closeSync, fchmodSync, fstatSync, openSync } from 'node:fs'
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
 
@@ -29,6 +29,13 @@ const tighten = (path: string, uid: number | undefined): boolean => {
     closeSync(fd)
   }
 }
+
+/** Secrets of this directory that others may read; nothing is changed. */
+export const openSecrets = (dir: string): string[] =>
+  SECRETS.map(name => join(dir, name)).filter(path => {
+    const found = statSync(path, { throwIfNoEntry: false })
+    return process.platform !== 'win32' && found?.isFile() && (found.mode & 0o077) !== 0
+  })
 
 const profilesOf = (baseHome: string): string[] => {
   const dir = join(baseHome, 'profiles')

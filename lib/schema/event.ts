@@ -2,7 +2,10 @@
 import { z } from 'zod'
 import { Message } from './message.ts'
 import { Approval, Clarify } from './question.ts'
+import { Queued } from './queue.ts'
 import { SessionRow } from './session.ts'
+import { SummaryRef } from './summary.ts'
+import { SubagentStatus } from './subagent.ts'
 import { Usage } from './usage.ts'
 
 /** The words for a failed turn (contract, decision 30); providers' failures use the same. */
@@ -15,6 +18,7 @@ export const FailureType = z.enum([
   'network',
   'no_response',
   'interrupted',
+  'budget_reached',
   'error',
 ])
 export type FailureType = z.infer<typeof FailureType>
@@ -28,6 +32,13 @@ const ToolFields = {
   /** The first four arguments, each as text cut to 120 characters. */
   args: z.record(z.string(), z.string()),
   tid: z.string(),
+  /**
+   * A subagent's call: which call delegated, and to which of its tasks it belongs. Its `name` is then `subagent_progress`,
+   * which clients that know no nesting draw as a card of its own, and `tool` says what was called.
+   */
+  parent_tid: z.string().optional(),
+  task_index: z.number().optional(),
+  tool: z.string().optional(),
 }
 
 /** Events of one turn, in the order they were written to its log. Deltas carry only the delta. */
@@ -51,7 +62,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
   /** A finished message, already in the transcript. Tool output longer than 4 000 characters is cut as in a paged read. */
   event('message', { message: Message }),
   event('tool', { event_type: z.literal('tool.started'), ...ToolFields }),
-  event('tool_output', { tid: z.string(), text: z.string() }),
+  event('tool_output', { tid: z.string(), text: z.string(), parent_tid: z.string().optional() }),
   event('tool_complete', {
     event_type: z.literal('tool.completed'),
     ...ToolFields,
@@ -59,13 +70,35 @@ export const TurnEvent = z.discriminatedUnion('type', [
     duration: z.number().nullable(),
     is_error: z.boolean(),
   }),
+  /** A subagent begins or ends (`status`), or speaks. */
+  event('subagent', {
+    parent_tid: z.string(),
+    task_index: z.number(),
+    goal: z.string().optional(),
+    status: SubagentStatus.optional(),
+    text: z.string().optional(),
+    reasoning: z.string().optional(),
+  }),
   z.object({ type: z.literal('approval'), data: Approval }),
   z.object({ type: z.literal('clarify'), data: Clarify }),
   event('answered', { id: z.string(), kind: z.enum(['approval', 'clarify']), answer: z.string() }),
   event('warning', { message: z.string(), type: z.string().optional() }),
-  event('compressed', { message: z.string() }),
+  /** Earlier messages are being summarised; the model is called when that is done. */
+  event('compressing', { message: z.string() }),
+  /** From here on a summary stands for them: its number, and the message after which its divider is drawn. */
+  event('compressed', {
+    message: z.string(),
+    summary: SummaryRef.optional(),
+    last_prompt_tokens: z.number().optional(),
+  }),
   /** The chat stream of the specification replaces `message_ids` by the whole `session`. */
-  event('done', { usage: Usage, message_ids: z.array(z.string()) }),
+  event('done', {
+    usage: Usage,
+    message_ids: z.array(z.string()),
+    /** A side question: nothing of it is in the session. */
+    ephemeral: z.boolean().optional(),
+    answer: z.string().optional(),
+  }),
   event('apperror', {
     message: z.string(),
     type: FailureType,
@@ -89,7 +122,26 @@ export const ServiceEvent = z.discriminatedUnion('type', [
   event('gone', { session_id: z.string() }),
   z.object({ type: z.literal('asked'), data: z.union([Approval, Clarify]) }),
   event('settled', { id: z.string(), session_id: z.string(), answer: z.string() }),
-  event('notice', { level: z.enum(['info', 'warn', 'error']), message: z.string() }),
+  /** On the session's own source: what waits to be sent to it has changed. */
+  event('queue', { session_id: z.string(), queued: z.array(Queued) }),
+  /**
+   * On the session's own source: a side question is asked, and what is said to it. `answer` is the whole of it, at the end.
+   * It is no part of the session: after a reset only its end is told.
+   */
+  event('aside', {
+    stream_id: z.string(),
+    question: z.string(),
+    status: z.enum(['running', 'done', 'failed']),
+    text: z.string().optional(),
+    answer: z.string().optional(),
+    error: z.string().optional(),
+  }),
+  event('notice', {
+    level: z.enum(['info', 'warn', 'error']),
+    message: z.string(),
+    /** The conversation it is about. */
+    session_id: z.string().optional(),
+  }),
   /** Whether the command-line sessions of a profile are watched; `changed`: fetch the list again. */
   event('gateway', {
     alive: z.boolean(),

@@ -2,6 +2,9 @@
 import { z } from 'zod'
 import { Message } from './message.ts'
 import { Question } from './question.ts'
+import { SummaryRef } from './summary.ts'
+import { Queued } from './queue.ts'
+import { LiveSubagent } from './subagent.ts'
 import { Usage } from './usage.ts'
 
 /** One tool call of the whole session in short, for clients that draw cards from it. */
@@ -77,6 +80,8 @@ export const LiveTurn = z
         output: z.string(),
       }),
     ),
+    /** Those of calls that run, subagents of subagents too. */
+    subagents: z.array(LiveSubagent).optional(),
   })
   .meta({ id: 'LiveTurn' })
 export type LiveTurn = z.infer<typeof LiveTurn>
@@ -92,8 +97,12 @@ export const Session = z
     pending_started_at: z.number().nullable(),
     composer_draft: Draft,
     questions: z.array(Question),
+    /** Messages that wait to be sent, in their order; also in `queue` events. */
+    queued: z.array(Queued),
     live: LiveTurn.nullable(),
     last_usage: Usage.nullable(),
+    /** What the model is told of earlier messages instead of themselves; the messages are all here. */
+    summaries: z.array(SummaryRef),
     cursor: z.string(),
     _messages_truncated: z.boolean(),
     _messages_offset: z.number(),

@@ -56,6 +56,13 @@ export type Skill = z.infer<typeof Skill>
 
 /** A file of a skill; the content of one that is no text is empty. */
 export const LinkedFile = z
-  .object({ content: z.string(), path: z.string(), is_binary: z.boolean(), size: z.number() })
+  .object({
+    content: z.string(),
+    path: z.string(),
+    is_binary: z.boolean(),
+    size: z.number(),
+    /** Differs when the content does. */
+    version: z.string(),
+  })
   .meta({ id: 'LinkedFile' })
 export type LinkedFile = z.infer<typeof LinkedFile>

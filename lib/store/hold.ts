@@ -51,17 +51,20 @@ export const checkName = (name: string): void => {
   if (isBad || Buffer.byteLength(name) > MAX_NAME_BYTES) throw invalid('Invalid file name')
 }
 
+/** `any`: also with names that nobody should give to something new, because they were there before. */
+type Make = boolean | 'any'
+
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const openDirectory = (path: string): number => openSync(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
 const pathOf = (fd: number): string => `/proc/self/fd/${fd}`
 
-const openOrMake = (path: string, name: string, make: boolean): number => {
+const openOrMake = (path: string, name: string, make: Make): number => {
   try {
     return openDirectory(path)
   } catch (error) {
     if (!make || codeOf(error) !== 'ENOENT') throw error
   }
-  checkName(name)
+  if (make !== 'any') checkName(name)
   try {
     mkdirSync(path)
   } catch (error) {
@@ -72,7 +75,7 @@ const openOrMake = (path: string, name: string, make: boolean): number => {
 }
 
 /** From the root down to `dir` (real places), name by name, each opened in the one before and no symlink followed. */
-const descend = (root: string, dir: string, make: boolean): number => {
+const descend = (root: string, dir: string, make: Make): number => {
   let fd = openDirectory(root)
   try {
     if (readlinkSync(pathOf(fd)) !== root) throw notThere()
@@ -89,8 +92,9 @@ const descend = (root: string, dir: string, make: boolean): number => {
 }
 
 /** Where descriptors are no paths: checked by name. */
-const checkByName = (root: string, dir: string, make: boolean): number => {
-  for (const name of relative(root, dir).split(sep)) if (make && name) checkName(name)
+const checkByName = (root: string, dir: string, make: Make): number => {
+  for (const name of relative(root, dir).split(sep))
+    if (make && make !== 'any' && name) checkName(name)
   if (make) mkdirSync(dir, { recursive: true })
   if (realPath(dir) !== dir) throw notThere()
   return openSync(dir, O_RDONLY)
@@ -104,7 +108,7 @@ const checkByName = (root: string, dir: string, make: boolean): number => {
 export const hold = (
   bounds: Bounds,
   path: string,
-  { link = false, make = false }: { link?: boolean; make?: boolean } = {},
+  { link = false, make = false }: { link?: boolean; make?: Make } = {},
 ): Held => {
   if (path.includes('\0') || path.length > MAX_PATH) throw notThere()
   const { root } = bounds

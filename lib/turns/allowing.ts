@@ -1,11 +1,11 @@
 /** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
-import type { AgentRequest } from '../agent/types.ts'
+import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { TurnPlace } from './place.ts'
 import { createPolicy, type PolicyDeps } from './policy.ts'
 
 export type Allowing = {
-  sessions: Pick<Sessions, 'append'>
+  sessions: Pick<Sessions, 'append' | 'head'>
   redact: (text: string) => string
   ask: PolicyDeps['ask']
 }
@@ -17,7 +17,7 @@ export const approver = (
   const allowed = new Set(
     Array.isArray(meta.approved_patterns) ? meta.approved_patterns.map(String) : [],
   )
-  return createPolicy({
+  const policy = createPolicy({
     sessionId,
     config: () => home.values(),
     allowAlways(labels) {
@@ -41,4 +41,7 @@ export const approver = (
       : ask,
     redact,
   })
+  // Below this nothing changes: what the hardline floor refuses is refused before anybody is asked.
+  return async (ask: ApprovalAsk) =>
+    !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
 }

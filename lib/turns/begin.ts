@@ -5,6 +5,7 @@ import type { Home } from '../profiles/home.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { withoutQueued } from './queue.ts'
 import type { Turns } from './runner.ts'
 import type { Unattended } from './turn.ts'
 
@@ -34,6 +35,8 @@ export type TurnInput = {
   attachments: string[]
   workspace?: string
   model?: string
+  /** Its id in the queue, which it leaves with the write that begins the turn. */
+  queued?: string
 }
 
 /** A turn nobody watches, in a session made for it. */
@@ -108,7 +111,7 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
     },
 
     /** Starts a turn. `effectiveModel` is set when the session's model was replaced because it does not fit. */
-    async turn({ sessionId, text, attachments, workspace, model }: TurnInput) {
+    async turn({ sessionId, text, attachments, workspace, model, queued }: TurnInput) {
       // Before anything is decided: from the next line on nothing waits until the turn has its place.
       await models.ready(homeOf(sessions.require(sessionId).profile))
       const row = sessions.require(sessionId)
@@ -120,6 +123,7 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
       const patch = {
         ...(place === row.workspace ? {} : { workspace: place }),
         ...(changed ? { model: fitting } : asked === row.model ? {} : { model: asked }),
+        ...(queued === undefined ? {} : withoutQueued(sessions.head(row.session_id).meta, queued)),
       }
       const started = await turns.start({
         sessionId: row.session_id,
@@ -130,6 +134,14 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
       })
       workspaces.setLast(home, place)
       return { ...started, effectiveModel: changed ? fitting : undefined }
+    },
+
+    /** The model a session has now; throws the sentence why it cannot be called. */
+    async endpoint(sessionId: string): Promise<ModelEndpoint> {
+      const { profile, model } = sessions.require(sessionId)
+      const home = homeOf(profile)
+      await models.ready(home)
+      return models.endpoint(home, models.compatible(home, model).model)
     },
 
     /** Refuses where the workspace may not be worked in; a model that cannot be called fails as a turn. */

@@ -3,7 +3,6 @@ import type { Outcome } from '../agent/types.ts'
 import { Refusal } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { noUsage } from '../schema/usage.ts'
 import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
 import { UNTITLED } from '../sessions/row.ts'
 import { provisionalTitle } from '../sessions/title.ts'
@@ -55,7 +54,7 @@ export const announceBooks = (
   }
 }
 
-/** The end, and the session's totals as absolute numbers. `outcome` is null when the engine did not come to one. */
+/** The end, and the session's totals as absolute numbers. Without an outcome, what is known to be used so far counts. */
 export const closeBooks = (
   sessions: Sessions,
   turn: Turn,
@@ -63,7 +62,7 @@ export const closeBooks = (
   outcome: Outcome | null,
 ): void => {
   const row = sessions.require(turn.sessionId)
-  const usage = outcome?.usage ?? noUsage
+  const usage = outcome?.usage ?? turn.usage
   const entries: NewEntry[] = [{ t: 'turn_ended', stream_id: turn.streamId, how, usage }]
   if (usage.input_tokens + usage.output_tokens > 0) {
     entries.push({

@@ -32,7 +32,7 @@ export async function* chatFrames(
       if (result.done) return
       const { pos, type, data } = result.value
       next = events.next()
-      if (type === 'done') {
+      if (type === 'done' && !('ephemeral' in data)) {
         // Rendered for this reader alone: in the log it would be kept, and sent, once a turn and reader (storage.md, A5).
         const { usage } = data as { usage: unknown }
         yield frame(pos, type, { session: await session(), usage })

@@ -13,6 +13,7 @@ const LABELS: Record<FailureType, string> = {
   network: 'Network error',
   no_response: 'No response received',
   interrupted: 'Interrupted',
+  budget_reached: 'Budget reached',
   error: 'Error',
 }
 
@@ -56,11 +57,16 @@ export const closingMessages = (
   }
   for (const [callId, name] of live.unanswered()) {
     const output = live.outputOf(callId)
+    const results = live.resultsOf(callId)
     messages.push({
       role: 'tool',
       tool_call_id: callId,
       name,
-      content: JSON.stringify({ ...(output ? { output } : {}), error: stopped }),
+      content: JSON.stringify({
+        ...(output ? { output } : {}),
+        ...(results.length > 0 ? { results } : {}),
+        error: stopped,
+      }),
       timestamp,
     })
   }

@@ -3,18 +3,25 @@ import { join } from 'node:path'
 import type {
   Agent,
   AgentRequest,
+  Delegation,
+  LoopMessage,
   ModelEndpoint,
   Providers,
   Tool,
   WireMessage,
 } from '../agent/types.ts'
+import type { Processes } from '../agent/processes.ts'
 import type { Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message } from '../schema/message.ts'
-import { toHistory } from '../sessions/history.ts'
+import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { approver } from './allowing.ts'
+import type { Compressions } from './compression.ts'
+import { externalOf } from './external.ts'
+import { keepChanges, type Keeping } from './keeping.ts'
 import { numberAt, type TurnPlace } from './place.ts'
+import { queuedOf, withoutQueued } from './queue.ts'
 import type { Questions } from './questions.ts'
 import type { Turn, TurnTools } from './turn.ts'
 
@@ -25,12 +32,31 @@ export type EquipDeps = {
   providers: Providers
   /** What the turn can do; other programs' tools may have to be started first. */
   toolsFor: (place: TurnPlace) => Promise<readonly Tool[]>
-  promptFor: (place: TurnPlace, tools: readonly Tool[]) => string
-  recoverFor: (place: TurnPlace) => AgentRequest['recover']
+  promptFor: (place: TurnPlace, tools: readonly Tool[], forbidden: readonly string[]) => string
+  /** What is said before the conversation. */
+  prefillFor: (place: TurnPlace) => WireMessage[]
+  delegationFor: (place: TurnPlace) => Delegation
+  /** Asked before each model call. */
+  budgetFor: (place: TurnPlace, ask: Questions['approve']) => () => Promise<string | null>
+  /** The session's waiting messages have changed. */
+  onQueue: (sessionId: string) => void
+  /** What happens when the model cannot answer: other keys, other models. */
+  recoverFor: (place: TurnPlace) => Pick<AgentRequest, 'recover' | 'attempts' | 'answered'>
+  /** How long conversations are kept within the window; see `compression.ts`. */
+  compressions: Pick<Compressions, 'forTurn' | 'record'>
   homeOf: (profile: string | null | undefined) => Home
   /** What belongs to other profiles. */
   placesOfOthers: (home: Home) => string[]
   stateDir: string
+  /** Records what a turn changes. */
+  checkpoints: Keeping | null
+  /** Programs that run on beside a session; absent where there are none. */
+  processesOf?: (sessionId: string) => Processes
+  /** Where long results of a session are put aside. */
+  toolOutput: {
+    dirOf: (sessionId: string) => string
+    save: (sessionId: string, callId: string, text: string) => string | null
+  }
   redact: (text: string) => string
   redactMessage: (message: Message) => Message
   /** `/skill and words` → what the skill says and the words; any other text as it is. */
@@ -47,6 +73,7 @@ const OWN_STATE = [
   'trash',
   'file-trash',
   'incoming',
+  'tool-output',
   'cache',
   'settings.json',
   'auth-sessions.json',
@@ -61,11 +88,11 @@ const OWN_STATE = [
 /** Where no tool may go: the service's own state and the secrets of the home. */
 const forbiddenOf = (home: Home, stateDir: string): string[] => [
   ...OWN_STATE.map(name => join(stateDir, name)),
-  ...['.env', 'auth.json', 'auth.lock'].map(name => join(home.dir, name)),
+  ...['.env', 'auth.json', 'auth.lock', 'checkpoints'].map(name => join(home.dir, name)),
 ]
 
 /** The newest user message carries the workspace it was written for; the stored one does not. */
-const withWorkspace = (history: WireMessage[], workspace: string): WireMessage[] => {
+const withWorkspace = (history: LoopMessage[], workspace: string): LoopMessage[] => {
   const last = history.findLastIndex(message => message.role === 'user')
   return history.map((message, at) =>
     at === last && typeof message.content === 'string'
@@ -75,7 +102,7 @@ const withWorkspace = (history: WireMessage[], workspace: string): WireMessage[]
 }
 
 /** Expanded at each turn and never stored: the transcript keeps what the person wrote. */
-const withSkills = (history: WireMessage[], expand: (text: string) => string): WireMessage[] =>
+const withSkills = (history: LoopMessage[], expand: (text: string) => string): LoopMessage[] =>
   history.map(message =>
     message.role === 'user' &&
     typeof message.content === 'string' &&
@@ -95,15 +122,17 @@ export const createEquip =
     const config = home.values()
     const { unattended, endpoint } = turn
     const place: TurnPlace = { turn, sessionId: id, home, workspace, meta, config, unattended }
-    const recover = deps.recoverFor(place)
+    const recovery = deps.recoverFor(place)
     return {
-      agent: deps.agentFor(endpoint),
+      agent: keepChanges(deps.checkpoints, place, deps.agentFor(endpoint)),
       async request() {
         const tools = await deps.toolsFor(place)
+        const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
         return {
           providers: deps.providers,
           tools,
-          system: deps.promptFor(place, tools),
+          system: deps.promptFor(place, tools, forbidden),
+          prefill: deps.prefillFor(place),
           workspace,
           sessionKey: id,
           env: home.childEnv({
@@ -111,7 +140,7 @@ export const createEquip =
             TERMINAL_CWD: workspace,
             AGENT_EXEC_ASK: '1',
           }),
-          forbidden: [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)],
+          forbidden,
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: approver(place, { sessions, redact: deps.redact, ask: questions.approve }),
@@ -120,16 +149,40 @@ export const createEquip =
               { session_id: id, question, choices_offered: choices },
               (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
             ),
-          ...(recover && { recover }),
+          external: externalOf(place, sessions),
+          // Nobody would end what a turn without a watcher leaves behind.
+          ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
+          readable: [deps.toolOutput.dirOf(id)],
+          spill: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
+          ...recovery,
+          compression: deps.compressions.forTurn(id, home, endpoint),
+          delegation: deps.delegationFor(place),
+          allow: deps.budgetFor(place, questions.approve),
+          inbox: () =>
+            queuedOf(sessions.head(id).meta)
+              .filter(({ steer }) => steer)
+              .map(({ id: key, text, attachments }) => ({
+                key,
+                said: text,
+                read: deps.expandSkill(home, text),
+                attachments,
+              })),
         }
       },
       history: () =>
         withWorkspace(
-          withSkills(toHistory(sessions.load(id).messages), text => deps.expandSkill(home, text)),
+          withSkills(toConversation(sessions.load(id)), text => deps.expandSkill(home, text)),
           workspace,
         ),
-      record(message) {
-        const [entry] = sessions.append(id, [{ t: 'message', message }])
+      summarised: event => deps.compressions.record(id, event),
+      record(message, steered) {
+        // In one write: a kill leaves it in the queue or in the transcript, never in both or in neither.
+        const taken =
+          steered === undefined
+            ? []
+            : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(id).meta, steered) }]
+        const [entry] = sessions.append(id, [{ t: 'message', message }, ...taken])
+        if (taken.length > 0) deps.onQueue(id)
         if (entry?.t !== 'message') throw new Error('Expected the appended message back')
         return deps.redactMessage(entry.message)
       },

@@ -1,21 +1,10 @@
 /** What a running turn has produced beyond the journal, kept small enough to stay in memory and whole enough to draw. */
 import type { AgentEvent, RunMessage } from '../agent/types.ts'
 import type { LiveTurn } from '../schema/session.ts'
+import { createLiveSubagents } from './live-subagents.ts'
+import { shortArgs } from './short-args.ts'
 
 const OUTPUT_TAIL = 8_000
-const ARG_CHARS = 120
-const ARGS_SHOWN = 4
-
-/** The first four arguments as text, each cut to 120 characters: what a card's heading needs. */
-export const shortArgs = (args: Record<string, unknown>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(args)
-      .slice(0, ARGS_SHOWN)
-      .map(([key, value]) => {
-        const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
-        return [key, text.length > ARG_CHARS ? `${text.slice(0, ARG_CHARS)}...` : text]
-      }),
-  )
 
 export type Live = ReturnType<typeof createLive>
 
@@ -25,6 +14,7 @@ export const createLive = (now: () => number) => {
   let text = ''
   let reasoning = ''
   const tools = new Map<string, LiveTurn['tools'][number]>()
+  const subagents = createLiveSubagents(now)
   /** Calls of recorded assistant messages that have no recorded result. */
   const unanswered = new Map<string, string>()
 
@@ -38,6 +28,7 @@ export const createLive = (now: () => number) => {
   const finish = (message: RunMessage): void => {
     if (message.role === 'tool') {
       unanswered.delete(message.tool_call_id ?? '')
+      subagents.forget(message.tool_call_id ?? '')
       return
     }
     for (const call of message.tool_calls ?? []) unanswered.set(call.id, call.function.name)
@@ -48,6 +39,10 @@ export const createLive = (now: () => number) => {
 
   return {
     apply(event: AgentEvent): void {
+      if ('owner' in event && event.owner) {
+        subagents.apply(event)
+        return
+      }
       switch (event.type) {
         case 'token':
           begin(event.messageId)
@@ -83,13 +78,19 @@ export const createLive = (now: () => number) => {
         case 'tool_complete':
           tools.delete(event.callId)
           break
+        case 'subagent':
         case 'warning':
+        case 'compressing':
+        case 'compressed':
           break
       }
     },
     /** The assistant message that was being spoken, if anything of it is there. */
     partial: () => ({ messageId, text, reasoning }),
     tools: () => [...tools.values()],
+    subagents: subagents.all,
+    /** What the subagents of a call did so far, as its result would have said it. */
+    resultsOf: subagents.resultsOf,
     /** id → tool name of the calls whose result will never come when the turn ends now. */
     unanswered: (): ReadonlyMap<string, string> => unanswered,
     outputOf: (callId: string): string => tools.get(callId)?.output ?? '',

@@ -8,6 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
+import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { closingMessages, failureText, INTERRUPTED } from './closing.ts'
@@ -23,6 +24,18 @@ type RecoverDeps = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
+type Owner = { parent_tid?: string; task_index?: number }
+type WireTool = Owner & {
+  tid: string
+  name: string
+  tool?: string
+  preview: string | null
+  args: Record<string, string>
+}
+
+const ownerOf = ({ parent_tid: parent, task_index: index = 0 }: Owner) =>
+  parent === undefined ? {} : { owner: { parent, index } }
+
 const replayWire = (live: Live, { type, data }: Logged): void => {
   if (type === 'token' || type === 'reasoning') {
     const delta = data as { text: string; message_id: string }
@@ -31,16 +44,37 @@ const replayWire = (live: Live, { type, data }: Logged): void => {
     const { message_id, attempt } = data as { message_id: string; attempt: number }
     live.apply({ type, messageId: message_id, attempt, delayMs: 0, message: '' })
   } else if (type === 'tool') {
-    const { tid, name, preview, args } = data as {
-      tid: string
-      name: string
-      preview: string | null
-      args: Record<string, string>
+    const { tid, name, preview, args, tool, ...owner } = data as WireTool
+    live.apply({ type, callId: tid, name: tool ?? name, preview, args, ...ownerOf(owner) })
+  } else if (type === 'tool_complete') {
+    const { tid, name, preview, args, tool, duration, is_error, ...owner } = data as WireTool & {
+      duration: number | null
+      is_error: boolean
     }
-    live.apply({ type, callId: tid, name, preview, args })
+    // Of the turn's own calls the journal knows which have ended.
+    if (owner.parent_tid === undefined) return
+    const ended = { durationMs: (duration ?? 0) * 1_000, isError: is_error }
+    live.apply({
+      type,
+      callId: tid,
+      name: tool ?? name,
+      preview,
+      args,
+      ...ended,
+      ...ownerOf(owner),
+    })
   } else if (type === 'tool_output') {
-    const { tid, text } = data as { tid: string; text: string }
-    live.apply({ type, callId: tid, text })
+    const { tid, text, ...owner } = data as { tid: string; text: string } & Owner
+    live.apply({ type, callId: tid, text, ...ownerOf(owner) })
+  } else if (type === 'subagent') {
+    const { goal, status, text, reasoning, ...owner } = data as Extract<
+      TurnEvent,
+      { type: 'subagent' }
+    >['data']
+    const by = { parent: owner.parent_tid, index: owner.task_index }
+    if (status) live.apply({ type, owner: by, goal: goal ?? '', status })
+    if (text) live.apply({ type: 'token', messageId: '', text, owner: by })
+    if (reasoning) live.apply({ type: 'reasoning', messageId: '', text: reasoning, owner: by })
   }
 }
 

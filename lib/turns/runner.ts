@@ -9,6 +9,7 @@ import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { LiveTurn } from '../schema/session.ts'
+import { noUsage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { announceBooks, closeBooks, openBooks, type Sent } from './books.ts'
@@ -41,6 +42,8 @@ export type RunnerDeps = {
   keepLogMs?: number
   /** The session is free again, or got its name. Must not throw. */
   onFree?: (sessionId: string) => void
+  /** A turn has ended well and the session is free: what waits may go out. Must not throw. */
+  onDone?: (sessionId: string) => void
 }
 
 export type Turns = ReturnType<typeof createTurns>
@@ -50,6 +53,8 @@ export const createTurns = (deps: RunnerDeps) => {
   const active = new Map<string, Turn>()
   const shelf = createShelf(deps.keepLogMs)
   const running = new Set<Promise<unknown>>()
+  /** Sessions in which something else than a turn is at work. */
+  const busy = new Map<string, AbortController>()
   /** Turns whose end could not be written: session → log. */
   const abandoned = new Map<string, EventLog>()
   const winding = new AbortController()
@@ -88,6 +93,7 @@ export const createTurns = (deps: RunnerDeps) => {
     if (turn) {
       throw conflict('session already has an active stream', { active_stream_id: turn.streamId })
     }
+    if (busy.has(sessionId)) throw conflict('This conversation is being summarised. Wait for it.')
   }
 
   const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {
@@ -98,6 +104,7 @@ export const createTurns = (deps: RunnerDeps) => {
       type: 'done',
       data: { usage: outcome.usage, message_ids: turn.messageIds },
     })
+    deps.onDone?.(turn.sessionId)
     // A title is not worth an error.
     await nameSession({ ...deps, signal: winding.signal }, turn).catch((error: unknown) =>
       deps.log('no title', { session_id: turn.sessionId, error: messageOf(error) }),
@@ -194,6 +201,7 @@ export const createTurns = (deps: RunnerDeps) => {
       live: createLive(now),
       controller: new AbortController(),
       messageIds: [],
+      usage: noUsage,
       tools: null,
       over: false,
       fault: null,
@@ -269,6 +277,28 @@ export const createTurns = (deps: RunnerDeps) => {
       text,
       reasoning,
       tools: turn.live.tools(),
+      subagents: turn.live.subagents(),
+    }
+  }
+
+  /** Work on a session that is no turn: nothing else begins there until it has settled, and it ends with the service. */
+  const alone = async <T>(
+    sessionId: string,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> => {
+    requireIdle(sessionId)
+    if (closing) throw unavailable('The service is shutting down.')
+    const controller = new AbortController()
+    busy.set(sessionId, controller)
+    const result = work(controller.signal)
+    running.add(result)
+    try {
+      return await result
+    } finally {
+      busy.delete(sessionId)
+      running.delete(result)
+      // What was queued meanwhile goes out, as behind a turn.
+      if (!closing && sessions.row(sessionId)?.last_turn === 'done') deps.onDone?.(sessionId)
     }
   }
 
@@ -284,14 +314,28 @@ export const createTurns = (deps: RunnerDeps) => {
     live,
     count: () => active.size,
     isActive: (sessionId: string) => active.has(sessionId),
+    /** The stream of the session's turn, until the session is free again. */
+    streamOf: (sessionId: string): string | null => active.get(sessionId)?.streamId ?? null,
+    /** The running turns and what each has used so far. */
+    running: () => [...active.values()].map(({ sessionId, usage }) => ({ sessionId, usage })),
+    /** For streams that are no turn of a session. */
+    shelf,
     isStreaming: (streamId: string) =>
       [...active.values()].some(turn => turn.streamId === streamId),
     log: shelf.get,
     requireIdle,
+    alone,
+    /** Ends what `alone` is doing there; false when it does nothing. */
+    interrupt(sessionId: string): boolean {
+      const controller = busy.get(sessionId)
+      controller?.abort(new Error('cancelled'))
+      return controller !== undefined
+    },
     /** Stops every turn as a person would, and waits for the engines to wind down (bounded by the caller). */
     async close(): Promise<void> {
       closing = true
       winding.abort(new Error('The service is shutting down.'))
+      for (const controller of busy.values()) controller.abort(winding.signal.reason)
       for (const turn of [...active.values()]) if (!turn.over) stop(turn, INTERRUPTED)
       await Promise.allSettled([...running])
       questions.close()

@@ -8,7 +8,8 @@ import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
 
 const SNIPPET_CHARS = 500
-const TITLE_TOKENS = 160
+/** A model that cannot help thinking needs room for it; the others stop after a line. */
+const TITLE_TOKENS = 1_024
 const TITLE_WAIT_MS = 15_000
 
 const textOf = (message: Message | undefined): string =>
@@ -33,10 +34,9 @@ const ask = async (
   { asked, answered }: { asked: string; answered: string },
   signal: AbortSignal,
 ): Promise<string> => {
-  const { effort: _, ...plain } = endpoint
   let text = ''
   const deltas = provider({
-    endpoint: { ...plain, maxTokens: TITLE_TOKENS },
+    endpoint: { ...endpoint, maxTokens: TITLE_TOKENS, effort: 'none' },
     messages: [
       { role: 'system', content: INSTRUCTION },
       {

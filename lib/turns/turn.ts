@@ -12,12 +12,13 @@ import type {
 import { messageOf, Refusal } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
+import type { SummaryRef } from '../schema/summary.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import { closingMessages, CANCEL_MARKER, failureText } from './closing.ts'
-import { noUsage } from '../schema/usage.ts'
+import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
 import type { Live } from './live.ts'
-import { elide, toWire } from './wire.ts'
+import { elide, toCompressed, toWire } from './wire.ts'
 
 export type Ending = 'done' | 'failed' | 'cancelled'
 
@@ -39,6 +40,8 @@ export type Turn = {
   readonly live: Live
   readonly controller: AbortController
   readonly messageIds: string[]
+  /** What it has used so far, its subagents included: known however it ends. */
+  usage: Usage
   /** Bound when the turn begins to run. */
   tools: TurnTools | null
   over: boolean
@@ -47,7 +50,7 @@ export type Turn = {
 }
 
 /** All that the engine is told, but for what the turn itself knows. */
-export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now'>
+export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now' | 'spent'>
 
 /** What a turn needs of the rest of the house, already bound to its session and home. */
 export type TurnTools = {
@@ -56,8 +59,10 @@ export type TurnTools = {
   request: () => Promise<BoundRequest>
   /** Read when the turn runs, not when it is started: a long transcript must not delay the reply. */
   history: () => LoopMessage[]
-  /** Appends one message to the transcript and answers it as recorded, redacted for the wire. */
-  record: (message: NewMessage) => Message
+  /** Records a summary; null when what it stands for does not stand together in the transcript. */
+  summarised: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
+  /** Appends one message to the transcript and answers it as recorded, redacted for the wire. `steered`: its key in the queue. */
+  record: (message: NewMessage, steered?: string) => Message
   redact: (text: string) => string
 }
 
@@ -65,8 +70,13 @@ const withoutCallMarkup = (text: string): string =>
   text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
 
 /** Transcript first, then the turn's own log, then the readers. */
-export const recordMessage = (turn: Turn, tools: TurnTools, message: NewMessage): void => {
-  const recorded = tools.record(message)
+export const recordMessage = (
+  turn: Turn,
+  tools: TurnTools,
+  message: NewMessage,
+  steered?: string,
+): void => {
+  const recorded = tools.record(message, steered)
   turn.messageIds.push(recorded.id)
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
@@ -76,14 +86,17 @@ const onEvent = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEv
   try {
     if (event.type === 'message') {
       const { content } = event.message
-      recordMessage(turn, tools, {
+      const message = {
         ...event.message,
         content:
           event.message.role === 'assistant' && typeof content === 'string'
             ? withoutCallMarkup(content)
             : content,
         timestamp: Math.floor(now()),
-      })
+      }
+      recordMessage(turn, tools, message, event.steered)
+    } else if (event.type === 'compressed') {
+      turn.log.append(toCompressed(event, tools.summarised(event)))
     } else {
       turn.log.append(toWire(event, tools.redact))
     }
@@ -111,7 +124,7 @@ export const runAgent = async (
     status: 'failed',
     text: '',
     steps: 0,
-    usage: noUsage,
+    usage: turn.usage,
     provider: endpoint instanceof Refusal ? '' : endpoint.provider,
     model: endpoint instanceof Refusal ? '' : endpoint.model,
     failure,
@@ -125,7 +138,11 @@ export const runAgent = async (
   }
   const call = async (): Promise<Outcome> => {
     const { signal } = turn.controller
-    const request = { ...(await tools.request()), endpoint, signal, now: () => now() * 1_000 }
+    const spent = (usage: Usage): void => {
+      if (!turn.over) turn.usage = usage
+    }
+    const bound = await tools.request()
+    const request = { ...bound, endpoint, signal, now: () => now() * 1_000, spent }
     signal.throwIfAborted()
     return tools.agent({ ...request, history: tools.history() }, event =>
       onEvent(turn, tools, now, event),

@@ -3,8 +3,10 @@ import type { Hub } from '../hub.ts'
 import { missing } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
 import type { Session, SessionRow } from '../schema/session.ts'
+import { spansInForce } from '../sessions/fold.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { toolSummaries } from '../sessions/summaries.ts'
+import { queuedOf } from './queue.ts'
 import type { Turns } from './runner.ts'
 import { elide } from './wire.ts'
 
@@ -24,7 +26,7 @@ export type Views = ReturnType<typeof createViews>
 export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: ViewDeps) => {
   /** Everything but the messages. Call it in the tick that reads them: the cursor says what they hold. */
   const assemble = (row: SessionRow, { offset, truncated, ...parts }: Parts): Session => {
-    const { meta } = sessions.head(row.session_id)
+    const { meta, spans } = sessions.head(row.session_id)
     return {
       ...row,
       model: shownModel(row.model, row.profile),
@@ -34,8 +36,11 @@ export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: V
       pending_started_at: null,
       composer_draft: meta.composer_draft ?? { text: '', files: [] },
       questions: turns.questions.pending(row.session_id),
+      queued: queuedOf(meta),
       live: redactValue(turns.live(row.session_id)),
+      enabled_toolsets: meta.enabled_toolsets ?? null,
       last_usage: (meta.last_usage as Session['last_usage']) ?? null,
+      summaries: spansInForce(spans).map(({ n, last }) => ({ n, last })),
       cursor: hub.cursor(),
       _messages_truncated: truncated,
       _messages_offset: offset,
@@ -100,8 +105,10 @@ export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: V
         pending_started_at: null,
         composer_draft: { text: '', files: [] },
         questions: [],
+        queued: [],
         live: null,
         last_usage: null,
+        summaries: [],
         cursor: hub.cursor(),
         _messages_truncated: offset > 0,
         _messages_offset: offset,

@@ -1,8 +1,10 @@
 /** From the engine's events to what goes over a stream: names of the contract, short arguments, no secrets. */
-import type { AgentEvent } from '../agent/types.ts'
+import { shortTokens } from '../agent/tokens.ts'
+import type { AgentEvent, Nested } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
-import { shortArgs } from './live.ts'
+import type { SummaryRef } from '../schema/summary.ts'
+import { shortArgs } from './short-args.ts'
 
 /** Longer tool results are fetched when they are opened. */
 export const OUTPUT_SHOWN = 4_000
@@ -24,14 +26,43 @@ type Redact = (text: string) => string
 const redactArgs = (args: Record<string, string>, redact: Redact): Record<string, string> =>
   Object.fromEntries(Object.entries(args).map(([key, value]) => [key, redact(value)]))
 
-/** Every event but `message`, which needs the message as it was recorded. */
+const placeOf = ({ parent, index }: Nested) => ({ parent_tid: parent, task_index: index })
+
+/** A subagent's call goes by the name that clients of the contract know. */
+const named = ({ name, owner }: { name: string; owner?: Nested }) =>
+  owner ? { name: 'subagent_progress', tool: name, ...placeOf(owner) } : { name }
+
+export const summarising: TurnEvent = {
+  type: 'compressing',
+  data: { message: 'Summarising the earlier conversation…' },
+}
+
+/** `summary` is what was recorded; null when it holds for this turn alone. */
+export const toCompressed = (
+  { beforeTokens, afterTokens }: Extract<AgentEvent, { type: 'compressed' }>,
+  summary: SummaryRef | null,
+): TurnEvent => ({
+  type: 'compressed',
+  data: {
+    message: `Earlier conversation summarised: about ${shortTokens(beforeTokens)} → ${shortTokens(afterTokens)} tokens.`,
+    last_prompt_tokens: afterTokens,
+    ...(summary && { summary }),
+  },
+})
+
+/** Every event but those that need what was recorded of them. */
 export const toWire = (
-  event: Exclude<AgentEvent, { type: 'message' }>,
+  event: Exclude<AgentEvent, { type: 'message' | 'compressed' }>,
   redact: Redact,
 ): TurnEvent => {
   switch (event.type) {
     case 'token':
     case 'reasoning':
+      if (event.owner) {
+        const said = redact(event.text)
+        const what = event.type === 'token' ? { text: said } : { reasoning: said }
+        return { type: 'subagent', data: { ...placeOf(event.owner), ...what } }
+      }
       return {
         type: event.type,
         data: { text: redact(event.text), message_id: event.messageId },
@@ -51,20 +82,27 @@ export const toWire = (
         type: 'tool',
         data: {
           event_type: 'tool.started',
-          name: event.name,
+          ...named(event),
           preview: event.preview === null ? null : redact(event.preview),
           args: redactArgs(shortArgs(event.args), redact),
           tid: event.callId,
         },
       }
     case 'tool_output':
-      return { type: 'tool_output', data: { tid: event.callId, text: redact(event.text) } }
+      return {
+        type: 'tool_output',
+        data: {
+          tid: event.callId,
+          text: redact(event.text),
+          ...(event.owner && { parent_tid: event.owner.parent }),
+        },
+      }
     case 'tool_complete':
       return {
         type: 'tool_complete',
         data: {
           event_type: 'tool.completed',
-          name: event.name,
+          ...named(event),
           preview: event.preview === null ? null : redact(event.preview),
           args: redactArgs(shortArgs(event.args), redact),
           tid: event.callId,
@@ -72,7 +110,14 @@ export const toWire = (
           is_error: event.isError,
         },
       }
+    case 'subagent':
+      return {
+        type: 'subagent',
+        data: { ...placeOf(event.owner), goal: redact(event.goal), status: event.status },
+      }
     case 'warning':
       return { type: 'warning', data: { message: event.message, type: event.kind } }
+    case 'compressing':
+      return summarising
   }
 }

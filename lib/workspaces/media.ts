@@ -46,8 +46,16 @@ const HOME_FOLDERS = [
 const notAllowed = () => forbidden('Path not in allowed location')
 
 /** An absolute path in the workspace, in one of those folders, or in /tmp; secrets nowhere (decision 21). */
-export const mediaFile = (workspace: Area, homeDir: string, path: string): RawFile => {
+export const mediaFile = (
+  workspace: Area,
+  homeDir: string,
+  path: string,
+  /** Long results of tools, in the service's own state. */
+  outputDir?: string,
+): RawFile => {
   if (!isAbsolute(path) || path.includes('\0')) throw notAllowed()
+  if (outputDir !== undefined && realDirectory(outputDir) && isInside(outputDir, path))
+    return rawFile(makeArea(outputDir), realPath(path))
   const folders = HOME_FOLDERS.map(name => join(homeDir, name))
   const roots = [workspace.root, ...folders, '/tmp'].flatMap(root => realDirectory(root) ?? [])
   const real = realPath(path)

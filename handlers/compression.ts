@@ -1,0 +1,62 @@
+/** Summaries of earlier messages: made by hand, read, and taken back. */
+import { z } from 'zod'
+import { shortTokens } from '../lib/agent/tokens.ts'
+import { endpoint } from '../lib/ctx.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { Session } from '../lib/schema/session.ts'
+
+const TOPIC_CHARS = 500
+const Topic = z
+  .string()
+  .transform(text => text.trim().slice(0, TOPIC_CHARS))
+  .optional()
+
+export const compress = endpoint({
+  summary: 'Summarise the earlier messages for the model; they all stay, and it can be undone',
+  input: z.object({ session_id: SessionId, focus_topic: Topic, topic: Topic }),
+  output: z.object({
+    ok: z.literal(true),
+    session: Session,
+    summary: z.object({
+      headline: z.string(),
+      token_line: z.string(),
+      note: z.string().nullable(),
+      reference_message: z.string(),
+    }),
+    focus_topic: z.string().nullable(),
+  }),
+  run: async (ctx, { session_id, focus_topic, topic }) => {
+    const { compressions, views } = ctx.app
+    const wanted = focus_topic || topic || ''
+    const done = await compressions.compress(session_id, wanted, ctx.signal)
+    const [before, after] = done.tokens.map(shortTokens)
+    return {
+      ok: true as const,
+      session: await views.full(done.session_id),
+      summary: {
+        headline: `Compressed: ${done.messages[0]} → ${done.messages[1]} messages`,
+        token_line: `Rough transcript estimate: ~${before} → ~${after} tokens`,
+        note: wanted ? `Focus: ${wanted}` : null,
+        reference_message: compressions.reference(done.text),
+      },
+      focus_topic: wanted || null,
+    }
+  },
+})
+
+export const uncompress = endpoint({
+  summary: 'Undo a summary, so that the model reads the messages again, or stop the one being made',
+  input: z.object({ session_id: SessionId, n: z.int().optional() }),
+  output: z.object({ ok: z.literal(true), session: Session }),
+  run: async (ctx, { session_id, n }) => {
+    ctx.app.compressions.undo(session_id, n)
+    return { ok: true as const, session: await ctx.app.views.full(session_id) }
+  },
+})
+
+export const text = endpoint({
+  summary: 'What the model reads in place of the messages a summary stands for',
+  input: z.object({ session_id: SessionId, n: z.coerce.number().int() }),
+  output: z.object({ text: z.string() }),
+  run: (ctx, { session_id, n }) => ({ text: ctx.app.compressions.text(session_id, n) }),
+})

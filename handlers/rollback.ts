@@ -1,0 +1,53 @@
+/** What turns have changed in files: listed, looked at, and put back. */
+import { z } from 'zod'
+import { toCheckpoint } from '../lib/checkpoints/view.ts'
+import { endpoint } from '../lib/ctx.ts'
+import { Checkpoint, CheckpointDiff, Restored } from '../lib/schema/checkpoint.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+
+const OneSession = z.object({ session_id: SessionId })
+const CheckpointId = z.string().regex(/^[0-9a-f]{16,64}$/, 'Invalid checkpoint')
+
+export const list = endpoint({
+  summary: 'Turns of a session that changed files, newest first, each with its files',
+  input: OneSession,
+  output: z.object({ session_id: z.string(), checkpoints: z.array(Checkpoint) }),
+  run: async ({ app, home }, { session_id }) => {
+    const owner = app.files.sessionOf(home, session_id).home
+    const records = await app.checkpoints.list(owner, session_id)
+    const checkpoints = records
+      .map(toCheckpoint)
+      .map(each => ({ ...each, title: app.redact(each.title) }))
+    return { session_id, checkpoints }
+  },
+})
+
+export const diff = endpoint({
+  summary: 'What a turn changed in one file',
+  input: OneSession.extend({ checkpoint: CheckpointId, path: z.string().min(1) }),
+  output: CheckpointDiff,
+  run: ({ app, home }, { session_id, checkpoint, path }) =>
+    app.checkpoints.diff(app.files.sessionOf(home, session_id).home, session_id, checkpoint, path),
+})
+
+export const restore = endpoint({
+  summary: 'Put files back as they were before a turn; that is a checkpoint of its own',
+  input: OneSession.extend({
+    checkpoint: CheckpointId,
+    /** All files of the turn when absent. */
+    paths: z.array(z.string().min(1)).min(1).max(10_000).optional(),
+    /** Also over what has changed since. */
+    force: z.boolean().default(false),
+  }),
+  output: Restored,
+  run: async ({ app, home }, { session_id, ...what }) => {
+    const owner = app.files.sessionOf(home, session_id).home
+    const done = await app.checkpoints.restore(owner, session_id, what)
+    const [first] = done.failed
+    return {
+      ok: !first,
+      ...done,
+      ...(first && { error: `${first.path} could not be restored: ${first.error}` }),
+    }
+  },
+})

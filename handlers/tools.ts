@@ -1,0 +1,40 @@
+/** The agent's toolsets: which there are, which are on in a profile or one conversation, and switching them. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { SessionId } from '../lib/schema/ids.ts'
+import { Ok, ok } from '../lib/schema/ok.ts'
+import { Toolsets } from '../lib/schema/toolset.ts'
+import { toBoolean } from '../lib/settings.ts'
+
+export const list = endpoint({
+  summary: 'The toolsets with their tools, which are on, and why a tool cannot be offered',
+  input: z.object({ session_id: SessionId.optional() }),
+  output: Toolsets,
+  run: (ctx, { session_id }) => ctx.app.tools.of(ctx.home, session_id ?? null),
+})
+
+export const toggle = endpoint({
+  summary: 'Switch a toolset on or off for the profile',
+  input: z.object({
+    toolset: z.string({ error: 'toolset is required' }).min(1, 'toolset is required').max(200),
+    enabled: z.unknown().transform(value => toBoolean(value ?? true)),
+  }),
+  output: Toolsets,
+  run(ctx, { toolset, enabled }) {
+    ctx.app.tools.toggle(ctx.home, toolset, enabled)
+    return ctx.app.tools.of(ctx.home, null)
+  },
+})
+
+export const override = endpoint({
+  summary: 'Name the toolsets of one session; null goes back to those of its profile',
+  input: z.object({
+    session_id: SessionId,
+    toolsets: z.array(z.string().trim().min(1).max(200)).max(200).nullable(),
+  }),
+  output: Ok.extend({ enabled_toolsets: z.array(z.string()).nullable() }),
+  run: (ctx, { session_id, toolsets }) => ({
+    ...ok,
+    enabled_toolsets: ctx.app.tools.override(session_id, toolsets),
+  }),
+})

@@ -1,0 +1,187 @@
+/** Models, tools and turns, joined once: what the service and the command line have in common. */
+import { createExternalAgents } from './agent/acp/agents.ts'
+import { hintFor } from './agent/failure.ts'
+import { createAgent } from './agent/loop.ts'
+import { createProviders, proxyOf } from './agent/providers/pick.ts'
+import type { Agent } from './agent/types.ts'
+import type { Bridge } from './cli/bridge.ts'
+import type { Config } from './config.ts'
+import { cronVerbs } from './cron/agent-verbs.ts'
+import type { Cron } from './cron/cron.ts'
+import { Refusal } from './errors.ts'
+import type { Hub } from './hub.ts'
+import { createMcp } from './mcp/mcp.ts'
+import { memoryPrompt } from './memory.ts'
+import { createModels } from './models/models.ts'
+import { currentPrompt } from './personalities.ts'
+import { writeEnv } from './profiles/env-write.ts'
+import type { Homes } from './profiles/homes.ts'
+import { placesOfOthers } from './profiles/others.ts'
+import { redact, redactValue } from './redact.ts'
+import type { Sessions } from './sessions/types.ts'
+import type { Skills } from './skills/skills.ts'
+import type { ToolOutput } from './tool-output.ts'
+import { createAuxiliary } from './turns/auxiliary.ts'
+import { createBudget, type Spending } from './turns/budget.ts'
+import { codeTools } from './turns/code-tools.ts'
+import { createCompressions } from './turns/compression.ts'
+import { createDelegating } from './turns/delegating.ts'
+import { createEquip, type EquipDeps } from './turns/equip.ts'
+import { homeTools } from './turns/home-tools.ts'
+import { mcpTools } from './turns/mcp-tools.ts'
+import { createPrefill } from './turns/prefill.ts'
+import type { PromptShelf } from './turns/prompt-shelf.ts'
+import { createPrompting } from './turns/prompting.ts'
+import { createTurns, type RunnerDeps } from './turns/runner.ts'
+import { createSpending } from './turns/spending.ts'
+import { createToolset } from './turns/toolset.ts'
+import { summarising } from './turns/wire.ts'
+
+export type EngineDeps = {
+  config: Config
+  version: string
+  homes: Homes
+  sessions: Sessions
+  bridge: Bridge
+  skills: Skills
+  hub: Hub
+  shelf: PromptShelf
+  toolOutput: ToolOutput
+  checkpoints: EquipDeps['checkpoints']
+  /** Absent: nothing is started in the background. */
+  processesOf?: EquipDeps['processesOf']
+  /** Built after this, because tasks begin turns. */
+  cron: () => Cron
+  liveDir: string
+  /** Seconds since 1970. */
+  now: () => number
+  log: {
+    info: (line: string, extra?: Record<string, unknown>) => void
+    warn: (line: string, extra?: Record<string, unknown>) => void
+    error: (line: string, extra?: Record<string, unknown>) => void
+  }
+  /** Where the answers are read; a page when absent. */
+  surface?: 'terminal'
+  /** What MCP servers have to say that is no result. */
+  onWarning?: (message: string) => void
+  onFree?: (sessionId: string) => void
+  onDone?: (sessionId: string) => void
+  onQueue?: (sessionId: string) => void
+  /** Each agent as it is to be called: watched, for example. */
+  wrapAgent?: (agent: Agent) => Agent
+  wrapPrompt?: (prompt: EquipDeps['promptFor']) => EquipDeps['promptFor']
+  wrapEquip?: (equip: RunnerDeps['equip']) => RunnerDeps['equip']
+}
+
+export type Engine = Awaited<ReturnType<typeof createEngine>>
+
+const asItIs = <T>(value: T): T => value
+
+export const createEngine = async (deps: EngineDeps) => {
+  const { config, version, homes, sessions, bridge, skills, hub, log, now } = deps
+  const { wrapAgent = asItIs, wrapPrompt = asItIs, wrapEquip = asItIs } = deps
+  const dispatcher = await proxyOf(config.env)
+  const providers = createProviders(dispatcher)
+  const mcp = createMcp({ version, dispatcher })
+  const external = createExternalAgents({ version, redact, log: log.info })
+  const models = createModels({
+    config,
+    providers,
+    dispatcher,
+    hintFor,
+    writeEnv,
+    log: log.warn,
+    redact,
+    agentModels: external.modelsOf,
+  })
+  const auxiliaryFor = createAuxiliary({ providers, endpoint: models.endpoint })
+  const compressions = createCompressions({
+    sessions,
+    auxiliaryFor,
+    alone: (id, work) => turns.alone(id, work),
+    interrupt: id => turns.interrupt(id),
+    requireIdle: id => turns.requireIdle(id),
+    homeOf: homes.of,
+    endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
+    ready: models.ready,
+    redact,
+    begun: id => void hub.publish(`session:${id}`, summarising),
+    changed: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
+  })
+  const agent = createAgent()
+  const spentSince = createSpending({ sessions, running: () => turns.running() })
+  const budgetFor = (about: Spending, ask: Parameters<typeof createBudget>[1]['ask']) =>
+    createBudget(about, { sessions, ask, spentSince, now })
+
+  const equip = createEquip({
+    sessions,
+    agentFor: endpoint =>
+      wrapAgent(
+        !(endpoint instanceof Refusal) && endpoint.apiMode === 'acp' ? external.agent : agent,
+      ),
+    providers,
+    toolsFor: createToolset([
+      codeTools,
+      homeTools({
+        skills,
+        sessions,
+        bridge,
+        redact,
+        dispatcher,
+        auxiliaryFor,
+        cronOf: home => cronVerbs(deps.cron().of(home)),
+      }),
+      mcpTools(mcp, redact, deps.onWarning),
+    ]),
+    promptFor: wrapPrompt(
+      createPrompting({
+        ...(deps.surface && { surface: deps.surface }),
+        sessions,
+        shelf: deps.shelf,
+        skills: skills.index,
+        personality: (home, name) => currentPrompt(home.values(), name) ?? '',
+        memory: memoryPrompt,
+      }),
+    ),
+    prefillFor: createPrefill({ log: log.warn }),
+    recoverFor: ({ home }) => models.recovery(home),
+    delegationFor: createDelegating({ endpoint: models.endpoint }),
+    budgetFor,
+    compressions,
+    onQueue: deps.onQueue ?? (() => undefined),
+    homeOf: homes.of,
+    placesOfOthers: home => placesOfOthers(homes, home),
+    stateDir: config.stateDir,
+    checkpoints: deps.checkpoints,
+    ...(deps.processesOf && { processesOf: deps.processesOf }),
+    toolOutput: deps.toolOutput,
+    redact,
+    redactMessage: redactValue,
+    expandSkill: skills.expand,
+  })
+  const turns = createTurns({
+    sessions,
+    hub,
+    liveDir: deps.liveDir,
+    now,
+    log: log.error,
+    redactMessage: redactValue,
+    ...(deps.onFree && { onFree: deps.onFree }),
+    ...(deps.onDone && { onDone: deps.onDone }),
+    equip: wrapEquip(equip),
+    providers,
+  })
+  return {
+    dispatcher,
+    providers,
+    mcp,
+    external,
+    models,
+    auxiliaryFor,
+    compressions,
+    agent,
+    spentSince,
+    budgetFor,
+    turns,
+  }
+}

@@ -1,0 +1,77 @@
+/** What lies on disk, and who is told of its changes: homes, settings, sign-ins, workspaces, sessions, projects. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { createAuth } from './auth/auth.ts'
+import type { Config } from './config.ts'
+import { createHub } from './hub.ts'
+import type { Log } from './log.ts'
+import { adoptDefaultModel } from './models/default.ts'
+import { openPacked } from './packed.ts'
+import { createHomes } from './profiles/homes.ts'
+import { tightenSecrets } from './profiles/secrets.ts'
+import { createProjects } from './projects.ts'
+import { redact } from './redact.ts'
+import { WORKER_LIMITS } from './sessions/search.ts'
+import { createSessions } from './sessions/store.ts'
+import { createSettings } from './settings.ts'
+import { createToolOutput } from './tool-output.ts'
+import { createPromptShelf } from './turns/prompt-shelf.ts'
+import { bootWorkspace } from './workspaces/boot.ts'
+import { createWorkspaces } from './workspaces/list.ts'
+import { usableWorkspace } from './workspaces/validate.ts'
+
+export type StoresOptions = {
+  log: Log
+  /** Seconds since 1970. */
+  now: () => number
+  /** Path of the SQLite addon, in the one-file build. */
+  addon?: string | undefined
+}
+
+/** The search worker comes out of the one file where there is one. */
+export const searchWorkerOf = (packed: ReturnType<typeof openPacked>) =>
+  packed && {
+    startWorker: () =>
+      new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
+  }
+
+export const openStores = (config: Config, { log, now, addon }: StoresOptions) => {
+  const { stateDir } = config
+  tightenSecrets(config, line => log.warn(line))
+  const homes = createHomes(config)
+  const settings = createSettings(join(stateDir, 'settings.json'), {
+    botName: config.botName,
+    usableWorkspace: path => usableWorkspace(path, config.userHome),
+    bootWorkspace: saved => bootWorkspace(config, saved),
+    adoptDefaultModel: model => adoptDefaultModel(homes.base, model),
+  })
+  const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
+  const auth = createAuth({ stateDir, config, settings, log })
+  const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
+  const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
+  const sessions = createSessions({
+    dir: join(stateDir, 'sessions'),
+    trashDir: join(stateDir, 'trash'),
+    cacheDir: join(stateDir, 'cache'),
+    redact,
+    // Empty untitled ones too: a page that shows a session must hear that it was cleared.
+    onRow: row => hub.publish('list', { type: 'row', data: { row } }),
+    onGone: id => {
+      prompts.forget(id)
+      hub.publish('list', { type: 'gone', data: { session_id: id } })
+    },
+    log: log.warn,
+    now,
+    addon,
+    ...searchWorkerOf(openPacked()),
+  })
+  const projects = createProjects({
+    path: join(stateDir, 'projects.json'),
+    members: sessions.ofProject,
+    unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
+    now,
+  })
+  return { homes, settings, workspaces, auth, hub, prompts, toolOutput, sessions, projects }
+}

@@ -1,0 +1,42 @@
+/** The limits of `budgets` in config.yaml: what they may say, and what they say. */
+import { z } from 'zod'
+
+export const scopes = ['turn', 'session', 'day'] as const
+export type Scope = (typeof scopes)[number]
+export const measures = ['tokens', 'usd'] as const
+export type Measure = (typeof measures)[number]
+
+export type Limit = { [M in Measure]?: number }
+export type Budgets = { [S in Scope]: Limit }
+
+/** As a page sends them: null takes a limit away, absent leaves it as it is. */
+const Change = z.object({
+  tokens: z.number().int().positive().max(1e12).nullable().optional(),
+  usd: z.number().positive().max(1e9).nullable().optional(),
+})
+export const BudgetChanges = z.object({
+  turn: Change.optional(),
+  session: Change.optional(),
+  day: Change.optional(),
+})
+export type BudgetChanges = z.infer<typeof BudgetChanges>
+
+const LimitOut = z.object({ tokens: z.number().optional(), usd: z.number().optional() })
+export const BudgetsOut = z.object({ turn: LimitOut, session: LimitOut, day: LimitOut })
+
+const bag = (value: unknown): Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+
+const limitOf = (value: unknown): Limit =>
+  Object.fromEntries(
+    measures.flatMap(measure => {
+      const limit = bag(value)[measure]
+      return typeof limit === 'number' && limit > 0 ? [[measure, limit]] : []
+    }),
+  )
+
+/** What is no positive number is no limit. */
+export const budgetsOf = (config: Readonly<Record<string, unknown>>): Budgets => {
+  const said = bag(config.budgets)
+  return { turn: limitOf(said.turn), session: limitOf(said.session), day: limitOf(said.day) }
+}

@@ -1,0 +1,105 @@
+/** What the subagents of a running turn do, kept so that a page that comes late can draw their timelines. */
+import type { AgentEvent, Nested } from '../agent/types.ts'
+import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
+import { shortArgs } from './short-args.ts'
+
+const MAX_STEPS = 60
+const OUTPUT_TAIL = 2_000
+const SAID_TAIL = 4_000
+
+export const createLiveSubagents = (now: () => number) => {
+  const all = new Map<string, LiveSubagent>()
+
+  const of = ({ parent, index }: Nested): LiveSubagent => {
+    const key = `${parent}\n${index}`
+    const known = all.get(key)
+    if (known) return known
+    const fresh: LiveSubagent = {
+      parent_tid: parent,
+      task_index: index,
+      goal: '',
+      status: 'running',
+      started_at: now(),
+      steps: [],
+      text: '',
+      reasoning: '',
+    }
+    all.set(key, fresh)
+    return fresh
+  }
+
+  const stepOf = (agent: LiveSubagent, tid: string): SubagentStep | undefined =>
+    agent.steps.findLast(step => step.tid === tid)
+
+  return {
+    apply(event: AgentEvent): void {
+      if (!('owner' in event) || !event.owner) return
+      const agent = of(event.owner)
+      switch (event.type) {
+        case 'subagent':
+          agent.goal = event.goal
+          agent.status = event.status
+          break
+        case 'token':
+          agent.text = (agent.text + event.text).slice(-SAID_TAIL)
+          break
+        case 'reasoning':
+          agent.reasoning = (agent.reasoning + event.text).slice(-SAID_TAIL)
+          break
+        case 'tool':
+          // What it said before belonged to the step that ends with this call.
+          agent.text = ''
+          agent.reasoning = ''
+          agent.steps.push({
+            tid: event.callId,
+            name: event.name,
+            preview: event.preview,
+            args: shortArgs(event.args),
+            started_at: now(),
+            output: '',
+            duration: null,
+            is_error: false,
+          })
+          if (agent.steps.length > MAX_STEPS) agent.steps.shift()
+          break
+        case 'tool_output': {
+          const step = stepOf(agent, event.callId)
+          if (step) step.output = (step.output + event.text).slice(-OUTPUT_TAIL)
+          break
+        }
+        case 'tool_complete': {
+          const step = stepOf(agent, event.callId)
+          if (!step) break
+          step.duration = Math.round(event.durationMs) / 1_000
+          step.is_error = event.isError
+          break
+        }
+      }
+    },
+    all: (): LiveSubagent[] => [...all.values()],
+    /** The call has its result: what its subagents did stands in it. */
+    forget(callId: string): void {
+      for (const [key, { parent_tid: parent }] of all) {
+        if (parent === callId || parent.startsWith(`${callId}.`)) all.delete(key)
+      }
+    },
+    /** Of a call that will have no result of its own, because the turn was stopped. */
+    resultsOf: (callId: string) =>
+      [...all.values()]
+        .filter(agent => agent.parent_tid === callId)
+        .map(agent => ({
+          task_index: agent.task_index,
+          goal: agent.goal,
+          status: agent.status === 'running' ? 'interrupted' : agent.status,
+          summary: agent.text,
+          tool_trace: agent.steps.map(step => traced(step)),
+        })),
+  }
+}
+
+const traced = ({ name, preview, duration, is_error }: SubagentStep) => ({
+  tool: name,
+  preview: preview ?? '',
+  status: duration === null ? 'unfinished' : is_error ? 'error' : 'ok',
+  duration_seconds: duration ?? 0,
+})
