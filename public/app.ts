@@ -12,6 +12,7 @@ import { createAuth } from './state/auth.ts'
 import { createCompletion } from './state/completion.ts'
 import { createComposer, withFiles, withoutFiles } from './state/composer.ts'
 import { createConnection } from './state/connection.ts'
+import { createFilters } from './state/filters.ts'
 import { createGateway } from './state/gateway.ts'
 import { createInbox } from './state/inbox.ts'
 import { createLayout } from './state/layout.ts'
@@ -71,7 +72,14 @@ export const createApp = (options: AppOptions) => {
   const route = createRoute(base, options.href, options.history)
   const settings = createSettings(platform, toasts, options.theme)
   const profiles = createProfiles(platform)
-  const sessions = createSessions(platform, toasts, profiles.active, row => projects.keeps(row))
+  const sessions = createSessions(
+    platform,
+    toasts,
+    profiles.active,
+    row => projects.keeps(row) && filters.keeps(row),
+    () => filters.everyProfile.value,
+  )
+  const filters = createFilters(platform, sessions.rows, profiles.active)
   const projects = createProjects(platform, sessions.mine)
   const viewed = createViewed(platform)
   const models = createModels(platform)
@@ -87,7 +95,7 @@ export const createApp = (options: AppOptions) => {
   const search = createSearch(
     platform,
     () => sessions.mine.value,
-    () => profiles.active.value,
+    () => (filters.everyProfile.value ? '' : profiles.active.value),
   )
   const connection = createConnection(platform, () => sessions.load())
   const gateway = createGateway({
@@ -189,14 +197,18 @@ export const createApp = (options: AppOptions) => {
     if (frame.type !== 'row') return
     const { row } = frame.data
     if (row.session_id === chat.chat.value.sessionId) see()
-    void verbs.follow(row)
   }
 
   const takeNotice = (frame: Frame): void => {
     // It may be about the profile this page is in.
     if (frame.type === 'notice') void profileVerbs.followProfile()
     if (frame.type === 'notice') {
-      toasts.show(frame.data.message, { kind: frame.data.level === 'info' ? 'info' : 'error' })
+      const { message, level, session_id: id } = frame.data
+      const run = () => route.openSession(id ?? null)
+      toasts.show(message, {
+        kind: level === 'info' ? 'info' : 'error',
+        ...(id ? { action: { label: t('row.open'), run } } : {}),
+      })
     }
     gateway.take(frame)
   }
@@ -258,6 +270,7 @@ export const createApp = (options: AppOptions) => {
         argument: argument ? t(argument) : '',
       })),
       ...skillCommands.list.value,
+      ...skillCommands.more.value,
     ],
     entries: async directory => workspaces.entries(await verbs.ensureSession(), directory),
   })
@@ -285,6 +298,7 @@ export const createApp = (options: AppOptions) => {
     settings,
     profiles,
     projects,
+    filters,
     sessions,
     viewed,
     models,
@@ -316,8 +330,8 @@ export const createApp = (options: AppOptions) => {
       return `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${settings.current.value.bot_name}`
     }),
 
-    /** Sends what is written: a command runs, a message starts a turn or waits for the running one. */
-    async submit(): Promise<void> {
+    /** Sends what is written: a command runs, a message starts a turn, waits for the running one or steers it. */
+    async submit(steer = false): Promise<void> {
       if (composer.empty.value) return
       completion.close()
       // What is on its way belongs to this message; what failed is for the person to decide.
@@ -330,15 +344,11 @@ export const createApp = (options: AppOptions) => {
       if (draft.files.length === 0 && (await runCommand(draft.text))) return
       const text = withFiles(draft.text.trim(), draft.files)
       const id = route.sessionId.value
-      if (id && chat.busy.value) queue.add(id, text, draft.files)
-      else if (!(await verbs.start(text, draft.files))) composer.giveBack(draft)
-    },
-    /** A queued message goes back into the message box. */
-    editQueued(id: string, item: number): void {
-      const taken = queue.remove(id, item)
-      if (!taken) return
-      composer.giveBack({ text: withoutFiles(taken.text), files: [...taken.files] })
-      layout.focus.value += 1
+      const taken =
+        id && chat.busy.value
+          ? verbs.put(id, text, draft.files, steer)
+          : verbs.start(text, draft.files)
+      if (!(await taken)) composer.giveBack(draft)
     },
     prompts: (): string[] =>
       chat.chat.value.messages

@@ -1,7 +1,6 @@
 /** What a person can do with a conversation: start and stop turns, edit and retry, choose its model, throw it away. */
 import { signal } from '@preact/signals'
 import { type ApiCall, ApiError, urlOf } from './api.ts'
-import type { SessionRow } from '../lib/schema/session.ts'
 import { type Composer, withFiles, withoutFiles } from './state/composer.ts'
 import type { Layout } from './state/layout.ts'
 import type { Models } from './state/models.ts'
@@ -44,8 +43,6 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
   const { api, base, leave, copy } = rooms.platform
   const choice = signal<Choice>(noChoice)
   let creating: Promise<string> | null = null
-  /** Queued messages on their way to these: their rows may speak of the last turn once more before the new one runs. */
-  const sending = new Set<string>()
 
   const create = async (): Promise<string> => {
     const { model, workspace, personality } = choice.value
@@ -84,6 +81,17 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     if (await sessions.adopt(id)) await chat.reload()
   }
 
+  /** Behind the running turn, or into it. False when the service did not take it. */
+  const put = async (id: string, text: string, files: readonly string[], steer = false) => {
+    try {
+      await queue[steer ? 'steer' : 'add'](id, text, files)
+      return true
+    } catch (error) {
+      toasts.fail(error)
+      return false
+    }
+  }
+
   /** Starts a turn of the open conversation. False when it could not: the caller keeps the text. */
   const start = async (text: string, files: readonly string[]): Promise<boolean> => {
     const takeBack = chat.expect(text, files)
@@ -100,14 +108,14 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       return true
     } catch (error) {
       takeBack()
-      if (id && error instanceof ApiError && error.status === 409) {
-        // Another tab or device was faster: wait in line behind it.
-        queue.add(id, text, files)
-        void chat.reload()
-        return true
+      if (!id || !(error instanceof ApiError) || error.status !== 409) {
+        toasts.fail(error)
+        return false
       }
-      toasts.fail(error)
-      return false
+      // Another tab or device was faster: wait in line behind it.
+      const waits = await put(id, text, files)
+      void chat.reload()
+      return waits
     }
   }
 
@@ -138,25 +146,6 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     } catch (error) {
       toasts.fail(error)
     }
-  }
-
-  const sendNext = async (id: string): Promise<void> => {
-    const item = queue.next(id)
-    if (!item) return
-    sending.add(id)
-    try {
-      if (id === route.sessionId.value) {
-        if (await start(item.text, item.files)) return
-      } else {
-        const input = { session_id: id, message: item.text, attachments: [...item.files] }
-        await api('POST /api/chat/start', input)
-        return
-      }
-    } catch (error) {
-      toasts.fail(error)
-    }
-    sending.delete(id)
-    queue.putBack(id, item)
   }
 
   const newChat = (): void => {
@@ -190,13 +179,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       if (stream) await attempt(() => api('POST /api/chat/cancel', { stream_id: stream }))
       return undefined
     },
-    /** A row has changed: when its turn has ended well, its next queued message goes out. */
-    async follow(row: SessionRow): Promise<void> {
-      const id = row.session_id
-      if (row.is_streaming) sending.delete(id)
-      else if (row.last_turn === 'done' && !sending.has(id)) await sendNext(id)
-    },
-    sendNext,
+    put,
     /** Sends a text that was not written in the composer. */
     say: (text: string) => start(text, []),
     edit: (id: string, text: string) => resend(id, text),

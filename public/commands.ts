@@ -5,6 +5,7 @@ import { isEffort } from './state/reasoning.ts'
 import { USAGE_DAYS } from './state/route.ts'
 import { isTheme, THEMES } from './state/settings.ts'
 import { titleOf } from './state/sessions.ts'
+import type { SteeringCommand } from './steering-verbs.ts'
 import { type PlainKey, t } from './strings/t.ts'
 
 export type Command = {
@@ -106,6 +107,16 @@ const status = inSession(async (app, id) => {
   })
 })
 
+/** Loaded when it is first called. */
+const steering = (name: SteeringCommand): Command['run'] =>
+  inSession(async (app, id, argument) =>
+    (await import('./views/steering.ts')).steeringVerbs[name](app, id, argument),
+  )
+
+const compact: Command['run'] = inSession(async (app, id, topic) =>
+  (await import('./compact-verbs.ts')).compactVerbs.compact(app, id, topic),
+)
+
 const FORMATS = ['md', 'json', 'html'] as const
 
 export const commands: readonly Command[] = [
@@ -144,11 +155,52 @@ export const commands: readonly Command[] = [
   { name: 'retry', summary: 'command.retry', run: inSession(app => app.retry()) },
   { name: 'undo', summary: 'command.undo', run: inSession((app, id) => app.undo(id)) },
   {
+    name: 'rollback',
+    summary: 'command.rollback',
+    argument: 'arg.rollback',
+    run: inSession(({ panel }, _, number) => {
+      panel.rollback.value = Number(number) || 0
+      panel.choose('changes')
+      panel.show()
+      return undefined
+    }),
+  },
+  {
     name: 'stop',
     summary: 'command.stop',
     run: app => (app.chat.busy.value ? app.stop() : t('said.not.running')),
   },
   { name: 'status', summary: 'command.status', run: status },
+  {
+    name: 'queue',
+    aliases: ['q'],
+    summary: 'command.queue',
+    argument: 'arg.message',
+    run: steering('queue'),
+  },
+  { name: 'steer', summary: 'command.steer', argument: 'arg.message', run: steering('steer') },
+  {
+    name: 'interrupt',
+    summary: 'command.interrupt',
+    argument: 'arg.message',
+    run: steering('interrupt'),
+  },
+  { name: 'btw', summary: 'command.btw', argument: 'arg.message', run: steering('btw') },
+  {
+    name: 'background',
+    aliases: ['bg'],
+    summary: 'command.background',
+    argument: 'arg.message',
+    run: steering('background'),
+  },
+  { name: 'yolo', summary: 'command.yolo', run: steering('yolo') },
+  {
+    name: 'compact',
+    aliases: ['compress'],
+    summary: 'command.compact',
+    argument: 'arg.topic',
+    run: compact,
+  },
   {
     name: 'branch',
     aliases: ['fork'],
@@ -160,6 +212,12 @@ export const commands: readonly Command[] = [
     summary: 'command.skills',
     argument: 'arg.query',
     run: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),
+  },
+  {
+    name: 'tools',
+    aliases: ['toolsets'],
+    summary: 'command.tools',
+    run: silent(app => app.route.go({ view: 'settings', section: 'tools' })),
   },
   {
     name: 'insights',

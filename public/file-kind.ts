@@ -29,7 +29,7 @@ function of(kind: FileKind, extensions: string): Record<string, FileKind> {
   return Object.fromEntries(extensions.split(' ').map(extension => [extension, kind]))
 }
 
-export const nameOf = (path: string): string => path.split('/').at(-1) ?? path
+export const nameOf = (path: string): string => path.split('/').at(-1) || path
 
 export const directoryOf = (path: string): string =>
   path.slice(0, Math.max(0, path.lastIndexOf('/')))

@@ -6,10 +6,17 @@ export type Shortcut = {
   /** `mod` is ⌘ on a Mac and Ctrl elsewhere. */
   keys: string
   label: PlainKey
-  /** Absent: handled by the view that has the focus, listed only. */
-  run?: (app: App) => void
+  /** Absent: handled by the view that has the focus, listed only. `'pass'`: this time it is the browser's own. */
+  run?: (app: App) => unknown
 }
 export type ShortcutGroup = { label: PlainKey; shortcuts: readonly Shortcut[] }
+
+/** Once for ours, which knows the whole conversation; once more for the browser's, which knows the whole page. */
+const find = ({ chat, layout, route }: App): 'pass' | undefined => {
+  const isOurs = route.current.value.view === 'chat' && chat.chat.value.messages.length > 0
+  layout.finding.value = isOurs && !layout.finding.value
+  return layout.finding.value ? undefined : 'pass'
+}
 
 export const shortcuts: readonly ShortcutGroup[] = [
   {
@@ -36,6 +43,7 @@ export const shortcuts: readonly ShortcutGroup[] = [
     shortcuts: [
       { keys: 'shift+escape', label: 'keys.focus', run: ({ layout }) => (layout.focus.value += 1) },
       { keys: 'mod+.', label: 'keys.stop', run: app => void app.stop() },
+      { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
       { keys: 'up', label: 'keys.recall' },
       { keys: '/', label: 'keys.commands' },
       { keys: '@', label: 'keys.mention' },
@@ -99,8 +107,7 @@ export const runShortcut = (
   const chord = chordOf(event, mac)
   const shortcut = findShortcut(chord)
   if (!shortcut?.run || (typing && chord.length === 1)) return false
-  shortcut.run(app)
-  return true
+  return shortcut.run(app) !== 'pass'
 }
 
 export const modName = (mac: boolean): string => (mac ? '⌘' : 'Ctrl')

@@ -46,11 +46,13 @@ const FRAME_TYPES = [
   'message',
   'tool',
   'tool_output',
+  'subagent',
   'tool_complete',
   'approval',
   'clarify',
   'answered',
   'warning',
+  'compressing',
   'compressed',
   'done',
   'apperror',
@@ -62,10 +64,14 @@ const FRAME_TYPES = [
   'gone',
   'asked',
   'settled',
+  'queue',
+  'aside',
   'notice',
   'gateway',
   'reset',
 ] as const satisfies readonly Frame['type'][]
+/** Compiles only while every type is listened to: the browser drops what nobody named. */
+type Heard = Frame['type'] extends (typeof FRAME_TYPES)[number] ? typeof FRAME_TYPES : never
 
 export const parseCursor = (text: string | undefined): Cursor | undefined => {
   const match = /^([0-9a-f]+)-(\d+)$/.exec(text ?? '')
@@ -122,7 +128,7 @@ export const createStream = (options: StreamOptions) => {
     const alive = () => source === next || source === current
     listen()
     if (!current) onState({ kind: 'connecting' })
-    for (const type of FRAME_TYPES) {
+    for (const type of FRAME_TYPES satisfies Heard) {
       source.addEventListener(type, event => {
         if (!alive()) return
         listen()

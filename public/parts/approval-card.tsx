@@ -66,6 +66,7 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       removeEventListener('keydown', listen, true)
     }
   }, [keys])
+  const isBudget = approval.pattern_key.startsWith('budget: ')
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
       type="button"
@@ -74,7 +75,7 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       onClick={() => answer(choice)}
       aria-keyshortcuts={key}
     >
-      {t(`ask.${choice}`)}
+      {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
       {key && (
         <span class="ask-key" aria-hidden="true">
           {key === 'Enter' ? '↵' : 'esc'}
@@ -97,7 +98,7 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       <div class="ask-buttons">
         {button('once', keys ? 'Enter' : undefined)}
         {button('session')}
-        {button('always')}
+        {!isBudget && button('always')}
         <span class="ask-gap" />
         {button('deny', keys ? 'Escape' : undefined)}
       </div>

@@ -12,6 +12,7 @@ export const failureTypes = [
   'network',
   'no_response',
   'interrupted',
+  'budget_reached',
   'error',
 ] as const
 export type Failure = { type: (typeof failureTypes)[number]; message: string; hint: string }
@@ -27,6 +28,7 @@ const labels: Readonly<Record<string, Failure['type']>> = {
   'network error': 'network',
   'no response received': 'no_response',
   interrupted: 'interrupted',
+  'budget reached': 'budget_reached',
 }
 
 /** The stored form is `**<Label>:** <text>`, a blank line, `*<hint>*`. */
@@ -61,12 +63,14 @@ export type ErrorCardProps = {
   onRetry: (() => void) | null
   onSwitchModel: () => void
   onAddKey: () => void
+  onCompact: () => void
 }
 
 /** Another key would help. */
 const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
 
-export function ErrorCard({ failure, onRetry, onSwitchModel, onAddKey }: ErrorCardProps) {
+export function ErrorCard(props: ErrorCardProps) {
+  const { failure, onRetry, onSwitchModel, onAddKey, onCompact } = props
   const { type, message, hint } = failure
   const long = message.length > 240 || message.includes('\n')
   let step: ComponentChild = null
@@ -76,6 +80,11 @@ export function ErrorCard({ failure, onRetry, onSwitchModel, onAddKey }: ErrorCa
         {needsKey.has(type) && (
           <button type="button" class="ask-button" onClick={onAddKey}>
             <Icon name="key" /> {t('error.key')}
+          </button>
+        )}
+        {type === 'context_overflow' && (
+          <button type="button" class="ask-button" onClick={onCompact}>
+            <Icon name="compress" /> {t('error.compact')}
           </button>
         )}
         <button type="button" class="ask-button" onClick={onSwitchModel}>

@@ -7,10 +7,18 @@ import { Popover } from './popover.tsx'
 
 export type MenuItem =
   | 'line'
-  | { label: string; icon?: IconName; keys?: string; danger?: boolean; run: () => void }
+  | {
+      label: string
+      icon?: IconName
+      keys?: string
+      danger?: boolean
+      /** One of several of which one holds. */
+      checked?: boolean
+      run: () => void
+    }
 
 const itemsOf = (menu: HTMLElement | null): HTMLElement[] => [
-  ...(menu?.querySelectorAll<HTMLElement>('[role="menuitem"]') ?? []),
+  ...(menu?.querySelectorAll<HTMLElement>('[role^="menuitem"]') ?? []),
 ]
 
 const nextIndex = (key: string, at: number, labels: readonly string[]): number => {
@@ -60,7 +68,9 @@ export const Menu = ({ anchor, label, items, align = 'end', onClose }: MenuProps
             <button
               key={item.label}
               type="button"
-              role="menuitem"
+              {...(item.checked === undefined
+                ? { role: 'menuitem' }
+                : { role: 'menuitemradio', 'aria-checked': item.checked })}
               tabIndex={-1}
               class={`menu-item${item.danger ? ' menu-danger' : ''}`}
               onClick={() => {

@@ -93,7 +93,8 @@ export const Popover = (props: PopoverProps) => {
       style={
         place
           ? { left: `${place.left}px`, top: `${place.top}px`, maxHeight: `${place.maxHeight}px` }
-          : { visibility: 'hidden' }
+          : // Not `visibility`: what is inside must be able to take the focus before the next frame.
+            { opacity: 0 }
       }
       onFocusOut={event => {
         const to = event.relatedTarget as Node | null

@@ -33,6 +33,8 @@ export type ToolCardProps = {
   isError: boolean
   /** What a running call has printed; a component, so that only it follows the stream. */
   running: ComponentChild
+  /** Stands in the place of arguments and output. */
+  body?: ComponentChild
   open: boolean
   onToggle: () => void
   openFile: ((path: string, line?: number) => void) | undefined
@@ -64,7 +66,8 @@ export function ToolCard(props: ToolCardProps) {
         {edit.length > 0 && !failed && <DiffCounts {...total(edit)} />}
         <Outcome {...props} result={result} failed={failed} />
       </button>
-      {open && (
+      {open && props.body}
+      {open && !props.body && (
         <div class="tool-body">
           {said.path && edit.length === 0 && (
             <FileName path={said.path} line={firstLine(args)} openFile={props.openFile} />

@@ -3,12 +3,20 @@ import { computed, signal } from '@preact/signals'
 import { formatBytes } from '../file-kind.ts'
 import { t } from '../strings/t.ts'
 import type { Composer } from './composer.ts'
+import type { Upload, Uploaded, UploadOptions } from '../upload.ts'
 import type { Platform } from './platform.ts'
 
 /** The service takes no larger request; the form around the file needs some of it. */
-const MAX_BYTES = 20 * 1024 * 1024 - 4096
+export const MAX_BYTES = 20 * 1024 * 1024 - 4096
 /** From here on a pasted text is offered as a file. */
 export const LONG_PASTE = 4000
+
+/** Made of what was dropped; the whole of it is one chip, and one name in the message. */
+export type DroppedFolder = {
+  name: string
+  sizeBytes: number
+  send: (upload: Upload, options: Omit<UploadOptions, 'file' | 'name'>) => Promise<Uploaded>
+}
 
 export type Attachment = {
   id: number
@@ -18,6 +26,8 @@ export type Attachment = {
   error: string
   /** An address of the picture itself; null when it is none. */
   picture: string | null
+  /** What `file` only names. */
+  folder?: DroppedFolder
 }
 /** What is known of a file that has arrived, beyond its path. */
 export type Arrived = { sizeBytes: number; picture: string | null }
@@ -75,18 +85,19 @@ export const createAttachments = ({
     await platform.api('POST /api/session/draft', input)
   }
 
-  const send = async ({ id, file, picture }: Attachment): Promise<void> => {
+  const send = async ({ id, file, picture, folder }: Attachment): Promise<void> => {
     const stop = stops.get(id)
     if (!stop || stop.signal.aborted) return
     try {
       const sessionId = await ensureSession()
-      const { filename, size } = await platform.upload({
+      const options = {
         sessionId,
-        file,
-        name: file.name,
-        onProgress: sentBytes => patch(id, { sentBytes }),
+        onProgress: (sentBytes: number) => patch(id, { sentBytes }),
         signal: stop.signal,
-      })
+      }
+      const { filename, size } = folder
+        ? await folder.send(platform.upload, options)
+        : await platform.upload({ ...options, file, name: file.name })
       await hand(sessionId, filename)
       arrived.value = new Map(arrived.value).set(filename, { sizeBytes: size, picture })
       drop(id)
@@ -121,6 +132,15 @@ export const createAttachments = ({
     }
   }
 
+  const addFolder = (folder: DroppedFolder): void => {
+    last += 1
+    const file = new File([], `${folder.name}/`)
+    const blank = { sentBytes: 0, state: 'uploading', error: '', picture: null } as const
+    const attachment: Attachment = { id: last, file, folder, ...blank }
+    list.value = [...list.value, attachment]
+    begin(attachment)
+  }
+
   return {
     list,
     arrived,
@@ -131,6 +151,7 @@ export const createAttachments = ({
       return text !== null && composer.text.value.includes(text) ? text : null
     }),
     add,
+    addFolder,
     /** Sends a failed one again; one that is too large stays what it is. */
     retry(id: number): void {
       const found = list.value.find(one => one.id === id)

@@ -2,8 +2,11 @@
 import type { Frame, TurnEvent } from '../../lib/schema/event.ts'
 import type { Message } from '../../lib/schema/message.ts'
 import type { Question } from '../../lib/schema/question.ts'
+import type { Queued } from '../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../lib/schema/session.ts'
+import type { SummaryRef } from '../../lib/schema/summary.ts'
 import type { Usage } from '../../lib/schema/usage.ts'
+import { withNested, withoutNested } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
 export type Notice = { id: string; text: string }
@@ -11,6 +14,8 @@ export type Notice = { id: string; text: string }
 export type Finished = { duration: number | null; isError: boolean }
 /** A question that somebody answered while this page was open. */
 export type Settled = { question: Question; answer: string }
+
+export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
 
 export type Chat = {
   sessionId: string
@@ -20,6 +25,12 @@ export type Chat = {
   live: LiveTurn | null
   questions: Question[]
   settled: Settled[]
+  /** What waits to be sent. */
+  queued: Queued[]
+  /** The newest side question, with what is said to it so far. */
+  aside: AsideEvent | null
+  /** What the model reads instead of earlier messages. */
+  summaries: SummaryRef[]
   error: ChatError | null
   usage: Usage | null
   title: string
@@ -39,6 +50,9 @@ export const emptyChat = (sessionId: string): Chat => ({
   live: null,
   questions: [],
   settled: [],
+  queued: [],
+  aside: null,
+  summaries: [],
   error: null,
   usage: null,
   title: '',
@@ -53,6 +67,8 @@ export const fromSession = (session: Session): Chat => ({
   before: session._messages_offset,
   live: session.live,
   questions: session.questions,
+  queued: session.queued,
+  summaries: session.summaries,
   usage: session.last_usage,
   title: session.title,
   lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
@@ -74,6 +90,16 @@ export const reduce = (chat: Chat, frame: Frame, now: number = Date.now() / 1000
   if (frame.source !== `session:${chat.sessionId}`) return chat
   const seen = { ...chat, lastSeq: frame.n }
   const live = chat.live
+  if (frame.type === 'queue') return { ...seen, queued: frame.data.queued }
+  if (frame.type === 'aside') {
+    const { stream_id, text = '', answer } = frame.data
+    const before = chat.aside?.stream_id === stream_id ? (chat.aside.text ?? '') : ''
+    return { ...seen, aside: { ...frame.data, text: answer ?? before + text } }
+  }
+  // The last word of a turn that another one has followed.
+  if (frame.type === 'stream_end' && live && frame.stream && frame.stream !== live.stream_id) {
+    return seen
+  }
   // The record was read in the middle of a turn: its log up to `pos` is in it already.
   if (live && frame.pos !== undefined && frame.stream === live.stream_id) {
     if (frame.pos <= live.pos) return seen
@@ -83,7 +109,9 @@ export const reduce = (chat: Chat, frame: Frame, now: number = Date.now() / 1000
 }
 
 /** Rows, the inbox and notices travel beside turns; they never carry a stream's events. */
-const serviceTypes = new Set(['row', 'gone', 'asked', 'settled', 'notice', 'gateway', 'reset'])
+const serviceTypes = new Set([
+  ...['row', 'gone', 'asked', 'settled', 'queue', 'aside', 'notice', 'gateway', 'reset'],
+])
 const isTurnEvent = (frame: Frame): frame is Frame & TurnEvent => !serviceTypes.has(frame.type)
 
 const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
@@ -105,11 +133,16 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
       }
     case 'message':
       return withMessage(chat, event.data.message)
+    case 'subagent':
+      return nested(chat, event, now)
     case 'tool':
+      if (event.data.parent_tid) return nested(chat, event, now)
       return withTool(chat, event.data, now)
     case 'tool_output':
+      if (event.data.parent_tid) return nested(chat, event, now)
       return withOutput(chat, event.data.tid, event.data.text)
     case 'tool_complete': {
+      if (event.data.parent_tid) return nested(chat, event, now)
       const { tid, duration, is_error: isError } = event.data
       return { ...chat, finished: { ...chat.finished, [tid]: { duration, isError } } }
     }
@@ -122,9 +155,11 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'answered':
       return answered(chat, event.data.id, event.data.answer)
     case 'warning':
-      return { ...chat, notices: withNotice(chat.notices, event.data.message, event.data.message) }
-    case 'compressed':
+      return warned(chat, event.data)
+    case 'compressing':
       return { ...chat, notices: withNotice(chat.notices, 'compressed', event.data.message) }
+    case 'compressed':
+      return compressed(chat, event.data)
     case 'done':
       return { ...ended(chat), usage: event.data.usage, error: null }
     case 'apperror':
@@ -141,6 +176,23 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
       return unknown(event, chat)
   }
 }
+
+/** One that could not be made is no longer under way. */
+const warned = (chat: Chat, { message, type }: { message: string; type?: string | undefined }) => {
+  const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
+  return { ...chat, notices: withNotice(notices, message, message) }
+}
+
+type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
+
+/** A summary takes the place of those before it, and the ring shows what it saves. */
+const compressed = (chat: Chat, { message, summary, last_prompt_tokens: tokens }: Compressed) => ({
+  ...chat,
+  notices: withNotice(chat.notices, 'compressed', message),
+  summaries: summary ? [summary] : chat.summaries,
+  usage:
+    chat.usage && tokens !== undefined ? { ...chat.usage, last_prompt_tokens: tokens } : chat.usage,
+})
 
 /** Compiles only while every event has its case; a newer server's event is passed over. */
 const unknown = (_: never, chat: Chat): Chat => chat
@@ -183,10 +235,20 @@ const withMessage = (chat: Chat, message: Message): Chat => {
     live = { ...live, message_id: null, text: '', reasoning: '' }
   }
   if (live && message.role === 'tool') {
-    live = { ...live, tools: live.tools.filter(tool => tool.tid !== message.tool_call_id) }
+    const tid = message.tool_call_id
+    live = {
+      ...live,
+      tools: live.tools.filter(tool => tool.tid !== tid),
+      subagents: withoutNested(live.subagents, tid),
+    }
   }
   return { ...chat, messages, live, notices: without(chat.notices, 'retry') }
 }
+
+const nested = (chat: Chat, event: Parameters<typeof withNested>[1], now: number): Chat =>
+  chat.live
+    ? { ...chat, live: { ...chat.live, subagents: withNested(chat.live.subagents, event, now) } }
+    : chat
 
 type ToolStart = Extract<TurnEvent, { type: 'tool' }>['data']
 

@@ -1,6 +1,7 @@
 /** Files dropped on the tree: sent one after the other, shown with their progress until they have arrived. */
 import { signal } from '@preact/signals'
 import { tw } from '../strings/workspace.ts'
+import type { DroppedFolder } from './attachments.ts'
 import type { Platform } from './platform.ts'
 import type { Toasts } from './toast.ts'
 
@@ -20,44 +21,62 @@ export const createFileUploads = (options: FileUploadsOptions) => {
   let last = 0
   let line: Promise<void> = Promise.resolve()
 
-  const sendOne = async (id: number, file: File, session: string, directory: string) => {
+  const sendOne = async (
+    id: number,
+    { name, file, folder }: { name: string; file?: File; folder?: DroppedFolder },
+    session: string,
+    directory: string,
+  ) => {
     const stop = stops.get(id)
     if (!stop || stop.signal.aborted) return
     try {
-      await platform.upload({
+      const options = {
         sessionId: session,
-        file,
-        name: file.name,
         ...(directory ? { directory } : {}),
         signal: stop.signal,
-        onProgress: sentBytes => {
+        onProgress: (sentBytes: number) => {
           list.value = list.value.map(one => (one.id === id ? { ...one, sentBytes } : one))
         },
-      })
-      onArrived(directory)
+      }
+      if (folder) await folder.send(platform.upload, options)
+      else if (file) {
+        await platform.upload({ ...options, file, name })
+        onArrived(directory)
+      }
     } catch (error) {
       const said = error instanceof Error ? error.message : `${error}`
       if (!stop.signal.aborted)
-        toasts.show(tw('files.upload.failed', { name: file.name, reason: said }), { kind: 'error' })
+        toasts.show(tw('files.upload.failed', { name, reason: said }), { kind: 'error' })
     } finally {
+      // Of a folder something may have arrived in any case.
+      if (folder) onArrived(directory)
       stops.delete(id)
       list.value = list.value.filter(one => one.id !== id)
     }
+  }
+
+  const put = (
+    what: { name: string; file?: File; folder?: DroppedFolder },
+    sizeBytes: number,
+    directory: string,
+  ): void => {
+    const session = sessionId()
+    last += 1
+    const id = last
+    stops.set(id, new AbortController())
+    list.value = [...list.value, { id, name: what.name, sizeBytes, sentBytes: 0 }]
+    line = line.then(() => sendOne(id, what, session, directory))
   }
 
   return {
     list,
     /** Resolves when all of them have arrived or failed. */
     add(files: Iterable<File>, directory: string): Promise<void> {
-      const session = sessionId()
-      for (const file of files) {
-        last += 1
-        const id = last
-        stops.set(id, new AbortController())
-        const { name, size } = file
-        list.value = [...list.value, { id, name, sizeBytes: size, sentBytes: 0 }]
-        line = line.then(() => sendOne(id, file, session, directory))
-      }
+      for (const file of files) put({ name: file.name, file }, file.size, directory)
+      return line
+    },
+    addFolder(folder: DroppedFolder, directory: string): Promise<void> {
+      put({ name: `${folder.name}/`, folder }, folder.sizeBytes, directory)
       return line
     },
     cancel(id: number): void {

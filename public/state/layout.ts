@@ -40,6 +40,8 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     narrow,
     palette: signal(false),
     sheet: signal(false),
+    /** Words are looked for in the conversation that is open. */
+    finding: signal(false),
     picker: signal<Picker | null>(null),
     confirmation: signal<Confirmation | null>(null),
     /** The conversation whose title is being edited in the list. */

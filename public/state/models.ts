@@ -40,7 +40,9 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
   const byId = computed(() => new Map(all.value.map(model => [model.id, model])))
 
   const isDemo = computed(
-    () => groups.value.length === 1 && groups.value[0]?.provider_id === 'demo',
+    () =>
+      groups.value[0]?.provider_id === 'demo' &&
+      groups.value.every(({ provider_id: id }) => id === 'demo' || id === 'acp'),
   )
 
   return {
@@ -65,6 +67,11 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
       const wanted = id || fallback.value || (all.value.length === 1 ? all.value[0]!.id : '')
       if (!wanted) return ''
       return byId.value.get(wanted)?.label ?? bare(wanted).split('/').at(-1) ?? wanted
+    },
+    /** Another program's agent, by the id a session keeps or the bare one of a default. */
+    isAgent(id: string): boolean {
+      const wanted = id || fallback.value
+      return wanted.startsWith('@acp:') || byId.value.has(`@acp:${wanted}`)
     },
     used(id: string): void {
       recentIds.value = [id, ...recentIds.value.filter(other => other !== id)].slice(0, RECENT)

@@ -28,6 +28,8 @@ export type Details = Pick<
 export type Ended = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
 const PAGE = 60
+/** The service gives no more at once. */
+const MOST = 500
 const sourceOf = (id: string): Source => `session:${id}`
 
 export const textOf = (message: Message): string =>
@@ -155,7 +157,7 @@ export const createOpenChat = ({
   const reload = async (hold?: Hold): Promise<void> => {
     const id = chat.value.sessionId
     if (!id) return
-    const limit = Math.max(PAGE, chat.value.messages.length + 10)
+    const limit = Math.min(MOST, Math.max(PAGE, chat.value.messages.length + 10))
     await fetchInto(id, hold ?? sources.hold(sourceOf(id)), limit)
   }
 
@@ -201,11 +203,11 @@ export const createOpenChat = ({
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
     },
-    async loadBefore(): Promise<void> {
+    async loadBefore(limit = PAGE): Promise<void> {
       const { sessionId, messages, before } = chat.value
       const first = messages[0]
       if (!first || before === 0) return
-      const input = { session_id: sessionId, limit: PAGE, before: first.id }
+      const input = { session_id: sessionId, limit, before: first.id }
       const { session } = await api('GET /api/session', input)
       // Another conversation, or a fresh tail, may be shown by now.
       if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return

@@ -75,6 +75,8 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     overlay,
     width,
     tab,
+    /** The turn that `/rollback` wants undone, the newest being 1. */
+    rollback: signal(0),
     /** Set by a link, taken by the preview. */
     target,
     /** Built with the first drawing of the panel, and kept: closing it must not lose what is being edited. */

@@ -2,7 +2,17 @@
 import { computed, signal } from '@preact/signals'
 import { urlOf } from '../api.ts'
 
-export const SECTIONS = ['general', 'models', 'appearance', 'security', 'updates', 'about'] as const
+export const SECTIONS = [
+  'general',
+  'models',
+  'tools',
+  'mcp',
+  'appearance',
+  'security',
+  'budgets',
+  'updates',
+  'about',
+] as const
 export type Section = (typeof SECTIONS)[number]
 
 export const USAGE_DAYS = [7, 30, 90] as const

@@ -69,6 +69,8 @@ export const toItems = (
 }
 
 const PAGE = 100
+/** The service gives no more at once. */
+const MOST = 500
 
 export const createSessions = (
   { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
@@ -76,6 +78,7 @@ export const createSessions = (
   profile: ReadonlySignal<string>,
   /** What the list is narrowed down to. */
   keeps: (row: SessionRow) => boolean = () => true,
+  everyProfile: () => boolean = () => false,
 ) => {
   const rows = signal<readonly SessionRow[]>([])
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
@@ -90,7 +93,9 @@ export const createSessions = (
   const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
   const mine = computed(() =>
     rows.value.filter(
-      row => !isBlank(row) && (!profile.value || row.profile === profile.value || isForeign(row)),
+      row =>
+        !isBlank(row) &&
+        (everyProfile() || !profile.value || row.profile === profile.value || isForeign(row)),
     ),
   )
 
@@ -138,7 +143,7 @@ export const createSessions = (
     row,
     upsert,
     drop,
-    /** Conversations of this profile. */
+    /** Conversations of this profile, or of all of them when that is chosen. */
     mine,
     items: computed(() => toItems(kept.value, { now: now.value, archived: showArchived.value })),
     archivedCount: computed(() => kept.value.filter(({ archived }) => archived).length),
@@ -148,8 +153,10 @@ export const createSessions = (
     /** Fetches as many rows as are shown; answers the cursor the rows stand at. */
     async load(): Promise<string | undefined> {
       try {
-        const reply = await api('GET /api/sessions', { limit: Math.max(PAGE, rows.value.length) })
-        rows.value = reply.sessions
+        const limit = Math.min(MOST, Math.max(PAGE, rows.value.length))
+        const reply = await api('GET /api/sessions', { limit })
+        // Pinned ones of later pages come along at once: they stand at the top.
+        rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
         next.value = reply.next ?? null
         state.value = 'ready'
         return reply.cursor
@@ -168,7 +175,7 @@ export const createSessions = (
         rows.value = [
           ...rows.value,
           ...reply.sessions.filter(({ session_id }) => !known.has(session_id)),
-        ]
+        ].sort((a, b) => (before(a, b) ? -1 : 1))
         next.value = reply.next ?? null
       } catch (error) {
         toasts.fail(error)

@@ -8,6 +8,8 @@ export const createSkillCommands = ({ api }: Pick<Platform, 'api'>) => {
   const list = signal<readonly SkillCommand[]>([])
   return {
     list,
+    /** Those of the agent the open conversation talks to. */
+    more: signal<readonly SkillCommand[]>([]),
     async load(): Promise<void> {
       const { commands } = await api('GET /api/commands')
       list.value = commands

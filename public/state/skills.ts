@@ -1,10 +1,11 @@
 /** The skills of the profile: the list, the one that is read, the file of it that is open, and the text being written. */
 import { computed, signal } from '@preact/signals'
-import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../../lib/schema/skill.ts'
+import type { Skill, SkillCategory, SkillRow } from '../../lib/schema/skill.ts'
 import { ApiError } from '../api.ts'
 import type { App } from '../app.ts'
 import { tk } from '../strings/knowledge.ts'
 import { roomOf } from './room.ts'
+import { createSkillFile } from './skill-file.ts'
 
 export type Loading = 'loading' | 'ready' | 'failed'
 export type SkillDraft = {
@@ -55,7 +56,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
   const query = signal('')
   const open = signal<Skill | null>(null)
   const opening = signal<Loading>('ready')
-  const file = signal<LinkedFile | null>(null)
+  const file = createSkillFile({ api, toasts, unsaved }, open)
   const draft = signal<SkillDraft | null>(null)
   const busy = signal(false)
   const problem = signal('')
@@ -86,7 +87,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
 
   const read = async (name: string | null): Promise<void> => {
     if (name !== open.value?.name) {
-      file.value = null
+      file.close()
       open.value = null
     }
     if (name === null) return
@@ -121,16 +122,6 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
     groups: computed(() => groupSkills(rows.value, categories.value, query.value)),
     load,
     read,
-    async readFile(path: string): Promise<void> {
-      const skill = open.value
-      if (!skill) return
-      try {
-        const found = await api('GET /api/skills/content', { name: skill.name, file: path })
-        if (open.value === skill && 'is_binary' in found) file.value = found
-      } catch (error) {
-        toasts.fail(error)
-      }
-    },
     async toggle(name: string, enabled: boolean): Promise<void> {
       const set = (on: boolean) => {
         rows.value = rows.value.map(row => (row.name === name ? { ...row, enabled: on } : row))

@@ -2,6 +2,7 @@
 import { batch, effect, type ReadonlySignal, type Signal, untracked } from '@preact/signals'
 import { urlOf } from '../api.ts'
 import type { Attachments } from './attachments.ts'
+import { createBackground } from './background.ts'
 import { createChanges } from './changes.ts'
 import { createFiles } from './files.ts'
 import { createFileUploads } from './file-uploads.ts'
@@ -12,13 +13,18 @@ import type { Platform } from './platform.ts'
 import { createPreview } from './preview.ts'
 import { fileQuery, type RouteState } from './route.ts'
 import type { Toasts } from './toast.ts'
+import { createTurnChanges } from './turn-changes.ts'
 import { tw } from '../strings/workspace.ts'
 
 export type RoomsApp = {
   platform: Platform
   chat: Pick<OpenChat, 'details' | 'busy'>
   attachments: Pick<Attachments, 'arrived'>
-  panel: { target: Signal<Target | null>; shown: ReadonlySignal<boolean> }
+  panel: {
+    target: Signal<Target | null>
+    shown: ReadonlySignal<boolean>
+    rollback: Signal<number>
+  }
   route: RouteState
   toasts: Toasts
   layout: Pick<Layout, 'confirmation'>
@@ -53,13 +59,35 @@ export const createRooms = (app: RoomsApp) => {
     },
   })
 
+  const turns = createTurnChanges({
+    platform,
+    toasts,
+    ask: question => {
+      layout.confirmation.value = question
+    },
+    onRestored: () => refresh(),
+  })
+  const background = createBackground({
+    platform,
+    toasts,
+    isShown: () => panel.shown.value,
+  })
+
   const placeOf = { session: '', place: '' }
   const turn = { running: false }
 
   const refresh = (): void => {
     void files.reload()
     void changes.load()
+    void turns.load()
+    void background.load()
     void preview.refresh()
+  }
+
+  const askForTurn = (): void => {
+    const { value: number } = panel.rollback
+    panel.rollback.value = 0
+    if (number > 0) turns.undoNumber(number)
   }
 
   const stops = [
@@ -79,6 +107,8 @@ export const createRooms = (app: RoomsApp) => {
           }
           void files.show(session)
           void changes.show(session)
+          void background.show(session)
+          void turns.show(session).then(askForTurn)
         })
       })
     }),
@@ -104,6 +134,14 @@ export const createRooms = (app: RoomsApp) => {
       if (turn.running && !running) untracked(refresh)
       turn.running = running
     }),
+    // `/rollback 2`, while the panel is there already.
+    effect(() => {
+      if (panel.rollback.value > 0 && turns.state.value === 'ready') untracked(askForTurn)
+    }),
+    // The programs are looked at again when the panel opens.
+    effect(() => {
+      if (panel.shown.value) untracked(() => void background.load())
+    }),
     // A file of the message has arrived in the workspace.
     effect(() => {
       if (attachments.arrived.value.size === 0) return
@@ -126,9 +164,12 @@ export const createRooms = (app: RoomsApp) => {
     files,
     uploads,
     changes,
+    turns,
+    background,
     preview,
     refresh,
     stop: (): void => {
+      background.stop()
       for (const stop of stops) stop()
     },
     rawUrl: (path: string, query: Record<string, unknown> = {}): string =>

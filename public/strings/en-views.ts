@@ -8,7 +8,10 @@ export const enViews = {
   'view.back': 'Back to the conversation',
   'view.failed': 'This view could not be loaded.',
   'command.skills': 'Look through the skills',
+  'command.tools': 'Choose the agent’s tools',
   'command.insights': 'Tokens and cost of the last days',
+  'arg.rollback': '[number]',
   'arg.days': '[7, 30 or 90]',
+  'arg.topic': '[topic to keep]',
   'arg.skill': '[request]',
 } as const

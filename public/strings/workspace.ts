@@ -41,6 +41,12 @@ const enPanel = {
   'files.deleted': 'Deleted {name}',
   'files.outside': '{path} is not in this workspace',
   'files.upload.failed': '{name} was not uploaded: {reason}',
+  'files.folder.empty': 'There are no files in “{name}”.',
+  'files.folder.cut': 'Only the first {count} files were taken.',
+  'files.folder.large': {
+    one: '{count} file larger than {max} was left out.',
+    other: '{count} files larger than {max} were left out.',
+  },
   'files.uploading': 'Uploading',
   'files.upload.cancel': 'Cancel upload of {name}',
   'files.discard.title': 'Discard your changes?',

@@ -1,5 +1,6 @@
 /** The frame of the page: sidebar, divider, the view the address names, and what lies over them. */
 import { useEffect, useRef } from 'preact/hooks'
+import { Divider } from '../parts/divider.tsx'
 import { ToastList } from '../parts/toast.tsx'
 import { SIDEBAR_MAX, SIDEBAR_MIN } from '../state/layout.ts'
 import { t } from '../strings/t.ts'
@@ -8,49 +9,9 @@ import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
 import { useApp } from './context.ts'
 import { lazy } from './lazy.tsx'
-import { Palette } from './palette.tsx'
 import { PanelPlace } from './panel-place.tsx'
-import { ProjectDialogs } from './project-dialogs.tsx'
-import { Shortcuts } from './shortcuts.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from './sign-in.tsx'
-
-const STEP = 16
-
-const Divider = () => {
-  const { layout } = useApp()
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a separator that moves has no element of its own
-    <div
-      class="divider"
-      role="separator"
-      tabIndex={0}
-      aria-orientation="vertical"
-      aria-label={t('app.sidebar.resize')}
-      aria-valuenow={layout.width.value}
-      aria-valuemin={SIDEBAR_MIN}
-      aria-valuemax={SIDEBAR_MAX}
-      onPointerDown={event => {
-        event.preventDefault()
-        event.currentTarget.setPointerCapture(event.pointerId)
-      }}
-      onPointerMove={event => {
-        if (event.currentTarget.hasPointerCapture(event.pointerId)) layout.resize(event.clientX)
-      }}
-      onDblClick={() => layout.resetWidth()}
-      onKeyDown={event => {
-        const steps: Record<string, number> = { ArrowLeft: -STEP, ArrowRight: STEP }
-        const step = steps[event.key]
-        if (step) layout.resize(layout.width.value + step)
-        else if (event.key === 'Home') layout.resize(SIDEBAR_MIN)
-        else if (event.key === 'End') layout.resize(SIDEBAR_MAX)
-        else if (event.key === 'Enter') layout.toggleSidebar()
-        else return
-        event.preventDefault()
-      }}
-    />
-  )
-}
 
 /** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
 const Drawer = () => {
@@ -91,7 +52,15 @@ const Side = () => {
       style={{ width: `${layout.width.value}px` }}
     >
       <Sidebar />
-      <Divider />
+      <Divider
+        label={t('app.sidebar.resize')}
+        width={layout.width.value}
+        min={SIDEBAR_MIN}
+        max={SIDEBAR_MAX}
+        onResize={layout.resize}
+        onReset={layout.resetWidth}
+        onFold={layout.toggleSidebar}
+      />
     </aside>
   )
 }
@@ -133,6 +102,9 @@ const ProfilesView = lazy(async () => (await import('./profiles/profiles.tsx')).
 const UsageView = lazy(async () => (await import('./usage/usage.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('./connect.tsx')).ConnectDialog)
+const Palette = lazy(async () => (await import('./overlays.ts')).Palette, true)
+const Shortcuts = lazy(async () => (await import('./overlays.ts')).Shortcuts, true)
+const ProjectDialogs = lazy(async () => (await import('./overlays.ts')).ProjectDialogs, true)
 
 const View = () => {
   const route = useApp().route.current.value

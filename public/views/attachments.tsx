@@ -4,7 +4,8 @@ import { urlOf } from '../api.ts'
 import { formatBytes, kindOf, nameOf } from '../file-kind.ts'
 import { IconButton } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
-import type { Attachment } from '../state/attachments.ts'
+import type { App } from '../app.ts'
+import { type Attachment, type DroppedFolder, MAX_BYTES } from '../state/attachments.ts'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
 
@@ -38,8 +39,9 @@ const Chip = ({ path }: { path: string }) => {
 
 const Sending = ({ attachment }: { attachment: Attachment }) => {
   const { attachments } = useApp()
-  const { id, file, sentBytes, state, error, picture } = attachment
-  const { name, size } = file
+  const { id, file, sentBytes, state, error, picture, folder } = attachment
+  const { name } = file
+  const size = folder?.sizeBytes ?? file.size
   const failed = state === 'failed'
   const percent = size > 0 ? Math.floor((100 * sentBytes) / size) : 100
   return (
@@ -154,15 +156,35 @@ export const AttachButton = () => {
   )
 }
 
-/** Real files only: a folder arrives as a file that cannot be read. */
-export const droppedFiles = (data: DataTransfer | null): File[] => {
+type Dropped = { files: File[]; directories: FileSystemDirectoryEntry[] }
+
+/** Asked for at once: afterwards the browser has forgotten them. A folder is among the files as one that cannot be read. */
+export const dropped = (data: DataTransfer | null): Dropped => {
   const items = [...(data?.items ?? [])].filter(({ kind }) => kind === 'file')
-  if (items.length === 0) return [...(data?.files ?? [])]
-  return items.flatMap(item => {
-    if (item.webkitGetAsEntry?.()?.isDirectory) return []
+  const found: Dropped = { files: items.length ? [] : [...(data?.files ?? [])], directories: [] }
+  for (const item of items) {
+    const entry = item.webkitGetAsEntry?.()
     const file = item.getAsFile()
-    return file ? [file] : []
-  })
+    if (entry?.isDirectory) found.directories.push(entry as FileSystemDirectoryEntry)
+    else if (file) found.files.push(file)
+  }
+  return found
+}
+
+/** Says what of them cannot be taken. */
+export const takeFolders = (
+  { toasts }: App,
+  directories: readonly FileSystemDirectoryEntry[],
+  take: (folder: DroppedFolder) => void,
+): void => {
+  if (directories.length === 0) return
+  void import('../dropped-folders.ts')
+    .then(({ readFolders }) => readFolders(directories, MAX_BYTES))
+    .then(({ folders, said }) => {
+      folders.forEach(take)
+      for (const sentence of said) toasts.show(sentence, { kind: 'error' })
+    })
+    .catch(toasts.fail)
 }
 
 const carriesFiles = (event: DragEvent): boolean =>
@@ -173,7 +195,8 @@ const isElsewhere = (event: DragEvent): boolean =>
 
 /** Listens on the whole page: a file dropped beside the message box must not replace the page. */
 export const DropArea = () => {
-  const { attachments } = useApp()
+  const app = useApp()
+  const { attachments } = app
   const [over, setOver] = useState(false)
   useEffect(() => {
     // Each element that is entered is also left: the pointer is outside when both counts are equal.
@@ -198,7 +221,9 @@ export const DropArea = () => {
       setOver(false)
       if (!carriesFiles(event) || event.defaultPrevented) return
       event.preventDefault()
-      attachments.add(droppedFiles(event.dataTransfer))
+      const { files, directories } = dropped(event.dataTransfer)
+      attachments.add(files)
+      takeFolders(app, directories, attachments.addFolder)
     }
     const all = { dragenter: enter, dragleave: leave, dragover: move, drop }
     for (const [type, listener] of Object.entries(all)) {

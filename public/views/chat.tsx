@@ -1,68 +1,30 @@
 /** The conversation: header, transcript or what stands in its place, composer. */
-import { useEffect, useMemo } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { Button } from '../parts/button.tsx'
 import { t } from '../strings/t.ts'
 import { Composer } from './composer.tsx'
 import { useApp } from './context.ts'
 import { Header } from './header.tsx'
+import { lazy } from './lazy.tsx'
 import { Transcript, type TranscriptActions } from './transcript.tsx'
+
+const FindBar = lazy(async () => (await import('./find-bar.tsx')).FindBar, true)
 
 const Welcome = () => {
   const app = useApp()
   const path =
     app.chat.details.value?.workspace || app.choice.value.workspace || app.workspaces.last.value
+  const model = app.chat.details.value?.model || app.choice.value.model
   return (
     <div class="welcome">
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
-      {app.models.isDemo.value && <DemoIntroduction />}
+      {app.models.isDemo.value && !app.models.isAgent(model) && <DemoIntroduction />}
     </div>
   )
 }
 
-const SAMPLES = ['demo.list', 'demo.write', 'demo.run', 'demo.ask', 'demo.markdown'] as const
-
-/** How to get a real model; while nobody has said so yet, also that the demo will do. Never in the way of either. */
-const Invitation = () => {
-  const { onboarding, attempt } = useApp()
-  useEffect(() => void onboarding.look(), [])
-  const isAsking = onboarding.needed.value === true
-  return (
-    <div class="welcome-actions">
-      <Button
-        kind={isAsking ? 'primary' : 'plain'}
-        onClick={() => {
-          onboarding.open.value = true
-        }}
-      >
-        {t('welcome.connect')}
-      </Button>
-      {isAsking && (
-        <Button onClick={() => void attempt(() => onboarding.skip())}>{t('welcome.skip')}</Button>
-      )}
-    </div>
-  )
-}
-
-/** The demo is a script and says so; a person sees at once what it can do, and how to get a real model. */
-const DemoIntroduction = () => {
-  const app = useApp()
-  return (
-    <div class="demo">
-      <p>{t('demo.text')}</p>
-      <ul class="demo-samples" aria-label={t('demo.samples')}>
-        {SAMPLES.map(key => (
-          <li key={key}>
-            <Button kind="quiet" onClick={() => void app.say(t(key))}>
-              {t(key)}
-            </Button>
-          </li>
-        ))}
-      </ul>
-      <Invitation />
-    </div>
-  )
-}
+const DemoIntroduction = lazy(async () => (await import('./demo.tsx')).DemoIntroduction, true)
 
 const Failed = ({ missing }: { missing: boolean }) => {
   const app = useApp()
@@ -106,6 +68,7 @@ const useActions = (): TranscriptActions => {
         app.layout.picker.value = 'model'
       },
       addKey: () => app.route.go({ view: 'settings', section: 'models' }),
+      compact: () => void import('../compact-verbs.ts').then(verbs => verbs.compactNow(app)),
     }),
     [app],
   )
@@ -141,6 +104,7 @@ export const ChatView = () => {
       <Header />
       <div class="chat-body">
         <h2 class="sr-only">{t('chat.region')}</h2>
+        {app.layout.finding.value && <FindBar />}
         <Body />
       </div>
       {state !== 'missing' && <Composer />}

@@ -1,22 +1,24 @@
 /** The chips under the message box: model, reasoning effort, workspace, personality. */
-import type { ComponentChildren } from 'preact'
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from '../parts/icon.tsx'
-import { Popover } from '../parts/popover.tsx'
 import type { Picker } from '../state/layout.ts'
 import { t } from '../strings/t.ts'
-import { EffortPicker, ModelPicker, PersonalityPicker, WorkspacePicker } from './pickers.tsx'
 import { useApp } from './context.ts'
+import { lazy } from './lazy.tsx'
+
+const ChipPopover = lazy(async () => (await import('./overlays.ts')).ChipPopover, true)
+const AgentChip = lazy(async () => (await import('./agent-chip.tsx')).AgentChip, true)
 
 type ChipProps = {
   picker: Picker
   icon: IconName
   name: string
   value: string
-  children: (close: () => void) => ComponentChildren
+  /** What the list behind it marks as chosen. */
+  selected?: string
 }
 
-const Chip = ({ picker, icon, name, value, children }: ChipProps) => {
+const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
   const { layout } = useApp()
   const anchor = useRef<HTMLButtonElement>(null)
   const open = layout.picker.value === picker
@@ -41,12 +43,16 @@ const Chip = ({ picker, icon, name, value, children }: ChipProps) => {
         <span class="chip-value">{value}</span>
       </button>
       {open && (
-        <Popover anchor={anchor} onClose={close} side="above" class="popover-picker">
-          {children(() => {
+        <ChipPopover
+          picker={picker}
+          anchor={anchor}
+          selected={selected}
+          onClose={close}
+          onDone={() => {
             close()
             layout.focus.value += 1
-          })}
-        </Popover>
+          }}
+        />
       )}
     </>
   )
@@ -77,26 +83,25 @@ export const Chips = () => {
         icon="model"
         name={t('chip.model')}
         value={models.labelOf(model) || t('chip.model.none')}
-      >
-        {done => <ModelPicker selected={model || models.fallback.value} onDone={done} />}
-      </Chip>
+        selected={model || models.fallback.value}
+      />
+      {app.route.sessionId.value && models.isAgent(model) && (
+        <AgentChip id={app.route.sessionId.value} />
+      )}
       <Chip
         picker="effort"
         icon="brain"
         name={t('chip.effort')}
         value={t(`effort.${reasoning.effort.value}`)}
-      >
-        {done => <EffortPicker onDone={done} />}
-      </Chip>
+      />
       {workspace && (
         <Chip
           picker="workspace"
           icon="folder"
           name={t('chip.workspace')}
           value={workspaces.nameOf(workspace)}
-        >
-          {done => <WorkspacePicker selected={workspace} onDone={done} />}
-        </Chip>
+          selected={workspace}
+        />
       )}
       {(personality || personalities.list.value.length > 0) && (
         <Chip
@@ -104,9 +109,8 @@ export const Chips = () => {
           icon="user"
           name={t('chip.personality')}
           value={personality || t('chip.personality.none')}
-        >
-          {done => <PersonalityPicker selected={personality} onDone={done} />}
-        </Chip>
+          selected={personality}
+        />
       )}
     </div>
   )

@@ -7,9 +7,11 @@ import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachmen
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
 import { useApp } from './context.ts'
-import { ContextMeter } from './context-meter.tsx'
 import { DictateButton } from './dictate-button.tsx'
-import { QueueList } from './queue-list.tsx'
+import { lazy } from './lazy.tsx'
+
+const ContextMeter = lazy(async () => (await import('./context-meter.tsx')).ContextMeter, true)
+const Beside = lazy(async () => (await import('./steering.ts')).Beside, true)
 
 const SendButton = () => {
   const app = useApp()
@@ -73,6 +75,8 @@ export const Composer = () => {
   const settings = app.settings.current.value
   const offers = completion.offers.value
   const busy = app.chat.busy.value
+  const { queued } = app.chat.chat.value
+  const isYolo = app.sessions.row(app.route.sessionId.value)?.yolo === true
 
   const take = (index: number) => {
     const offer = offers[index]
@@ -121,13 +125,15 @@ export const Composer = () => {
     if (offerKey(event)) event.preventDefault()
     else if (sends(event)) {
       event.preventDefault()
-      void app.submit()
+      // Where the key that sends is the one that steers elsewhere, Shift tells them apart.
+      const mod = event.ctrlKey || event.metaKey
+      void app.submit(mod && (settings.send_key === 'enter' || event.shiftKey))
     } else if (recallKey(event, event.currentTarget)) event.preventDefault()
   }
 
   return (
     <div class="composer-place">
-      <QueueList />
+      {(queued.length > 0 || app.queue.aside.value || isYolo) && <Beside />}
       <DropArea />
       <div class="composer">
         <CompletionList onTake={take} />
@@ -143,9 +149,13 @@ export const Composer = () => {
           aria-activedescendant={offers.length > 0 ? offerId(completion.active.value) : undefined}
           aria-description={sendHint(settings.send_key, layout.mac)}
           placeholder={
-            busy
-              ? t('composer.placeholder.running')
-              : t('composer.placeholder', { name: settings.bot_name })
+            busy && layout.narrow.value
+              ? t('composer.queue')
+              : busy
+                ? t('composer.placeholder.running', {
+                    key: modName(layout.mac) + (settings.send_key === 'enter' ? '' : ' ⇧'),
+                  })
+                : t('composer.placeholder', { name: settings.bot_name })
           }
           enterkeyhint={settings.send_key === 'enter' ? 'send' : 'enter'}
           value={composer.text.value}

@@ -7,7 +7,11 @@ import { t } from '../strings/t.ts'
 
 type State<P> = { view: ComponentType<P> | 'failed' | null }
 
-export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> => {
+export const lazy = <P extends object>(
+  load: () => Promise<ComponentType<P>>,
+  /** Nothing stands in its place while it loads. */
+  quiet = false,
+): ComponentType<P> => {
   /** Loaded once, drawn at once from then on. */
   const kept: State<P> = { view: null }
   return props => {
@@ -26,6 +30,7 @@ export const lazy = <P extends object>(load: () => Promise<ComponentType<P>>): C
     }, [attempt])
     const View = state.view
     if (View === null) {
+      if (quiet) return null
       return (
         <div class="welcome">
           <p class="welcome-late">{t('app.loading')}</p>

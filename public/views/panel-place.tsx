@@ -1,47 +1,10 @@
 /** Where the workspace panel stands: beside the conversation, or over it on a smaller page. Its contents load when first shown. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
+import { Divider } from '../parts/divider.tsx'
 import { PANEL_MAX, PANEL_MIN } from '../state/panel.ts'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
 import { lazy } from './lazy.tsx'
-
-const STEP = 16
-
-const PanelDivider = () => {
-  const { panel } = useApp()
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a separator that moves has no element of its own
-    <div
-      class="divider divider-end"
-      role="separator"
-      tabIndex={0}
-      aria-orientation="vertical"
-      aria-label={t('panel.resize')}
-      aria-valuenow={panel.width.value}
-      aria-valuemin={PANEL_MIN}
-      aria-valuemax={PANEL_MAX}
-      onPointerDown={event => {
-        event.preventDefault()
-        event.currentTarget.setPointerCapture(event.pointerId)
-      }}
-      onPointerMove={event => {
-        if (event.currentTarget.hasPointerCapture(event.pointerId))
-          panel.resize(window.innerWidth - event.clientX)
-      }}
-      onDblClick={() => panel.resetWidth()}
-      onKeyDown={event => {
-        const steps: Record<string, number> = { ArrowLeft: STEP, ArrowRight: -STEP }
-        const step = steps[event.key]
-        if (step) panel.resize(panel.width.value + step)
-        else if (event.key === 'Home') panel.resize(PANEL_MIN)
-        else if (event.key === 'End') panel.resize(PANEL_MAX)
-        else if (event.key === 'Enter') panel.hide()
-        else return
-        event.preventDefault()
-      }}
-    />
-  )
-}
 
 const Contents = lazy(async () => (await import('./workspace/panel.tsx')).PanelView)
 
@@ -86,7 +49,16 @@ export const PanelPlace = () => {
   if (panel.overlay.value) return <Sheet />
   return (
     <aside class="panel" aria-label={t('panel.label')} style={{ width: `${panel.width.value}px` }}>
-      <PanelDivider />
+      <Divider
+        atStart
+        label={t('panel.resize')}
+        width={panel.width.value}
+        min={PANEL_MIN}
+        max={PANEL_MAX}
+        onResize={panel.resize}
+        onReset={panel.resetWidth}
+        onFold={panel.hide}
+      />
       <Contents />
     </aside>
   )

@@ -2,6 +2,8 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Picker, type PickerGroup, type PickerOption } from '../parts/picker.tsx'
+import { Popover, type PopoverProps } from '../parts/popover.tsx'
+import type { Picker as PickerName } from '../state/layout.ts'
 import { type Model, matchModels } from '../state/models.ts'
 import { EFFORTS, isEffort } from '../state/reasoning.ts'
 import { t } from '../strings/t.ts'
@@ -39,7 +41,7 @@ const modelGroups = (
   ]
 }
 
-export const ModelPicker = ({ selected, onDone }: Props) => {
+const ModelPicker = ({ selected, onDone }: Props) => {
   const app = useApp()
   const query = useSignal('')
   const { all, recent } = app.models
@@ -62,7 +64,7 @@ export const ModelPicker = ({ selected, onDone }: Props) => {
   )
 }
 
-export const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
+const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
   const app = useApp()
   return (
     <Picker
@@ -80,7 +82,7 @@ export const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
   )
 }
 
-export const WorkspacePicker = ({ selected, onDone }: Props) => {
+const WorkspacePicker = ({ selected, onDone }: Props) => {
   const app = useApp()
   const query = useSignal('')
   const suggested = useSignal<readonly string[]>([])
@@ -145,7 +147,7 @@ export const WorkspacePicker = ({ selected, onDone }: Props) => {
   )
 }
 
-export const PersonalityPicker = ({ selected, onDone }: Props) => {
+const PersonalityPicker = ({ selected, onDone }: Props) => {
   const app = useApp()
   const list = app.personalities.list.value
   return (
@@ -169,5 +171,23 @@ export const PersonalityPicker = ({ selected, onDone }: Props) => {
         void app.attempt(() => app.choosePersonality(name))
       }}
     />
+  )
+}
+
+type ChipPopoverProps = Props & Pick<PopoverProps, 'anchor' | 'onClose'> & { picker: PickerName }
+
+const lists = {
+  model: ModelPicker,
+  effort: EffortPicker,
+  workspace: WorkspacePicker,
+  personality: PersonalityPicker,
+} as const
+
+export const ChipPopover = ({ picker, anchor, onClose, ...props }: ChipPopoverProps) => {
+  const List = lists[picker]
+  return (
+    <Popover anchor={anchor} onClose={onClose} side="above" class="popover-picker">
+      <List {...props} />
+    </Popover>
   )
 }

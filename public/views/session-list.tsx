@@ -31,12 +31,19 @@ const Empty = () => {
       </div>
     )
   }
-  if (app.projects.filtering.value) {
+  if (app.projects.filtering.value || app.filters.narrowed.value) {
     return (
       <div class="list-note">
         <p>{t('projects.empty')}</p>
-        <p class="faint">{t('projects.empty.hint')}</p>
-        <Button onClick={() => app.projects.showAll()}>{t('projects.all')}</Button>
+        {!app.filters.narrowed.value && <p class="faint">{t('projects.empty.hint')}</p>}
+        <Button
+          onClick={() => {
+            app.projects.showAll()
+            app.filters.choose('')
+          }}
+        >
+          {t('projects.all')}
+        </Button>
       </div>
     )
   }

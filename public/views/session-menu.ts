@@ -1,9 +1,26 @@
 /** What can be done with a conversation: the same list in the sidebar and in the header. */
 import type { SessionRow } from '../../lib/schema/session.ts'
 import type { App } from '../app.ts'
+import { formatKeys } from '../keys.ts'
 import type { MenuItem } from '../parts/menu.tsx'
 import { isForeign } from '../state/sessions.ts'
 import { t } from '../strings/t.ts'
+
+const find = (app: App): MenuItem => ({
+  label: t('keys.find'),
+  icon: 'search',
+  keys: formatKeys('mod+f', app.layout.mac),
+  run: () => {
+    app.layout.finding.value = true
+  },
+})
+
+/** They are chosen for the open conversation beside those of its profile. */
+const tools = (app: App): MenuItem => ({
+  label: t('row.tools'),
+  icon: 'wrench',
+  run: () => app.route.go({ view: 'settings', section: 'tools' }),
+})
 
 export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
   const id = row.session_id
@@ -29,6 +46,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     { label: t('projects.move'), icon: 'folder', run: () => app.askMove(id) },
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
+    ...(id === app.route.sessionId.value ? [find(app), tools(app)] : []),
     'line',
     // Before it is taken over there is nothing of it here that could be exported or cleared.
     ...(isForeign(row) ? [] : own),

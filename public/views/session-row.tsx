@@ -98,7 +98,7 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
             href={app.route.hrefOf({ view: 'chat', sessionId: id })}
             aria-current={open ? 'page' : undefined}
             tabIndex={tabStop ? 0 : -1}
-            title={title}
+            title={app.filters.mixed.value ? `${title} · ${row.profile}` : title}
             draggable
             onDragStart={event => event.dataTransfer?.setData(DRAGGED_SESSION, id)}
             onClick={() => {
@@ -112,7 +112,11 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
               <span class="session-title">{title}</span>
               {detailed && (
                 <span class="session-detail">
-                  {[t('list.messages', { count: row.message_count }), app.models.labelOf(row.model)]
+                  {[
+                    app.filters.mixed.value && row.profile,
+                    t('list.messages', { count: row.message_count }),
+                    app.models.labelOf(row.model),
+                  ]
                     .filter(Boolean)
                     .join(' · ')}
                 </span>

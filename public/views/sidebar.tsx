@@ -4,9 +4,10 @@ import { IconButton } from '../parts/button.tsx'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { formatKeys } from '../keys.ts'
 import type { Route } from '../state/route.ts'
-import { titleOf } from '../state/sessions.ts'
 import { type PlainKey, t } from '../strings/t.ts'
 import { useApp } from './context.ts'
+import { FilterMenu } from './filter-menu.tsx'
+import { lazy } from './lazy.tsx'
 import { ProfileSwitch } from './profile-switch.tsx'
 import { ProjectList } from './project-list.tsx'
 import { SessionList } from './session-list.tsx'
@@ -50,45 +51,7 @@ const SearchField = () => {
   )
 }
 
-const Results = () => {
-  const app = useApp()
-  const { hits, query, busy } = app.search
-  const count = hits.value.length
-  return (
-    <nav class="session-scroll" aria-label={t('list.search')}>
-      <p class="list-count" role="status">
-        {count === 0 && !busy.value
-          ? t('list.none', { query: query.value.trim() })
-          : count === 0
-            ? t('app.loading')
-            : t('list.results', { count })}
-      </p>
-      <ul class="results">
-        {hits.value.map(hit => (
-          <li key={`${hit.session_id}-${hit.message_id ?? ''}`}>
-            <a
-              class="result"
-              href={app.route.hrefOf({ view: 'chat', sessionId: hit.session_id })}
-              aria-current={app.route.sessionId.value === hit.session_id ? 'page' : undefined}
-              onClick={() => {
-                app.layout.drawer.value = false
-              }}
-            >
-              <span class="session-title">{titleOf(hit)}</span>
-              {hit.match_type === 'content' && hit.snippet && (
-                <span class="result-snippet">
-                  {hit.snippet.map((part, index) =>
-                    part.mark ? <mark key={index}>{part.text}</mark> : part.text,
-                  )}
-                </span>
-              )}
-            </a>
-          </li>
-        ))}
-      </ul>
-    </nav>
-  )
-}
+const Results = lazy(async () => (await import('./search-results.tsx')).SearchResults, true)
 
 type NavItem = { icon: IconName; label: PlainKey; route: Route }
 
@@ -190,7 +153,10 @@ export const Sidebar = () => {
           onClick={() => app.layout.toggleSidebar()}
         />
       </header>
-      <SearchField />
+      <div class="search-line">
+        <SearchField />
+        <FilterMenu />
+      </div>
       {app.search.query.value.trim() ? (
         <Results />
       ) : (

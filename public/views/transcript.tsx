@@ -77,6 +77,7 @@ const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
   const live = computed(() => chat.value.live)
   const messages = computed(() => chat.value.messages)
   const finished = computed(() => chat.value.finished)
+  const summaries = computed(() => chat.value.summaries)
   const opened = signal<ReadonlySet<string>>(new Set())
   const shapeKey = computed(() => {
     const turn = live.value
@@ -96,7 +97,12 @@ const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
   })
   let known: ReadonlyMap<string, Row> = new Map()
   const rows = computed(() => {
-    const input = { messages: messages.value, live: shape.value, finished: finished.value }
+    const input = {
+      messages: messages.value,
+      live: shape.value,
+      finished: finished.value,
+      summaries: summaries.value,
+    }
     const fresh = toRows({ ...input, open: opened.value, showThinking })
     const list = reuseRows(known, fresh)
     known = new Map(list.map(row => [row.key, row]))
@@ -184,6 +190,7 @@ function Tail() {
           onRetry={() => actions.retry(parts.last.peek()?.id ?? '')}
           onSwitchModel={actions.switchModel}
           onAddKey={actions.addKey}
+          onCompact={actions.compact}
         />
       )}
     </div>

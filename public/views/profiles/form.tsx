@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Select } from '../../parts/field.tsx'
 import { isProfileName } from '../../state/profiles.ts'
+import { tf } from '../../strings/profiles.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 
@@ -62,8 +63,8 @@ const Line = ({
 /** What is typed so far is only called wrong once it cannot become right. */
 const nameProblem = (name: string, taken: readonly Profile[]): string | undefined => {
   if (name === '') return undefined
-  if (!isProfileName(name)) return t('profiles.form.name.bad')
-  return taken.some(profile => profile.name === name) ? t('profiles.form.name.taken') : undefined
+  if (!isProfileName(name)) return tf('profiles.form.name.bad')
+  return taken.some(profile => profile.name === name) ? tf('profiles.form.name.taken') : undefined
 }
 
 export const ProfileForm = ({
@@ -100,8 +101,8 @@ export const ProfileForm = ({
         ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
       })
       onClose()
-      app.toasts.show(t('profiles.created', { name: made }), {
-        action: { label: t('profiles.enter'), run: () => void app.enterProfile(made) },
+      app.toasts.show(tf('profiles.created', { name: made }), {
+        action: { label: tf('profiles.enter'), run: () => void app.enterProfile(made) },
       })
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)
@@ -111,30 +112,30 @@ export const ProfileForm = ({
 
   return (
     <Dialog
-      title={source ? t('profiles.form.clone', { name: source.name }) : t('profiles.new')}
+      title={source ? tf('profiles.form.clone', { name: source.name }) : tf('profiles.new')}
       closeLabel={t('app.close')}
       onClose={onClose}
     >
       <form class="form profile-form" onSubmit={event => void submit(event)}>
         <Line
-          label={t('profiles.form.name')}
-          hint={t('profiles.form.name.hint')}
+          label={tf('profiles.form.name')}
+          hint={tf('profiles.form.name.hint')}
           value={name}
           error={problem}
           maxLength={64}
           autofocus
         />
         <div class="form-line">
-          <label for={`${id}-from`}>{t('profiles.form.source')}</label>
+          <label for={`${id}-from`}>{tf('profiles.form.source')}</label>
           <Select
             id={`${id}-from`}
             describedBy={undefined}
             value={from.value}
             options={[
-              ['', t('profiles.form.source.empty')],
+              ['', tf('profiles.form.source.empty')],
               ...list.map(
                 profile =>
-                  [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
+                  [profile.name, tf('profiles.form.source.of', { name: profile.name })] as const,
               ),
             ]}
             onChange={value => {
@@ -143,21 +144,21 @@ export const ProfileForm = ({
           />
         </div>
         <details class="profile-own">
-          <summary>{t('profiles.form.own')}</summary>
+          <summary>{tf('profiles.form.own')}</summary>
           <Line
-            label={t('profiles.form.model')}
-            hint={t('profiles.form.model.hint')}
+            label={tf('profiles.form.model')}
+            hint={tf('profiles.form.model.hint')}
             value={model}
           />
           <Line
-            label={t('profiles.form.url')}
-            hint={t('profiles.form.url.hint')}
+            label={tf('profiles.form.url')}
+            hint={tf('profiles.form.url.hint')}
             value={url}
-            error={badUrl ? t('profiles.form.url.bad') : undefined}
+            error={badUrl ? tf('profiles.form.url.bad') : undefined}
           />
           <Line
-            label={t('profiles.form.key')}
-            hint={t('profiles.form.key.hint')}
+            label={tf('profiles.form.key')}
+            hint={tf('profiles.form.key.hint')}
             value={key}
             secret
           />
@@ -172,7 +173,7 @@ export const ProfileForm = ({
             type="submit"
             disabled={busy.value || name.value === '' || problem !== undefined || badUrl}
           >
-            {t('profiles.form.create')}
+            {tf('profiles.form.create')}
           </Button>
         </div>
       </form>

@@ -1,5 +1,6 @@
 /** Which version runs, and how it is reached. */
 import { Button } from '../../parts/button.tsx'
+import { ts } from '../../strings/settings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 
@@ -16,10 +17,10 @@ export const About = () => {
   return (
     <>
       <dl class="facts">
-        <Fact name={t('settings.version')} value={settings.version.value ?? '—'} />
-        <Fact name={t('settings.profile')} value={profiles.active.value || '—'} />
+        <Fact name={ts('settings.version')} value={settings.version.value ?? '—'} />
+        <Fact name={ts('settings.profile')} value={profiles.active.value || '—'} />
         <Fact
-          name={t('settings.connection')}
+          name={ts('settings.connection')}
           value={t(live ? 'connection.live' : 'connection.connecting')}
         />
       </dl>
@@ -29,7 +30,7 @@ export const About = () => {
           layout.sheet.value = true
         }}
       >
-        {t('settings.shortcuts')}
+        {ts('settings.shortcuts')}
       </Button>
     </>
   )

@@ -1,5 +1,6 @@
 /** The themes, each shown in its own colours. */
 import { isTheme, THEMES } from '../../state/settings.ts'
+import { ts } from '../../strings/settings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 
@@ -9,7 +10,7 @@ export const Appearance = () => {
   const current = isTheme(chosen) ? chosen : 'dark'
   return (
     <fieldset class="themes">
-      <legend class="sr-only">{t('settings.theme')}</legend>
+      <legend class="sr-only">{ts('settings.theme')}</legend>
       {THEMES.map(name => (
         <label key={name} class="theme">
           <input

@@ -1,5 +1,5 @@
 /** The row that chooses the model new conversations begin with. */
-import { t } from '../../strings/t.ts'
+import { ts } from '../../strings/settings.ts'
 import { useApp } from '../context.ts'
 import { SavedRow } from './saved-row.tsx'
 
@@ -21,8 +21,8 @@ export const DefaultModel = () => {
   return (
     <SavedRow
       name="default_model"
-      label={t('settings.default_model')}
-      hint={t('settings.default_model.hint')}
+      label={ts('settings.default_model')}
+      hint={ts('settings.default_model.hint')}
       control={ids => (
         <select
           id={ids.control}

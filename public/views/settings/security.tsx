@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
+import { ts } from '../../strings/settings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 import { Devices } from './devices.tsx'
@@ -19,8 +20,8 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
   const submit = async (event: Event) => {
     event.preventDefault()
-    if (first.value.trim().length < SHORTEST) error.value = t('settings.password.short')
-    else if (first.value !== second.value) error.value = t('settings.password.differ')
+    if (first.value.trim().length < SHORTEST) error.value = ts('settings.password.short')
+    else if (first.value !== second.value) error.value = ts('settings.password.differ')
     else {
       error.value = ''
       busy.value = true
@@ -28,7 +29,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
         await app.settings.setPassword(first.value)
         first.value = ''
         second.value = ''
-        app.toasts.show(t('settings.password.done'))
+        app.toasts.show(ts('settings.password.done'))
       })
       busy.value = false
     }
@@ -36,7 +37,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
   return (
     <form class="form form-inset" onSubmit={event => void submit(event)}>
-      <label for={`${id}-first`}>{t('settings.password.new')}</label>
+      <label for={`${id}-first`}>{ts('settings.password.new')}</label>
       <input
         id={`${id}-first`}
         class="input"
@@ -49,7 +50,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
           first.value = event.currentTarget.value
         }}
       />
-      <label for={`${id}-second`}>{t('settings.password.again')}</label>
+      <label for={`${id}-second`}>{ts('settings.password.again')}</label>
       <input
         id={`${id}-second`}
         class="input"
@@ -65,7 +66,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
       </p>
       <div class="form-actions form-actions-start">
         <Button kind="primary" type="submit" disabled={busy.value || first.value === ''}>
-          {t(change ? 'settings.password.change' : 'settings.password.set')}
+          {ts(change ? 'settings.password.change' : 'settings.password.set')}
         </Button>
       </div>
     </form>
@@ -79,42 +80,42 @@ export const Security = () => {
 
   const askDisable = () => {
     app.layout.confirmation.value = {
-      title: t('settings.password.disable.title'),
-      text: t('settings.password.disable.text'),
-      confirm: t('settings.password.disable'),
+      title: ts('settings.password.disable.title'),
+      text: ts('settings.password.disable.text'),
+      confirm: ts('settings.password.disable'),
       danger: true,
       async run() {
         await app.settings.clearPassword()
-        app.toasts.show(t('settings.password.disabled'))
+        app.toasts.show(ts('settings.password.disabled'))
       },
     }
   }
 
   return (
     <>
-      <p class="settings-lead">{t(enabled ? 'settings.password.on' : 'settings.password.off')}</p>
+      <p class="settings-lead">{ts(enabled ? 'settings.password.on' : 'settings.password.off')}</p>
       <PasswordForm change={enabled} />
       {enabled && (
         <div class="rows">
           <Row
-            label={t('settings.password.disable')}
-            hint={t('settings.password.disable.hint')}
+            label={ts('settings.password.disable')}
+            hint={ts('settings.password.disable.hint')}
             control={ids => (
               <Button id={ids.control} kind="danger" onClick={askDisable}>
-                {t('settings.password.disable')}
+                {ts('settings.password.disable')}
               </Button>
             )}
           />
           <Row
-            label={t('settings.signout')}
-            hint={t('settings.signout.hint')}
+            label={ts('settings.signout')}
+            hint={ts('settings.signout.hint')}
             control={ids => (
               <Button
                 id={ids.control}
                 icon="logout"
                 onClick={() => void app.attempt(() => app.auth.signOut())}
               >
-                {t('settings.signout')}
+                {ts('settings.signout')}
               </Button>
             )}
           />

@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact'
 import { IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../../keys.ts'
 import { SECTIONS, type Section } from '../../state/route.ts'
+import { ts } from '../../strings/settings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 import { lazy } from '../lazy.tsx'
@@ -14,8 +15,11 @@ import { Security } from './security.tsx'
 const views: Record<Section, ComponentType> = {
   general: General,
   models: lazy(async () => (await import('./models.tsx')).ModelSettings),
+  tools: lazy(async () => (await import('./tools.tsx')).ToolSettings),
+  mcp: lazy(async () => (await import('./mcp.tsx')).McpSettings),
   appearance: Appearance,
   security: Security,
+  budgets: lazy(async () => (await import('../steering.ts')).BudgetSettings),
   updates: lazy(async () => (await import('./updates.tsx')).UpdateSettings),
   about: About,
 }
@@ -39,12 +43,16 @@ export const SettingsView = ({ section }: { section: Section }) => {
         <div class="head-title">
           <h1>{t('settings.title')}</h1>
         </div>
-        <IconButton icon="close" label={t('settings.back')} onClick={() => route.closeSettings()} />
+        <IconButton
+          icon="close"
+          label={ts('settings.back')}
+          onClick={() => route.closeSettings()}
+        />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="settings-scroll" tabIndex={0}>
         <div class="settings">
-          <nav class="settings-nav" aria-label={t('settings.sections')}>
+          <nav class="settings-nav" aria-label={ts('settings.sections')}>
             {SECTIONS.map(name => (
               <a
                 key={name}
@@ -52,12 +60,12 @@ export const SettingsView = ({ section }: { section: Section }) => {
                 href={route.hrefOf({ view: 'settings', section: name })}
                 aria-current={name === section ? 'page' : undefined}
               >
-                {t(`settings.${name}`)}
+                {ts(`settings.${name}`)}
               </a>
             ))}
           </nav>
           <section class="settings-body" aria-labelledby="settings-section">
-            <h2 id="settings-section">{t(`settings.${section}`)}</h2>
+            <h2 id="settings-section">{ts(`settings.${section}`)}</h2>
             <View />
           </section>
         </div>

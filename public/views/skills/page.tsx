@@ -2,53 +2,24 @@
 import { useId } from 'preact/hooks'
 import type { Skill } from '../../../lib/schema/skill.ts'
 import { Markdown } from '../../markdown/view.tsx'
-import { Button, IconButton } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
-import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { bodyOf, type SkillsState } from '../../state/skills.ts'
 import { enKnowledge, type KnowledgeKey, tk } from '../../strings/knowledge.ts'
 import { useApp } from '../context.ts'
+import { LinkedFile } from './file.tsx'
 
 const kindName = (kind: string): string => {
   const key = `kind.${kind}` as KnowledgeKey & `kind.${string}`
   return key in enKnowledge ? tk(key) : kind
 }
 
-const LinkedFile = ({ skills }: { skills: SkillsState }) => {
-  const file = skills.file.value
-  if (!file) return null
-  return (
-    <section class="skill-file" aria-label={file.path}>
-      <header>
-        <code>{file.path}</code>
-        <IconButton
-          icon="close"
-          size={16}
-          label={tk('skills.file.close', { name: file.path })}
-          onClick={() => {
-            skills.file.value = null
-          }}
-        />
-      </header>
-      {file.is_binary ? (
-        <p class="field-hint">{tk('skills.file.binary', { count: file.size })}</p>
-      ) : /\.md$/i.test(file.path) ? (
-        <Markdown text={file.content} id={`file-${file.path}`} />
-      ) : (
-        <ScrollBox class="skill-code" label={file.path}>
-          <pre>{file.content}</pre>
-        </ScrollBox>
-      )}
-    </section>
-  )
-}
-
 const Files = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
   const kinds = Object.entries(skill.linked_files)
   if (kinds.length === 0) return null
-  const { value: file } = skills.file
+  const { value: file } = skills.file.open
   return (
     <section class="skill-files">
       <h3>{tk('skills.files')}</h3>
@@ -63,8 +34,8 @@ const Files = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
                   class="skill-file-button"
                   aria-pressed={file?.path === path}
                   onClick={() => {
-                    if (file?.path === path) skills.file.value = null
-                    else void skills.readFile(path)
+                    if (file?.path === path) skills.file.close()
+                    else void skills.file.read(path)
                   }}
                 >
                   <Icon name="file" size={16} />
@@ -75,7 +46,7 @@ const Files = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
           </ul>
         </div>
       ))}
-      <LinkedFile skills={skills} />
+      <LinkedFile file={skills.file} skill={skill.name} readOnly={skill.read_only} />
     </section>
   )
 }

@@ -7,9 +7,12 @@ import { RunningOutput, ToolCard } from '../../parts/tool-card.tsx'
 import { looksFailed } from '../../parts/tool-result.ts'
 import { parseArgs, toolWords } from '../../parts/tool-words.ts'
 import { t } from '../../strings/t.ts'
+import { lazy } from '../lazy.tsx'
 import { textOf } from './content.ts'
 import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
 import { useFrame, useScope } from './scope.ts'
+
+const Subagents = lazy(async () => (await import('../steering.ts')).Subagents, true)
 
 const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
 
@@ -87,6 +90,13 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       duration={step.finished?.duration ?? null}
       isError={step.finished?.isError ?? false}
       running={<Running tid={step.tid} />}
+      {...(step.name === 'delegate_task' && {
+        body: (
+          <div class="tool-body">
+            <Subagents step={step} />
+          </div>
+        ),
+      })}
       open={open.value}
       onToggle={() => toggle(rowKey)}
       openFile={actions.openFile}

@@ -1,8 +1,8 @@
 /** One row of the transcript, by its kind. */
-import { Markdown } from '../../markdown/view.tsx'
 import { ErrorCard, parseFailure, toFailure } from '../../parts/error-card.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
+import { lazy } from '../lazy.tsx'
 import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { FootRowView } from './foot-row.tsx'
@@ -10,6 +10,8 @@ import type { Row } from './rows.ts'
 import { useScope } from './scope.ts'
 import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
+
+const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
 
 export function RowView({ row }: { row: Row }) {
   switch (row.kind) {
@@ -32,7 +34,7 @@ export function RowView({ row }: { row: Row }) {
         </p>
       )
     case 'compaction':
-      return <CompactionRow row={row} />
+      return <SummaryRow message={row.message} n={row.n} />
   }
 }
 
@@ -47,17 +49,7 @@ function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
       onRetry={row.last ? () => actions.retry(row.message.id) : null}
       onSwitchModel={actions.switchModel}
       onAddKey={actions.addKey}
+      onCompact={actions.compact}
     />
-  )
-}
-
-function CompactionRow({ row }: { row: Row & { kind: 'compaction' } }) {
-  return (
-    <details class="tx-compact">
-      <summary>
-        <Icon name="compress" size={14} /> {t('tx.compacted')}
-      </summary>
-      <Markdown text={textOf(row.message)} id={row.message.id} />
-    </details>
   )
 }

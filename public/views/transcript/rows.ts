@@ -1,6 +1,7 @@
 /** Messages to rows: the pieces a transcript is made of, in order, each small enough to be windowed by itself. */
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
+import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { Finished } from '../../state/chat.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
@@ -64,7 +65,8 @@ export type Row =
   | FootRow
   | { kind: 'error'; key: string; message: Message; last: boolean }
   | { kind: 'cancelled'; key: string }
-  | { kind: 'compaction'; key: string; message: Message }
+  /** A summary: a message of another program's, or one of ours that stands for what is above. */
+  | { kind: 'compaction'; key: string; message: Message | null; n: number }
 
 export type RowsInput = {
   messages: readonly Message[]
@@ -73,6 +75,8 @@ export type RowsInput = {
   /** Keys of opened activity rows. */
   open: ReadonlySet<string>
   showThinking: boolean
+  /** After which message a summary's divider stands. */
+  summaries?: readonly SummaryRef[]
 }
 
 export const toRows = (input: RowsInput): Row[] => {
@@ -133,12 +137,24 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     began = now
   }
 
+  /** Behind a message that a summary reaches to. */
+  const divide = (id: string | undefined) => {
+    for (const { n, last: end } of input.summaries ?? []) {
+      if (end !== id) continue
+      flush(false)
+      rows.push({ kind: 'compaction', key: `summary:${n}`, message: null, n })
+    }
+  }
+
+  let above = user?.id
   for (const message of replies) {
+    divide(above)
+    above = message.id
     now = secondsOf(message) ?? now
     if (message.role === 'tool') continue
     if (isCompaction(message)) {
       flush(false)
-      rows.push({ kind: 'compaction', key: message.id, message })
+      rows.push({ kind: 'compaction', key: message.id, message, n: 0 })
       continue
     }
     if (isCancelMarker(message) || message._error) {
@@ -172,11 +188,14 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     }
   }
 
-  if (live) addLive(rows, live, { steps, flush, first, input })
-  else flush(false)
+  if (live) {
+    divide(above)
+    addLive(rows, live, { steps, flush, first, input })
+  } else flush(false)
   if (spoken.length > 0 || live) {
     rows.push({ kind: 'foot', key: `${name}:foot`, messages: spoken, live: live !== null, last })
   }
+  if (!live) divide(above)
 }
 
 type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; input: TurnInput }

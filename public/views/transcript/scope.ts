@@ -19,6 +19,7 @@ export type TranscriptActions = {
   openFile?(path: string, line?: number): void
   switchModel(): void
   addKey(): void
+  compact(): void
 }
 
 export type Scope = {

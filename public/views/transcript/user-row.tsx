@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { nameOf } from '../../file-kind.ts'
 import { withoutFiles } from '../../state/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
@@ -73,17 +74,17 @@ function Attachments({ names }: { names: readonly string[] }) {
       {names.map(name => (
         <li key={name}>
           <Icon name="paperclip" size={14} />{' '}
-          {openFile ? (
+          {openFile && !name.endsWith('/') ? (
             <button
               type="button"
               class="tx-link"
               aria-label={t('tx.file.open', { name })}
               onClick={() => openFile(name)}
             >
-              {name.split('/').at(-1)}
+              {nameOf(name)}
             </button>
           ) : (
-            name.split('/').at(-1)
+            nameOf(name)
           )}
         </li>
       ))}

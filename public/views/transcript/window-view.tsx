@@ -198,9 +198,20 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
       }
       if (state.current.stick) toEnd()
     })
+    /** Somebody outside, a search, wants this row in view: drawn around first, then placed by whoever asked. */
+    const onReveal = (event: Event) => {
+      const { detail } = event as CustomEvent<string>
+      const place = placeOf(rows.peek(), heights, detail, state.current.width)
+      if (place === null) return
+      follow(false)
+      box.scrollTop = (space.current?.offsetTop ?? 0) + place - box.clientHeight / 3
+      draw()
+    }
+    box.addEventListener('reveal', onReveal)
     frame.observe(box)
     if (column.current) frame.observe(column.current)
     return () => {
+      box.removeEventListener('reveal', onReveal)
       frame.disconnect()
       sizes?.disconnect()
       cancelAnimationFrame(state.current.frame)

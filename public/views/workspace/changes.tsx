@@ -1,15 +1,14 @@
 /** The Changes tab: branch, how far it is from its upstream, and every changed file with its diff. */
-import { useMemo } from 'preact/hooks'
 import { directoryOf, nameOf } from '../../file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { parseDiff } from '../../parts/diff.ts'
-import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Change, GitStatus } from '../../state/changes.ts'
 import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
+import { LoadedDiffView } from './loaded-diff.tsx'
 import { useRooms } from './rooms-context.ts'
 import { MarkView } from './tree-row.tsx'
+import { TurnChangesView } from './turn-changes.tsx'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status
@@ -36,32 +35,6 @@ const Branch = ({ status }: { status: GitStatus }) => {
         </span>
       )}
     </div>
-  )
-}
-
-const DiffPlace = ({ change }: { change: Change }) => {
-  const { changes } = useRooms()
-  const loaded = changes.diffs.value.get(change.key)
-  const files = useMemo(() => parseDiff(loaded?.diff ?? ''), [loaded?.diff])
-  if (!loaded || loaded.state === 'loading') {
-    return <p class="panel-note panel-late">{tw('git.diff.loading')}</p>
-  }
-  if (loaded.state === 'failed') return <p class="panel-note">{tw('git.diff.failed')}</p>
-  if (loaded.binary) return <p class="panel-note">{tw('git.diff.binary')}</p>
-  const shown = files.filter(({ lines }) => lines.length > 0)
-  if (shown.length === 0) return <p class="panel-note">{tw('git.diff.none')}</p>
-  return (
-    <>
-      {shown.map((file, index) => (
-        <div key={index}>
-          <p class="change-counts">
-            <DiffCounts added={file.added} removed={file.removed} />
-          </p>
-          <Diff file={file} />
-        </div>
-      ))}
-      {loaded.truncated && <p class="panel-note">{tw('git.diff.cut')}</p>}
-    </>
   )
 }
 
@@ -97,7 +70,7 @@ const ChangeView = ({ change }: { change: Change }) => {
           />
         )}
       </div>
-      {open && <DiffPlace change={change} />}
+      {open && <LoadedDiffView loaded={changes.diffs.value.get(key)} />}
     </li>
   )
 }
@@ -123,8 +96,16 @@ const Blank = ({ title, text }: { title: string; text: string }) => (
   </div>
 )
 
-export const ChangesView = () => {
-  const { changes } = useRooms()
+/** What git says, and below it what the turns of this conversation did: with or without a repository. */
+export const ChangesView = () => (
+  <div class="changes-view">
+    <GitChanges />
+    <TurnChangesView />
+  </div>
+)
+
+const GitChanges = () => {
+  const { changes, turns } = useRooms()
   const status = changes.status.value
   const state = changes.state.value
   if (!status) {
@@ -145,15 +126,19 @@ export const ChangesView = () => {
       </div>
     )
   }
-  if (!status.is_git) return <Blank title={tw('git.none')} text={tw('git.none.hint')} />
+  if (!status.is_git) {
+    return turns.list.value.length > 0 ? null : (
+      <Blank title={tw('git.none')} text={tw('git.none.hint')} />
+    )
+  }
   const { staged, unstaged } = changes.lines.value
   return (
-    <div class="changes-view">
+    <>
       <Branch status={status} />
       <Group title={tw('git.staged')} list={staged} />
       <Group title={tw('git.unstaged')} list={unstaged} />
       {status.truncated && <p class="panel-note">{tw('git.cut')}</p>}
       {changes.count.value === 0 && <Blank title={tw('git.clean')} text={tw('git.clean.hint')} />}
-    </div>
+    </>
   )
 }

@@ -7,6 +7,7 @@ import { createRooms } from '../../state/workspace-rooms.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from '../../strings/workspace.ts'
 import { useApp } from '../context.ts'
+import { BackgroundView } from './background.tsx'
 import { ChangesView } from './changes.tsx'
 import { FilesView } from './files.tsx'
 import { RoomsContext, useRooms } from './rooms-context.ts'
@@ -114,6 +115,7 @@ export const PanelView = () => {
       >
         <Body />
       </div>
+      <BackgroundView />
     </RoomsContext.Provider>
   )
 }

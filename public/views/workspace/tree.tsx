@@ -5,7 +5,7 @@ import type { TreeRow } from '../../state/files.ts'
 import { directoryOf } from '../../file-kind.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from '../../strings/workspace.ts'
-import { droppedFiles } from '../attachments.tsx'
+import { dropped, takeFolders } from '../attachments.tsx'
 import { useApp } from '../context.ts'
 import { useRooms } from './rooms-context.ts'
 import { DRAGGED, NameField, RowView } from './tree-row.tsx'
@@ -124,7 +124,11 @@ export const Tree = () => {
     const place = placeOf(event)
     const path = event.dataTransfer?.getData(DRAGGED)
     if (path) void files.move(path, place)
-    else void uploads.add(droppedFiles(event.dataTransfer), place)
+    else {
+      const { files: loose, directories } = dropped(event.dataTransfer)
+      void uploads.add(loose, place)
+      takeFolders(app, directories, folder => void uploads.addFolder(folder, place))
+    }
   }
 
   const isNewHere = naming && naming.kind !== 'rename' && naming.directory === ''

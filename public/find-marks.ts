@@ -1,0 +1,106 @@
+/** Draws what was found over the rows that stand in the page, and brings a match into view. The text itself stays untouched. */
+import { foldCase, type Match, placesOf } from './find.ts'
+
+const ALL = 'find'
+const CURRENT = 'find-current'
+/** What a row says beside its text. */
+const ASIDE = 'button, .tx-sr, .sr-only, [aria-hidden="true"], .md-code-head, .user-files'
+
+/** A row may be drawn, measured and moved a few times before it stands still. */
+const MAX_FRAMES = 12
+
+const rangesIn = (row: Element, wanted: string): Range[] => {
+  const nodes: { node: Text; start: number }[] = []
+  let text = ''
+  const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.parentElement?.closest(ASIDE)) continue
+    nodes.push({ node: node as Text, start: text.length })
+    text += node.nodeValue ?? ''
+  }
+  const pointOf = (at: number, isEnd: boolean) => {
+    const found = nodes.findLast(({ start }) => (isEnd ? start < at : start <= at))
+    return found ? ([found.node, at - found.start] as const) : null
+  }
+  return placesOf(foldCase(text), wanted).flatMap(at => {
+    const start = pointOf(at, false)
+    const end = pointOf(at + wanted.length, true)
+    if (!start || !end) return []
+    const range = document.createRange()
+    range.setStart(...start)
+    range.setEnd(...end)
+    return [range]
+  })
+}
+
+export const createMarks = (body: HTMLElement) => {
+  let frame = 0
+  let closed = false
+  let wanted = ''
+  let current: Match | null = null
+
+  const rowOf = (key: string) =>
+    body.querySelector<HTMLElement>(`.tx-row[data-key="${CSS.escape(key)}"]`)
+  const rangeOf = ({ key, n }: Match): Range | null => {
+    const row = rowOf(key)
+    const ranges = row ? rangesIn(row, wanted) : []
+    // A formula or a diagram may show less than its source says.
+    return ranges[Math.min(n, ranges.length - 1)] ?? null
+  }
+
+  const paint = (): void => {
+    frame = 0
+    // Browsers without highlights still step from one match to the next.
+    if (closed || !CSS.highlights) return
+    const rows = wanted ? [...body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
+    const here = current && wanted ? rangeOf(current) : null
+    CSS.highlights.set(ALL, new Highlight(...rows.flatMap(row => rangesIn(row, wanted))))
+    const top = new Highlight(...(here ? [here] : []))
+    top.priority = 1
+    CSS.highlights.set(CURRENT, top)
+  }
+  const soon = (): void => {
+    frame ||= requestAnimationFrame(paint)
+  }
+  const observer = new MutationObserver(soon)
+  observer.observe(body, { childList: true, subtree: true, characterData: true })
+
+  const reveal = (match: Match, framesLeft = MAX_FRAMES): void => {
+    const scroller = body.querySelector<HTMLElement>('.tx-scroll')
+    if (!scroller || current !== match || framesLeft === 0) return
+    const row = rowOf(match.key)
+    if (!row) scroller.dispatchEvent(new CustomEvent('reveal', { detail: match.key }))
+    // A long message is shown by its first lines only.
+    row?.querySelector<HTMLElement>('.user-cut + .tx-more')?.click()
+    const range = rangeOf(match)
+    const box = scroller.getBoundingClientRect()
+    const rect = (range ?? row)?.getBoundingClientRect()
+    if (rect && (rect.top < box.top + 56 || rect.top > box.bottom - 56)) {
+      scroller.scrollTop += rect.top - box.top - box.height / 3
+    }
+    requestAnimationFrame(() => reveal(match, framesLeft - 1))
+  }
+
+  return {
+    show(text: string, match: Match | null): void {
+      wanted = text
+      current = match
+      soon()
+      if (match) reveal(match)
+    },
+    /** The first row in view: what is read now. */
+    top(): string | null {
+      const edge = body.querySelector('.tx-scroll')?.getBoundingClientRect().top ?? 0
+      const rows = [...body.querySelectorAll<HTMLElement>('.tx-row')]
+      return rows.find(row => row.getBoundingClientRect().bottom > edge)?.dataset.key ?? null
+    },
+    close(): void {
+      closed = true
+      observer.disconnect()
+      cancelAnimationFrame(frame)
+      current = null
+      CSS.highlights?.delete(ALL)
+      CSS.highlights?.delete(CURRENT)
+    },
+  }
+}

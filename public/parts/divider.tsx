@@ -1,0 +1,52 @@
+/** The line between two parts of the page that moves: by drag, by keyboard, and back to where it was with a double press. */
+
+const STEP = 16
+
+export type DividerProps = {
+  label: string
+  width: number
+  min: number
+  max: number
+  /** It stands at the start of what it resizes, which then grows towards the start. */
+  atStart?: boolean
+  onResize: (px: number) => void
+  onReset: () => void
+  /** Enter folds away what it resizes. */
+  onFold: () => void
+}
+
+export const Divider = (props: DividerProps) => {
+  const { label, width, min, max, atStart = false, onResize, onReset, onFold } = props
+  const step = atStart ? -STEP : STEP
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a separator that moves has no element of its own
+    <div
+      class={atStart ? 'divider divider-end' : 'divider'}
+      role="separator"
+      tabIndex={0}
+      aria-orientation="vertical"
+      aria-label={label}
+      aria-valuenow={width}
+      aria-valuemin={min}
+      aria-valuemax={max}
+      onPointerDown={event => {
+        event.preventDefault()
+        event.currentTarget.setPointerCapture(event.pointerId)
+      }}
+      onPointerMove={event => {
+        if (!event.currentTarget.hasPointerCapture(event.pointerId)) return
+        onResize(atStart ? window.innerWidth - event.clientX : event.clientX)
+      }}
+      onDblClick={onReset}
+      onKeyDown={event => {
+        if (event.key === 'ArrowLeft') onResize(width - step)
+        else if (event.key === 'ArrowRight') onResize(width + step)
+        else if (event.key === 'Home') onResize(min)
+        else if (event.key === 'End') onResize(max)
+        else if (event.key === 'Enter') onFold()
+        else return
+        event.preventDefault()
+      }}
+    />
+  )
+}

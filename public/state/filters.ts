@@ -1,0 +1,48 @@
+/** Which conversations the list shows beside projects and tags: by where they began, and of which profile. Remembered by this browser. */
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import type { SessionRow } from '../../lib/schema/session.ts'
+import type { Platform } from './platform.ts'
+
+export type Origin = 'web' | 'cli' | 'cron'
+
+/** Where a conversation began; one that was taken over from the command line began there. */
+export const originOf = (row: SessionRow): Origin => {
+  if (row.source_tag === 'cron') return 'cron'
+  return row.is_cli_session === true || row._cli_origin !== undefined ? 'cli' : 'web'
+}
+
+export const createFilters = (
+  { device }: Pick<Platform, 'device'>,
+  rows: ReadonlySignal<readonly SessionRow[]>,
+  profile: ReadonlySignal<string>,
+) => {
+  /** Blank: wherever it began. */
+  const origin = signal<Origin | ''>(device.read<Origin | ''>('origin', ''))
+  const everyProfile = signal(device.read('every-profile', false))
+  const hasOthers = computed(() => rows.value.some(row => row.profile !== profile.value))
+
+  const choose = (wanted: Origin | ''): void => {
+    origin.value = wanted
+    device.write('origin', wanted)
+  }
+  const showEvery = (every: boolean): void => {
+    everyProfile.value = every
+    device.write('every-profile', every)
+  }
+
+  return {
+    origin,
+    everyProfile,
+    /** There is more than one profile to choose between. */
+    hasOthers,
+    /** Rows must say whose they are. */
+    mixed: computed(() => everyProfile.value && hasOthers.value),
+    /** Something is left out that would be there without. */
+    narrowed: computed(() => origin.value !== ''),
+    keeps: (row: SessionRow): boolean => origin.value === '' || originOf(row) === origin.value,
+    choose,
+    showEvery,
+  }
+}
+
+export type Filters = ReturnType<typeof createFilters>

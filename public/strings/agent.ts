@@ -1,0 +1,13 @@
+/** The English catalogue of other programs' agents; it comes with their chip. */
+import { translator } from './t.ts'
+
+export const enAgent = {
+  chip: '{name}: modes and options',
+  open: 'Start {name} to see its modes and options',
+  opening: 'Starting…',
+  mode: 'Mode',
+  search: 'Find a mode or an option',
+  nothing: '{name} offers nothing to choose here.',
+} as const
+
+export const ta = translator(enAgent)

@@ -1,0 +1,31 @@
+/** The English catalogue of the context window and of summaries; it comes with the first look at either. */
+import { translator } from './t.ts'
+
+const enCompaction = {
+  label: 'Context {percent} % full',
+  title: 'Context window',
+  used: 'Used',
+  threshold: 'Summarised at',
+  of: '{used} of {total} tokens',
+  turn: 'Last turn',
+  session: 'This conversation',
+  cost: 'Cost',
+  tokens: '{in} in · {out} out',
+  compact: 'Compact',
+  'compact.text': 'Earlier messages are summarised for the model. You keep all of them.',
+
+  divider: 'Earlier conversation summarised',
+  'divider.note': 'The model reads this instead of the messages above.',
+  undo: 'Undo',
+  loading: 'Loading…',
+  failed: 'The summary could not be loaded.',
+
+  busy: 'Wait for the running turn to end, then compact.',
+  working: 'Summarising the earlier conversation…',
+  stop: 'Stop',
+  stopped: 'Stopped. Nothing has changed.',
+  done: '{before} → {after} messages for the model. You keep all of them.',
+  undone: 'The model reads the messages themselves again.',
+} as const
+
+export const tc = translator(enCompaction)
