@@ -19,8 +19,24 @@ export const importsOf = ({ path, text }: Source): Import[] =>
 
 type Place = { floor: number; room: string }
 
-const LIB_TOP = new Set(['lib/app.ts', 'lib/ctx.ts', 'lib/start.ts'])
-const LIB_GROUND = new Set(['config', 'log', 'hub', 'redact', 'packed', 'assets', 'http', 'store'])
+const LIB_TOP = new Set([
+  'lib/app.ts',
+  'lib/stores.ts',
+  'lib/engine.ts',
+  'lib/ctx.ts',
+  'lib/start.ts',
+])
+const LIB_GROUND = new Set([
+  'config',
+  'log',
+  'hub',
+  'redact',
+  'threats',
+  'packed',
+  'assets',
+  'http',
+  'store',
+])
 
 /** Neighbours of one floor have different rooms. Undefined: not part of the product. */
 export const placeOf = (path: string): Place | undefined => {
@@ -29,7 +45,8 @@ export const placeOf = (path: string): Place | undefined => {
   if (top === 'handlers') return { floor: 4, room: path }
   if (top === 'public') return { floor: -1, room: 'public' }
   if (top !== 'lib') return undefined
-  if (LIB_TOP.has(path)) return { floor: 3, room: 'top' }
+  // A second place that builds everything: the engine without the service.
+  if (LIB_TOP.has(path) || second === 'command-line') return { floor: 3, room: 'top' }
   const room = second.replace(/\.ts$/, '')
   if (room === 'schema' || room === 'errors') return { floor: 0, room }
   if (LIB_GROUND.has(room)) return { floor: 1, room }

@@ -292,6 +292,46 @@ sessions(
 )
 
 sessions(
+  'the first page brings pinned rows of later pages, and only those',
+  withApp(async app => {
+    const list = (query: string, etag = '') =>
+      app.request('GET', `/api/sessions?${query}`, { headers: { 'if-none-match': etag } })
+    const ids = (rows: { session_id: string }[] = []) => rows.map(row => row.session_id)
+    const old = await imported(app, 'old')
+    const older = await imported(app, 'other')
+    for (let i = 0; i < 3; i++) await imported(app, `text ${i}`)
+    const none = await list('limit=2')
+    assert.equal(none.body.pinned, [])
+    for (const session_id of [old, older]) {
+      assert.is((await app.post('/api/session/pin', { session_id, pinned: true })).status, 200)
+    }
+    const newest = ids((await list('limit=1')).body.sessions)[0]
+    await app.post('/api/session/pin', { session_id: newest, pinned: true })
+
+    const first = await list('limit=2')
+    assert.is(first.body.sessions.length, 2)
+    assert.equal(
+      ids(first.body.pinned).sort(),
+      [old, older].sort(),
+      'what the page holds is not repeated',
+    )
+    const etag = String(first.headers.etag)
+    assert.is((await list('limit=2', etag)).status, 304)
+    await app.post('/api/session/pin', { session_id: old, pinned: false })
+    const after = await list('limit=2', etag)
+    assert.equal([after.status, ids(after.body.pinned)], [200, [older]])
+
+    const second = await list(`limit=2&cursor=${encodeURIComponent(first.body.next)}`)
+    assert.not.ok('pinned' in second.body, 'with the first page only')
+    assert.not.ok('pinned' in (await list('limit=50')).body, 'everything is there')
+    assert.not.ok('pinned' in (await list('')).body)
+    assert.equal((await list('limit=2&profile=other')).body.pinned, undefined)
+    await app.post('/api/session/rename', { session_id: older, title: 'named anew' })
+    assert.is((await list('limit=2')).body.pinned[0].title, 'named anew')
+  }),
+)
+
+sessions(
   'a session file that another program adds, changes or removes is noticed on the next request',
   withApp(async app => {
     const id = await imported(app, 'first')

@@ -135,7 +135,9 @@ test('contract 1.13: the record, with linked_files always an object', async ({ a
     assets: ['assets/deep/pic.bin'],
     scripts: ['scripts/run.sh'],
   })
-  assert.equal((await content(app, 'deploy', 'assets/deep/pic.bin')).body, {
+  const { version, ...picture } = (await content(app, 'deploy', 'assets/deep/pic.bin')).body
+  assert.type(version, 'string')
+  assert.equal(picture, {
     content: '',
     path: 'assets/deep/pic.bin',
     is_binary: true,
@@ -321,6 +323,59 @@ test('saved under a normal name, whole, and the stale index of the command line 
   await app.post('/api/skills/save', { name: 'note', content: '# Note\n\nA "quoted" line\n' })
   assert.is((await content(app, 'note')).body.description, 'A "quoted" line')
   assert.is((await list(app)).length, 2)
+})
+
+test('a linked file is written below the four folders only, and never over another’s change', async ({
+  app,
+  root,
+}) => {
+  addSkill(root, 'ops/deploy')
+  const dir = join(root, 'ops', 'deploy')
+  put(join(dir, 'references', 'a.md'), 'first')
+  put(join(app.home, 'secret.txt'), 'canary')
+  symlinkSync(join(app.home, 'secret.txt'), join(dir, 'references', 'link.md'))
+  symlinkSync(app.home, join(dir, 'assets'))
+  const save = (file: string, text: string, more = {}) =>
+    app.post('/api/skills/save', { name: 'deploy', file, content: text, ...more })
+  const refused = [
+    'SKILL.md',
+    'a.md',
+    'other/a.md',
+    '../references/a.md',
+    'references/../SKILL.md',
+    'references//a.md',
+    '/references/a.md',
+    'references\\a.md',
+    'references/a\0.md',
+    'references/link.md',
+    'assets/secret.txt',
+    'references',
+  ]
+  for (const file of refused) assert.is((await save(file, 'bad')).status, 400, file)
+  assert.is(readFileSync(join(app.home, 'secret.txt'), 'utf8'), 'canary')
+  assert.is((await save('references/big.md', 'x'.repeat((1 << 20) + 1))).status, 400)
+  mkdirSync(join(dir, 'templates', 'inner'), { recursive: true })
+  assert.is((await save('templates/inner', 'x')).status, 409)
+  assert.is((await save('references/a.md', 'x', { name: 'none' })).status, 404)
+
+  const { version } = (await content(app, 'deploy', 'references/a.md')).body
+  const saved = await save('references/a.md', 'second', { expected_version: version })
+  assert.equal(saved.body, {
+    ok: true,
+    name: 'deploy',
+    path: join(dir, 'references', 'a.md'),
+    version: (await content(app, 'deploy', 'references/a.md')).body.version,
+  })
+  const late = await save('references/a.md', 'third', { expected_version: version })
+  assert.equal(
+    [late.status, late.body.content, late.body.version],
+    [409, 'second', saved.body.version],
+  )
+  rmSync(join(dir, 'references', 'a.md'))
+  const gone = await save('references/a.md', 'third', { expected_version: saved.body.version })
+  assert.equal([gone.status, gone.body.content], [409, undefined])
+  assert.is((await save('scripts/deep/new.sh', 'echo')).status, 200)
+  assert.is(readFileSync(join(dir, 'scripts', 'deep', 'new.sh'), 'utf8'), 'echo')
 })
 
 test('contract 9.3: delete removes the one that is named, never by a pattern', async ({

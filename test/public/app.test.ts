@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { ApiError } from '../../public/api.ts'
 import { createApp, type Listening } from '../../public/app.ts'
 import { commands, parseCommand } from '../../public/commands.ts'
+import { steeringVerbs } from '../../public/steering-verbs.ts'
 import { createGate } from '../../public/state/auth.ts'
 import type { Tabs } from '../../public/tabs.ts'
 import type { Frame } from '../../lib/schema/event.ts'
@@ -52,6 +53,8 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     }),
     'POST /api/chat/start': ({ session_id: id }) => ({ stream_id: 'f', session_id: id }),
     'POST /api/chat/cancel': () => ({ ok: true, cancelled: true }),
+    [QUEUE]: () => ({ ok: true, queued: [], stream_id: null }),
+    [STEER]: () => ({ ok: true, accepted: true }),
     ...answers,
   })
   let hear: Listening['onFrame'] = () => {}
@@ -86,6 +89,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     left,
     sessions,
     standing: () => standing(),
+    say,
     row: (id: string, patch = {}) => {
       n += 1
       hear(rowFrame(n, fakeRow(id, patch)))
@@ -101,6 +105,8 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
   }
 }
 const START = 'POST /api/chat/start'
+const QUEUE = 'POST /api/queue/add'
+const STEER = 'POST /api/chat/steer'
 const started = {
   session_id: 'a',
   stream_id: 'f',
@@ -128,13 +134,13 @@ test('a conversation that is not there says so', async () => {
 })
 
 test('a conversation another tab is running: the message waits in line', async () => {
-  const { submit, app } = await page('session/a', {
+  const { submit, app, service } = await page('session/a', {
     [START]: () => {
       throw new ApiError(409, 'session already has an active stream')
     },
   })
   await submit('hello')
-  assert.equal([app.queue.of('a').length, app.composer.text.value], [1, ''])
+  assert.equal([service.of(QUEUE).length, app.composer.text.value], [1, ''])
 })
 
 test('a message is shown at once and replaced by the stored one', async () => {
@@ -165,29 +171,77 @@ test('the first message makes the conversation, with what was chosen for it', as
   assert.is(app.title.value, 'New chat · Bot')
 })
 
-test('while a turn runs messages queue; the next goes out when it ends well, not when it is stopped', async () => {
-  const { submit, turn, row, app, service } = await page('session/a')
+test('while a turn runs messages queue with the service, or steer it; what it refuses comes back', async () => {
+  const { submit, turn, app, service, said } = await page('session/a')
   await submit('one')
   turn('turn_started', started)
   await submit('two')
+  assert.equal(service.of(QUEUE), [{ session_id: 'a', message: 'two', attachments: [] }])
+  app.composer.edit('left')
+  await app.submit(true)
+  assert.equal(service.of(STEER), [{ session_id: 'a', message: 'left', attachments: [] }])
+  // The turn ended in between: it waits like the others.
+  service.answers[STEER] = () => {
+    throw new ApiError(409, 'There is no running turn to steer.')
+  }
+  app.composer.edit('right')
+  await app.submit(true)
+  assert.is(service.of(QUEUE).at(-1)?.message, 'right')
+  service.answers[QUEUE] = () => {
+    throw new ApiError(0, 'offline')
+  }
   await submit('three')
-  assert.is(app.queue.of('a').length, 2)
-  turn('done', { usage: null, message_ids: [] })
-  row('a')
-  row('a', { title: 'named now' })
-  await settle()
+  assert.equal([app.composer.text.value, said()], ['three', 'offline'])
+})
+
+test('what waits is shown as the service tells it, and its first message starts by itself', async () => {
+  const { turn, app, texts } = await page('session/a')
+  const queued = [{ id: 'q1', text: 'two', attachments: [], at: 1 }]
+  turn('queue', { session_id: 'a', queued })
+  assert.equal(app.chat.chat.value.queued, queued)
+  turn('turn_started', { ...started, stream_id: 'g' })
+  turn('message', { message: message('m5', 'user', 'two') })
+  turn('queue', { session_id: 'a', queued: [] })
+  assert.equal([texts(), app.chat.chat.value.queued], [['two'], []])
+})
+
+test('a side question is heard beside the turn, and its end says all of it', async () => {
+  const { turn, app } = await page('session/a')
+  const aside = { stream_id: 'h', question: 'why?' }
+  turn('aside', { ...aside, status: 'running' })
+  turn('aside', { ...aside, status: 'running', text: 'Be' })
+  turn('aside', { ...aside, status: 'running', text: 'cause' })
+  assert.is(app.chat.chat.value.aside?.text, 'Because')
+  turn('aside', { ...aside, status: 'done', answer: 'Because of that.' })
   assert.equal(
-    service.of(START).map(({ message: text }) => text),
-    ['one', 'two'],
+    [app.chat.chat.value.aside?.text, app.chat.chat.value.aside?.status],
+    ['Because of that.', 'done'],
   )
-  row('a', { is_streaming: true })
-  turn('turn_started', started)
-  turn('cancel', { message: 'Cancelled by user' })
-  row('a', { last_turn: 'cancelled' })
-  await settle()
-  assert.is(app.queue.of('a').length, 1)
-  app.editQueued('a', app.queue.of('a')[0]!.id)
-  assert.equal([app.composer.text.value, app.queue.of('a').length], ['three', 0])
+  turn('aside', { ...aside, stream_id: 'i', status: 'running', text: 'No' })
+  assert.equal([app.chat.chat.value.aside?.text, app.chat.busy.value], ['No', false])
+})
+
+test('a queued message goes back into the message box, up, or out', async () => {
+  const queued = { id: 'q2', text: 'two\n\n[Attached files: f]', attachments: ['f'], at: 1 }
+  const { app, service } = await page('session/a', {
+    'POST /api/queue/remove': () => ({ ok: true, queued: [], removed: queued }),
+    'POST /api/queue/reorder': () => ({ ok: true, queued: [] }),
+  })
+  await steeringVerbs.editQueued(app, 'a', 'q2')
+  assert.equal([app.composer.text.value, app.composer.files.value], ['two', ['f']])
+  await steeringVerbs.moveUp(app, 'a', ['q1', 'q2', 'q3'], 2)
+  assert.equal(service.of('POST /api/queue/reorder')[0]?.ids, ['q1', 'q3', 'q2'])
+})
+
+test('the end of a turn that another has followed does not end that one', async () => {
+  const { say, app } = await page('session/a')
+  say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
+  say('session:a', 'done', { usage: null, message_ids: [] }, { stream: 'f', pos: 2 })
+  say('session:a', 'turn_started', { ...started, stream_id: 'g' }, { stream: 'g', pos: 1 })
+  say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'f', pos: 3 })
+  assert.is(app.chat.chat.value.live?.stream_id, 'g')
+  say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'g', pos: 2 })
+  assert.is(app.chat.chat.value.live, null)
 })
 
 test('editing cuts the conversation before the message and sends it anew', async () => {
@@ -237,7 +291,7 @@ test('the tab says how many conversations wait', async () => {
 
 test('unknown commands are text for the agent', async () => {
   const { submit, service } = await page('session/a')
-  for (const text of ['/nonsense', '/usr/bin is a path', '/compact']) {
+  for (const text of ['/nonsense', '/usr/bin is a path', '/compactor']) {
     assert.is(parseCommand(text), null)
   }
   await submit('/nonsense x')
@@ -249,6 +303,15 @@ test('every command does what its summary says', async () => {
     'GET /api/session/status': () => ({ session_id: 'a', agent_running: false }),
     'POST /api/session/undo': () => ({ error: 'Nothing to undo.' }),
     'POST /api/session/branch': () => ({ session_id: 'a' }),
+    'POST /api/chat/interrupt': () => ({ ok: true, stream_id: 'g', session_id: 'a' }),
+    'POST /api/btw': () => ({ stream_id: 'h', session_id: 'a', parent_session_id: 'a' }),
+    'POST /api/background': () => ({ task_id: 'b', stream_id: 'i', session_id: 'b' }),
+    'POST /api/session/yolo': () => ({ ok: true, yolo_enabled: true }),
+    'POST /api/session/compress': () => ({
+      session: { summaries: [{ n: 9, last: 'm7' }] },
+      summary: { headline: 'Compressed: 20 → 6 messages' },
+    }),
+    'POST /api/session/uncompress': () => ({ ok: true }),
   })
   const says = async (text: string, expected: string | undefined) => {
     await submit(text)
@@ -271,6 +334,22 @@ test('every command does what its summary says', async () => {
   await says('/status', 'Title a: 2 messages, model Model One, idle')
   await says('/undo', 'Nothing to undo.')
   await says('/stop', 'Nothing is running')
+  await says('/steer left', 'Nothing is running')
+  await says('/queue', 'Write what should be sent next: /queue <message>')
+  await submit('/q later')
+  assert.is(service.of(QUEUE)[0]?.message, 'later')
+  await submit('/interrupt rather this')
+  assert.is(service.of('POST /api/chat/interrupt')[0]?.message, 'rather this')
+  await submit('/btw why?')
+  assert.is(app.queue.aside.value, 'h')
+  await says('/bg look around', 'Running in the background')
+  await says('/yolo', 'Commands run without asking. What is never allowed stays refused.')
+  assert.equal(service.of('POST /api/session/yolo'), [{ session_id: 'a', enabled: true }])
+  await says('/compact the ark', '20 → 6 messages for the model. You keep all of them.')
+  assert.equal(service.of('POST /api/session/compress'), [{ session_id: 'a', topic: 'the ark' }])
+  app.toasts.list.value.at(-1)?.action?.run()
+  await settle()
+  assert.equal(service.of('POST /api/session/uncompress'), [{ session_id: 'a', n: 9 }])
   await says('/export pdf', 'Export as md, json or html')
   await submit('/export json')
   assert.equal(left, ['http://host/any/path/api/session/export?session_id=a&format=json'])

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../lib/schema/event.ts'
 import type { Message } from '../../lib/schema/message.ts'
 import type { Session } from '../../lib/schema/session.ts'
+import { noUsage } from '../../lib/schema/usage.ts'
 import { emptyChat, fromSession, reduce, withEarlier } from '../../public/state/chat.ts'
 import type { Chat } from '../../public/state/chat.ts'
 
@@ -212,7 +213,7 @@ chat('a failure ends the turn and takes its questions along', () => {
   )
   assert.equal(value.error, { message: 'no', type: 'rate_limit', hint: 'later' })
   assert.equal(value.questions, [])
-  assert.is(fold(value, frames([started('s2')], 50)).error, null)
+  assert.is(fold(value, frames([started('s2')], 50, 's2')).error, null)
 })
 
 chat('two turns', () => {
@@ -235,6 +236,43 @@ chat('warnings and compression are notices, each once', () => {
   assert.equal(
     fold(emptyChat('a'), frames(list)).notices.map(notice => notice.text),
     ['fallback', 'packed again'],
+  )
+})
+
+chat('a summary that is being made, made, and not made', () => {
+  const making: TurnEvent = { type: 'compressing', data: { message: 'working' } }
+  const begun = fold(emptyChat('a'), frames([started(), making]))
+  assert.equal(
+    begun.notices.map(notice => notice.text),
+    ['working'],
+  )
+  const usage = { ...noUsage, context_length: 100, last_prompt_tokens: 90 }
+  const done = fold(
+    { ...begun, usage, summaries: [{ n: 3, last: 'm2' }] },
+    frames(
+      [
+        {
+          type: 'compressed',
+          data: { message: 'done', summary: { n: 9, last: 'm7' }, last_prompt_tokens: 20 },
+        },
+      ],
+      50,
+      's2',
+    ),
+  )
+  assert.equal(
+    done.notices.map(notice => notice.text),
+    ['done'],
+  )
+  assert.equal(done.summaries, [{ n: 9, last: 'm7' }])
+  assert.is(done.usage?.last_prompt_tokens, 20)
+  const failed = fold(
+    begun,
+    frames([{ type: 'warning', data: { message: 'in full', type: 'compression' } }], 50, 's2'),
+  )
+  assert.equal(
+    failed.notices.map(notice => notice.text),
+    ['in full'],
   )
 })
 

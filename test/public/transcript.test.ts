@@ -105,6 +105,27 @@ transcript('stopped, failed and compressed', () => {
   )
 })
 
+transcript('a summary is a divider behind the last message it stands for', () => {
+  const divided = (last: string, live: LiveShape | null = null) =>
+    toRows({
+      messages: turn,
+      live,
+      finished: {},
+      open: new Set(),
+      showThinking: true,
+      summaries: [{ n: 9, last }],
+    })
+  const [first = '', foot = ''] = [turn[0]?.id, turn.at(-1)?.id]
+  assert.is(kinds(divided('not loaded')), 'user activity text foot')
+  assert.is(kinds(divided(first)), 'user compaction activity text foot')
+  assert.is(kinds(divided('m3')), 'user activity compaction text foot')
+  assert.is(kinds(divided(foot)), 'user activity text foot compaction')
+  const live = { messageId: 'm9', hasText: true, hasReasoning: false, tools: [] }
+  assert.is(kinds(divided(foot, live)), 'user activity text compaction text foot')
+  const row = divided('m3')[2]
+  assert.equal(row, { kind: 'compaction', key: 'summary:9', message: null, n: 9 })
+})
+
 transcript('the keys of a live turn are those of the settled one', () => {
   const shape = { messageId: 'm5', hasText: true, hasReasoning: false, tools: [] }
   const live = rowsOf(turn.slice(0, 4), shape)
@@ -197,6 +218,7 @@ const actions = {
   answerClarify() {},
   switchModel() {},
   addKey() {},
+  compact() {},
 }
 const draw = (value: Partial<Chat>): string =>
   renderToString(

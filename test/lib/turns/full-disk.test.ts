@@ -70,6 +70,7 @@ const setup = (agent: Agent) => {
         if (entry?.t !== 'message') throw new Error('expected a message')
         return entry.message
       },
+      summarised: () => null,
       redact: text => text,
     }),
   })

@@ -1,10 +1,9 @@
-/** Drafts, attachments, recall, the queue, and what is offered while one types. */
+/** Drafts, attachments, recall, and what is offered while one types. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
 import { createCompletion, findTrigger } from '../../../public/state/completion.ts'
 import { createComposer, withFiles, withoutFiles } from '../../../public/state/composer.ts'
-import { createQueue } from '../../../public/state/queue.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
 const DRAFT = 'POST /api/session/draft'
@@ -96,25 +95,6 @@ test('what could not be sent comes back in front', () => {
   composer.edit('new')
   composer.giveBack({ text: 'old', files: ['a'] })
   assert.equal([composer.text.value, composer.files.value], ['old\n\nnew', ['a']])
-})
-
-test('the queue keeps its order, and survives the page', () => {
-  const { platform } = setUp()
-  const queue = createQueue(platform)
-  queue.add('a', 'one', [])
-  queue.add('a', 'two', ['f'])
-  queue.add('b', 'other', [])
-  const first = queue.next('a')!
-  assert.is(first.text, 'one')
-  queue.putBack('a', first)
-  const again = createQueue(platform)
-  assert.equal(
-    again.of('a').map(({ text }) => text),
-    ['one', 'two'],
-  )
-  again.remove('a', first.id)
-  assert.is(again.next('a')?.text, 'two')
-  assert.is(again.next('a'), undefined)
 })
 
 test('what opens a menu, and what does not', () => {

@@ -89,7 +89,9 @@ const skillsPage = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   const fake = fakePlatform({
     'GET /api/skills': () => ({ skills: [row('deploy', 'ops')], categories: [] }),
     'GET /api/skills/content': ({ name, file }) =>
-      file ? { content: 'text', path: file, is_binary: false, size: 4 } : skill(String(name)),
+      file
+        ? { content: 'text', path: file, is_binary: false, size: 4, version: 'v1' }
+        : skill(String(name)),
     'POST /api/skills/save': ({ name }) => ({ ok: true, name, path: '', version: 'v2' }),
     ...answers,
   })
@@ -123,6 +125,45 @@ test('a skill that changed meanwhile is neither overwritten nor lost', async () 
   await skills.save()
   skills.takeTheirs()
   assert.equal([skills.draft.value?.content, skills.draft.value?.version], ['theirs', 'v9'])
+})
+
+test('a file of a skill: a change meanwhile is neither overwritten nor lost', async () => {
+  const { skills, service, toasts, unsaved } = skillsPage({
+    'POST /api/skills/save': ({ name, file, expected_version }) => {
+      if (expected_version !== 'v9')
+        throw new ApiError(409, 'changed', { content: 'theirs', version: 'v9' })
+      return { ok: true, name, path: file, version: 'v10' }
+    },
+  })
+  const { file } = skills
+  await skills.read('deploy')
+  await file.read('references/a.md')
+  file.edit()
+  file.change('mine')
+  assert.ok(unsaved.has('skill-file'))
+  assert.not.ok(await file.save())
+  assert.equal(file.conflict.value, { content: 'theirs', version: 'v9' })
+  assert.is(file.draft.value?.content, 'mine')
+
+  // Another skill is looked at meanwhile: what was written stays, and nothing else can be begun.
+  await skills.read('other')
+  await file.read('scripts/b.sh')
+  file.edit()
+  assert.is(file.draft.value?.path, 'references/a.md')
+  assert.match(toasts.list.value.at(-1)?.text ?? '', /still editing references\/a\.md/)
+
+  assert.ok(await file.save({ over: true }))
+  const sent = service.of('POST /api/skills/save').at(-1)
+  assert.equal([sent?.name, sent?.file, sent?.content], ['deploy', 'references/a.md', 'mine'])
+  assert.equal([file.draft.value, unsaved.size], [null, 0])
+  assert.is(file.open.value?.path, 'scripts/b.sh', 'what is looked at stays')
+
+  file.edit()
+  await file.save()
+  file.takeTheirs()
+  assert.equal([file.draft.value?.content, file.draft.value?.version], ['theirs', 'v9'])
+  file.cancel()
+  assert.is(unsaved.size, 0)
 })
 
 test('a new skill: the name in its head follows what is typed', async () => {
@@ -159,13 +200,16 @@ test('a switch that is refused goes back; a refusal of a new one is said in the 
 test('another skill closes the file of the last; a missing one says so', async () => {
   const { skills, service } = skillsPage()
   await skills.read('deploy')
-  await skills.readFile('references/a.md')
-  assert.is(skills.file.value?.path, 'references/a.md')
+  await skills.file.read('references/a.md')
+  assert.is(skills.file.open.value?.path, 'references/a.md')
   service.answers['GET /api/skills/content'] = () => {
     throw new ApiError(404, 'Skill not found')
   }
   await skills.read('gone')
-  assert.equal([skills.file.value, skills.open.value, skills.opening.value], [null, null, 'failed'])
+  assert.equal(
+    [skills.file.open.value, skills.open.value, skills.opening.value],
+    [null, null, 'failed'],
+  )
 })
 
 test('skills after a slash come from the service', async () => {

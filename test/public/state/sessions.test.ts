@@ -120,6 +120,35 @@ test('rows of other profiles stay out of sight; command-line ones do not', () =>
   assert.equal([shown(), sessions.waiting.value], [2, 1])
 })
 
+test('pinned conversations of later pages stand at the top, and once', async () => {
+  const { sessions, service } = setUp({
+    'GET /api/sessions': ({ cursor }) =>
+      cursor
+        ? {
+            sessions: [
+              fakeRow('c', { updated_at: 5 }),
+              fakeRow('p', { updated_at: 1, pinned: true }),
+            ],
+            next: null,
+          }
+        : {
+            sessions: [fakeRow('a', { updated_at: 9 })],
+            pinned: [fakeRow('p', { updated_at: 1, pinned: true })],
+            next: 'more',
+          },
+  })
+  await sessions.load()
+  const keys = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? [item.key] : []))
+  assert.equal(keys(), ['p', 'a'])
+  await sessions.more()
+  assert.equal(keys(), ['p', 'a', 'c'])
+  assert.is(ids(sessions.rows.value), 'acp', 'in the order of time')
+  // More rows than the service gives at once are asked for as many as it gives.
+  sessions.rows.value = Array.from({ length: 900 }, (_, at) => fakeRow(`s${at}`))
+  await sessions.load()
+  assert.is(service.of('GET /api/sessions').at(-1)?.limit, 500)
+})
+
 test('10 000 rows: a delta is quick', () => {
   const { sessions } = setUp()
   const many = Array.from({ length: 10_000 }, (_, at) =>

@@ -1,0 +1,429 @@
+/**
+ * An agent for tests, a program of its own that speaks ACP through the SDK's agent side: the words of a prompt say how
+ * it behaves or misbehaves. `ACP_TEST` names what it cannot or will not do, `ACP_TEST_STATE` a file it keeps its sessions in.
+ */
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { z } from 'zod'
+import {
+  type AgentContext,
+  agent,
+  ndJsonStream,
+  type PermissionOption,
+  type RequestPermissionResponse,
+  RequestError,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk'
+
+/** Not in the stable protocol yet. */
+const ForkRequest = z.object({ sessionId: z.string(), cwd: z.string() })
+
+const traits = new Set((process.env.ACP_TEST ?? '').split(' '))
+const statePath = process.env.ACP_TEST_STATE ?? ''
+
+type Kept = { cwd: string; heard: string[] }
+const sessions: Record<string, Kept> =
+  statePath !== '' && existsSync(statePath) ? JSON.parse(readFileSync(statePath, 'utf8')) : {}
+const keep = () => {
+  if (statePath !== '') writeFileSync(statePath, JSON.stringify(sessions))
+}
+const chosen = { mode: 'ask', model: 'small', loud: false }
+const cancelled = new Map<string, () => void>()
+
+if (traits.has('dies')) {
+  process.stderr.write('no license found\n')
+  process.exit(3)
+}
+if (traits.has('noisy')) process.stdout.write('Welcome to the agent!\n{"half":\n[1,2]\n\n')
+if (traits.has('stubborn')) process.on('SIGTERM', () => undefined)
+
+const options = () => [
+  {
+    id: 'model',
+    name: 'Model',
+    category: 'model',
+    type: 'select' as const,
+    currentValue: chosen.model,
+    options: [
+      { value: 'small', name: 'Small' },
+      { value: 'lab/large:free', name: 'Large' },
+    ],
+  },
+  { id: 'loud', name: 'Loud', type: 'boolean' as const, currentValue: chosen.loud },
+]
+const modes = () => ({
+  currentModeId: chosen.mode,
+  availableModes: [
+    { id: 'ask', name: 'Ask first' },
+    { id: 'free', name: 'Free hand' },
+  ],
+})
+
+type Turn = {
+  id: string
+  cwd: string
+  client: AgentContext
+  say: (update: SessionUpdate, id?: string) => Promise<void>
+  text: (words: string) => Promise<void>
+  /** Settles when the client cancels. */
+  cancel: Promise<'cancelled'>
+}
+
+const block = (text: string) => ({ type: 'text' as const, text })
+const inside = (text: string) => ({ type: 'content' as const, content: block(text) })
+const standard: PermissionOption[] = [
+  { optionId: 'a', name: 'Allow', kind: 'allow_once' },
+  { optionId: 'b', name: 'Always', kind: 'allow_always' },
+  { optionId: 'c', name: 'No', kind: 'reject_once' },
+]
+
+const failing = async (work: Promise<unknown>): Promise<string> => {
+  try {
+    return JSON.stringify(await work)
+  } catch (error) {
+    return `refused: ${error instanceof Error ? error.message : String(error)}`
+  }
+}
+
+const run = async (turn: Turn, toolCallId: string, command: string) => {
+  const { client, id, say } = turn
+  const title = `Run ${command}`
+  const rawInput = { command }
+  await say({ sessionUpdate: 'tool_call', toolCallId, title, kind: 'execute', status: 'pending' })
+  const { outcome }: RequestPermissionResponse = await client.request(
+    'session/request_permission',
+    {
+      sessionId: id,
+      toolCall: { toolCallId, title, kind: 'execute', rawInput },
+      options: standard,
+    },
+  )
+  const answer = outcome.outcome === 'selected' ? outcome.optionId : outcome.outcome
+  if (answer === 'c' || answer === 'cancelled') {
+    await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' })
+    return answer
+  }
+  const terminal = await client.createTerminal({ sessionId: id, command })
+  await say({
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status: 'in_progress',
+    rawInput,
+    content: [{ type: 'terminal', terminalId: terminal.id }],
+  })
+  const { exitCode } = await terminal.waitForExit()
+  await terminal.release()
+  await say({
+    sessionUpdate: 'tool_call_update',
+    toolCallId,
+    status: 'completed',
+    rawOutput: { exitCode },
+  })
+  return answer
+}
+
+/** By the first word of the prompt; the rest is its argument. */
+const behaviours: Record<string, (turn: Turn, rest: string) => Promise<string | undefined>> = {
+  async hello({ text, say }) {
+    await say({ sessionUpdate: 'agent_thought_chunk', content: block('A greeting.') })
+    await text('Hello ')
+    await text('there.')
+    await say({
+      sessionUpdate: 'usage_update',
+      used: 1200,
+      size: 200_000,
+      cost: { amount: 0.5, currency: 'USD' },
+    })
+    return undefined
+  },
+  async recall({ id, text }) {
+    await text(`I have heard: ${sessions[id]?.heard.join(' | ')}`)
+    return undefined
+  },
+  async work(turn) {
+    const { cwd, say, text } = turn
+    await text('I look first.')
+    await say({
+      sessionUpdate: 'plan',
+      entries: [
+        { content: 'look', priority: 'high', status: 'completed' },
+        { content: 'change', priority: 'high', status: 'in_progress' },
+      ],
+    })
+    const path = join(cwd, 'a.txt')
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId: 'r1',
+      title: 'Read a.txt',
+      kind: 'read',
+      status: 'in_progress',
+      locations: [{ path, line: 1 }],
+    })
+    const { content } = await turn.client.request('fs/read_text_file', {
+      sessionId: turn.id,
+      path,
+    })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'r1',
+      status: 'completed',
+      content: [inside(content)],
+    })
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId: 'e1',
+      title: 'Edit a.txt',
+      kind: 'edit',
+      status: 'pending',
+      locations: [{ path }],
+    })
+    await turn.client.request('fs/write_text_file', {
+      sessionId: turn.id,
+      path,
+      content: `${content}changed\n`,
+    })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'e1',
+      status: 'completed',
+      content: [{ type: 'diff', path, oldText: content, newText: `${content}changed\n` }],
+    })
+    await text('Done.')
+    return undefined
+  },
+  async run(turn, command) {
+    await turn.text(`It was ${await run(turn, 'x1', command)}.`)
+    return undefined
+  },
+  async twice(turn, command) {
+    const first = await run(turn, 't1', command)
+    await turn.text(`${first} ${await run(turn, 't2', command)}`)
+    return undefined
+  },
+  async together({ say, text }) {
+    const call = (toolCallId: string) =>
+      say({
+        sessionUpdate: 'tool_call',
+        toolCallId,
+        title: `Look at ${toolCallId}`,
+        kind: 'search',
+        status: 'in_progress',
+        rawInput: { pattern: toolCallId },
+      })
+    const done = (toolCallId: string) =>
+      say({
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        status: 'completed',
+        content: [inside(`found ${toolCallId}`)],
+      })
+    await call('p1')
+    await call('p2')
+    await done('p2')
+    await done('p1')
+    await done('p1')
+    await text('Both.')
+    return undefined
+  },
+  async outside({ client, id, text }) {
+    const read = { sessionId: id, path: '/etc/hostname' }
+    await text(await failing(client.request('fs/read_text_file', read)))
+    const write = { sessionId: id, path: '../stolen.txt', content: 'x' }
+    await text(await failing(client.request('fs/write_text_file', write)))
+    const create = { sessionId: id, command: 'rm', args: ['-rf', '/'] }
+    await text(await failing(client.request('terminal/create', create)))
+    return undefined
+  },
+  async choose({ client, id, text }) {
+    const { outcome } = await client.request('session/request_permission', {
+      sessionId: id,
+      toolCall: { toolCallId: 'q1', title: 'Which way?', kind: 'switch_mode' },
+      options: [
+        { optionId: 'fast', name: 'Fast', kind: 'allow_always' },
+        { optionId: 'slow', name: 'Slow', kind: 'allow_once' },
+        { optionId: 'slower', name: 'Slower', kind: 'allow_once' },
+        { optionId: 'no', name: 'Neither', kind: 'reject_once' },
+      ],
+    })
+    await text(JSON.stringify(outcome))
+    return undefined
+  },
+  async form({ client, id, text }) {
+    const answer = await client.request('elicitation/create', {
+      sessionId: id,
+      mode: 'form',
+      message: 'About you',
+      requestedSchema: {
+        type: 'object',
+        properties: {
+          age: { type: 'integer', title: 'Age' },
+          sure: { type: 'boolean', title: 'Sure' },
+        },
+        required: ['age'],
+      },
+    })
+    await text(JSON.stringify(answer))
+    return undefined
+  },
+  async rotate({ id, say, text }) {
+    const fresh = `${id}-next`
+    const kept = sessions[id]
+    if (kept) sessions[fresh] = kept
+    delete sessions[id]
+    keep()
+    await text('Before. ')
+    await say({ sessionUpdate: 'agent_message_chunk', content: block('After.') }, fresh)
+    return undefined
+  },
+  async garbage({ text }) {
+    await text('One. ')
+    process.stdout.write('npm WARN something\n{"jsonrpc":"2.0","id":99,"result":{}}\n{{{\n')
+    process.stdout.write('{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":7}}\n')
+    process.stdout.write('{"jsonrpc":"2.0","method":"made/up","params":{}}\n')
+    await text('Two.')
+    return undefined
+  },
+  async die({ text }) {
+    await text('I was about to ')
+    process.stderr.write('out of cheese\n')
+    process.exit(7)
+  },
+  async hang({ text }) {
+    await text('Thinking…')
+    return new Promise(() => undefined)
+  },
+  async wait({ text, cancel }) {
+    await text('Waiting…')
+    return cancel
+  },
+  async flood() {
+    const line = (sessionId: string) =>
+      `${JSON.stringify({
+        jsonrpc: '2.0',
+        method: 'session/update',
+        params: {
+          sessionId,
+          update: { sessionUpdate: 'agent_message_chunk', content: block('x'.repeat(1_000)) },
+        },
+      })}\n`.repeat(50)
+    const id = Object.keys(sessions).at(-1) ?? ''
+    for (;;) await new Promise(resolve => process.stdout.write(line(id), resolve))
+  },
+  async refuse({ text }) {
+    await text('No.')
+    return 'refusal'
+  },
+  async login() {
+    throw RequestError.authRequired()
+  },
+  async nothing() {
+    return undefined
+  },
+  async env({ text }) {
+    await text(JSON.stringify(process.env))
+    return undefined
+  },
+}
+
+const restore = ({ sessionId }: { sessionId: string }) => {
+  if (!sessions[sessionId] || traits.has('forgets')) throw RequestError.sessionNotFound(sessionId)
+  return { modes: modes(), configOptions: options() }
+}
+
+const say = (client: AgentContext, sessionId: string, update: SessionUpdate) =>
+  client.notify('session/update', { sessionId, update })
+
+agent({ name: 'test' })
+  .onRequest('initialize', async () => {
+    if (traits.has('mute')) await new Promise(() => undefined)
+    const version = traits.has('v2') ? 2 : 1
+    return {
+      protocolVersion: version,
+      agentInfo: { name: 'test', version: '1' },
+      authMethods: [{ id: 'login', name: 'Web login', description: 'run "tester login"' }],
+      agentCapabilities: {
+        loadSession: !traits.has('no-load'),
+        promptCapabilities: { image: true },
+        sessionCapabilities: {
+          ...(traits.has('no-load') || traits.has('no-resume') ? {} : { resume: {} }),
+          ...(traits.has('forks') ? { fork: {} } : {}),
+        },
+      },
+    }
+  })
+  .onRequest('session/new', async ({ params, client }) => {
+    if (traits.has('signed-out')) throw RequestError.authRequired()
+    const sessionId = `s${Object.keys(sessions).length + 1}-${process.pid}`
+    sessions[sessionId] = { cwd: params.cwd, heard: [] }
+    keep()
+    // Before the answer that names the session: agents are not careful about that.
+    await say(client, sessionId, {
+      sessionUpdate: 'available_commands_update',
+      availableCommands: [
+        { name: 'plan', description: 'Make a plan', input: { hint: 'what for' } },
+      ],
+    })
+    return { sessionId, modes: modes(), configOptions: options() }
+  })
+  .onRequest('session/resume', async ({ params }) => restore(params))
+  .onRequest('session/load', async ({ params, client }) => {
+    const found = restore(params)
+    for (const words of sessions[params.sessionId]?.heard ?? [])
+      await say(client, params.sessionId, {
+        sessionUpdate: 'agent_message_chunk',
+        content: block(`again: ${words}`),
+      })
+    return found
+  })
+  .onRequest('session/fork', ForkRequest, ({ params }) => {
+    const sessionId = `${params.sessionId}-fork`
+    const original = sessions[params.sessionId]
+    if (!original) throw RequestError.sessionNotFound(params.sessionId)
+    sessions[sessionId] = structuredClone(original)
+    keep()
+    return { sessionId, modes: modes(), configOptions: options() }
+  })
+  .onRequest('session/set_mode', ({ params }) => {
+    chosen.mode = params.modeId
+    return {}
+  })
+  .onRequest('session/set_config_option', ({ params }) => {
+    if (params.configId === 'model') chosen.model = String(params.value)
+    else chosen.loud = params.value === true
+    return { configOptions: options() }
+  })
+  .onNotification('session/cancel', ({ params }) => {
+    if (!traits.has('deaf')) cancelled.get(params.sessionId)?.()
+  })
+  .onRequest('session/prompt', async ({ params, client }) => {
+    const { sessionId, prompt } = params
+    const session = sessions[sessionId]
+    if (!session) throw RequestError.sessionNotFound(sessionId)
+    const words = prompt.flatMap(part => (part.type === 'text' ? [part.text] : [`<${part.type}>`]))
+    const asked = words.at(-1) ?? ''
+    session.heard.push(words.join(' + '))
+    keep()
+    if (process.env.ACP_TEST_LOG) appendFileSync(process.env.ACP_TEST_LOG, `${asked}\n`)
+    const { promise, resolve } = Promise.withResolvers<'cancelled'>()
+    cancelled.set(sessionId, () => resolve('cancelled'))
+    const [verb = '', ...rest] = asked.split(' ')
+    const tell = (update: SessionUpdate, id = sessionId) => say(client, id, update)
+    const turn: Turn = {
+      id: sessionId,
+      cwd: session.cwd,
+      client,
+      say: tell,
+      text: text => tell({ sessionUpdate: 'agent_message_chunk', content: block(text) }),
+      cancel: promise,
+    }
+    const behave = behaviours[verb.replace(/^\//, '')] ?? behaviours.hello
+    const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'
+    return { stopReason: stopReason as 'end_turn' }
+  })
+  .connect(
+    ndJsonStream(
+      Writable.toWeb(process.stdout) as WritableStream<Uint8Array>,
+      Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>,
+    ),
+  )

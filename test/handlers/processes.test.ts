@@ -1,0 +1,178 @@
+/** Background programs: asked about like any command, owned by one session, read, fed, ended, and gone with it. */
+import { setTimeout as later } from 'node:timers/promises'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createProcesses } from '../../lib/processes.ts'
+import { startChat } from './_chat.ts'
+
+const test = suite('processes')
+
+/** Until the process is gone; bounded. */
+const gone = async (pid: number): Promise<boolean> => {
+  for (let round = 0; round < 300; round++) {
+    try {
+      process.kill(pid, 0)
+    } catch {
+      return true
+    }
+    await later(10)
+  }
+  return false
+}
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+
+/** One turn with these calls; what each answered. */
+const use = async (chat: Chat, id: string, ...calls: [string, Record<string, unknown>][]) => {
+  const turn = [
+    ...calls.map(([name, args]) => ({ toolCalls: [{ name, arguments: args }] })),
+    { text: 'done' },
+  ]
+  chat.provider.clear()
+  chat.provider.push(...turn)
+  await chat.turn(id, 'go')
+  return (await chat.messages(id))
+    .filter(({ role }) => role === 'tool')
+    .slice(-calls.length)
+    .map(({ content }) => JSON.parse(String(content)))
+}
+
+test('refused like any other command, and what is typed into a shell as well', async () => {
+  const chat = await startChat()
+  const id = await chat.newSession()
+  const [hard, started] = await use(
+    chat,
+    id,
+    ['terminal', { command: 'rm -rf ~', background: true }],
+    ['terminal', { command: 'bash', background: true }],
+  )
+  assert.is(hard.status, 'blocked')
+  assert.match(started.session_id, /^proc_[0-9a-f]{12}$/)
+  const [piece, rest, fine, waited] = await use(
+    chat,
+    id,
+    ['process', { action: 'write', session_id: started.session_id, data: 'rm ' }],
+    ['process', { action: 'submit', session_id: started.session_id, data: '-rf ~' }],
+    ['process', { action: 'submit', session_id: started.session_id, data: '\nexit 3' }],
+    ['process', { action: 'wait', session_id: started.session_id, timeout: 20 }],
+  )
+  assert.is(piece.status, 'running')
+  assert.is(rest.status, 'blocked')
+  assert.ok(fine)
+  assert.equal([waited.status, waited.exit_code], ['exited', 3])
+  await chat.close()
+})
+
+test('outlives its turn, is read and fed, belongs to its session, and ends with it', async () => {
+  const chat = await startChat()
+  const { app } = chat
+  const id = await chat.newSession()
+  const [started] = await use(chat, id, [
+    'terminal',
+    {
+      command: 'echo ready; sleep 600 & while read line; do echo "got $line"; done',
+      background: true,
+    },
+  ])
+  const { session_id: process_id, pid } = started
+  assert.equal([started.exit_code, started.error], [0, null])
+  const [typed, waited, polled, log, unknown] = await use(
+    chat,
+    id,
+    ['process', { action: 'submit', session_id: process_id, data: 'a line' }],
+    ['process', { action: 'wait', session_id: process_id, timeout: 1 }],
+    ['process', { action: 'poll', session_id: process_id }],
+    ['process', { action: 'log', session_id: process_id, limit: 1 }],
+    ['process', { action: 'log', session_id: 'proc_000000000000' }],
+  )
+  assert.is(typed.characters_written, 6)
+  assert.is(waited.timed_out, true)
+  assert.is(polled.output, 'ready\ngot a line\n')
+  assert.equal([log.output, log.total_lines, log.status], ['got a line', 2, 'running'])
+  assert.match(unknown.error, 'no process')
+
+  const list = await app.get(`/api/processes?session_id=${id}`)
+  assert.equal(
+    list.body.processes.map((each: Record<string, unknown>) => [each.process_id, each.status]),
+    [[process_id, 'running']],
+  )
+  const other = await chat.newSession()
+  assert.equal((await app.get(`/api/processes?session_id=${other}`)).body.processes, [])
+  const foreign = { session_id: other, process_id }
+  assert.is((await app.post('/api/process/kill', foreign)).status, 404)
+  const [stolen] = await use(chat, other, ['process', { action: 'kill', session_id: process_id }])
+  assert.match(stolen.error, 'no process')
+  const shown = await app.get(`/api/process/log?session_id=${id}&process_id=${process_id}`)
+  assert.is(shown.body.output, 'ready\ngot a line\n')
+
+  const killed = await app.post('/api/process/kill', { session_id: id, process_id })
+  assert.is(killed.body.process.status, 'exited')
+  assert.ok(await gone(pid))
+
+  const [second] = await use(chat, id, ['terminal', { command: 'sleep 600', background: true }])
+  await app.post('/api/session/delete', { session_id: id })
+  assert.ok(await gone(second.pid))
+  const [third] = await use(chat, other, ['terminal', { command: 'sleep 600', background: true }])
+  await app.restart()
+  assert.ok(await gone(third.pid), 'ended with the service')
+  await chat.close()
+})
+
+const started = (command: string, notify = false) => ({
+  command,
+  file: 'sh',
+  args: ['-c', command],
+  cwd: '/',
+  env: { PATH: process.env.PATH ?? '' },
+  notify,
+})
+const never = new AbortController().signal
+
+test('memory and number are bounded, the finished are forgotten', async () => {
+  const clock = { seconds: 0 }
+  const ended: unknown[] = []
+  const all = createProcesses({
+    now: () => clock.seconds,
+    maxProcesses: 2,
+    onEnded: (session, { exit_code }) => ended.push([session, exit_code]),
+  })
+  const own = all.of('a')
+  const loud = await own.start(started('yes | head -c 3000000; exit 4', true))
+  const done = await own.wait(loud.session_id, 60_000, never)
+  assert.equal([done.status, done.exit_code, ended], ['exited', 4, [['a', 4]]])
+  const { text, left_out } = own.read(loud.session_id)
+  assert.is(text.length, 200_000)
+  assert.is(left_out, 2_800_000)
+  assert.is(own.poll(loud.session_id).length > 0, true)
+  assert.is(own.poll(loud.session_id), '')
+  // A finished one makes room; a third running one is refused.
+  await own.start(started('sleep 60'))
+  await own.start(started('sleep 60'))
+  assert.is(own.list().length, 2)
+  const refused = await own.start(started('true')).catch(error => error.message)
+  assert.match(refused, '2 processes are running already')
+  await all.endSession('a')
+  assert.equal(own.list(), [])
+  const { session_id: short } = await own.start(started('true'))
+  await own.wait(short, 10_000, never)
+  clock.seconds += 31 * 60
+  assert.equal(own.list(), [])
+  const bad = await own.start({ ...started('x'), file: '/nowhere' }).catch(error => error.message)
+  assert.match(bad, 'ENOENT')
+  await all.close()
+  assert.match(await own.start(started('x')).catch(error => error.message), 'shutting down')
+})
+
+test('what ignores the polite signal is ended all the same', async () => {
+  const all = createProcesses({ now: () => Date.now() / 1_000 })
+  const own = all.of('a')
+  const { session_id, pid } = await own.start(
+    started('trap "" TERM; echo on; while :; do sleep 60; done'),
+  )
+  while (!own.read(session_id).text) await later(5)
+  const killed = await own.kill(session_id)
+  assert.is(killed.exit_code, 137)
+  assert.ok(await gone(pid))
+})
+
+test.run()

@@ -1,0 +1,242 @@
+/** What a model is told in a real turn: gathered once a session, the same over turns and restarts, shown to nobody. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+import { createProvider, type Scripted } from '../_provider.ts'
+
+type Context = { app: TestApp; server: Scripted; put: (path: string, text: string) => void }
+const test = suite<Context>('prompt of a turn')
+
+test.before(async context => {
+  context.app = await startApp()
+  context.server = await createProvider()
+  context.put = (path, text) => {
+    const full = join(context.app.home, path)
+    mkdirSync(dirname(full), { recursive: true })
+    writeFileSync(full, text)
+  }
+})
+test.after(async ({ app, server }) => {
+  await app.close()
+  await server.close()
+})
+test.before.each(context => {
+  for (const name of ['memories', 'skills', 'SOUL.md', 'project'])
+    rmSync(join(context.app.home, name), { recursive: true, force: true })
+  mkdirSync(join(context.app.home, 'project'))
+  configure(context)
+})
+
+const configure = ({ put, server }: Context, more: Record<string, unknown> = {}, at = ''): void =>
+  put(
+    join(at, 'config.yaml'),
+    JSON.stringify({
+      model: { provider: 'custom', base_url: server.url, default: 'test-model' },
+      ...more,
+    }),
+  )
+
+const open = async ({ app }: Context, more: Record<string, unknown> = {}) => {
+  const workspace = join(app.home, 'project')
+  const { status, body } = await app.post('/api/session/new', { workspace, ...more })
+  assert.is(status, 200, JSON.stringify(body))
+  const id: string = body.session.session_id
+  // Named by hand: no model is asked for a title.
+  await app.post('/api/session/rename', { session_id: id, title: 'A test' })
+  return id
+}
+
+/** What the model was told in a turn of this session. */
+const told = async ({ app, server }: Context, session_id: string, more: object = {}) => {
+  server.clear()
+  server.requests.splice(0)
+  server.push({ text: 'Yes.' })
+  const message = { session_id, message: 'hello', ...more }
+  const { status, body } = await app.post('/api/chat/start', message)
+  assert.is(status, 200, JSON.stringify(body))
+  for await (const { event } of app.events(`/api/chat/stream?stream_id=${body.stream_id}`))
+    if (event === 'stream_end') break
+  const [first] = server.requests[0]?.body.messages ?? []
+  assert.is(first.role, 'system')
+  return String(first.content)
+}
+
+test('identity, notes, skills and files of the workspace are told in order', async context => {
+  const { put } = context
+  put('SOUL.md', 'I am Ada.')
+  put('memories/MEMORY.md', 'Loves tea.')
+  put('memories/USER.md', 'Is called Grace.')
+  put('skills/dev/review/SKILL.md', '---\nname: review\ndescription: Reviews code\n---\nDo it.')
+  put('skills/dev/DESCRIPTION.md', '---\ndescription: For programmers\n---\n')
+  put('project/AGENTS.md', 'Use npm test.')
+  configure(context, { agent: { system_prompt: 'Answer in French.' } })
+  const prompt = await told(context, await open(context))
+  const order = [
+    'I am Ada.',
+    'Answer in French.',
+    'Loves tea.',
+    'Is called Grace.',
+    'dev: For programmers\n- review: Reviews code',
+    '## AGENTS.md\nUse npm test.',
+    'You are test-model, served by custom.',
+    'The active workspace is',
+  ].map(part => prompt.indexOf(part))
+  assert.ok(
+    order.every(at => at >= 0),
+    prompt,
+  )
+  assert.equal(
+    order,
+    order.toSorted((a, b) => a - b),
+  )
+  assert.not.match(prompt, 'Act through your tools')
+})
+
+test('a running session keeps its prompt byte for byte, over a restart too; a new one sees what changed', async context => {
+  const { app, put } = context
+  put('memories/MEMORY.md', 'Loves tea.')
+  put('project/AGENTS.md', 'Use npm test.')
+  const id = await open(context)
+  const first = await told(context, id)
+  put('memories/MEMORY.md', 'Loves coffee.')
+  put('project/AGENTS.md', 'Use make.')
+  put('skills/new/SKILL.md', '---\nname: new-skill\ndescription: d\n---\nx')
+  assert.is(await told(context, id), first)
+  await app.restart()
+  assert.is(await told(context, id), first)
+  const other = await told(context, await open(context))
+  assert.match(other, 'Loves coffee.')
+  assert.match(other, 'Use make.')
+  assert.match(other, 'new-skill')
+  assert.not.match(other, 'Loves tea.')
+})
+
+test('a changed model, workspace, identity or configuration is told at once', async context => {
+  const { app, put } = context
+  const id = await open(context)
+  await told(context, id)
+  assert.match(await told(context, id, { model: 'other-model' }), 'You are other-model,')
+  put('elsewhere/AGENTS.md', 'Here it is different.')
+  const workspace = join(app.home, 'elsewhere')
+  assert.match(await told(context, id, { workspace }), 'Here it is different.')
+  put('SOUL.md', 'I am somebody else.')
+  assert.match(await told(context, id), 'I am somebody else.')
+  configure(context, { agent: { system_prompt: 'In verse.', tool_use_enforcement: true } })
+  const prompt = await told(context, id)
+  assert.match(prompt, 'In verse.')
+  assert.match(prompt, 'Act through your tools')
+})
+
+test('notes that are switched off are told no longer', async context => {
+  const { put } = context
+  put('memories/MEMORY.md', 'Loves tea.')
+  const id = await open(context)
+  assert.match(await told(context, id), 'Loves tea.')
+  configure(context, { memory: { memory_enabled: false } })
+  assert.not.match(await told(context, id), 'Loves tea.')
+})
+
+test('a personality comes behind what stays and is stored nowhere', async context => {
+  const { app } = context
+  configure(context, { agent: { personalities: { pirate: 'Speak like a pirate.' } } })
+  const id = await open(context)
+  const plain = await told(context, id)
+  await app.post('/api/personality/set', { session_id: id, name: 'pirate' })
+  assert.is(await told(context, id), `${plain}\n\nSpeak like a pirate.`)
+  const kept = readFileSync(join(app.state, 'cache', 'prompts', `${id}.json`), 'utf8')
+  assert.not.match(kept, 'pirate')
+})
+
+test('skills that need what is missing, or stand in for what is there, are not told of', async context => {
+  const { put } = context
+  const skill = (name: string, about: string) =>
+    put(`skills/${name}/SKILL.md`, `---\nname: ${name}\ndescription: d\n${about}\n---\nx`)
+  const when = (key: string, value: string) => `metadata:\n  agent:\n    ${key}: [${value}]`
+  skill('plain-skill', '')
+  skill('wants-file', when('requires_toolsets', 'file'))
+  skill('wants-browser', when('requires_toolsets', 'browser'))
+  skill('wants-tools', when('requires_tools', 'terminal, no_such_tool'))
+  skill('instead-of-file', when('fallback_for_toolsets', 'file'))
+  skill('instead-of-browser', when('fallback_for_tools', 'browser_navigate'))
+  skill('other-system', 'platforms: [windows]')
+  skill('switched-off', '')
+  configure(context, { skills: { disabled: ['switched-off'] } })
+  const prompt = await told(context, await open(context))
+  const shown = [...prompt.matchAll(/^- ([a-z-]+): d$/gm)].map(match => match[1])
+  assert.equal(shown.toSorted(), ['instead-of-browser', 'plain-skill', 'wants-file'])
+})
+
+test('no answer, event, export or list shows it; a deleted session leaves none', async context => {
+  const { app, put } = context
+  put('memories/MEMORY.md', 'The word is periwinkle.')
+  const id = await open(context)
+  assert.match(await told(context, id), 'periwinkle')
+  for (const path of [
+    `/api/session?session_id=${id}`,
+    `/api/session/export?session_id=${id}`,
+    '/api/sessions',
+    `/api/sessions/search?q=periwinkle&content=1`,
+  ])
+    assert.not.match(JSON.stringify((await app.get(path)).body), 'word is periwinkle', path)
+  const journal = readFileSync(join(app.state, 'sessions', `${id}.jsonl`), 'utf8')
+  assert.not.match(journal, 'periwinkle')
+  const dir = join(app.state, 'cache', 'prompts')
+  assert.ok(readdirSync(dir).includes(`${id}.json`))
+  await app.post('/api/session/delete', { session_id: id })
+  assert.not.ok(existsSync(join(dir, `${id}.json`)))
+})
+
+test('a broken or foreign stored prompt is built anew', async context => {
+  const { app } = context
+  const id = await open(context)
+  const first = await told(context, id)
+  const path = join(app.state, 'cache', 'prompts', `${id}.json`)
+  for (const text of ['{', '[]', JSON.stringify({ v: 1, basis: 'another', text: 'forged' })]) {
+    writeFileSync(path, text)
+    assert.is(await told(context, id), first)
+  }
+})
+
+test('messages of the home come before the conversation and stand in none; a broken file does no harm', async context => {
+  const { app, server, put } = context
+  const prefill = [
+    { role: 'user', content: 'Who are you?' },
+    { role: 'assistant', content: 'A parrot.' },
+  ]
+  configure(context, { agent: { prefill_messages_file: 'prefill.json' } })
+  const id = await open(context)
+  const sent = () => server.requests[0]?.body.messages.slice(1)
+  for (const text of ['{', '[{"role":"tool"}]', '{"role":"user"}']) {
+    put('prefill.json', text)
+    await told(context, id)
+    assert.match(sent()[0].content, 'hello')
+  }
+  put('prefill.json', JSON.stringify(prefill))
+  await told(context, id)
+  assert.equal(sent().slice(0, 2), prefill)
+  assert.match(sent()[2].content, 'hello')
+  const { body } = await app.get(`/api/session?session_id=${id}`)
+  assert.not.match(JSON.stringify(body), 'parrot')
+})
+
+test('two profiles never see each other’s', async context => {
+  const { app, put } = context
+  await app.post('/api/profile/create', { name: 'other' })
+  put('memories/MEMORY.md', 'Of the base.')
+  put('profiles/other/memories/MEMORY.md', 'Of the other.')
+  put('profiles/other/SOUL.md', 'I am the other.')
+  put('profiles/other/skills/theirs/SKILL.md', '---\nname: theirs\ndescription: d\n---\nx')
+  configure(context, {}, 'profiles/other')
+  const mine = await told(context, await open(context))
+  const theirs = await told(context, await open(context, { profile: 'other' }))
+  assert.match(mine, 'Of the base.')
+  assert.not.match(mine, /Of the other|I am the other|theirs/)
+  assert.match(theirs, 'Of the other.')
+  assert.match(theirs, 'I am the other.')
+  assert.match(theirs, '- theirs: d')
+  assert.not.match(theirs, 'Of the base.')
+})
+
+test.run()

@@ -1,0 +1,167 @@
+/** What a turn changed is listed, shown and put back over HTTP: refused first, then done, then across a kill. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { spawnApp } from '../_app.ts'
+import { createProvider, gate } from '../_provider.ts'
+import { startChat, types } from './_chat.ts'
+
+const test = suite('rollback')
+
+const call = (name: string, args: Record<string, unknown>, id = `call_${name}`) => ({
+  id,
+  name,
+  arguments: args,
+})
+
+/** A session in a workspace of its own. */
+const place = async (chat: Awaited<ReturnType<typeof startChat>>) => {
+  const dir = join(chat.app.userHome, 'project')
+  mkdirSync(dir, { recursive: true })
+  await chat.app.post('/api/workspaces/add', { path: dir })
+  const { body } = await chat.app.post('/api/session/new', { workspace: dir })
+  return { dir, id: String(body.session.session_id) }
+}
+
+test('a turn over tools and commands is listed, compared, undone and redone', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const { dir, id } = await place(chat)
+  const at = (path: string) => join(dir, path)
+  writeFileSync(at('a.txt'), 'one\n')
+  writeFileSync(at('old.txt'), 'moves\n')
+  provider.push(
+    {
+      toolCalls: [
+        call('write_file', { path: 'a.txt', content: 'two\n' }),
+        call('terminal', { command: 'mv old.txt new.txt && echo b > b.txt' }),
+        call('patch', { path: 'a.txt', old_string: 'two', new_string: 'three' }),
+      ],
+    },
+    { text: 'done' },
+  )
+  const seen = await chat.turn(id, 'change it\nplease')
+  assert.not(types(seen).includes('warning'))
+  const list = () => app.get(`/api/rollback/list?session_id=${id}`)
+  const { body } = await list()
+  const [turn] = body.checkpoints
+  assert.is(turn.title, 'change it')
+  assert.is(turn.workspace, dir)
+  assert.match(turn.message_id, /^m\d+$/)
+  assert.equal(turn.files, [
+    { path: 'a.txt', status: 'modified', added: 1, removed: 1 },
+    { path: 'b.txt', status: 'added', added: 1, removed: 0 },
+    { path: 'new.txt', old_path: 'old.txt', status: 'renamed', added: 0, removed: 0 },
+  ])
+  const { checkpoint } = turn
+  const diff = (path: string) =>
+    app.get(`/api/rollback/diff?session_id=${id}&checkpoint=${checkpoint}&path=${path}`)
+  assert.match((await diff('a.txt')).body.diff, '-one\n+three\n')
+  assert.is((await diff('nothing')).status, 404)
+  assert.is((await diff('../../.env')).status, 404)
+
+  const restore = (more: object = {}) =>
+    app.post('/api/rollback/restore', { session_id: id, checkpoint, ...more })
+  assert.is((await restore({ checkpoint: 'f'.repeat(32) })).status, 404)
+  assert.is((await restore({ checkpoint: '../x' })).status, 400)
+  const stranger = await chat.newSession()
+  assert.is((await restore({ session_id: stranger })).status, 404)
+  writeFileSync(at('a.txt'), 'mine\n')
+  const refused = await restore()
+  assert.equal([refused.status, refused.body.conflicts], [409, ['a.txt']])
+  assert.ok(existsSync(at('b.txt')))
+  writeFileSync(at('a.txt'), 'three\n')
+  const undone = await restore()
+  assert.is(undone.body.ok, true)
+  assert.is(readFileSync(at('a.txt'), 'utf8'), 'one\n')
+  assert.equal([existsSync(at('b.txt')), existsSync(at('old.txt'))], [false, true])
+  await restore({ checkpoint: undone.body.checkpoint })
+  assert.is(readFileSync(at('a.txt'), 'utf8'), 'three\n')
+  assert.ok(existsSync(at('new.txt')))
+
+  // Commands that only look cost nothing and leave nothing; a checkpoint folder is no place for tools.
+  const before = (await list()).body.checkpoints.length
+  const depot = join(app.home, 'checkpoints')
+  provider.push(
+    { toolCalls: [call('terminal', { command: `ls -la; cat ${depot}/*/HEAD` })] },
+    { text: 'seen' },
+  )
+  await chat.turn(id, 'look')
+  assert.match(String((await chat.messages(id)).at(-2)?.content), 'denied')
+  assert.is((await list()).body.checkpoints.length, before)
+  await app.post('/api/session/delete', { session_id: id, permanent: true })
+  assert.is((await list()).status, 404)
+  await chat.close()
+})
+
+test('refused while a turn works there; a stopped turn is recorded as well; switched off nothing is', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const { dir, id } = await place(chat)
+  provider.push({ toolCalls: [call('write_file', { path: 'a', content: 'a' })] }, { text: 'ok' })
+  await chat.turn(id, 'write')
+  const list = async () => (await app.get(`/api/rollback/list?session_id=${id}`)).body.checkpoints
+  const [{ checkpoint }] = await list()
+  const waiting = gate()
+  provider.push(
+    { toolCalls: [call('terminal', { command: 'echo b > b' })] },
+    { text: 'never', gate: waiting.opened },
+  )
+  const stream = await chat.send(id, 'go on')
+  // The title of the first turn is a request, too.
+  await provider.arrived(5)
+  const busy = await app.post('/api/rollback/restore', { session_id: id, checkpoint })
+  assert.is(busy.status, 409)
+  assert.ok(existsSync(join(dir, 'a')))
+  await app.post('/api/chat/cancel', { stream_id: stream })
+  waiting.open()
+  const stopped = await list()
+  assert.equal(
+    stopped[0].files.map(({ path }: { path: string }) => path),
+    ['b'],
+  )
+  const config = join(app.home, 'config.yaml')
+  writeFileSync(config, `${readFileSync(config, 'utf8')}checkpoints:\n  enabled: false\n`)
+  provider.push({ toolCalls: [call('write_file', { path: 'c', content: 'c' })] }, { text: 'ok' })
+  await chat.turn(id, 'off')
+  assert.is((await list()).length, stopped.length)
+  await chat.close()
+})
+
+test('killed in the middle of a turn: after the start it can be undone', async () => {
+  const provider = await createProvider()
+  const app = await spawnApp()
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+  )
+  const dir = join(app.userHome, 'project')
+  mkdirSync(dir)
+  writeFileSync(join(dir, 'a'), 'before')
+  await app.post('/api/workspaces/add', { path: dir })
+  const made = await app.post('/api/session/new', { workspace: dir })
+  const id = made.body.session.session_id
+  provider.push(
+    { toolCalls: [call('terminal', { command: 'echo after > a; echo new > b' })] },
+    { text: 'never', end: 'headers' },
+  )
+  await app.post('/api/chat/start', { session_id: id, message: 'go' })
+  await provider.arrived(2)
+  await app.kill()
+  await app.start()
+  const list = async () => (await app.get(`/api/rollback/list?session_id=${id}`)).body.checkpoints
+  const [turn] = await list()
+  assert.is(turn.interrupted, true)
+  const done = await app.post('/api/rollback/restore', {
+    session_id: id,
+    checkpoint: turn.checkpoint,
+  })
+  assert.is(done.body.ok, true)
+  assert.is(readFileSync(join(dir, 'a'), 'utf8'), 'before')
+  assert.not(existsSync(join(dir, 'b')))
+  await app.close()
+  await provider.close()
+})
+
+test.run()

@@ -1,0 +1,147 @@
+/** Subagents over HTTP: their events for every client, a reload in mid-turn and after it, a stop, a kill, a model of their own. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { spawnApp } from '../_app.ts'
+import { createProvider, gate, type Step } from '../_provider.ts'
+import { startChat } from './_chat.ts'
+
+const test = suite('subagents over HTTP')
+
+const call = (name: string, args: Record<string, unknown>, id: string): Step => ({
+  toolCalls: [{ id, name, arguments: args }],
+})
+const delegate = call('delegate_task', { goal: 'Count the files', context: 'Here.' }, 'd1')
+const look = call('terminal', { command: 'echo counted' }, 'x1')
+
+type Chat = Awaited<ReturnType<typeof startChat>>
+const named = async (app: Chat['app']): Promise<string> => {
+  const { session_id } = (await app.post('/api/session/new', {})).body.session
+  await app.post('/api/session/rename', { session_id, title: 'Named' })
+  return session_id
+}
+const sessionOf = async (app: Pick<Chat['app'], 'get'>, id: string) =>
+  (await app.get(`/api/session?session_id=${id}`)).body.session
+const resultsOf = (messages: { role: string; content: string }[]) =>
+  JSON.parse(messages.find(({ role }) => role === 'tool')!.content) as {
+    error?: string
+    results: { status: string; summary: string; error?: string; tool_trace: unknown[] }[]
+  }
+
+test('a model of their own that cannot be called fails the subagent with its sentence, and the turn goes on', async () => {
+  const chat = await startChat(delegate, { text: 'So be it.' })
+  try {
+    const file = join(chat.app.home, 'config.yaml')
+    const config = readFileSync(file, 'utf8')
+    writeFileSync(file, `${config}delegation:\n  provider: anthropic\n  model: claude-nowhere\n`)
+    const id = await named(chat.app)
+    await chat.turn(id, 'go')
+    const { messages, last_turn } = await sessionOf(chat.app, id)
+    const [result] = resultsOf(messages).results
+    assert.is(result?.status, 'failed')
+    assert.match(String(result?.error), /API key/)
+    assert.is(last_turn, 'done')
+  } finally {
+    await chat.close()
+  }
+})
+
+test('every client sees its calls: named for those that know no nesting, placed for those that do', async () => {
+  const { opened, open } = gate()
+  const chat = await startChat(
+    delegate,
+    look,
+    { text: ['There are ', 'three.'], gate: opened },
+    { text: 'Three files.' },
+  )
+  try {
+    const { app } = chat
+    const file = join(app.home, 'config.yaml')
+    writeFileSync(file, `${readFileSync(file, 'utf8')}delegation:\n  model: small-model\n`)
+    const id = await named(app)
+    const stream = await chat.send(id, 'go')
+    await chat.provider.arrived(3)
+    const { live } = await sessionOf(app, id)
+    assert.equal(
+      live.tools.map(({ name }: { name: string }) => name),
+      ['delegate_task'],
+    )
+    const [agent] = live.subagents
+    assert.equal([agent.parent_tid, agent.goal, agent.status], ['d1', 'Count the files', 'running'])
+    assert.equal([agent.steps[0].name, agent.steps[0].is_error], ['terminal', false])
+    assert.match(agent.steps[0].output, 'counted')
+    open()
+    const seen = await chat.follow(stream)
+    const started = seen.filter(({ event }) => event === 'tool').map(({ data }) => data)
+    assert.equal(
+      started.map(({ name, tool, tid, parent_tid, task_index }) => [
+        name,
+        tool,
+        tid,
+        parent_tid,
+        task_index,
+      ]),
+      [
+        ['delegate_task', undefined, 'd1', undefined, undefined],
+        ['subagent_progress', 'terminal', 'd1.0.x1', 'd1', 0],
+      ],
+    )
+    const told = seen.filter(({ event }) => event === 'subagent').map(({ data }) => data)
+    assert.equal([told[0]?.status, told.at(-1)?.status], ['running', 'completed'])
+    assert.is(told.map(({ text = '' }) => text).join(''), 'There are three.')
+    assert.is(seen.filter(({ event }) => event === 'token').length, 1)
+    assert.equal(
+      chat.provider.requests.map(({ body }) => body.model),
+      ['test-model', 'small-model', 'small-model', 'test-model'],
+    )
+    // After the turn the result alone draws the same timeline.
+    const after = await sessionOf(app, id)
+    assert.is(after.live, null)
+    const [result] = resultsOf(after.messages).results
+    assert.equal([result?.status, result?.summary], ['completed', 'There are three.'])
+    assert.is(result?.tool_trace.length, 1)
+    assert.is(after.messages.length, 4)
+  } finally {
+    await chat.close()
+  }
+})
+
+test('stopped: what a subagent had done stands in the stub of its call', async () => {
+  const chat = await startChat(delegate, look, { text: 'never', end: 'headers' })
+  try {
+    const id = await named(chat.app)
+    const stream = await chat.send(id, 'go')
+    await chat.provider.arrived(3)
+    await chat.app.post('/api/chat/cancel', { stream_id: stream })
+    await chat.follow(stream)
+    const { error, results } = resultsOf((await sessionOf(chat.app, id)).messages)
+    assert.is(error, 'Stopped by the user.')
+    assert.equal([results[0]?.status, results[0]?.tool_trace.length], ['interrupted', 1])
+  } finally {
+    await chat.close()
+  }
+})
+
+test('killed: the same, from the log of the turn', async () => {
+  const provider = await createProvider(delegate, look, { text: 'never', end: 'headers' })
+  const app = await spawnApp()
+  try {
+    writeFileSync(
+      join(app.home, 'config.yaml'),
+      `model:\n  provider: custom\n  base_url: ${provider.url}\n  default: test-model\n`,
+    )
+    const { session_id } = (await app.post('/api/session/new', {})).body.session
+    await app.post('/api/chat/start', { session_id, message: 'go' })
+    await provider.arrived(3)
+    await app.kill()
+    await app.start()
+    const { results } = resultsOf((await sessionOf(app, session_id)).messages)
+    assert.equal([results[0]?.status, results[0]?.tool_trace.length], ['interrupted', 1])
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+})
+
+test.run()

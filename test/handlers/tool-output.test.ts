@@ -1,0 +1,132 @@
+/** Long results: cut for the model, whole in a file of the session, readable by it alone, and gone with it. */
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { headAndTail, shorten, toLines } from '../../lib/agent/long-result.ts'
+import { createToolOutput } from '../../lib/tool-output.ts'
+import { startChat } from './_chat.ts'
+
+const test = suite('tool output')
+
+const pathIn = (text: unknown): string => /(\/\S+\.txt)/.exec(String(text))?.[1] ?? ''
+const LOUD = 'echo first; seq 1 60000; echo "API_KEY=abcdefghijklmnopqrstuvwxyz"; echo last'
+
+test('a loud command is cut for the model and stands whole in a file only its session reads', async () => {
+  const chat = await startChat()
+  const { app, provider } = chat
+  const id = await chat.newSession()
+  provider.push(
+    { toolCalls: [{ id: 'call_loud', name: 'terminal', arguments: { command: LOUD } }] },
+    { text: 'done' },
+  )
+  await chat.turn(id, 'be loud')
+  const result = (await chat.messages(id)).find(({ role }) => role === 'tool')
+  const { output } = JSON.parse(String(result?.content))
+  assert.ok(output.length < 50_300, `${output.length}`)
+  const path = pathIn(output)
+  assert.is(path, join(app.state, 'tool-output', id, 'call_loud.txt'))
+  const whole = readFileSync(path, 'utf8')
+  assert.match(whole, /^first\n1\n[\s\S]*\n30000\n[\s\S]*\nlast\n$/)
+  assert.not.match(whole, 'klmnopqrst')
+  assert.is(statSync(path).mode & 0o777, 0o600)
+  assert.is(statSync(join(path, '..')).mode & 0o777, 0o700)
+
+  // Its own session reads on in it; another one is refused, and nobody writes there.
+  const read = { name: 'read_file', arguments: { path, offset: 30_000, limit: 2 } }
+  const write = { name: 'write_file', arguments: { path, content: 'x' } }
+  const cat = { name: 'terminal', arguments: { command: `tail -1 ${path}` } }
+  const toolsOf = async (session: string) => {
+    provider.push({ toolCalls: [read, write, cat] }, { text: 'ok' })
+    await chat.turn(session, 'read it')
+    return (await chat.messages(session))
+      .filter(({ role }) => role === 'tool')
+      .slice(-3)
+      .map(({ content }) => String(content))
+  }
+  const own = await toolsOf(id)
+  assert.match(own[0] ?? '', /29999/)
+  assert.match(own[1] ?? '', 'denied')
+  assert.match(own[2] ?? '', 'last')
+  const other = await toolsOf(await chat.newSession())
+  for (const said of other) assert.match(said, 'denied')
+
+  const media = (session: string) =>
+    app.get(`/api/media?path=${encodeURIComponent(path)}&session_id=${session}`)
+  assert.is((await media(id)).status, 200)
+  const stranger = await chat.newSession()
+  assert.is((await media(stranger)).status, 403)
+
+  await app.post('/api/session/delete', { session_id: id })
+  assert.ok(existsSync(path), 'kept while the session can be restored')
+  await app.post('/api/session/restore', { session_id: id })
+  await app.post('/api/session/clear', { session_id: id })
+  assert.ok(existsSync(path))
+  await app.post('/api/session/purge', { session_id: id })
+  assert.not(existsSync(path), 'purged with the messages that named it')
+  await chat.close()
+})
+
+test('deleted for good with its session', async () => {
+  const chat = await startChat()
+  const id = await chat.newSession()
+  const call = { name: 'terminal', arguments: { command: 'seq 1 60000' } }
+  chat.provider.push({ toolCalls: [call] }, { text: 'done' })
+  await chat.turn(id, 'be loud')
+  const dir = join(chat.app.state, 'tool-output', id)
+  assert.is(readdirSync(dir).length, 1)
+  await chat.app.post('/api/session/delete', { session_id: id, permanent: true })
+  assert.not(existsSync(dir))
+  await chat.close()
+})
+
+test('bounded: the oldest go; ids are no paths; nothing is written over', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'tool-output-'))
+  const said: string[] = []
+  const kept = createToolOutput({
+    dir,
+    maxTotalBytes: 2_500,
+    maxFiles: 10,
+    log: line => said.push(line),
+  })
+  const paths = ['a', 'a', '../../b', 'c'].map((id, n) => {
+    const path = kept.save('0123456789ab', id, 'x'.repeat(1_000)) ?? ''
+    if (existsSync(path)) utimesSync(path, n, n)
+    return path
+  })
+  assert.is(new Set(paths).size, 4)
+  for (const path of paths) assert.is(join(path, '..'), join(dir, '0123456789ab'))
+  assert.equal(paths.map(existsSync), [false, false, true, true])
+  assert.is(kept.save('../x', 'a', 'x'), null)
+  assert.is(said.length, 1)
+  kept.save('aaaaaaaaaaaa', 'a', 'x')
+  kept.sweep(id => id === 'aaaaaaaaaaaa')
+  assert.equal(readdirSync(dir), ['aaaaaaaaaaaa'])
+  rmSync(dir, { recursive: true })
+})
+
+test('what cannot be kept is cut as before; JSON is put aside as lines', () => {
+  const result = { content: 'x'.repeat(3_000) }
+  assert.is(shorten(result, 2_000, () => null).content.length, 2_000)
+  assert.is(
+    shorten(result, 5_000, () => null),
+    result,
+  )
+  const text = `a${'b'.repeat(200_000)}c`
+  const cut = shorten({ content: text }, 100_000, () => '/p/x.txt').content
+  assert.ok(cut.length < 2_000 && cut.includes('/p/x.txt') && cut.endsWith('c'))
+  assert.is(headAndTail('short', 100), 'short')
+  assert.is(toLines('{"a":"1\\n2 \\"q\\" \\\\n"}'), '{\n  "a": "1\n2 "q" \\n"\n}')
+  assert.is(toLines('plain'), 'plain')
+})
+
+test.run()
