@@ -86,14 +86,8 @@ const secretChecks = ({ home, config }: Looked): Check[] => {
 
 const providerChecks = ({ home }: Looked): Check[] => {
   const held = listProviders(home).providers.filter(row => row.has_key && row.alias_of === null)
-  if (held.length === 0)
-    return [
-      warn(
-        'providers',
-        'no provider has a key; the demo model answers',
-        'Put a key into .env, or choose a provider in the settings of the page.',
-      ),
-    ]
+  // No fault by itself: a server of one's own wants none. The model says whether something is missing.
+  if (held.length === 0) return [ok('providers', 'no provider has a key')]
   const names = held.map(({ display_name: name, key_name, env_var }) => {
     const variable = key_name ?? env_var
     return variable ? `${name} (${variable})` : name
@@ -107,7 +101,11 @@ const modelCheck = async ({ home, models }: Looked): Promise<Check> => {
     const { model } = models.compatible(home, null)
     const endpoint = models.endpoint(home, model)
     if (endpoint.apiMode === 'demo')
-      return warn('model', 'the demo model: scripted, offline', 'Choose a model of a provider.')
+      return warn(
+        'model',
+        'the demo model: scripted, offline',
+        'Put a key into .env, or choose a provider in the settings of the page.',
+      )
     return ok('model', `${endpoint.model} of ${endpoint.provider}`)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

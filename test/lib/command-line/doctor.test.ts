@@ -72,7 +72,7 @@ test('secrets others may read are named; nothing is changed by looking', async (
 test('a fresh home works, with the demo model', async ({ desk }) => {
   const { ok, level, about } = await report(desk)
   assert.ok(ok)
-  assert.equal([level('model'), level('providers'), level('config.yaml')], ['warn', 'warn', 'ok'])
+  assert.equal([level('model'), level('providers'), level('config.yaml')], ['warn', 'ok', 'ok'])
   assert.is(about('service')[0]?.said, 'is not running')
   const { code, out } = await desk.talk(['doctor'])
   assert.is(code, 0)
