@@ -234,7 +234,9 @@ const queryAttempts = (route: Route, known: Record<string, unknown>): Attempt[] 
     `${concrete(route.path)}?`,
     `${concrete(route.path)}?=&&==&%`,
     `${concrete(route.path)}?${keys.map(key => `${key}=%ff%fe&${key}=2&${key}[]=3`).join('&')}`,
-    ...keys.flatMap(key => hostileTexts.map(text => toPath({ ...base, [key]: text }))),
+    ...keys.flatMap((key, at) =>
+      shareOf(hostileTexts, at).map(text => toPath({ ...base, [key]: text })),
+    ),
     ...hostileTexts.map(text => toPath(Object.fromEntries(keys.map(key => [key, text])))),
   ]
   return paths.map(path => ({ what: `GET ${path.slice(0, 200)}`, path, options: {} }))
@@ -247,7 +249,9 @@ const bodyAttempts = (route: Route, known: Record<string, unknown>): Attempt[] =
     '',
     {},
     ...hostileBodies,
-    ...keys.flatMap(key => hostileValues.map(value => ({ ...base, [key]: value }))),
+    ...keys.flatMap((key, at) =>
+      shareOf(hostileValues, at).map(value => ({ ...base, [key]: value })),
+    ),
     ...hostileValues.map(value => Object.fromEntries(keys.map(key => [key, value]))),
   ]
   return bodies.map(body => ({
@@ -256,6 +260,10 @@ const bodyAttempts = (route: Route, known: Record<string, unknown>): Attempt[] =
     options: { body },
   }))
 }
+
+/** Each value meets each route with all keys at once; alone, a key meets all of them at full size, else every third. */
+const shareOf = <T>(values: readonly T[], key: number): readonly T[] =>
+  process.env.PROOF === 'full' ? values : values.filter((_, at) => at % 3 === key % 3)
 
 const AT_ONCE = 8
 

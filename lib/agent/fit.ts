@@ -85,7 +85,7 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
   /** False when there is nothing to summarise, or it could not be: then every message is still there. */
   const summarise = async (threshold: number, minGain: number): Promise<boolean> => {
     if (!compression) return false
-    const { settings, ask, window, rest } = compression
+    const { settings, ask, rest } = compression
     const before = estimate()
     // Lengths below are our own estimates: measured against them, not against what the provider counted.
     const scale = rough() / Math.max(1, before)
@@ -99,7 +99,7 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
     try {
       const done = await compress(run.messages, plan, {
         ask,
-        window,
+        window: compression.window,
         signal: run.signal,
         todos: openTodos(),
         onUsage: usage => run.tally.include(usage),

@@ -239,7 +239,8 @@ const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
 ]
 
 /** Signatures and encrypted reasoning are understood only where they were made. */
-const sayerOf = ({ apiMode, provider, model }: ModelEndpoint) => `${apiMode} ${provider} ${model}`
+const sayerOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint) =>
+  `${apiMode} ${provider} ${model} ${baseUrl}`
 
 const toCarry = (endpoint: ModelEndpoint, { carry }: Reply): Carry | undefined =>
   carry.length > 0 ? { by: sayerOf(endpoint), items: carry } : undefined

@@ -136,11 +136,22 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
     output: text => {
       if (running && text !== '') bench.emit({ type: 'tool_output', callId: call.id, text })
     },
-    approve: ask => orAborted(request.approve(ask, call.id), signal),
-    clarify: (question, choices) => orAborted(request.clarify(question, choices, call.id), signal),
+    // Nobody is asked for a turn that is over.
+    approve: async ask => {
+      signal.throwIfAborted()
+      return orAborted(request.approve(ask, call.id), signal)
+    },
+    clarify: async (question, choices) => {
+      signal.throwIfAborted()
+      return orAborted(request.clarify(question, choices, call.id), signal)
+    },
     ...(request.readable && { readable: request.readable }),
     spill: text => request.spill?.(call.id, text) ?? null,
-    beforeChange: async what => request.beforeChange?.(what),
+    beforeChange: async what => {
+      await request.beforeChange?.(what)
+      // Recording may take a while: who was stopped meanwhile changes nothing any more.
+      signal.throwIfAborted()
+    },
     ...(request.processes && { processes: request.processes }),
     ...(request.delegation &&
       bench.spawn &&

@@ -134,7 +134,7 @@ export type ToolContext = {
   readable?: readonly string[]
   /** Puts a text aside that is too long to be answered whole; where it stands, or null when it could not be kept. */
   spill?: (text: string) => string | null
-  /** Must be awaited before files change: these real paths, or anything in the workspace. Never rejects. */
+  /** Must be awaited before files change: these real paths, or anything in the workspace. Rejects only when the run was stopped. */
   beforeChange?: (what: Changing) => Promise<void>
   /** Programs that run on beside the conversation; absent where there are none. */
   processes?: Processes

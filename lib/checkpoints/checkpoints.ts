@@ -16,6 +16,8 @@ import { type ChangeDiff, diffOf, type Restored, undoTurn } from './undo.ts'
 const MAX_TURNS = 50
 /** A turn does not wait longer for its files to be recorded. */
 const PATIENCE_MS = 15_000
+/** A folder that was too large is looked through again after this. */
+const LOOK_AGAIN_S = 600
 /** How long a list waits for a turn that is winding down. */
 const WIND_DOWN_MS = 2_000
 
@@ -65,6 +67,8 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
   const working = new Map<string, Set<string>>()
   const depots = new Map<string, Promise<Depot>>()
   const closing = new Set<Promise<unknown>>()
+  /** Workspaces beyond the bounds, since when, and the sessions that were told. */
+  const tooLarge = new Map<string, { why: string; at: number; told: Set<string> }>()
 
   const boundsOf = (home: CheckpointHome, workspace: string): Bounds => {
     const { root, isHidden } = options.boundsOf(home, workspace)
@@ -199,6 +203,9 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         const room = await roomOf(home, workspace)
         open ??= record(room.bounds.root)
         const isWhole = what === 'workspace'
+        const known = tooLarge.get(room.bounds.root)
+        if (isWhole && known && now() - known.at < LOOK_AGAIN_S) throw new TooMuch(known.why)
+        if (isWhole) tooLarge.delete(room.bounds.root)
         if (isWhole && open.scan) return []
         const notes = isWhole ? await scanBefore(room, open) : await touch(room, open, what)
         if (isWhole && gaveUp) {
@@ -222,7 +229,14 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
             ? `This folder is too large to be recorded (${why}): what commands change cannot be undone, only what the file tools write.`
             : `The changes of this turn cannot be undone: ${why}.`
         open?.notes.push(note)
-        return [note]
+        if (!(error instanceof TooMuch) || !root) return [note]
+        // Said once a conversation: it is as true in every turn.
+        const known = tooLarge.get(root)
+        const told = known?.told ?? new Set()
+        const isNew = !told.has(start.sessionId)
+        tooLarge.set(root, { why, at: known?.why === why ? known.at : now(), told })
+        told.add(start.sessionId)
+        return isNew ? [note] : []
       }
 
       return {

@@ -64,7 +64,7 @@ export const readContent = (bounds: Bounds, path: string, mostBytes = Infinity):
   } catch (error) {
     if (ABSENT.has(codeOf(error))) return { content: null }
     if (error instanceof Refusal && error.kind === 'missing')
-      return { problem: 'it lies outside of the workspace now' }
+      return { problem: 'it lies outside of the workspace now, or is protected' }
     return { problem: messageOf(error) }
   }
 }

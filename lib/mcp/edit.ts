@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
-import { HIDDEN, maskArgs, maskUrl } from './masks.ts'
+import { HIDDEN, maskArgs, maskUrl, maskValues } from './masks.ts'
 
 /** What the page may set; absent leaves as it is. */
 export type ServerChange = {
@@ -69,6 +69,18 @@ const unmaskUrl = (next: string, old: unknown): string => {
   return next
 }
 
+const originOf = (url: unknown): string =>
+  typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : String(url ?? '')
+
+/** A key that is shown to nobody does not go to whoever stands behind another address. */
+const requireWritten = ({ url, headers }: ServerChange, old: Mapping): void => {
+  if (url === undefined || originOf(url) === originOf(old.url) || !isMapping(old.headers)) return
+  const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
+  const kept = headers ?? maskValues(Object.fromEntries(stored))
+  if (Object.values(kept).includes(HIDDEN))
+    throw invalid('The address is another one: write out the headers that are hidden.')
+}
+
 const mapEdits = (name: string, field: string, next: Mapping, old: unknown): YamlEdit[] => {
   if (!isMapping(old) || Object.keys(next).length === 0)
     return [[[SECTION, name, field], Object.keys(next).length > 0 ? next : undefined]]
@@ -82,6 +94,7 @@ const mapEdits = (name: string, field: string, next: Mapping, old: unknown): Yam
 }
 
 const toEdits = (name: string, change: ServerChange, old: Mapping): YamlEdit[] => {
+  requireWritten(change, old)
   const { env, headers, args, url, ...plain } = change
   const values: Mapping = {
     ...plain,

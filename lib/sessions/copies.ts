@@ -29,6 +29,7 @@ const OWN_ONLY = [
   'composer_draft',
   'queued',
   'yolo',
+  'approved_patterns',
   'background',
   'budget_granted',
   'budget_lifted',

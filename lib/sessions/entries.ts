@@ -136,6 +136,9 @@ export const parseEntry = (text: string): Entry | 'unknown' | null => {
   return line as Entry
 }
 
+/** The number of a line of a newer version, which `parseEntry` has looked at: it is taken, whatever the line says. */
+export const numberOf = (text: string): number => (JSON.parse(text) as { n: number }).n
+
 /** The text of one line, without its LF. */
 export const formatEntry = (entry: Entry): string => {
   const { n, t, at, ...rest } = entry

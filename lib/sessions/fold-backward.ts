@@ -2,7 +2,14 @@
 import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
-import { messageHead, type Meta, parseEntry, questionId, type SummaryEntry } from './entries.ts'
+import {
+  messageHead,
+  type Meta,
+  numberOf,
+  parseEntry,
+  questionId,
+  type SummaryEntry,
+} from './entries.ts'
 import { type Folded, isHidden, type Turn } from './fold.ts'
 
 export type BackwardOptions = {
@@ -56,8 +63,12 @@ export const foldBackward = (
     const head = messageHead(bytes)
     // Skipped unparsed, which is all right for a tail; a complete fold must still see whether it can be read.
     if (head && limit !== Number.POSITIVE_INFINITY && hidden(head.n)) continue
-    const entry = parseEntry(bytes.toString())
-    if (entry === 'unknown') continue
+    const text = bytes.toString()
+    const entry = parseEntry(text)
+    if (entry === 'unknown') {
+      last = Math.max(last, numberOf(text))
+      continue
+    }
     if (entry === null) {
       bad += 1
       continue

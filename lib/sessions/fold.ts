@@ -9,6 +9,7 @@ import {
   isPlainMessage,
   type Meta,
   type MetaPatch,
+  numberOf,
   parseEntry,
   questionId,
   type SummaryEntry,
@@ -235,7 +236,10 @@ export const foldForward = (
     if (bytes.length === 0) continue
     const text = bytes.toString()
     const entry = parseEntry(text)
-    if (entry === 'unknown') continue
+    if (entry === 'unknown') {
+      summary.nextN = Math.max(summary.nextN, numberOf(text) + 1)
+      continue
+    }
     if (entry === null) {
       summary.bad += 1
       summary.clean = false

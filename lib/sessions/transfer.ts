@@ -164,6 +164,17 @@ const NOT_IMPORTED = new Set([
   '_messages_offset',
   'profile',
   'project_id',
+  // Whoever wrote the file does not say what runs here unasked, what is sent by itself, or what may be spent.
+  'yolo',
+  'approved_patterns',
+  'queued',
+  'background',
+  'background_of',
+  'budget_granted',
+  'budget_lifted',
+  'acp',
+  'compression_anchor_visible_idx',
+  'compression_anchor_message_key',
 ])
 
 /** Messages get new ids; everything else a message carries is kept. Throws a sentence when it is no export. */

@@ -177,6 +177,11 @@ export const createAsides = (deps: AsideDeps) => {
       return own !== undefined
     },
 
+    /** With its session. */
+    endSession(sessionId: string): void {
+      running.get(sessionId)?.controller.abort(new Error('cancelled'))
+    },
+
     close(): void {
       for (const { controller } of running.values()) controller.abort(new Error('closing'))
     },

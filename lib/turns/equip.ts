@@ -144,11 +144,14 @@ export const createEquip =
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: approver(place, { sessions, redact: deps.redact, ask: questions.approve }),
-          clarify: (question, choices) =>
-            questions.clarify(
-              { session_id: id, question, choices_offered: choices },
-              (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
-            ),
+          // Programs ask too, not only the tool: where nobody watches, nobody is asked.
+          clarify: async (question, choices) =>
+            unattended
+              ? null
+              : questions.clarify(
+                  { session_id: id, question, choices_offered: choices },
+                  (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
+                ),
           external: externalOf(place, sessions),
           // Nobody would end what a turn without a watcher leaves behind.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),

@@ -103,11 +103,13 @@ export const createQueue = (deps: QueueDeps) => {
 
     /** At the end. Nothing runs and nothing went wrong: it goes out at once. */
     async add(given: string, fresh: New) {
-      const { session_id: id, last_turn: how } = sessions.require(given)
+      const { session_id: id } = sessions.require(given)
       const before = list(id)
       requireRoom(before)
       const item = toItem(fresh, false)
       const queued = await write(id, [...before, item])
+      // Asked only now: a turn may have ended, or been stopped, while the disk was awaited.
+      const { last_turn: how } = sessions.require(id)
       const isFree = deps.streamOf(id) === null && (how === 'done' || how === null)
       const streamId = isFree ? await next(id) : null
       return { item, queued: streamId ? list(id) : queued, streamId }

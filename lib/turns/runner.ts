@@ -298,7 +298,8 @@ export const createTurns = (deps: RunnerDeps) => {
       busy.delete(sessionId)
       running.delete(result)
       // What was queued meanwhile goes out, as behind a turn.
-      if (!closing && sessions.row(sessionId)?.last_turn === 'done') deps.onDone?.(sessionId)
+      const how = sessions.row(sessionId)?.last_turn
+      if (!closing && (how === 'done' || how === null)) deps.onDone?.(sessionId)
     }
   }
 

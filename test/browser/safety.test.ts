@@ -127,8 +127,9 @@ safety(
       const found: string[] = []
       for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord']) {
         await app.post('/api/settings', { theme })
-        const wide = theme === 'dark' || theme === 'light' ? [1_440, 390, 320] : [1_440]
-        for (const width of wide) {
+        // Widths change the layout, themes the colours: at full size each width in both of the usual themes.
+        const isWhole = theme === 'dark' || (theme === 'light' && process.env.PROOF === 'full')
+        for (const width of isWhole ? [1_440, 390, 320] : [1_440]) {
           for (const path of [`/session/${session_id}`, '/settings/appearance', '/login']) {
             const at = await openPage(`${app.url}${path}`, { viewport: { width, height: 800 } })
             if (path.startsWith('/session')) await at.page.getByText('Approval needed').waitFor()

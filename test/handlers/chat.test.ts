@@ -1,5 +1,5 @@
 /** Turns over real HTTP with a scripted provider: refused, run, failed, stopped, resumed. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -320,6 +320,31 @@ chat(
     const [user, error] = await messages(id)
     assert.equal([user!.content, error!._error], ['precious words', true])
   }),
+)
+
+const ECHOED = `Incorrect API key provided: sk-${'abcdefghij'.repeat(3)}`
+
+chat(
+  'a provider that repeats the key in its refusal does not bring it to anybody',
+  withChat(
+    async ({ app, newSession, turn, messages }) => {
+      const id = await newSession()
+      const seen = await turn(id, 'hi')
+      assert.equal(
+        types(seen).filter(type => type === 'retry' || type === 'apperror'),
+        ['retry', 'apperror'],
+      )
+      assert.not.match(JSON.stringify(seen), 'abcdefghijabcdefghij')
+      assert.not.match(JSON.stringify(await messages(id)), 'abcdefghijabcdefghij')
+      for (const name of readdirSync(join(app.state, 'live')))
+        assert.not.match(
+          readFileSync(join(app.state, 'live', name), 'utf8'),
+          'abcdefghijabcdefghij',
+        )
+    },
+    { status: 500, headers: { 'Retry-After': '0' }, body: { error: { message: ECHOED } } },
+    { status: 401, body: { error: { message: ECHOED } } },
+  ),
 )
 
 chat.run()

@@ -174,6 +174,39 @@ test('stopped or killed in the middle, nothing is written; meanwhile nothing els
   assert.not.match(readFileSync(path, 'utf8'), '"t":"summary"')
 })
 
+test('deleted in the middle, the model is left alone; what was queued meanwhile goes out behind it', async context => {
+  const chat = talking(context.chat)
+  const { app, provider } = chat
+  const messages = ['alpha', 'beta', 'gamma'].flatMap(word => [
+    { role: 'user', content: `${word} ${filler(2_000)}` },
+    { role: 'assistant', content: 'yes' },
+  ])
+  const begin = async (step: Step) => {
+    const { body } = await app.post('/api/session/import', { title: 'In', messages })
+    provider.push(step)
+    const session_id = String(body.session.session_id)
+    const calls = provider.requests.length
+    const asked = app.post('/api/session/compress', { session_id })
+    return { session_id, asked, request: await provider.arrived(calls + 1) }
+  }
+  const held = gate()
+  const gone = await begin({ text: 'never', gate: held.opened })
+  await app.post('/api/session/delete', { session_id: gone.session_id })
+  await gone.request.closed
+  held.open()
+  assert.is((await gone.asked).status, 503)
+  // It has never had a turn of its own.
+  const later = gate()
+  const { session_id, asked } = await begin({ text: '## Goal\nnotes', gate: later.opened })
+  const added = await app.post('/api/queue/add', { session_id, message: 'and then' })
+  assert.is(added.body.stream_id, null)
+  const sent = provider.requests.length
+  later.open()
+  assert.is((await asked).status, 200)
+  await provider.arrived(sent + 1)
+  assert.match(textOf(chat.sent().at(-1) as Body), 'and then')
+})
+
 test('twenty summaries in one session: every word is told to the model or to the notes, none is lost', async context => {
   const chat = talking(context.chat, { compression: { target_ratio: 0.1 } })
   const { app } = chat

@@ -22,6 +22,20 @@ const configure = (chat: Chat, more: string): void =>
     `model:\n  provider: custom\n  base_url: ${chat.provider.url}\n  default: test-model\n${more}`,
   )
 
+runs('nobody is asked what a server would like to know', async ({ chat }) => {
+  const { app, provider } = chat
+  const server = join(import.meta.dirname, '../lib/mcp/_server.ts')
+  const odd = JSON.stringify({ command: process.execPath, args: [server] })
+  configure(chat, `clarify:\n  timeout: 1\nmcp_servers:\n  odd: ${odd}\n`)
+  provider.push({ toolCalls: [{ name: 'mcp_odd_ask', arguments: {} }] }, { text: 'Done.' })
+  await runNow(app, await create(app))
+  const [row] = (await app.get('/api/sessions')).body.sessions
+  const said = await chat.messages(row.session_id)
+  assert.match(String(said[2]?.content), 'decline')
+  const journal = readFileSync(join(app.state, 'sessions', `${row.session_id}.jsonl`), 'utf8')
+  assert.not.match(journal, '"t":"asked"')
+})
+
 runs('a run is a session of its own, an output file, and a record (§9.3)', async ({ chat }) => {
   const { app, provider } = chat
   configure(chat, 'timezone: Europe/Berlin\n')

@@ -152,6 +152,53 @@ test('a stop ends the script', async () => {
   await chat.close()
 })
 
+test('what no approval can allow is not allowed by writing it into a script', async () => {
+  const { chat, id } = await begin()
+  // Nothing of it would do anything: `run` and `system` are the script's own.
+  const own = 'def run(x):\n  pass\nsystem = run\n'
+  const deadly = [
+    `command = "rm -rf /"`,
+    `run(["rm", "-rf", '/'])`,
+    `system("reboot")`,
+    `system("""\ncd /tmp\nrm -rf ~\n""")`,
+  ].map(line => own + line)
+  for (const code of deadly) {
+    const { status, error } = await run(chat, id, code)
+    assert.is(status, 'blocked', code)
+    assert.match(error, 'no approval can allow it')
+  }
+  const words = `words = ["shutdown", "it's ((( open", "rm", "-rf", "./old"]\nprint(len(words))`
+  const harmless = `${own}# don't\n${words}\nnote = "reboot when done"\nrun(["rm", "-rf", "./old"])`
+  assert.is((await run(chat, id, harmless)).output.trim(), '5')
+  await chat.close()
+})
+
+test('what a script had still to say when it ended is not done', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'socket-'))
+  const path = join(dir, 's')
+  const begun = Promise.withResolvers<void>()
+  const first = Promise.withResolvers<string>()
+  const done: string[] = []
+  const socket = await openToolSocket({
+    path,
+    token: 't',
+    maxCalls: 5,
+    answer(tool) {
+      done.push(tool)
+      begun.resolve()
+      return first.promise
+    },
+  })
+  const line = (tool: string) => `${JSON.stringify({ token: 't', tool, args: {} })}\n`
+  const script = connect(path, () => script.write(line('one') + line('two') + line('three')))
+  await begun.promise
+  socket.close()
+  first.resolve('late')
+  await later(20)
+  assert.equal(done, ['one'])
+  rmSync(dir, { recursive: true })
+})
+
 test('without Python it is JavaScript, without either it is not offered', async () => {
   const bin = mkdtempSync(join(tmpdir(), 'no-python-'))
   assert.is(languageOf(bin, '/opt/agent-webui'), null)

@@ -108,6 +108,14 @@ mcp_servers:
   ])
     assert.match(text, part)
 
+  // A key that is shown to nobody goes nowhere else either.
+  const elsewhere = 'https://evil.example/mcp'
+  for (const change of [{ url: elsewhere }, { url: elsewhere, headers }]) {
+    const answer = await put(app, 'web', change)
+    assert.equal([answer.status, /hidden/.test(answer.body.error)], [400, true])
+  }
+  assert.is((await put(app, 'web', { url: elsewhere, headers: { 'X-Ref': REF } })).status, 200)
+
   const args = ['-y', 'pkg', '--api-key', 'hush-hush']
   const added = await put(app, 'local', { command: 'npx', args, enabled: false, create: true })
   assert.is(added.status, 200)

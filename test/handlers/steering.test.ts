@@ -3,6 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import type { Sessions } from '../../lib/sessions/types.ts'
+import { createQueue } from '../../lib/turns/queue.ts'
 import { spawnApp } from '../_app.ts'
 import { createProvider, gate } from '../_provider.ts'
 import { startChat, textOf, types } from './_chat.ts'
@@ -143,6 +145,53 @@ test(
 )
 
 // Into the running turn.
+
+test('put behind a turn that is stopped in that moment, it waits for a person', async () => {
+  const row = { session_id: 'abcdefabcdef', last_turn: null as string | null }
+  let stream: string | null = 'running'
+  let queued: unknown = null
+  const sent: string[] = []
+  const queue = createQueue({
+    sessions: {
+      require: () => row,
+      head: () => ({ meta: { queued } }),
+      append: (_: string, [entry]: [{ patch: { queued: unknown } }]) => {
+        queued = entry.patch.queued
+      },
+      sync: async () => {
+        stream = null
+        row.last_turn = 'cancelled'
+      },
+    } as unknown as Sessions,
+    hub: { publish: () => 0 },
+    streamOf: () => stream,
+    send: async (_, { text }) => {
+      sent.push(text)
+      return { streamId: 'next' }
+    },
+    now: () => 1,
+    log: () => undefined,
+  })
+  const added = await queue.add(row.session_id, { text: 'and then', attachments: [] })
+  assert.equal([sent, added.streamId, added.queued.length], [[], null, 1])
+})
+
+test('a deleted session asks nobody anything any more', async () => {
+  const { opened, open } = gate()
+  const chat = await startChat({ text: 'Hello.' }, { text: 'never', gate: opened })
+  try {
+    const { app, provider } = chat
+    const session_id = await named(chat)
+    await chat.turn(session_id, 'hi')
+    await app.post('/api/btw', { session_id, question: 'what?' })
+    const request = await provider.arrived(2)
+    assert.is((await app.post('/api/session/delete', { session_id })).status, 200)
+    await request.closed
+  } finally {
+    open()
+    await chat.close()
+  }
+})
 
 test('a word into the running turn is read before its next step and stands where it was read', async () => {
   const { opened, open } = gate()

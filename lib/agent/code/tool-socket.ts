@@ -35,6 +35,7 @@ export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSo
   const sockets = new Set<Socket>()
   let count = 0
   let last: Promise<unknown> = Promise.resolve()
+  let isClosed = false
 
   const decide = async (line: string): Promise<object> => {
     let call: z.output<typeof Call>
@@ -64,6 +65,8 @@ export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSo
       text = lines.pop() ?? ''
       for (const line of lines)
         last = last.then(async () => {
+          // What a script had still to say when it ended would be done for nobody.
+          if (isClosed) return
           const said = await decide(line)
           if (!socket.destroyed) socket.write(`${JSON.stringify(said)}\n`)
         })
@@ -76,6 +79,7 @@ export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSo
   return {
     calls: () => count,
     close() {
+      isClosed = true
       server.close()
       for (const socket of sockets) socket.destroy()
     },

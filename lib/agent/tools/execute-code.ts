@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
+import { hardlineInScript } from '../script-floor.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askAbout, blocked } from './command-gate.ts'
 import { killGroup, readSlowly } from './group.ts'
@@ -53,6 +54,9 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
         `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         'The script was not run.',
       )
+    const deadly = hardlineInScript(code, { home: ctx.env.HOME ?? '', cwd: ctx.workspace })
+    if (deadly !== undefined)
+      return blocked(`Refused, and no approval can allow it: ${deadly}.`, 'The script was not run.')
     const denied = await askAbout(ctx, code, [LABEL], ctx.workspace)
     if (denied) return denied
     await ctx.beforeChange?.('workspace')

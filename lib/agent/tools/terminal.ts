@@ -60,6 +60,7 @@ const startBehind = async (
   notify: boolean,
 ): Promise<ToolResult> => {
   if (!ctx.processes) throw new Error('Programs cannot run in the background here.')
+  ctx.signal.throwIfAborted()
   const shell = shellOf(ctx.env)
   const args = ['-c', TOGETHER, shell, command]
   const view = await ctx.processes.start({ command, file: shell, args, cwd, env: ctx.env, notify })

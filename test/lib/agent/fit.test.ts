@@ -182,6 +182,29 @@ test('nothing left to shorten: the sentence, after as many tries as are allowed 
   assert.ok(many.heard.length <= 4, String(many.heard.length))
 })
 
+test('nobody can even be looked up who would summarise: the turn goes on in full', async () => {
+  const { provider, heard } = scripted(says('answer'))
+  const broken: Compression = {
+    ...compression(asking().ask),
+    get window(): number {
+      throw new Error('no such model')
+    },
+  }
+  const history: LoopMessage[] = Array.from({ length: 12 }, (_, n) => ({
+    role: n % 2 ? 'assistant' : 'user',
+    content: `${n} ${'word '.repeat(200)}`,
+  }))
+  history.push({ role: 'user', content: 'and now?' })
+  const { outcome, events } = await run(provider, {
+    endpoint: endpoint(3_000),
+    compression: broken,
+    history,
+  })
+  assert.is(outcome.status, 'finished', outcome.failure?.message)
+  assert.is(heard[0]?.messages.length, 13)
+  assert.match(JSON.stringify(events), /could not be summarised.*no such model/)
+})
+
 test('without it, and switched off, the conversation is sent as it is', async () => {
   const history: LoopMessage[] = Array.from({ length: 41 }, (_, at) => ({
     role: at % 2 ? 'assistant' : 'user',

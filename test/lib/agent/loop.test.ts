@@ -514,6 +514,38 @@ test('stopped while a person is asked', async () => {
   assert.is(messages.length, 2)
 })
 
+test('stopped while a change is being recorded: nothing is changed, nobody is asked', async () => {
+  const stop = new AbortController()
+  const done: string[] = []
+  const late = Promise.withResolvers<void>()
+  const changing = tool('changing', async ctx => {
+    try {
+      await ctx.beforeChange?.(['/a'])
+      done.push('changed')
+    } catch {
+      done.push('left')
+    }
+    try {
+      await ctx.approve({ command: 'c', patternKeys: [], description: '', cwd: '/' })
+    } catch {
+      late.resolve()
+    }
+    return { content: 'x' }
+  })
+  const { outcome } = await run(scripted([use('changing', {})]).provider, {
+    tools: [changing],
+    signal: stop.signal,
+    beforeChange: async () => stop.abort(),
+    approve: async () => {
+      done.push('asked')
+      return 'once'
+    },
+  })
+  assert.is(outcome.status, 'stopped')
+  await late.promise
+  assert.equal(done, ['left'])
+})
+
 // Over the wire.
 
 test('loop and provider together over HTTP', async () => {

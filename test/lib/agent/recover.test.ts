@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
 import type { AgentRequest, ModelEndpoint, Recovery } from '../../../lib/agent/types.ts'
-import { run, scripted, shape, text } from './_run.ts'
+import { finish, run, scripted, shape, text, use } from './_run.ts'
 
 const test = suite('recovering')
 
@@ -109,6 +109,21 @@ test('whoever answered is told once, and again when another takes over', async (
   })
   assert.is(outcome.status, 'finished')
   assert.equal(good, ['m', 'b'])
+})
+
+test('what a provider wants back is never sent to another address, whatever both are called', async () => {
+  const item = { type: 'thinking', signature: 'private' }
+  const { provider, heard } = scripted(
+    [{ type: 'carry', item }, use('none', {}), finish('tool_calls')],
+    [limited()],
+    [text('hi')],
+  )
+  const elsewhere = { ...to('m'), endpoint: { ...endpoint('m'), baseUrl: 'http://elsewhere' } }
+  const { recover } = standIns(elsewhere)
+  const { outcome } = await run(provider, { recover, attempts: () => 1 })
+  assert.is(outcome.status, 'finished')
+  assert.match(JSON.stringify(heard[1]?.messages), 'private')
+  assert.not.match(JSON.stringify(heard[2]?.messages), 'private')
 })
 
 test('stopped while somebody else is looked for: nobody is asked', async () => {

@@ -82,6 +82,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
     workspace,
     home,
     said,
+    clock,
     service,
     at,
     write,

@@ -31,6 +31,16 @@ test('a folder that is too large is said once, and file tools are recorded all t
   assert.match(record?.notes.join() ?? '', 'too large')
   await turns.restore(streamId)
   assert.is(snapshot(turns.workspace).f1, '644 x')
+  // The same conversation is not told again, another one is; small again, it is recorded after a while.
+  assert.equal((await turns.turn('workspace', () => undefined)).notes, [])
+  const other = await turns.turn('workspace', () => undefined, { sessionId: 'bbbbbbbbbbbb' })
+  assert.match(other.notes.join(), 'too large')
+  turns.shell('rm f?? f8 f9')
+  assert.equal((await turns.turn('workspace', () => turns.write('f1', 'z'))).notes, [])
+  assert.is((await turns.list()).length, 2)
+  turns.clock.seconds += 601
+  await turns.turn('workspace', () => turns.write('f1', 'q'))
+  assert.is((await turns.list()).length, 3)
   await turns.close()
 })
 

@@ -149,6 +149,15 @@ test('forward ≡ backward ≡ the rule, on 1 000 random journals', () => {
   }
 })
 
+test('the number of a line of a newer version is never given again', () => {
+  const texts = [
+    formatEntry({ n: 1, t: 'session', at: 1, v: 1, id: 'x', meta: {} }),
+    '{"n":7,"t":"of a newer version"}',
+  ]
+  assert.is(foldForward('x', toLines(texts)).summary.nextN, 8)
+  assert.is(foldBackward('x', toLines([...texts].reverse())).nextN, 8)
+})
+
 test('a tail is the end of the whole, on 300 random journals', () => {
   for (let seed = 1; seed <= 300; seed += 1) {
     const texts = randomJournal(seed + 5_000)
@@ -162,7 +171,9 @@ test('a tail is the end of the whole, on 300 random journals', () => {
 
 test('line by line gives the same summary as the whole, but for counts after a cut', () => {
   for (let seed = 1; seed <= 300; seed += 1) {
-    const texts = randomJournal(seed + 9_000).filter(text => !/"t":"(cut|uncut)"/.test(text))
+    const texts = randomJournal(seed + 9_000).filter(
+      text => !/"t":"(cut|uncut|of a newer version)"/.test(text),
+    )
     const summary = emptySummary('x')
     for (const text of texts) {
       const entry = parseEntry(text)

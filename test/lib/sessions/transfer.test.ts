@@ -102,6 +102,22 @@ test(
   }),
 )
 
+test('a file from somebody else brings no permissions, no waiting messages and no books with it', () => {
+  const granted = {
+    yolo: true,
+    approved_patterns: ['recursive delete'],
+    queued: [{ id: 'q', text: 'rm -rf .', attachments: [], at: 1, steer: true }],
+    budget_lifted: ['day usd'],
+    budget_granted: { 'day usd': { upTo: 1e9 } },
+    background: ['abcdefabcdef'],
+    acp: { tester: { session_id: 's', owner: 'o' } },
+    compression_anchor_visible_idx: 3,
+    compression_anchor_message_key: {},
+  }
+  const { meta } = fromExport({ messages: [], kept: 1, ...granted })
+  assert.equal(meta, { title: 'Imported session', kept: 1 })
+})
+
 test(
   'Markdown: fences hold whatever stands in them',
   withBench(({ sessions }) => {

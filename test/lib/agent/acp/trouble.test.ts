@@ -3,6 +3,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { type Asking, askPermission } from '../../../../lib/agent/acp/permissions.ts'
+import { createTerminals } from '../../../../lib/agent/acp/terminals.ts'
+import type { Call } from '../../../../lib/agent/acp/tool-calls.ts'
+import type { ToolContext } from '../../../../lib/agent/types.ts'
+import { messageOf } from '../../../../lib/errors.ts'
 import { createExternal, using } from './_external.ts'
 
 const test = suite('acp trouble')
@@ -128,6 +133,60 @@ test(
     assert.not(existsSync(join(at.workspace, '../stolen.txt')))
   }),
 )
+
+test('a yes to a program is no yes to whatever it is given', async () => {
+  const terminals = createTerminals()
+  const asked: string[] = []
+  const ctx = {
+    workspace: '/',
+    env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
+    forbidden: [],
+    signal: new AbortController().signal,
+    approve: async ({ command }: { command: string }) => {
+      asked.push(command)
+      return 'deny'
+    },
+  } as unknown as ToolContext
+  const agent = { name: 'Tester', allowed: new Set(['rm', 'rm -rf ./old']) }
+  const create = { sessionId: 's', command: 'rm', args: ['-rf', './precious'] }
+  const refused = await terminals.create(ctx, create, agent).catch(messageOf)
+  assert.match(refused, 'The user denied')
+  assert.equal(asked, ['rm -rf ./precious'])
+})
+
+test('no permission opens what is closed to every tool', async () => {
+  const asked: string[] = []
+  const asking: Asking = {
+    name: 'Tester',
+    request: {
+      approve: async ({ command }) => {
+        asked.push(command)
+        return 'once'
+      },
+      clarify: async () => null,
+      workspace: '/work',
+      env: {},
+      forbidden: ['/home/of/agent/.env', '/work/state'],
+      tools: [],
+    },
+    allowed: new Set(),
+    warn: () => undefined,
+  }
+  const options = (['allow_once', 'reject_once'] as const).map(kind => ({
+    optionId: kind,
+    name: kind,
+    kind,
+  }))
+  const permit = async (kind: string, path: string) => {
+    const call = { kind, title: 't', content: [], locations: [{ path }], rawInput: {} }
+    const answer = await askPermission({ options }, call as unknown as Call, 'c', asking)
+    return answer.outcome === 'selected' ? answer.optionId : answer.outcome
+  }
+  assert.is(await permit('read', '/home/of/agent/.env'), 'reject_once')
+  assert.is(await permit('edit', 'state/sessions/a.jsonl'), 'reject_once')
+  assert.equal(asked, [])
+  assert.is(await permit('read', 'a.txt'), 'allow_once')
+})
 
 test(
   'no permission passes the floor, whatever the person would say',
