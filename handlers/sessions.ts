@@ -203,9 +203,15 @@ export const remove = endpoint({
   run: async (ctx, { session_id, permanent }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
-    const { bridge, checkpoints, homes, hub, processes, sessions, toolOutput, turns } = ctx.app
+    const { asides, bridge, checkpoints, homes, hub, processes, sessions, toolOutput, turns } =
+      ctx.app
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
+    if (row) {
+      // A summary or a side question would be paid for and read by nobody.
+      turns.interrupt(row.session_id)
+      asides.endSession(row.session_id)
+    }
     await processes.endSession(row?.session_id ?? session_id)
     // A question of a deleted session could never be answered.
     if (row) turns.questions.denyAll(row.session_id, 'delete')

@@ -4,6 +4,7 @@ import type {
   RequestPermissionOutcome,
   RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
+import { isInside } from '../../store/inside.ts'
 import { assess, forbiddenIn } from '../danger.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import type { AgentRequest } from '../types.ts'
@@ -86,10 +87,13 @@ export const askPermission = async (
   const command = commandOf(call)
   const place = { home: request.env.HOME ?? '', cwd: workspace }
   const { hardline, labels } = command === '' ? { labels: [] } : assess(command, place)
-  const kept = command === '' ? undefined : forbiddenIn(command, place, request.forbidden)
+  const kept =
+    (command === '' ? undefined : forbiddenIn(command, place, request.forbidden)) ??
+    pathsOf(call, workspace).find(path => request.forbidden.some(closed => isInside(closed, path)))
   if (hardline !== undefined || kept !== undefined) {
     const why = hardline ?? `it touches ${kept}`
-    warn(`${name} was refused a command, and no approval can allow it: ${why}.`)
+    const what = command === '' ? 'access' : 'a command'
+    warn(`${name} was refused ${what}, and no approval can allow it: ${why}.`)
     return answerFor('deny', options)
   }
   if (isQuestion(options)) {

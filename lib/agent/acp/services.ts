@@ -14,7 +14,10 @@ const contextOf = ({ request }: TurnSide, callId: string): ToolContext => ({
   forbidden: request.forbidden,
   signal: request.signal,
   output: () => undefined,
-  beforeChange: async what => request.beforeChange?.(what),
+  beforeChange: async what => {
+    await request.beforeChange?.(what)
+    request.signal.throwIfAborted()
+  },
   approve: ask => request.approve(ask, callId),
   clarify: (question, choices) => request.clarify(question, choices, callId),
   memo: new Map(),

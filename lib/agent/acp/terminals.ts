@@ -85,8 +85,7 @@ export const createTerminals = () => {
         throw new Error(
           `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         )
-      const isAllowed = agent.allowed.has(line) || agent.allowed.has(command)
-      if (labels.length > 0 && !isAllowed) {
+      if (labels.length > 0 && !agent.allowed.has(line)) {
         const description = [`${agent.name} asks to run a command`, ...labels].join('; ')
         const choice = await ctx.approve({ command: line, patternKeys: labels, description, cwd })
         if (choice === 'deny')
