@@ -24,11 +24,12 @@ export type CronDeps = {
   ticker?: (tick: () => void) => () => void
 }
 
+const START_MS = 1_000
+
 const minutely = (log: CronDeps['log']) => (tick: () => void) => {
   const say = (message: string | Error) => log('clock', { message: String(message) })
   const stopped = new AbortController()
   const start = async () => {
-    // Behind the start of the service, which looks at all due times itself.
     const { schedule } = await import('node-cron')
     if (stopped.signal.aborted) return
     const task = schedule('* * * * *', tick, {
@@ -39,7 +40,10 @@ const minutely = (log: CronDeps['log']) => (tick: () => void) => {
     })
     stopped.signal.addEventListener('abort', () => void task.destroy(), { once: true })
   }
-  start().catch(say)
+  // Behind the start of the service, which looks at all due times itself: the first look at a clock of cron is dear.
+  const later = setTimeout(() => void start().catch(say), START_MS)
+  later.unref()
+  stopped.signal.addEventListener('abort', () => clearTimeout(later), { once: true })
   return () => stopped.abort()
 }
 
