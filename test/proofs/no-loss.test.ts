@@ -1,7 +1,7 @@
 /**
  * Proof *No loss* of the bar: the service is killed with SIGKILL at random points of turns with many tool calls. After the
  * restart every acknowledged message and every event ever sent is there, once, in order; the files parse; the session goes on.
- * `PROOF=full` kills 200 times, a plain run 6 times.
+ * `PROOF=full` kills 200 times, a plain run 4 times.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert'
 import { spawnApp } from '../_app.ts'
 import { createProvider, type Step } from '../_provider.ts'
 
-const rounds = process.env.PROOF === 'full' ? 200 : 6
+const rounds = process.env.PROOF === 'full' ? 200 : 4
 const proof = suite('no loss')
 
 /** Repeatable chance: a failure must be able to happen again. */
