@@ -170,6 +170,8 @@ export const createEngine = async (deps: EngineDeps) => {
     ...(deps.onDone && { onDone: deps.onDone }),
     equip: wrapEquip(equip),
     providers,
+    titleEndpoint: (sessionId, own) =>
+      auxiliaryFor('title_generation', homes.of(sessions.row(sessionId)?.profile), own).endpoint,
   })
   return {
     dispatcher,

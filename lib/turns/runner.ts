@@ -19,7 +19,7 @@ import { createLive } from './live.ts'
 import { createQuestions } from './questions.ts'
 import { recoverTurn, recoverTurns } from './recover.ts'
 import { createShelf } from './shelf.ts'
-import { nameSession } from './title.ts'
+import { type NamingDeps, nameSession } from './title.ts'
 import { closeUnfinished, runAgent, type Turn, type TurnTools, type Unattended } from './turn.ts'
 
 export type StartInput = Sent & {
@@ -39,6 +39,7 @@ export type RunnerDeps = {
   equip: (turn: Turn, questions: ReturnType<typeof createQuestions>) => TurnTools
   redactMessage: (message: Message) => Message
   providers: Providers
+  titleEndpoint?: NamingDeps['titleEndpoint']
   keepLogMs?: number
   /** The session is free again, or got its name. Must not throw. */
   onFree?: (sessionId: string) => void
@@ -93,7 +94,8 @@ export const createTurns = (deps: RunnerDeps) => {
     if (turn) {
       throw conflict('session already has an active stream', { active_stream_id: turn.streamId })
     }
-    if (busy.has(sessionId)) throw conflict('This conversation is being summarised. Wait for it.')
+    if (busy.has(sessionId))
+      throw conflict('This conversation is being summarised or read in. Wait for it.')
   }
 
   const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {

@@ -82,11 +82,13 @@ export type NamingDeps = {
   providers: Providers
   /** Aborted when the service stops. */
   signal: AbortSignal
+  /** Who is asked for the title of a conversation that `own` served; `own` when absent. */
+  titleEndpoint?: ((sessionId: string, own: ModelEndpoint) => ModelEndpoint) | undefined
 }
 
 /** Gives a young conversation its title, unless somebody named it, before or meanwhile. */
 export const nameSession = async (
-  { sessions, providers, signal }: NamingDeps,
+  { sessions, providers, signal, titleEndpoint = (_, own) => own }: NamingDeps,
   turn: Turn,
 ): Promise<void> => {
   const { sessionId, endpoint, log } = turn
@@ -95,7 +97,9 @@ export const nameSession = async (
   if (endpoint instanceof Refusal) return
   const { messages } = sessions.load(sessionId)
   if (!isProvisional(before.title, firstExchange(messages).asked)) return
-  const made = await makeTitle(endpoint, providers, messages, signal)
+  // What an agent of somebody else's heard stays with it: its titles are made here.
+  const asked = endpoint.apiMode === 'acp' ? endpoint : titleEndpoint(sessionId, endpoint)
+  const made = await makeTitle(asked, providers, messages, signal)
   // Renamed by hand, or gone, while we thought: the person's word stands.
   if (!made || sessions.row(sessionId)?.title !== before.title) return
   const said = { session_id: sessionId, title: made.title }

@@ -347,4 +347,21 @@ chat(
   ),
 )
 
+chat('auxiliary.title_generation names who makes the titles', async () => {
+  const at = await startChat({ text: 'An answer.' }, { text: 'A title of its own' })
+  try {
+    const path = join(at.app.home, 'config.yaml')
+    const more = 'auxiliary: {title_generation: {model: title-model}}\n'
+    writeFileSync(path, `${readFileSync(path, 'utf8')}${more}`)
+    const seen = await at.turn(await at.newSession(), 'Hello')
+    assert.equal(
+      at.provider.requests.map(({ body }) => body.model),
+      ['test-model', 'title-model'],
+    )
+    assert.is(seen.find(({ event }) => event === 'title')?.data.title, 'A title of its own')
+  } finally {
+    await at.close()
+  }
+})
+
 chat.run()
