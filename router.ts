@@ -201,6 +201,8 @@ export const routes = {
   'POST /api/session/agent/open': externalAgent.open,
   'POST /api/session/agent/mode': externalAgent.mode,
   'POST /api/session/agent/option': externalAgent.option,
+  'GET /api/session/agent/sessions': externalAgent.sessions,
+  'POST /api/session/agent/adopt': externalAgent.adopt,
   'GET /api/budgets': budgets.get,
   'POST /api/budgets': budgets.save,
   'GET /api/chat/stream': chat.events,

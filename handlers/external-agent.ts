@@ -1,7 +1,7 @@
 /** Another program's agent in a session: what it offers to choose from, and choosing. */
 import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
-import { ExternalAgent } from '../lib/schema/external.ts'
+import { Adopted, AgentSessions, ExternalAgent } from '../lib/schema/external.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 
 const Name = z.string().min(1).max(300)
@@ -33,4 +33,25 @@ export const option = endpoint({
   input: z.object({ session_id: SessionId, option: Name, value: Name }),
   output: ExternalAgent,
   run: (ctx, input) => ctx.app.agentChoices.setOption(input.session_id, input.option, input.value),
+})
+
+export const sessions = endpoint({
+  summary: 'The sessions that agent itself knows for the workspace of the session',
+  cache: 'no-store',
+  input: z.object({ session_id: SessionId }),
+  output: AgentSessions,
+  run: (ctx, { session_id }) => ctx.app.agentPast.list(session_id),
+})
+
+export const adopt = endpoint({
+  summary: 'Let an empty session go on with a session of that agent',
+  input: z.object({
+    session_id: SessionId,
+    agent_session_id: z.string().min(1).max(500),
+    /** How the session is called from now on. */
+    title: z.string().trim().max(200).optional(),
+  }),
+  output: Adopted,
+  run: (ctx, { session_id, agent_session_id, title }) =>
+    ctx.app.agentPast.adopt(session_id, agent_session_id, title),
 })

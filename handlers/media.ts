@@ -16,8 +16,10 @@ export const get = endpoint({
     session_id: SessionId.optional(),
   }),
   raw: 'application/octet-stream',
-  run({ app, home }, { path, session_id }) {
+  run({ app, home }, { path, session_id: named }) {
     if (!path) throw invalid('path parameter required')
+    // A picture that was kept for a session says itself whose it is.
+    const session_id = named ?? app.toolOutput.ownerOf(path)
     const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home
     const area =
       session_id === undefined

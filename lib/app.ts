@@ -31,6 +31,8 @@ import { createEdits } from './sessions/edits.ts'
 import { createAsides } from './turns/asides.ts'
 import { createBackground } from './turns/background.ts'
 import { createAgentChoices } from './turns/agent-choices.ts'
+import { createAgentPast } from './turns/agent-past.ts'
+import type { AgentPlaceDeps } from './turns/agent-place.ts'
 import { createBegin } from './turns/begin.ts'
 import { createQueue } from './turns/queue.ts'
 import { createToolViews } from './turns/tool-view.ts'
@@ -204,11 +206,19 @@ export const createApp = async (
     shownModel: (model, profile) =>
       model === null ? null : models.compatible(homes.of(profile), model).model,
   })
-  const agentChoices = createAgentChoices({
+  const agentSide: AgentPlaceDeps & { external: typeof external } = {
     external,
     sessions,
     homeOf: homes.of,
     endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
+  }
+  const agentChoices = createAgentChoices(agentSide)
+  const agentPast = createAgentPast({
+    ...agentSide,
+    alone: turns.alone,
+    expandSkill: skills.expand,
+    changed: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
+    redact,
   })
   const begin = createBegin({ sessions, turns, homeOf: homes.of, models, workspaces })
   const queue = createQueue({
@@ -318,6 +328,7 @@ export const createApp = async (
     views,
     begin,
     agentChoices,
+    agentPast,
     compressions: engine.compressions,
     queue,
     asides,

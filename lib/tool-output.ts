@@ -1,7 +1,7 @@
-/** Long results of tools, kept whole beside the transcript: a private folder for each session, bounded as a whole. */
+/** Long results of tools and pictures agents show, kept beside the transcript: a private folder for each session, bounded as a whole. */
 import { createHash } from 'node:crypto'
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { isAbsolute, join, relative, sep } from 'node:path'
 import { SESSION_ID } from './schema/ids.ts'
 
 const MAX_TOTAL_BYTES = 256 * 1024 * 1024
@@ -59,37 +59,54 @@ export const createToolOutput = ({
   }
 
   /** Ids of calls are a provider's: as a name only when they are one. Never over what stands there. */
-  const freeName = (place: string, callId: string): string => {
+  const freeName = (place: string, callId: string, ending: string): string => {
     const stem = /^[\w-]{1,80}$/.test(callId)
       ? callId
       : createHash('sha256').update(callId).digest('hex').slice(0, 24)
     const taken = new Set(names(place))
     for (let n = 1; ; n++) {
-      const name = n === 1 ? `${stem}.txt` : `${stem}-${n}.txt`
+      const name = n === 1 ? `${stem}.${ending}` : `${stem}-${n}.${ending}`
       if (!taken.has(name)) return name
+    }
+  }
+
+  const write = (
+    sessionId: string,
+    callId: string,
+    content: string | Buffer,
+    ending: string,
+  ): string | null => {
+    try {
+      const place = dirOf(sessionId)
+      mkdirSync(place, { recursive: true, mode: 0o700 })
+      const path = join(place, freeName(place, callId, ending))
+      writeFileSync(path, content, { mode: 0o600, flag: 'wx' })
+      makeRoom()
+      return path
+    } catch (error) {
+      log('a long result could not be kept', { session_id: sessionId, error: String(error) })
+      return null
     }
   }
 
   return {
     dirOf,
+    /** Whose folder a path lies in: pages name a picture by its path alone. */
+    ownerOf(path: string): string | undefined {
+      const way = relative(dir, path)
+      const [id = ''] = way.split(sep)
+      return isAbsolute(path) && way !== id && SESSION_ID.test(id) ? id : undefined
+    },
     /** Where it stands; null when it could not be kept, which is no reason for a turn to fail. */
     save(sessionId: string, callId: string, text: string): string | null {
-      try {
-        const place = dirOf(sessionId)
-        mkdirSync(place, { recursive: true, mode: 0o700 })
-        const path = join(place, freeName(place, callId))
-        const kept =
-          text.length > MAX_CHARS
-            ? `${text.slice(0, MAX_CHARS)}\n[… ${text.length - MAX_CHARS} more characters were not kept …]\n`
-            : text
-        writeFileSync(path, kept, { mode: 0o600, flag: 'wx' })
-        makeRoom()
-        return path
-      } catch (error) {
-        log('a long result could not be kept', { session_id: sessionId, error: String(error) })
-        return null
-      }
+      const kept =
+        text.length > MAX_CHARS
+          ? `${text.slice(0, MAX_CHARS)}\n[… ${text.length - MAX_CHARS} more characters were not kept …]\n`
+          : text
+      return write(sessionId, callId, kept, 'txt')
     },
+    /** As `save`; `ending` says what the bytes are. */
+    saveBytes: write,
     /** With its session, for good. */
     remove(sessionId: string): void {
       rmSync(dirOf(sessionId), { recursive: true, force: true })

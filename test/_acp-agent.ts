@@ -70,6 +70,11 @@ type Turn = {
   cancel: Promise<'cancelled'>
 }
 
+/** One pixel; and the same with something behind it, which is another file. */
+const DOT =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const OTHER_DOT = Buffer.concat([Buffer.from(DOT, 'base64'), Buffer.from('2')]).toString('base64')
+
 const block = (text: string) => ({ type: 'text' as const, text })
 const inside = (text: string) => ({ type: 'content' as const, content: block(text) })
 const standard: PermissionOption[] = [
@@ -134,6 +139,31 @@ const behaviours: Record<string, (turn: Turn, rest: string) => Promise<string | 
       used: 1200,
       size: 200_000,
       cost: { amount: 0.5, currency: 'USD' },
+    })
+    return undefined
+  },
+  async paint({ say, text }, what) {
+    const image = (data: string) => ({ type: 'image' as const, data, mimeType: 'image/png' })
+    const data = what === 'junk' ? Buffer.from('<svg/>').toString('base64') : DOT
+    await say({
+      sessionUpdate: 'tool_call',
+      toolCallId: 'i1',
+      title: 'Paint',
+      kind: 'other',
+      status: 'in_progress',
+      content: [{ type: 'content', content: image(data) }],
+    })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'i1',
+      status: 'completed',
+      content: [{ type: 'content', content: image(data) }],
+    })
+    await text('Here: ')
+    await say({ sessionUpdate: 'agent_message_chunk', content: image(data) })
+    await say({
+      sessionUpdate: 'agent_message_chunk',
+      content: image(what === 'junk' ? data : OTHER_DOT),
     })
     return undefined
   },
@@ -343,11 +373,12 @@ agent({ name: 'test' })
       agentInfo: { name: 'test', version: '1' },
       authMethods: [{ id: 'login', name: 'Web login', description: 'run "tester login"' }],
       agentCapabilities: {
-        loadSession: !traits.has('no-load'),
+        loadSession: !traits.has('no-load') && !traits.has('resumes-only'),
         promptCapabilities: { image: true },
         sessionCapabilities: {
           ...(traits.has('no-load') || traits.has('no-resume') ? {} : { resume: {} }),
           ...(traits.has('forks') ? { fork: {} } : {}),
+          ...(traits.has('lists') ? { list: {} } : {}),
         },
       },
     }
@@ -369,12 +400,32 @@ agent({ name: 'test' })
   .onRequest('session/resume', async ({ params }) => restore(params))
   .onRequest('session/load', async ({ params, client }) => {
     const found = restore(params)
-    for (const words of sessions[params.sessionId]?.heard ?? [])
+    for (const words of sessions[params.sessionId]?.heard ?? []) {
+      for (const part of [words.slice(0, 2), words.slice(2)])
+        await say(client, params.sessionId, {
+          sessionUpdate: 'user_message_chunk',
+          content: block(part),
+        })
       await say(client, params.sessionId, {
         sessionUpdate: 'agent_message_chunk',
         content: block(`again: ${words}`),
       })
+    }
     return found
+  })
+  .onRequest('session/list', ({ params }) => {
+    // Two a page; the filter is a wish it does not hear.
+    const from = Number(params.cursor ?? 0)
+    const all = Object.entries(sessions)
+    return {
+      sessions: all.slice(from, from + 2).map(([sessionId, { cwd, heard }]) => ({
+        sessionId,
+        cwd,
+        title: heard[0] ?? null,
+        updatedAt: '2026-01-02T03:04:05Z',
+      })),
+      ...(from + 2 < all.length ? { nextCursor: String(from + 2) } : {}),
+    }
   })
   .onRequest('session/fork', ForkRequest, ({ params }) => {
     const sessionId = `${params.sessionId}-fork`

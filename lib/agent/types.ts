@@ -198,6 +198,8 @@ export type AgentRequest = {
   /** As in `ToolContext`. */
   readable?: readonly string[]
   spill?: (callId: string, text: string) => string | null
+  /** Puts a picture another program's agent shows beside the session, where pages may read it; null when it could not. */
+  keepPicture?: (callId: string, bytes: Buffer, ending: string) => string | null
   beforeChange?: (what: Changing) => Promise<void>
   processes?: Processes
   /**

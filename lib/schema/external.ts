@@ -1,4 +1,4 @@
-/** Another program's agent as a session sees it: its modes, its options, its commands. */
+/** Another program's agent as a session sees it: its modes, its options, its commands, its earlier sessions. */
 import { z } from 'zod'
 
 const Choice = z.object({ value: z.string(), name: z.string(), description: z.string() })
@@ -26,3 +26,31 @@ export const ExternalAgent = z
   })
   .meta({ id: 'ExternalAgent' })
 export type ExternalAgent = z.infer<typeof ExternalAgent>
+
+export const AgentSessions = z
+  .object({
+    /** Newest as the agent orders them; of the session's workspace. */
+    sessions: z.array(
+      z.object({
+        agent_session_id: z.string(),
+        title: z.string(),
+        /** Seconds since 1970. */
+        updated_at: z.number().nullable(),
+        cwd: z.string(),
+        /** Ours that goes on with it already. */
+        session_id: z.string().nullable(),
+      }),
+    ),
+    /** Why there are none; empty when there are some. */
+    note: z.string(),
+  })
+  .meta({ id: 'AgentSessions' })
+export type AgentSessions = z.infer<typeof AgentSessions>
+
+export const Adopted = z.object({
+  session_id: z.string(),
+  message_count: z.number(),
+  /** What is not shown, and why; empty when all of it is. */
+  note: z.string(),
+})
+export type Adopted = z.infer<typeof Adopted>

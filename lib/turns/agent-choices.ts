@@ -3,19 +3,13 @@ import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { setMode, setOption } from '../agent/acp/choices.ts'
 import { joinForChoices } from '../agent/acp/join.ts'
 import type { Session } from '../agent/acp/session.ts'
-import type { ModelEndpoint } from '../agent/types.ts'
-import { invalid, messageOf, Refusal, unavailable } from '../errors.ts'
-import type { Home } from '../profiles/home.ts'
+import { invalid } from '../errors.ts'
 import type { ExternalAgent } from '../schema/external.ts'
-import type { Sessions } from '../sessions/types.ts'
+import { type AgentPlace, type AgentPlaceDeps, asked, createAgentPlaces } from './agent-place.ts'
 import { externalOf } from './external.ts'
 
-export type AgentChoicesDeps = {
+export type AgentChoicesDeps = AgentPlaceDeps & {
   external: Pick<ExternalAgents, 'use' | 'peek'>
-  sessions: Sessions
-  homeOf: (profile: string | null | undefined) => Home
-  /** Throws a Refusal where the session's model cannot be called. */
-  endpointOf: (home: Home, model: string | null) => ModelEndpoint
 }
 
 const none: ExternalAgent = { agent: null, is_open: false, mode: null, options: [], commands: [] }
@@ -67,42 +61,13 @@ export const createAgentChoices = ({
   homeOf,
   endpointOf,
 }: AgentChoicesDeps) => {
-  /** Null when the session's model is no agent, or cannot be called at all. */
-  const placeOf = (sessionId: string) => {
-    const row = sessions.require(sessionId)
-    const home = homeOf(row.profile)
-    try {
-      const endpoint = endpointOf(home, row.model)
-      const { agent } = endpoint
-      return agent ? { id: row.session_id, row, home, endpoint, agent } : null
-    } catch (error) {
-      // Its next turn says why.
-      if (error instanceof Refusal) return null
-      throw error
-    }
-  }
+  const { placeOf, requirePlace } = createAgentPlaces({ sessions, homeOf, endpointOf })
 
-  const requirePlace = (sessionId: string) => {
-    const place = placeOf(sessionId)
-    if (!place) throw invalid('The model of this session is no agent of another program.')
-    return place
-  }
-
-  const peek = (place: NonNullable<ReturnType<typeof placeOf>>) =>
-    external.peek(place.endpoint, place.home.name, place.id)
+  const peek = (place: AgentPlace) => external.peek(place.endpoint, place.home.name, place.id)
 
   const view = (sessionId: string): ExternalAgent => {
     const place = placeOf(sessionId)
     return place ? toView(place.agent, peek(place)?.session ?? null) : none
-  }
-
-  /** The agent says no, or nothing: its words are the answer. */
-  const asked = async <T>(name: string, work: Promise<T>): Promise<T> => {
-    try {
-      return await work
-    } catch (error) {
-      throw unavailable(`${name}: ${messageOf(error)}`.slice(0, 500))
-    }
   }
 
   const requireOpen = (sessionId: string) => {

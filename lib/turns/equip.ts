@@ -56,6 +56,7 @@ export type EquipDeps = {
   toolOutput: {
     dirOf: (sessionId: string) => string
     save: (sessionId: string, callId: string, text: string) => string | null
+    saveBytes: (sessionId: string, callId: string, bytes: Buffer, ending: string) => string | null
   }
   redact: (text: string) => string
   redactMessage: (message: Message) => Message
@@ -102,7 +103,10 @@ const withWorkspace = (history: LoopMessage[], workspace: string): LoopMessage[]
 }
 
 /** Expanded at each turn and never stored: the transcript keeps what the person wrote. */
-const withSkills = (history: LoopMessage[], expand: (text: string) => string): LoopMessage[] =>
+export const withSkills = (
+  history: LoopMessage[],
+  expand: (text: string) => string,
+): LoopMessage[] =>
   history.map(message =>
     message.role === 'user' &&
     typeof message.content === 'string' &&
@@ -157,6 +161,8 @@ export const createEquip =
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
           readable: [deps.toolOutput.dirOf(id)],
           spill: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
+          keepPicture: (callId, bytes, ending) =>
+            deps.toolOutput.saveBytes(id, callId, bytes, ending),
           ...recovery,
           compression: deps.compressions.forTurn(id, home, endpoint),
           delegation: deps.delegationFor(place),

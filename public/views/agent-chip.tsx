@@ -1,4 +1,4 @@
-/** The chip of another program's agent: its mode, and everything else it lets one choose. */
+/** The chip of another program's agent: its mode, everything else it lets one choose, and its earlier sessions. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../parts/icon.tsx'
@@ -6,7 +6,11 @@ import { Picker, type PickerGroup } from '../parts/picker.tsx'
 import { Popover } from '../parts/popover.tsx'
 import { choicesOf, createExternalAgent, type ExternalChoice } from '../state/external-agent.ts'
 import { ta } from '../strings/agent.ts'
+import { AgentSessions } from './agent-sessions.tsx'
 import { useApp } from './context.ts'
+
+/** The entry below the choices; no choice has this key. */
+const PAST = 'past'
 
 /** A list of this many is searched by typing. */
 const SEARCHED = 10
@@ -38,6 +42,7 @@ export const AgentChip = ({ id }: { id: string }) => {
   )
   const anchor = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)
+  const isPastOpen = useSignal(false)
   const query = useSignal('')
   const isIdle = app.chat.chat.value.live === null
 
@@ -59,6 +64,10 @@ export const AgentChip = ({ id }: { id: string }) => {
     query.value = ''
   }
   const toggle = async () => {
+    if (isPastOpen.value) {
+      isPastOpen.value = false
+      return
+    }
     if (isOpen.value) return close()
     if (!found.is_open) await app.attempt(() => agent.open(id))
     if (agent.now.value?.is_open) isOpen.value = true
@@ -72,7 +81,7 @@ export const AgentChip = ({ id }: { id: string }) => {
         class="chip chip-agent"
         aria-label={`${title}: ${shown}`}
         aria-haspopup="listbox"
-        aria-expanded={isOpen.value}
+        aria-expanded={isOpen.value || isPastOpen.value}
         title={title}
         disabled={agent.busy.value}
         onClick={() => void toggle()}
@@ -85,7 +94,12 @@ export const AgentChip = ({ id }: { id: string }) => {
           <Picker
             label={title}
             placeholder={ta('search')}
-            groups={groupsOf(choices, query.value)}
+            groups={[
+              ...groupsOf(choices, query.value),
+              ...(query.value === ''
+                ? [{ label: ta('earlier'), options: [{ id: PAST, label: ta('past', { name }) }] }]
+                : []),
+            ]}
             empty={ta('nothing', { name })}
             query={query.value}
             onQuery={
@@ -96,6 +110,11 @@ export const AgentChip = ({ id }: { id: string }) => {
                 : undefined
             }
             onPick={key => {
+              if (key === PAST) {
+                close()
+                isPastOpen.value = true
+                return
+              }
               const [group, value] = JSON.parse(key) as [string, string]
               close()
               app.layout.focus.value += 1
@@ -103,6 +122,16 @@ export const AgentChip = ({ id }: { id: string }) => {
             }}
           />
         </Popover>
+      )}
+      {isPastOpen.value && (
+        <AgentSessions
+          id={id}
+          name={name}
+          anchor={anchor}
+          onClose={() => {
+            isPastOpen.value = false
+          }}
+        />
       )}
     </>
   )

@@ -228,4 +228,118 @@ test(
   }),
 )
 
+const ask = (id: string) => `/api/session/agent/sessions?session_id=${id}`
+
+test(
+  'an agent without a list says so; one that can restore nothing, or does not know the session, is not gone on with',
+  using(['no-load forgets'], async ({ app, newSession }) => {
+    const plain = await newSession('demo')
+    assert.is((await app.get(ask(plain))).status, 400)
+    const id = await newSession()
+    const { status, body } = await app.get(ask(id))
+    assert.equal([status, body.sessions], [200, []])
+    assert.match(body.note, /does not tell which sessions/)
+    const adopt = { session_id: id, agent_session_id: 's1' }
+    const refused = await app.post('/api/session/agent/adopt', adopt)
+    assert.equal(refused.status, 503)
+    assert.match(refused.body.error, /cannot go on with an earlier session/)
+  }),
+)
+
+test(
+  'gone on with: listed with whose it is, refused where it may not be, told again, and known after a restart',
+  using(['lists'], async at => {
+    const { app, newSession, turn, last, session } = at
+    const lists: string[] = []
+    for (const words of ['hello one', 'hello two', 'hello three']) {
+      const id = await newSession()
+      await turn(id, words)
+      lists.push(id)
+    }
+    const id = await newSession()
+    const listed = (await app.get(ask(id))).body.sessions
+    assert.equal(
+      listed.map((each: { title: string; session_id: string }) => [each.title, each.session_id]),
+      [
+        ['hello one', lists[0]],
+        ['hello two', lists[1]],
+        ['hello three', lists[2]],
+      ],
+    )
+    assert.is(listed[0].updated_at, Date.parse('2026-01-02T03:04:05Z') / 1_000)
+    const theirs = listed[0].agent_session_id
+    const adopt = (session_id: string, agent_session_id = theirs) =>
+      app.post('/api/session/agent/adopt', { session_id, agent_session_id })
+    const held = await adopt(id)
+    assert.equal([held.status, held.body.session_id], [409, lists[0]])
+    const full = await adopt(lists[1] ?? '')
+    assert.equal([full.status, /empty session/.test(full.body.error)], [409, true])
+    const unknown = await adopt(id, 'nobody')
+    assert.is(unknown.status, 503)
+    assert.is((await session(id)).messages.length, 0)
+    // Ours is gone for good; the agent still knows it.
+    await app.post('/api/session/delete', { session_id: lists[0] })
+    const done = await adopt(id)
+    assert.equal([done.status, done.body], [200, { session_id: id, message_count: 2, note: '' }])
+    const { messages, title } = await session(id)
+    assert.equal(
+      messages.map((each: { role: string; content: string }) => [each.role, each.content]),
+      [
+        ['user', 'hello one'],
+        ['assistant', 'again: hello one'],
+      ],
+    )
+    assert.is.not(title, 'Untitled')
+    await turn(id, 'recall')
+    assert.is(await last(id), 'I have heard: hello one | recall')
+    await app.restart()
+    await turn(id, 'recall')
+    assert.is(await last(id), 'I have heard: hello one | recall | recall')
+  }),
+)
+
+test(
+  'an agent that tells nothing again goes on all the same, and the page is told so; two at once are one',
+  using(['lists resumes-only'], async ({ app, newSession, turn, last, session }) => {
+    const gone = await newSession()
+    await turn(gone, 'hello one')
+    await app.post('/api/session/delete', { session_id: gone })
+    const ids = [await newSession(), await newSession()]
+    const [past] = (await app.get(ask(ids[0] ?? ''))).body.sessions
+    assert.is(past.session_id, null)
+    const { agent_session_id } = past
+    const answers = await Promise.all(
+      ids.map(session_id =>
+        app.post('/api/session/agent/adopt', { session_id, agent_session_id, title: 'The first' }),
+      ),
+    )
+    assert.equal(answers.map(({ status }) => status).sort(), [200, 409])
+    const done = answers.find(({ status }) => status === 200)?.body
+    assert.is(done.message_count, 0)
+    assert.match(done.note, /earlier messages are not shown/)
+    assert.is((await session(done.session_id)).title, 'The first')
+    await turn(done.session_id, 'recall')
+    assert.is(await last(done.session_id), 'I have heard: hello one | recall')
+  }),
+)
+
+test(
+  'a running turn keeps the session; a picture comes to the page by its path alone',
+  using(['lists'], async at => {
+    const { app } = at
+    const id = await at.newSession()
+    const stream = await at.send(id, 'run touch never')
+    await at.follow(stream, 'approval')
+    const adopt = { session_id: id, agent_session_id: 's1' }
+    assert.is((await app.post('/api/session/agent/adopt', adopt)).status, 409)
+    await app.get(`/api/chat/cancel?stream_id=${stream}`)
+    await at.follow(stream)
+    await at.turn(id, 'paint')
+    const [, path = ''] = /MEDIA:"([^"]+)"/.exec(await at.last(id)) ?? []
+    assert.ok(path.startsWith(join(app.state, 'tool-output', id)))
+    const picture = await app.request('GET', `/api/media?path=${encodeURIComponent(path)}`)
+    assert.equal([picture.status, picture.headers['content-type']], [200, 'image/png'])
+  }),
+)
+
 test.run()

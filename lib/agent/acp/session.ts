@@ -1,6 +1,7 @@
 /** One session as the agent knows it: what it offers there, and what its news change. */
 import type { AgentRequest } from '../types.ts'
 import { createTerminals, type Terminals } from './terminals.ts'
+import type { Replay } from './replay.ts'
 import type { Transcript } from './transcript.ts'
 import {
   type Command,
@@ -34,6 +35,8 @@ export type Session = {
   usage: { used: number; size: number; cost: number | null } | null
   terminals: Terminals
   turn: TurnSide | null
+  /** Listens while the agent tells again what was said before. */
+  replay: Replay | null
   /** Settles when the last prompt has been answered. */
   busy: Promise<unknown>
 }
@@ -48,6 +51,7 @@ export const createSession = (id: string): Session => ({
   usage: null,
   terminals: createTerminals(),
   turn: null,
+  replay: null,
   busy: Promise.resolve(),
 })
 
@@ -63,22 +67,25 @@ export const applyUpdate = (session: Session, given: unknown): boolean => {
   const parsed = Update.safeParse(given)
   if (!parsed.success) return false
   const update = parsed.data
-  const transcript = session.turn?.transcript
+  const transcript = () => session.turn?.transcript ?? session.replay?.transcript()
   switch (update.sessionUpdate) {
     case 'user_message_chunk':
+      // In a turn it only repeats what we sent.
+      if (update.content && !session.turn)
+        session.replay?.user(update.content, update.messageId ?? '')
       break
     case 'agent_message_chunk':
-      transcript?.text(update.content)
+      transcript()?.text(update.content)
       break
     case 'agent_thought_chunk':
-      transcript?.thought(update.content)
+      transcript()?.thought(update.content)
       break
     case 'tool_call':
     case 'tool_call_update':
-      transcript?.call(update)
+      transcript()?.call(update)
       break
     case 'plan':
-      transcript?.plan(update.entries)
+      transcript()?.plan(update.entries)
       break
     case 'available_commands_update':
       session.commands = update.availableCommands

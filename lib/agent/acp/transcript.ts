@@ -1,6 +1,7 @@
 /** Makes messages and events of what an agent streams: calls recorded before their results, text under the id it will have. */
 import { setImmediate as soon } from 'node:timers'
 import type { AgentRequest, Emit, RunMessage } from '../types.ts'
+import { createPictures } from './pictures.ts'
 import {
   blockText,
   type Call,
@@ -20,7 +21,7 @@ const MAX_CALLS = 5_000
 export type TerminalView = (ids: string[]) => { output: string; exitCode: number | null } | null
 
 export type TranscriptOptions = {
-  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history'>
+  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'keepPicture'>
   emit: Emit
   now: () => number
   served: { provider: string; model: string }
@@ -47,6 +48,7 @@ export type Transcript = ReturnType<typeof createTranscript>
 export const createTranscript = (options: TranscriptOptions) => {
   const { request, emit, now, served } = options
   const { workspace } = request
+  const pictures = createPictures(request.keepPicture)
   const taken = new Set(
     request.history.flatMap(message => (message.tool_calls ?? []).map(call => call.id)),
   )
@@ -151,14 +153,18 @@ export const createTranscript = (options: TranscriptOptions) => {
       isError,
     })
     message({ role: 'tool', tool_call_id: entry.id, name: entry.name, content })
+    add('text', pictures.belowCall(entry.call.content))
   }
 
   return {
-    text: (block: Block) => add('text', blockText(block)),
+    text(block: Block): void {
+      if (!isClosed) add('text', pictures.inAnswer(block) ?? blockText(block))
+    },
     thought: (block: Block) => add('reasoning', blockText(block)),
 
-    call(update: CallUpdate): void {
-      if (isClosed || done.has(update.toolCallId)) return
+    call(given: CallUpdate): void {
+      if (isClosed || done.has(given.toolCallId)) return
+      const update = pictures.inCall(given)
       const known = open.get(update.toolCallId)
       if (!known && ++calls > MAX_CALLS) {
         options.onFlood()
@@ -190,7 +196,8 @@ export const createTranscript = (options: TranscriptOptions) => {
     },
 
     /** A person is asked about this call now: it has to be seen. Its id in our transcript. */
-    asked(update: CallUpdate): { call: Call; id: string } {
+    asked(given: CallUpdate): { call: Call; id: string } {
+      const update = pictures.inCall(given)
       const known = open.get(update.toolCallId)
       const call = merge(known?.call, update)
       const entry = known ?? {

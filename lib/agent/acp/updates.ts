@@ -95,7 +95,7 @@ const kind = <T extends string, S extends z.ZodRawShape>(name: T, shape: S) =>
   z.object({ sessionUpdate: z.literal(name), ...shape })
 
 export const Update = z.discriminatedUnion('sessionUpdate', [
-  kind('user_message_chunk', {}),
+  kind('user_message_chunk', { content: Block.nullish().catch(null), messageId: text }),
   kind('agent_message_chunk', { content: Block }),
   kind('agent_thought_chunk', { content: Block }),
   kind('tool_call', callFields),
@@ -124,6 +124,14 @@ export const Opened = z.object({
 })
 export type Opened = z.infer<typeof Opened>
 
+/** A page of what `session/list` answers. */
+export const Listed = z.object({
+  sessions: listOf(
+    z.object({ sessionId: z.string().min(1), cwd: text, title: text, updatedAt: text }),
+  ),
+  nextCursor: text,
+})
+
 const count = z.number().nonnegative().nullish().catch(null)
 export const Prompted = z.object({
   stopReason: z.string(),
@@ -150,13 +158,14 @@ export const Initialized = z.object({
           resume: z.unknown().optional(),
           close: z.unknown().optional(),
           fork: z.unknown().optional(),
+          list: z.unknown().optional(),
         })
-        .catch({ resume: null, close: null, fork: null }),
+        .catch({ resume: null, close: null, fork: null, list: null }),
     })
     .catch({
       loadSession: false,
       promptCapabilities: { image: false },
-      sessionCapabilities: { resume: null, close: null, fork: null },
+      sessionCapabilities: { resume: null, close: null, fork: null, list: null },
     }),
 })
 export type Initialized = z.infer<typeof Initialized>

@@ -1,0 +1,116 @@
+/** What an agent tells again of a session of its own, as messages a journal can take: the newest part where it is too long. */
+import type { RunMessage } from '../types.ts'
+import { blockText } from './tool-calls.ts'
+import { createTranscript, type Transcript } from './transcript.ts'
+import type { Block } from './updates.ts'
+
+export type ReplayOptions = {
+  workspace: string
+  served: { provider: string; model: string }
+  maxMessages?: number
+  maxChars?: number
+}
+
+const MAX_MESSAGES = 2_000
+const MAX_CHARS = 8 * 1024 * 1024
+const MAX_USER_CHARS = 1024 * 1024
+
+/** A message of the person's and all that followed it. */
+type Told = { messages: RunMessage[]; chars: number }
+
+export type Replay = ReturnType<typeof createReplay>
+
+export const createReplay = ({
+  workspace,
+  served,
+  maxMessages = MAX_MESSAGES,
+  maxChars = MAX_CHARS,
+}: ReplayOptions) => {
+  const turns: Told[] = []
+  let transcript: Transcript | null = null
+  let words = ''
+  let saying = ''
+  let next = 0
+  let left = 0
+  let isClosed = false
+
+  const add = (message: RunMessage): void => {
+    const turn = turns.at(-1)
+    turn?.messages.push(message)
+    if (turn) turn.chars += JSON.stringify(message).length
+  }
+
+  const total = (of: (turn: Told) => number): number =>
+    turns.reduce((sum, turn) => sum + of(turn), 0)
+
+  const trim = (): void => {
+    while (
+      turns.length > 1 &&
+      (total(({ chars }) => chars) > maxChars ||
+        total(({ messages }) => messages.length) > maxMessages)
+    )
+      left += turns.shift()?.messages.length ?? 0
+  }
+
+  const open = (): Transcript => {
+    turns.push({ messages: [], chars: 0 })
+    trim()
+    const text = words
+    words = ''
+    if (text.trim() !== '') add({ id: `r${++next}`, role: 'user', content: text })
+    return createTranscript({
+      request: {
+        workspace,
+        nextMessageId: () => `r${++next}`,
+        // Ids of calls are given once in a journal.
+        history: turns.flatMap(({ messages }) => messages),
+      },
+      emit: event => {
+        if (event.type === 'message') add(event.message)
+      },
+      now: Date.now,
+      served,
+      terminals: () => null,
+      onTerminals: () => undefined,
+      // What a turn says beyond its bound is left out.
+      onFlood: () => undefined,
+    })
+  }
+
+  const close = (): void => {
+    transcript?.end('How this call ended is not known any more.')
+    transcript = null
+  }
+
+  return {
+    /** A message comes in chunks; older agents do not say whose they are. */
+    user(block: Block, messageId: string): void {
+      if (isClosed) return
+      close()
+      if (words !== '' && messageId !== saying) {
+        transcript = open()
+        close()
+      }
+      saying = messageId
+      const text = blockText(block)
+      words = (words + (block.type === 'text' ? text : `\n${text}\n`)).slice(0, MAX_USER_CHARS)
+    },
+    /** Whoever writes down what the agent tells of itself. */
+    transcript(): Transcript | undefined {
+      if (isClosed) return undefined
+      transcript ??= open()
+      return transcript
+    },
+    /** All of it, and how many older messages are left out. */
+    end(): { messages: RunMessage[]; left: number } {
+      close()
+      if (words !== '') {
+        transcript = open()
+        close()
+      }
+      trim()
+      isClosed = true
+      return { messages: turns.flatMap(({ messages }) => messages), left }
+    },
+  }
+}

@@ -1,0 +1,109 @@
+/** What an agent says of earlier sessions and what it paints: listed within bounds, told again as messages, kept as files. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createReplay } from '../../../../lib/agent/acp/replay.ts'
+import { createToolOutput } from '../../../../lib/tool-output.ts'
+import { using } from './_external.ts'
+
+const test = suite('earlier sessions and pictures of an agent')
+
+const served = { provider: 'acp', model: 'tester' }
+const text = (words: string) => ({ type: 'text' as const, text: words })
+
+test('told again: who said what, calls with their results, and nothing after the end', () => {
+  const replay = createReplay({ workspace: '/w', served })
+  replay.user(text('Look at '), '')
+  replay.user(text('a.txt'), '')
+  replay.transcript()?.text(text('I look.'))
+  replay.transcript()?.call({ toolCallId: 'c1', kind: 'read', status: 'completed', content: [] })
+  replay.transcript()?.call({ toolCallId: 'c2', kind: 'execute', status: 'in_progress' })
+  replay.user(text('And'), 'a')
+  replay.user(text('then?'), 'b')
+  const { messages, left } = replay.end()
+  replay.user(text('late'), '')
+  assert.is(replay.transcript(), undefined)
+  assert.is(left, 0)
+  assert.equal(
+    messages.map(({ role, content, tool_calls }) => [role, tool_calls?.length ?? content]),
+    [
+      ['user', 'Look at a.txt'],
+      ['assistant', 1],
+      ['tool', '{"content":""}'],
+      ['assistant', 1],
+      [
+        'tool',
+        '{"output":"How this call ended is not known any more.","exit_code":1,"error":null}',
+      ],
+      ['user', 'And'],
+      ['user', 'then?'],
+    ],
+  )
+})
+
+test('the oldest is left out where it is too long, a whole turn at a time', () => {
+  const replay = createReplay({ workspace: '/w', served, maxMessages: 4 })
+  for (const words of ['one', 'two', 'three']) {
+    replay.user(text(words), '')
+    replay.transcript()?.text(text(`${words}!`))
+  }
+  const { messages, left } = replay.end()
+  assert.equal(
+    [messages.map(({ content }) => content), left],
+    [['two', 'two!', 'three', 'three!'], 2],
+  )
+})
+
+const painting = async (
+  say: (words: string, options: object) => Promise<{ messages: { content: unknown }[] }>,
+  words: string,
+  run: (contents: string[], dir: string, output: ReturnType<typeof createToolOutput>) => void,
+) => {
+  const dir = mkdtempSync(join(tmpdir(), 'pictures-'))
+  try {
+    const output = createToolOutput({ dir, log: () => undefined })
+    const keepPicture = (id: string, bytes: Buffer, ending: string) =>
+      output.saveBytes('0123456789ab', id, bytes, ending)
+    const told = await say(words, { request: { keepPicture } })
+    run(
+      told.messages.map(({ content }) => String(content)),
+      dir,
+      output,
+    )
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+test(
+  'what only claims to be a picture stays a word about it',
+  using('', {}, async ({ say }) => {
+    await painting(say, 'paint junk', contents => {
+      assert.not.match(contents.join(), /MEDIA/)
+      assert.match(contents.join(), /\[image, image\/png\]/)
+    })
+    // And where nothing can be kept.
+    assert.match((await say('paint')).text, /\[image, image\/png\]/)
+  }),
+)
+
+test(
+  'pictures of a call and of the answer are files of the session, each drawn once',
+  using('', {}, async ({ say }) => {
+    await painting(say, 'paint', (contents, dir, output) => {
+      const [, result = '', answer = ''] = contents
+      const first = join(dir, '0123456789ab', 'i1.png')
+      const second = join(dir, '0123456789ab', 'answer.png')
+      assert.is(JSON.parse(result).content, `MEDIA:"${first}"`)
+      assert.equal(answer.match(/MEDIA:"[^"]+"/g), [`MEDIA:"${first}"`, `MEDIA:"${second}"`])
+      assert.is(readFileSync(first).subarray(1, 4).toString(), 'PNG')
+      assert.is(output.ownerOf(first), '0123456789ab')
+      assert.is(output.ownerOf(join(dir, '..', 'x', 'y.png')), undefined)
+      assert.is(output.ownerOf(join(dir, '0123456789ab')), undefined)
+    })
+  }),
+)
+
+test.run()
