@@ -24,6 +24,9 @@ const findChromium = async (): Promise<string> => {
   return path
 }
 
+// No page here draws in three dimensions, and a GPU made of software costs half of every test.
+chromium.setGraphicsMode = false
+
 const launched: Promise<Browser>[] = []
 
 /** The same browser for every caller; it ends with the process. */
