@@ -114,6 +114,10 @@ export type ApprovalAsk = {
   patternKeys: string[]
   description: string
   cwd: string
+  /** Unified diff of the edit that is asked about. */
+  diff?: string
+  /** The answers on offer; all four when absent. */
+  choices?: readonly ApprovalChoice[]
 }
 
 /** What a tool is given. Everything comes as a value; a tool reads no global. */

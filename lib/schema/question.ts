@@ -16,6 +16,10 @@ export const Approval = z
     description: z.string(),
     /** The directory it would run in. */
     cwd: z.string().optional(),
+    /** Unified diff of the edit that is asked about. */
+    diff: z.string().optional(),
+    /** The answers on offer; all four when absent. `deny` is always among them. */
+    choices: z.array(ApprovalChoice).optional(),
     requested_at: z.number(),
   })
   .meta({ id: 'Approval' })

@@ -57,6 +57,8 @@ export const createPolicy =
         pattern_keys: ask.patternKeys,
         description: ask.description,
         cwd: ask.cwd,
+        ...(ask.diff !== undefined && { diff: deps.redact(ask.diff) }),
+        ...(ask.choices && { choices: [...ask.choices] }),
       },
       approvalWaitMs(config),
     )
