@@ -10,6 +10,7 @@ import * as events from './handlers/events.ts'
 import * as externalAgent from './handlers/external-agent.ts'
 import * as files from './handlers/files.ts'
 import * as gitState from './handlers/git.ts'
+import * as guards from './handlers/guards.ts'
 import * as gateway from './handlers/gateway.ts'
 import * as health from './handlers/health.ts'
 import * as insights from './handlers/insights.ts'
@@ -203,6 +204,8 @@ export const routes = {
   'POST /api/session/agent/option': externalAgent.option,
   'GET /api/session/agent/sessions': externalAgent.sessions,
   'POST /api/session/agent/adopt': externalAgent.adopt,
+  'GET /api/guards': guards.list,
+  'POST /api/guards/accept': guards.accept,
   'GET /api/budgets': budgets.get,
   'POST /api/budgets': budgets.save,
   'GET /api/chat/stream': chat.events,

@@ -34,6 +34,7 @@ import { createAgentChoices } from './turns/agent-choices.ts'
 import { createAgentPast } from './turns/agent-past.ts'
 import type { AgentPlaceDeps } from './turns/agent-place.ts'
 import { createBegin } from './turns/begin.ts'
+import { createGuarding } from './turns/guarding.ts'
 import { createQueue } from './turns/queue.ts'
 import { createToolViews } from './turns/tool-view.ts'
 import { createSkills } from './skills/skills.ts'
@@ -88,6 +89,7 @@ export const createApp = async (
 
   const stores = openStores(config, { log, now, addon })
   const { homes, settings, workspaces, auth, hub, prompts, toolOutput, sessions, projects } = stores
+  const guarding = createGuarding({ accepted: stores.acceptedGuards, redact })
   const profiles = createProfiles({
     homes,
     env: config.env,
@@ -188,6 +190,7 @@ export const createApp = async (
     shelf: prompts,
     toolOutput,
     checkpoints,
+    guardsFor: guarding.of,
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
@@ -275,6 +278,7 @@ export const createApp = async (
     homes: homes.list,
     start: begin.unattended,
     stop: turns.cancel,
+    forbids: home => guarding.of(home).commands(),
     skill(home, name) {
       try {
         return skills.content(home, name).content
@@ -313,6 +317,7 @@ export const createApp = async (
     settings,
     bridge,
     gateway,
+    guarding,
     updates,
     workspaces,
     files,

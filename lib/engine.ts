@@ -48,6 +48,7 @@ export type EngineDeps = {
   shelf: PromptShelf
   toolOutput: ToolOutput
   checkpoints: EquipDeps['checkpoints']
+  guardsFor: EquipDeps['guardsFor']
   /** Absent: nothing is started in the background. */
   processesOf?: EquipDeps['processesOf']
   /** Built after this, because tasks begin turns. */
@@ -150,6 +151,7 @@ export const createEngine = async (deps: EngineDeps) => {
     compressions,
     onQueue: deps.onQueue ?? (() => undefined),
     homeOf: homes.of,
+    guardsFor: deps.guardsFor,
     placesOfOthers: home => placesOfOthers(homes, home),
     stateDir: config.stateDir,
     checkpoints: deps.checkpoints,

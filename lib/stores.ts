@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createAuth } from './auth/auth.ts'
 import type { Config } from './config.ts'
+import { createAccepted } from './guards/accepted.ts'
 import { createHub } from './hub.ts'
 import type { Log } from './log.ts'
 import { adoptDefaultModel } from './models/default.ts'
@@ -49,6 +50,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
   const auth = createAuth({ stateDir, config, settings, log })
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const acceptedGuards = createAccepted(join(stateDir, 'accepted-guards.json'))
   const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessions = createSessions({
@@ -73,5 +75,16 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
     now,
   })
-  return { homes, settings, workspaces, auth, hub, prompts, toolOutput, sessions, projects }
+  return {
+    homes,
+    settings,
+    workspaces,
+    auth,
+    hub,
+    acceptedGuards,
+    prompts,
+    toolOutput,
+    sessions,
+    projects,
+  }
 }

@@ -125,12 +125,15 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   const { request, signal } = bench
   const { tool, call } = entry
   if (!tool) return STOPPED
+  const forbidden = request.guards?.tool(tool.name) ?? null
+  if (forbidden !== null) return refuse(forbidden)
   let running = true
   const ctx: ToolContext = {
     callId: call.id,
     workspace: request.workspace,
     env: request.env,
     forbidden: request.forbidden,
+    ...(request.guards && { guards: request.guards }),
     signal,
     // What a tool left behind still prints belongs to nobody.
     output: text => {

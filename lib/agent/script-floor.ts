@@ -1,6 +1,7 @@
 /** The floor under scripts: commands written out in one are held to what nobody may run, as far as they can be read. */
 import { assess } from './danger.ts'
 import type { Place } from './shell-commands.ts'
+import type { Guards } from './types.ts'
 
 /** Texts of Python and JavaScript, those over several lines first. */
 const LITERAL =
@@ -40,14 +41,27 @@ const commandsIn = (code: string): Found[] => {
   return found
 }
 
-/** Why the script must not run; undefined when it holds nothing of the kind openly. */
-export const hardlineInScript = (code: string, place: Place): string | undefined =>
+/** The texts that may be commands, words of one command put together. */
+const textsIn = (code: string): { text: string; isRun: boolean }[] =>
   commandsIn(code)
     .filter(({ isTool }) => !isTool)
     .flatMap(({ words, isRun }) => [
       ...words.map(text => ({ text, isRun: isRun && words.length === 1 })),
       ...(isRun && words.length > 1 ? [{ text: words.map(quoted).join(' '), isRun }] : []),
     ])
+
+/** Why the home forbids the script: scripts at all, or a command it openly runs; null when it does not. */
+export const deniedInScript = (code: string, place: Place, guards: Guards): string | null =>
+  guards.commands() ??
+  textsIn(code)
+    .filter(({ isRun }) => isRun)
+    .map(({ text }) => guards.command(text, place))
+    .find(why => why !== null) ??
+  null
+
+/** Why the script must not run; undefined when it holds nothing of the kind openly. */
+export const hardlineInScript = (code: string, place: Place): string | undefined =>
+  textsIn(code)
     .filter(({ text, isRun }) => isRun || /\s/.test(text.trim()))
     .map(({ text, isRun }) => {
       const { hardline } = assess(text, place)

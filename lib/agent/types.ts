@@ -120,6 +120,21 @@ export type ApprovalAsk = {
   choices?: readonly ApprovalChoice[]
 }
 
+/**
+ * What the home itself forbids (`approvals.deny`, a terminal back end that is not ours, …), whatever a person, a session or
+ * a mode allows. Each answers the sentence why, or null; asked at every use, because the file may change meanwhile.
+ */
+export type Guards = {
+  /** Why no command at all may run. */
+  commands: () => string | null
+  /** Why this one may not. */
+  command: (command: string, place: { home: string; cwd: string }) => string | null
+  /** Why the file tools may not write at this real path. */
+  write: (path: string) => string | null
+  /** Why a tool may not be used at all. */
+  tool: (name: string) => string | null
+}
+
 /** What a tool is given. Everything comes as a value; a tool reads no global. */
 export type ToolContext = {
   callId: string
@@ -128,6 +143,8 @@ export type ToolContext = {
   env: Readonly<Record<string, string>>
   /** Directories and files no tool may touch: the service's state, secrets. Absolute paths. */
   forbidden: readonly string[]
+  /** Absent: the home forbids nothing. */
+  guards?: Guards
   signal: AbortSignal
   /** Live output, shown as it comes; not what the model reads. */
   output: (text: string) => void
@@ -187,6 +204,8 @@ export type AgentRequest = {
   workspace: string
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]
+  /** As in `ToolContext`. */
+  guards?: Guards
   /** Model calls per turn. At the limit one last call without tools asks for a summary. */
   maxSteps: number
   signal: AbortSignal

@@ -14,6 +14,7 @@ import type { Config } from '../config.ts'
 import { createCron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine } from '../engine.ts'
+import { createAccepted } from '../guards/accepted.ts'
 import { createHub } from '../hub.ts'
 import { openPacked } from '../packed.ts'
 import { createHomes } from '../profiles/homes.ts'
@@ -23,6 +24,7 @@ import { createSessions } from '../sessions/store.ts'
 import { createSkills } from '../skills/skills.ts'
 import { searchWorkerOf } from '../stores.ts'
 import { createToolOutput } from '../tool-output.ts'
+import { createGuarding } from '../turns/guarding.ts'
 import { createPromptShelf } from '../turns/prompt-shelf.ts'
 import type { Questions } from '../turns/questions.ts'
 
@@ -96,11 +98,17 @@ export const createTerminalEngine = async (
     addon,
   })
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
+  // Read, never written: what was accepted in the page holds here, too.
+  const guarding = createGuarding({
+    accepted: createAccepted(join(config.stateDir, 'accepted-guards.json')),
+    redact,
+  })
   const cron = createCron({
     homes: homes.list,
     start: () => Promise.reject(unavailable('Tasks are run by the service.')),
     stop: () => false,
     skill: () => null,
+    forbids: () => null,
     redact,
     log: problem,
     ticker: noTicker,
@@ -116,6 +124,7 @@ export const createTerminalEngine = async (
     shelf: createPromptShelf({ dir: place('prompts'), log: problem }),
     toolOutput: createToolOutput({ dir: place('tool-output'), log: problem }),
     checkpoints: { open: () => KEEPS_NOTHING },
+    guardsFor: guarding.of,
     cron: () => cron,
     liveDir: place('live'),
     now,

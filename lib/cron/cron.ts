@@ -16,6 +16,8 @@ export type CronDeps = {
   start: (home: Home, input: Parameters<RunDeps['start']>[0]) => ReturnType<RunDeps['start']>
   stop: RunDeps['stop']
   skill: (home: Home, name: string) => string | null
+  /** Why the home forbids every command, or null. */
+  forbids: (home: Home) => string | null
   redact: (text: string) => string
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Milliseconds since 1970. */
@@ -66,6 +68,7 @@ export const createCron = (deps: CronDeps) => {
       start: input => deps.start(home, input),
       stop: deps.stop,
       skill: name => deps.skill(home, name),
+      forbids: () => deps.forbids(home),
       redact: deps.redact,
       now,
       zone,

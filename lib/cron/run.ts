@@ -1,6 +1,6 @@
 /** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
 import type { ApprovalAsk, Failure, Outcome } from '../agent/types.ts'
-import { messageOf, Refusal } from '../errors.ts'
+import { forbidden as forbiddenRun, messageOf, Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { UnattendedInput } from '../turns/begin.ts'
 import type { Planned } from './job.ts'
@@ -23,6 +23,8 @@ export type RunDeps = {
   stop: (streamId: string, failure: Failure) => boolean
   /** SKILL.md of a skill; null when there is no such skill. */
   skill: (name: string) => string | null
+  /** Why the home forbids every command, or null. */
+  forbids: () => string | null
   redact: (text: string) => string
   now: () => number
   zone: () => string
@@ -114,6 +116,8 @@ export const createRun = (deps: RunDeps) => {
   }
 
   const compose = async (job: Planned, signal: AbortSignal): Promise<string> => {
+    const forbidden = job.script ? deps.forbids() : null
+    if (forbidden !== null) throw forbiddenRun(forbidden)
     const script = job.script
       ? await runScript({ home: home.dir, name: job.script, env: home.childEnv(), signal })
       : null

@@ -19,6 +19,7 @@ import type { Sessions } from '../sessions/types.ts'
 import { approver } from './allowing.ts'
 import type { Compressions } from './compression.ts'
 import { externalOf } from './external.ts'
+import type { GuardsFor } from './guarding.ts'
 import { keepChanges, type Keeping } from './keeping.ts'
 import { numberAt, type TurnPlace } from './place.ts'
 import { queuedOf, withoutQueued } from './queue.ts'
@@ -45,6 +46,8 @@ export type EquipDeps = {
   /** How long conversations are kept within the window; see `compression.ts`. */
   compressions: Pick<Compressions, 'forTurn' | 'record'>
   homeOf: (profile: string | null | undefined) => Home
+  /** What the home itself forbids. */
+  guardsFor: GuardsFor
   /** What belongs to other profiles. */
   placesOfOthers: (home: Home) => string[]
   stateDir: string
@@ -83,6 +86,7 @@ const OWN_STATE = [
   'instance.json',
   'workspaces.json',
   'projects.json',
+  'accepted-guards.json',
   'last_workspace.txt',
 ]
 
@@ -145,6 +149,7 @@ export const createEquip =
             AGENT_EXEC_ASK: '1',
           }),
           forbidden,
+          guards: deps.guardsFor(home),
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: approver(place, { sessions, redact: deps.redact, ask: questions.approve }),

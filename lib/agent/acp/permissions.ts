@@ -4,16 +4,19 @@ import type {
   RequestPermissionOutcome,
   RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
-import { isInside } from '../../store/inside.ts'
+import { isInside, realPath } from '../../store/inside.ts'
 import { assess, forbiddenIn } from '../danger.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
-import type { AgentRequest } from '../types.ts'
+import type { AgentRequest, Guards } from '../types.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
 
 export type Asking = {
   /** The agent's name for people. */
   name: string
-  request: Pick<AgentRequest, 'approve' | 'clarify' | 'workspace' | 'env' | 'forbidden' | 'tools'>
+  request: Pick<
+    AgentRequest,
+    'approve' | 'clarify' | 'workspace' | 'env' | 'forbidden' | 'guards' | 'tools'
+  >
   /** Commands the person has said yes to: they are not asked again when the agent runs them with our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
@@ -77,6 +80,22 @@ const namedAct = (call: Call, workspace: string): string => {
   return verb && paths.length > 0 ? [verb, ...paths].join(' ') : call.title || 'use a tool'
 }
 
+const CHANGES: ReadonlySet<string> = new Set(['edit', 'delete', 'move'])
+
+/** Why the home forbids what is asked for, or null. */
+const deniedByHome = (
+  guards: Guards | undefined,
+  call: Call,
+  command: string,
+  place: { home: string; cwd: string },
+): string | null => {
+  if (!guards) return null
+  if (command !== '') return guards.command(command, place)
+  if (call.kind === 'execute') return guards.commands()
+  const paths = CHANGES.has(call.kind) ? pathsOf(call, place.cwd) : []
+  return paths.map(path => guards.write(realPath(path))).find(why => why !== null) ?? null
+}
+
 export const askPermission = async (
   { options }: Pick<RequestPermissionRequest, 'options'>,
   call: Call,
@@ -90,8 +109,9 @@ export const askPermission = async (
   const kept =
     (command === '' ? undefined : forbiddenIn(command, place, request.forbidden)) ??
     pathsOf(call, workspace).find(path => request.forbidden.some(closed => isInside(closed, path)))
-  if (hardline !== undefined || kept !== undefined) {
-    const why = hardline ?? `it touches ${kept}`
+  const denied = deniedByHome(request.guards, call, command, place)
+  if (hardline !== undefined || kept !== undefined || denied !== null) {
+    const why = denied ?? hardline ?? `it touches ${kept}`
     const what = command === '' ? 'access' : 'a command'
     warn(`${name} was refused ${what}, and no approval can allow it: ${why}.`)
     return answerFor('deny', options)

@@ -12,6 +12,7 @@ const contextOf = ({ request }: TurnSide, callId: string): ToolContext => ({
   workspace: request.workspace,
   env: request.env,
   forbidden: request.forbidden,
+  ...(request.guards && { guards: request.guards }),
   signal: request.signal,
   output: () => undefined,
   beforeChange: async what => {

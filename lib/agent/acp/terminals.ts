@@ -77,6 +77,8 @@ export const createTerminals = () => {
       const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
       const cwd = asked.cwd ? toPlace(ctx, asked.cwd) : ctx.workspace
       const here = { home: ctx.env.HOME ?? '', cwd }
+      const denied = ctx.guards?.command(line, here) ?? null
+      if (denied !== null) throw new Error(denied)
       const { hardline, labels } = assess(line, here)
       if (hardline !== undefined)
         throw new Error(`Refused, and no approval can allow it: ${hardline}.`)

@@ -58,6 +58,9 @@ export const createTurn =
     })
     if (!external || !endpoint.command?.length)
       return fail({ type: 'error', message: 'This agent cannot be run here.' })
+    // It runs commands by itself, and asks about some of them at best.
+    const forbidden = request.guards?.commands() ?? null
+    if (forbidden !== null) return fail({ type: 'error', message: forbidden })
     try {
       return await deps.use(endpoint, external, running =>
         converse({ request, external, emit, running, deps, base }),

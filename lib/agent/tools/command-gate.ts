@@ -32,6 +32,8 @@ export const passCommand = async (
   cwd: string,
 ): Promise<ToolResult | null> => {
   const here = { home: ctx.env.HOME ?? '', cwd }
+  const denied = ctx.guards?.command(command, here) ?? null
+  if (denied !== null) return blocked(denied, 'The command was not run. Do not try it another way.')
   const { hardline, labels } = assess(command, here)
   if (hardline !== undefined)
     return blocked(
@@ -44,8 +46,8 @@ export const passCommand = async (
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
       'The command was not run.',
     )
-  const denied = labels.length > 0 ? await askAbout(ctx, command, labels, cwd) : null
-  if (denied) return denied
+  const refused = labels.length > 0 ? await askAbout(ctx, command, labels, cwd) : null
+  if (refused) return refused
   if (!isReadOnly(command, here)) await ctx.beforeChange?.('workspace')
   return null
 }

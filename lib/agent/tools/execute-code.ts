@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
-import { hardlineInScript } from '../script-floor.ts'
+import { deniedInScript, hardlineInScript } from '../script-floor.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askAbout, blocked } from './command-gate.ts'
 import { killGroup, readSlowly } from './group.ts'
@@ -48,17 +48,20 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
+    const here = { home: ctx.env.HOME ?? '', cwd: ctx.workspace }
+    const denied = ctx.guards && deniedInScript(code, here, ctx.guards)
+    if (denied) return blocked(denied, 'The script was not run.')
     const kept = ctx.forbidden.find(path => code.includes(path))
     if (kept !== undefined)
       return blocked(
         `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         'The script was not run.',
       )
-    const deadly = hardlineInScript(code, { home: ctx.env.HOME ?? '', cwd: ctx.workspace })
+    const deadly = hardlineInScript(code, here)
     if (deadly !== undefined)
       return blocked(`Refused, and no approval can allow it: ${deadly}.`, 'The script was not run.')
-    const denied = await askAbout(ctx, code, [LABEL], ctx.workspace)
-    if (denied) return denied
+    const refused = await askAbout(ctx, code, [LABEL], ctx.workspace)
+    if (refused) return refused
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(tmpdir(), 'agent-code-'))
     try {

@@ -64,6 +64,8 @@ export const guardWrite = (ctx: ToolContext, place: string): void => {
     throw new Error(
       `Writing to ${place} is denied: it is a protected file of the system or the user.`,
     )
+  const forbidden = ctx.guards?.write(place) ?? null
+  if (forbidden !== null) throw new Error(forbidden)
   const kept = ctx.forbidden.map(path => realPath(path)).some(path => isInside(place, path))
   if (kept)
     throw new Error(`Writing to ${place} is denied: it would replace the state of this service.`)

@@ -1,0 +1,243 @@
+/**
+ * The keys of a shared home that ask for a guard, and which of them this service keeps. The home belongs to the agent's
+ * command line as well: what somebody switched on there must not be off here without a word. A guard that is not kept
+ * closes what it guards until the person accepts that value. agent-home §2.2, §8.
+ */
+import { homedir } from 'node:os'
+import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import type { closed } from '../schema/guard.ts'
+import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
+
+export type Closed = (typeof closed)[number]
+
+/** A guard that is asked for and not kept. */
+export type Unkept = {
+  /** As it stands in the file: `terminal.backend`, or the name of a variable. */
+  key: string
+  /** Where a person finds it. */
+  file: string
+  value: unknown
+  closes: readonly Closed[]
+  /** What it asks for, and why that is not had here. */
+  why: string
+}
+
+export type GuardedHome = {
+  readonly dir: string
+  readonly configPath: string
+  readonly values: Readonly<Record<string, unknown>>
+  readonly env: Readonly<Record<string, string>>
+  /** Is a program of this name on the PATH? */
+  readonly hasProgram: (name: string) => boolean
+}
+
+type Bag = Readonly<Record<string, unknown>>
+
+const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const bag = (value: unknown): Bag => (isBag(value) ? value : {})
+
+/** Nothing is asked for: absent, empty, `null`, `false`. */
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  value === false ||
+  (typeof value === 'string' && value.trim() === '') ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isBag(value) && Object.keys(value).length === 0)
+
+/** Switched on, or written in a way that nobody can call off: a misspelled "yes" is still a wish. */
+const isAskedFor = (value: unknown): boolean => !isNothing(value) && yamlFlag(value) !== false
+
+type Rule = {
+  key: string
+  closes: readonly Closed[]
+  why: string
+  /** Not kept: asked for in a way we do not serve. `value` is what stands at the key. */
+  isUnkept: (value: unknown, home: GuardedHome) => boolean
+  /** From a variable instead of config.yaml. */
+  variable?: true
+}
+
+const LOCAL = ['', 'local']
+const isLocal = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && LOCAL.includes(value.trim().toLowerCase()))
+
+const COMMANDS: readonly Closed[] = ['commands', 'scripts']
+const NOT_A_MAPPING = 'It should be a mapping, so what it asks for cannot be known.'
+const NOT_A_LIST = 'It should be a list of texts, so what it asks for cannot be known.'
+const OTHER_PLACE = 'Commands are to run in another place; this service runs them on this computer.'
+
+const isNoMapping = (value: unknown): boolean =>
+  value !== undefined && value !== null && !isBag(value)
+
+const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
+/** One text counts as a list of one. */
+const isNoList = (value: unknown): boolean =>
+  value !== undefined &&
+  value !== null &&
+  !isText(value) &&
+  !(Array.isArray(value) && value.every(isText))
+
+/** Sections whose shape alone decides whether anything in them can be kept. */
+const section = (key: string, closes: readonly Closed[]): Rule => ({
+  key,
+  closes,
+  why: NOT_A_MAPPING,
+  isUnkept: isNoMapping,
+})
+
+const list = (key: string, closes: readonly Closed[]): Rule => ({
+  key,
+  closes,
+  why: NOT_A_LIST,
+  isUnkept: isNoList,
+})
+
+/** In the order in which a person is shown them. */
+export const RULES: readonly Rule[] = [
+  section('terminal', COMMANDS),
+  {
+    key: 'terminal.backend',
+    closes: COMMANDS,
+    why: OTHER_PLACE,
+    isUnkept: value => !isLocal(value),
+  },
+  // An older spelling, and the variable the command line itself reads: the newer key wins where it says anything.
+  {
+    key: 'terminal.env_type',
+    closes: COMMANDS,
+    why: OTHER_PLACE,
+    isUnkept: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
+  },
+  {
+    key: 'TERMINAL_ENV',
+    variable: true,
+    closes: COMMANDS,
+    why: OTHER_PLACE,
+    isUnkept: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
+  },
+  {
+    key: 'hooks',
+    closes: [...COMMANDS, 'writes'],
+    why: 'Programs are to be asked before and after the agent acts; this service does not run them.',
+    isUnkept: value => !isNothing(value),
+  },
+  section('approvals', COMMANDS),
+  list('approvals.deny', COMMANDS),
+  list('approvals.command_approval_required', COMMANDS),
+  section('security', [...COMMANDS, 'writes']),
+  {
+    key: 'security.tirith_fail_open',
+    closes: COMMANDS,
+    why: 'Commands are to be refused when the scanner tirith cannot look at them; this service does not run it.',
+    isUnkept: (value, { values }) =>
+      value !== undefined &&
+      value !== null &&
+      yamlFlag(value) !== true &&
+      yamlFlag(bag(values.security).tirith_enabled) !== false,
+  },
+  {
+    key: 'security.tirith_enabled',
+    closes: COMMANDS,
+    why: 'Commands are to be looked at by the scanner tirith, which is installed; this service does not run it.',
+    isUnkept: (value, { values, hasProgram }) => {
+      const path = bag(values.security).tirith_path
+      return isAskedFor(value) && hasProgram(typeof path === 'string' && path ? path : 'tirith')
+    },
+  },
+  {
+    key: 'security.protected_instruction_files',
+    closes: ['instructions'],
+    why: 'Changes of instruction files (AGENTS.md and the like) are to be asked about in every mode; this service asks as for any other file.',
+    isUnkept: isAskedFor,
+  },
+  {
+    key: 'code_execution.mode',
+    closes: ['scripts'],
+    why: 'Scripts are to run apart from the project; this service runs them in the workspace.',
+    isUnkept: value => !isNothing(value) && yamlWord(value) !== 'project',
+  },
+  {
+    key: 'memory.write_approval',
+    closes: ['memory'],
+    why: 'Notes are to be approved before they are kept; this service keeps them at once.',
+    isUnkept: isAskedFor,
+  },
+  {
+    key: 'skills.write_approval',
+    closes: ['skills'],
+    why: 'Changes of skills are to be approved first; this service makes them at once.',
+    isUnkept: isAskedFor,
+  },
+  section('agent', ['tools']),
+  list('agent.disabled_toolsets', ['tools']),
+  section('platform_toolsets', ['tools']),
+  list('platform_toolsets.cli', ['tools']),
+  section('skills', ['skills']),
+  list('skills.disabled', ['skills']),
+]
+
+const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
+  if (variable) return Object.hasOwn(home.env, key) ? home.env[key] : undefined
+  const [first = '', second] = key.split('.')
+  const found = home.values[first]
+  return second === undefined ? found : bag(found)[second]
+}
+
+/** The guards a home asks for and does not get here. */
+export const unkeptGuards = (home: GuardedHome): Unkept[] =>
+  RULES.flatMap(rule => {
+    const value = valueAt(home, rule)
+    if (!rule.isUnkept(value, home)) return []
+    const file = rule.variable ? join(home.dir, '.env') : home.configPath
+    return [{ key: rule.key, file, value, closes: rule.closes, why: rule.why }]
+  })
+
+const textsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : isText(value) ? [value] : [])
+    .filter(isText)
+    .map(each => String(each).trim())
+    .filter(each => each !== '')
+
+/** Patterns of commands that never run; and of those that only run where they are asked about in every mode, which is not here. */
+export const denyRules = (values: Bag): { deny: string[]; review: string[] } => {
+  const approvals = bag(values.approvals)
+  return {
+    deny: textsOf(approvals.deny),
+    review: textsOf(approvals.command_approval_required),
+  }
+}
+
+/** Names of files an agent takes orders from, as `security.protected_instruction_files` means them. */
+export const instructionFiles = (values: Bag): string[] => [
+  'AGENTS.md',
+  'CLAUDE.md',
+  'SOUL.md',
+  'HERMES.md',
+  '.hermes.md',
+  '.cursorrules',
+  ...textsOf(bag(values.security).protected_instruction_extra_patterns),
+]
+
+const ROOTS = ['AGENT_WRITE_SAFE_ROOT', 'HERMES_WRITE_SAFE_ROOT'] as const
+
+/** Where the file tools may write at all; null when the home does not say. Several variables all count. */
+export const writeRoots = (
+  env: Readonly<Record<string, string>>,
+  dir: string,
+): { name: string; roots: string[] }[] =>
+  ROOTS.flatMap(name => {
+    const said = env[name]
+    if (said === undefined || said === '') return []
+    const home = env.HOME || homedir()
+    const roots = said
+      .split(delimiter)
+      .map(each => each.trim())
+      .filter(each => each !== '')
+      .map(each => each.replace(/^~(?=$|[/\\])/, () => home))
+      .map(each => (isAbsolute(each) ? each : resolve(dir, each)))
+    return [{ name, roots }]
+  })

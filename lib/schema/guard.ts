@@ -1,0 +1,29 @@
+/** Guards of a shared home that this service does not keep. */
+import { z } from 'zod'
+
+/** What is refused while a guard is not kept. */
+export const closed = [
+  'commands',
+  'writes',
+  'scripts',
+  'tools',
+  'memory',
+  'skills',
+  'instructions',
+] as const
+
+export const ShownGuard = z.object({
+  /** A key of config.yaml, or a variable. */
+  key: z.string(),
+  file: z.string(),
+  /** What stands there, without secrets. */
+  value: z.string(),
+  /** Stands for the value where it is accepted. */
+  value_id: z.string(),
+  why: z.string(),
+  closes: z.array(z.enum(closed)),
+  accepted: z.boolean(),
+})
+export type ShownGuard = z.output<typeof ShownGuard>
+
+export const GuardsOut = z.object({ profile: z.string(), guards: z.array(ShownGuard) })
