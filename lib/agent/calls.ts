@@ -15,6 +15,9 @@ export const repairName = (name: string, known: readonly string[]): string => {
   return known.find(candidate => plain(candidate) === wanted) ?? name
 }
 
+/** `from` are the places in the answer the call stood at: several where the model repeated it. */
+export type SettledCall = { call: ToolCall; from: number[] }
+
 /**
  * Gives each call a name on offer where one is meant, and an id that stands nowhere else in the
  * conversation (small servers count from `call_0` in every answer); drops the exact doubles some models stutter.
@@ -24,20 +27,27 @@ export const settleCalls = (
   known: readonly string[],
   taken: Set<string>,
   messageId: string,
-): ToolCall[] => {
-  const seen = new Set<string>()
-  const calls: ToolCall[] = []
-  for (const { id, name, arguments: text } of raw) {
+): SettledCall[] => {
+  const seen = new Map<string, SettledCall>()
+  for (const [at, { id, name, arguments: text }] of raw.entries()) {
     const tool = repairName(name.trim(), known)
     const written = text.trim() === '' ? '{}' : text
     const same = `${tool}\n${written}`
-    if (seen.has(same)) continue
-    seen.add(same)
-    const unique = id !== '' && !taken.has(id) ? id : `call_${messageId}_${calls.length + 1}`
+    const first = seen.get(same)
+    if (first) {
+      first.from.push(at)
+      continue
+    }
+    const unique = id !== '' && !taken.has(id) ? id : `call_${messageId}_${seen.size + 1}`
     taken.add(unique)
-    calls.push({ id: unique, type: 'function', function: { name: tool, arguments: written } })
+    const call: ToolCall = {
+      id: unique,
+      type: 'function',
+      function: { name: tool, arguments: written },
+    }
+    seen.set(same, { call, from: [at] })
   }
-  return calls
+  return [...seen.values()]
 }
 
 /** The arguments as an object, or null when the text is not one. */

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { stepWarning, withWarning } from './budget.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { settleCalls, toolSchemas } from './calls.ts'
+import { type SettledCall, settleCalls, toolSchemas } from './calls.ts'
 import { mergeSummaries } from './compress.ts'
 import { thresholdOf } from './compress-plan.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
@@ -169,10 +169,11 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const reply = await speakSomehow(run, messageId, withTools)
   run.steps++
   const known = request.tools.map(tool => tool.name)
-  const calls = withTools ? settleCalls(reply.calls, known, run.ids, messageId) : []
+  const settled = withTools ? settleCalls(reply.calls, known, run.ids, messageId) : []
+  const calls = settled.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
-  record(run, message, reply.reasoning, toCarry(run.endpoint, reply))
+  record(run, message, reply.reasoning, toCarry(run.endpoint, reply, settled))
   return calls
 }
 
@@ -242,8 +243,19 @@ const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
 const sayerOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint) =>
   `${apiMode} ${provider} ${model} ${baseUrl}`
 
-const toCarry = (endpoint: ModelEndpoint, { carry }: Reply): Carry | undefined =>
-  carry.length > 0 ? { by: sayerOf(endpoint), items: carry } : undefined
+const toCarry = (
+  endpoint: ModelEndpoint,
+  { carry, calls }: Reply,
+  settled: readonly SettledCall[],
+): Carry | undefined => {
+  if (carry.length === 0) return undefined
+  const from = settled.map(call => call.from)
+  return {
+    by: sayerOf(endpoint),
+    items: carry,
+    ...(from.length < calls.length && { from }),
+  }
+}
 
 const LAST_WORD =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'

@@ -2,9 +2,10 @@
 import { messageOf } from '../errors.ts'
 import { type RawCall, readArguments } from './calls.ts'
 import { ProviderFailure } from './failure.ts'
+import { shifted } from './providers/said-order.ts'
 import { orAborted, retryDelayMs, type Wait } from './retry.ts'
 import type { Tally } from './tally.ts'
-import type { Emit, Provider, ProviderDelta, ProviderRequest, WireMessage } from './types.ts'
+import type { Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
 const MAX_ATTEMPTS = 3
 const MAX_EMPTY = 3
@@ -47,7 +48,7 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
   const { request, emit, messageId } = speaking
   const said: Reply = { text: '', reasoning: '', refusal: '', calls: [], carry: [] }
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
-  let nudges: WireMessage[] = []
+  let nudges: ProviderRequest['messages'] = []
 
   const again = async (attempt: number, failure: ProviderFailure | null, message: string) => {
     const delayMs = failure ? retryDelayMs(attempt, failure, speaking.random) : 0
@@ -79,7 +80,7 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
         throw new ProviderFailure('error', 'The tool call is longer than the model may write.')
       if (part.text.trim() === '') await again(1, null, 'The tool call was cut off.')
       else merge(said, { ...part, calls: [] })
-      nudges = nudge(said.text, SHORTER)
+      nudges = nudge(said, SHORTER)
       continue
     }
     const silent = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
@@ -98,7 +99,7 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
       emit({ type: 'warning', kind: 'cut', message: 'The answer is cut at the length limit.' })
       return said
     }
-    nudges = nudge(said.text, CONTINUE)
+    nudges = nudge(said, CONTINUE)
   }
 }
 
@@ -112,16 +113,26 @@ const emptyPart = (): Part => ({
 })
 
 const merge = (said: Reply, part: Reply): Reply => {
+  const moved = shifted(part.carry, said.text.length, said.calls.length)
   said.text += part.text
   said.reasoning += part.reasoning
   said.refusal += part.refusal
   said.calls.push(...part.calls)
-  said.carry.push(...part.carry)
+  said.carry.push(...moved)
   return said
 }
 
-const nudge = (text: string, sentence: string): WireMessage[] => [
-  ...(text.trim() === '' ? [] : [{ role: 'assistant' as const, content: text }]),
+/** What was said goes along with its thoughts: strict servers want both. It is asked again of whoever said it. */
+const nudge = ({ text, carry }: Reply, sentence: string): ProviderRequest['messages'] => [
+  ...(text.trim() === ''
+    ? []
+    : [
+        {
+          role: 'assistant' as const,
+          content: text,
+          ...(carry.length > 0 && { carry: { by: '', items: [...carry] } }),
+        },
+      ]),
   { role: 'user', content: sentence },
 ]
 
@@ -130,7 +141,11 @@ const asFailure = (error: unknown): ProviderFailure =>
     ? error
     : new ProviderFailure('error', `The provider failed: ${messageOf(error)}`)
 
-const listen = async (speaking: Speaking, messages: WireMessage[], part: Part): Promise<void> => {
+const listen = async (
+  speaking: Speaking,
+  messages: ProviderRequest['messages'],
+  part: Part,
+): Promise<void> => {
   const { request, provider } = speaking
   const stream = provider({ ...request, messages })
   const calls = new Map<number, RawCall>()

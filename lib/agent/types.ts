@@ -54,7 +54,12 @@ export type ModelEndpoint = {
  * What a provider wants back in the same turn and nobody else may see: thinking signatures, encrypted reasoning.
  * It never reaches the transcript (contract, decision 32), and goes only to the endpoint that said it.
  */
-export type Carry = { by: string; items: readonly unknown[] }
+export type Carry = {
+  by: string
+  items: readonly unknown[]
+  /** For each call of the message, the places it had in the answer; absent where nothing was dropped. */
+  from?: readonly (readonly number[])[]
+}
 
 /** A message inside the loop. `id` is its id in the transcript, absent for what stands in none. */
 export type LoopMessage = WireMessage & {

@@ -1,12 +1,12 @@
 /** What is asked of an endpoint that speaks Anthropic's Messages, and what may be left out when it objects. */
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
-import { type AnthropicQuirk, thinkingFields } from './anthropic-thinking.ts'
+import { type AnthropicQuirk, isClaude, thinkingFields } from './anthropic-thinking.ts'
 import { hostname } from './exchange.ts'
 import { fields } from './json.ts'
 import { bearer } from './post.ts'
 import { type CacheMark, cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
-import type { Objection } from './quirks.ts'
+import { MISSES_THOUGHT, type Objection } from './quirks.ts'
 
 const VERSION = '2023-06-01'
 
@@ -39,7 +39,11 @@ export const toAnthropicBody = (
   quirks: ReadonlySet<AnthropicQuirk>,
 ): Record<string, unknown> => {
   const { endpoint } = request
-  const { system, turns } = toTurns(request.messages, !quirks.has('no carry'))
+  const { system, turns } = toTurns(request.messages, {
+    carry: !quirks.has('no carry'),
+    signedOnly: isClaude(endpoint.model),
+    blanks: quirks.has('blank thoughts'),
+  })
   const mark = request.sessionKey && !quirks.has('no cache') ? cacheMark(endpoint) : null
   if (mark) markNewest(turns, mark)
   return {
@@ -88,6 +92,8 @@ const OBJECTIONS: { says: RegExp; quirk: AnthropicQuirk; lasts: boolean }[] = [
     quirk: 'no carry',
     lasts: false,
   },
+  { says: MISSES_THOUGHT, quirk: 'blank thoughts', lasts: true },
+  { says: MISSES_THOUGHT, quirk: 'thinking off', lasts: false },
   { says: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', lasts: true },
   {
     says: /(?:enabled|budget_tokens).{0,40}not supported/i,

@@ -85,10 +85,7 @@ export const createAnthropicReader = (): AnswerReader => {
     open.delete(index)
     if (block?.kind === 'call' && !block.written && Object.keys(block.input).length > 0)
       return [{ type: 'tool_call', index: block.index, arguments: JSON.stringify(block.input) }]
-    // A thought without signature proves nothing and would be refused.
-    if (block?.kind !== 'thought') return []
-    const { signature, data } = block.placed.item
-    return text(signature) || text(data) ? [{ type: 'carry', item: block.placed }] : []
+    return block?.kind === 'thought' ? [{ type: 'carry', item: block.placed }] : []
   }
 
   /** The last words of a refusal, where the model itself said none. */

@@ -2,9 +2,9 @@
 import { readArguments } from '../calls.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf, readDataUrl } from './content-parts.ts'
-import type { Json } from './json.ts'
+import { type Json, text } from './json.ts'
 import { createPlainIds, plainName } from './plain-names.ts'
-import { inSaidOrder, readPlaced } from './said-order.ts'
+import { inSaidOrder, type Placed, readPlaced } from './said-order.ts'
 
 export type Block = Json & { type: string }
 export type Turn = { role: 'user' | 'assistant'; content: Block[] }
@@ -14,9 +14,18 @@ type Message = ProviderRequest['messages'][number]
 /** What stands for a message that says nothing: empty text is refused. */
 const NOTHING: Block = { type: 'text', text: '(empty)' }
 
+export type HistoryShape = {
+  /** Thoughts go back to the model that had them. */
+  carry: boolean
+  /** Claude accepts only thoughts it has signed; others sign nothing and want theirs back all the same. */
+  signedOnly: boolean
+  /** Messages with calls whose thought is not known get a blank one. */
+  blanks: boolean
+}
+
 export const toTurns = (
   messages: readonly Message[],
-  withCarry: boolean,
+  shape: HistoryShape,
 ): { system: string; turns: Turn[] } => {
   const plainId = createPlainIds()
   const turns: Turn[] = []
@@ -41,7 +50,7 @@ export const toTurns = (
           content: blocksOf(message) ?? '',
         },
       ])
-    else add('assistant', assistantBlocks(message, plainId, withCarry))
+    else add('assistant', assistantBlocks(message, plainId, shape))
   }
   // A conversation begins with a person, also where its beginning was cut off.
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [NOTHING] })
@@ -64,14 +73,21 @@ const toBlock = (part: Part): Block => {
   }
 }
 
+const isSigned = ({ item }: Placed) => text(item.signature) !== '' || text(item.data) !== ''
+
+const BLANK = { type: 'thinking', thinking: ' ', signature: '' }
+
 const assistantBlocks = (
   message: Message,
   plainId: (id: string) => string,
-  withCarry: boolean,
+  { carry: withCarry, signedOnly, blanks }: HistoryShape,
 ): Block[] => {
   const { content, tool_calls = [], carry } = message
   const said = typeof content === 'string' ? content : ''
-  const placed = withCarry ? readPlaced(carry) : []
+  const known = withCarry ? readPlaced(carry) : []
+  const placed = signedOnly ? known.filter(isSigned) : known
+  if (blanks && placed.length === 0 && tool_calls.length > 0)
+    placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
   const blocks = inSaidOrder(said, placed, tool_calls).map((piece): Block => {
     if ('text' in piece) return { type: 'text', text: piece.text }
     if ('item' in piece) return { ...piece.item, type: String(piece.item.type) }

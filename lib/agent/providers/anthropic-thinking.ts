@@ -4,6 +4,8 @@ import type { Effort, ModelEndpoint } from '../types.ts'
 /** What an endpoint objected to, and a conversation's own `no carry` and `at most`. */
 export type AnthropicQuirk =
   | 'no thinking'
+  | 'thinking off'
+  | 'blank thoughts'
   | 'adaptive thinking'
   | 'budget thinking'
   | 'no display'
@@ -44,7 +46,7 @@ const EFFORTS: Readonly<Record<Exclude<Effort, 'none'>, string>> = {
   xhigh: 'max',
 }
 
-const isClaude = (model: string): boolean => /claude/i.test(model)
+export const isClaude = (model: string): boolean => /claude/i.test(model)
 
 /** 4.6 is 406; a Claude without a number is a new one, anything else 0. */
 const generationOf = (model: string): number => {
@@ -86,6 +88,7 @@ export const thinkingFields = (
 ): Record<string, unknown> => {
   const cap = capOf(quirks)
   const max = Math.min(maxTokens ?? defaultMax(model), cap)
+  if (quirks.has('thinking off')) return { max_tokens: max, thinking: { type: 'disabled' } }
   const mode = effort === 'none' ? null : modeOf(model, quirks)
   if (mode === null || effort === 'none') {
     const thinksAnyway = maxTokens !== undefined && generationOf(model) >= UNASKED_FROM

@@ -2,6 +2,7 @@
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './exchange.ts'
 import { toChatMessages, wantsDeveloper, wantsMarks } from './openai-messages.ts'
+import { MISSES_THOUGHT, type Objection } from './quirks.ts'
 
 /** Parts of a request that not every server understands. */
 export type Quirk =
@@ -13,6 +14,10 @@ export type Quirk =
   | 'no developer'
   | 'no cache'
   | 'no details'
+  | 'no thoughts'
+  | 'blank thoughts'
+  | 'no thinking'
+  | 'blank signatures'
 
 /** Families behind an aggregator that accept its `reasoning` object. */
 const REASONING_FAMILY = /^(?:deepseek\/|anthropic\/|openai\/|x-ai\/|google\/gemini-2|qwen\/qwen3)/
@@ -26,7 +31,10 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
     messages: toChatMessages(request, {
       developer: wantsDeveloper(endpoint.model) && !quirks.has('no developer'),
       cache: wantsMarks(endpoint) && !quirks.has('no cache'),
-      carry: !quirks.has('no details'),
+      details: !quirks.has('no details'),
+      thoughts: !quirks.has('no thoughts'),
+      blanks: quirks.has('blank thoughts'),
+      signatures: quirks.has('blank signatures'),
     }),
     stream,
     ...(stream && !quirks.has('no stream_options') && { stream_options: { include_usage: true } }),
@@ -34,7 +42,9 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
       tools: tools.map(tool => ({ type: 'function', function: tool })),
     }),
     ...limit(endpoint, quirks),
-    ...(!quirks.has('no effort') && reasoning(endpoint)),
+    ...(quirks.has('no thinking')
+      ? { thinking: { type: 'disabled' } }
+      : !quirks.has('no effort') && reasoning(endpoint)),
   }
 }
 
@@ -62,14 +72,18 @@ export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
 }
 
 /** How servers say which part they do not understand, and what to do about it. */
-const OBJECTIONS: { says: RegExp; quirk: Quirk }[] = [
+const OBJECTIONS: { says: RegExp; quirk: Quirk; lasts?: boolean }[] = [
+  { says: MISSES_THOUGHT, quirk: 'blank thoughts' },
+  { says: MISSES_THOUGHT, quirk: 'no thinking', lasts: false },
   { says: /stream_options|include_usage/i, quirk: 'no stream_options' },
   {
     says: /max_completion_tokens['"`]? instead|use ['"`]?max_completion_tokens/i,
     quirk: 'new max_tokens',
   },
   { says: /max_completion_tokens/i, quirk: 'old max_tokens' },
+  { says: /missing.{0,20}thought_signature/i, quirk: 'blank signatures' },
   { says: /reasoning_details|extra_content|signature/i, quirk: 'no details' },
+  { says: /reasoning_content|messages?\W{0,3}\d+.{0,20}\breasoning\b/i, quirk: 'no thoughts' },
   { says: /reasoning/i, quirk: 'no effort' },
   { says: /cache_control/i, quirk: 'no cache' },
   { says: /\bdeveloper\b/i, quirk: 'no developer' },
@@ -79,6 +93,11 @@ const OBJECTIONS: { says: RegExp; quirk: Quirk }[] = [
   },
 ]
 
-/** The next thing to leave out after a refused request; null when that would not help. */
-export const quirkFor = (message: string, known: ReadonlySet<Quirk>): Quirk | null =>
-  OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))?.quirk ?? null
+/** The next thing to change after a refused request; null when that would not help. */
+export const chatObjection = (
+  { message }: { message: string },
+  known: ReadonlySet<Quirk>,
+): Objection<Quirk> | null => {
+  const found = OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))
+  return found ? { quirk: found.quirk, lasts: found.lasts ?? true } : null
+}

@@ -1,7 +1,7 @@
-/** What some chat endpoints want back within the turn: details of the thinking, and marks on their calls. */
+/** What some chat endpoints want back within the turn: what was thought, details of it, and marks on their calls. */
 import type { ToolCall } from '../../schema/message.ts'
 import type { Carry, ProviderDelta } from '../types.ts'
-import { fields, isJson, type Json, list, text } from './json.ts'
+import { count, fields, isJson, type Json, list, text } from './json.ts'
 
 /** Pieces of one detail come one after the other and are put together again. */
 const GROWING = ['text', 'summary', 'data'] as const
@@ -14,13 +14,24 @@ const grow = (known: Json, piece: Json): void => {
   }
 }
 
+/** Where servers put a thought beside the content. It goes back under the name it came in. */
+const FIELDS = ['reasoning_content', 'reasoning'] as const
+type Field = (typeof FIELDS)[number]
+
 /** Gathers from the deltas of one answer. Who sends such things is the one who understands them. */
 export const createKeepsake = () => {
   const details: Json[] = []
   const marks = new Map<number, Json>()
+  const thoughts: Partial<Record<Field, string>> = {}
+  let part = ''
   return {
-    think(pieces: unknown): void {
-      for (const piece of list(pieces)) {
+    /** The fields of one delta. `thought` stood in the content, as a part of its own. */
+    think(delta: Json, thought: string): void {
+      for (const field of FIELDS)
+        if (text(delta[field]) !== '')
+          thoughts[field] = (thoughts[field] ?? '') + text(delta[field])
+      part += thought
+      for (const piece of list(delta.reasoning_details)) {
         const last = details.at(-1)
         const isSame = last?.type === piece.type && last?.index === piece.index
         if (last && isSame && piece.index !== undefined) grow(last, piece)
@@ -30,34 +41,85 @@ export const createKeepsake = () => {
     mark(call: number, extra: unknown): void {
       if (isJson(extra)) marks.set(call, { ...marks.get(call), ...extra })
     },
-    end(): ProviderDelta[] {
-      if (details.length === 0 && marks.size === 0) return []
-      return [{ type: 'carry', item: { details, marks: Object.fromEntries(marks) } }]
+    /** `inline`: what stood in front of the text, tags and all. */
+    end(inline: string): ProviderDelta[] {
+      const isEmpty = details.length + marks.size + Object.keys(thoughts).length === 0
+      if (isEmpty && inline === '' && part === '') return []
+      const item = { details, marks: Object.fromEntries(marks), thoughts, part, inline }
+      return [{ type: 'carry', item: { ...item, chars: 0, calls: 0 } }]
     },
   }
 }
 
+type Part = { type: string; [key: string]: unknown }
+
 export type Returned = {
+  content?: string | Part[]
   tool_calls?: ToolCall[]
+  reasoning_content?: string
+  reasoning?: string
   reasoning_details?: Json[]
+}
+
+export type CarryShape = {
+  /** What was thought goes back. */
+  thoughts: boolean
+  /** Details and marks, too. */
+  details: boolean
 }
 
 /** The keys of a message that change when it goes back to where it came from. */
 export const returned = (
   carry: Carry | undefined,
-  calls: readonly ToolCall[] | undefined,
+  { content, tool_calls }: { content: unknown; tool_calls?: readonly ToolCall[] },
+  shape: CarryShape,
 ): Returned => {
-  const items = (carry?.items ?? []).map(fields)
-  const details = items.flatMap(item => list(item.details))
-  // An answer of several parts has its calls in the last.
-  const marks = fields(items.at(-1)?.marks)
+  if (!carry) return {}
+  const items = carry.items.map(fields)
+  const details = shape.details ? items.flatMap(item => list(item.details)) : []
+  const thoughts = shape.thoughts ? thoughtsOf(items, details.length > 0) : {}
+  const whole = shape.thoughts && typeof content === 'string' ? contentOf(items, content) : content
   return {
-    ...(calls && {
-      tool_calls: calls.map((call, at) => {
-        const extra = marks[at]
-        return isJson(extra) ? { ...call, extra_content: extra } : call
-      }),
-    }),
+    ...(whole !== content && { content: whole as string | Part[] }),
+    ...thoughts,
+    ...(tool_calls && shape.details && { tool_calls: marked(tool_calls, items, carry) }),
     ...(details.length > 0 && { reasoning_details: details }),
   }
+}
+
+/** Details say the same as `reasoning`, and more. */
+const thoughtsOf = (items: readonly Json[], hasDetails: boolean): Returned =>
+  Object.fromEntries(
+    FIELDS.filter(field => field !== 'reasoning' || !hasDetails).flatMap(field => {
+      const said = items.map(item => text(fields(item.thoughts)[field])).join('')
+      return said === '' ? [] : [[field, said]]
+    }),
+  )
+
+/** The text with the thoughts that stood in it: as tags in front of it, or as parts of a list. */
+const contentOf = (items: readonly Json[], content: string): string | Part[] => {
+  const part = items.map(item => text(item.part)).join('')
+  if (part !== '')
+    return [
+      { type: 'thinking', thinking: [{ type: 'text', text: part }] },
+      ...(content === '' ? [] : [{ type: 'text', text: content }]),
+    ]
+  let whole = ''
+  let from = 0
+  for (const item of items) {
+    const at = Math.max(from, count(item.chars))
+    whole += content.slice(from, at) + text(item.inline)
+    from = at
+  }
+  return whole + content.slice(from)
+}
+
+/** An answer of several parts has its calls in the last. */
+const marked = (calls: readonly ToolCall[], items: readonly Json[], carry: Carry): ToolCall[] => {
+  const marks = fields(items.at(-1)?.marks)
+  return calls.map((call, at) => {
+    const places = carry.from?.[at] ?? [at]
+    const extra = places.map(place => marks[place]).find(isJson)
+    return extra ? { ...call, extra_content: extra } : call
+  })
 }

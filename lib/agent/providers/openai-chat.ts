@@ -1,7 +1,7 @@
 /** Speaks with any endpoint that offers `POST /chat/completions`, streamed where the server can. */
 import type { Provider } from '../types.ts'
 import { type ExchangeOptions, exchange } from './exchange.ts'
-import { type Quirk, quirkFor, toBody } from './openai-body.ts'
+import { chatObjection, type Quirk, toBody } from './openai-body.ts'
 import { createChunkReader } from './openai-chunks.ts'
 import { bearer } from './post.ts'
 import { createLearner } from './quirks.ts'
@@ -9,10 +9,7 @@ import { createLearner } from './quirks.ts'
 export type OpenAiOptions = ExchangeOptions
 
 export const createOpenAiChat = (options: OpenAiOptions = {}): Provider => {
-  const learning = createLearner<Quirk>(({ message }, known) => {
-    const quirk = quirkFor(message, known)
-    return quirk && { quirk, lasts: true }
-  })
+  const learning = createLearner<Quirk>(chatObjection)
   return request => {
     const { baseUrl, apiKey } = request.endpoint
     return learning(request, quirks =>

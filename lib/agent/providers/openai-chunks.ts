@@ -37,7 +37,7 @@ export const createChunkReader = (): AnswerReader => {
     if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
     const { thought, said } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
-    keepsake.think(delta.reasoning_details)
+    keepsake.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
       ...think.push(said),
@@ -62,7 +62,7 @@ export const createChunkReader = (): AnswerReader => {
     progress: () => (finish === null ? 'speaking' : 'spoken'),
     end: () => [
       ...think.end(),
-      ...keepsake.end(),
+      ...keepsake.end(think.inline()),
       ...(usage ? [usage] : []),
       { type: 'finish', reason: finish ?? (calls.any() ? 'tool_calls' : 'stop') },
     ],

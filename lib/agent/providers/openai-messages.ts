@@ -1,16 +1,24 @@
 /** The messages of a chat completion: six keys each, with the roles, cache marks and own details some models want. */
+import type { ToolCall } from '../../schema/message.ts'
 import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
 import { hostname } from './exchange.ts'
-import { type Returned, returned } from './openai-carry.ts'
+import { type CarryShape, type Returned, returned } from './openai-carry.ts'
 import { cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
 
 type ChatMessage = Omit<WireMessage, 'role' | 'content'> &
-  Returned & {
+  Omit<Returned, 'content'> & {
     role: WireMessage['role'] | 'developer'
     content: WireMessage['content'] | null
   }
 
-export type ChatShape = { developer: boolean; cache: boolean; carry: boolean }
+export type ChatShape = CarryShape & {
+  developer: boolean
+  cache: boolean
+  /** Messages with calls whose thought is not known get a blank one. */
+  blanks: boolean
+  /** The same for marks on calls, where Gemini misses its own. */
+  signatures: boolean
+}
 
 /** Newer models of OpenAI obey a developer, and take a system message for one at best. */
 export const wantsDeveloper = (model: string): boolean => /gpt-5|codex/i.test(model)
@@ -24,15 +32,33 @@ export const toChatMessages = (request: ProviderRequest, shape: ChatShape): Chat
   return shape.cache && request.sessionKey ? marked(messages, request.endpoint) : messages
 }
 
+/** Strict servers want a thought on every message with calls; those of earlier turns and other models have none. */
+const BLANK = { reasoning_content: ' ' }
+
+/** The words with which Google lets calls pass that another model made. */
+const UNSIGNED = { google: { thought_signature: 'skip_thought_signature_validator' } }
+
+const signed = (calls: readonly ToolCall[] | undefined): Pick<Returned, 'tool_calls'> =>
+  calls
+    ? {
+        tool_calls: calls.map((call, at) =>
+          at > 0 || call.extra_content ? call : { ...call, extra_content: UNSIGNED },
+        ),
+      }
+    : {}
+
 const toChat = (message: ProviderRequest['messages'][number], shape: ChatShape): ChatMessage => {
-  const { carry, role, content, ...rest } = message
+  const { carry, role, content: said, ...rest } = message
+  const { content = said, ...back } = returned(carry, message, shape)
   // An assistant message that only calls tools has no content: some servers refuse an empty text.
   const isBare = role === 'assistant' && rest.tool_calls?.length && content === ''
   return {
     role: role === 'system' && shape.developer ? 'developer' : role,
     content: isBare ? null : content,
     ...rest,
-    ...(shape.carry && returned(carry, rest.tool_calls)),
+    ...(shape.blanks && role === 'assistant' && rest.tool_calls?.length && BLANK),
+    ...back,
+    ...(shape.signatures && signed(back.tool_calls ?? rest.tool_calls)),
   }
 }
 

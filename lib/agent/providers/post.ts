@@ -105,7 +105,9 @@ const sentenceIn = (value: unknown): string | null => {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return sentenceIn(value[0])
   if (typeof value !== 'object' || value === null) return null
-  const { error, message, detail, msg, metadata } = value as Record<string, unknown>
+  const { error, message, detail, msg, loc, metadata } = value as Record<string, unknown>
+  // Servers that check a request by its schema name the place beside the complaint.
+  if (typeof msg === 'string' && Array.isArray(loc)) return `${loc.join('.')}: ${msg}`
   const sentence = sentenceIn(error) ?? sentenceIn(message) ?? sentenceIn(detail) ?? sentenceIn(msg)
   // An aggregator keeps the real provider's words apart.
   const raw = (metadata as { raw?: unknown } | null | undefined)?.raw

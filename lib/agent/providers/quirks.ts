@@ -2,7 +2,11 @@
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 
-const MAX_QUIRKS = 5
+const MAX_QUIRKS = 8
+
+/** Thinking models whose server checks that earlier thoughts are in the conversation. */
+export const MISSES_THOUGHT =
+  /(?:reasoning|thinking)[\s\S]{0,80}(?:passed back|is (?:missing|required)|must be (?:present|included|provided))|missing[\s\S]{0,40}(?:reasoning_content|thinking block)/i
 
 /** `lasts`: it is about the endpoint, not about this one conversation. */
 export type Objection<Q> = { quirk: Q; lasts: boolean }

@@ -45,7 +45,10 @@ const accountIn = (token: string | null): string => {
 
 export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): Json => {
   const { endpoint, tools, sessionKey } = request
-  const { instructions, input } = toItems(request.messages, !quirks.has('no carry'))
+  const { instructions, input } = toItems(request.messages, {
+    carry: !quirks.has('no carry'),
+    encryptedOnly: isSignedIn(endpoint) || hostname(endpoint.baseUrl) === 'api.openai.com',
+  })
   const thinks = isReasoning(endpoint.model) && !quirks.has('no reasoning')
   const given = instructions || (isSignedIn(endpoint) ? 'You are a helpful assistant.' : '')
   return {
@@ -116,6 +119,7 @@ const OBJECTIONS: { says: RegExp; quirk: ResponsesQuirk; lasts: boolean }[] = [
   { says: /prompt_cache_key/i, quirk: 'no cache key', lasts: true },
   { says: /parallel_tool_calls/i, quirk: 'no parallel', lasts: true },
   { says: /reasoning|effort/i, quirk: 'no reasoning', lasts: true },
+  { says: /reasoning|input\W{0,3}\d/i, quirk: 'no carry', lasts: false },
 ]
 
 export const responsesObjection = (

@@ -72,20 +72,15 @@ export const createResponsesReader = (): AnswerReader => {
     ]
   }
 
-  /** Nothing is stored there, so an id would name nothing. */
-  const carried = ({ encrypted_content, summary }: Json): ProviderDelta[] =>
-    text(encrypted_content) === ''
-      ? []
-      : [
-          {
-            type: 'carry',
-            item: {
-              item: { type: 'reasoning', summary: summary ?? [], encrypted_content },
-              chars,
-              calls,
-            },
-          },
-        ]
+  /** Where nothing is stored an id would name nothing; a thought in plain words is kept as it came. */
+  const carried = (whole: Json): ProviderDelta[] => {
+    const { encrypted_content, summary = [], status: _, ...rest } = whole
+    const item =
+      text(encrypted_content) === ''
+        ? { ...rest, summary }
+        : { type: 'reasoning', summary, encrypted_content }
+    return [{ type: 'carry', item: { item, chars, calls } }]
+  }
 
   const end = (response: Json): ProviderDelta[] => {
     if (response.error) throw streamFailure(response.error)

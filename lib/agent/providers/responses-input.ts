@@ -7,17 +7,24 @@ import { inSaidOrder, readPlaced } from './said-order.ts'
 
 type Message = ProviderRequest['messages'][number]
 
+export type InputShape = {
+  /** Thoughts go back to the model that had them. */
+  carry: boolean
+  /** OpenAI accepts only thoughts it has encrypted; others say theirs in plain words. */
+  encryptedOnly: boolean
+}
+
 /** The first system messages are the instructions; one that comes later is said where it stands. */
 export const toItems = (
   messages: readonly Message[],
-  withCarry: boolean,
+  shape: InputShape,
 ): { instructions: string; input: Json[] } => {
   const plainId = createPlainIds()
   const begin = messages.findIndex(({ role }) => role !== 'system')
   const head = begin < 0 ? messages : messages.slice(0, begin)
   return {
     instructions: head.map(textOf).join('\n\n'),
-    input: messages.slice(head.length).flatMap(message => itemsOf(message, plainId, withCarry)),
+    input: messages.slice(head.length).flatMap(message => itemsOf(message, plainId, shape)),
   }
 }
 
@@ -26,7 +33,7 @@ const textOf = ({ content }: Message): string =>
     .flatMap(part => ('text' in part ? [part.text] : []))
     .join('\n')
 
-const itemsOf = (message: Message, plainId: (id: string) => string, withCarry: boolean): Json[] => {
+const itemsOf = (message: Message, plainId: (id: string) => string, shape: InputShape): Json[] => {
   const parts = partsOf(message.content)
   switch (message.role) {
     case 'system':
@@ -42,7 +49,7 @@ const itemsOf = (message: Message, plainId: (id: string) => string, withCarry: b
         },
       ]
     case 'assistant':
-      return assistantItems(message, plainId, withCarry)
+      return assistantItems(message, plainId, shape)
   }
 }
 
@@ -54,10 +61,12 @@ const toInput = (part: Part): Json =>
 const assistantItems = (
   message: Message,
   plainId: (id: string) => string,
-  withCarry: boolean,
+  { carry, encryptedOnly }: InputShape,
 ): Json[] => {
   const said = typeof message.content === 'string' ? message.content : textOf(message)
-  const placed = withCarry ? readPlaced(message.carry) : []
+  const placed = (carry ? readPlaced(message.carry) : []).filter(
+    ({ item }) => !encryptedOnly || item.encrypted_content !== undefined,
+  )
   return inSaidOrder(said, placed, message.tool_calls ?? []).map(piece => {
     if ('text' in piece) return answer(piece.text)
     if ('item' in piece) return piece.item

@@ -5,12 +5,23 @@ import { count, fields, isJson, type Json } from './json.ts'
 /** One carried item, and how much of its message had been said before it. */
 export type Placed = { item: Json; chars: number; calls: number }
 
-/** Our own, but opaque on its way through the loop. */
+/** Our own, but opaque on its way through the loop. Calls are counted as they are sent: doubles were dropped. */
 export const readPlaced = (carry: Carry | undefined): Placed[] =>
   (carry?.items ?? []).flatMap(entry => {
     const { item, chars, calls } = fields(entry)
-    return isJson(item) ? [{ item, chars: count(chars), calls: count(calls) }] : []
+    if (!isJson(item)) return []
+    const before = count(calls)
+    const kept = carry?.from?.filter(([first = 0]) => first < before).length ?? before
+    return [{ item, chars: count(chars), calls: kept }]
   })
+
+/** Carried items of a later part of an answer, counted from the beginning of the whole. */
+export const shifted = (items: readonly unknown[], chars: number, calls: number): unknown[] =>
+  items.map(entry =>
+    isJson(entry)
+      ? { ...entry, chars: count(entry.chars) + chars, calls: count(entry.calls) + calls }
+      : entry,
+  )
 
 export type SaidPiece<Call> = { text: string } | { item: Json } | { call: Call }
 

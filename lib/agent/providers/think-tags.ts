@@ -9,6 +9,8 @@ export const createThinkSplitter = () => {
   let state: 'start' | 'thinking' | 'text' = 'start'
   let held = ''
   let close = ''
+  let seen = ''
+  let said = 0
 
   const atStart = (): Piece[] => {
     const trimmed = held.trimStart()
@@ -48,17 +50,21 @@ export const createThinkSplitter = () => {
   const take = (type: Piece['type']): Piece[] => {
     const text = held
     held = ''
+    if (type === 'text') said += text.length
     return piece(type, text)
   }
 
   return {
     push(text: string): Piece[] {
+      seen += text
       held += text
       if (state === 'start') return atStart()
       return state === 'thinking' ? thinking() : take('text')
     },
     /** What was held back and now turns out to be what it looks like. */
     end: (): Piece[] => take(state === 'thinking' ? 'reasoning' : 'text'),
+    /** After the end: everything in front of the text, tags and white space included. */
+    inline: (): string => seen.slice(0, seen.length - said),
   }
 }
 

@@ -282,7 +282,7 @@ test('the ends of an answer', () => {
   assert.equal(why[0], { type: 'refusal', text: 'Not that.' })
 })
 
-test('a redacted thought is carried, one without signature is not; input may come whole', () => {
+test('a redacted thought and one without signature are carried; input may come whole', () => {
   const begin = (index: number, content_block: object) => ({
     type: 'content_block_start',
     index,
@@ -301,6 +301,7 @@ test('a redacted thought is carried, one without signature is not; input may com
   assert.equal(deltas.slice(0, -1), [
     { type: 'carry', item: { item: { type: 'redacted_thinking', data: 'D' }, chars: 0, calls: 0 } },
     { type: 'reasoning', text: 'bare' },
+    { type: 'carry', item: { item: { type: 'thinking', thinking: 'bare' }, chars: 0, calls: 0 } },
     { type: 'tool_call', index: 0, id: 'i', name: 'f' },
     { type: 'tool_call', index: 0, arguments: '{"a":1}' },
   ])
