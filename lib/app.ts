@@ -21,7 +21,7 @@ import { checkedModelId } from './models/default.ts'
 import { checkedKey } from './models/keys.ts'
 import { holdsKeyFor, quickProviders, readinessOf } from './models/readiness.ts'
 import { createOnboarding } from './onboarding.ts'
-import { openPacked } from './packed.ts'
+import { isExecutable, openPacked } from './packed.ts'
 import { writeEnv } from './profiles/env-write.ts'
 import { placesOfOthers } from './profiles/others.ts'
 import { createProfiles } from './profiles/profiles.ts'
@@ -139,7 +139,9 @@ export const createApp = async (
     void bridge.mirror(homes.of(sessions.row(sessionId)?.profile), sessionId)
   }
 
-  const checkouts = { webui: checkout === undefined ? ownCheckout(root) : checkout }
+  // The executable is not built from the checkout it may lie in: pulling there would change nothing that runs.
+  const ownSources = isExecutable() ? null : ownCheckout(root)
+  const checkouts = { webui: checkout === undefined ? ownSources : checkout }
   const updates = createUpdates({
     checkouts: () => ({ ...checkouts, agent: findAgentDir(config) }),
     env: config.env,

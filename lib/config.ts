@@ -161,6 +161,17 @@ const findBaseHome = (base: string, home: string, userHome: string): string => {
   return basename(dirname(home)) === 'profiles' ? dirname(dirname(home)) : home
 }
 
+/** The home the system knows for this user; a container may run under an id that it does not know. */
+const systemHome = (): string => {
+  try {
+    const home = homedir()
+    if (home !== '') return home
+  } catch {
+    // Said below, with the way out.
+  }
+  throw new Error('HOME is not set, and the system knows no home of this user; set HOME')
+}
+
 const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
 
 /** Throws an Error with one sentence for the person who starts the program. */
@@ -178,7 +189,7 @@ export const readConfig = (
   const warnings: string[] = []
   /** Blank is the same as not set. */
   const get = (name: string) => env[name]?.trim() ?? ''
-  const userHome = get('HOME') || get('USERPROFILE') || homedir()
+  const userHome = get('HOME') || get('USERPROFILE') || systemHome()
   const path = (name: string) => {
     const text = get(name)
     return text === '' ? '' : resolve(text.replace(/^~(?=$|[/\\])/, () => userHome))

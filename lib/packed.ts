@@ -101,6 +101,9 @@ const lazyAsset = (file: PackedAsset, read: (block: Block) => Buffer): Asset => 
   return asset as Asset
 }
 
+/** Whether this program is the executable that brings its own Node along. */
+export const isExecutable = (): boolean => process.getBuiltinModule('node:sea')?.isSea() === true
+
 /** Opens the payload of this very file; undefined in an unbuilt run. */
 export const openPacked = (
   text: string | undefined = typeof PACKING === 'undefined' ? undefined : PACKING,

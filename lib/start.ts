@@ -1,16 +1,16 @@
 /** The process: reads its configuration, takes the lock, listens, and comes down in order. */
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { createSecureContext } from 'node:tls'
+import type { Server as TlsServer } from 'node:https'
+import { isatty } from 'node:tty'
 import { verbOf } from './command-line/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
 import { type BaseCtx, type Gate, serve } from './http/serve.ts'
-import { createServer, type Tls } from './http/server.ts'
+import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
+import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
 import { redact } from './redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
 
@@ -56,55 +56,6 @@ const isBug = (error: unknown): boolean =>
   error instanceof ReferenceError ||
   error instanceof RangeError ||
   error instanceof SyntaxError
-
-const prepareStateDir = ({ stateDir }: Config) => {
-  try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
-    accessSync(stateDir, constants.R_OK | constants.W_OK | constants.X_OK)
-  } catch (error) {
-    throw new Error(`The state directory ${stateDir} cannot be used: ${messageOf(error)}`, {
-      cause: error,
-    })
-  }
-}
-
-const readTls = ({ tlsCert, tlsKey }: Config): Tls | undefined => {
-  if (tlsCert === null || tlsKey === null) return undefined
-  try {
-    const tls = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) }
-    createSecureContext(tls)
-    return tls
-  } catch (error) {
-    throw new Error(`The TLS pair ${tlsCert}, ${tlsKey} cannot be used: ${messageOf(error)}`, {
-      cause: error,
-    })
-  }
-}
-
-const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is in use; choose another one',
-  EACCES: 'the system does not allow this port; choose one above 1023',
-  EADDRNOTAVAIL: 'this machine does not have that address',
-  ENOTFOUND: 'no such host is known',
-}
-
-const listen = (server: Server, { host, port }: Config): Promise<AddressInfo> =>
-  new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException) =>
-      reject(
-        new Error(
-          `Cannot listen at ${host}:${port}: ${LISTEN_PROBLEMS[error.code ?? ''] ?? error.message}`,
-        ),
-      )
-    server.once('error', fail)
-    server.listen(port, host, () => {
-      server.off('error', fail)
-      resolve(server.address() as AddressInfo)
-    })
-  })
-
-const urlOf = ({ host, tlsCert }: Config, port: number): string =>
-  `${tlsCert === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
 const isLoopback = (host: string): boolean => /^(localhost|127\..*|::1|\[::1\])$/i.test(host)
 
@@ -161,8 +112,28 @@ const replaceProcess = ({ env }: Config, log: Log): never => {
   return process.exit(0)
 }
 
+/** SIGHUP from a supervisor: a renewed certificate. Configuration files need none, they are read when they change. */
+const reload = (server: Server, config: Config, log: Log): void => {
+  try {
+    const tls = readTls(config)
+    if (!tls) {
+      log.info('SIGHUP: nothing to reload')
+      return
+    }
+    const tlsServer = server as TlsServer
+    tlsServer.setSecureContext({ ...tls, minVersion: MIN_TLS })
+    log.info('SIGHUP: certificate reloaded')
+  } catch (error) {
+    log.error('SIGHUP: the certificate in use stays', messageOf(error))
+  }
+}
+
 const run = async (config: Config, log: Log, options: StartOptions): Promise<Running> => {
   const { routes, tails = {}, createApp, graceMs = GRACE_MS } = options
+  const hasTerminal = isatty(0)
+  // Until it listens: the default action would end the process without a word.
+  const onEarly = () => log.info('SIGHUP: still starting')
+  if (!hasTerminal) process.on('SIGHUP', onEarly)
   for (const warning of config.warnings) log.warn(warning)
   prepareStateDir(config)
   const tls = readTls(config)
@@ -213,6 +184,12 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
+  process.off('SIGHUP', onEarly)
+  process.on('SIGHUP', () => {
+    // Started by hand: the terminal has been closed.
+    if (hasTerminal) onSignal('SIGHUP')
+    else reload(server, config, log)
+  })
   process.on('uncaughtException', error => {
     // What it has left half done nobody knows: come down in order and let the supervisor start anew.
     log.error('uncaught', error)

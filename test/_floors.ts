@@ -25,6 +25,7 @@ const LIB_TOP = new Set([
   'lib/engine.ts',
   'lib/ctx.ts',
   'lib/start.ts',
+  'lib/preflight.ts',
 ])
 const LIB_GROUND = new Set([
   'config',

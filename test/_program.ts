@@ -23,6 +23,8 @@ export type Program = {
   /** Milliseconds from spawn to the first answer. */
   startedMs: number
   output(): string
+  /** Resolves when this stands in its output; rejects when it ends without. */
+  said(words: string): Promise<void>
   /** SIGTERM and the exit code; null when a signal ended it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
   exited: Promise<number | null>
@@ -56,7 +58,7 @@ export const launch = (
   command: string,
   args: readonly string[],
   { home, env, cwd, port = 0, outputPath }: ProgramOptions,
-): Pick<Program, 'child' | 'output' | 'exited'> => {
+): Pick<Program, 'child' | 'output' | 'exited' | 'said'> => {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const file = outputPath === undefined ? undefined : openSync(outputPath, 'w')
   const child = spawn(command, args, {
@@ -75,9 +77,20 @@ export const launch = (
       resolve(null)
     })
   })
+  const said = async (words: string): Promise<void> => {
+    const streams = [child.stdout, child.stderr].filter(stream => stream !== null)
+    while (!output().includes(words)) {
+      const next = streams.map(
+        stream => new Promise<void>(resolve => void stream.once('data', () => resolve())),
+      )
+      const ended = exited.then(() => 'ended' as const)
+      if ((await Promise.race([...next, ended])) === 'ended' && !output().includes(words))
+        throw new Error(`It ended without saying "${words}":\n${output()}`)
+    }
+  }
   const output = () =>
     texts.join('') + (outputPath === undefined ? '' : readFileSync(outputPath, 'utf8'))
-  return { child, output, exited }
+  return { child, output, exited, said }
 }
 
 /** Resolves when it answers; rejects with its output when it ends or stays silent. */
@@ -90,7 +103,7 @@ export const startProgram = async (
   const url = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
   const launched = launch(command, args, { ...options, port })
-  const { child, exited, output } = launched
+  const { child, exited, output, said } = launched
   const deadline = startedAt + (options.startTimeoutMs ?? 20_000)
   const ended = { value: false }
   void exited.then(() => {
@@ -116,7 +129,7 @@ export const startProgram = async (
     child.kill(signal)
     return exited
   }
-  return { child, url, port, startedMs, output, stop, exited }
+  return { child, url, port, startedMs, output, said, stop, exited }
 }
 
 /** The sources as they are, on the Node that runs this. */

@@ -46,6 +46,20 @@ const create = (path: string): void => {
   }
 }
 
+const checked = (path: string, key: Buffer | undefined): Buffer => {
+  if (key && key.length >= KEY_BYTES) return key.subarray(0, KEY_BYTES)
+  throw new Error(
+    `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; put it back from a backup, or delete it (the password and all sign-ins become invalid) and start again`,
+  )
+}
+
+/** The key as it is there; undefined before the first start. Throws an Error with a sentence when it cannot be used. */
+export const readKey = (stateDir: string): Buffer | undefined => {
+  const path = join(stateDir, '.signing_key')
+  const key = read(path)
+  return key && checked(path, key)
+}
+
 /**
  * Reads `.signing_key`, or makes it on first start. A key that is there is never replaced: a new one would make every
  * password and sign-in invalid, which is for a person to decide. Throws an Error with a sentence.
@@ -57,15 +71,11 @@ export const openKey = (stateDir: string): Buffer => {
     create(path)
     key = read(path)
   }
-  if (!key || key.length < KEY_BYTES) {
-    throw new Error(
-      `The signing key ${path} holds ${key?.length ?? 0} bytes instead of ${KEY_BYTES}; put it back from a backup, or delete it (the password and all sign-ins become invalid) and start again`,
-    )
-  }
+  const usable = checked(path, key)
   try {
     chmodSync(path, 0o600)
   } catch {
     // Somebody else's file that we may read: it works, and its owner decides who else may.
   }
-  return key.subarray(0, KEY_BYTES)
+  return usable
 }

@@ -1,12 +1,14 @@
 /** What was typed behind the program's name, for the verbs that are no start of the service. */
 
-export const VERBS = ['chat', 'doctor', 'help', 'version'] as const
+export const VERBS = ['chat', 'doctor', 'export', 'help', 'version'] as const
 export type Verb = (typeof VERBS)[number]
 
 export const HELP = `Usage:
   agent-webui [port] [--host address] [--no-browser]   start the service
   agent-webui chat [message] [options]                 talk to the agent here, in this directory
   agent-webui doctor [--json] [-p profile]             what is set up, what is missing, what to do
+  agent-webui doctor --wait [seconds]                  wait until the service answers (30); exit code for health checks
+  agent-webui export --as json directory [session …]   save sessions in the format of Hermes WebUI
   agent-webui --help | --version
 
 Options of chat:
@@ -29,7 +31,16 @@ export type ChatArguments = {
   newest: boolean
   quiet: boolean
 }
-export type DoctorArguments = { json: boolean; profile: string | null }
+export type DoctorArguments = {
+  json: boolean
+  profile: string | null
+  /** Wait this long for the service to answer instead of checking the setup. */
+  waitSeconds: number | null
+}
+export type ExportArguments = { directory: string; sessions: string[] }
+
+/** How long `doctor --wait` waits by default. */
+const WAIT_S = 30
 
 /** Null when the words start the service, as they always did. */
 export const verbOf = (argv: readonly string[]): Verb | null => {
@@ -85,13 +96,33 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
 }
 
 export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
-  const parsed: DoctorArguments = { json: false, profile: null }
+  const parsed: DoctorArguments = { json: false, profile: null, waitSeconds: null }
   const given = spread(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
     if (word === '--json') parsed.json = true
     else if (word === '-p' || word === '--profile') parsed.profile = wordAt(given, ++at, word)
-    else throw new Error(`"${word}" is not an option of doctor; see agent-webui --help.`)
+    else if (word === '--wait') {
+      const seconds = /^\d{1,5}$/.test(given[at + 1] ?? '') ? given[++at] : undefined
+      parsed.waitSeconds = seconds === undefined ? WAIT_S : Number(seconds)
+    } else throw new Error(`"${word}" is not an option of doctor; see agent-webui --help.`)
   }
   return parsed
+}
+
+export const parseExport = (argv: readonly string[]): ExportArguments => {
+  const words: string[] = []
+  let format: string | null = null
+  const given = spread(argv)
+  for (let at = 0; at < given.length; at++) {
+    const word = given[at] as string
+    if (word === '--as') format = wordAt(given, ++at, word)
+    else if (word.startsWith('-'))
+      throw new Error(`"${word}" is not an option of export; see agent-webui --help.`)
+    else words.push(word)
+  }
+  if (format !== 'json') throw new Error('export needs --as json; there is no other format.')
+  const [directory, ...sessions] = words
+  if (directory === undefined) throw new Error('export needs a directory to write to.')
+  return { directory, sessions }
 }

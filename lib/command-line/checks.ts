@@ -1,44 +1,13 @@
 /** What `doctor` looks at: each check is a sentence about one thing, and what to do when it is not well. Nothing is changed. */
-import { accessSync, constants, existsSync, readFileSync, statfsSync, statSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateFile } from '../cli/state-db.ts'
-import type { Config } from '../config.ts'
 import { messageOf, Refusal } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/keys.ts'
-import type { Models } from '../models/models.ts'
-import type { Home } from '../profiles/home.ts'
 import { openSecrets } from '../profiles/secrets.ts'
-
-export type Level = 'ok' | 'warn' | 'fail'
-export type Check = {
-  about: string
-  level: Level
-  said: string
-  /** What to do; only when it is not well. */
-  advice?: string
-}
-
-export type Looked = {
-  config: Config
-  home: Home
-  models: Pick<Models, 'ready' | 'compatible' | 'endpoint'>
-  addon: string | undefined
-}
-
-const ok = (about: string, said: string): Check => ({ about, level: 'ok', said })
-const warn = (about: string, said: string, advice: string): Check => ({
-  about,
-  level: 'warn',
-  said,
-  advice,
-})
-const fail = (about: string, said: string, advice: string): Check => ({
-  about,
-  level: 'fail',
-  said,
-  advice,
-})
+import { type Check, fail, type Looked, ok, warn } from './check.ts'
+import { startChecks } from './checks-start.ts'
 
 const isExecutable = (path: string): boolean => {
   try {
@@ -113,32 +82,6 @@ const modelCheck = async ({ home, models }: Looked): Promise<Check> => {
   }
 }
 
-const MB = 1024 * 1024
-const LITTLE_MB = 1_024
-const NONE_MB = 100
-
-/** The directory itself, or the nearest one above it that exists. */
-const nearest = (dir: string): string =>
-  existsSync(dir) || dirname(dir) === dir ? dir : nearest(dirname(dir))
-
-const stateChecks = ({ config: { stateDir } }: Looked): Check[] => {
-  const place = nearest(stateDir)
-  const found: Check[] = []
-  try {
-    accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
-    found.push(ok('state', `${stateDir}${place === stateDir ? '' : ' can be made'}`))
-  } catch (error) {
-    found.push(fail('state', messageOf(error), `Make ${place} writable for this user.`))
-  }
-  const { bavail, bsize } = statfsSync(place)
-  const free = Math.floor((bavail * bsize) / MB)
-  const said = `${free >= LITTLE_MB ? `${Math.floor(free / 1_024)} GB` : `${free} MB`} free`
-  if (free < NONE_MB) found.push(fail('disk', said, 'Free some space: nothing can be kept.'))
-  else if (free < LITTLE_MB) found.push(warn('disk', said, 'Free some space soon.'))
-  else found.push(ok('disk', said))
-  return found
-}
-
 const TOOLS: readonly [name: string, without: string][] = [
   ['git', 'Install git: changes, checkpoints and updates need it.'],
   ['python3', 'Install Python 3: the agent often writes and runs scripts with it.'],
@@ -181,40 +124,14 @@ const mcpChecks = ({ home, config }: Looked): Check[] =>
       : fail(about, `the program "${server.command}" was not found`, 'Install it, or correct it.')
   })
 
-const HEALTH_MS = 2_000
-
-const serviceCheck = async ({ config }: Looked): Promise<Check> => {
-  const about = 'service'
-  let address: unknown
-  try {
-    const note: unknown = JSON.parse(readFileSync(join(config.stateDir, 'instance.json'), 'utf8'))
-    address = note !== null && typeof note === 'object' && 'address' in note ? note.address : null
-  } catch {
-    // It has never run here, or was shut down in order.
-    return ok(about, 'is not running')
-  }
-  if (typeof address !== 'string' || !URL.canParse(address)) return ok(about, 'is not running')
-  try {
-    const answer = await fetch(`${address}/health`, { signal: AbortSignal.timeout(HEALTH_MS) })
-    await answer.body?.cancel()
-    return answer.ok
-      ? ok(about, `answers at ${address}`)
-      : warn(about, `${address} answers ${answer.status}`, 'Look into its log.')
-  } catch {
-    // Killed, or bound to an address that is not reached from here.
-    return warn(about, `${address} does not answer`, 'Start it: agent-webui')
-  }
-}
-
 /** In the order a person would look. */
 export const runChecks = async (looked: Looked): Promise<Check[]> => [
   ...homeChecks(looked),
   ...secretChecks(looked),
   ...providerChecks(looked),
   await modelCheck(looked),
-  ...stateChecks(looked),
+  ...(await startChecks(looked)),
   ...programChecks(looked),
   databaseCheck(looked),
   ...mcpChecks(looked),
-  await serviceCheck(looked),
 ]

@@ -5,9 +5,11 @@ import { messageOf, Refusal } from '../errors.ts'
 import { openPacked } from '../packed.ts'
 import { redact } from '../redact.ts'
 import { readVersion } from '../version.ts'
-import { HELP, parseChat, parseDoctor, type Verb } from './arguments.ts'
+import { HELP, parseChat, parseDoctor, parseExport, type Verb } from './arguments.ts'
 import { chat } from './chat.ts'
-import { doctor } from './doctor.ts'
+import { badEnvironment, doctor } from './doctor.ts'
+import { exportSessions } from './export.ts'
+import { waitForService } from './wait.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
@@ -36,6 +38,19 @@ const versionOf = (config: Config): Promise<string> => {
 const cacheOf = ({ userHome, env }: Config): string =>
   join(env.XDG_CACHE_HOME || join(userHome, '.cache'), 'agent-webui')
 
+/** The configuration, or why there is none: that is something `doctor` reports. */
+const configFor = (
+  verb: Verb,
+  environment: Readonly<{ [name: string]: string | undefined }>,
+): Config | string => {
+  try {
+    return readConfig(environment, [])
+  } catch (error) {
+    if (verb !== 'doctor') throw error
+    return messageOf(error)
+  }
+}
+
 export const runVerb = async (
   verb: Verb,
   argv: readonly string[],
@@ -55,16 +70,22 @@ export const runVerb = async (
       await terminal.drain()
       return 0
     }
-    const config = readConfig(given.environment, [])
+    const rest = argv.slice(1)
+    const checked = verb === 'doctor' ? parseDoctor(rest) : null
+    const config = configFor(verb, given.environment)
+    if (typeof config === 'string')
+      return await badEnvironment(config, { json: checked?.json === true, terminal })
+    if (checked && checked.waitSeconds !== null)
+      return await waitForService(config, checked.waitSeconds, terminal)
     const version = await versionOf(config)
     if (verb === 'version') {
       terminal.out(`agent-webui ${version}\n`)
       await terminal.drain()
       return 0
     }
-    const rest = argv.slice(1)
     const asked = verb === 'chat' ? parseChat(rest) : null
-    const checked = verb === 'doctor' ? parseDoctor(rest) : null
+    const exported = verb === 'export' ? parseExport(rest) : null
+    if (exported) return await exportSessions(exported, { config, terminal, cwd })
     const addon = given.placeAddon?.({ ...config, stateDir: cacheOf(config) })
     const shared = { config, version, terminal, addon }
     if (checked) return await doctor(checked, shared)

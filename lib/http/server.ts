@@ -8,6 +8,8 @@ import type { Listener } from './serve.ts'
 
 export type Tls = { cert: string | Buffer; key: string | Buffer }
 
+export const MIN_TLS = 'TLSv1.2'
+
 export type Limits = {
   /** From the first byte, or from connecting, to the end of the headers. */
   headersTimeoutMs: number
@@ -56,7 +58,7 @@ export const createServer = (
     requireHostHeader: false,
   }
   const server = tls
-    ? createHttps({ ...options, ...tls, minVersion: 'TLSv1.2' }, listener)
+    ? createHttps({ ...options, ...tls, minVersion: MIN_TLS }, listener)
     : createHttp(options, listener)
   // A caller that has said all it has to say still gets its answer. Not in the types of @types/node.
   Object.assign(server, { httpAllowHalfOpen: true })

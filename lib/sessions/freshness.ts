@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import { stampOf } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
 import { type Files, foldFile, idOfName, readHeader } from './files.ts'
-import { toEntries, finishConversion } from './legacy.ts'
+import { finishConversion, takeAside, toEntries } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 
@@ -21,14 +21,26 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
   const judged = new Map<string, string>()
   let quiet = false
 
-  /** Both formats exist: a conversion was cut off, or somebody put the old file back. The journal wins. */
+  /** Both formats exist: a conversion was cut off, or another program writes the former format. The journal keeps the id. */
   const settlePair = (id: string): void => {
     const json = files.json(id)
     const stamp = stampOf(json)
     if (!stamp || judged.get(json) === stamp) return
     if (finishConversion(json, readHeader(files.jsonl(id)))) return
-    judged.set(json, stamp)
-    log('a session exists in both formats; the .json file is ignored', { session_id: id })
+    const journal = foldFile({ id, path: files.jsonl(id), format: 'jsonl' })
+    const aside = takeAside(id, journal?.folded.messages ?? [], (of, ending) => files[ending](of))
+    if (aside === null) {
+      judged.set(json, stamp)
+      log('a session exists in both formats; the journal holds all that the .json file says', {
+        session_id: id,
+      })
+      return
+    }
+    log('a session was also written in the former format; it is kept as a session of its own', {
+      session_id: id,
+      other: aside,
+    })
+    refresh(aside)
   }
 
   const gone = (id: string): false => {
@@ -125,7 +137,9 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
       }
       for (const name of names) {
         const id = idOfName(name)
-        if (id !== undefined) refresh(id)
+        if (id === undefined) continue
+        refresh(id)
+        if (name.endsWith('.json') && existsSync(files.jsonl(id))) settlePair(id)
       }
     },
     /** The session a legacy file holds, as lines. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import {
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -77,6 +78,9 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   const meta: Meta = Object.fromEntries(
     Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
   )
+  // Renamed by `takeAside`: the journal of its own name has another version of the conversation.
+  if (typeof file.session_id === 'string' && file.session_id !== id && id !== '')
+    meta.title = `${meta.title ?? 'Untitled'} (other version)`
   const created = typeof file.created_at === 'number' ? file.created_at : 0
   const updated = typeof file.updated_at === 'number' ? file.updated_at : created
   const from = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
@@ -139,6 +143,47 @@ export const convert = (id: string, json: string, jsonl: string): boolean => {
   renameSync(json, `${json}.migrated`)
   syncDir(dirname(json))
   return true
+}
+
+const wireOf = ({ role, content, tool_calls, tool_call_id }: NewMessage): string =>
+  JSON.stringify([role, content, tool_calls ?? [], tool_call_id ?? null])
+
+const messagesOf = (entries: readonly Entry[]): string[] =>
+  entries.flatMap(entry => (entry.t === 'message' ? [wireOf(entry.message)] : []))
+
+const begins = (with_: readonly string[], whole: readonly string[]): boolean =>
+  with_.length <= whole.length && with_.every((text, at) => text === whole[at])
+
+/** Short, and the same for the same words: a file that is written again and again takes one place. */
+const idFor = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12)
+
+/**
+ * A `.json` file beside a journal that was not made from it: a program of the former format still writes it. When it says
+ * what the journal says it stays. Otherwise it moves to an id of its own, so that both can be read; a later write that
+ * only adds to what was moved before takes its place. Answers that id, null when nothing was moved.
+ */
+export const takeAside = (
+  id: string,
+  spoken: readonly NewMessage[],
+  path: (id: string, ending: 'json' | 'jsonl') => string,
+): string | null => {
+  const json = path(id, 'json')
+  const entries = toEntries(id, readFileSync(json))
+  if (!entries) return null
+  const said = messagesOf(entries)
+  const known = spoken.map(wireOf)
+  if (begins(said, known)) return null
+  const candidates = [idFor(`${id} json`), idFor(`${id} ${said.join('\n')}`)]
+  const free = candidates.find(candidate => {
+    if (existsSync(path(candidate, 'jsonl'))) return false
+    if (!existsSync(path(candidate, 'json'))) return true
+    const before = toEntries(candidate, readFileSync(path(candidate, 'json')))
+    return before !== null && begins(messagesOf(before), said)
+  })
+  if (free === undefined) return null
+  renameSync(json, path(free, 'json'))
+  syncDir(dirname(json))
+  return free
 }
 
 /** Both exist. True when the .json is what the journal was made from; the journal wins in either case. */

@@ -9,8 +9,12 @@ import { toRow, UNTITLED } from './row.ts'
 import { toolSummaries } from './summaries.ts'
 import { toPreview } from './fold.ts'
 
-/** The full record, every key of it, as other programs of this family read it. Already redacted: never filter JSON text. */
-export const toJson = (folded: Folded): string => {
+type Masking = { text: (text: string) => string; value: <T>(value: T) => T }
+
+const UNMASKED: Masking = { text: text => text, value: value => value }
+
+/** The full record, every key of it, as other programs of this family read it; and its compact form. */
+export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
   const last = folded.messages.findLast(message => message.role === 'user')
   const {
     meta,
@@ -37,19 +41,23 @@ export const toJson = (folded: Folded): string => {
       clean: true,
     },
     { active_stream_id: null, waiting: null },
-    redact,
+    text,
   )
   const record = {
-    ...redactValue(meta),
+    ...value(meta),
     ...row,
-    messages: redactValue(messages),
-    tool_calls: redactValue(toolSummaries(messages)),
+    messages: value(messages),
+    tool_calls: value(toolSummaries(messages)),
     pending_user_message: null,
     pending_attachments: [],
     pending_started_at: null,
   }
-  return `${JSON.stringify(record, null, 2)}\n`
+  return { record, row }
 }
+
+/** Already redacted: never filter JSON text. */
+export const toJson = (folded: Folded): string =>
+  `${JSON.stringify(toRecord(folded, { text: redact, value: redactValue }).record, null, 2)}\n`
 
 const SPEAKERS = { user: 'You', assistant: 'Assistant', tool: 'Tool', system: 'System' } as const
 

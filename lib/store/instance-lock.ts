@@ -28,6 +28,11 @@ const holderOf = (file: string): string => {
   }
 }
 
+const isFull = (error: unknown): boolean =>
+  error instanceof Error &&
+  'code' in error &&
+  ['SQLITE_FULL', 'ENOSPC', 'EDQUOT'].includes(String(error.code))
+
 const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
 
@@ -71,6 +76,8 @@ export const acquireLock = (
       },
     }
   } catch (error) {
+    if (isFull(error))
+      throw new Error(`The disk that holds ${stateDir} is full; free some space`, { cause: error })
     if (!isBusy(error)) throw error
     throw new Error(
       `Another agent-webui${holderOf(note)} is using ${stateDir}; stop it, or set AGENT_WEBUI_STATE_DIR to a directory of its own`,

@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts'
 import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
 import type { Checkouts } from './check.ts'
 import { gitIn, isCheckout, keptEnvironment } from './git.ts'
-import { goBack, overwrite, pull, type Pulled } from './pull.ts'
+import { bringBack, goBack, overwrite, pull, type Pulled } from './pull.ts'
 
 const RESTART_MS = 2_000
 const BUILD_MS = 10 * 60_000
@@ -82,17 +82,22 @@ export const createApply = (deps: ApplyDeps) => {
     holder = null
   }
 
-  const install = async (dir: string, { from }: Pulled): Promise<UpdateResult | null> => {
+  const install = async (dir: string, { from, failure }: Pulled): Promise<UpdateResult | null> => {
     const problem = await build(dir)
     if (problem === '') return null
     log('the new version could not be built; going back', { problem })
-    const back = await goBack(gitIn(dir, env), from)
+    const git = gitIn(dir, env)
+    const back = await goBack(git, from)
+    // They no longer fitted the new version; they were made on this one.
+    const stashed =
+      failure?.stash_conflict === true && !(back && (await bringBack(git, 'set aside')))
     // What is installed belongs to the version that failed.
     const again = back ? await build(dir) : 'the checkout could not be reset'
     if (again) log('the previous version could not be built again', { problem: again })
     return {
       ok: false,
       message: `The new version could not be built, so the previous one stays: ${problem.slice(0, SAID_CHARS)}`,
+      ...(stashed && { stash_conflict: true as const }),
     }
   }
 
@@ -102,25 +107,26 @@ export const createApply = (deps: ApplyDeps) => {
     if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository' }
     const git = gitIn(dir, env)
     const pulled = await (force ? overwrite(git) : pull(git))
-    if (pulled.failure) return { ...pulled.failure, target }
+    const { failure } = pulled
+    if (failure && !pulled.changed) return { ...failure, target }
     if (!pulled.changed && !force) {
       return { ok: true, message: 'Already up to date', target, restart_scheduled: false }
     }
+    const done = failure ?? { ok: true, message: 'Updated' }
     if (target === 'agent') {
-      return { ok: true, message: 'The agent is updated', target, restart_scheduled: false }
+      const message = failure ? failure.message : 'The agent is updated'
+      return { ...done, message, target, restart_scheduled: false }
     }
     const broken = await install(dir, pulled)
     if (broken) return { ...broken, target }
     if (!restart) {
-      return {
-        ok: true,
-        message: 'Updated; start it again by hand',
-        target,
-        restart_scheduled: false,
-      }
+      const message = `${done.message}; start it again by hand`
+      return { ...done, message, target, restart_scheduled: false }
     }
+    // What runs must be what lies in the checkout, also when local changes wait in the stash.
     cancelRestart = later(() => void replace(), RESTART_MS)
-    return { ok: true, message: 'Updated; restarting', target, restart_scheduled: true }
+    const message = failure ? failure.message : 'Updated; restarting'
+    return { ...done, message, target, restart_scheduled: true }
   }
 
   return {

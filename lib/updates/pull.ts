@@ -5,7 +5,10 @@ import { compareRef, FETCH_MS, type Git, outOf, PULL_MS, upstreamOf } from './gi
 const SAID_CHARS = 300
 const STASH_NAME = 'agent-webui: local changes set aside for an update'
 
-/** `from` is where the checkout stood: an update that does not work goes back there. */
+/**
+ * `from` is where the checkout stood: an update that does not work goes back there. `changed`: it stands elsewhere now,
+ * which is also true of an update that failed only in bringing local changes back.
+ */
 export type Pulled = { from: string; changed: boolean; failure?: UpdateResult }
 
 type Flags = Pick<UpdateResult, 'conflict' | 'diverged' | 'stash_conflict'>
@@ -71,7 +74,16 @@ export const pull = async (git: Git): Promise<Pulled> => {
           diverged: true,
         })
   if (await bringBack(git, stash)) return pulled
-  return failed(from, 'Updated but stash pop failed -- manual merge needed', {
+  if (!pulled.failure)
+    return {
+      ...failed(from, 'Updated but stash pop failed -- manual merge needed', {
+        stash_conflict: true,
+      }),
+      changed: pulled.changed,
+    }
+  const { message, ...flags } = pulled.failure
+  return failed(from, `${message} Your local changes are in the stash: git stash pop`, {
+    ...flags,
     stash_conflict: true,
   })
 }

@@ -224,6 +224,9 @@ test('local changes that no longer fit stay in the stash and the checkout can be
   writeFiles(ours.checkout, { 'notes.txt': 'mine\n' })
   const body = await apply(app)
   assert.equal([body.ok, body.stash_conflict], [false, true])
+  // What runs is what lies in the checkout: built, and started again.
+  assert.is(body.restart_scheduled, true)
+  assert.is(readFileSync(join(ours.checkout, 'built.log'), 'utf8').trim().split('\n').length, 1)
   assert.equal([ours.head(), ours.status()], [wanted, ''])
   assert.match(ours.git('stash', 'show', '-p'), /\+mine/)
 })
@@ -243,6 +246,24 @@ test('a version that does not build is taken back, with local changes as they we
   assert.is(ours.git('stash', 'list'), '')
   assert.is(readFileSync(join(ours.checkout, 'built.log'), 'utf8').trim().split('\n').length, 2)
   assert.is((await app.get('/health')).status, 200)
+})
+
+test('local changes that no longer fit are put back when the new version does not build', async ({
+  app,
+  ours,
+}) => {
+  const head = ours.head()
+  ours.push({ 'notes.txt': 'theirs\n', 'setup.mjs': SETUP('the new one is broken') })
+  writeFiles(ours.checkout, { 'notes.txt': 'mine\n' })
+  const body = await apply(app)
+  assert.equal(
+    [body.ok, body.stash_conflict, body.restart_scheduled],
+    [false, undefined, undefined],
+  )
+  assert.match(body.message, /could not be built/)
+  assert.is(ours.head(), head)
+  assert.is(readFileSync(join(ours.checkout, 'notes.txt'), 'utf8'), 'mine\n')
+  assert.is(ours.git('stash', 'list'), '')
 })
 
 test('force throws local changes and commits away', async ({ app, ours, agent }) => {

@@ -114,6 +114,54 @@ test('an answer that never ends is cut after the time of grace; what nobody caug
   assert.match(crashing.output(), /error: uncaught: Error: outside every border/)
 })
 
+test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the new certificate is served', async ({
+  home,
+}) => {
+  const plain = await run({ home, port: await freePort() })
+  plain.child.kill('SIGHUP')
+  await plain.said('SIGHUP: nothing to reload')
+  assert.is((await fetch(`${plain.url}/health`)).status, 200)
+  assert.is(await plain.stop(), 0)
+
+  const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
+  const renew = (name: string): boolean => {
+    const words = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1 -subj /CN=${name}`
+    try {
+      execFileSync('openssl', [...words.split(' '), '-keyout', key, '-out', cert], {
+        stdio: 'ignore',
+      })
+      return true
+    } catch {
+      // No openssl on this machine.
+      return false
+    }
+  }
+  if (!renew('first')) return
+  const port = await freePort()
+  const env = { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: key }
+  const program = launch(process.execPath, [CHILD], { home, port, env })
+  await program.said('answers at https://')
+  const { connect } = await import('node:tls')
+  const served = () =>
+    new Promise(resolve => {
+      const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerCertificate().subject.CN)
+        socket.destroy()
+      })
+    })
+  assert.is(await served(), 'first')
+  renew('second')
+  program.child.kill('SIGHUP')
+  await program.said('SIGHUP: certificate reloaded')
+  assert.is(await served(), 'second')
+  writeFileSync(cert, 'not a certificate')
+  program.child.kill('SIGHUP')
+  await program.said('SIGHUP: the certificate in use stays')
+  assert.is(await served(), 'second')
+  program.child.kill('SIGTERM')
+  assert.is(await program.exited, 0)
+})
+
 test('TLS, and the warning for an open door', async ({ home }) => {
   const [cert, key] = [join(home, 'cert.pem'), join(home, 'key.pem')]
   const made = [

@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Check } from '../../../lib/command-line/checks.ts'
+import type { Check } from '../../../lib/command-line/check.ts'
 import { startApp } from '../../_app.ts'
 import { addConversation, createStateDb } from '../../_state-db.ts'
 import { createDesk, type Desk } from './_run.ts'
@@ -73,7 +73,7 @@ test('a fresh home works, with the demo model', async ({ desk }) => {
   const { ok, level, about } = await report(desk)
   assert.ok(ok)
   assert.equal([level('model'), level('providers'), level('config.yaml')], ['warn', 'ok', 'ok'])
-  assert.is(about('service')[0]?.said, 'is not running')
+  assert.is(about('service')[0]?.said, 'is not running; http://127.0.0.1:0 is free')
   const { code, out } = await desk.talk(['doctor'])
   assert.is(code, 0)
   assert.match(out, /^agent-webui \S+, Node /)

@@ -1,0 +1,34 @@
+/** The shape of what `doctor` says: one sentence about one thing, and what to do when it is not well. */
+import type { Config } from '../config.ts'
+import type { Models } from '../models/models.ts'
+import type { Home } from '../profiles/home.ts'
+
+export type Level = 'ok' | 'warn' | 'fail'
+export type Check = {
+  about: string
+  level: Level
+  said: string
+  /** What to do; only when it is not well. */
+  advice?: string
+}
+
+export type Looked = {
+  config: Config
+  home: Home
+  models: Pick<Models, 'ready' | 'compatible' | 'endpoint'>
+  addon: string | undefined
+}
+
+export const ok = (about: string, said: string): Check => ({ about, level: 'ok', said })
+export const warn = (about: string, said: string, advice: string): Check => ({
+  about,
+  level: 'warn',
+  said,
+  advice,
+})
+export const fail = (about: string, said: string, advice: string): Check => ({
+  about,
+  level: 'fail',
+  said,
+  advice,
+})

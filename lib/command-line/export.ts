@@ -1,0 +1,77 @@
+/** `agent-webui export --as json`: the sessions as Hermes WebUI keeps them, one file each, beside an index of them. */
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import { invalid, missing, messageOf } from '../errors.ts'
+import { createFiles, foldFile, idOfName, type SessionFile } from '../sessions/files.ts'
+import { toRecord } from '../sessions/transfer.ts'
+import { writeAtomic } from '../store/atomic.ts'
+import type { ExportArguments } from './arguments.ts'
+import type { Terminal } from './terminal.ts'
+
+/** What both programs keep in the state directory under the same name and in the same shape. */
+const SHARED = ['settings.json', 'projects.json', 'workspaces.json', 'last_workspace.txt'] as const
+
+const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+
+const idsIn = (dir: string): string[] =>
+  existsSync(dir) ? [...new Set(readdirSync(dir).flatMap(name => idOfName(name) ?? []))] : []
+
+/**
+ * Reads the session files only, so the service may run meanwhile. Nothing is masked: the files are for the person's own
+ * machine. A file that is already there is never replaced. 1 when a session could not be read.
+ */
+export const exportSessions = async (
+  { directory, sessions }: ExportArguments,
+  { config, terminal, cwd }: { config: Config; terminal: Terminal; cwd: string },
+): Promise<number> => {
+  const from = join(config.stateDir, 'sessions')
+  const files = createFiles(from)
+  const target = resolve(cwd, directory)
+  const to = join(target, 'sessions')
+  const known = idsIn(from)
+  for (const id of sessions) if (!known.includes(id)) throw missing(`There is no session ${id}.`)
+  const wanted = sessions.length > 0 ? sessions : known
+  const taken = wanted.find(id => existsSync(join(to, `${id}.json`)))
+  if (taken !== undefined && to !== from)
+    throw invalid(`${join(to, `${taken}.json`)} exists already. Choose an empty directory.`)
+  mkdirSync(to, { recursive: true, mode: 0o700 })
+
+  const failed: string[] = []
+  const rows: { updated_at: number }[] = []
+  for (const id of wanted) {
+    try {
+      const file = files.find(id)
+      if (!file) continue
+      rows.push(exportOne(file, join(to, `${id}.json`), config.userHome))
+    } catch (error) {
+      failed.push(id)
+      terminal.note(`${id}: ${messageOf(error)}`)
+    }
+  }
+  const index = join(to, '_index.json')
+  if (!existsSync(index) && sessions.length === 0)
+    writeAtomic(index, toText(rows.toSorted((a, b) => b.updated_at - a.updated_at)))
+  if (target !== config.stateDir && sessions.length === 0) copyShared(config.stateDir, target)
+  terminal.out(`${rows.length} ${rows.length === 1 ? 'session' : 'sessions'} written to ${to}\n`)
+  await terminal.drain()
+  return failed.length > 0 ? 1 : 0
+}
+
+const exportOne = (file: SessionFile, path: string, workspace: string): { updated_at: number } => {
+  const folded = foldFile(file)?.folded
+  if (!folded) throw new Error('the file is no session')
+  const { record, row } = toRecord(folded)
+  // Its own file in the old format stays as it is.
+  // A blank workspace would mean the directory that the other program was started in.
+  if (!existsSync(path))
+    writeAtomic(path, toText({ ...record, workspace: record.workspace || workspace }))
+  return row
+}
+
+const copyShared = (from: string, to: string): void => {
+  for (const name of SHARED) {
+    const [source, target] = [join(from, name), join(to, name)]
+    if (existsSync(source) && !existsSync(target)) writeAtomic(target, readFileSync(source, 'utf8'))
+  }
+}

@@ -1,0 +1,102 @@
+/** What a start needs of the machine. The start and `doctor` share it: each failure is an Error with one sentence. */
+import { X509Certificate } from 'node:crypto'
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
+import { get as getHttp, type RequestOptions, type Server } from 'node:http'
+import { get as getHttps } from 'node:https'
+import { type AddressInfo, createServer } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import type { Config } from './config.ts'
+import { messageOf } from './errors.ts'
+import type { Tls } from './http/server.ts'
+
+const failed = (sentence: string, cause: unknown): Error =>
+  new Error(`${sentence}: ${messageOf(cause)}`, { cause })
+
+/** Makes the state directory where it is missing. */
+export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void => {
+  try {
+    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    accessSync(stateDir, constants.R_OK | constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw failed(`The state directory ${stateDir} cannot be used`, error)
+  }
+}
+
+/** Certificate and key, proven to belong together; undefined where none are configured. */
+export const readTls = ({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>) => {
+  if (tlsCert === null || tlsKey === null) return undefined
+  try {
+    const tls = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) } satisfies Tls
+    createSecureContext(tls)
+    return tls
+  } catch (error) {
+    throw failed(`The TLS pair ${tlsCert}, ${tlsKey} cannot be used`, error)
+  }
+}
+
+/** Milliseconds since 1970 at which the first certificate of a PEM file expires. */
+export const expiryOf = (cert: Buffer): number => new X509Certificate(cert).validToDate.getTime()
+
+const LISTEN_PROBLEMS: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is in use; choose another one',
+  EACCES: 'the system does not allow this port; choose one above 1023',
+  EADDRNOTAVAIL: 'this machine does not have that address',
+  ENOTFOUND: 'no such host is known',
+}
+
+/** Resolves when the server listens; rejects with a sentence that names address and reason. */
+export const listen = (
+  server: Pick<Server, 'once' | 'off' | 'listen' | 'address'>,
+  { host, port }: Pick<Config, 'host' | 'port'>,
+): Promise<AddressInfo> =>
+  new Promise((resolve, reject) => {
+    const fail = (error: NodeJS.ErrnoException) =>
+      reject(
+        new Error(
+          `Cannot listen at ${host}:${port}: ${LISTEN_PROBLEMS[error.code ?? ''] ?? error.message}`,
+        ),
+      )
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+
+/** Whether the service could listen at its address now; nothing is served meanwhile. */
+export const tryListen = async (config: Pick<Config, 'host' | 'port'>): Promise<void> => {
+  const server = createServer()
+  await listen(server as unknown as Server, config)
+  await new Promise(resolve => server.close(resolve))
+}
+
+export const urlOf = ({ host, tlsCert }: Pick<Config, 'host' | 'tlsCert'>, port: number): string =>
+  `${tlsCert === null ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+
+/** An address that means "all of this machine" is asked at its loopback. */
+const reachable = (address: string): URL => {
+  const url = new URL(address)
+  if (url.hostname === '0.0.0.0') url.hostname = '127.0.0.1'
+  if (url.hostname === '[::]') url.hostname = '[::1]'
+  return url
+}
+
+/**
+ * HTTP status of `/health`; rejects when there is no answer within `timeoutMs`. The certificate is not checked:
+ * the service's own address is asked, and nothing secret is sent.
+ */
+export const askHealth = (address: string, timeoutMs: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const url = new URL('/health', reachable(address))
+    const options: RequestOptions & { rejectUnauthorized: boolean } = {
+      signal: AbortSignal.timeout(timeoutMs),
+      agent: false,
+      rejectUnauthorized: false,
+    }
+    const get = url.protocol === 'https:' ? getHttps : getHttp
+    get(url, options, answer => {
+      answer.resume()
+      answer.once('end', () => resolve(answer.statusCode ?? 0))
+      answer.once('error', reject)
+    }).once('error', reject)
+  })

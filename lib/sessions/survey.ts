@@ -1,0 +1,57 @@
+/** A quick look through the session files for what cannot be read; nothing is opened for writing. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { readLines } from '../store/journal.ts'
+import { parseEntry } from './entries.ts'
+import { idOfName, withFile } from './files.ts'
+import { toEntries } from './legacy.ts'
+
+export const isDirectory = (path: string): boolean => {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    // Out of reach: no directory for us.
+    return false
+  }
+}
+
+/** Whether every line can be read; a line of a newer version can. */
+const isWhole = (path: string): boolean => {
+  if (!statSync(path).isFile()) return false
+  if (path.endsWith('.json')) return toEntries('', readFileSync(path)) !== null
+  return withFile(path, fd => {
+    for (const { bytes } of readLines(fd)) if (parseEntry(bytes.toString()) === null) return false
+    return true
+  })
+}
+
+export type Survey = {
+  looked: number
+  /** Names of files with something that cannot be read. */
+  bad: string[]
+  /** False when the time was over first. */
+  complete: boolean
+}
+
+/** Newest first, for at most `limitMs`. */
+export const unreadableSessions = (dir: string, limitMs = 2_000): Survey => {
+  const started = performance.now()
+  const files = readdirSync(dir)
+    .filter(name => idOfName(name) !== undefined)
+    .map(name => ({ name, path: join(dir, name) }))
+    .map(file => ({ ...file, at: statSync(file.path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
+    .toSorted((a, b) => b.at - a.at)
+  const bad: string[] = []
+  let looked = 0
+  for (const { name, path } of files) {
+    if (performance.now() - started > limitMs) break
+    looked += 1
+    try {
+      if (!isWhole(path)) bad.push(name)
+    } catch {
+      // No permission, or gone while we looked: it cannot be read.
+      bad.push(name)
+    }
+  }
+  return { looked, bad, complete: looked === files.length }
+}

@@ -1,0 +1,200 @@
+/**
+ * Moving over from Hermes WebUI, and back. The files in `test/fixtures/hermes-webui` were written by the session code of
+ * Hermes WebUI 0.50, for conversations that were made up.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+import { createDesk } from '../lib/command-line/_run.ts'
+
+const FIXTURES = join(import.meta.dirname, '../fixtures/hermes-webui/sessions')
+const ID = '5a5b5c5d5e5f'
+const IMPORTED = '20260101_101010_abcdef'
+
+const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
+const original = read(join(FIXTURES, `${ID}.json`))
+
+const test = suite<{ app: TestApp; sessions: string }>('moving over')
+test.before.each(async state => {
+  state.app = await startApp()
+  state.sessions = join(state.app.state, 'sessions')
+  mkdirSync(state.sessions, { recursive: true })
+  cpSync(FIXTURES, state.sessions, { recursive: true })
+})
+test.after.each(({ app }) => app.close())
+
+type Listed = { session_id: string; title: string; message_count: number }
+
+const listed = async (app: TestApp): Promise<Listed[]> =>
+  (await app.get('/api/sessions')).body.sessions
+
+/** As a program of the former format writes: a temporary file, then a rename. */
+const rewrite = (dir: string, id: string, change: (file: typeof original) => unknown): void =>
+  writeFileSync(join(dir, `${id}.json`), JSON.stringify(change(structuredClone(original)), null, 2))
+
+const more = (...texts: string[]) =>
+  texts.map(content => ({ role: 'user', content, timestamp: 1760000900 }))
+
+test('its sessions are listed, opened, searched and exported as they are', async ({ app }) => {
+  const rows = await listed(app)
+  assert.equal(rows.map(({ session_id, message_count }) => [session_id, message_count]).sort(), [
+    ['0f0f0f0f0f0f', 1],
+    [IMPORTED, 2],
+    [ID, 5],
+  ])
+  const { session } = (await app.get(`/api/session?session_id=${ID}`)).body
+  assert.is(session.title, original.title)
+  for (const [at, message] of original.messages.entries()) {
+    const { id: _, ...kept } = session.messages[at]
+    assert.equal(kept, message)
+  }
+  // What was asked and never answered is not lost.
+  const waiting = (await app.get('/api/session?session_id=0f0f0f0f0f0f')).body.session
+  assert.is(waiting.messages[0].content, 'Never answered')
+})
+
+test('the first change converts a file; the original stays beside it, byte for byte', async ({
+  app,
+  sessions,
+}) => {
+  const before = readFileSync(join(FIXTURES, `${ID}.json`))
+  const renamed = await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  assert.is(renamed.status, 200)
+  assert.ok(before.equals(readFileSync(join(sessions, `${ID}.json.migrated`))))
+  assert.not.ok(existsSync(join(sessions, `${ID}.json`)))
+})
+
+test('a .json written after the conversion is offered as a session of its own, and follows later writes', async ({
+  app,
+  sessions,
+}) => {
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  const extended = (...texts: string[]) =>
+    rewrite(sessions, ID, file => ({ ...file, messages: [...file.messages, ...more(...texts)] }))
+  const others = async () =>
+    (await listed(app)).filter(({ title }) => title.endsWith('(other version)'))
+
+  extended('written there')
+  const [other] = await others()
+  assert.is(other?.message_count, 6)
+  assert.is((await app.get(`/api/session?session_id=${ID}`)).body.session.messages.length, 5)
+  const opened = await app.get(`/api/session?session_id=${other?.session_id}`)
+  assert.is(opened.body.session.messages.at(-1).content, 'written there')
+
+  // The other program goes on with it: the same session grows.
+  extended('written there', 'and more')
+  const [grown, ...rest] = await others()
+  assert.is(rest.length, 0)
+  assert.is(grown?.session_id, other?.session_id)
+  assert.is(grown?.message_count, 7)
+
+  // Once it was continued here, a later write gets a place of its own.
+  await app.post('/api/session/rename', { session_id: grown?.session_id, title: 'Mine' })
+  extended('written there', 'and more', 'yet more')
+  const counts = (await listed(app)).map(row => row.message_count).sort()
+  assert.equal(counts, [1, 2, 5, 7, 8])
+  await app.restart()
+  assert.equal((await listed(app)).map(row => row.message_count).sort(), counts)
+})
+
+test('a .json that says nothing new stays where it is', async ({ app, sessions }) => {
+  await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+  rewrite(sessions, ID, file => ({ ...file, title: 'Renamed there', pinned: true }))
+  assert.is((await listed(app)).length, 3)
+  assert.ok(existsSync(join(sessions, `${ID}.json`)))
+})
+
+test.run()
+
+const back = suite('moving back')
+
+/** What the loader of Hermes WebUI 0.50 asks for: it constructs its session from these keys. */
+const KEYS =
+  'session_id title workspace model messages created_at updated_at tool_calls pinned archived project_id profile input_tokens output_tokens estimated_cost personality active_stream_id pending_user_message pending_attachments pending_started_at compression_anchor_visible_idx compression_anchor_message_key'.split(
+    ' ',
+  )
+
+back('export --as json writes every session as the former service keeps it', async () => {
+  const desk = createDesk()
+  const state = join(desk.home, 'webui')
+  cpSync(FIXTURES, join(state, 'sessions'), { recursive: true })
+  writeFileSync(join(state, 'projects.json'), '[]')
+  const entry = (n: number, t: string, rest: object) =>
+    JSON.stringify({ n, t, at: 1760001000, ...rest })
+  const secret = 'sk-abcdefghijklmnopqrstuvwxyz123456'
+  writeFileSync(
+    join(state, 'sessions', 'aaaabbbbcccc.jsonl'),
+    [
+      entry(1, 'session', {
+        v: 1,
+        id: 'aaaabbbbcccc',
+        meta: { title: 'Begun here', workspace: '/tmp' },
+      }),
+      entry(2, 'message', { message: { id: 'm2', role: 'user', content: `my key is ${secret}` } }),
+      entry(3, 'message', { message: { id: 'm3', role: 'assistant', content: 'dropped' } }),
+      entry(4, 'cut', { after: 2 }),
+      entry(5, 'message', { message: { id: 'm5', role: 'assistant', content: 'kept' } }),
+      '',
+    ].join('\n'),
+  )
+  const out = join(desk.root, 'back')
+  const { code, out: said } = await desk.talk(['export', '--as', 'json', out])
+  assert.is(code, 0)
+  assert.match(said, `4 sessions written to ${join(out, 'sessions')}`)
+
+  const exported = read(join(out, 'sessions', 'aaaabbbbcccc.json'))
+  for (const key of KEYS) assert.ok(key in exported, key)
+  assert.equal(
+    exported.messages.map((message: { content: string }) => message.content),
+    [`my key is ${secret}`, 'kept'],
+  )
+  // Older ones come back as they were.
+  const again = read(join(out, 'sessions', `${ID}.json`))
+  for (const [at, message] of original.messages.entries()) {
+    const { id: _, ...kept } = again.messages[at]
+    assert.equal(kept, message)
+  }
+  assert.equal(again.tool_calls, original.tool_calls)
+  const index = read(join(out, 'sessions', '_index.json'))
+  assert.equal(
+    index.map((row: { session_id: string }) => row.session_id),
+    ['aaaabbbbcccc', '0f0f0f0f0f0f', IMPORTED, ID],
+  )
+  assert.ok(existsSync(join(out, 'projects.json')))
+
+  // A second time into the same place replaces nothing.
+  const twice = await desk.talk(['export', '--as', 'json', out])
+  assert.is(twice.code, 1)
+  assert.match(twice.err, 'exists already')
+  assert.is((await desk.talk(['export', '--as', 'json', join(desk.root, 'one'), ID])).code, 0)
+  assert.equal(readdirSync(join(desk.root, 'one', 'sessions')), [`${ID}.json`])
+  for (const words of [['export'], ['export', '--as', 'xml', 'x'], ['export', '--as', 'json']])
+    assert.is((await desk.talk(words)).code, 2)
+  assert.is((await desk.talk(['export', '--as', 'json', 'x', 'ffffffffffff'])).code, 1)
+  desk.close()
+})
+
+back(
+  'exported into the state directory itself, the files are not taken for other sessions',
+  async () => {
+    const app = await startApp()
+    cpSync(FIXTURES, join(app.state, 'sessions'), { recursive: true })
+    await app.post('/api/session/rename', { session_id: ID, title: 'Renamed' })
+    const before = (await listed(app)).length
+    const desk = createDesk()
+    const { code } = await desk.talk(['export', '--as', 'json', app.state], {
+      env: { AGENT_HOME: app.home },
+    })
+    assert.is(code, 0)
+    assert.is(read(join(app.state, 'sessions', `${ID}.json`)).title, 'Renamed')
+    assert.is((await listed(app)).length, before)
+    await app.restart()
+    assert.is((await listed(app)).length, before)
+    await app.close()
+    desk.close()
+  },
+)
+
+back.run()
