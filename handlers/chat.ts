@@ -4,16 +4,15 @@ import { endpoint } from '../lib/ctx.ts'
 import type { Ctx } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { stream } from '../lib/http/reply.ts'
+import { Attachments } from '../lib/schema/attachments.ts'
 import { SessionId, STREAM_ID } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
 import { chatFrames } from '../lib/turns/chat-frames.ts'
 
-const MAX_ATTACHMENTS = 20
-
 const Turn = z.object({
   session_id: SessionId,
   message: z.string(),
-  attachments: z.array(z.unknown()).default([]),
+  attachments: Attachments.default([]),
   workspace: z.string().optional(),
   model: z.string().optional(),
 })
@@ -24,7 +23,7 @@ const begin = (ctx: Ctx, input: z.output<typeof Turn>, whenEmpty: string) => {
   return ctx.app.begin.turn({
     sessionId: input.session_id,
     text,
-    attachments: input.attachments.slice(0, MAX_ATTACHMENTS).map(String),
+    attachments: input.attachments,
     ...(input.workspace === undefined ? {} : { workspace: input.workspace }),
     ...(input.model === undefined ? {} : { model: input.model }),
   })

@@ -19,31 +19,23 @@ const show = (ctx: Ctx, job: Stored) => {
   return toWire(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) })
 }
 
-/** Some clients send null for what they leave alone. */
-const text = z
-  .string()
-  .nullish()
-  .transform(value => value ?? undefined)
+const text = z.string().optional()
 
 const Fields = z.object({
   name: text,
   prompt: text,
   schedule: text,
   deliver: text,
-  skills: z
-    .array(z.string().min(1))
-    .max(50)
-    .nullish()
-    .transform(value => value ?? undefined),
+  skills: z.array(z.string().min(1)).max(50).optional(),
   model: text,
   provider: text,
   base_url: text,
   script: text,
   /** How often it runs altogether; 0 for ever. Clients that send the whole job send an object. */
   repeat: z
-    .union([z.number(), z.looseObject({ times: z.number().nullish() })])
-    .nullish()
-    .transform(value => (typeof value === 'object' ? value?.times : value) ?? undefined)
+    .union([z.number(), z.looseObject({ times: z.number().optional() })])
+    .optional()
+    .transform(value => (typeof value === 'object' ? value.times : value))
     .pipe(z.number().int().min(-1).max(1_000_000).optional()),
 })
 
@@ -118,7 +110,7 @@ export const run = endpoint({
 
 export const pause = endpoint({
   summary: 'Let a job rest until it is resumed',
-  input: ByJob.extend({ reason: z.string().max(500).nullish() }),
+  input: ByJob.extend({ reason: z.string().max(500).optional() }),
   output: One,
   run: async (ctx, { job_id, reason }) => ({
     ...ok,
@@ -138,7 +130,7 @@ export const preview = endpoint({
   input: z.object({
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
     /** Instead of the configured one. */
-    timezone: z.string().nullish(),
+    timezone: z.string().optional(),
   }),
   output: Ok.extend({
     kind: z.enum(['once', 'interval', 'cron']),

@@ -63,8 +63,8 @@ export const raw = endpoint({
 export const save = endpoint({
   summary: 'Save a text file; refused with 409 when it is not the expected version any more',
   input: OneFile.extend({
-    content: z.string().nullish(),
-    expected_version: z.string().nullish(),
+    content: z.string().optional(),
+    expected_version: z.string().optional(),
   }),
   output: Saved,
   run: ({ app, home }, { session_id, path, content, expected_version }) => ({
@@ -80,7 +80,7 @@ export const save = endpoint({
 
 export const create = endpoint({
   summary: 'Create a file, and the folders above it',
-  input: OneFile.extend({ content: z.string().nullish() }),
+  input: OneFile.extend({ content: z.string().optional() }),
   output: Saved,
   run: ({ app, home }, { session_id, path, content }) => ({
     ...ok,
@@ -120,7 +120,7 @@ export const move = endpoint({
 
 export const remove = endpoint({
   summary: 'Move a file, or with recursive a folder, to the trash for a day',
-  input: OneFile.extend({ recursive: z.boolean().nullish() }),
+  input: OneFile.extend({ recursive: z.boolean().optional() }),
   output: Ok.extend({ path: z.string(), trash_id: z.string() }),
   run: async ({ app, home }, { session_id, path, recursive }) => ({
     ...ok,

@@ -34,7 +34,7 @@ export const live = endpoint({
 
 export const refresh = endpoint({
   summary: 'Forget what providers said about their models, and ask again',
-  input: z.object({ provider: ProviderId.nullish() }),
+  input: z.object({ provider: ProviderId.optional() }),
   output: Ok.extend({ models: ModelList }),
   async run(ctx, { provider }) {
     ctx.app.models.forget(ctx.home, provider?.trim() || undefined)

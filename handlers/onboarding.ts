@@ -71,7 +71,7 @@ export const status = endpoint({
   run: ctx => ctx.app.onboarding.status(ctx.home),
 })
 
-const text = (most: number) => z.string().max(most).nullish()
+const text = (most: number) => z.string().max(most).optional()
 
 export const setup = endpoint({
   summary: 'Set up one provider with its key, model and address',

@@ -11,7 +11,7 @@ import { Profile } from '../lib/schema/profile.ts'
 import { toBoolean } from '../lib/settings.ts'
 
 const Name = z.string('name is required').min(1, 'name is required')
-const Blank = z.string().nullish()
+const Blank = z.string().optional()
 
 /** Set for `default` as well: without a cookie the process-level profile would answer. */
 const enter = (ctx: Ctx, name: string): void =>

@@ -47,10 +47,10 @@ export const test = endpoint({
   cache: 'no-store',
   input: z.object({
     provider: ProviderId,
-    model: z.string().max(500).nullish(),
+    model: z.string().max(500).optional(),
     /** Tried, not stored. */
-    api_key: Secret.nullish(),
-    base_url: z.string().max(2_000).nullish(),
+    api_key: Secret.optional(),
+    base_url: z.string().max(2_000).optional(),
   }),
   output: Trial,
   run(ctx, { provider, model, api_key, base_url }) {

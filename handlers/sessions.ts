@@ -163,8 +163,8 @@ export const create = endpoint({
   summary: 'A new session',
   input: z.object({
     workspace: z.string().optional(),
-    model: z.string().nullable().optional(),
-    profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').nullable().optional(),
+    model: z.string().optional(),
+    profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
   }),
   output: z.object({ session: SessionRow }),
   run: (ctx, input) => ({ session: { ...ctx.app.begin.create(ctx.home, input), messages: [] } }),
@@ -187,7 +187,7 @@ export const update = endpoint({
   input: z.object({
     session_id: SessionId,
     workspace: z.string().optional(),
-    model: z.string().nullable().optional(),
+    model: z.string().optional(),
   }),
   output: z.object({ session: Session }),
   run: async (ctx, { session_id, ...patch }) => {

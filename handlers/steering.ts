@@ -2,13 +2,13 @@
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
+import { Attachments } from '../lib/schema/attachments.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Queued } from '../lib/schema/queue.ts'
 import { toBoolean } from '../lib/settings.ts'
 import { isBudgetKey } from '../lib/turns/budget.ts'
 
-const MAX_ATTACHMENTS = 20
 const MAX_CHARS = 500_000
 
 const ofSession = z.object({ session_id: SessionId })
@@ -16,7 +16,7 @@ const Said = ofSession.extend({
   message: z.string().max(MAX_CHARS).optional(),
   /** The word of other clients for the same. */
   text: z.string().max(MAX_CHARS).optional(),
-  attachments: z.array(z.unknown()).default([]),
+  attachments: Attachments.default([]),
 })
 const Queue = z.object({ ok: z.literal(true), queued: z.array(Queued) })
 const QueuedId = z.string().min(1).max(64)
@@ -24,7 +24,7 @@ const QueuedId = z.string().min(1).max(64)
 const said = ({ message, text, attachments }: z.output<typeof Said>) => {
   const words = (message ?? text ?? '').trim()
   if (!words) throw invalid('message is required')
-  return { text: words, attachments: attachments.slice(0, MAX_ATTACHMENTS).map(String) }
+  return { text: words, attachments }
 }
 
 export const steer = endpoint({
@@ -86,14 +86,16 @@ export const add = endpoint({
 
 export const edit = endpoint({
   summary: 'Change the text or the files of a waiting message',
-  input: Said.extend({ id: QueuedId, attachments: z.array(z.unknown()).optional() }),
+  input: Said.extend({ id: QueuedId, attachments: Attachments.optional() }),
   output: Queue,
   run: async (ctx, { attachments, ...input }) => {
     const { text } = said({ ...input, attachments: [] })
-    const files = attachments && { attachments: attachments.slice(0, MAX_ATTACHMENTS).map(String) }
     return {
       ...ok,
-      queued: await ctx.app.queue.edit(input.session_id, input.id, { text, ...files }),
+      queued: await ctx.app.queue.edit(input.session_id, input.id, {
+        text,
+        ...(attachments && { attachments }),
+      }),
     }
   },
 })

@@ -22,7 +22,7 @@ export const list = endpoint({
 
 export const add = endpoint({
   summary: 'Add an existing directory; that makes it trusted',
-  input: z.object({ path: Path, name: Name.nullish() }),
+  input: z.object({ path: Path, name: Name.optional() }),
   output: Changed,
   run: ({ app, home }, { path, name }) => ({
     ...ok,

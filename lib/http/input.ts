@@ -65,11 +65,72 @@ const missingFields = (
   )
 }
 
+/** The schema inside `optional`, `default` and the like. */
+const inner = (schema: z.core.$ZodType): z.core.$ZodType | undefined => {
+  const { def } = schema._zod as { def: { innerType?: z.core.$ZodType; in?: z.core.$ZodType } }
+  return def.innerType ?? def.in
+}
+
+/** Says so itself: null means something else here than absent, or is written for absent on purpose. */
+const takesNull = (schema: z.core.$ZodType): boolean => {
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodNull) return true
+  if (schema instanceof z.ZodUnion) return schema.options.some(takesNull)
+  const next = inner(schema)
+  return next !== undefined && takesNull(next)
+}
+
+/**
+ * Null equals absent, in every field of every endpoint that does not name null: many programs write null for what they
+ * leave out. Fields that no schema knows stay as they are.
+ */
+const dropNulls = (schema: z.core.$ZodType, value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (schema instanceof z.ZodArray) {
+    const { element } = schema
+    return Array.isArray(value) ? value.map(item => dropNulls(element, item)) : value
+  }
+  if (schema instanceof z.ZodUnion) {
+    const fitting = schema.options.find(
+      option => option instanceof z.ZodArray === Array.isArray(value) && hasFields(option),
+    )
+    return fitting ? dropNulls(fitting, value) : value
+  }
+  if (!(schema instanceof z.ZodObject)) {
+    const next = inner(schema)
+    return next ? dropNulls(next, value) : value
+  }
+  if (Array.isArray(value)) return value
+  const kept: Record<string, unknown> = Object.create(null)
+  for (const [key, item] of Object.entries(value)) {
+    const field = Object.hasOwn(schema.shape, key) ? schema.shape[key] : undefined
+    if (field === undefined) kept[key] = item
+    else if (item !== null || takesNull(field)) kept[key] = dropNulls(field, item)
+  }
+  return kept
+}
+
+const hasFields = (schema: z.core.$ZodType): boolean => {
+  if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return true
+  const next = inner(schema)
+  return next !== undefined && hasFields(next)
+}
+
+/** A check of a text's length also reads `length` of an object, and throws where that is no primitive. */
+const safely = <S extends z.ZodType>(schema: S, value: unknown) => {
+  try {
+    return schema.safeParse(value, { error: sentence })
+  } catch (error) {
+    if (error instanceof TypeError) throw invalid('The input is not valid')
+    throw error
+  }
+}
+
 export const parseInput = <S extends z.ZodType>(
   schema: S,
-  value: Record<string, unknown>,
+  given: Record<string, unknown>,
 ): z.output<S> => {
-  const result = schema.safeParse(value, { error: sentence })
+  const value = dropNulls(schema, given) as Record<string, unknown>
+  const result = safely(schema, value)
   if (result.success) return result.data
   const { issues } = result.error
   const missing = missingFields(schema, value, new Set(issues.map(issue => issue.path[0])))
