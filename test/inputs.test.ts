@@ -107,7 +107,7 @@ nulls('what is given beside it stays, unknown fields with their null included', 
 nulls('a value that cannot be compared with a length is refused', () => {
   const schema = z.object({ name: z.string().min(1).max(9), all: z.array(z.string()).max(3) })
   const given = { name: { length: { toString: 1 } }, all: { length: [{ toString: 1 }] } }
-  assert.match(String(outcome(schema, given)['refused' as never]), /not valid/)
+  assert.match(JSON.stringify(outcome(schema, given)), /not valid/)
 })
 
 nulls.run()
