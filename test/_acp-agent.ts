@@ -6,6 +6,7 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
+import { likeReal } from './_acp-agent-real.ts'
 import {
   type AgentContext,
   agent,
@@ -60,7 +61,7 @@ const modes = () => ({
   ],
 })
 
-type Turn = {
+export type Turn = {
   id: string
   cwd: string
   client: AgentContext
@@ -77,7 +78,7 @@ const OTHER_DOT = Buffer.concat([Buffer.from(DOT, 'base64'), Buffer.from('2')]).
 
 const block = (text: string) => ({ type: 'text' as const, text })
 const inside = (text: string) => ({ type: 'content' as const, content: block(text) })
-const standard: PermissionOption[] = [
+export const standard: PermissionOption[] = [
   { optionId: 'a', name: 'Allow', kind: 'allow_once' },
   { optionId: 'b', name: 'Always', kind: 'allow_always' },
   { optionId: 'c', name: 'No', kind: 'reject_once' },
@@ -128,8 +129,11 @@ const run = async (turn: Turn, toolCallId: string, command: string) => {
   return answer
 }
 
+export type Behaviours = Record<string, (turn: Turn, rest: string) => Promise<string | undefined>>
+
 /** By the first word of the prompt; the rest is its argument. */
-const behaviours: Record<string, (turn: Turn, rest: string) => Promise<string | undefined>> = {
+const behaviours: Behaviours = {
+  ...likeReal,
   async hello({ text, say }) {
     await say({ sessionUpdate: 'agent_thought_chunk', content: block('A greeting.') })
     await text('Hello ')

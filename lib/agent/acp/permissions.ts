@@ -20,6 +20,8 @@ export type Asking = {
   /** Commands the person has said yes to: they are not asked again when the agent runs them with our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
+  /** What would change; '' where that is not known. */
+  diff: string
 }
 
 const refused: RequestPermissionOutcome = { outcome: 'cancelled' }
@@ -51,9 +53,12 @@ export const answerFor = (
   }
 }
 
+/** What has to be seen before it is allowed, however the agent words its answers. */
+const ACTING = new Set(['execute', 'edit', 'delete', 'move'])
+
 /** Two answers of one kind are a choice of its own making: yes and no would not say which. */
-const isQuestion = (options: readonly PermissionOption[]): boolean =>
-  new Set(options.map(({ kind }) => kind)).size < options.length
+const isQuestion = ({ kind: act }: Call, options: readonly PermissionOption[]): boolean =>
+  !ACTING.has(act) && new Set(options.map(({ kind }) => kind)).size < options.length
 
 const ACTS: Readonly<Record<string, string>> = {
   execute: 'run a command',
@@ -100,7 +105,7 @@ export const askPermission = async (
   { options }: Pick<RequestPermissionRequest, 'options'>,
   call: Call,
   callId: string,
-  { name, request, allowed, warn }: Asking,
+  { name, request, allowed, warn, diff }: Asking,
 ): Promise<RequestPermissionOutcome> => {
   const { workspace } = request
   const command = commandOf(call)
@@ -116,7 +121,7 @@ export const askPermission = async (
     warn(`${name} was refused ${what}, and no approval can allow it: ${why}.`)
     return answerFor('deny', options)
   }
-  if (isQuestion(options)) {
+  if (command === '' && isQuestion(call, options)) {
     if (!request.tools.some(({ kind }) => kind === 'ask')) return answerFor('deny', options)
     const answer = await request.clarify(
       call.title || `${name} asks how to go on.`,
@@ -138,6 +143,7 @@ export const askPermission = async (
         ...(isOnlyForGood ? ['it offers no permission for once: a yes stays with the agent'] : []),
       ].join('; '),
       cwd: workspace,
+      ...(diff !== '' && { diff }),
     },
     callId,
   )

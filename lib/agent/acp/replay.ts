@@ -71,6 +71,8 @@ export const createReplay = ({
       now: Date.now,
       served,
       terminals: () => null,
+      // The files have gone on since.
+      readFile: () => undefined,
       onTerminals: () => undefined,
       // What a turn says beyond its bound is left out.
       onFlood: () => undefined,

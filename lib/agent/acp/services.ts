@@ -1,5 +1,5 @@
 /** What an agent may ask of us while it works for a session: permission, files, terminals, answers. */
-import type { ToolContext } from '../types.ts'
+import type { AgentRequest, ToolContext } from '../types.ts'
 import { readForAgent, writeForAgent } from './client-files.ts'
 import type { Services } from './connection.ts'
 import { askPermission } from './permissions.ts'
@@ -7,7 +7,7 @@ import { askForm } from './questions.ts'
 import type { Session, TurnSide } from './session.ts'
 import { CallUpdate } from './updates.ts'
 
-const contextOf = ({ request }: TurnSide, callId: string): ToolContext => ({
+export const contextOf = (request: AgentRequest, callId: string): ToolContext => ({
   callId,
   workspace: request.workspace,
   env: request.env,
@@ -39,9 +39,9 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
       const turn = find(asked.sessionId).turn
       if (!turn || turn.request.signal.aborted) return { outcome: { outcome: 'cancelled' } }
       const update = CallUpdate.parse(asked.toolCall)
-      const { call, id } = turn.transcript.asked(update)
+      const { call, id, diff } = turn.transcript.asked(update)
       const { request, allowed, warn } = turn
-      const work = askPermission(asked, call, id, { name, request, allowed, warn })
+      const work = askPermission(asked, call, id, { name, request, allowed, warn, diff })
       const outcome = await turn.serving(work)
       const option = asked.options.find(
         ({ optionId }) => outcome.outcome === 'selected' && optionId === outcome.optionId,
@@ -51,16 +51,16 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
     },
     read({ sessionId, path, line, limit }) {
       const { turn } = during(sessionId)
-      return { content: readForAgent(contextOf(turn, 'fs'), path, line, limit) }
+      return { content: readForAgent(contextOf(turn.request, 'fs'), path, line, limit) }
     },
     async write({ sessionId, path, content }) {
       const { turn } = during(sessionId)
-      await turn.serving(writeForAgent(contextOf(turn, 'fs'), path, content))
+      await turn.serving(writeForAgent(contextOf(turn.request, 'fs'), path, content))
       return {}
     },
     async terminal(asked) {
       const { session, turn } = during(asked.sessionId)
-      const work = session.terminals.create(contextOf(turn, 'terminal'), asked, {
+      const work = session.terminals.create(contextOf(turn.request, 'terminal'), asked, {
         name,
         allowed: turn.allowed,
       })

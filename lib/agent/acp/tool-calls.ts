@@ -1,7 +1,7 @@
 /** An agent's tool calls in the words of our own tools, so that cards draw them and another model can read on from them. */
-import { createTwoFilesPatch } from 'diff'
 import { resolve, relative, isAbsolute } from 'node:path'
-import type { Block, CallContent, CallUpdate, PlanEntry } from './updates.ts'
+import { stripVTControlCharacters } from 'node:util'
+import { type Block, type CallContent, type CallUpdate, type PlanEntry, Steps } from './updates.ts'
 
 /** A call as far as it is known. */
 export type Call = {
@@ -14,10 +14,16 @@ export type Call = {
   locations: { path: string; line?: number | null | undefined }[]
   rawInput: unknown
   rawOutput: unknown
+  /** What a command printed that the agent runs itself, as far as it shows that; the newest part. */
+  printed: string
+  /** How that command ended; null while it runs, or where the agent does not show it. */
+  exit: { code: number | null; signal: string | null } | null
 }
 
+const MAX_PRINTED = 1024 * 1024
+
 type Bag = Record<string, unknown>
-const bag = (value: unknown): Bag =>
+export const bag = (value: unknown): Bag =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
 
 /** A later word about a call replaces what it names and leaves the rest. */
@@ -31,14 +37,25 @@ export const merge = (call: Call | undefined, update: CallUpdate): Call => ({
   locations: update.locations ?? call?.locations ?? [],
   rawInput: update.rawInput ?? call?.rawInput,
   rawOutput: update.rawOutput ?? call?.rawOutput,
+  printed: ((call?.printed ?? '') + printedIn(update)).slice(-MAX_PRINTED),
+  exit: exitIn(update) ?? call?.exit ?? null,
 })
+
+/** What an update adds to the output of a command. */
+export const printedIn = ({ _meta }: CallUpdate): string =>
+  (_meta?.terminal_output?.data ?? '') + (_meta?.terminal_output_delta?.data ?? '')
+
+const exitIn = ({ _meta }: CallUpdate): Call['exit'] => {
+  const exit = _meta?.terminal_exit
+  return exit ? { code: exit.exit_code ?? null, signal: exit.signal ?? null } : null
+}
 
 export const isOver = ({ status }: Call): boolean => status === 'completed' || status === 'failed'
 
 /** Its arguments will not change any more. */
 export const isSettled = (call: Call): boolean => isOver(call) || call.status === 'in_progress'
 
-const text = (...values: unknown[]): string => {
+export const text = (...values: unknown[]): string => {
   for (const value of values) {
     if (typeof value === 'string' && value.trim() !== '') return value
     if (Array.isArray(value) && value.length > 0 && value.every(one => typeof one === 'string'))
@@ -62,7 +79,7 @@ export const pathsOf = (call: Call, workspace: string): string[] => {
   const named = [
     ...call.content.flatMap(part => (part.type === 'diff' ? [part.path] : [])),
     ...call.locations.map(({ path }) => path),
-    text(raw.path, raw.file_path, raw.filePath, raw.abs_path),
+    text(raw.path, raw.file_path, raw.filePath, raw.filepath, raw.abs_path, raw.absolute_path),
   ]
   return [...new Set(named.filter(path => path !== '').map(path => resolve(workspace, path)))]
 }
@@ -97,6 +114,8 @@ export const describe = (
     args: Object.fromEntries(Object.entries(args).filter(([, value]) => value !== '')),
     preview: preview.slice(0, 200),
   })
+  const steps = stepsOf(call)
+  if (steps) return { name: 'todo', ...planCall(steps) }
   switch (call.kind) {
     case 'execute': {
       const command = commandOf(call) || title.replace(/^`([^`]+)`$/, '$1')
@@ -129,8 +148,6 @@ export const describe = (
 }
 
 const MAX_CHARS = 100_000
-const MAX_DIFF_CHARS = 50_000
-const DIFF_MS = 500
 
 export const blockText = (block: Block): string => {
   switch (block.type) {
@@ -152,25 +169,6 @@ const cut = (value: string, max = MAX_CHARS): string =>
     ? `${value.slice(0, max * 0.4)}\n[… ${value.length - max} characters left out …]\n${value.slice(-max * 0.6)}`
     : value
 
-const diffOf = (part: Extract<CallContent, { type: 'diff' }>, workspace: string): string => {
-  const name = shownPath(resolve(workspace, part.path), workspace)
-  const options = { context: 3, timeout: DIFF_MS }
-  const made = createTwoFilesPatch(
-    part.oldText ? name : '/dev/null',
-    name,
-    part.oldText ?? '',
-    part.newText,
-    undefined,
-    undefined,
-    options,
-  )
-  // The heading of a mail patch, which is none.
-  return (
-    made?.replace(/^Index: .*\n=+\n/, '') ??
-    `--- ${name}\n+++ ${name}\n[too large to be compared]\n`
-  )
-}
-
 const rawText = (rawOutput: unknown): string => {
   if (typeof rawOutput === 'string') return rawOutput
   const raw = bag(rawOutput)
@@ -186,43 +184,71 @@ const exitCodeOf = (rawOutput: unknown): number | null => {
   return typeof found === 'number' ? found : null
 }
 
-/** What our transcript keeps as the result. `terminal` is what its terminals printed, when they are ours. */
-export const resultOf = (
-  call: Call,
-  workspace: string,
-  terminal: { output: string; exitCode: number | null } | null,
-): { content: string; isError: boolean } => {
+/** Some agents say it in words only. */
+const EXIT_IN_WORDS = /^Exit code:? (\d{1,3})\n?/i
+
+type Result = { content: string; isError: boolean }
+
+const commandResult = (call: Call, said: string, terminal: Printed | null): Result => {
+  const words = said.replace(FENCE, '$1')
+  const inWords = EXIT_IN_WORDS.exec(words)
+  const code =
+    terminal?.exitCode ??
+    call.exit?.code ??
+    exitCodeOf(call.rawOutput) ??
+    (inWords ? Number(inWords[1]) : null)
+  const signal = call.exit?.signal ?? null
+  const isFailed = call.status === 'failed'
+  // An ending that is not known is not made up: only that it failed is.
+  const error =
+    code === null && signal !== null
+      ? `It was ended by ${signal}.`
+      : code === null && isFailed
+        ? 'It failed; the agent did not say how it ended.'
+        : null
+  const output = cut(
+    terminal?.output ||
+      stripVTControlCharacters(call.printed) ||
+      words.slice(inWords?.[0].length ?? 0),
+  )
+  return {
+    isError: isFailed || (code !== null && code !== 0) || signal !== null,
+    content: JSON.stringify({ output, exit_code: code, error }),
+  }
+}
+
+export type Printed = { output: string; exitCode: number | null }
+
+/**
+ * What our transcript keeps as the result. `diff` is what it changed, as far as that is known; `terminal` what its
+ * terminals printed, when they are ours.
+ */
+export const resultOf = (call: Call, diff: string, terminal: Printed | null): Result => {
   const isError = call.status === 'failed'
   const said = call.content
     .flatMap(part => (part.type === 'content' ? [blockText(part.content)] : []))
     .join('\n')
-  const diffs = call.content.flatMap(part =>
-    part.type === 'diff' ? [diffOf(part, workspace)] : [],
-  )
   const words = cut(said || rawText(call.rawOutput))
   const failed = isError ? { error: words || 'It failed; the agent did not say why.' } : {}
-  if (diffs.length > 0)
-    return {
-      isError,
-      content: JSON.stringify({
-        success: !isError,
-        diff: cut(diffs.join(''), MAX_DIFF_CHARS),
-        ...failed,
-      }),
-    }
-  if (call.kind === 'execute' || terminal) {
-    const exit = terminal?.exitCode ?? exitCodeOf(call.rawOutput) ?? (isError ? 1 : 0)
-    const output = terminal?.output ? cut(terminal.output) : words.replace(FENCE, '$1')
-    return {
-      isError: isError || exit !== 0,
-      content: JSON.stringify({ output, exit_code: exit, error: null }),
-    }
-  }
+  const steps = isError ? null : stepsOf(call)
+  if (steps) return { isError, content: planCall(steps).content }
+  if (diff !== '' && call.kind !== 'execute')
+    return { isError, content: JSON.stringify({ success: !isError, diff, ...failed }) }
+  if (call.kind === 'execute' || terminal)
+    return commandResult(call, said || rawText(call.rawOutput), terminal)
   return { isError, content: JSON.stringify(isError ? failed : { content: words }) }
 }
 
 /** Agents like to wrap what a command printed for a page. */
 const FENCE = /^```[a-z]*\n([\s\S]*?)\n?```\s*$/
+
+/** The steps of a call that writes a list of them; null for any other call. */
+const stepsOf = ({ name, title, rawInput }: Call): PlanEntry[] | null => {
+  if (!/to_?dos?|update_plan/i.test(`${name} ${title}`)) return null
+  const { todos, plan } = bag(rawInput)
+  const steps = Steps.parse(todos ?? plan)
+  return steps.length > 0 ? steps : null
+}
 
 /** A plan as our list of steps, and what that tool would have answered. */
 export const planCall = (entries: readonly PlanEntry[]) => {
@@ -233,7 +259,7 @@ export const planCall = (entries: readonly PlanEntry[]) => {
     pending: count('pending'),
     in_progress: count('in_progress'),
     completed: count('completed'),
-    cancelled: 0,
+    cancelled: count('cancelled'),
   }
   return {
     args: { todos },

@@ -1,6 +1,7 @@
 /** Makes messages and events of what an agent streams: calls recorded before their results, text under the id it will have. */
 import { setImmediate as soon } from 'node:timers'
 import type { AgentRequest, Emit, RunMessage } from '../types.ts'
+import { createEdits, type ReadFile } from './edits.ts'
 import { createPictures } from './pictures.ts'
 import {
   blockText,
@@ -10,6 +11,8 @@ import {
   isSettled,
   merge,
   planCall,
+  printedIn,
+  type Printed,
   resultOf,
 } from './tool-calls.ts'
 import type { Block, CallUpdate, PlanEntry } from './updates.ts'
@@ -18,7 +21,7 @@ import type { Block, CallUpdate, PlanEntry } from './updates.ts'
 const MAX_TEXT_CHARS = 4 * 1024 * 1024
 const MAX_CALLS = 5_000
 
-export type TerminalView = (ids: string[]) => { output: string; exitCode: number | null } | null
+export type TerminalView = (ids: string[]) => Printed | null
 
 export type TranscriptOptions = {
   request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'keepPicture'>
@@ -29,7 +32,8 @@ export type TranscriptOptions = {
   terminals: TerminalView
   /** Terminals named by a call: what they print belongs to its card. */
   onTerminals: (callId: string, terminalIds: string[]) => void
-
+  /** Files an edit is about, so that it can be shown as a diff. */
+  readFile: ReadFile
   /** It says more than anybody can read. */
   onFlood: () => void
 }
@@ -49,6 +53,7 @@ export const createTranscript = (options: TranscriptOptions) => {
   const { request, emit, now, served } = options
   const { workspace } = request
   const pictures = createPictures(request.keepPicture)
+  const edits = createEdits(workspace, options.readFile)
   const taken = new Set(
     request.history.flatMap(message => (message.tool_calls ?? []).map(call => call.id)),
   )
@@ -138,10 +143,11 @@ export const createTranscript = (options: TranscriptOptions) => {
     open.delete(entry.call.id)
     done.add(entry.call.id)
     const ids = terminalsOf(entry.call)
+    const diff = edits.done(entry.call)
     const { content, isError } =
       entry.isDenied && entry.call.status === 'failed'
         ? DENIED
-        : resultOf(entry.call, workspace, ids.length > 0 ? options.terminals(ids) : null)
+        : resultOf(entry.call, diff, ids.length > 0 ? options.terminals(ids) : null)
     const { args, preview } = describe(entry.call, workspace)
     emit({
       type: 'tool_complete',
@@ -182,11 +188,15 @@ export const createTranscript = (options: TranscriptOptions) => {
       }
       entry.call = call
       open.set(call.id, entry)
+      if (!isOver(call)) edits.note(call)
       const ids = terminalsOf(call)
       if (ids.length > 0) options.onTerminals(entry.id, ids)
+      const printed = printedIn(update)
+      if (isSettled(call)) show(entry)
+      if (printed !== '' && entry.isShown)
+        emit({ type: 'tool_output', callId: entry.id, text: printed })
       if (isOver(call)) finish(entry)
-      else if (isSettled(call)) show(entry)
-      if (entry.isShown && !isOver(call) && ids.length === 0) {
+      else if (entry.isShown && ids.length === 0) {
         // Output that grows: only what is new.
         const grown = outputOf(call)
         const had = before ? outputOf(before) : ''
@@ -196,7 +206,7 @@ export const createTranscript = (options: TranscriptOptions) => {
     },
 
     /** A person is asked about this call now: it has to be seen. Its id in our transcript. */
-    asked(given: CallUpdate): { call: Call; id: string } {
+    asked(given: CallUpdate): { call: Call; id: string; diff: string } {
       const update = pictures.inCall(given)
       const known = open.get(update.toolCallId)
       const call = merge(known?.call, update)
@@ -210,8 +220,9 @@ export const createTranscript = (options: TranscriptOptions) => {
       }
       entry.call = call
       open.set(call.id, entry)
+      edits.note(call)
       show(entry)
-      return { call, id: entry.id }
+      return { call, id: entry.id, diff: edits.asked(call) }
     },
 
     /** The person, or the floor below every approval, said no to it. */

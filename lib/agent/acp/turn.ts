@@ -20,6 +20,8 @@ import { createTranscript, type Transcript } from './transcript.ts'
 import { Prompted } from './updates.ts'
 import { codeOf, Ending, isUnknownSession, toFailure } from './failures.ts'
 import { toBlocks, withoutPlace } from './prompt.ts'
+import { readForPerson } from './client-files.ts'
+import { contextOf } from './services.ts'
 
 export type TurnDeps = {
   use: <T>(
@@ -173,6 +175,7 @@ const promptOnce = async (
       for (const id of ids)
         session.terminals.watch(id, text => given.emit({ type: 'tool_output', callId, text }))
     },
+    readFile: path => readForPerson(contextOf(request, 'diff'), path),
     onFlood: () =>
       stop.resolve({ type: 'error', message: `${name} said more than can be kept in one turn.` }),
   })

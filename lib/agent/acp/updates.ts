@@ -33,6 +33,21 @@ const CallContent = z.discriminatedUnion('type', [
 ])
 export type CallContent = z.infer<typeof CallContent>
 
+const printed = z.object({ data: z.string() }).nullish().catch(null)
+
+/** How agents show a command they run themselves: what it printed, piece by piece, and how it ended. */
+const CallMeta = z
+  .object({
+    terminal_output: printed,
+    terminal_output_delta: printed,
+    terminal_exit: z
+      .object({ exit_code: z.number().int().nullish(), signal: z.string().nullish() })
+      .nullish()
+      .catch(null),
+  })
+  .nullish()
+  .catch(null)
+
 const callFields = {
   toolCallId: z.string(),
   title: text,
@@ -43,6 +58,7 @@ const callFields = {
   locations: listOf(z.object({ path: z.string(), line: z.number().nullish() })).optional(),
   rawInput: z.unknown().optional(),
   rawOutput: z.unknown().optional(),
+  _meta: CallMeta,
 }
 export const CallUpdate = z.object(callFields)
 export type CallUpdate = z.infer<typeof CallUpdate>
@@ -87,9 +103,20 @@ export type Command = z.infer<typeof Commands>[number]
 
 const PlanEntry = z.object({
   content: z.string(),
-  status: z.enum(['pending', 'in_progress', 'completed']).catch('pending'),
+  status: z.enum(['pending', 'in_progress', 'completed', 'cancelled']).catch('pending'),
 })
 export type PlanEntry = z.infer<typeof PlanEntry>
+
+/** The same as a tool takes it: each agent has its own word for what is to be done. */
+export const Steps = listOf(
+  z
+    .object({ content: text, description: text, step: text, title: text, status: z.unknown() })
+    .transform(({ content, description, step, title, status }) => ({
+      content: content ?? description ?? step ?? title,
+      status,
+    }))
+    .pipe(PlanEntry),
+)
 
 const kind = <T extends string, S extends z.ZodRawShape>(name: T, shape: S) =>
   z.object({ sessionUpdate: z.literal(name), ...shape })
@@ -104,6 +131,7 @@ export const Update = z.discriminatedUnion('sessionUpdate', [
   kind('available_commands_update', { availableCommands: Commands }),
   kind('current_mode_update', { currentModeId: z.string() }),
   kind('config_option_update', { configOptions: ConfigOptions }),
+  kind('session_info_update', { title: text }),
   kind('usage_update', {
     used: z.number().nonnegative(),
     size: z.number().nonnegative(),

@@ -35,7 +35,7 @@ test('told again: who said what, calls with their results, and nothing after the
       ['assistant', 1],
       [
         'tool',
-        '{"output":"How this call ended is not known any more.","exit_code":1,"error":null}',
+        '{"output":"How this call ended is not known any more.","exit_code":null,"error":"It failed; the agent did not say how it ended."}',
       ],
       ['user', 'And'],
       ['user', 'then?'],

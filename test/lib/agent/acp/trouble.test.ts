@@ -171,6 +171,7 @@ test('no permission opens what is closed to every tool', async () => {
     },
     allowed: new Set(),
     warn: () => undefined,
+    diff: '',
   }
   const options = (['allow_once', 'reject_once'] as const).map(kind => ({
     optionId: kind,

@@ -1,0 +1,185 @@
+/** What an agent's edit changes: as a diff before it is allowed, and as one of what was done. */
+import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
+import { resolve } from 'node:path'
+import { bag, type Call, pathsOf, shownPath, text } from './tool-calls.ts'
+
+/** A file as it is now: null where there is none, undefined where it may not or cannot be read as text. */
+export type ReadFile = (path: string) => string | null | undefined
+
+/** `isPiece`: not the whole file, so where it ends is not known. */
+type Texts = { before: string | null; after: string | null; isPiece?: boolean }
+
+/** How much of a call's diff is shown. */
+type Room = { lines: number; chars: number; ms: number }
+
+const MAX_FILES = 20
+const MAX_LINES = 2_000
+const MAX_CHARS = 50_000
+const MAX_LINE_CHARS = 2_000
+const DIFF_MS = 1_000
+
+/** The first hunks that fit; the last of them may be cut, with the numbers of what is left of it. */
+const fitting = (hunks: readonly StructuredPatchHunk[], room: Room) => {
+  const kept: StructuredPatchHunk[] = []
+  let left = 0
+  for (const hunk of hunks) {
+    const lines: string[] = []
+    for (const line of hunk.lines) {
+      const shown = line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS)}…` : line
+      if (left > 0 || lines.length >= room.lines || shown.length > room.chars) left++
+      else {
+        lines.push(shown)
+        room.chars -= shown.length
+      }
+    }
+    room.lines -= lines.length
+    if (lines.length === 0) continue
+    const count = (...signs: string[]) => lines.filter(line => signs.includes(line[0] ?? '')).length
+    kept.push({ ...hunk, lines, oldLines: count(' ', '-'), newLines: count(' ', '+') })
+  }
+  return { kept, left }
+}
+
+/** Empty when nothing changes. */
+const patchOf = (name: string, { before, after, isPiece }: Texts, room: Room): string => {
+  if (before === after) return ''
+  const [from, to] = [before === null ? '/dev/null' : name, after === null ? '/dev/null' : name]
+  const startedAt = performance.now()
+  const made = structuredPatch(from, to, before ?? '', after ?? '', undefined, undefined, {
+    context: 3,
+    timeout: Math.max(1, room.ms),
+  })
+  room.ms -= performance.now() - startedAt
+  if (!made) return `--- ${from}\n+++ ${to}\n\\ This change is too large to be compared.\n`
+  const hunks = isPiece
+    ? made.hunks.map(hunk => ({ ...hunk, lines: hunk.lines.filter(line => line[0] !== '\\') }))
+    : made.hunks
+  const { kept, left } = fitting(hunks, room)
+  const note = left > 0 ? `\\ ${left} more lines of this change are not shown.\n` : ''
+  return formatPatch({ ...made, hunks: kept }, FILE_HEADERS_ONLY) + note
+}
+
+const words = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value : undefined
+
+type Replacement = { from: string; to: string; all: boolean }
+
+const replacementOf = (raw: Record<string, unknown>): Replacement | null => {
+  const from = words(raw.old_string ?? raw.oldString ?? raw.old_str ?? raw.oldText)
+  const to = words(raw.new_string ?? raw.newString ?? raw.new_str ?? raw.newText)
+  if (from === undefined || to === undefined) return null
+  return { from, to, all: (raw.replace_all ?? raw.replaceAll) === true }
+}
+
+const replaced = (whole: string, { from, to, all }: Replacement): string =>
+  all ? whole.replaceAll(from, () => to) : whole.replace(from, () => to)
+
+/** What the arguments of a call would make of a file; undefined where they do not tell. */
+const afterInput = (rawInput: unknown, before: string | null): string | undefined => {
+  const raw = bag(rawInput)
+  const edits = Array.isArray(raw.edits) ? raw.edits.map(bag) : [raw]
+  const changes = edits.map(replacementOf)
+  if (changes.length > 0 && changes.every(change => change !== null)) {
+    let text = before ?? ''
+    for (const change of changes) {
+      if (change.from === '' ? text !== '' : !text.includes(change.from)) return undefined
+      text = change.from === '' ? change.to : replaced(text, change)
+    }
+    return text
+  }
+  return words(raw.content ?? raw.contents ?? raw.file_text)
+}
+
+/** A diff in an agent's own words, without the headings that are none of a diff's. */
+const ownDiff = (rawInput: unknown): string =>
+  text(bag(rawInput).diff, bag(rawInput).patch, bag(rawInput).unified_diff)
+    .split('\n')
+    .filter(line => !/^(?:Index: |={20,}$)/.test(line))
+    .slice(0, MAX_LINES)
+    .join('\n')
+    .slice(0, MAX_CHARS)
+
+const isEdit = ({ kind, content }: Call): boolean =>
+  kind === 'edit' || kind === 'delete' || content.some(({ type }) => type === 'diff')
+
+/** Of one turn. */
+export const createEdits = (workspace: string, read: ReadFile) => {
+  /** By call and path: the files as they were when it was first known which ones they are. */
+  const seen = new Map<string, Map<string, string | null | undefined>>()
+
+  /** As the agent shows it, set into the file it is about where its words are found there. */
+  const shownBy = (call: Call, path: string, before: string | null | undefined): Texts[] => {
+    const parts = call.content.flatMap(part =>
+      part.type === 'diff' && resolve(workspace, part.path) === path ? [part] : [],
+    )
+    const pieces = parts.map(({ oldText, newText }) => ({
+      before: oldText ?? null,
+      after: newText,
+      isPiece: Boolean(oldText),
+    }))
+    if (before === undefined) return pieces
+    let after = before ?? ''
+    for (const { oldText, newText } of parts) {
+      const from = oldText ?? ''
+      // It was read when the change was made already.
+      if (after === newText) return pieces
+      if (from === '' || from === after) after = newText
+      else if (after.includes(from))
+        after = replaced(after, { from, to: newText, all: bag(call.rawInput).replace_all === true })
+      else return pieces
+    }
+    return [{ before, after }]
+  }
+
+  const isShown = ({ content }: Call, path: string): boolean =>
+    content.some(part => part.type === 'diff' && resolve(workspace, part.path) === path)
+
+  const planned = (call: Call, path: string): Texts[] => {
+    const before = read(path)
+    if (isShown(call, path)) return shownBy(call, path, before)
+    if (before === undefined) return []
+    if (call.kind === 'delete') return [{ before, after: null }]
+    const after = afterInput(call.rawInput, before)
+    return after === undefined ? [] : [{ before, after }]
+  }
+
+  const done = (call: Call, path: string): Texts[] => {
+    const before = seen.get(call.id)?.get(path)
+    if (isShown(call, path)) return shownBy(call, path, before)
+    const after = call.status === 'failed' ? before : read(path)
+    return before === undefined || after === undefined ? [] : [{ before, after }]
+  }
+
+  const render = (call: Call, textsOf: (path: string) => Texts[]): string => {
+    const room: Room = { lines: MAX_LINES, chars: MAX_CHARS, ms: DIFF_MS }
+    const paths = pathsOf(call, workspace)
+    const shown = paths
+      .slice(0, MAX_FILES)
+      .flatMap(path => textsOf(path).map(texts => patchOf(shownPath(path, workspace), texts, room)))
+    const more = paths.length - MAX_FILES
+    return shown.join('') + (more > 0 ? `\\ ${more} more files are not shown.\n` : '')
+  }
+
+  return {
+    /** To be called with each word about a call that is not over. */
+    note(call: Call): void {
+      if (!isEdit(call)) return
+      const known = seen.get(call.id) ?? new Map<string, string | null | undefined>()
+      seen.set(call.id, known)
+      for (const path of pathsOf(call, workspace).slice(0, MAX_FILES))
+        if (!known.has(path)) known.set(path, read(path))
+    },
+    /** What would change: '' where the agent does not say. */
+    asked: (call: Call): string =>
+      isEdit(call) ? render(call, path => planned(call, path)) || ownDiff(call.rawInput) : '',
+    /** What has changed, as the agent shows it, else as the files do. */
+    done(call: Call): string {
+      if (!isEdit(call)) return ''
+      const diff = render(call, path => done(call, path))
+      seen.delete(call.id)
+      return diff || (call.status === 'failed' ? '' : ownDiff(call.rawInput))
+    },
+  }
+}
+
+export type Edits = ReturnType<typeof createEdits>

@@ -1,0 +1,278 @@
+/** What agents from npm do in their own ways (seen by `npm run proof -- real-agents`), repeated by the agent of the tests. */
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type {
+  PermissionOption,
+  RequestPermissionResponse,
+  SessionUpdate,
+  ToolCallContent,
+  ToolCallUpdate,
+} from '@agentclientprotocol/sdk'
+import type { Behaviours, Turn } from './_acp-agent.ts'
+
+const options: PermissionOption[] = [
+  { optionId: 'always', name: 'Allow for this session', kind: 'allow_always' },
+  { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+  { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+]
+
+const inside = (text: string): ToolCallContent => ({
+  type: 'content',
+  content: { type: 'text', text },
+})
+
+const mayI = async (
+  { client, id }: Turn,
+  toolCall: ToolCallUpdate,
+  offered = options,
+): Promise<boolean> => {
+  const { outcome }: RequestPermissionResponse = await client.request(
+    'session/request_permission',
+    { sessionId: id, toolCall, options: offered },
+  )
+  return outcome.outcome === 'selected' && outcome.optionId === 'yes'
+}
+
+/** What the stable schema does not name is sent as it is. */
+const raw = (update: Record<string, unknown>): SessionUpdate => update as unknown as SessionUpdate
+
+export const likeReal: Behaviours = {
+  /** Gemini: reads what it is about to create, and gives up where that fails. */
+  async create(turn, name) {
+    const { client, cwd, id, say, text } = turn
+    const path = join(cwd, name)
+    const toolCallId = 'write_file_1'
+    const head = { toolCallId, title: `Writing to ${name}`, kind: 'edit' as const }
+    const read = () => client.request('fs/read_text_file', { sessionId: id, path })
+    const { content: oldText } = await read()
+    const content: ToolCallContent[] = [{ type: 'diff', path, oldText, newText: 'hello\nworld\n' }]
+    const locations = [{ path }]
+    if (!(await mayI(turn, { ...head, status: 'pending', content, locations }))) {
+      await text('No.')
+      return undefined
+    }
+    await read()
+    await client.request('fs/write_text_file', { sessionId: id, path, content: 'hello\nworld\n' })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      ...head,
+      status: 'completed',
+      content,
+      locations,
+    })
+    await text('Created.')
+    return undefined
+  },
+  /** opencode: the file's new text stands in its arguments only; when it is done it says so in words. */
+  async write(turn, rest) {
+    const [name = '', ...words] = rest.split(' ')
+    const { client, cwd, id, say, text } = turn
+    const filePath = join(cwd, name)
+    const content = `${words.join('\n')}\n`
+    const toolCallId = 'call_1'
+    const head = { toolCallId, title: 'write', kind: 'edit' as const }
+    await say({
+      sessionUpdate: 'tool_call',
+      ...head,
+      status: 'pending',
+      locations: [],
+      rawInput: {},
+    })
+    const rawInput = { filePath, content }
+    const locations = [{ path: filePath }]
+    await say({
+      sessionUpdate: 'tool_call_update',
+      ...head,
+      status: 'in_progress',
+      locations,
+      rawInput,
+    })
+    const asked = { ...head, title: filePath, status: 'pending' as const, locations, rawInput }
+    if (await mayI(turn, asked)) {
+      await client.request('fs/write_text_file', { sessionId: id, path: filePath, content })
+      await say({
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        status: 'completed',
+        title: name,
+        content: [inside('Wrote file successfully.')],
+        rawOutput: { output: 'Wrote file successfully.', metadata: { exists: true } },
+      })
+    } else await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'failed' })
+    await text('Done.')
+    return undefined
+  },
+  /** Claude: shows the piece it replaces, writes the file itself, and shows another piece when it is done. */
+  async replace(turn, rest) {
+    const [name = '', from = '', to = ''] = rest.split(' ')
+    const { cwd, say, text } = turn
+    const path = join(cwd, name)
+    const toolCallId = 'toolu_1'
+    const head = { toolCallId, title: `Edit ${name}`, kind: 'edit' as const }
+    const rawInput = { file_path: path, old_string: from, new_string: to, replace_all: false }
+    const content: ToolCallContent[] = [{ type: 'diff', path, oldText: from, newText: to }]
+    await say({ sessionUpdate: 'tool_call', ...head, status: 'pending', rawInput: {}, content: [] })
+    await say({ sessionUpdate: 'tool_call_update', toolCallId, rawInput, content })
+    if (
+      await mayI(turn, {
+        ...head,
+        status: 'pending',
+        rawInput,
+        content,
+        locations: [{ path }],
+      })
+    ) {
+      const before = readFileSync(path, 'utf8')
+      const after = before.replace(from, to)
+      writeFileSync(path, after)
+      await say({
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        content: [{ type: 'diff', path, oldText: before.trimEnd(), newText: after.trimEnd() }],
+      })
+      await say({
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        status: 'completed',
+        rawOutput: 'It has been updated.',
+      })
+    }
+    await text('Done.')
+    return undefined
+  },
+  /** Claude: a file that is replaced is shown as one that is new. */
+  async overwrite(turn, rest) {
+    const [name = '', ...words] = rest.split(' ')
+    const { cwd, say, text } = turn
+    const path = join(cwd, name)
+    const toolCallId = 'toolu_2'
+    const head = { toolCallId, title: `Write ${name}`, kind: 'edit' as const }
+    const newText = `${words.join('\n')}\n`
+    const content: ToolCallContent[] = [{ type: 'diff', path, oldText: null, newText }]
+    const rawInput = { file_path: path, content: newText }
+    await say({ sessionUpdate: 'tool_call', ...head, status: 'pending', rawInput, content })
+    if (await mayI(turn, { ...head, status: 'pending', rawInput, content })) {
+      writeFileSync(path, newText)
+      await say({ sessionUpdate: 'tool_call_update', toolCallId, status: 'completed' })
+    }
+    await text('Done.')
+    return undefined
+  },
+  /** A deletion names the file and no more. */
+  async remove(turn, name) {
+    const { cwd, say, text } = turn
+    const path = join(cwd, name)
+    const head = { toolCallId: 'd1', title: `Delete ${name}`, kind: 'delete' as const }
+    if (await mayI(turn, { ...head, status: 'pending', locations: [{ path }] })) {
+      if (existsSync(path)) rmSync(path)
+      await say({ sessionUpdate: 'tool_call_update', ...head, status: 'completed' })
+    }
+    await text('Done.')
+    return undefined
+  },
+  /** Codex: runs a command itself; what it printed and how it ended stand beside the update. */
+  async shell({ cwd, say, text }, rest) {
+    const [code = '0', ...words] = rest.split(' ')
+    const toolCallId = 'exec_1'
+    const terminal_id = toolCallId
+    await say(
+      raw({
+        sessionUpdate: 'tool_call',
+        toolCallId,
+        name: 'exec_command',
+        kind: 'execute',
+        title: 'sh',
+        status: 'in_progress',
+        content: [{ type: 'terminal', terminalId: toolCallId }],
+        rawInput: { command: 'sh', cwd },
+        _meta: { terminal_info: { cwd, terminal_id } },
+      }),
+    )
+    for (const word of words.slice(0, -1))
+      await say(
+        raw({
+          sessionUpdate: 'tool_call_update',
+          toolCallId,
+          _meta: { terminal_output_delta: { data: `${word}\n`, terminal_id } },
+        }),
+      )
+    await say(
+      raw({
+        sessionUpdate: 'tool_call_update',
+        toolCallId,
+        status: code === '0' ? 'completed' : 'failed',
+        _meta: {
+          terminal_output_delta: { data: `${words.at(-1) ?? ''}\n`, terminal_id },
+          terminal_exit:
+            code === 'killed'
+              ? { exit_code: null, signal: 'SIGKILL', terminal_id }
+              : { exit_code: Number(code), signal: null, terminal_id },
+        },
+      }),
+    )
+    await text('Ran.')
+    return undefined
+  },
+  /** Claude without terminals says it in words; Gemini says nothing at all. */
+  async spoken({ say, text }, rest) {
+    const head = { toolCallId: 'b1', title: 'make', kind: 'execute' as const }
+    await say({ sessionUpdate: 'tool_call', ...head, status: 'in_progress' })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'b1',
+      ...(rest === 'nothing'
+        ? { status: 'completed' as const, content: [] }
+        : {
+            status: 'failed' as const,
+            content: [inside('```\nExit code 3\nout-of-it\n```')],
+            rawOutput: 'Exit code 3\nout-of-it',
+          }),
+    })
+    await text('Ran.')
+    return undefined
+  },
+  /** opencode, Qwen Code, Codex, Gemini: a list of steps is a tool call. */
+  async steps({ say, text }, style) {
+    const todos = [
+      { id: '1', content: 'look', status: 'in_progress', priority: 'high' },
+      { id: '2', content: 'change', status: 'pending', priority: 'high' },
+    ]
+    const rawInput =
+      style === 'plan'
+        ? { plan: todos.map(({ content, status }) => ({ step: content, status })) }
+        : style === 'described'
+          ? { todos: todos.map(({ content, status }) => ({ description: content, status })) }
+          : { todos }
+    const head = {
+      toolCallId: 'todo_1',
+      title: style === 'plan' ? 'update_plan' : 'todowrite',
+      kind: 'other' as const,
+    }
+    await say({ sessionUpdate: 'tool_call', ...head, status: 'in_progress', rawInput })
+    await say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'todo_1',
+      status: 'completed',
+      title: '2 todos',
+      content: [inside(JSON.stringify(todos, null, 2))],
+    })
+    await text('Planned.')
+    return undefined
+  },
+  /** Qwen Code: two ways to say yes to one command. */
+  async yes(turn, command) {
+    const head = { toolCallId: 'y1', title: `${command} (Runs it)`, kind: 'execute' as const }
+    const allowed = await mayI(turn, { ...head, status: 'pending', rawInput: { command } }, [
+      { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
+      { optionId: 'switch', name: 'Switch to Default Mode and allow once', kind: 'allow_once' },
+      { optionId: 'no', name: 'Reject', kind: 'reject_once' },
+    ])
+    await turn.say({
+      sessionUpdate: 'tool_call_update',
+      toolCallId: 'y1',
+      status: allowed ? 'completed' : 'failed',
+    })
+    await turn.text(allowed ? 'Yes.' : 'No.')
+    return undefined
+  },
+}
