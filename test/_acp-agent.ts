@@ -457,8 +457,9 @@ agent({ name: 'test' })
     if (!session) throw RequestError.sessionNotFound(sessionId)
     const words = prompt.flatMap(part => (part.type === 'text' ? [part.text] : [`<${part.type}>`]))
     const asked = words.at(-1) ?? ''
-    session.heard.push(words.join(' + '))
-    keep()
+    session.heard.push(words.map(each => each.trim()).join(' + '))
+    // Some write down what was said when they have answered.
+    if (!traits.has('forgets-last')) keep()
     if (process.env.ACP_TEST_LOG) appendFileSync(process.env.ACP_TEST_LOG, `${asked}\n`)
     const { promise, resolve } = Promise.withResolvers<'cancelled'>()
     cancelled.set(sessionId, () => resolve('cancelled'))
@@ -474,6 +475,7 @@ agent({ name: 'test' })
     }
     const behave = behaviours[verb.replace(/^\//, '')] ?? behaviours.hello
     const stopReason = (await behave?.(turn, rest.join(' '))) ?? 'end_turn'
+    keep()
     return { stopReason: stopReason as 'end_turn' }
   })
   .connect(

@@ -318,8 +318,10 @@ export type ExternalSession = {
   /** The session of ours it was made for; a copy of that session must not share it. */
   owner: string
   cwd: string
-  /** Which of the person's messages the agent has seen (see `marks.ts`). */
+  /** Which of the person's messages the agent has answered (see `marks.ts`). */
   mark: string
+  /** The one that was sent last, where it is not known whether the agent took it in; '' when that is settled. */
+  sent: string
   /** US dollars the agent said the whole session cost so far. */
   cost: number
 }

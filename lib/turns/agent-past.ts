@@ -109,7 +109,7 @@ export const createAgentPast = (deps: AgentPastDeps) => {
             deps.expandSkill(home, text),
           )
           const mark = markOf(withoutPlace(history, workspace))
-          side.save(agent.id, toSaved(session, { workspace, sessionKey: id }, mark, 0))
+          side.save(agent.id, toSaved(session, { workspace, sessionKey: id }, { mark, cost: 0 }))
           running.sessions.set(id, session)
           return told
         })

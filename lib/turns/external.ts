@@ -12,6 +12,7 @@ const Kept = z.object({
   owner: z.string().catch(''),
   cwd: z.string().catch(''),
   mark: z.string().catch(''),
+  sent: z.string().catch(''),
   cost: z.number().catch(0),
 })
 

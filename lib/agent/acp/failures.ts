@@ -27,7 +27,8 @@ export const isUnknownSession = (error: unknown): boolean =>
     sayError(error),
   )
 
-const sayError = (error: unknown): string => {
+/** Its reason too: the protocol's own words for many errors are "Internal error". */
+export const sayError = (error: unknown): string => {
   const data = error instanceof Error && 'data' in error ? error.data : undefined
   const more =
     typeof data === 'string'

@@ -2,7 +2,9 @@
 import type { AgentRequest, External, ExternalSession, LoopMessage } from '../types.ts'
 import type { Running } from './agents.ts'
 import { type Connection, within } from './connection.ts'
-import { missedSince, tellOf } from './marks.ts'
+import { sayError } from './failures.ts'
+import { markOf, missedSince, saidAt, tellOf } from './marks.ts'
+import { createEcho } from './replay.ts'
 import { createSession, type Session, takeOpened } from './session.ts'
 import { Opened } from './updates.ts'
 
@@ -37,15 +39,27 @@ const begin = ({ name, register }: OpenOptions, answer: unknown): Session => {
   return session
 }
 
-/** Null when the agent cannot, or does not know it any more. */
-const restore = async (options: OpenOptions, saved: ExternalSession): Promise<Session | null> => {
+type Restored = { session: Session; said: string }
+
+/**
+ * Null when the agent cannot, or does not know it any more. Resuming does not repeat the conversation, which we have;
+ * loading does, and tells what the agent knows of it: `said` is the person's last message then.
+ */
+const restore = async (
+  options: OpenOptions,
+  saved: ExternalSession,
+  isToTell = false,
+): Promise<Restored | null> => {
   const { name, connection, cwd, onNoise } = options
   const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
-  // Resuming does not repeat the conversation, which we have.
-  const method = sessionCapabilities.resume ? 'session/resume' : loadSession ? 'session/load' : null
+  const load = loadSession ? 'session/load' : null
+  const resume = sessionCapabilities.resume ? 'session/resume' : null
+  const method = isToTell ? (load ?? resume) : (resume ?? load)
   if (!method) return null
   for (const id of [saved.session_id, ...saved.aliases]) {
     const session = createSession(id)
+    const echo = createEcho()
+    session.replay = echo
     options.register(session)
     try {
       const answer = await within(
@@ -57,10 +71,14 @@ const restore = async (options: OpenOptions, saved: ExternalSession): Promise<Se
       if (opened.success) takeOpened(session, opened.data)
       for (const alias of [saved.session_id, ...saved.aliases])
         if (alias !== session.id) session.aliases.add(alias)
-      return session
+      // What was written before the answer has been read by then.
+      await new Promise(resolve => setImmediate(resolve))
+      return { session, said: echo.said() }
     } catch (error) {
       // It has forgotten this one: another name of it, or a new session, will do.
-      onNoise(`${method} ${id}: ${error instanceof Error ? error.message : String(error)}`)
+      onNoise(`${method} ${id}: ${sayError(error)}`)
+    } finally {
+      session.replay = null
     }
   }
   return null
@@ -77,7 +95,7 @@ const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Sessi
     })
   } catch (error) {
     // A new one is told what was said.
-    onNoise(`session/fork: ${error instanceof Error ? error.message : String(error)}`)
+    onNoise(`session/fork: ${sayError(error)}`)
     return null
   }
 }
@@ -97,10 +115,30 @@ export type Joined = {
   session: Session
   /** What the agent has to be told before the message; '' when it knows. */
   context: string
+  /** What it knows without being told. */
+  mark: string
   /** It knew this conversation once and does not any more. */
   isForgotten: boolean
   /** What the whole session had cost before this turn. */
   cost: number
+}
+
+const squeezed = (text: string): string => text.replace(/\s+/g, ' ').trim().slice(0, 500)
+
+/** Its own session, and which mark it is at: one that was in the middle of a message when it ended is asked. */
+const own = async (
+  options: OpenOptions,
+  history: readonly LoopMessage[],
+  saved: ExternalSession,
+  known: Session | undefined,
+): Promise<{ session: Session; mark: string } | null> => {
+  const { sent, mark } = saved
+  if (known?.id === saved.session_id) return { session: known, mark: sent || mark }
+  const wanted = squeezed(saidAt(history, sent) ?? '')
+  const restored = await restore(options, saved, sent !== '')
+  if (!restored) return null
+  const isTaken = wanted !== '' && squeezed(restored.said).includes(wanted)
+  return { session: restored.session, mark: isTaken ? sent : mark }
 }
 
 /**
@@ -114,36 +152,39 @@ export const joinSession = async (
   saved: ExternalSession | null,
 ): Promise<Joined> => {
   const options = optionsOf(running, workspace)
-  const known = running.sessions.get(owner)
-  const fits = saved?.cwd === options.cwd ? saved : null
-  const missed = fits && missedSince(history, fits.mark)
-  if (fits && missed) {
+  const here = saved?.cwd === options.cwd ? saved : null
+  // The message it was in the middle of, once more: it may take it in twice.
+  const fits = here?.sent === markOf(history) ? { ...here, sent: '' } : here
+  // What it was in the middle of must be part of the conversation still.
+  if (fits && missedSince(history, fits.sent || fits.mark)) {
     const isOwn = fits.owner === owner
-    const session = isOwn
-      ? known?.id === fits.session_id
-        ? known
-        : await restore(options, fits)
-      : await fork(options, fits)
-    const context = missed.length > 0 ? tellOf(missed) : ''
-    if (session) return { session, context, isForgotten: false, cost: isOwn ? fits.cost : 0 }
+    const session = isOwn ? null : await fork(options, fits)
+    const joined = isOwn
+      ? await own(options, history, fits, running.sessions.get(owner))
+      : session && { session, mark: fits.mark }
+    const missed = joined && missedSince(history, joined.mark)
+    if (missed) {
+      const context = missed.length > 0 ? tellOf(missed) : ''
+      return { ...joined, context, isForgotten: false, cost: isOwn ? fits.cost : 0 }
+    }
   }
   const before = missedSince(history, '') ?? []
   const session = await startNew(options)
   const context = before.length > 0 ? tellOf(before) : ''
-  return { session, context, isForgotten: saved !== null && context !== '', cost: 0 }
+  return { session, context, mark: '', isForgotten: saved !== null && context !== '', cost: 0 }
 }
 
 export const toSaved = (
   session: Session,
   request: Pick<AgentRequest, 'workspace' | 'sessionKey'>,
-  mark: string,
-  cost: number,
+  { mark, sent = '', cost }: { mark: string; sent?: string; cost: number },
 ): ExternalSession => ({
   session_id: session.id,
   aliases: [...session.aliases].slice(-20),
   owner: request.sessionKey ?? '',
   cwd: request.workspace,
   mark,
+  sent,
   cost,
 })
 
@@ -160,8 +201,8 @@ export const joinForChoices = async (
   const saved = external.load(agent.id)
   const isOurs = saved?.owner === owner && saved.cwd === place.workspace
   const restored = isOurs ? await restore(options, saved) : null
-  const session = restored ?? (await startNew(options))
+  const session = restored?.session ?? (await startNew(options))
   running.sessions.set(owner, session)
   // It has heard nothing yet: the next message tells it what was said.
-  if (!restored) external.save(agent.id, toSaved(session, place, '', 0))
+  if (!restored) external.save(agent.id, toSaved(session, place, { mark: '', cost: 0 }))
 }

@@ -41,6 +41,13 @@ export const missedSince = (
   return history.slice(places[at + 1] ?? 0, places.at(-1) ?? 0)
 }
 
+/** The words of the message that a mark is of; null when it is none of this conversation. */
+export const saidAt = (history: readonly LoopMessage[], mark: string): string | null => {
+  const at = mark === '' ? -1 : marksOf(history).indexOf(mark)
+  const message = at < 0 ? undefined : history.filter(({ role }) => role === 'user')[at]
+  return message ? textOf(message) : null
+}
+
 const MAX_CHARS = 60_000
 const MAX_TEXT_CHARS = 20_000
 const MAX_RESULT_CHARS = 2_000

@@ -14,6 +14,17 @@ export const withoutPlace = (history: readonly LoopMessage[], workspace: string)
   )
 }
 
+/** A command of the agent's: it has to stand first, and alone. */
+export const isCommand = (
+  message: LoopMessage | undefined,
+  commands: readonly { name: string }[],
+): boolean => {
+  const text = typeof message?.content === 'string' ? message.content : ''
+  // It may not have said yet which it has.
+  if (commands.length === 0) return /^\/[a-z][\w:-]*(?:\s|$)/i.test(text)
+  return commands.some(({ name }) => text === `/${name}` || text.startsWith(`/${name} `))
+}
+
 type PromptBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; data: string; mimeType: string }
@@ -24,7 +35,7 @@ export const toBlocks = (
   can: Initialized,
   warn: (message: string) => void,
 ): PromptBlock[] => {
-  const before: PromptBlock[] = context === '' ? [] : [{ type: 'text', text: context }]
+  const before: PromptBlock[] = context === '' ? [] : [{ type: 'text', text: `${context}\n\n` }]
   const content = message?.content ?? ''
   if (typeof content === 'string') return [...before, { type: 'text', text: content }]
   const blocks = content.flatMap((part): PromptBlock[] => {

@@ -116,3 +116,22 @@ export const createReplay = ({
     },
   }
 }
+
+/** Listens only for what the person said last, as far as the agent knows. */
+export const createEcho = () => {
+  let said = ''
+  let saying = ''
+  let isNext = true
+  return {
+    user(block: Block, messageId: string): void {
+      if (isNext || messageId !== saying) said = ''
+      isNext = false
+      saying = messageId
+      said = (said + blockText(block)).slice(0, MAX_USER_CHARS)
+    },
+    transcript(): undefined {
+      isNext = true
+    },
+    said: () => said,
+  }
+}

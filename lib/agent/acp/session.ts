@@ -36,7 +36,7 @@ export type Session = {
   terminals: Terminals
   turn: TurnSide | null
   /** Listens while the agent tells again what was said before. */
-  replay: Replay | null
+  replay: Pick<Replay, 'user' | 'transcript'> | null
   /** Settles when the last prompt has been answered. */
   busy: Promise<unknown>
 }

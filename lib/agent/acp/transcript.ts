@@ -257,10 +257,10 @@ export const createTranscript = (options: TranscriptOptions) => {
       return { text: last, steps, isEmpty: steps === 0 }
     },
     /** As `end`, but leaves what streams to whoever closes the books of a turn that did not finish. */
-    leave(): { text: string; steps: number } {
+    leave(): { steps: number; isEmpty: boolean } {
       flush()
       isClosed = true
-      return { text: last, steps }
+      return { steps, isEmpty: steps === 0 && said === 0 && calls === 0 }
     },
   }
 }

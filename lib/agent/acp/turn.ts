@@ -12,14 +12,14 @@ import type {
   Outcome,
 } from '../types.ts'
 import type { Running, Timing } from './agents.ts'
-import { markBefore, markOf } from './marks.ts'
+import { markOf } from './marks.ts'
 import { chooseModel } from './choices.ts'
 import { type Joined, joinSession, toSaved } from './join.ts'
 import type { Session } from './session.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 import { Prompted } from './updates.ts'
 import { codeOf, Ending, isUnknownSession, toFailure } from './failures.ts'
-import { toBlocks, withoutPlace } from './prompt.ts'
+import { isCommand, toBlocks, withoutPlace } from './prompt.ts'
 import { readForPerson } from './client-files.ts'
 import { contextOf } from './services.ts'
 
@@ -106,24 +106,34 @@ const converse = async (given: Given): Promise<Outcome> => {
 
   const saved = external.load(agentId)
   let joined = await join(saved)
-  const keep = (mark: string, cost = joined.cost) =>
-    external.save(agentId, toSaved(joined.session, request, mark, cost))
+  const message = history.at(-1)
+  const newest = markOf(history)
+  const keep = (at: { mark: string; sent?: string; cost?: number }) =>
+    keepQuietly(() =>
+      external.save(agentId, toSaved(joined.session, request, { cost: joined.cost, ...at })),
+    )
+  const prompt = (): ReturnType<typeof promptOnce> => {
+    const { session, context, mark } = joined
+    // A command has to stand alone: what it has missed is told with the next message.
+    const isAlone = context !== '' && isCommand(message, session.commands)
+    // Until it has answered, nobody knows whether it has taken this message in.
+    keep(isAlone ? { mark } : { mark, sent: newest })
+    return promptOnce(given, isAlone ? { ...joined, context: '' } : joined, history, warn, end =>
+      keep(end.isAnswered && !isAlone ? { mark: newest, cost: end.cost } : { mark }),
+    )
+  }
   if (joined.isForgotten) warn(forgotten(running.name))
-  // Until it has answered, it has not taken this message in.
-  keep(markBefore(history))
   await pickModel(given, joined.session, warn)
-  let told = await promptOnce(given, joined, history, warn)
+  let told = await prompt()
   if (told === 'unknown') {
     joined = await join(null)
     warn(forgotten(running.name))
     await pickModel(given, joined.session, warn)
-    told = await promptOnce(given, joined, history, warn)
+    told = await prompt()
   }
   if (told === 'unknown')
     throw new Ending({ type: 'error', message: `${running.name} does not know its own session.` })
-  const { outcome, cost } = told
-  keepQuietly(() => keep(markOf(history), cost))
-  return outcome
+  return told
 }
 
 /** A session that was deleted while its agent wound down has no record any more. */
@@ -159,7 +169,9 @@ const promptOnce = async (
   { session, context, cost }: Joined,
   history: readonly LoopMessage[],
   warn: (message: string) => void,
-): Promise<{ outcome: Outcome; cost: number } | 'unknown'> => {
+  /** It has answered, or has refused the message before it did anything. */
+  settled: (end: { isAnswered: boolean; cost: number }) => void,
+): Promise<Outcome | 'unknown'> => {
   const { request, running, deps, base } = given
   const { connection, child, name } = running
   const { signal } = request
@@ -239,14 +251,17 @@ const promptOnce = async (
     }
     if ('dead' in first) throw new Ending({ type: 'interrupted', message: first.dead, hint: GO_ON })
     if ('error' in first) {
-      if (isUnknownSession(first.error) && transcript.leave().steps === 0) return 'unknown'
+      const { steps, isEmpty } = transcript.leave()
+      if (isUnknownSession(first.error) && steps === 0) return 'unknown'
       // A connection that breaks says less than the end of its process.
       const how = codeOf(first.error) === null ? await child.lastWords() : null
       if (how) throw new Ending({ type: 'interrupted', message: `${name} ${how}.`, hint: GO_ON })
+      if (isEmpty) settled({ isAnswered: false, cost })
       throw new Ending(toFailure(first.error, name, connection.can))
     }
     // What was written with the answer has been read by then.
     await new Promise(resolve => setImmediate(resolve))
+    settled({ isAnswered: true, cost: session.usage?.cost ?? cost })
     return end(given, session, transcript, first.answer, cost, warn)
   } finally {
     clearTimeout(clock)
@@ -282,7 +297,7 @@ const end = (
   answer: unknown,
   costBefore: number,
   warn: (message: string) => void,
-): { outcome: Outcome; cost: number } => {
+): Outcome => {
   const { name } = running
   const parsed = Prompted.safeParse(answer)
   const reason = parsed.success ? parsed.data.stopReason : ''
@@ -302,20 +317,17 @@ const end = (
   const cost = usage?.cost ?? costBefore
   const size = usage?.size ?? request.endpoint.contextLength
   return {
-    cost,
-    outcome: {
-      ...base,
-      status: 'finished',
-      text,
-      steps,
-      usage: {
-        input_tokens: used?.inputTokens ?? 0,
-        output_tokens: used?.outputTokens ?? 0,
-        estimated_cost: Math.max(0, cost - costBefore),
-        context_length: size,
-        threshold_tokens: 0,
-        last_prompt_tokens: usage?.used ?? used?.inputTokens ?? 0,
-      },
+    ...base,
+    status: 'finished',
+    text,
+    steps,
+    usage: {
+      input_tokens: used?.inputTokens ?? 0,
+      output_tokens: used?.outputTokens ?? 0,
+      estimated_cost: Math.max(0, cost - costBefore),
+      context_length: size,
+      threshold_tokens: 0,
+      last_prompt_tokens: usage?.used ?? used?.inputTokens ?? 0,
     },
   }
 }

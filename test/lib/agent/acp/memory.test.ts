@@ -83,6 +83,92 @@ test(
   }),
 )
 
+/** Stops the turn as soon as the agent has said something; a silent one after it has got the message. */
+const stopped = (at: Parameters<Parameters<typeof using>[2]>[0], words: string) => {
+  const abort = new AbortController()
+  return at.say(words, {
+    signal: abort.signal,
+    react: event => {
+      if (event.type === 'token') abort.abort()
+    },
+  })
+}
+
+for (const between of ['nothing', 'a restart of ours', 'a kill'] as const)
+  test(
+    `after a stop it goes on where it was, whatever happens between: ${between}`,
+    using('', {}, async at => {
+      await at.say('hello one')
+      await stopped(at, 'wait here')
+      if (between === 'a restart of ours') await at.restart()
+      if (between === 'a kill') assert.is((await at.say('die')).outcome.status, 'failed')
+      const { text, warnings } = await at.say('recall')
+      const killed = between === 'a kill' ? 'die | ' : ''
+      assert.is(text, `I have heard: hello one | wait here | ${killed}recall`)
+      assert.equal(warnings, [])
+    }),
+  )
+
+for (const traits of ['', 'resumes-only'])
+  test(
+    `a message that did not arrive is told with the next one (${traits || 'loads'})`,
+    using(traits, {}, async at => {
+      await at.say('hello one')
+      at.place.traits = `${traits} forgets-last`
+      await at.restart()
+      assert.is((await at.say('die')).outcome.status, 'failed')
+      const { text, warnings } = await at.say('recall')
+      assert.match(text, /hello one \| .*User: die \+ recall$/s)
+      assert.equal(warnings, [])
+    }),
+  )
+
+test(
+  'a message that was stopped or broke off may be sent once more: its session is kept',
+  using('', {}, async at => {
+    await at.say('hello one')
+    const session = at.saved.get('tester')?.session_id
+    await stopped(at, 'wait here')
+    at.history.splice(2)
+    await stopped(at, 'wait here')
+    const before = at.history.length
+    await at.say('die')
+    at.history.splice(before)
+    const { warnings } = await at.say('die')
+    assert.equal(warnings, [])
+    assert.is(at.saved.get('tester')?.session_id, session)
+  }),
+)
+
+test(
+  'a stopped message that was edited away is not remembered',
+  using('', {}, async at => {
+    await at.say('hello one')
+    await stopped(at, 'wait here')
+    at.history.splice(2)
+    assert.not.match((await at.say('recall')).text, /wait here/)
+  }),
+)
+
+test(
+  'a command stands alone: what was missed is told with the next message',
+  using('', {}, async at => {
+    await at.say('hello one')
+    at.history.push({ role: 'user', content: 'between' }, { role: 'assistant', content: 'us' })
+    await at.say('/plan a trip')
+    assert.match(
+      (await at.say('recall')).text,
+      /hello one \| \/plan a trip \| .*between.* \+ recall$/s,
+    )
+    at.history.push({ role: 'user', content: 'between' }, { role: 'assistant', content: 'us' })
+    assert.match((await at.say('/etc/hosts is a file')).text, /^Hello/)
+    assert.match(
+      (await at.say('recall')).text,
+      /between[^|]* \+ \/etc\/hosts is a file \| recall$/s,
+    )
+  }),
+)
+
 test(
   'its models: one is chosen, one it has not is told of',
   using('', {}, async at => {
