@@ -1,12 +1,14 @@
 /** What the agent remembers of a profile: two curated notes and SOUL.md, written under the lock the command line takes too. */
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { conflict, invalid } from './errors.ts'
 import type { Home } from './profiles/home.ts'
 import { redact, unredact } from './redact.ts'
 import { type FileLockOptions, withFileLock } from './store/flock.ts'
 import { replaceText } from './store/replace.ts'
+import { readTextBytes, shown } from './store/text-bytes.ts'
+import { rewrite } from './store/text-rewrite.ts'
 import { yamlFlag } from './store/yaml-file.ts'
 
 export const SECTIONS = ['memory', 'user', 'soul'] as const
@@ -38,12 +40,22 @@ export type Note = {
 const versionOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16)
 
+/** As `writeNote` takes it back: other encodings and a byte order mark are the file's own business. */
+const textOf = (bytes: Buffer): string => {
+  const file = readTextBytes(bytes)
+  return file ? shown(file) : bytes.toString('utf8')
+}
+
+/** Whole new text; encoding and line ends stay what they were. */
+export const writeNote = (path: string, text: string): void =>
+  replaceText(path, existsSync(path) ? rewrite(readFileSync(path), text) : text)
+
 export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PLACES[section])
   const found = statSync(path, { throwIfNoEntry: false })
   // A pipe would never end, a directory is no text.
   if (found && !found.isFile()) throw conflict(`${path} is not a file`)
-  const text = found ? readFileSync(path, 'utf8') : ''
+  const text = found ? textOf(readFileSync(path)) : ''
   return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
 }
 
@@ -150,7 +162,7 @@ export const writeMemory = async (
       })
     }
     const text = unredact(content, now.text)
-    if (text !== now.text || now.mtime === null) replaceText(path, text)
+    if (text !== now.text || now.mtime === null) writeNote(path, text)
     return readNote(home, section)
   })
 }

@@ -17,6 +17,14 @@ export const importsOf = ({ path, text }: Source): Import[] =>
     return [{ from: path, to, isType: match[1] !== undefined }]
   })
 
+/** Of the store, what knows nothing of the service: where a path leads, and what bytes say. */
+const ENGINE_TOOLS = new Set([
+  'lib/store/in-place.ts',
+  'lib/store/inside.ts',
+  'lib/store/text-bytes.ts',
+  'lib/store/text-rewrite.ts',
+])
+
 type Place = { floor: number; room: string }
 
 const LIB_TOP = new Set([
@@ -68,8 +76,8 @@ export const refusal = ({ from, to, isType }: Import): string | undefined => {
   if (!there) return to.startsWith('test/') || to.startsWith('bench/') ? 'a test file' : undefined
   if (there.room === 'public') return 'the server does not know the page'
   if (here.room === 'agent') {
-    const mayUse = there.floor === 0 || there.room === 'agent' || to === 'lib/store/inside.ts'
-    return mayUse ? undefined : 'the engine knows only schema, errors, store/inside and itself'
+    const mayUse = there.floor === 0 || there.room === 'agent' || ENGINE_TOOLS.has(to)
+    return mayUse ? undefined : 'the engine knows only schema, errors, paths, text bytes and itself'
   }
   if (there.floor > here.floor) return 'up'
   if (there.floor < here.floor || there.room === here.room) return upperRefusal(from, to, isType)

@@ -1,6 +1,6 @@
 /** Puts the files of a turn back as they were: exactly, only where nobody has changed them since, and undoable itself. */
 import { isUtf8 } from 'node:buffer'
-import { createTwoFilesPatch } from 'diff'
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { conflict, messageOf, missing, Refusal } from '../errors.ts'
 import { asRefusal } from '../store/file-error.ts'
 import {
@@ -187,11 +187,11 @@ export const diffOf = async (depot: Depot, change: Change): Promise<ChangeDiff> 
           fresh.toString(),
           undefined,
           undefined,
-          { context: 3, timeout: DIFF_MS },
+          { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY },
         )
   return {
     path,
-    diff: head + (patch ?? '').replace(/^=+\n/, ''),
+    diff: head + (patch ?? ''),
     binary: false,
     truncated: patch === undefined,
   }

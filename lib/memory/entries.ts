@@ -1,7 +1,6 @@
 /** The entries of the two curated notes as the agent edits them: added, replaced, removed, one at a time, within their limit. */
-import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote } from '../memory.ts'
+import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from '../memory.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
-import { replaceText } from '../store/replace.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { findThreat } from '../threats.ts'
 
@@ -29,16 +28,51 @@ export type EntryAnswer = {
 const JOINT = '\n§\n'
 /** Files edited by hand have spaces and carriage returns around it. */
 const SEPARATOR = /(?:^|\r?\n)[ \t]*§[ \t]*(?=\r?\n|$)/
+const SEPARATOR_KEPT = new RegExp(`(${SEPARATOR.source})`)
+
+type Place = { entry: string; start: number; end: number }
+
+/** Where each entry stands, without the white space around it. */
+const placesOf = (text: string): Place[] => {
+  let from = 0
+  return text.split(SEPARATOR_KEPT).flatMap((part, at) => {
+    const start = from + part.length - part.trimStart().length
+    from += part.length
+    const entry = part.trim()
+    return at % 2 === 0 && entry !== '' ? [{ entry, start, end: start + entry.length }] : []
+  })
+}
 
 /** Each entry once. */
 export const toEntries = (text: string): string[] => [
-  ...new Set(
-    text
-      .split(SEPARATOR)
-      .map(entry => entry.trim())
-      .filter(Boolean),
-  ),
+  ...new Set(placesOf(text).map(({ entry }) => entry)),
 ]
+
+/** The text with these entries; what stays keeps its place and every byte around it. */
+const withEntries = (text: string, next: readonly string[]): string => {
+  const places = placesOf(text)
+  if (places.length === 0 || next.length === 0) return next.join(JOINT)
+  const end = text.includes('\r\n') ? '\r\n' : '\n'
+  const write = (entry: string) => entry.replace(/\r?\n/g, end)
+  const now = places.map(({ entry }) => entry)
+  const fresh = next.filter(entry => !now.includes(entry))
+  let out = ''
+  let at = 0
+  let isFirst = true
+  for (const [index, place] of places.entries()) {
+    const isKept = next.includes(place.entry)
+    // What is replaced makes way at its own place; what is added comes last.
+    const entry = isKept ? place.entry : fresh.shift()
+    const before = text.slice(at, place.start)
+    at = place.end
+    if (entry === undefined) continue
+    out += isFirst && index > 0 ? '' : before
+    out += isKept ? entry : write(entry)
+    isFirst = false
+  }
+  const added = fresh.map(entry => `${end}§${end}${write(entry)}`).join('')
+  return out + added + text.slice(at)
+}
 
 const sizeOf = (entries: readonly string[]): number => [...entries.join(JOINT)].length
 
@@ -116,7 +150,8 @@ export const changeEntries = (
       return refuse(
         `The note would have ${size} of at most ${limit} characters. Shorten, merge or remove entries first.`,
       )
-    if (next.entries.join(JOINT) !== now.join(JOINT)) replaceText(path, next.entries.join(JOINT))
+    if (next.entries.join(JOINT) !== now.join(JOINT))
+      writeNote(path, withEntries(readNote(home, target).text, next.entries))
     return { success: true, ...state(next.entries), message: next.message }
   })
 }

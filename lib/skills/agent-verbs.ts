@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { isInside } from '../store/inside.ts'
 import { replaceText } from '../store/replace.ts'
+import { readTextBytes, shown } from '../store/text-bytes.ts'
+import { rewrite } from '../store/text-rewrite.ts'
 import { findThreatInCode } from '../threats.ts'
 import type { Finder, Found, SkillsHome } from './find.ts'
 import { parseFrontMatter } from './front-matter.ts'
@@ -39,6 +41,13 @@ const checkHead = (content: string): void => {
     throw invalid(
       `SKILL.md begins with front matter between two lines of ---, with name and description. ${problem}.`,
     )
+}
+
+/** As `rewrite` takes it back. */
+const readWhole = (path: string): string => {
+  const file = readTextBytes(readFileSync(path))
+  if (!file) throw invalid('The file is not text.')
+  return shown(file)
 }
 
 export const createAgentVerbs = (
@@ -80,7 +89,7 @@ export const createAgentVerbs = (
     /** What a patch begins with; only of skills that may be written. */
     text(home: SkillsHome, name: string, file: string | null): string {
       const found = requireWritable(home, name)
-      if (file === null) return readFileSync(join(found.dir, 'SKILL.md'), 'utf8')
+      if (file === null) return readWhole(join(found.dir, 'SKILL.md'))
       const { content, is_binary } = readFile(found, file)
       if (is_binary) throw invalid('The file is not text.')
       return content
@@ -100,7 +109,7 @@ export const createAgentVerbs = (
       checkHead(content)
       checkText(content)
       const path = join(found.dir, 'SKILL.md')
-      replaceText(path, checkContent(content, found.name))
+      replaceText(path, rewrite(readFileSync(path), checkContent(content, found.name)))
       dropSnapshot(home)
       return { path }
     },

@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path'
 import { conflict, forbidden, invalid, missing } from '../errors.ts'
 import { isInside } from '../store/inside.ts'
 import { replaceText } from '../store/replace.ts'
+import { rewrite } from '../store/text-rewrite.ts'
 import { type Finder, type Found, type SkillsHome, skillsRoot } from './find.ts'
 import {
   descriptionOf,
@@ -180,7 +181,7 @@ export const createSkillWriter = (finder: Finder) => {
       const path = join(dir, 'SKILL.md')
       // A category may be a link to somewhere else.
       if (!isInside(root, path)) throw invalid('Invalid skill path')
-      replaceText(path, content)
+      replaceText(path, found ? rewrite(readFileSync(path), content) : content)
       dropSnapshot(home)
       return { name: found ? found.dirName : name, path, version: versionOf(content) }
     },

@@ -20,7 +20,7 @@ const modeOf = (path: string): number =>
 /** Atomic; keeps a symlink and an existing file's mode, makes missing folders, refuses with a sentence on a full disk. */
 export const replaceText = (
   path: string,
-  text: string,
+  text: string | Buffer,
   /** Whatever the file's own mode was. */
   { mode: forced }: { mode?: number } = {},
 ): void => {

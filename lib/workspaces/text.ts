@@ -15,10 +15,12 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { isUtf8 } from 'node:buffer'
 import { conflict, invalid, missing } from '../errors.ts'
 import { codeOf, refusing } from '../store/file-error.ts'
 import { checkName, type Held, hold, openHeld } from '../store/hold.ts'
+import { takeOwner, writeInto } from '../store/in-place.ts'
+import { readTextBytes } from '../store/text-bytes.ts'
+import { rewrite } from '../store/text-rewrite.ts'
 import type { Area } from './area.ts'
 import { moveUnlessTaken } from './entries.ts'
 
@@ -76,21 +78,31 @@ export const readText = (area: Area, path: string): TextFile =>
     using held = hold(area, path)
     const { stat, bytes, version } = look(held)
     const size = Number(stat.size)
-    if (bytes.subarray(0, HEAD_BYTES).includes(0))
+    const file = readTextBytes(bytes)
+    if (!file && bytes.subarray(0, HEAD_BYTES).includes(0))
       return { path, content: '', size, lines: 0, version, binary: true }
     if (bytes.length > MAX_TEXT_BYTES)
       throw missing(`File too large (${size} bytes, max ${MAX_TEXT_BYTES})`)
-    const content = bytes.toString('utf8')
+    // Every other encoding is shown as UTF-8 with replacement characters (contract §6.4); saving keeps its bytes.
+    const isWide = file?.encoding.startsWith('UTF-16')
+    const content = file && isWide ? `\ufeff${file.text}` : bytes.toString('utf8')
     return { path, content, size: bytes.length, lines: content.split('\n').length, version }
   })
 
-/** Written beside and synced; the caller renames it, and removes it should that fail. */
-const writeBeside = (held: Held, data: Buffer, mode: bigint | undefined): string => {
+/**
+ * Written beside and synced; the caller renames it, and removes it should that fail. Null where it cannot belong to the
+ * old file's owner.
+ */
+const writeBeside = (held: Held, data: Buffer, old: BigIntStats | null): string | null => {
   const place = held.beside(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
   const fd = openSync(place, 'wx', 0o666)
   try {
+    if (old && !takeOwner(fd, old)) {
+      rmSync(place, { force: true })
+      return null
+    }
     writeFileSync(fd, data)
-    if (mode !== undefined) fchmodSync(fd, Number(mode & 0o7777n))
+    if (old) fchmodSync(fd, Number(old.mode & 0o7777n))
     fsyncSync(fd)
   } catch (error) {
     rmSync(place, { force: true })
@@ -104,12 +116,29 @@ const writeBeside = (held: Held, data: Buffer, mode: bigint | undefined): string
 const isSame = (a: BigIntStats, b: BigIntStats | undefined): boolean =>
   a.dev === b?.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs
 
+const writeInPlace = (held: Held, old: BigIntStats, data: Buffer): void => {
+  const fd = openHeld(held, constants.O_RDWR)
+  try {
+    if (!isSame(old, fstatSync(fd, { bigint: true }))) throw changed(look(held).version)
+    writeInto(fd, data)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const putInPlace = (held: Held, old: BigIntStats, temporary: string): void => {
+  try {
+    const now = lstatSync(held.at, { bigint: true, throwIfNoEntry: false })
+    if (!isSame(old, now)) throw changed(now ? look(held).version : '')
+    renameSync(temporary, held.at)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
+}
+
 const changed = (version: string) =>
   conflict('The file has changed since it was opened', { conflict: true, version })
-
-/** What is shown for bytes that are no UTF-8: written back, it would stand in their place. */
-const wouldDamage = (old: Buffer, content: string): boolean =>
-  content.includes('\ufffd') && !isUtf8(old)
 
 /** Whole or not at all. `expected`: the version that was read; another one on disk is a conflict. */
 export const saveText = (
@@ -122,20 +151,16 @@ export const saveText = (
     using held = hold(area, path)
     const old = look(held, invalid('Cannot save: path is a directory'))
     if (expected && old.version !== expected) throw changed(old.version)
-    if (wouldDamage(old.bytes, content))
-      throw invalid('The file is not UTF-8 text; saving it from here would damage it')
     // A rename would replace even a file that may not be written.
     accessSync(held.at, constants.W_OK)
-    const data = Buffer.from(content)
-    const temporary = writeBeside(held, data, old.stat.mode)
-    try {
-      const now = lstatSync(held.at, { bigint: true, throwIfNoEntry: false })
-      if (!isSame(old.stat, now)) throw changed(now ? look(held).version : '')
-      renameSync(temporary, held.at)
-    } catch (error) {
-      rmSync(temporary, { force: true })
-      throw error
-    }
+    const data =
+      old.bytes.length > MAX_TEXT_BYTES
+        ? Buffer.from(content)
+        : rewrite(old.bytes, content, { isReadAsUtf8: true })
+    // A file with several names keeps them only when it is written into.
+    const temporary = old.stat.nlink > 1n ? null : writeBeside(held, data, old.stat)
+    if (temporary === null) writeInPlace(held, old.stat, data)
+    else putInPlace(held, old.stat, temporary)
     held.sync()
     const { version } = look(held)
     return { path, size: data.length, version }
@@ -148,7 +173,7 @@ export const createText = (area: Area, path: string, content: string): Saved =>
     if (held.isRoot) throw invalid('File already exists')
     checkName(held.full.slice(held.dir.length).replace(/^[/\\]/, ''))
     const data = Buffer.from(content)
-    const temporary = writeBeside(held, data, undefined)
+    const temporary = writeBeside(held, data, null) ?? ''
     try {
       moveUnlessTaken(temporary, held.at)
     } catch (error) {

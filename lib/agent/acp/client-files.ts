@@ -1,8 +1,10 @@
 /** Files an agent reads and writes through us: inside the workspace, and nowhere else. */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { isInside } from '../../store/inside.ts'
+import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
 import { guardRead, guardWrite, toPlace } from '../tools/places.ts'
-import { isBinary, MAX_TEXT_BYTES, writeTextFile } from '../tools/text-file.ts'
+import { replaceFile } from '../tools/replace-file.ts'
+import { asFile, MAX_TEXT_BYTES } from '../tools/text-file.ts'
 import type { ToolContext } from '../types.ts'
 
 const placeOf = (ctx: ToolContext, path: string): string => {
@@ -11,9 +13,6 @@ const placeOf = (ctx: ToolContext, path: string): string => {
     throw new Error(`${path} lies outside the workspace ${ctx.workspace}.`)
   return place
 }
-
-/** A mark at its beginning belongs to the text: it is written back with it. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Only a file that does not exist is no file: what cannot be opened is an error. */
 const openIfThere = (place: string): number | null => {
@@ -26,8 +25,8 @@ const openIfThere = (place: string): number | null => {
 }
 
 /**
- * Null where there is no file, else the whole text, such that writing it back changes no byte: an agent writes back what it has read. Of another encoding
- * it would get other characters, and destroy the file with them.
+ * Null where there is no file, else the whole text, such that writing it back changes no byte: an agent writes back what
+ * it has read. Where some bytes are no text it would get other characters, and destroy the file with them.
  */
 const readExactly = (place: string, maxBytes: number): string | null => {
   const fd = openIfThere(place)
@@ -37,13 +36,13 @@ const readExactly = (place: string, maxBytes: number): string | null => {
     if (!stat.isFile()) throw new Error(`${place} is not a regular file.`)
     if (stat.size > maxBytes)
       throw new Error(`${place} has ${stat.size} bytes, more than can be read at once.`)
-    const bytes = readFileSync(fd)
-    if (isBinary(bytes)) throw new Error(`${place} is a binary file.`)
-    try {
-      return utf8.decode(bytes)
-    } catch {
-      throw new Error(`${place} is not UTF-8 text. Read and change it with a command.`)
-    }
+    const file = readTextBytes(readFileSync(fd))
+    if (!file) throw new Error(`${place} is a binary file.`)
+    if (hasEscapes(file.encoding))
+      throw new Error(
+        `${place} is not all text in one encoding. Read and change it with a command.`,
+      )
+    return file.text
   } finally {
     closeSync(fd)
   }
@@ -91,5 +90,8 @@ export const writeForAgent = async (
   await ctx.beforeChange?.([place])
   // Resolved again: meanwhile a link may have taken its place.
   if (placeOf(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
-  writeTextFile(place, content)
+  const { bytes, isText } = asFile(place, content)
+  // There is no way to say more than that it was done.
+  if (!isText) throw new Error(`${path} is not text; it is not replaced by text.`)
+  replaceFile(place, bytes)
 }

@@ -1,149 +1,322 @@
-/** Finds the text a model wants to replace, exactly where it can, by ever looser readings where it wrote it down wrongly. */
+/**
+ * Finds the text a model quotes, and makes of its replacement edits that touch nothing else. What may differ is only
+ * what cannot make it another text: line ends, white space at line ends, one shift of the indentation, typographic
+ * signs, and a quotation that was escaped once too often.
+ */
+import { diffArrays } from 'diff'
+import type { Edit } from '../../store/text-bytes.ts'
+import { indentOf, type Reindent, shiftOf } from './patch-indent.ts'
 
-export type Match = { start: number; end: number; replacement: string }
-
-type Reading = { name: string; find: (text: string, old: string, fresh: string) => Match[] }
-
-const collapse = (line: string) => line.trim().replace(/\s+/g, ' ')
-const straighten = (line: string) =>
-  collapse(line)
-    .replace(/[‘’‚‛]/g, "'")
-    .replace(/[“”„‟]/g, '"')
-    .replace(/[‐-―−]/g, '-')
-    .replace(/…/g, '...')
-const unescaped = (text: string) =>
-  text.replace(/\\([nrt"'`\\])/g, (_, char) => ({ n: '\n', r: '\r', t: '\t' })[char as 'n'] ?? char)
-
-/** Share of lines of a block that must agree when only its first and last line surely do. */
-const BLOCK_LIKENESS = 0.7
-
-/** From strict to loose; the first that finds anything decides. */
-const READINGS: Reading[] = [
-  { name: 'exact', find: (text, old, fresh) => exact(text, old, fresh) },
-  { name: 'trailing space', find: byLines(line => line.trimEnd()) },
-  { name: 'indentation', find: byLines(line => line.trim()) },
-  { name: 'white space', find: byLines(collapse) },
-  { name: 'punctuation', find: byLines(straighten) },
-  {
-    name: 'escapes',
-    find: (text, old, fresh) =>
-      unescaped(old) === old ? [] : exact(text, unescaped(old), unescaped(fresh)),
-  },
-  {
-    name: 'blank edges',
-    find: (text, old, fresh) => {
-      const [core, rest] = [old, fresh].map(part => part.replace(/^\s*\n|\n\s*$/g, ''))
-      return core === old ? [] : byLines(line => line.trim())(text, core ?? '', rest ?? '')
-    },
-  },
-  { name: 'block', find: (text, old, fresh) => byAnchors(text, old, fresh) },
-]
-
-/** All places of the strictest reading that finds one. `old` must not be blank. */
-export const findMatches = (
-  text: string,
-  old: string,
-  fresh: string,
-): { how: string; matches: Match[] } => {
-  for (const { name, find } of READINGS) {
-    const matches = find(text, old, fresh)
-    if (matches.length > 0) return { how: name, matches }
-  }
-  return { how: 'none', matches: [] }
+/** One place that was found: what stands there line by line, and how new lines are written in its manner. */
+export type Match = {
+  /** In `Source.plain`. */
+  start: number
+  end: number
+  pieces: Piece[]
+  old: string[]
+  fresh: string[]
+  reindent: Reindent
 }
 
-export const applyMatches = (text: string, matches: readonly Match[]): string => {
-  let out = ''
-  let at = 0
-  for (const { start, end, replacement } of matches) {
-    out += text.slice(at, start) + replacement
-    at = end
-  }
-  return out + text.slice(at)
+/** A line or a part of one, in the file's own text; `end` excludes nothing, `lineEnd` is what it closes with. */
+type Piece = { start: number; end: number; lineEnd: string }
+
+/** A file's text with plain line ends, and the way back. */
+export type Source = {
+  text: string
+  plain: string
+  toText: (at: number) => number
+  /** Content of each line without its end, and where it begins in `plain`. */
+  lines: string[]
+  starts: number[]
 }
 
-const exact = (text: string, old: string, fresh: string): Match[] => {
-  const matches: Match[] = []
-  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + old.length))
-    matches.push({ start: at, end: at + old.length, replacement: fresh })
-  return matches
-}
+const CRLF = /\r\n/g
 
-type Lines = { lines: string[]; starts: number[] }
-
-const toLines = (text: string): Lines => {
-  const lines = text.split('\n')
+export const openSource = (text: string): Source => {
+  const isMac = !text.includes('\n') && text.includes('\r')
+  const plain = isMac ? text.replaceAll('\r', '\n') : text.replace(CRLF, '\n')
+  const lines = plain.split('\n')
   const starts: number[] = []
   let at = 0
   for (const line of lines) {
     starts.push(at)
     at += line.length + 1
   }
-  return { lines, starts }
+  return { text, plain, toText: isMac ? at => at : wayBack(text, plain), lines, starts }
+}
+
+/** Each `\r` that was dropped moves what follows it by one. */
+const wayBack = (text: string, plain: string): Source['toText'] => {
+  if (text.length === plain.length) return at => at
+  const dropped = [...text.matchAll(CRLF)].map(({ index }, before) => index - before)
+  return at => {
+    let [low, high] = [0, dropped.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((dropped[middle] ?? 0) < at) low = middle + 1
+      else high = middle
+    }
+    return at + low
+  }
+}
+
+/** Carriage returns of a quotation are line ends, as everywhere. */
+export const toPlain = (text: string): string => text.replace(CRLF, '\n')
+
+const asWritten: Reindent = line => line
+
+// ── Readings ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+type Reading = { name: string; find: (source: Source, old: string, fresh: string) => Match[] }
+
+const withoutTail = (line: string): string => line.replace(/[ \t\r\f\v]+$/, '')
+
+const STRAIGHT: Readonly<Record<string, string>> = Object.fromEntries([
+  ...[...'‘’‚‛′'].map(char => [char, "'"]),
+  ...[...'“”„‟″'].map(char => [char, '"']),
+  ...[...'‐‑‒–—―−'].map(char => [char, '-']),
+  ...[...'\u00a0\u2002\u2003\u2007\u2009\u200a\u202f'].map(char => [char, ' ']),
+])
+const CURLY = new RegExp(`[${Object.keys(STRAIGHT).join('')}]`, 'g')
+/** One sign for one sign, so that places stay what they are. */
+const straighten = (text: string): string => text.replace(CURLY, char => STRAIGHT[char] ?? char)
+const straightenLine = (line: string): string =>
+  withoutTail(straighten(line).replaceAll('…', '...'))
+
+const unescaped = (text: string): string =>
+  text.replace(/\\([nrt"'`\\])/g, (_, char) => ({ n: '\n', r: '\r', t: '\t' })[char as 'n'] ?? char)
+
+/** From strict to loose; the first that finds anything decides. */
+const READINGS: Reading[] = [
+  {
+    name: 'exact',
+    find: (source, old, fresh) =>
+      exact(source, source.plain, old, old, fresh).filter(match => !isInIndent(source, match)),
+  },
+  { name: 'white space at line ends', find: byLines(withoutTail, false) },
+  { name: 'indentation', find: byLines(withoutTail, true) },
+  {
+    name: 'typographic signs',
+    find: (source, old, fresh) =>
+      exact(source, straighten(source.plain), straighten(old), old, fresh),
+  },
+  { name: 'typographic signs and white space', find: byLines(straightenLine, false) },
+  { name: 'typographic signs and indentation', find: byLines(straightenLine, true) },
+  {
+    name: 'a part of a line and of its indentation',
+    find: (source, old, fresh) =>
+      fresh.includes('\n') ? [] : exact(source, source.plain, old, old, fresh),
+  },
+  {
+    name: 'escapes',
+    find(source, old, fresh) {
+      // Escaped once too often means: no real line break in either.
+      if (old.includes('\n') || fresh.includes('\n') || !/\\[nt]/.test(old)) return []
+      const [real, next] = [toPlain(unescaped(old)), toPlain(unescaped(fresh))]
+      return real.trim() === '' ? [] : exact(source, source.plain, real, real, next)
+    },
+  },
+]
+
+/** V4A hunks are whole lines and are never escaped. */
+const LINE_READINGS = new Set(['escapes', 'typographic signs'])
+
+/** All places of the strictest reading that finds one. `old` is not blank and has plain line ends. */
+export const findMatches = (
+  source: Source,
+  old: string,
+  fresh: string,
+  { wholeLines = false, from = 0 }: { wholeLines?: boolean; from?: number } = {},
+): Match[] => {
+  for (const { name, find } of READINGS) {
+    if (wholeLines && LINE_READINGS.has(name)) continue
+    const matches = find(source, old, fresh).filter(
+      match => match.start >= from && (!wholeLines || isAtLine(source.plain, match)),
+    )
+    if (matches.length > 0) return matches
+  }
+  return []
+}
+
+const isAtLine = (plain: string, { start, end }: Match): boolean =>
+  (start === 0 || plain[start - 1] === '\n') &&
+  (end === plain.length || plain[end] === '\n' || plain[end - 1] === '\n')
+
+/** A quotation that begins with less indentation than the line has means the line, not the rest of its indentation. */
+const isInIndent = ({ plain }: Source, { start }: Match): boolean => {
+  const before = plain.slice(plain.lastIndexOf('\n', start - 1) + 1, start)
+  return before !== '' && /^[ \t]+$/.test(before) && /[ \t]/.test(plain[start] ?? '')
+}
+
+const splitLines = (text: string): string[] => text.match(/[^\n]*\n|[^\n]+/g) ?? []
+
+/** `seen` has the length of the plain text. */
+const exact = (
+  source: Source,
+  seen: string,
+  wanted: string,
+  old: string,
+  fresh: string,
+): Match[] => {
+  const matches: Match[] = []
+  const quoted = splitLines(old)
+  for (let at = seen.indexOf(wanted); at >= 0; at = seen.indexOf(wanted, at + wanted.length)) {
+    let from = at
+    const pieces = quoted.map(line => {
+      const piece = pieceOf(source, from, from + line.length)
+      from += line.length
+      return piece
+    })
+    matches.push({
+      start: at,
+      end: at + wanted.length,
+      pieces,
+      old: quoted,
+      fresh: splitLines(fresh),
+      reindent: asWritten,
+    })
+  }
+  return matches
+}
+
+const pieceOf = ({ toText, text }: Source, from: number, to: number): Piece => {
+  const [start, end] = [toText(from), toText(to)]
+  return {
+    start,
+    end,
+    lineEnd: /(?:\r\n|\n|\r)$/.exec(text.slice(Math.max(start, end - 2), end))?.[0] ?? '',
+  }
 }
 
 /** Windows of whole lines that agree once `read` has been applied to both sides. */
-function byLines(read: (line: string) => string): Reading['find'] {
-  return (text, old, fresh) => {
-    const wanted = old.replace(/\n$/, '').split('\n').map(read)
+function byLines(read: (line: string) => string, isShifted: boolean): Reading['find'] {
+  const key = isShifted ? (line: string) => read(line).replace(/^[ \t]+/, '') : read
+  return (source, old, fresh) => {
+    const quoted = old.replace(/\n$/, '').split('\n')
+    const wanted = quoted.map(key)
     if (wanted.every(line => line === '')) return []
-    const file = toLines(text)
-    const seen = file.lines.map(read)
+    const seen = source.lines.map(key)
     const matches: Match[] = []
     for (let at = 0; at + wanted.length <= seen.length; at++) {
       if (!wanted.every((line, offset) => seen[at + offset] === line)) continue
-      matches.push(cut(file, at, wanted.length, old, fresh))
+      const lines = source.lines.slice(at, at + wanted.length)
+      const reindent = isShifted
+        ? shiftOf(quoted, lines, fresh.split('\n'), source.lines)
+        : asWritten
+      if (!reindent) continue
+      matches.push(cut(source, at, quoted, { old, fresh, reindent }))
       at += wanted.length - 1
     }
     return matches
   }
 }
 
-/** First and last line agree, most of the lines between do, and the place is unique enough to dare it. */
-const byAnchors = (text: string, old: string, fresh: string): Match[] => {
-  const wanted = old.replace(/\n$/, '').split('\n').map(collapse)
-  if (wanted.length < 4) return []
-  const file = toLines(text)
-  const seen = file.lines.map(collapse)
-  const matches: Match[] = []
-  for (let at = 0; at + wanted.length <= seen.length; at++) {
-    if (seen[at] !== wanted[0] || seen[at + wanted.length - 1] !== wanted.at(-1)) continue
-    const alike = wanted.filter((line, offset) => seen[at + offset] === line).length
-    if (alike / wanted.length >= BLOCK_LIKENESS)
-      matches.push(cut(file, at, wanted.length, old, fresh))
-  }
-  return matches
-}
-
-/** The lines' range, and the new text moved to the indentation that the file really has. */
 const cut = (
-  { lines, starts }: Lines,
+  source: Source,
   at: number,
-  count: number,
-  old: string,
-  fresh: string,
+  quoted: string[],
+  { old, fresh, reindent }: { old: string; fresh: string; reindent: Reindent },
 ): Match => {
-  const last = at + count - 1
-  const whole = old.endsWith('\n') && !fresh.endsWith('\n')
-  const end = (starts[last] ?? 0) + (lines[last]?.length ?? 0)
-  const text = old.endsWith('\n') && fresh.endsWith('\n') ? fresh.slice(0, -1) : fresh
-  const offset = lines.slice(at, last + 1).findIndex(line => line.trim() !== '')
-  const from = indentOf(old.split('\n')[Math.max(offset, 0)] ?? '')
-  const to = indentOf(lines[at + Math.max(offset, 0)] ?? '')
+  const last = at + quoted.length - 1
+  const isLastOfFile = last === source.lines.length - 1
+  // The last line of a file may lack the line break that a quotation has.
+  const takesEnd = old.endsWith('\n') && !isLastOfFile
+  const [from, to] = old.endsWith('\n') && isLastOfFile ? [old, fresh].map(dropEnd) : [old, fresh]
+  const endOf = (line: number, whole: boolean): number =>
+    (source.starts[line] ?? 0) + (source.lines[line]?.length ?? 0) + (whole ? 1 : 0)
   return {
-    start: starts[at] ?? 0,
-    end: whole ? Math.min(end + 1, (starts.at(-1) ?? 0) + (lines.at(-1)?.length ?? 0)) : end,
-    replacement:
-      from === to
-        ? text
-        : text
-            .split('\n')
-            .map(line => reindent(line, from, to))
-            .join('\n'),
+    start: source.starts[at] ?? 0,
+    end: endOf(last, takesEnd),
+    pieces: quoted.map((_, offset) => {
+      const line = at + offset
+      return pieceOf(source, source.starts[line] ?? 0, endOf(line, line < last || takesEnd))
+    }),
+    old: splitLines(from ?? ''),
+    fresh: splitLines(to ?? ''),
+    reindent,
   }
 }
 
-const indentOf = (line: string) => /^[ \t]*/.exec(line)?.[0] ?? ''
+const dropEnd = (text: string): string => text.replace(/\n$/, '')
 
-const reindent = (line: string, from: string, to: string) =>
-  line.trim() === '' ? line : line.startsWith(from) ? to + line.slice(from.length) : line
+// ── Edits ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Only what differs between quotation and replacement is written; lines that stay keep every byte. */
+export const toEdits = (source: Source, match: Match): Edit[] => {
+  const { old, fresh } = match
+  const edits: Edit[] = []
+  let at = 0
+  let gone: [from: number, to: number] = [0, 0]
+  let added: string[] = []
+  const flush = (): void => {
+    const [from, to] = gone
+    if (to > from || added.length > 0) edits.push(write(source, match, from, to, added))
+    gone = [at, at]
+    added = []
+  }
+  for (const { added: isAdded, removed, value } of diffArrays(old, fresh)) {
+    if (isAdded) added = value
+    else {
+      if (!removed) flush()
+      at += value.length
+      gone = removed ? [gone[0], at] : [at, at]
+    }
+  }
+  flush()
+  return edits
+}
+
+/** The pieces from `from` to `to` make way for the new lines. */
+const write = (
+  source: Source,
+  { pieces, old, reindent, start }: Match,
+  from: number,
+  to: number,
+  added: readonly string[],
+): Edit => {
+  const begin = pieces[from]?.start ?? pieces.at(-1)?.end ?? source.toText(start)
+  const lines = added.map((line, nth) => {
+    const at = Math.min(from + nth, to - 1)
+    const piece = pieces[at >= from ? at : from - 1]
+    const end = piece?.lineEnd || lineEndAt(source, begin)
+    const own = from + nth < to ? pieces[from + nth] : undefined
+    const body = own ? keepSigns(source, own, old[from + nth] ?? '', line) : line
+    return reindent(body).replace(/\n$/, () => end)
+  })
+  return {
+    start: begin,
+    end: to > from ? (pieces[to - 1]?.end ?? begin) : begin,
+    text: lines.join(''),
+  }
+}
+
+/** Of a line that is changed in part, the rest stands as the file has it: its quotation marks and dashes. */
+const keepSigns = ({ text }: Source, piece: Piece, old: string, fresh: string): string => {
+  const [was, now] = [old, fresh].map(line => line.replace(/\n$/, '')) as [string, string]
+  const there = text.slice(piece.start, piece.end - piece.lineEnd.length)
+  const body = withoutTail(there.slice(indentOf(there).length))
+  const [quoted, next] = [was, now].map(line => withoutTail(line.slice(indentOf(line).length))) as [
+    string,
+    string,
+  ]
+  if (body === quoted || body.length !== quoted.length) return fresh
+  let head = 0
+  while (head < Math.min(quoted.length, next.length) && quoted[head] === next[head]) head++
+  const most = Math.min(quoted.length, next.length) - head
+  let tail = 0
+  while (tail < most && quoted.at(-1 - tail) === next.at(-1 - tail)) tail++
+  const kept =
+    body.slice(0, head) + next.slice(head, next.length - tail) + body.slice(body.length - tail)
+  return indentOf(now) + kept + fresh.slice(indentOf(now).length + next.length)
+}
+
+/** The line end in use around a place: its own line's, the one before, or the file's first. */
+export const lineEndAt = ({ text }: Source, at: number): string => {
+  const isMac = !text.includes('\n')
+  const sign = isMac ? '\r' : '\n'
+  const after = text.indexOf(sign, at)
+  const found = after >= 0 ? after : text.lastIndexOf(sign)
+  if (found < 0) return '\n'
+  return isMac ? '\r' : text[found - 1] === '\r' ? '\r\n' : '\n'
+}

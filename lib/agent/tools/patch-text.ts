@@ -1,7 +1,16 @@
-/** Reads the V4A patch format (`*** Begin Patch` … `*** End Patch`) and applies its hunks to text. */
-import { findMatches } from './patch-match.ts'
+/** Reads the V4A patch format (`*** Begin Patch` … `*** End Patch`) and makes edits of its hunks. */
+import type { Edit } from '../../store/text-bytes.ts'
+import { findMatches, lineEndAt, type Match, type Source, toEdits } from './patch-match.ts'
+import { describeMiss } from './patch-nearest.ts'
 
-export type Hunk = { anchors: string[]; old: string[]; fresh: string[]; atEnd: boolean }
+export type Hunk = {
+  anchors: string[]
+  /** What a unified diff says of its first line, from 1. */
+  line: number | null
+  old: string[]
+  fresh: string[]
+  atEnd: boolean
+}
 
 export type Operation =
   | { kind: 'add'; path: string; text: string }
@@ -59,8 +68,9 @@ const readUpdate = (
     const anchor = line.replace(/^@@ ?/, '').replace(/ ?@@$/, '')
     const nested = last && last.old.length === 0 && last.fresh.length === 0
     const hunk = nested ? last : newHunk()
-    // A unified diff's line numbers say nothing that the lines themselves do not.
-    if (anchor.trim() !== '' && !/^-\d+(?:,\d+)? \+\d+/.test(anchor)) hunk.anchors.push(anchor)
+    const numbers = /^-(\d+)(?:,\d+)? \+\d+/.exec(anchor)
+    if (numbers) hunk.line = Number(numbers[1])
+    else if (anchor.trim() !== '') hunk.anchors.push(anchor)
     if (!nested) update.hunks.push(hunk)
     return
   }
@@ -75,70 +85,128 @@ const readUpdate = (
   } else throw unreadable(line, number)
 }
 
-const newHunk = (): Hunk => ({ anchors: [], old: [], fresh: [], atEnd: false })
+const newHunk = (): Hunk => ({ anchors: [], line: null, old: [], fresh: [], atEnd: false })
 
-/** Hunks apply one after the other, each behind the one before. Throws a sentence when one fits nowhere. */
-export const applyHunks = (text: string, hunks: readonly Hunk[], path: string): string => {
-  let done = ''
-  let rest = text
-  for (const hunk of hunks) {
-    const { start, end, replacement } = locate(rest, hunk, path)
-    done += rest.slice(0, start) + replacement
-    rest = rest.slice(end)
-  }
-  return done + rest
+/** Hunks apply one after the other, each behind the one before. Throws a sentence when one does not fit exactly one place. */
+export const planHunks = (source: Source, hunks: readonly Hunk[], path: string): Edit[] => {
+  let from = 0
+  return hunks.flatMap(hunk => {
+    const { edits, end } = planHunk(source, hunk, from, path)
+    from = end
+    return edits
+  })
 }
 
-type Located = { start: number; end: number; replacement: string }
+type Planned = { edits: Edit[]; end: number }
 
-/** Behind the anchors; models also write an anchor that is the first line of the hunk itself. */
-const locate = (text: string, hunk: Hunk, path: string): Located => {
-  const { before, after } = passAnchors(text, hunk.anchors, path)
-  for (const from of new Set([after, before])) {
-    const found = place(text.slice(from), hunk)
-    if (found) return { ...found, start: found.start + from, end: found.end + from }
-  }
-  throw new Error(
-    `${path}: these lines were not found:\n${hunk.old.join('\n').slice(0, 600)}\nRead the file again and use its exact lines.`,
-  )
-}
-
-/** The beginning of the last anchor's line, and of the line behind it. */
-const passAnchors = (text: string, anchors: readonly string[], path: string) => {
-  let before = 0
-  let after = 0
-  for (const anchor of anchors) {
-    const [first] = findMatches(text.slice(after), anchor, anchor).matches
-    if (!first) throw new Error(`${path}: the line "${anchor.trim().slice(0, 80)}" was not found.`)
-    before = text.lastIndexOf('\n', after + first.start - 1) + 1
-    const lineEnd = text.indexOf('\n', after + first.end)
-    after = lineEnd < 0 ? text.length : lineEnd + 1
-  }
-  return { before, after }
-}
-
-const place = (text: string, hunk: Hunk): Located | undefined => {
+const planHunk = (source: Source, hunk: Hunk, from: number, path: string): Planned => {
+  const anchors = passAnchors(source, hunk.anchors, from, path)
   // A patch that ends with an empty line means nothing by it.
   const [old, fresh] = withoutBlankTail(hunk)
-  if (old.length === 0) {
-    const at = hunk.anchors.length > 0 && !hunk.atEnd ? 0 : text.length
-    const gap = at === text.length && text !== '' && !text.endsWith('\n') ? '\n' : ''
-    return { start: at, end: at, replacement: `${gap}${fresh.join('\n')}\n` }
-  }
-  const lines = (list: string[]) => (list.length > 0 ? `${list.join('\n')}\n` : '')
-  const whole = findMatches(text, lines(old), lines(fresh)).matches
-  // The last line of a file may lack its line break.
-  const found =
-    whole.length > 0 ? whole : findMatches(text, old.join('\n'), fresh.join('\n')).matches
-  return hunk.atEnd ? found.at(-1) : found[0]
+  if (old.length === 0) return insert(source, { ...hunk, fresh }, anchors, path)
+  const found = candidates(source, old, fresh, from)
+  if (found.length === 0)
+    throw new Error(
+      `${path}: these lines were not found:\n${old.join('\n').slice(0, 600)}\n${describeMiss(source.lines, old.join('\n'))}`,
+    )
+  const match = pick(source, hunk, found, anchors)
+  if (!match)
+    throw new Error(
+      `${path}: these lines stand at ${found.length} places:\n${old.join('\n').slice(0, 600)}\nAdd lines around them, or an @@ line that is there once.`,
+    )
+  return { edits: toEdits(source, match), end: match.end }
 }
 
-const withoutBlankTail = ({ old, fresh }: Hunk): [string[], string[]] =>
-  old.length > 1 && old.at(-1) === '' && fresh.at(-1) === ''
-    ? withoutBlankTail({
-        anchors: [],
-        atEnd: false,
-        old: old.slice(0, -1),
-        fresh: fresh.slice(0, -1),
-      })
-    : [old, fresh]
+const candidates = (source: Source, old: string[], fresh: string[], from: number): Match[] => {
+  const lines = (list: string[]) => (list.length > 0 ? `${list.join('\n')}\n` : '')
+  const options = { wholeLines: true, from }
+  const whole = findMatches(source, lines(old), lines(fresh), options)
+  // The last line of a file may lack its line break.
+  return whole.length > 0 ? whole : findMatches(source, old.join('\n'), fresh.join('\n'), options)
+}
+
+/** The one place that is meant; undefined when it could be several. */
+const pick = (
+  source: Source,
+  { atEnd, line }: Hunk,
+  found: readonly Match[],
+  anchors: readonly Anchor[] | null,
+): Match | undefined => {
+  const { plain, lines, starts } = source
+  if (atEnd) {
+    const last = found.at(-1)
+    return last && plain.slice(last.end).trim() === '' ? last : undefined
+  }
+  if (found.length === 1) return found[0]
+  if (anchors) {
+    // Models also write an anchor that is the first line of the hunk itself.
+    const behind = anchors.flatMap(({ before }, at) => {
+      const next = anchors[at + 1]?.before ?? plain.length + 1
+      return found.find(({ start }) => start >= before && start < next) ?? []
+    })
+    return behind.length === 1 ? behind[0] : undefined
+  }
+  const start = line === null ? undefined : starts[Math.min(line, lines.length) - 1]
+  return found.find(match => match.start === start)
+}
+
+/** Where an anchor's line begins, and the line behind it. */
+type Anchor = { before: number; after: number }
+
+/** Every place where the anchors follow one another; null without anchors. */
+const passAnchors = (
+  source: Source,
+  anchors: readonly string[],
+  from: number,
+  path: string,
+): Anchor[] | null => {
+  if (anchors.length === 0) return null
+  return anchors.reduce<Anchor[] | null>((known, anchor) => {
+    const all = findMatches(source, anchor, anchor, { from }).map(match =>
+      lineAround(source.plain, match),
+    )
+    const places = known?.flatMap(({ after }, at) => firstBetween(all, after, known[at + 1])) ?? all
+    if (places.length > 0) return places
+    throw new Error(`${path}: the line "${anchor.trim().slice(0, 80)}" was not found.`)
+  }, null)
+}
+
+const firstBetween = (all: Anchor[], from: number, next: Anchor | undefined): Anchor[] => {
+  const found = all.find(({ before }) => before >= from && before < (next?.before ?? Infinity))
+  return found ? [found] : []
+}
+
+const lineAround = (plain: string, { start, end }: Match): Anchor => {
+  const lineEnd = plain.indexOf('\n', end)
+  return {
+    before: start === 0 ? 0 : plain.lastIndexOf('\n', start - 1) + 1,
+    after: lineEnd < 0 ? plain.length : lineEnd + 1,
+  }
+}
+
+/** New lines only: behind the anchor, or at the end of the file. */
+const insert = (
+  source: Source,
+  { fresh, atEnd }: Pick<Hunk, 'fresh' | 'atEnd'>,
+  anchors: readonly Anchor[] | null,
+  path: string,
+): Planned => {
+  if (fresh.length === 0) throw new Error(`${path}: a hunk of the patch changes nothing.`)
+  if (anchors && anchors.length > 1 && !atEnd)
+    throw new Error(`${path}: the @@ line stands at ${anchors.length} places. Add lines around it.`)
+  const { plain } = source
+  const at = anchors && !atEnd ? (anchors[0]?.after ?? 0) : plain.length
+  const place = source.toText(at)
+  const end = lineEndAt(source, place)
+  const lines = fresh.join(end)
+  // A file whose last line has no end keeps to that.
+  const isOpen = at === plain.length && plain !== '' && !plain.endsWith('\n')
+  const edit = { start: place, end: place, text: isOpen ? end + lines : lines + end }
+  return { edits: [edit], end: at }
+}
+
+const withoutBlankTail = ({ old, fresh }: Hunk): [string[], string[]] => {
+  let count = 0
+  while (old.length - count > 1 && old.at(-1 - count) === '' && fresh.at(-1 - count) === '') count++
+  return [old.slice(0, old.length - count), fresh.slice(0, fresh.length - count)]
+}

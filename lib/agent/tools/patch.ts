@@ -1,12 +1,15 @@
 /** Tool: changes parts of files, by replacing a text or by a patch over several files. All or nothing. */
-import { rmSync } from 'node:fs'
-import { createTwoFilesPatch } from 'diff'
+import { lstatSync } from 'node:fs'
+import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { z } from 'zod'
+import { encode, readTextBytes, shown, splice, type TextBytes } from '../../store/text-bytes.ts'
 import type { Tool, ToolContext } from '../types.ts'
-import { applyMatches, findMatches } from './patch-match.ts'
-import { applyHunks, parsePatch } from './patch-text.ts'
+import { openSource } from './patch-match.ts'
+import { planReplacement } from './patch-replace.ts'
+import { type Operation, parsePatch, planHunks } from './patch-text.ts'
 import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './places.ts'
-import { isThere, noteSeen, readTextFile, staleWarning, writeTextFile } from './text-file.ts'
+import { applyChanges, type FileChange } from './replace-file.ts'
+import { isThere, noteSeen, readTextFile, staleWarning } from './text-file.ts'
 
 const MAX_DIFF_CHARS = 50_000
 const DIFF_MS = 500
@@ -30,12 +33,12 @@ const input = z.object({
 type Input = z.output<typeof input>
 
 /** One file before and after; null where it does not exist. */
-type Change = { path: string; place: string; before: string | null; after: string | null }
+type Change = FileChange & { path: string }
 
 export const patch: Tool<typeof input> = {
   name: 'patch',
   summary:
-    'Change parts of files. mode replace: old_string becomes new_string in path; small differences in white space are forgiven, an ambiguous place is an error. mode patch: a V4A patch over one or more files. Answers a unified diff.',
+    'Change parts of files. mode replace: old_string becomes new_string in path. Line ends, white space at line ends and one shift of the indentation may differ from the file, everything else must be quoted exactly; an ambiguous place is an error. Encoding and line ends of the file are kept. mode patch: a V4A patch over one or more files. Answers a unified diff.',
   input,
   kind: 'write',
   preview: given =>
@@ -50,7 +53,8 @@ export const patch: Tool<typeof input> = {
       if (toPlace(ctx, change.path) !== change.place)
         throw new Error(`${change.path} now leads to another place.`)
     const warnings = places.flatMap(place => staleWarning(ctx, place) ?? [])
-    for (const change of changes) apply(ctx, change)
+    applyChanges(changes)
+    for (const { place } of changes) noteSeen(ctx, place)
     const names = (of: (change: Change) => boolean) =>
       changes.filter(of).map(change => toName(ctx, change.place))
     return {
@@ -67,24 +71,10 @@ export const patch: Tool<typeof input> = {
   },
 }
 
-const apply = (ctx: ToolContext, { place, after }: Change): void => {
-  if (after === null) rmSync(place)
-  else writeTextFile(place, after)
-  noteSeen(ctx, place)
-}
-
-/** The text in \n lines, and the way back to what the file used. */
-const open = (ctx: ToolContext, path: string) => {
+const open = (ctx: ToolContext, path: string): { place: string; file: TextBytes } => {
   const place = toPlace(ctx, path)
   guardWrite(ctx, place)
-  const before = readTextFile(place).text
-  const crlf = before.includes('\r\n') && !/[^\r]\n/.test(before)
-  return {
-    place,
-    before,
-    text: crlf ? before.replaceAll('\r\n', '\n') : before,
-    back: (text: string) => (crlf ? text.replaceAll('\n', '\r\n') : text),
-  }
+  return { place, file: readTextFile(place).file }
 }
 
 const planReplace = (ctx: ToolContext, given: Input): Change[] => {
@@ -92,75 +82,71 @@ const planReplace = (ctx: ToolContext, given: Input): Change[] => {
   if (!path || old === undefined || fresh === undefined)
     throw new Error('mode replace needs path, old_string and new_string.')
   if (old.trim() === '') throw new Error('old_string is blank. Use write_file to create a file.')
-  if (old === fresh) throw new Error('old_string and new_string are the same.')
-  const { place, before, text, back } = open(ctx, path)
-  const { matches } = findMatches(
-    text,
-    old.replaceAll('\r\n', '\n'),
-    fresh.replaceAll('\r\n', '\n'),
-  )
-  if (matches.length === 0)
-    throw new Error(
-      `old_string was not found in ${toName(ctx, place)}. Read the file again and use its exact text.`,
-    )
-  if (matches.length > 1 && !all)
-    throw new Error(
-      `old_string stands at ${matches.length} places in ${toName(ctx, place)}. Add lines around it to make it unique, or set replace_all.`,
-    )
-  return [{ path, place, before, after: back(applyMatches(text, matches)) }]
+  const { place, file } = open(ctx, path)
+  const edits = planReplacement(file.text, { old, fresh, all, name: toName(ctx, place) })
+  return [{ path, place, before: file.bytes, after: splice(file, edits) }]
 }
 
-/** Later operations see what earlier ones of the same patch did. */
 const planPatch = (ctx: ToolContext, given: Input): Change[] => {
   if (!given.patch) throw new Error('mode patch needs patch.')
   const changes: Change[] = []
   for (const operation of parsePatch(given.patch)) {
     const { path } = operation
-    const place = toPlace(ctx, path)
-    guardWrite(ctx, place)
-    if (changes.some(change => change.place === place))
-      throw new Error(`The patch names ${path} twice. Put its hunks together.`)
-    if (operation.kind === 'add')
-      changes.push({ path, place, before: existing(place), after: operation.text })
-    else {
-      const { before, text, back } = open(ctx, path)
-      if (operation.kind === 'delete') changes.push({ path, place, before, after: null })
-      else {
-        const after = back(applyHunks(text, operation.hunks, path))
-        changes.push(...moved({ path, place, before, after }, operation.moveTo, ctx))
-      }
-    }
+    const isNamed = (place: string) => changes.some(change => change.place === place)
+    const twice = new Error(`The patch names ${path} twice. Put its hunks together.`)
+    if (isNamed(toPlace(ctx, path))) throw twice
+    const fresh = planOperation(ctx, operation)
+    if (fresh.some(({ place }) => isNamed(place))) throw twice
+    changes.push(...fresh)
   }
   return changes
 }
 
-const moved = (change: Change, to: string | null, ctx: ToolContext): Change[] => {
-  if (to === null) return [change]
+const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
+  const { kind, path } = operation
+  if (kind === 'add') {
+    const place = toPlace(ctx, path)
+    guardWrite(ctx, place)
+    if (isThere(place)) throw new Error(`${path} exists already. Change it with "*** Update File".`)
+    return [{ path, place, before: null, after: encode(operation.text, 'UTF-8') }]
+  }
+  const { place, file } = open(ctx, path)
+  if (kind === 'delete') return [{ path, place, before: file.bytes, after: null }]
+  const edits = planHunks(openSource(file.text), operation.hunks, path)
+  const change = { path, place, before: file.bytes, after: splice(file, edits) }
+  return operation.moveTo === null ? [change] : moved(change, operation.moveTo, ctx)
+}
+
+/** The first of the two goes last, so that the file is somewhere at any moment. */
+const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
   const place = toPlace(ctx, to)
-  if (existing(place) !== null) throw new Error(`${to} exists already.`)
+  if (place === change.place) return [change]
+  guardWrite(ctx, place)
+  if (isThere(place)) throw new Error(`${to} exists already.`)
+  const { mode } = lstatSync(change.place)
   return [
     { ...change, after: null },
-    { path: to, place, before: null, after: change.after },
+    { path: to, place, before: null, after: change.after, mode },
   ]
 }
 
-const existing = (place: string): string | null =>
-  isThere(place) ? readTextFile(place).text : null
+const textOf = (bytes: Buffer | null): string => {
+  const file = bytes && readTextBytes(bytes)
+  return file ? shown(file) : ''
+}
 
 const toDiff = (ctx: ToolContext, { place, before, after }: Change): string => {
   const name = toName(ctx, place)
   const diff = createTwoFilesPatch(
     before === null ? '/dev/null' : `a/${name}`,
     after === null ? '/dev/null' : `b/${name}`,
-    before ?? '',
-    after ?? '',
+    textOf(before),
+    textOf(after),
     undefined,
     undefined,
-    { context: 3, timeout: DIFF_MS },
+    { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY },
   )
-  return diff === undefined
-    ? `--- a/${name}\n+++ b/${name}\n(too many changes to show)\n`
-    : diff.replace(/^=+\n/, '')
+  return diff === undefined ? `--- a/${name}\n+++ b/${name}\n(too many changes to show)\n` : diff
 }
 
 const clip = (diff: string): string =>

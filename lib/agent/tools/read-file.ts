@@ -23,7 +23,7 @@ export const readFile: Tool<typeof input> = {
   run(ctx, { path, offset, limit }) {
     const place = toPlace(ctx, path)
     guardRead(ctx, place)
-    const { text, sizeBytes } = readTextFile(place)
+    const { text, file, sizeBytes } = readTextFile(place)
     noteSeen(ctx, place)
     const lines = toLines(text)
     const page = lines.slice(offset - 1, offset - 1 + limit)
@@ -44,6 +44,7 @@ export const readFile: Tool<typeof input> = {
         total_lines: lines.length,
         file_size: sizeBytes,
         truncated,
+        ...(file.encoding !== 'UTF-8' && { encoding: file.encoding }),
         ...(truncated && { hint: `Use offset=${next} to read on.` }),
       }),
     }
@@ -52,7 +53,8 @@ export const readFile: Tool<typeof input> = {
 
 /** A final line break ends the last line and begins no further one. */
 const toLines = (text: string): string[] => {
-  const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
+  // A carriage return alone ends lines only where nothing else does.
+  const lines = text.split(text.includes('\n') ? /\r?\n/ : '\r')
   if (lines.at(-1) === '') lines.pop()
   return lines
 }

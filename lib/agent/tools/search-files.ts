@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from './ignore.ts'
 import { guardRead, readGuard, toName, toPlace } from './places.ts'
-import { isBinary } from './text-file.ts'
+import { isBinary } from '../../store/text-bytes.ts'
 import { type Found, walk } from './walk.ts'
 
 const MAX_MS = 10_000

@@ -1,7 +1,7 @@
 /** Tool: writes down as a skill what has been learned, and keeps it right. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { applyMatches, findMatches } from './patch-match.ts'
+import { applyEdits, planReplacement } from './patch-replace.ts'
 import { telling } from './telling.ts'
 
 /** Every verb throws a sentence when it may not be; nothing is written then. */
@@ -51,15 +51,15 @@ const need = (value: string, name: string, action: string): string => {
 
 const patched = (text: string, { old_string, new_string, replace_all }: Input): string => {
   need(old_string, 'old_string', 'patch')
-  if (old_string === new_string) throw new Error('old_string and new_string are the same.')
-  const { matches } = findMatches(text, old_string, new_string)
-  if (matches.length === 0)
-    throw new Error('old_string was not found. Read the skill with skill_view and copy it exactly.')
-  if (matches.length > 1 && !replace_all)
-    throw new Error(
-      `old_string was found ${matches.length} times. Give more of the text around it, or set replace_all.`,
-    )
-  return applyMatches(text, matches)
+  return applyEdits(
+    text,
+    planReplacement(text, {
+      old: old_string,
+      fresh: new_string,
+      all: replace_all,
+      name: 'the file',
+    }),
+  )
 }
 
 export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {

@@ -1,31 +1,24 @@
-/** Text files as the tools see them: read whole with a check that they are text, replaced whole or not at all. */
-import { randomBytes } from 'node:crypto'
+/** Text files as the tools see them: read whole with a check that they are text, and which version the model has seen. */
 import {
   closeSync,
   constants,
-  fchmodSync,
   fstatSync,
-  fsyncSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
 } from 'node:fs'
-import { basename, dirname, extname, join } from 'node:path'
+import { basename, dirname, extname } from 'node:path'
+import { readTextBytes, shown, type TextBytes } from '../../store/text-bytes.ts'
+import { rewrite } from '../../store/text-rewrite.ts'
 import type { ToolContext } from '../types.ts'
 
 export const MAX_TEXT_BYTES = 10 * 1024 * 1024
 
 const IMAGE = /^\.(?:png|jpe?g|gif|webp|bmp|ico|tiff?|heic|avif)$/i
-/** Beginnings of files that are not text although they may hold no NUL early on. */
-const MAGIC = ['%PDF', 'PK\u0003\u0004', '\u007fELF', '\u001f\u008b', '\u0089PNG']
 
-export type TextFile = { text: string; sizeBytes: number; version: string }
+/** `text` is what a reader sees; `file` knows where each byte of it is. */
+export type TextFile = { text: string; file: TextBytes; sizeBytes: number; version: string }
 
 /** `place` is a real path. Throws a sentence the model can act on. */
 export const readTextFile = (place: string): TextFile => {
@@ -44,8 +37,9 @@ export const readTextFile = (place: string): TextFile => {
         `${place} has ${stat.size} bytes, more than can be read at once. Use search_files, or head and sed in the terminal.`,
       )
     const bytes = readFileSync(fd)
-    if (isBinary(bytes)) throw new Error(`${place} is a binary file.`)
-    return { text: bytes.toString('utf8'), sizeBytes: stat.size, version: versionOf(stat) }
+    const file = readTextBytes(bytes)
+    if (!file) throw new Error(`${place} is a binary file.`)
+    return { text: shown(file), file, sizeBytes: stat.size, version: versionOf(stat) }
   } finally {
     closeSync(fd)
   }
@@ -62,11 +56,6 @@ const openPlain = (place: string): number => {
     if (code === 'EACCES' || code === 'EPERM') throw new Error(`No permission to read ${place}.`)
     throw error
   }
-}
-
-export const isBinary = (bytes: Uint8Array): boolean => {
-  const head = Buffer.from(bytes.subarray(0, 8_192)).toString('latin1')
-  return head.includes('\0') || MAGIC.some(magic => head.startsWith(magic))
 }
 
 const versionOf = (stat: { mtimeMs: number; size: number }) => `${stat.mtimeMs}-${stat.size}`
@@ -111,33 +100,36 @@ const near = (a: string, b: string): boolean => {
   return (row.at(-1) ?? 9) <= 2
 }
 
-/**
- * Replaces `place` (a real path) by temporary file and rename, keeping its mode. The parent's real place is
- * checked again after the temporary file stands in it: a directory swapped for a symlink gains nothing.
- */
-export const writeTextFile = (place: string, text: string): { createdDirs: boolean } => {
-  const dir = dirname(place)
-  const createdDirs = mkdirSync(dir, { recursive: true }) !== undefined
+type AsFile = { bytes: Buffer; isText: boolean; kept?: string }
+
+const NOTHING = 'nothing: what stood there was binary, or too large to look at'
+
+/** New text in the manner of the file that stands there, and what of it was kept beyond plain UTF-8 with \n. */
+export const asFile = (place: string, content: string): AsFile => {
   const old = statOf(place)
-  if (old && !old.isFile()) throw new Error(`${place} is not a regular file.`)
-  const temporary = join(
-    dir,
-    `.${basename(place).slice(0, 100)}_${randomBytes(6).toString('hex')}.tmp`,
-  )
-  const fd = openSync(temporary, 'wx', 0o666)
+  const plain = { bytes: Buffer.from(content), isText: true }
+  if (!old?.isFile() || old.size === 0) return plain
+  // Too large to look at: the new text alone decides.
+  const file = old.size > MAX_TEXT_BYTES ? null : readTextBytes(readPlain(place))
+  if (!file) return { ...plain, isText: false, kept: NOTHING }
+  const bytes = rewrite(file.bytes, content)
+  const kept = [
+    ...(file.encoding === 'UTF-8' ? [] : [file.encoding]),
+    ...(file.bom > 0 ? ['byte order mark'] : []),
+    ...(file.text.includes('\r') && !content.includes('\r')
+      ? ['line ends with carriage return']
+      : []),
+  ]
+  return { bytes, isText: true, ...(kept.length > 0 && { kept: kept.join(', ') }) }
+}
+
+const readPlain = (place: string): Buffer => {
+  const fd = openPlain(place)
   try {
-    if (realpathSync(dir) !== dir) throw new Error(`${dir} has changed meanwhile.`)
-    writeFileSync(fd, text)
-    if (old) fchmodSync(fd, old.mode & 0o7777)
-    fsyncSync(fd)
-    renameSync(temporary, place)
-  } catch (error) {
-    rmSync(temporary, { force: true })
-    throw error
+    return readFileSync(fd)
   } finally {
     closeSync(fd)
   }
-  return { createdDirs }
 }
 
 const statOf = (place: string) => {

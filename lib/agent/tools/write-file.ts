@@ -2,7 +2,8 @@
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './places.ts'
-import { noteSeen, staleWarning, writeTextFile } from './text-file.ts'
+import { replaceFile } from './replace-file.ts'
+import { asFile, noteSeen, staleWarning } from './text-file.ts'
 
 const input = z.object({
   path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
@@ -12,7 +13,7 @@ const input = z.object({
 export const writeFile: Tool<typeof input> = {
   name: 'write_file',
   summary:
-    'Write a file, replacing it whole if it exists; directories are created. Use patch to change a part of a file.',
+    'Write a file, replacing it whole if it exists; directories are created. An existing file keeps its encoding, byte order mark and line ends; kept says so. Use patch to change a part of a file.',
   input,
   kind: 'write',
   preview: ({ path }) => path,
@@ -24,13 +25,15 @@ export const writeFile: Tool<typeof input> = {
     // Resolved again: while a person thought about it, a link may have taken its place.
     if (toPlace(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)
     const warning = staleWarning(ctx, place)
-    const { createdDirs } = writeTextFile(place, content)
+    const { bytes, kept } = asFile(place, content)
+    const { createdDirs } = replaceFile(place, bytes)
     noteSeen(ctx, place)
     return {
       preview: toName(ctx, place),
       content: JSON.stringify({
-        bytes_written: Buffer.byteLength(content),
+        bytes_written: bytes.length,
         dirs_created: createdDirs,
+        ...(kept && { kept }),
         ...(warning && { warning }),
       }),
     }

@@ -86,6 +86,29 @@ test('replace and remove name exactly one entry', async context => {
   assert.is(readFileSync(path, 'utf8'), 'The door is new\n§\nCats')
 })
 
+test('an edit leaves every byte of the other entries as it is, in any encoding', async context => {
+  const { home, path } = context
+  const NOTE = '\r\n K\xf6ln  \r\n \xa7 \r\n\r\nCats\r\nDogs\r\n\xa7\r\nLast \xe9 \r\n\r\n'
+  const run = async (change: Parameters<typeof changeEntries>[2]) => {
+    mkdirSync(join(home.dir, 'memories'), { recursive: true })
+    writeFileSync(path, NOTE, 'latin1')
+    assert.ok((await changeEntries(home, 'memory', change)).success)
+    return readFileSync(path, 'latin1')
+  }
+  assert.is(
+    await run({ action: 'replace', oldText: 'Cats', content: 'Birds\nand \xfc' }),
+    NOTE.replace('Cats\r\nDogs', 'Birds\r\nand \xfc'),
+  )
+  assert.is(
+    await run({ action: 'remove', oldText: 'Cats' }),
+    NOTE.replace('  \r\n \xa7 \r\n\r\nCats\r\nDogs', ''),
+  )
+  assert.is(
+    await run({ action: 'add', content: 'Fish' }),
+    NOTE.replace('\xe9 ', '\xe9\r\n\xa7\r\nFish '),
+  )
+})
+
 test('doubles count once, also where a file holds them; an entry that is there already is a success', async context => {
   put(context, 'Cats\r\n§\r\nCats\n§\n\n§\nDogs\n')
   const { home } = context

@@ -1,0 +1,84 @@
+/** Why a quotation was not found, and what stands where it most likely was meant: enough to quote it rightly. */
+
+const MAX_LINES = 12
+const MAX_LINE_CHARS = 300
+/** Of one line looked at: enough to tell lines apart. */
+const SAMPLE = 200
+
+const fold = (line: string): string =>
+  line.trimStart().slice(0, SAMPLE).trimEnd().replace(/\s+/g, ' ')
+
+const pairsOf = (line: string): Set<string> => {
+  const pairs = new Set<string>()
+  for (let at = 0; at + 1 < line.length; at++) pairs.add(line.slice(at, at + 2))
+  return pairs
+}
+
+/** 0 for nothing in common, 1 for the same. */
+const likeness = (a: Set<string>, line: string): number => {
+  const b = pairsOf(line)
+  if (a.size + b.size === 0) return 0
+  let both = 0
+  for (const pair of b) if (a.has(pair)) both++
+  return (2 * both) / (a.size + b.size)
+}
+
+const LIKE_ENOUGH = 0.5
+const MAX_LINES_COMPARED = 20_000
+
+/** A sentence, and the lines with their numbers when some are like the quoted ones. */
+export const describeMiss = (lines: readonly string[], old: string): string => {
+  const quoted = old.replace(/\n$/, '').split('\n')
+  const place = nearest(lines, quoted)
+  if (place === null) return 'Nothing in the file is like it.'
+  const shown = lines
+    .slice(place, place + Math.min(quoted.length, MAX_LINES))
+    .map(
+      (line, at) =>
+        `${String(place + at + 1).padStart(5)}|${line.slice(0, MAX_LINE_CHARS).toWellFormed()}`,
+    )
+  return `${why(lines, quoted, place)} The nearest text is:\n${shown.join('\n')}`
+}
+
+const why = (lines: readonly string[], quoted: readonly string[], place: number): string => {
+  const at = quoted.findIndex((line, offset) => line !== lines[place + offset])
+  const [mine = '', theirs] = [quoted[at], lines[place + at]]
+  if (theirs === undefined) return 'The file ends before the quoted text does.'
+  const where = `line ${place + at + 1}`
+  if (!theirs.isWellFormed())
+    return `In ${where} the file holds bytes that are not text; quote around them.`
+  if (mine.trim() === theirs.trim()) return `The indentation differs in ${where}.`
+  if (fold(mine) === fold(theirs)) return `White space inside ${where} differs.`
+  if (mine.toLowerCase() === theirs.toLowerCase()) return `Upper and lower case differ in ${where}.`
+  return `The text differs in ${where}.`
+}
+
+/** First line of the window that has most in common; null when none has enough. */
+const nearest = (lines: readonly string[], quoted: readonly string[]): number | null => {
+  const wanted = quoted.map(fold)
+  const scores = new Map<number, number>()
+  const add = (at: number, score: number) => scores.set(at, (scores.get(at) ?? 0) + score)
+  const places = Map.groupBy(
+    wanted.map((line, offset) => ({ line, offset })).filter(({ line }) => line !== ''),
+    ({ line }) => line,
+  )
+  for (const [at, line] of lines.entries())
+    for (const { offset } of places.get(fold(line)) ?? []) if (at >= offset) add(at - offset, 1)
+  if (scores.size === 0) {
+    const offset = longest(wanted)
+    const pairs = pairsOf(wanted[offset] ?? '')
+    for (const [at, line] of lines.slice(0, MAX_LINES_COMPARED).entries()) {
+      const score = likeness(pairs, fold(line))
+      if (score >= LIKE_ENOUGH) add(Math.max(0, at - offset), score)
+    }
+  }
+  let best: number | null = null
+  for (const [at, score] of scores) if (best === null || score > (scores.get(best) ?? 0)) best = at
+  return best
+}
+
+const longest = (lines: readonly string[]): number => {
+  let best = 0
+  for (const [at, line] of lines.entries()) if (line.length > (lines[best]?.length ?? 0)) best = at
+  return best
+}

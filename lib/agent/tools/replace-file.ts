@@ -1,0 +1,188 @@
+/** Puts new bytes in place of files, several of them or none: all are written beside first, then take their places. */
+import { randomBytes } from 'node:crypto'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fchmodSync,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { takeOwner, writeInto } from '../../store/in-place.ts'
+
+/** `place` is a real path; null bytes: the file is not there, or shall go. */
+export type FileChange = {
+  place: string
+  before: Buffer | null
+  after: Buffer | null
+  /** Permissions of a new file, taken from the one it was moved from. */
+  mode?: number
+}
+
+const { O_RDONLY, O_RDWR, O_NOFOLLOW, O_NONBLOCK } = constants
+
+/** All or nothing. Throws a sentence when a file is no longer what it was when the change was made out. */
+export const applyChanges = (changes: readonly FileChange[]): void => {
+  for (const change of changes) checkUnchanged(change)
+  const staged: Staged[] = []
+  const done: FileChange[] = []
+  try {
+    for (const { place, after, mode } of changes)
+      if (after !== null) staged.push(stage(place, after, mode))
+    // What goes, goes last: until then everything can be put back.
+    for (const [at, change] of changes.filter(({ after }) => after !== null).entries()) {
+      staged[at]?.commit()
+      done.push(change)
+    }
+    for (const change of changes) {
+      if (change.after !== null) continue
+      rmSync(change.place)
+      done.push(change)
+    }
+  } catch (error) {
+    for (const one of staged) one.discard()
+    for (const change of done.toReversed()) putBack(change)
+    throw error
+  }
+}
+
+const putBack = ({ place, before, mode }: FileChange): void => {
+  if (before === null) rmSync(place, { force: true })
+  else stage(place, before, mode).commit()
+}
+
+const checkUnchanged = ({ place, before }: FileChange): void => {
+  const now = statOf(place)
+  const isSame = before === null ? now === null : now?.isFile() && readPlain(place).equals(before)
+  if (!isSame)
+    throw new Error(`${place} was changed by something else in between; nothing was written.`)
+}
+
+const readPlain = (place: string): Buffer => {
+  const fd = openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const statOf = (place: string): Stats | null => lstatSync(place, { throwIfNoEntry: false }) ?? null
+
+/** Replaces one file whole, whatever stood there. */
+export const replaceFile = (place: string, bytes: Buffer): { createdDirs: boolean } => {
+  const staged = stage(place, bytes)
+  try {
+    staged.commit()
+  } catch (error) {
+    staged.discard()
+    throw error
+  }
+  return { createdDirs: staged.createdDirs }
+}
+
+type Staged = { createdDirs: boolean; commit: () => void; discard: () => void }
+
+const stage = (place: string, bytes: Buffer, mode?: number): Staged => {
+  const dir = dirname(place)
+  const old = statOf(place)
+  if (old && !old.isFile()) throw new Error(`${place} is not a regular file.`)
+  // A rename would replace even a file that may not be written.
+  if (old) checkWritable(place)
+  const made = mkdirSync(dir, { recursive: true })
+  const beside = hasOneName(old) ? writeBeside(place, bytes, old, mode) : null
+  if (old && beside === null)
+    return { createdDirs: false, commit: () => writeInPlace(place, bytes), discard: () => {} }
+  return {
+    createdDirs: made !== undefined,
+    commit: () => renameSync(beside ?? '', place),
+    discard() {
+      rmSync(beside ?? '', { force: true })
+      if (made !== undefined) removeEmpty(made, dir)
+    },
+  }
+}
+
+/** A file with several names keeps them only when it is written into. */
+const hasOneName = (old: Stats | null): boolean => (old?.nlink ?? 1) === 1
+
+const checkWritable = (place: string): void => {
+  try {
+    accessSync(place, constants.W_OK)
+  } catch {
+    throw new Error(`No permission to write ${place}.`)
+  }
+}
+
+/**
+ * A temporary file with the old one's permissions and owner; null where such a one cannot be made, so that the old
+ * one must be written into. The parent's real place is checked again once it is there: a directory swapped for a
+ * symlink gains nothing.
+ */
+const writeBeside = (
+  place: string,
+  bytes: Buffer,
+  old: Stats | null,
+  mode: number | undefined,
+): string | null => {
+  const dir = dirname(place)
+  const name = `.${basename(place).slice(0, 40)}_${randomBytes(6).toString('hex')}.tmp`
+  const temporary = join(dir, name)
+  let fd: number
+  try {
+    fd = openSync(temporary, 'wx', 0o666)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (old && (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')) return null
+    if (code === 'EACCES' || code === 'EPERM') throw new Error(`No permission to create ${place}.`)
+    throw error
+  }
+  try {
+    if (realpathSync(dir) !== dir) throw new Error(`${dir} has changed in between.`)
+    if (old && !takeOwner(fd, old)) {
+      rmSync(temporary, { force: true })
+      return null
+    }
+    writeFileSync(fd, bytes)
+    const kept = old?.mode ?? mode
+    if (kept !== undefined) fchmodSync(fd, kept & 0o7777)
+    fsyncSync(fd)
+    return temporary
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  } finally {
+    closeSync(fd)
+  }
+}
+
+const writeInPlace = (place: string, bytes: Buffer): void => {
+  const fd = openSync(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    writeInto(fd, bytes)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** The directories that were made for nothing. */
+const removeEmpty = (top: string, dir: string): void => {
+  for (let at = dir; at.length >= top.length; at = dirname(at)) {
+    try {
+      rmdirSync(at)
+    } catch {
+      // Something else stands in it by now.
+      return
+    }
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Text files byte for byte: what the bytes of a file say, and changes that leave every other byte as it is.
+ * A file is decoded so that each byte can be found again: bytes that are no text in its encoding stand as lone
+ * surrogates U+DC80–U+DCFF in `text` (never in what is shown), so offsets in the text are offsets in the file.
+ */
+import { isUtf8 } from 'node:buffer'
+import { invalid } from '../errors.ts'
+
+export type Encoding =
+  | 'UTF-8'
+  | 'UTF-16 LE'
+  | 'UTF-16 BE'
+  | 'Windows-1252'
+  /** UTF-8 with stray bytes in between. */
+  | 'UTF-8 with other bytes'
+  /** One of many in which only ASCII is sure. */
+  | 'unknown'
+
+export type TextBytes = {
+  bytes: Buffer
+  encoding: Encoding
+  /** Bytes of the byte order mark, which is not part of `text`. */
+  bom: number
+  text: string
+}
+
+export type Edit = { start: number; end: number; text: string }
+
+/** A NUL this early makes a file binary, unless it is UTF-16 and says so. */
+const HEAD_BYTES = 8_192
+/** Beginnings of files that are not text although they may hold no NUL early on. */
+const MAGIC = ['%PDF', 'PK\u0003\u0004', '\u007fELF', '\u001f\u008b', '\u0089PNG']
+
+const utf16Of = (bytes: Uint8Array): Encoding | null => {
+  // FF FE 00 00 is UTF-32.
+  if (bytes[0] === 0xff && bytes[1] === 0xfe)
+    return bytes[2] === 0 && bytes[3] === 0 ? null : 'UTF-16 LE'
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? 'UTF-16 BE' : null
+}
+
+export const isBinary = (bytes: Uint8Array): boolean => {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(HEAD_BYTES, bytes.length))
+  if (head.includes(0)) return utf16Of(bytes) === null
+  const text = head.toString('latin1', 0, 8)
+  return MAGIC.some(magic => text.startsWith(magic))
+}
+
+/** Null for a binary file. Never fails otherwise: what is no text is kept as bytes. */
+export const readTextBytes = (bytes: Buffer): TextBytes | null => {
+  if (isBinary(bytes)) return null
+  const utf16 = utf16Of(bytes)
+  if (utf16) {
+    if (bytes.length % 2 !== 0) return null
+    return { bytes, encoding: utf16, bom: 2, text: fromUtf16(bytes.subarray(2), utf16) }
+  }
+  const bom = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
+  const body = bytes.subarray(bom)
+  if (isUtf8(body)) return { bytes, encoding: 'UTF-8', bom, text: body.toString('utf8') }
+  const encoding = bom > 0 ? 'UTF-8 with other bytes' : guess(body)
+  if (encoding === 'Windows-1252') return { bytes, encoding, bom, text: fromWindows(body) }
+  return { bytes, encoding, bom, text: fromMixed(body, encoding !== 'unknown') }
+}
+
+/** What a reader sees: bytes that are no text as U+FFFD. */
+export const shown = ({ text, encoding }: TextBytes): string =>
+  hasEscapes(encoding) ? hideEscapes(text) : text
+
+export const hideEscapes = (text: string): string => text.replace(ESCAPES, '\ufffd')
+
+export const hasEscapes = (encoding: Encoding): boolean =>
+  encoding === 'unknown' || encoding === 'UTF-8 with other bytes'
+
+/** Lone only: the second half of a pair is part of a character. */
+const ESCAPE = /(?<![\ud800-\udbff])[\udc80-\udcff]/
+const ESCAPES = new RegExp(ESCAPE, 'g')
+export const isEscape = (char: string | undefined): boolean =>
+  char !== undefined && char >= '\udc80' && char <= '\udcff'
+
+/** Edits in order of their place, none touching another's text. Throws a sentence when one cannot be written. */
+export const splice = (file: TextBytes, edits: readonly Edit[]): Buffer => {
+  const parts: Buffer[] = []
+  let [inText, inBytes, kept] = [0, file.bom, 0]
+  const passTo = (at: number): number => {
+    inBytes += sizeOf(file.text.slice(inText, at), file.encoding)
+    inText = at
+    return inBytes
+  }
+  for (const { start, end, text } of edits) {
+    if (file.encoding === 'unknown') checkBounds(file.text, start, end)
+    parts.push(file.bytes.subarray(kept, passTo(start)), encode(text, file.encoding))
+    kept = passTo(end)
+  }
+  return Buffer.concat([...parts, file.bytes.subarray(kept)])
+}
+
+/**
+ * Two bytes may be one character in an unknown encoding, and the second may look like ASCII: an edit begins and ends
+ * where that cannot be.
+ */
+const checkBounds = (text: string, start: number, end: number): void => {
+  const opens = isEscape(text[start - 1]) && start < text.length && text.charCodeAt(start) >= 0x20
+  const closes = isEscape(text[end - 1]) && end < text.length && text.charCodeAt(end) >= 0x20
+  if (opens || (closes && end > start))
+    throw invalid(
+      'The edit begins or ends beside characters of an unknown encoding and could split one. Quote whole lines.',
+    )
+}
+
+const sizeOf = (text: string, encoding: Encoding): number => {
+  if (encoding === 'UTF-16 LE' || encoding === 'UTF-16 BE') return text.length * 2
+  if (encoding === 'Windows-1252') return text.length
+  if (encoding === 'UTF-8') return Buffer.byteLength(text)
+  // A lone surrogate counts three bytes and stands for one.
+  return Buffer.byteLength(text) - 2 * (text.match(ESCAPES)?.length ?? 0)
+}
+
+/** Throws a sentence when a character cannot be written in this encoding. */
+export const encode = (text: string, encoding: Encoding): Buffer => {
+  if (encoding === 'UTF-16 LE') return Buffer.from(text, 'utf16le')
+  if (encoding === 'UTF-16 BE') return Buffer.from(text, 'utf16le').swap16()
+  if (encoding === 'Windows-1252') return toWindows(text)
+  if (!text.isWellFormed())
+    throw invalid('The new text holds half a surrogate pair, which is not a character.')
+  if (encoding === 'unknown') {
+    const strange = /[^\0-\x7f]/u.exec(text)
+    if (strange)
+      throw invalid(
+        `The encoding of the file is not known, so only ASCII can be added; "${strange[0]}" is not.`,
+      )
+  }
+  return Buffer.from(text)
+}
+
+/** A piece of a file's own text, back to what it was. */
+export const toBytes = (text: string, encoding: Encoding): Buffer => {
+  if (!hasEscapes(encoding)) return encode(text, encoding)
+  const parts = text.split(new RegExp(`(${ESCAPE.source})`))
+  return Buffer.concat(
+    parts.map((part, at) =>
+      at % 2 === 0 ? Buffer.from(part) : Buffer.of(part.charCodeAt(0) - 0xdc00),
+    ),
+  )
+}
+
+const fromUtf16 = (bytes: Buffer, encoding: Encoding): string =>
+  (encoding === 'UTF-16 BE' ? Buffer.from(bytes).swap16() : bytes).toString('utf16le')
+
+// ── Windows-1252 ────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** 0x80–0x9F; the five bytes without a character stand for themselves. Everything above is as in Latin-1. */
+const WINDOWS = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
+
+const fromWindows = (bytes: Buffer): string =>
+  bytes.toString('latin1').replace(/[\x80-\x9f]/g, char => WINDOWS[char.charCodeAt(0) - 0x80] ?? '')
+
+const toWindows = (text: string): Buffer =>
+  Buffer.from(
+    text.replace(/[^\0-\x7f\xa0-\xff]/gu, char => {
+      const at = WINDOWS.indexOf(char)
+      if (at >= 0) return String.fromCharCode(0x80 + at)
+      throw invalid(
+        `The file is in Windows-1252, which has no "${char}". Write it without, or convert the file first.`,
+      )
+    }),
+    'latin1',
+  )
+
+/** What bytes that are no UTF-8 are most likely to be. Nothing but which characters may be added depends on it. */
+const guess = (bytes: Buffer): Encoding => {
+  const { valid, invalid: strays } = countUtf8(bytes)
+  if (valid > strays) return 'UTF-8 with other bytes'
+  const text = bytes.toString('latin1')
+  // Western text has single letters beyond ASCII inside words; other scripts have runs of them, or bytes rare in it.
+  const isRare = /[\x81\x83\x88\x8d\x8f\x90\x98\x9d]|\x82[\x9f-\xf1]/.test(text)
+  const runs = text.match(/[\x80-\xff]{4,}/g) ?? []
+  const isForeign = runs.some(run => run.length > 7 || /[\x80-\xbf\xd7\xf7]/.test(run))
+  return isRare || isForeign ? 'unknown' : 'Windows-1252'
+}
+
+// ── UTF-8 with stray bytes ──────────────────────────────────────────────────────────────────────────────────────────
+
+/** Bytes of the character that begins here; 0 when none does. */
+const lengthAt = (bytes: Buffer, at: number): number => {
+  const first = bytes[at] ?? 0
+  if (first < 0x80) return 1
+  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2
+  return first >= 0xc2 && first <= 0xf4 && isUtf8(bytes.subarray(at, at + length)) ? length : 0
+}
+
+/** Characters beyond ASCII, and bytes that are part of none. */
+const countUtf8 = (bytes: Buffer): { valid: number; invalid: number } => {
+  const count = { valid: 0, invalid: 0 }
+  for (let at = 0; at < bytes.length; ) {
+    const length = lengthAt(bytes, at)
+    if (length > 1) count.valid++
+    if (length === 0) count.invalid++
+    at += Math.max(length, 1)
+  }
+  return count
+}
+
+const fromMixed = (bytes: Buffer, isUtf8Else: boolean): string => {
+  const parts: string[] = []
+  let from = 0
+  for (let at = 0; at < bytes.length; ) {
+    const length = isUtf8Else || (bytes[at] ?? 0) < 0x80 ? lengthAt(bytes, at) : 0
+    if (length === 0) {
+      parts.push(bytes.toString('utf8', from, at), String.fromCharCode(0xdc00 + (bytes[at] ?? 0)))
+      from = at + 1
+    }
+    at += Math.max(length, 1)
+  }
+  return parts.join('') + bytes.toString('utf8', from)
+}
