@@ -237,8 +237,8 @@ test('no edit splits a character of an unknown encoding', async () => {
   ])
     assert.match(await refused(bench.use('patch', { path: 'f', ...given })), 'Quote whole lines')
   same(bytesOf(), bytes, 'refused')
-  await bench.use('patch', { path: 'f', old_string: ' = A', new_string: ' = B' }).catch(() => {})
-  assert.is(bytesOf().toString('latin1').replace('= B', '= A'), bytes.toString('latin1'))
+  await bench.use('patch', { path: 'f', old_string: ' = A', new_string: ' = B' })
+  assert.is(bytesOf().toString('latin1'), bytes.toString('latin1').replace('= A', '= B'))
 })
 
 test('lines of a quotation that stay keep white space, signs and line ends', async () => {
