@@ -23,8 +23,9 @@ export const login = endpoint({
   async run(ctx, { password }) {
     const { auth } = ctx.app
     if (!auth.enabled()) return { ...ok, message: 'Auth not enabled' }
-    const { address, secure } = ctx.client
-    const cookie = await auth.login(password, { address, agent: ctx.req.headers['user-agent'] })
+    const { address, via, secure } = ctx.client
+    const agent = ctx.req.headers['user-agent']
+    const cookie = await auth.login(password, { address, via, agent })
     ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: LIFETIME_S, secure }))
     return ok
   },

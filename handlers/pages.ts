@@ -55,6 +55,7 @@ export const login = endpoint({
       botName: bot_name,
       language,
       theme,
+      asksToken: ctx.app.auth.source() === 'setup',
     })
     return html(document, { policy })
   },

@@ -17,7 +17,12 @@ import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/settings.ts'
 
-const Shown = Settings.extend({ default_model: z.string(), auth_enabled: z.boolean() })
+const Shown = Settings.extend({
+  default_model: z.string(),
+  auth_enabled: z.boolean(),
+  password_env_var: z.boolean(),
+  password_missing: z.boolean(),
+})
 
 /** The record as the caller's profile sees it: default model and thinking display are the profile's. */
 const shown = (ctx: Ctx) => {
@@ -26,22 +31,31 @@ const shown = (ctx: Ctx) => {
     ...settings,
     show_thinking: shownFlag(ctx.home) ?? settings.show_thinking,
     default_model: ctx.app.models.default(ctx.home),
-    auth_enabled: ctx.app.auth.enabled(),
+    ...passwordView(ctx),
   }
 }
 
 const isSignedIn = (ctx: Ctx): boolean => ctx.app.auth.check(ctx.cookies[SESSION_COOKIE])
 
-/** Whoever has just set the password must not be locked out by it. */
-const stayIn = async (ctx: Ctx): Promise<boolean> => {
-  const { auth } = ctx.app
-  if (!auth.enabled()) return false
-  if (isSignedIn(ctx)) return true
+/** A person who has just set the password must not be locked out by it. */
+const stayIn = (ctx: Ctx): void => {
+  if (isSignedIn(ctx)) return
   const { address, secure } = ctx.client
-  const cookie = await auth.issue({ address, agent: ctx.req.headers['user-agent'] })
-  if (cookie === null) return false
-  ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: LIFETIME_S, secure }))
-  return true
+  const cookie = ctx.app.auth.issue({ address, agent: ctx.req.headers['user-agent'] })
+  if (cookie !== null)
+    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: LIFETIME_S, secure }))
+}
+
+/** What the page needs to know of the password, none of it a secret. */
+const passwordView = ({ app }: Ctx) => {
+  const source = app.auth.source()
+  return {
+    auth_enabled: source !== 'open',
+    /** The variable decides: the page cannot change it. */
+    password_env_var: source === 'environment',
+    /** Signed in with the set-up token: a password has to be set. */
+    password_missing: source === 'setup',
+  }
 }
 
 export const get = endpoint({
@@ -72,14 +86,20 @@ export const save = endpoint({
   async run(ctx, { _set_password: password, _clear_password: isCleared, ...patch }) {
     const { auth, settings } = ctx.app
     const wasEnabled = auth.enabled()
+    const next = typeof password === 'string' && password.trim() ? password : undefined
+    const clears = toBoolean(isCleared)
     // What may refuse comes first: a refused request leaves nothing behind.
+    if (next !== undefined) auth.checkChange(next)
+    if (clears) auth.checkChange(null)
     if (typeof patch.show_thinking !== 'object' && patch.show_thinking !== undefined)
       mirrorThinking(ctx, toBoolean(patch.show_thinking))
-    if (typeof password === 'string' && password.trim())
-      await auth.setPassword(password.trim(), ctx.cookies[SESSION_COOKIE])
-    if (toBoolean(isCleared)) auth.clearPassword()
+    if (next !== undefined) {
+      await auth.setPassword(next, ctx.cookies[SESSION_COOKIE])
+      if (!clears) stayIn(ctx)
+    }
+    if (clears) auth.clearPassword()
     const { ignored } = settings.save(patch)
-    const logged_in = await stayIn(ctx)
+    const logged_in = auth.enabled() && (next !== undefined || isSignedIn(ctx))
     return {
       ...shown(ctx),
       logged_in,

@@ -5,6 +5,8 @@ import { basename, dirname, join, resolve } from 'node:path'
 
 export type Config = Readonly<{
   host: string
+  /** Bound to more than this machine. */
+  isExposed: boolean
   /** 0 lets the system choose. */
   port: number
   tlsCert: string | null
@@ -25,6 +27,8 @@ export type Config = Readonly<{
   allowedOrigins: readonly string[]
   /** Addresses and CIDR blocks. */
   trustedProxies: readonly string[]
+  /** AGENT_WEBUI_TRUSTED_PROXIES was set: a person vouches for what these proxies say. */
+  namesProxies: boolean
   skipOnboarding: boolean
   onboardingOpen: boolean
   autoInstall: boolean
@@ -172,6 +176,12 @@ const systemHome = (): string => {
   throw new Error('HOME is not set, and the system knows no home of this user; set HOME')
 }
 
+/** Names are looked up by others; only `localhost` is this machine by definition. */
+const isLoopback = (host: string): boolean => {
+  const bare = host.replace(/^\[(.+)\]$/, '$1').toLowerCase()
+  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'))
+}
+
 const isOn = (text: string): boolean => ['1', 'true', 'yes'].includes(text.toLowerCase())
 
 /** Throws an Error with one sentence for the person who starts the program. */
@@ -205,9 +215,11 @@ export const readConfig = (
   const agentHome = path('AGENT_HOME')
   const baseHome = findBaseHome(path('AGENT_BASE_HOME'), agentHome, userHome)
   const proxies = get('AGENT_WEBUI_TRUSTED_PROXIES')
+  const host = given.host ?? (get('AGENT_WEBUI_HOST') || '127.0.0.1')
 
   return Object.freeze({
-    host: given.host ?? (get('AGENT_WEBUI_HOST') || '127.0.0.1'),
+    host,
+    isExposed: !isLoopback(host),
     port: given.port ?? parsePort(get('AGENT_WEBUI_PORT') || '8787', 'AGENT_WEBUI_PORT'),
     tlsCert,
     tlsKey,
@@ -221,6 +233,7 @@ export const readConfig = (
     botName: get('AGENT_WEBUI_BOT_NAME') || 'Agent',
     allowedOrigins: Object.freeze(parseOrigins(get('AGENT_WEBUI_ALLOWED_ORIGINS'), warnings)),
     trustedProxies: Object.freeze(proxies === '' ? ['127.0.0.0/8', '::1'] : parseProxies(proxies)),
+    namesProxies: proxies !== '',
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),

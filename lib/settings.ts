@@ -1,5 +1,4 @@
 /** settings.json: one record for the whole service, read as it stands and written key by key from an allow-list. */
-import { unavailable } from './errors.ts'
 import { Settings, SKINS } from './schema/settings.ts'
 import { jsonFile } from './store/json-file.ts'
 
@@ -17,9 +16,11 @@ export type SettingsStore = {
   get(): Settings
   /** Stores what is valid; names what is not, or is no setting at all. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
-  /** Refuses, rather than saying "none", while the file cannot be read. */
-  passwordHash(): string | null
-  setPasswordHash(hash: string | null): void
+  /** The password hash of an earlier version; today it has a file of its own (`lib/auth/record.ts`). */
+  formerPassword: {
+    read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
+    forget(): void
+  }
 }
 
 type Stored = Readonly<Record<string, unknown>>
@@ -192,15 +193,20 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
       if (Object.keys(valid).length > 0) write(valid)
       return { settings: get(), ignored }
     },
-    passwordHash() {
-      const { password_hash: hash } = stored()
-      // Saying "no password" for a file somebody mistyped would open the door.
-      if (!hasRead)
-        throw unavailable(
-          'settings.json cannot be read, so nobody can be let in. Mend or remove it.',
-        )
-      return typeof hash === 'string' && hash ? hash : null
+    formerPassword: {
+      read() {
+        const { password_hash: hash } = stored()
+        // Saying "no password" for a file somebody mistyped would admit everyone.
+        if (!hasRead) return { kind: 'damaged', why: `${path} cannot be read` }
+        if (hash === undefined || hash === null || hash === '') return { kind: 'none' }
+        return typeof hash === 'string' && /^[0-9a-f]{64}$/i.test(hash)
+          ? { kind: 'hash', hash: hash.toLowerCase() }
+          : { kind: 'damaged', why: `The password_hash in ${path} is damaged` }
+      },
+      forget() {
+        const { password_hash: _, ...rest } = stored()
+        file.write(rest)
+      },
     },
-    setPasswordHash: hash => write({ password_hash: hash }),
   }
 }

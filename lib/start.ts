@@ -57,8 +57,6 @@ const isBug = (error: unknown): boolean =>
   error instanceof RangeError ||
   error instanceof SyntaxError
 
-const isLoopback = (host: string): boolean => /^(localhost|127\..*|::1|\[::1\])$/i.test(host)
-
 /** Only for a person at a desktop; a service has no terminal. */
 const openBrowser = ({ env }: Config, url: string) => {
   const command =
@@ -198,11 +196,8 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
   // Last: whoever reads that it answers may end it at once.
   lock.announce(info(port))
   log.info(`agent-webui ${version} answers at ${address}/`)
-  if (!isLoopback(config.host) && !gate.enabled()) {
-    log.warn(
-      `${config.host} can be reached from other machines and no password is set; set AGENT_WEBUI_PASSWORD`,
-    )
-  }
+  // Prints the set-up token where no password protects what other machines can reach.
+  gate.enabled()
   // Whoever started us reads on for this line.
   log.flush()
   if (config.openBrowser) openBrowser(config, `${address}/`)

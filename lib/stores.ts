@@ -48,7 +48,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     adoptDefaultModel: model => adoptDefaultModel(homes.base, model),
   })
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
-  const auth = createAuth({ stateDir, config, settings, log })
+  const auth = createAuth({ stateDir, config, former: settings.formerPassword, log })
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const acceptedGuards = createAccepted(join(stateDir, 'accepted-guards.json'))
   const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })

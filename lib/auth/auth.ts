@@ -1,29 +1,33 @@
 /** Signing in and staying signed in: one optional password for the whole service. */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { unauthorized } from '../errors.ts'
+import { conflict, Refusal, unauthorized, unavailable } from '../errors.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
 import { openKey } from './key.ts'
 import { createHasher, isSameHash } from './password.ts'
+import { type FormerPassword, openRecord } from './record.ts'
+import { createSetup } from './setup.ts'
 import { openSignIns, type SignIn } from './sign-ins.ts'
-import { createThrottle } from './throttle.ts'
-
-/** The part of the settings that is a secret. */
-export type PasswordStore = {
-  passwordHash(): string | null
-  setPasswordHash(hash: string | null): void
-}
+import { passwordProblem, storedForm, typedForms } from './spelling.ts'
+import { type From, openThrottle } from './throttle.ts'
 
 /** From where somebody signs in: the address for the throttle, the browser for the list of devices. */
-export type Caller = { address: string; agent?: string | undefined }
+export type Caller = From & { agent?: string | undefined }
 
 export type AuthOptions = {
   stateDir: string
-  config: { password: string | null }
-  settings: PasswordStore
+  config: {
+    password: string | null
+    /** The service can be reached from other machines: without a password it asks for a set-up token. */
+    isExposed: boolean
+  }
+  /** The hash in settings.json of an earlier version. */
+  former: FormerPassword
   log: { warn(text: string): void }
   /** Milliseconds since 1970. */
   now?: () => number
+  /** Milliseconds that never run backwards. */
+  ticks?: () => number
   /** For tests. */
   iterations?: number
 }
@@ -43,38 +47,78 @@ export type Auth = ReturnType<typeof createAuth>
 
 /** Verified cookies; one HMAC a request would cost a third of the throughput (storage.md, B5). */
 const REMEMBERED = 1_000
-const LONGEST_PASSWORD = 1_024
 const ID_CHARACTERS = 16
+
+export const BY_ENVIRONMENT =
+  'AGENT_WEBUI_PASSWORD sets the password. Change it where the service is started.'
+export const NEEDED =
+  'The password cannot be removed while the service can be reached from other machines.'
+
+/** What decides about signing in at this moment. */
+type Rule =
+  | { kind: 'open' }
+  | { kind: 'environment' }
+  | { kind: 'stored'; hash: string }
+  | { kind: 'damaged'; why: string; hash: string | null }
+  | { kind: 'setup' }
 
 export const createAuth = ({
   stateDir,
   config,
-  settings,
+  former,
   log,
   now = Date.now,
+  ticks,
   iterations,
 }: AuthOptions) => {
+  const problem = config.password === null ? null : passwordProblem(config.password)
+  if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
   const key = openKey(stateDir)
   const hasher = createHasher(key, iterations)
-  const throttle = createThrottle(now)
+  const throttle = openThrottle({
+    path: join(stateDir, 'auth-throttle.json'),
+    now,
+    ticks,
+    warn: log.warn,
+  })
+  const record = openRecord({ dir: stateDir, key, former, warn: log.warn })
   const signIns = openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, log.warn)
+  const setup = createSetup(log.warn)
   const verified = new Map<string, SignIn>()
   let environment: Promise<string> | undefined
   let environmentHash: string | undefined
 
+  const rule = (): Rule => {
+    if (config.password !== null) return { kind: 'environment' }
+    const stored = record.state()
+    if (stored.kind === 'hash') return { kind: 'stored', hash: stored.hash }
+    if (stored.kind === 'damaged') return stored
+    if (!config.isExposed) return { kind: 'open' }
+    setup.announce()
+    return { kind: 'setup' }
+  }
+
   /** A sign-in is bound to the password it was made with. Never the hash itself: the file is no place for that. */
   const fingerprint = (hash: string): string =>
     createHash('sha256').update(hash).digest('hex').slice(0, 16)
+  /** A sign-in by token ends with the process that printed the token. */
+  const underSetup = `setup-${randomBytes(8).toString('hex')}`
+
+  const underOf = (now: Rule): string | undefined => {
+    if (now.kind === 'setup') return underSetup
+    const hash =
+      now.kind === 'environment' ? environmentHash : now.kind === 'open' ? null : now.hash
+    return hash ? fingerprint(hash) : undefined
+  }
 
   const drop = (isGone: (entry: SignIn) => boolean): number => {
     verified.clear()
     return signIns.end(isGone)
   }
 
-  /** Hash of the password that counts now; that of the environment is worked out once, when it is first needed. */
-  const currentHash = async (): Promise<string | null> => {
-    if (config.password === null) return settings.passwordHash() || null
-    environment ??= hasher.hash(config.password).then(hash => {
+  /** Hash of the password of the environment; worked out once, when it is first needed. */
+  const hashEnvironment = async (password: string): Promise<string> => {
+    environment ??= hasher.hash(storedForm(password)).then(hash => {
       environmentHash = hash
       drop(entry => entry.under !== fingerprint(hash))
       return hash
@@ -88,15 +132,19 @@ export const createAuth = ({
     }
   }
 
-  const enabled = (): boolean => config.password !== null || Boolean(settings.passwordHash())
+  const rightHash = (now: Rule): Promise<string> | string => {
+    if (config.password !== null) return hashEnvironment(config.password)
+    if (now.kind === 'stored') return now.hash
+    if (now.kind === 'damaged' && now.hash !== null) return now.hash
+    throw unavailable(
+      `The stored password cannot be read, so sign-in is closed. Run "agent-webui password" in a terminal on the machine of the service.`,
+    )
+  }
+
+  const enabled = (): boolean => rule().kind !== 'open'
 
   /** Whether it was made under the password that counts now. */
-  const isBound = (entry: SignIn): boolean => {
-    if (config.password !== null)
-      return environmentHash === undefined || entry.under === fingerprint(environmentHash)
-    const hash = settings.passwordHash()
-    return Boolean(hash) && entry.under === fingerprint(hash ?? '')
-  }
+  const isBound = (entry: SignIn): boolean => entry.under === underOf(rule())
 
   const find = (cookie: string | undefined): SignIn | undefined => {
     if (!cookie) return undefined
@@ -110,25 +158,47 @@ export const createAuth = ({
     return entry
   }
 
-  const issueUnder = (hash: string, { address, agent = '' }: Caller): string => {
+  const issueUnder = (under: string, { address, agent = '' }: Caller): string => {
     const token = createToken()
     // The oldest may have to go for it.
     verified.clear()
-    signIns.add(token, { address, agent, under: fingerprint(hash) })
+    signIns.add(token, { address, agent, under })
     return signToken(key, token)
+  }
+
+  /** Whether one of the forms this password may have been stored in has the right hash. */
+  const isRight = async (password: string, now: Rule): Promise<string | undefined> => {
+    const forms = typedForms(password)
+    if (forms.length === 0) return undefined
+    const right = await rightHash(now)
+    for (const form of forms) if (isSameHash(right, await hasher.hash(form))) return right
+    return undefined
   }
 
   // Stored sign-ins may be of an earlier password of the environment; only its hash can tell.
   if (config.password !== null && signIns.size() > 0) {
-    currentHash().catch(() =>
+    hashEnvironment(config.password).catch(() =>
       log.warn('The password of the environment could not be hashed at start'),
     )
   }
+  if (config.password !== null && record.state().kind !== 'none')
+    log.warn(
+      'A stored password exists beside AGENT_WEBUI_PASSWORD. It is not used while the variable is set; "agent-webui password --off" removes it',
+    )
 
   return {
     enabled,
+    /** Where the password comes from, for the page. */
+    source: (): Rule['kind'] => rule().kind,
     /** Whether this cookie is one of a sign-in that still holds. */
     check: (cookie: string | undefined): boolean => find(cookie) !== undefined,
+
+    /** Pending until stored sign-ins can be told from those of an earlier password; undefined when they can. */
+    settling(): Promise<unknown> | undefined {
+      return config.password !== null && environmentHash === undefined && signIns.size() > 0
+        ? environment?.catch(() => undefined)
+        : undefined
+    },
 
     status: (cookie: string | undefined) => {
       const auth_enabled = enabled()
@@ -137,17 +207,25 @@ export const createAuth = ({
 
     /** The value of a new cookie. Refuses a wrong password, and too many of them. */
     async login(password: string, caller: Caller): Promise<string> {
-      const slot = throttle.take(caller.address)
-      const given = password.trim()
-      if (given === '' || given.length > LONGEST_PASSWORD) throw unauthorized('Invalid password')
-      const [right, hash] = await Promise.all([currentHash(), hasher.hash(given)]).catch(error => {
-        // Not the caller's mistake: too many were waiting.
-        slot.giveBack()
+      const slot = throttle.take(caller)
+      const decides = rule()
+      if (decides.kind === 'setup') {
+        if (!setup.use(password)) throw unauthorized('Invalid password')
+        slot.clear()
+        return issueUnder(underSetup, caller)
+      }
+      try {
+        const right = await isRight(password, decides)
+        if (right === undefined) throw unauthorized('Invalid password')
+        slot.clear()
+        // The person is here and knows the password: what is lost on disk is written again.
+        if (decides.kind === 'damaged') record.set(right)
+        return issueUnder(fingerprint(right), caller)
+      } catch (error) {
+        // Not the caller's mistake: too many were waiting, or nobody can sign in.
+        if (!(error instanceof Refusal) || error.kind !== 'unauthorized') slot.giveBack()
         throw error
-      })
-      if (right === null || !isSameHash(right, hash)) throw unauthorized('Invalid password')
-      slot.clear()
-      return issueUnder(right, caller)
+      }
     },
 
     logout(cookie: string | undefined): void {
@@ -155,28 +233,36 @@ export const createAuth = ({
       if (entry) drop(other => other.hash === entry.hash)
     },
 
-    /** A new cookie without a password: for whoever has just turned authentication on. */
-    async issue(caller: Caller): Promise<string | null> {
-      const hash = await currentHash()
-      return hash === null ? null : issueUnder(hash, caller)
+    /** A new cookie without a password: for the one who has just turned authentication on. */
+    issue(caller: Caller): string | null {
+      const under = underOf(rule())
+      return under === undefined ? null : issueUnder(under, caller)
     },
 
-    /**
-     * Stores a new password and ends every sign-in but the one of `keep`. A password of the environment goes on
-     * counting, so nothing ends then.
-     */
+    /** Refuses a change that would have no effect or could not be used; null stands for removing the password. */
+    checkChange(password: string | null): void {
+      if (config.password !== null) throw conflict(BY_ENVIRONMENT)
+      if (password !== null) storedForm(password)
+      else if (config.isExposed) throw conflict(NEEDED)
+    },
+
+    /** Stores a new password and ends every sign-in but the one of `keep`. */
     async setPassword(password: string, keep?: string): Promise<void> {
-      const hash = await hasher.hash(password.trim())
-      const own = find(keep)
-      settings.setPasswordHash(hash)
-      if (config.password !== null) return
+      this.checkChange(password)
+      const [before, own] = [rule().kind, find(keep)]
+      const hash = await hasher.hash(storedForm(password))
+      if ((before === 'open' && enabled()) || (own && !find(keep)))
+        throw unauthorized('Authentication required')
+      record.set(hash)
       drop(entry => entry.hash !== own?.hash)
       if (own) signIns.rebind(own, fingerprint(hash))
     },
 
     clearPassword(): void {
-      settings.setPasswordHash(null)
-      if (config.password === null) drop(() => true)
+      this.checkChange(null)
+      if (rule().kind === 'open') return
+      record.set(null)
+      drop(() => true)
     },
 
     /** Signed-in devices, newest first. */

@@ -8,6 +8,10 @@ type Words = {
   enter: string
   wrong: string
   lost: string
+  /** While no password is set and other machines can reach the service. */
+  token: string
+  tokenHint: string
+  tokenWrong: string
 }
 
 const WORDS = {
@@ -18,6 +22,10 @@ const WORDS = {
     enter: 'Sign in',
     wrong: 'This password is not right.',
     lost: 'The service cannot be reached.',
+    token: 'Set-up token',
+    tokenHint:
+      'No password is set yet. Enter the set-up token from the service log, then set a password.',
+    tokenWrong: 'This token is not right.',
   },
   es: {
     lang: 'es-ES',
@@ -26,6 +34,10 @@ const WORDS = {
     enter: 'Entrar',
     wrong: 'La contraseña no es correcta.',
     lost: 'No se puede contactar con el servicio.',
+    token: 'Código de configuración',
+    tokenHint:
+      'Todavía no hay contraseña. Introduce el código de configuración del registro del servicio y define después una contraseña.',
+    tokenWrong: 'El código no es correcto.',
   },
   de: {
     lang: 'de-DE',
@@ -34,6 +46,10 @@ const WORDS = {
     enter: 'Anmelden',
     wrong: 'Das Passwort stimmt nicht.',
     lost: 'Der Dienst ist nicht erreichbar.',
+    token: 'Einrichtungscode',
+    tokenHint:
+      'Es ist noch kein Passwort gesetzt. Geben Sie den Einrichtungscode aus dem Protokoll des Dienstes ein und setzen Sie danach ein Passwort.',
+    tokenWrong: 'Der Code stimmt nicht.',
   },
   ru: {
     lang: 'ru-RU',
@@ -42,6 +58,10 @@ const WORDS = {
     enter: 'Войти',
     wrong: 'Неверный пароль.',
     lost: 'Сервис недоступен.',
+    token: 'Код настройки',
+    tokenHint:
+      'Пароль ещё не задан. Введите код настройки из журнала сервиса, затем задайте пароль.',
+    tokenWrong: 'Неверный код.',
   },
   zh: {
     lang: 'zh-CN',
@@ -50,6 +70,9 @@ const WORDS = {
     enter: '登录',
     wrong: '密码不正确。',
     lost: '无法连接到服务。',
+    token: '设置码',
+    tokenHint: '尚未设置密码。请输入服务日志中的设置码，然后设置密码。',
+    tokenWrong: '设置码不正确。',
   },
   'zh-hant': {
     lang: 'zh-TW',
@@ -58,6 +81,9 @@ const WORDS = {
     enter: '登入',
     wrong: '密碼不正確。',
     lost: '無法連線到服務。',
+    token: '設定碼',
+    tokenHint: '尚未設定密碼。請輸入服務記錄中的設定碼，然後設定密碼。',
+    tokenWrong: '設定碼不正確。',
   },
 } satisfies Record<string, Words>
 
@@ -81,11 +107,18 @@ export const loginPage = (
     botName,
     language,
     theme,
-  }: { base: string; botName: string; language: string; theme: string },
+    asksToken,
+  }: { base: string; botName: string; language: string; theme: string; asksToken: boolean },
 ): LoginPage => {
   const words = wordsFor(language)
+  const { token, tokenHint, tokenWrong } = words
   const document = fillTemplate(template, {
     ...words,
+    ...(asksToken ? { password: token, wrong: tokenWrong, hint: tokenHint } : { hint: '' }),
+    // With the token one is here to set a password.
+    after: asksToken ? 'settings/security' : '',
+    field: asksToken ? 'text' : 'password',
+    remember: asksToken ? 'off' : 'current-password',
     base,
     theme,
     bot_name: botName,

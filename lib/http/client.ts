@@ -2,10 +2,13 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv6 } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import ipaddr from 'ipaddr.js'
 
 export type Client = {
   /** The peer, or the first hop (from the right) that is not one of our proxies. */
   readonly address: string
+  /** The peer, when `address` is only what it says and nobody has named it as a proxy. */
+  readonly via: string | undefined
   /** The socket's peer is this machine and nothing forwarded the request. */
   readonly loopback: boolean
   /** The caller speaks TLS, to us or to the proxy. */
@@ -30,8 +33,11 @@ const listOf = (entries: readonly string[]): BlockList => {
   return list
 }
 
-/** `::ffff:127.0.0.1` is what a dual-stack socket calls 127.0.0.1. */
-const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '')
+/** `::ffff:127.0.0.1` is what a dual-stack socket calls 127.0.0.1; headers also spell it `::ffff:7f00:1`. */
+const plain = (address: string): string =>
+  /^[0:]*:ffff:/i.test(address) && ipaddr.isValid(address)
+    ? ipaddr.process(address).toString()
+    : address
 
 /** `1.2.3.4:567` and `[::1]:567` as some proxies write them; undefined when it is no address. */
 const parseHop = (text: string): string | undefined => {
@@ -54,6 +60,7 @@ const header = (req: IncomingMessage, name: string): string => {
 /** Makes the reader of one service's clients. Everything is worked out on first use: most requests need none of it. */
 export const clientReader = (
   trustedProxies: readonly string[],
+  namesProxies = false,
 ): ((req: IncomingMessage) => Client) => {
   const trusted = listOf(trustedProxies)
   const local = listOf(['127.0.0.0/8', '::1'])
@@ -103,6 +110,11 @@ export const clientReader = (
 
     get address(): string {
       return this.#walk.address
+    }
+
+    get via(): string | undefined {
+      const { address } = this.#walk
+      return namesProxies || address === this.#peer ? undefined : this.#peer
     }
 
     get loopback(): boolean {

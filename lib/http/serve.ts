@@ -1,11 +1,14 @@
 /** From a request to its answer: seven named steps in one function, and the one place that catches. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
 import { BaseCtx, cookiesOf, type Exchange, type Service } from './base-ctx.ts'
 import { BODY_BYTES, declaredBytes, readJson, tooLarge } from './body.ts'
 import { clientReader } from './client.ts'
+import { wantedCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { parseInput, parseQuery } from './input.ts'
+import { createOpenAnswers } from './open-answers.ts'
 import { openApi } from './openapi.ts'
 import { checkOrigin, hostCheck, UNKNOWN_HOST } from './origin.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
@@ -20,7 +23,12 @@ export type Gate = {
   enabled(): boolean
   /** These cookies prove a sign-in. */
   admits(cookies: Readonly<Record<string, string>>): boolean
+  /** Pending while sign-ins cannot be judged yet, shortly after a start. */
+  settling?(): Promise<unknown> | undefined
 }
+
+/** Whether a program that this service started is at the other end; absent where that cannot be known. */
+export type IsOwnChild = (socket: Socket) => boolean
 
 export type ServeOptions<Ctx> = {
   /** Paths with one open segment (`GET /session/:id`) or a whole tree (`GET /static/*`). */
@@ -28,11 +36,17 @@ export type ServeOptions<Ctx> = {
   gate: Gate
   /** Adds the domain to a context: `Object.assign(base, { app, home })`. */
   makeCtx: (base: BaseCtx) => Ctx
-  config: { host: string; allowedOrigins: readonly string[]; trustedProxies: readonly string[] }
+  config: {
+    host: string
+    allowedOrigins: readonly string[]
+    trustedProxies: readonly string[]
+    namesProxies?: boolean
+  }
   log: RequestLog
   version: string
   /** Development and tests: an answer that is not what `output` says is an error of ours. */
   checkOutput?: boolean
+  isOwnChild?: IsOwnChild | undefined
   /** Longest silence inside a request body. */
   bodyIdleMs?: number
 }
@@ -40,6 +54,9 @@ export type ServeOptions<Ctx> = {
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
 const notFound = () => missing('not found')
+
+const FROM_CHILD =
+  'Programs started by the agent cannot change anything here or sign in. Do it in the page, or ask in the chat.'
 
 /** `/a?b` and `http://host/a?b` alike. Compared letter by letter: nothing is decoded, nothing is normalised. */
 const splitUrl = (url: string): { path: string; queryText: string } => {
@@ -80,9 +97,10 @@ const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string) => {
 export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): Listener => {
   const { tails = {}, gate, makeCtx, config, log, version, bodyIdleMs = 30_000 } = options
   const find = createFinder(routes, tails)
-  const readClient = clientReader(config.trustedProxies)
+  const readClient = clientReader(config.trustedProxies, config.namesProxies)
   const isKnownHost = hostCheck(config.host, config.allowedOrigins)
   const writer = createWriter(version, log)
+  const openAnswers = createOpenAnswers()
   let document: unknown
   const service: Service = {
     clientOf(x) {
@@ -110,6 +128,11 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     if (!isKnown && !gate.enabled()) throw forbidden(UNKNOWN_HOST)
   }
 
+  /** What decides or changes something is for people: the agent would otherwise approve its own commands. */
+  const checkCaller = ({ req }: Exchange) => {
+    if (options.isOwnChild?.(req.socket)) throw forbidden(FROM_CHILD)
+  }
+
   /** True when the caller may pass; false when it should go and sign in first. Refuses otherwise. */
   const admit = (x: Exchange, endpoint: AnyEndpoint | undefined): boolean => {
     if (endpoint?.public || !gate.enabled() || gate.admits(cookiesOf(x))) return true
@@ -124,7 +147,14 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     return isMethod(method) ? found.place[method] : undefined
   }
 
-  const signIn = (x: Exchange) => redirect(`${clientOf(x).prefix}/login`)
+  const signIn = (x: Exchange) => {
+    const { prefix, secure } = clientOf(x)
+    const query = x.queryText === '' ? '' : `?${x.queryText}`
+    // Only pages that exist are worth coming back to.
+    if (x.endpoint?.page && x.method === 'GET')
+      x.headers.push('Set-Cookie', wantedCookie(`${x.path}${query}`, { prefix, secure }))
+    return redirect(`${prefix}/login`)
+  }
 
   /** A wrong method is told apart from an unknown path only to those who may know. */
   const refuseUnknown = (x: Exchange, found: Found | undefined) => {
@@ -140,28 +170,42 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
   const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown =>
     endpoint.run(makeCtx(new BaseCtx(x, service)), input as never)
 
-  const answer = (x: Exchange): unknown => {
-    const { req, method, path, queryText } = x
-    checkHost(x)
-    const found = find(path)
-    const endpoint = endpointOf(found, method)
-    if (!endpoint || !found) return refuseUnknown(x, found)
-    x.endpoint = endpoint
-    if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
+  const call = (x: Exchange, endpoint: AnyEndpoint, found: Found): unknown => {
+    const { req, method, queryText } = x
     if (!admit(x, endpoint)) return signIn(x)
     const isReading = method === 'GET' || method === 'HEAD'
-    if (!isReading || endpoint.effects) checkOrigin(req, clientOf(x), config.allowedOrigins)
+    if (!isReading || endpoint.effects) {
+      checkOrigin(req, clientOf(x), config.allowedOrigins)
+      checkCaller(x)
+    }
     if (!isReading) {
       if (endpoint.multipart) {
         if (declaredBytes(req) > BODY_BYTES) throw tooLarge()
         return run(x, endpoint, {})
       }
-      return readJson(req, bodyIdleMs).then(body =>
-        run(x, endpoint, endpoint.input ? parseInput(endpoint.input, withOpen(body, found)) : {}),
-      )
+      return readJson(req, bodyIdleMs).then(body => {
+        // A slow body outlives a sign-in, or the time without a password.
+        admit(x, endpoint)
+        return run(
+          x,
+          endpoint,
+          endpoint.input ? parseInput(endpoint.input, withOpen(body, found)) : {},
+        )
+      })
     }
     if (!endpoint.input) return run(x, endpoint, {})
     return run(x, endpoint, parseInput(endpoint.input, withOpen(parseQuery(queryText), found)))
+  }
+
+  const answer = (x: Exchange): unknown => {
+    checkHost(x)
+    const found = find(x.path)
+    const endpoint = endpointOf(found, x.method)
+    if (!endpoint || !found) return refuseUnknown(x, found)
+    x.endpoint = endpoint
+    if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
+    const settling = endpoint.public ? undefined : gate.settling?.()
+    return settling ? settling.then(() => call(x, endpoint, found)) : call(x, endpoint, found)
   }
 
   const finish = (x: Exchange, value: unknown): void | Promise<void> => {
@@ -195,6 +239,10 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
       // Answers that are there already are written in this very turn of the loop.
       const written = isThenable(value) ? value.then(ready => finish(x, ready)) : finish(x, value)
       if (written instanceof Promise) written.catch(refuse)
+      // An answer that fit into the socket's buffer is over.
+      const isOver = !(written instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
+      if (!isOver && x.endpoint && !x.endpoint.public)
+        openAnswers.watch(res, () => !gate.enabled() || gate.admits(cookiesOf(x)))
     } catch (error) {
       refuse(error)
     }

@@ -44,7 +44,8 @@ export const createSettings = (
 ) => {
   const current = signal<Settings>({ ...DEFAULTS, theme })
   const version = signal<string | null>(null)
-  const authEnabled = signal<boolean | null>(null)
+  /** Where the password comes from; null until that is known. */
+  const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
   const marks = signal<Readonly<Record<string, SaveMark>>>({})
 
   const mark = (key: string, value: SaveMark | null): void => {
@@ -79,10 +80,24 @@ export const createSettings = (
     }
   }
 
+  const takePassword = (reply: {
+    auth_enabled: boolean
+    password_env_var: boolean
+    password_missing: boolean
+  }): void => {
+    password.value = reply.password_env_var
+      ? 'environment'
+      : reply.password_missing
+        ? 'missing'
+        : reply.auth_enabled
+          ? 'stored'
+          : 'none'
+  }
+
   return {
     current,
     version,
-    authEnabled,
+    password,
     marks,
     theme: computed(() => current.value.theme),
     detailed: computed(() => current.value.sidebar_density === 'detailed'),
@@ -93,15 +108,15 @@ export const createSettings = (
       const reply = await api('GET /api/settings')
       take(reply)
       version.value = reply.webui_version
-      authEnabled.value = reply.auth_enabled
+      takePassword(reply)
     },
     async setPassword(password: string): Promise<void> {
       const reply = await api('POST /api/settings', { _set_password: password })
-      authEnabled.value = reply.auth_enabled
+      takePassword(reply)
     },
     async clearPassword(): Promise<void> {
       const reply = await api('POST /api/settings', { _clear_password: true })
-      authEnabled.value = reply.auth_enabled
+      takePassword(reply)
     },
   }
 }

@@ -31,8 +31,12 @@ export const enSettings = {
   'settings.thinking.hint': 'Show what the model thought on its way to the answer.',
   'settings.theme': 'Theme',
   'settings.password': 'Password',
-  'settings.password.on': 'A password protects this page.',
-  'settings.password.off': 'Anyone who can reach this address can use the agent.',
+  'settings.password.stored': 'A password protects this page.',
+  'settings.password.none': 'Anyone who can reach this address can use the agent.',
+  'settings.password.environment':
+    'The password comes from AGENT_WEBUI_PASSWORD. To change or remove it, change the variable and restart the service.',
+  'settings.password.missing':
+    'Set a password. Other machines can reach this address, and the set-up token works only once.',
   'settings.password.new': 'New password',
   'settings.password.again': 'Repeat it',
   'settings.password.set': 'Set password',

@@ -40,16 +40,10 @@ const test = suite<{ at: TestServer; dir: string; auth: ReturnType<typeof create
 )
 test.before.each(async context => {
   context.dir = mkdtempSync(join(tmpdir(), 'agent-webui-login-'))
-  let hash: string | null = null
   const auth = createAuth({
     stateDir: context.dir,
-    config: { password: null },
-    settings: {
-      passwordHash: () => hash,
-      setPasswordHash: next => {
-        hash = next
-      },
-    },
+    config: { password: null, isExposed: false },
+    former: { read: () => ({ kind: 'none' }), forget() {} },
     log: { warn: () => {} },
     iterations: 10,
   })

@@ -46,7 +46,7 @@ await start({
     const auth = createAuth({
       stateDir: config.stateDir,
       config,
-      settings: { passwordHash: () => null, setPasswordHash: () => {} },
+      former: { read: () => ({ kind: 'none' }), forget() {} },
       log,
     })
     return {

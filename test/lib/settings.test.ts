@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../lib/errors.ts'
 import { Settings } from '../../lib/schema/settings.ts'
 import { createSettings, type SettingsOptions, toBoolean } from '../../lib/settings.ts'
 import { bootWorkspace } from '../../lib/workspaces/boot.ts'
@@ -43,20 +42,17 @@ test('a broken file: defaults to read, nothing to write, and nobody is let in', 
     const settings = open(dir)
     assert.is(settings.get().theme, 'dark')
     assert.throws(() => settings.save({ theme: 'nord' }), /mend or remove/)
-    assert.throws(
-      () => settings.passwordHash(),
-      (error: unknown) => error instanceof Refusal && error.kind === 'unavailable',
-    )
+    assert.is(settings.formerPassword.read().kind, 'damaged')
     assert.is(readFileSync(path, 'utf8'), text)
   }
 })
 
-test('a file that breaks while we run keeps the password', ({ dir, path }) => {
+test('a file that breaks while the service runs keeps the password', ({ dir, path }) => {
   const settings = open(dir)
-  settings.setPasswordHash('a'.repeat(64))
+  writeFileSync(path, JSON.stringify({ password_hash: 'a'.repeat(64) }))
   settings.get()
   writeFileSync(path, '{"password')
-  assert.is(settings.passwordHash(), 'a'.repeat(64))
+  assert.equal(settings.formerPassword.read(), { kind: 'hash', hash: 'a'.repeat(64) })
 })
 
 test('the defaults are those of the contract', ({ dir }) => {
@@ -237,18 +233,41 @@ test('stored is what was chosen, unknown keys stay, dropped ones go', ({ dir, pa
   assert.not('password_hash' in settings)
 })
 
-test('the hash goes in and out by its own door only', ({ dir, path }) => {
+test('a password hash of an earlier version: read, never taken for "none" when it is odd, and removed', ({
+  dir,
+  path,
+}) => {
+  const read = () => open(dir).formerPassword.read()
+  assert.equal(read(), { kind: 'none' })
+  const hash = 'ab'.repeat(32)
+  for (const none of [{}, { password_hash: null }, { password_hash: '' }]) {
+    writeFileSync(path, JSON.stringify(none))
+    assert.equal(read(), { kind: 'none' })
+  }
+  for (const odd of [
+    5,
+    true,
+    false,
+    0,
+    [],
+    {},
+    { password_hash: hash },
+    [hash],
+    'x',
+    `${hash}0`,
+    ` ${hash}`,
+  ]) {
+    writeFileSync(path, JSON.stringify({ password_hash: odd }))
+    assert.is(read().kind, 'damaged', JSON.stringify(odd))
+  }
+  writeFileSync(path, JSON.stringify({ theme: 'x', password_hash: hash.toUpperCase() }))
   const settings = open(dir)
-  assert.is(settings.passwordHash(), null)
-  settings.setPasswordHash('ab'.repeat(32))
-  assert.is(open(dir).passwordHash(), 'ab'.repeat(32))
-  assert.equal(settings.save({ password_hash: null, theme: 'x' }).ignored, ['password_hash'])
-  assert.is(settings.passwordHash(), 'ab'.repeat(32))
-  settings.setPasswordHash(null)
-  assert.is(settings.passwordHash(), null)
-  assert.is(onDisk(path).theme, 'x')
-  writeFileSync(path, '{"password_hash": 5}')
-  assert.is(settings.passwordHash(), null)
+  assert.equal(settings.formerPassword.read(), { kind: 'hash', hash })
+  assert.equal(settings.save({ password_hash: null }).ignored, ['password_hash'])
+  assert.equal(settings.formerPassword.read(), { kind: 'hash', hash })
+  settings.formerPassword.forget()
+  assert.equal(onDisk(path), { theme: 'x' })
+  assert.equal(settings.formerPassword.read(), { kind: 'none' })
 })
 
 test('an old default model moves on once, and waits while it cannot', ({ dir, path }) => {

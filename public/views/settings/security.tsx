@@ -75,8 +75,8 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
 export const Security = () => {
   const app = useApp()
-  const enabled = app.settings.authEnabled.value
-  if (enabled === null) return <p role="status">{t('app.loading')}</p>
+  const password = app.settings.password.value
+  if (password === null) return <p role="status">{t('app.loading')}</p>
 
   const askDisable = () => {
     app.layout.confirmation.value = {
@@ -93,19 +93,21 @@ export const Security = () => {
 
   return (
     <>
-      <p class="settings-lead">{ts(enabled ? 'settings.password.on' : 'settings.password.off')}</p>
-      <PasswordForm change={enabled} />
-      {enabled && (
+      <p class="settings-lead">{ts(`settings.password.${password}`)}</p>
+      {password !== 'environment' && <PasswordForm change={password === 'stored'} />}
+      {password !== 'none' && (
         <div class="rows">
-          <Row
-            label={ts('settings.password.disable')}
-            hint={ts('settings.password.disable.hint')}
-            control={ids => (
-              <Button id={ids.control} kind="danger" onClick={askDisable}>
-                {ts('settings.password.disable')}
-              </Button>
-            )}
-          />
+          {password === 'stored' && (
+            <Row
+              label={ts('settings.password.disable')}
+              hint={ts('settings.password.disable.hint')}
+              control={ids => (
+                <Button id={ids.control} kind="danger" onClick={askDisable}>
+                  {ts('settings.password.disable')}
+                </Button>
+              )}
+            />
+          )}
           <Row
             label={ts('settings.signout')}
             hint={ts('settings.signout.hint')}
@@ -121,7 +123,7 @@ export const Security = () => {
           />
         </div>
       )}
-      {enabled && <Devices />}
+      {password !== 'none' && <Devices />}
     </>
   )
 }

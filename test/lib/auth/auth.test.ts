@@ -1,15 +1,24 @@
 /** Passwords and sign-ins: wrong, forged, expired, many at once, across restarts and changes. */
 import { pbkdf2Sync, randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type AuthOptions, createAuth } from '../../../lib/auth/auth.ts'
+import { type AuthOptions, BY_ENVIRONMENT, createAuth } from '../../../lib/auth/auth.ts'
 import { createToken, signToken, verifyCookie } from '../../../lib/auth/cookie.ts'
 import { openKey } from '../../../lib/auth/key.ts'
 import { createHasher } from '../../../lib/auth/password.ts'
-import { bucketOf, createThrottle } from '../../../lib/auth/throttle.ts'
+import type { FormerHash } from '../../../lib/auth/record.ts'
+import { bucketOf, type From, openThrottle } from '../../../lib/auth/throttle.ts'
 import { Refusal } from '../../../lib/errors.ts'
 
 const test = suite<{ dir: string }>('auth')
@@ -18,32 +27,42 @@ test.before.each(context => {
 })
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
-const memorySettings = (hash: string | null = null) => {
-  const state = { hash }
+/** The hash on disk; undefined when there is none. */
+const storedHash = (dir: string): string | null | undefined =>
+  existsSync(join(dir, '.password'))
+    ? JSON.parse(readFileSync(join(dir, '.password'), 'utf8')).hash
+    : undefined
+
+/** settings.json of an earlier version, in memory. */
+const formerOf = (first: FormerHash = { kind: 'none' }) => {
+  const state = { now: first }
   return {
     state,
-    passwordHash: () => state.hash,
-    setPasswordHash: (next: string | null) => {
-      state.hash = next
+    read: () => state.now,
+    forget() {
+      state.now = { kind: 'none' }
     },
   }
 }
 
 const make = (dir: string, options: Partial<AuthOptions> = {}) => {
   const clock = { now: 1_700_000_000_000 }
-  const settings = memorySettings()
+  const former = formerOf()
   const warnings: string[] = []
   const auth = createAuth({
     stateDir: dir,
-    config: { password: null },
-    settings,
+    config: { password: null, isExposed: false },
+    former,
     log: { warn: text => warnings.push(text) },
     now: () => clock.now,
+    ticks: () => clock.now - 1_600_000_000_000,
     iterations: 10,
     ...options,
   })
-  return { auth, clock, settings, warnings }
+  return { auth, clock, former, warnings }
 }
+
+const withVariable = (password: string) => ({ config: { password, isExposed: false } })
 
 const refusal = async (promise: Promise<unknown>): Promise<[string, string]> => {
   try {
@@ -75,9 +94,9 @@ test('a hash is what spec.md says: PBKDF2-SHA256, 600 000 times, salted with the
 })
 
 test('signing in, staying in, signing out', async ({ dir }) => {
-  const { auth, settings } = make(dir)
+  const { auth } = make(dir)
   await auth.setPassword(' secret ')
-  assert.match(settings.state.hash ?? '', /^[0-9a-f]{64}$/)
+  assert.match(storedHash(dir) ?? '', /^[0-9a-f]{64}$/)
   for (const bad of ['', ' ', 'Secret', 'secret1', 'x'.repeat(5000)]) {
     assert.equal(await refusal(auth.login(bad, { address: bad.length.toString() })), WRONG)
   }
@@ -145,8 +164,8 @@ test('a restart signs nobody out; the file holds no token', async ({ dir }) => {
   assert.is(statSync(file).mode & 0o777, 0o600)
   const text = readFileSync(file, 'utf8')
   assert.not.ok(text.includes(cookie.slice(0, 20)))
-  assert.not.ok(text.includes(first.settings.state.hash ?? ''))
-  assert.ok(make(dir, { settings: first.settings }).auth.check(cookie))
+  assert.not.ok(text.includes(storedHash(dir) ?? 'x'))
+  assert.ok(make(dir).auth.check(cookie))
   for (const broken of [
     '{',
     '[]',
@@ -155,46 +174,47 @@ test('a restart signs nobody out; the file holds no token', async ({ dir }) => {
     '\0',
   ]) {
     writeFileSync(file, broken)
-    const { auth, warnings } = make(dir, { settings: first.settings })
+    const { auth, warnings } = make(dir)
     assert.not.ok(auth.check(cookie))
     assert.is(warnings.length, 1)
   }
 })
 
 test('changing the password ends all other sign-ins', async ({ dir }) => {
-  const { auth, settings, clock } = make(dir)
+  const { auth, former, clock } = make(dir)
   await auth.setPassword('one')
   const [mine, other] = [await auth.login('one', HERE), await auth.login('one', HERE)]
   await auth.setPassword('two', mine)
   assert.equal([auth.check(mine), auth.check(other)], [true, false])
   assert.equal(await refusal(auth.login('one', HERE)), WRONG)
   // The one that stayed is bound to the new password, after a restart too.
-  assert.ok(make(dir, { settings, now: () => clock.now }).auth.check(mine))
+  assert.ok(make(dir, { now: () => clock.now }).auth.check(mine))
   await auth.setPassword('three')
   assert.not.ok(auth.check(mine))
-  // Another program changed the hash in the file.
+  // The former service set a password in settings.json.
   const last = await auth.login('three', HERE)
   assert.ok(auth.check(last))
-  settings.state.hash = 'f'.repeat(64)
+  former.state.now = { kind: 'hash', hash: 'f'.repeat(64) }
   assert.not.ok(auth.check(last))
 })
 
 test('clearing the password turns it off and ends everything', async ({ dir }) => {
-  const { auth, settings } = make(dir)
+  const { auth } = make(dir)
   await auth.setPassword('one')
-  const old = settings.state.hash
+  const old = readFileSync(join(dir, '.password'))
   const cookie = await auth.login('one', HERE)
   auth.clearPassword()
   assert.equal(auth.status(cookie), { auth_enabled: false, logged_in: false })
-  settings.state.hash = old
+  assert.not.ok(make(dir).auth.enabled())
+  writeFileSync(join(dir, '.password'), old)
   assert.not.ok(auth.check(cookie))
 })
 
 test('turning it on gives the one who did a cookie', async ({ dir }) => {
   const { auth } = make(dir)
-  assert.is(await auth.issue(HERE), null)
+  assert.is(auth.issue(HERE), null)
   await auth.setPassword('one')
-  assert.ok(auth.check((await auth.issue(HERE)) ?? undefined))
+  assert.ok(auth.check(auth.issue(HERE) ?? undefined))
 })
 
 test('devices are listed and revoked', async ({ dir }) => {
@@ -221,20 +241,39 @@ test('devices are listed and revoked', async ({ dir }) => {
   assert.equal([auth.check(mine), auth.check(third)], [false, true])
 })
 
-test('a password of the environment wins, and is hashed when first needed', async ({ dir }) => {
-  const settings = memorySettings('f'.repeat(64))
-  const { auth } = make(dir, { config: { password: 'env' }, settings })
+test('the variable decides: the stored password is neither used nor changed beside it', async ({
+  dir,
+}) => {
+  await make(dir).auth.setPassword('stored')
+  const before = storedHash(dir)
+  const { auth, warnings } = make(dir, withVariable('env'))
   assert.ok(auth.enabled())
-  assert.equal(await refusal(auth.login('other', HERE)), WRONG)
+  assert.is(warnings.length, 1)
+  assert.match(warnings[0] ?? '', 'A stored password exists beside AGENT_WEBUI_PASSWORD')
+  assert.equal(await refusal(auth.login('stored', HERE)), WRONG)
   const cookie = await auth.login('env', HERE)
-  await auth.setPassword('stored')
+  assert.equal(await refusal(auth.setPassword('new')), ['conflict', BY_ENVIRONMENT])
+  assert.throws(() => auth.clearPassword(), BY_ENVIRONMENT)
+  assert.is(storedHash(dir), before)
   assert.ok(auth.check(cookie))
-  auth.clearPassword()
-  assert.ok(auth.enabled() && auth.check(cookie))
-  assert.ok(make(dir, { config: { password: 'env' } }).auth.check(cookie))
-  // Another one at the next start: what was signed in under the first ends.
-  const changed = make(dir, { config: { password: 'new' } }).auth
-  await changed.issue(HERE)
+  // Without the variable the stored one counts again, and what was signed in under the variable does not.
+  const later = make(dir).auth
+  assert.not.ok(later.check(cookie))
+  assert.ok(later.check(await later.login('stored', HERE)))
+})
+
+test('after a change of the variable an old cookie is never accepted, not even while it is hashed', async ({
+  dir,
+}) => {
+  const cookie = await make(dir, withVariable('env')).auth.login('env', HERE)
+  const same = make(dir, withVariable('env')).auth
+  assert.not.ok(same.check(cookie), 'not known yet')
+  await same.settling()
+  assert.ok(same.check(cookie))
+  assert.is(same.settling(), undefined)
+  const changed = make(dir, withVariable('new')).auth
+  assert.not.ok(changed.check(cookie))
+  await changed.settling()
   assert.not.ok(changed.check(cookie))
 })
 
@@ -278,18 +317,90 @@ test('one hash at a time, eight wait, more are told to come back and lose no att
     assert.equal(await refusal(auth.login('wrong', { address: '1.1.1.11' })), WRONG)
 })
 
-test('a flood of clients is remembered only so far; a /64 is one client', () => {
-  let now = 0
-  const throttle = createThrottle(() => now)
+test('a flood of clients is remembered only so far; a /64 is one client, and so is every spelling of an address', () => {
+  const clock = { now: 0 }
+  const throttle = openThrottle({ ticks: () => clock.now })
   for (let i = 0; i < 30_000; i++) {
-    now += 1
-    throttle.take(`${i >> 8}.${i & 255}`)
+    clock.now += 1
+    throttle.take({ address: `${i >> 8}.${i & 255}` })
   }
-  assert.is(bucketOf('2001:db8::1'), '2001:db8:0:0')
-  assert.is(bucketOf('2001:0db8:0:0:ffff::'), '2001:db8:0:0')
-  assert.is(bucketOf('::1'), '0:0:0:0')
-  assert.is(bucketOf('fe80::1%eth0'), 'fe80:0:0:0')
-  assert.is(bucketOf('1.2.3.4'), '1.2.3.4')
+  const cases = {
+    '2001:db8::1': '2001:db8:0:0',
+    '2001:0db8:0:0:ffff::': '2001:db8:0:0',
+    '2001:DB8::2': '2001:db8:0:0',
+    '::1': '0:0:0:0',
+    'fe80::1%eth0': 'fe80:0:0:0',
+    '1.2.3.4': '1.2.3.4',
+    '::ffff:1.2.3.4': '1.2.3.4',
+    '::FFFF:102:304': '1.2.3.4',
+    '0:0:0:0:0:ffff:0102:0304': '1.2.3.4',
+    '0000:0000:0000:0000:0000:ffff:1.2.3.4': '1.2.3.4',
+  }
+  for (const [address, bucket] of Object.entries(cases))
+    assert.is(bucketOf(address), bucket, address)
+})
+
+const takes = (throttle: ReturnType<typeof openThrottle>, from: From): boolean => {
+  try {
+    throttle.take(from)
+    return true
+  } catch {
+    return false
+  }
+}
+
+test('attempts outlive a restart, whatever the clock does in between', ({ dir }) => {
+  const path = join(dir, 'auth-throttle.json')
+  const clock = { wall: 1_700_000_000_000, ticks: 5 }
+  const open = () =>
+    openThrottle({
+      path,
+      now: () => clock.wall,
+      ticks: () => clock.ticks,
+      warn: assert.unreachable,
+    })
+  const first = open()
+  for (let i = 0; i < 5; i++) assert.ok(takes(first, HERE))
+  assert.is(statSync(path).mode & 0o777, 0o600)
+  assert.not.ok(takes(open(), HERE))
+  clock.wall += 59_000
+  assert.not.ok(takes(open(), HERE))
+  clock.wall += 1_000
+  assert.ok(takes(open(), HERE))
+  // A clock that is set back by a day counts them from now on: a minute, not a day.
+  for (let i = 0; i < 4; i++) takes(open(), HERE)
+  clock.wall -= 86_400_000
+  const back = open()
+  assert.not.ok(takes(back, HERE))
+  clock.ticks += 60_000
+  assert.ok(takes(back, HERE))
+  for (const damage of ['{', '[]', '{"1.2.3.4": 5}']) {
+    writeFileSync(path, damage)
+    const warnings: string[] = []
+    openThrottle({ path, warn: text => warnings.push(text) })
+    assert.is(warnings.length, 1, damage)
+  }
+})
+
+test('a clock that is set does not lock anyone out', async ({ dir }) => {
+  const { auth, clock } = make(dir, { ticks: () => performance.now() })
+  await auth.setPassword('right')
+  for (let i = 0; i < 4; i++) await refusal(auth.login('wrong', HERE))
+  clock.now -= 86_400_000
+  await auth.login('right', HERE)
+})
+
+test('a local program that claims to be a proxy has twenty attempts in all, and a right one gives it no more', () => {
+  const throttle = openThrottle({ ticks: () => 1 })
+  const from = (i: number) => ({ address: `9.9.9.${i}`, via: '127.0.0.1' })
+  const slots = Array.from({ length: 20 }, (_, i) => throttle.take(from(i)))
+  assert.not.ok(takes(throttle, from(100)))
+  slots[0]?.clear()
+  assert.ok(takes(throttle, from(101)))
+  assert.not.ok(takes(throttle, from(102)))
+  // Without a proxy in between, and through another one, nothing of that counts.
+  assert.ok(takes(throttle, { address: '127.0.0.1' }))
+  assert.ok(takes(throttle, { address: '9.9.9.200', via: '::1' }))
 })
 
 test('the key: private, kept, never replaced silently', ({ dir }) => {

@@ -1,0 +1,197 @@
+/**
+ * The stored password: its hash in a file of its own, and what may be concluded from that file. Once a password was
+ * set, only a sealed record says that there is none: a file that is missing, damaged or of another key never does.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  type Stats,
+} from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { messageOf } from '../errors.ts'
+import { writeAtomic } from '../store/atomic.ts'
+
+/** What settings.json of an earlier version says. It is taken over once, and removed there. */
+export type FormerHash =
+  | { kind: 'none' }
+  | { kind: 'hash'; hash: string }
+  | { kind: 'damaged'; why: string }
+
+export type FormerPassword = {
+  read(): FormerHash
+  /** Removes it from the file; throws when that cannot be done. */
+  forget(): void
+}
+
+export type Stored =
+  | { kind: 'none' }
+  | { kind: 'hash'; hash: string }
+  /** `hash` is the last one this process has read. */
+  | { kind: 'damaged'; why: string; hash: string | null }
+
+export type PasswordRecord = ReturnType<typeof openRecord>
+
+const RECORD = '.password'
+/** Exists as long as a password is set, so that a deleted record is not taken for "never set". */
+const MARK = '.password_set'
+const MOST_BYTES = 4_096
+
+const Content = z.strictObject({
+  version: z.literal(1),
+  /** Null: a person turned the password off. */
+  hash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .nullable(),
+  /** HMAC with the signing key: the salt of the hash, so a record without its key is of no use. */
+  seal: z.string().regex(/^[0-9a-f]{64}$/),
+})
+
+const sealOf = (key: Buffer, hash: string | null): string =>
+  createHmac('sha256', key)
+    .update(`password:${hash ?? 'off'}`)
+    .digest('hex')
+
+const stampOf = (path: string): Stats | undefined => lstatSync(path, { throwIfNoEntry: false })
+
+/** Never waits: a FIFO or a device in its place is refused, not read. */
+const readRegular = (path: string): string => {
+  const { O_RDONLY, O_NONBLOCK, O_NOFOLLOW } = constants
+  const fd = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile()) throw new Error('it is not a regular file')
+    if (stat.size > MOST_BYTES) throw new Error('it is too large')
+    return readFileSync(fd, 'utf8')
+  } finally {
+    closeSync(fd)
+  }
+}
+
+type Read =
+  | { kind: 'absent' }
+  | { kind: 'read'; hash: string | null }
+  | { kind: 'bad'; why: string }
+
+export const openRecord = ({
+  dir,
+  key,
+  former,
+  warn,
+}: {
+  dir: string
+  key: Buffer
+  former: FormerPassword
+  warn: (text: string) => void
+}) => {
+  const path = join(dir, RECORD)
+  const mark = join(dir, MARK)
+  let cached: { stamp: string; read: Read } | undefined
+  let known: string | null = null
+  let lastWarning = ''
+
+  const warnOnce = (text: string): void => {
+    if (text !== lastWarning) warn(text)
+    lastWarning = text
+  }
+
+  const parse = (): Read => {
+    try {
+      const content = Content.safeParse(JSON.parse(readRegular(path)))
+      if (!content.success) return { kind: 'bad', why: `${path} is damaged` }
+      const { hash, seal } = content.data
+      if (!timingSafeEqual(Buffer.from(seal), Buffer.from(sealOf(key, hash))))
+        return { kind: 'bad', why: `${path} was made with another signing key` }
+      return { kind: 'read', hash }
+    } catch (error) {
+      return { kind: 'bad', why: `${path} cannot be read: ${messageOf(error)}` }
+    }
+  }
+
+  const read = (): Read => {
+    let stat: Stats | undefined
+    try {
+      stat = stampOf(path)
+    } catch (error) {
+      return { kind: 'bad', why: `${path} cannot be read: ${messageOf(error)}` }
+    }
+    if (!stat) {
+      cached = undefined
+      return { kind: 'absent' }
+    }
+    const stamp = `${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}:${stat.mode}`
+    if (cached?.stamp !== stamp) cached = { stamp, read: parse() }
+    return cached.read
+  }
+
+  const isMarked = (): boolean => {
+    try {
+      return stampOf(mark) !== undefined
+    } catch {
+      // A directory that cannot be searched hides the mark; it does not prove that there is none.
+      return true
+    }
+  }
+
+  const write = (hash: string | null): void => {
+    // The mark first: a kill in between leaves a state that refuses, never one that admits.
+    if (hash !== null && !isMarked()) writeAtomic(mark, 'A password is set.\n')
+    writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
+    if (hash === null) rmSync(mark, { force: true })
+    known = hash
+    lastWarning = ''
+  }
+
+  /** Takes the hash of an earlier version over; it stays valid where that cannot be written. */
+  const adopt = (hash: string): Stored => {
+    try {
+      const now = read()
+      if (now.kind !== 'read' || now.hash !== hash) write(hash)
+      former.forget()
+    } catch (error) {
+      warnOnce(`The password of settings.json cannot be moved to ${path}: ${messageOf(error)}`)
+    }
+    known = hash
+    return { kind: 'hash', hash }
+  }
+
+  const damaged = (why: string): Stored => {
+    warnOnce(
+      `${why}. Sign-in stays closed. Run "agent-webui password" in a terminal to set a password`,
+    )
+    return { kind: 'damaged', why, hash: known }
+  }
+
+  return {
+    state(): Stored {
+      const old = former.read()
+      if (old.kind === 'hash') return adopt(old.hash)
+      const now = read()
+      if (now.kind === 'bad') return damaged(now.why)
+      if (now.kind === 'read') {
+        known = now.hash
+        if (now.hash !== null) return { kind: 'hash', hash: now.hash }
+      } else if (known !== null || isMarked()) return damaged(`${path} is missing`)
+      return old.kind === 'damaged' ? damaged(old.why) : { kind: 'none' }
+    },
+    /** Null turns the password off. Replaces whatever is there. */
+    set(hash: string | null): void {
+      try {
+        if (former.read().kind !== 'none') former.forget()
+      } catch (error) {
+        // "Off" would not hold beside it; a new password decides over what cannot be read.
+        if (hash === null) throw error
+      }
+      // A rename does not replace a directory.
+      if (stampOf(path)?.isDirectory()) rmSync(path, { recursive: true })
+      write(hash)
+    },
+  }
+}

@@ -1,0 +1,47 @@
+/** Answers that are still being written: each ends when the sign-in it was admitted by has ended. */
+import type { ServerResponse } from 'node:http'
+
+export type OpenAnswers = {
+  /** `isAdmitted` is asked again and again until the answer has been written. */
+  watch(res: ServerResponse, isAdmitted: () => boolean): void
+}
+
+/** Twice this is the longest that a stream outlives its sign-in. */
+const SWEEP_MS = 300
+
+export const createOpenAnswers = (): OpenAnswers => {
+  const open = new Map<ServerResponse, { isAdmitted: () => boolean; isDoomed: boolean }>()
+  let timer: NodeJS.Timeout | undefined
+
+  const sweep = () => {
+    for (const [res, entry] of open) {
+      // Whatever is in the way of judging is no reason to go on sending.
+      if (isTrue(entry.isAdmitted)) entry.isDoomed = false
+      // Only at the second look: the answer that ends its own sign-in (sign out, password removed) is on its way.
+      else if (entry.isDoomed) res.destroy()
+      else entry.isDoomed = true
+    }
+  }
+
+  return {
+    watch(res, isAdmitted) {
+      if (res.destroyed || res.writableFinished) return
+      open.set(res, { isAdmitted, isDoomed: false })
+      timer ??= setInterval(sweep, SWEEP_MS).unref()
+      res.once('close', () => {
+        open.delete(res)
+        if (open.size > 0) return
+        clearInterval(timer)
+        timer = undefined
+      })
+    },
+  }
+}
+
+const isTrue = (check: () => boolean): boolean => {
+  try {
+    return check()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Takes secrets out of the environment this process was started with. Every program of the same user may read
+ * `/proc/<pid>/environ`, the agent's commands among them, and it shows the memory of the first moment whatever
+ * `process.env` says later.
+ */
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+
+/** Where the kernel keeps it: fields 50 and 51 of /proc/self/stat, counted behind the name, which may hold anything. */
+const placeOf = (stat: string): { start: number; end: number } => {
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return { start: Number(fields[47]), end: Number(fields[48]) }
+}
+
+type Entry = { name: string; value: string; at: number; length: number }
+
+/** `at` and `length` are those of the value, in bytes. */
+const entriesOf = (environ: Buffer): Entry[] => {
+  const entries: Entry[] = []
+  for (let from = 0; from < environ.length; ) {
+    const end = environ.indexOf(0, from)
+    const to = end < 0 ? environ.length : end
+    const equals = environ.indexOf(0x3d, from)
+    if (equals > from && equals < to)
+      entries.push({
+        name: environ.toString('utf8', from, equals),
+        value: environ.toString('utf8', equals + 1, to),
+        at: equals + 1,
+        length: to - equals - 1,
+      })
+    from = to + 1
+  }
+  return entries
+}
+
+/**
+ * Removes what `isSecret` names from `process.env` and from what other programs can read of it. The names that are
+ * still readable afterwards, which is an empty list but for a system that does not let a process write its own memory.
+ */
+export const forgetEnvironment = (isSecret: (name: string, value: string) => boolean): string[] => {
+  for (const [name, value] of Object.entries(process.env))
+    if (isSecret(name, value ?? '')) Reflect.deleteProperty(process.env, name)
+  if (process.platform !== 'linux') return []
+  const readable = () =>
+    entriesOf(readFileSync('/proc/self/environ')).filter(
+      ({ name, value, length }) => length > 0 && /[^\0]/.test(value) && isSecret(name, value),
+    )
+  const found = readable()
+  if (found.length === 0) return []
+  const { start, end } = placeOf(readFileSync('/proc/self/stat', 'latin1'))
+  if (!(start > 0 && end > start)) return found.map(({ name }) => name)
+  try {
+    const memory = openSync('/proc/self/mem', 'r+')
+    try {
+      for (const { at, length } of found)
+        writeSync(memory, Buffer.alloc(length), 0, length, start + at)
+    } finally {
+      closeSync(memory)
+    }
+  } catch {
+    // A hardened system: what is left is named below.
+  }
+  return readable().map(({ name }) => name)
+}

@@ -1,0 +1,154 @@
+/**
+ * Recognizes the programs this service has started, and theirs. Each inherits a mark that only root could take off
+ * again: a hard limit (of POSIX message queues, by one byte) that is a little lower than everyone else's. Linux only.
+ */
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import type { Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import ipaddr from 'ipaddr.js'
+import { peerOf } from './tcp-table.ts'
+
+export type OwnPrograms = {
+  /** In the environment of every program of the agent; what is left where the limit cannot be set. */
+  readonly variable: readonly [name: string, value: string]
+  /** Whether one of them is at the other end, or was and has closed it. False where that cannot be known. */
+  isAtOtherEnd(socket: Socket): boolean
+}
+
+const MARK_VARIABLE = 'AGENT_SERVICE_RUN'
+
+/** Undefined: the process is gone, or not ours to read. */
+const readProc = (path: string): string | undefined => {
+  try {
+    return readFileSync(`/proc/${path}`, 'latin1')
+  } catch {
+    return undefined
+  }
+}
+
+const hardLimitOf = (pid: number | 'self'): number | undefined => {
+  const [, hard] = /^Max msgqueue size\s+\S+\s+(\S+)/m.exec(readProc(`${pid}/limits`) ?? '') ?? []
+  if (hard === undefined) return undefined
+  return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
+}
+
+/** The limit every program of ours has from now on; undefined where it cannot be set. */
+const lowerLimit = (): number | undefined => {
+  const hard = hardLimitOf('self')
+  if (hard === undefined || hard < 1) return undefined
+  // The system's own default stands in for "unlimited".
+  const mark = Number.isFinite(hard) ? hard - 1 : 819_199
+  // A small program of util-linux: Node has no call for it.
+  spawnSync('prlimit', ['--pid', String(process.pid), `--msgqueue=${mark}:${mark}`], {
+    stdio: 'ignore',
+    timeout: 2_000,
+  })
+  return hardLimitOf('self') === mark ? mark : undefined
+}
+
+const pids = (): number[] => readdirSync('/proc').map(Number).filter(Number.isInteger)
+
+const childrenOf = (pid: number): number[] => {
+  let threads: string[]
+  try {
+    threads = readdirSync(`/proc/${pid}/task`)
+  } catch {
+    // Gone meanwhile.
+    return []
+  }
+  return threads.flatMap(thread =>
+    (readProc(`${pid}/task/${thread}/children`) ?? '').split(' ').filter(Boolean).map(Number),
+  )
+}
+
+const holds = (pid: number, inode: number): boolean => {
+  const wanted = `socket:[${inode}]`
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some(fd => {
+      try {
+        return readlinkSync(`/proc/${pid}/fd/${fd}`) === wanted
+      } catch {
+        // Closed while we were reading.
+        return false
+      }
+    })
+  } catch {
+    // Gone, or of another user.
+    return false
+  }
+}
+
+const isOfThisMachine = (address: string): boolean => {
+  const bare = address.split('%', 1)[0] ?? ''
+  if (!ipaddr.isValid(bare)) return false
+  const parsed = ipaddr.process(bare)
+  if (parsed.range() === 'loopback') return true
+  const text = parsed.toString()
+  return Object.values(networkInterfaces()).some(list =>
+    list?.some(entry => ipaddr.process(entry.address.split('%', 1)[0] ?? '').toString() === text),
+  )
+}
+
+/**
+ * From now on. `isOutside` names a child that is no program of the agent: the browser opened for the person, with
+ * everything it starts. It has to be started before, so that it has no mark.
+ */
+export const markOwnPrograms = ({
+  nonce,
+  warn,
+  isOutside = () => false,
+}: {
+  nonce: string
+  warn: (text: string) => void
+  isOutside?: (pid: number) => boolean
+}): OwnPrograms => {
+  const variable = [MARK_VARIABLE, nonce] as const
+  if (process.platform !== 'linux') return { variable, isAtOtherEnd: () => false }
+  const mark = lowerLimit()
+  if (mark === undefined)
+    warn(
+      'The program prlimit (util-linux) is missing or cannot be used: a command of the agent that detaches itself completely is not recognized',
+    )
+
+  const isMarked = (pid: number): boolean =>
+    mark === undefined
+      ? (readProc(`${pid}/environ`) ?? '').includes(`${MARK_VARIABLE}=${nonce}`)
+      : (hardLimitOf(pid) ?? Number.POSITIVE_INFINITY) <= mark
+
+  const descendants = (): number[] => {
+    const found: number[] = []
+    const open = childrenOf(process.pid)
+    for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+      if (isOutside(pid)) continue
+      found.push(pid)
+      open.push(...childrenOf(pid))
+    }
+    return found
+  }
+
+  const isOurs = (inode: number): boolean =>
+    descendants().some(pid => holds(pid, inode)) ||
+    pids().some(pid => isMarked(pid) && holds(pid, inode))
+
+  /** A connection does not change hands from a person's program to one of ours. */
+  const cleared = new WeakSet<Socket>()
+
+  return {
+    variable,
+    isAtOtherEnd(socket) {
+      const { localAddress, localPort, remoteAddress, remotePort } = socket
+      if (cleared.has(socket)) return false
+      if (!localAddress || !localPort || !remoteAddress || !remotePort) return socket.destroyed
+      if (isOfThisMachine(remoteAddress)) {
+        const own = { address: localAddress, port: localPort }
+        const peer = peerOf(own, { address: remoteAddress, port: remotePort })
+        // No page closes its connection before it has an answer; a program that does would not be found.
+        if (peer.kind === 'closed') return true
+        if (peer.kind === 'socket' && isOurs(peer.inode)) return true
+      }
+      cleared.add(socket)
+      return false
+    },
+  }
+}
