@@ -1,5 +1,6 @@
 /** The process: reads its configuration, takes the lock, listens, and comes down in order. */
 import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
@@ -11,6 +12,9 @@ import { type BaseCtx, type Gate, serve } from './http/serve.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
+import { forgetEnvironment } from './own-programs/environment.ts'
+import { MARK_VARIABLE, markOwnPrograms } from './own-programs/own-programs.ts'
+import { isSecretName } from './profiles/child-env.ts'
 import { redact } from './redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
 
@@ -58,20 +62,39 @@ const isBug = (error: unknown): boolean =>
   error instanceof SyntaxError
 
 /** Only for a person at a desktop; a service has no terminal. */
-const openBrowser = ({ env }: Config, url: string) => {
-  const command =
-    process.platform === 'darwin'
-      ? 'open'
-      : process.platform === 'win32'
-        ? 'explorer'
-        : env.DISPLAY || env.WAYLAND_DISPLAY
-          ? 'xdg-open'
-          : ''
-  if (command === '' || !process.stdout.isTTY) return
-  // The address has been printed; a machine without a browser is no problem of ours.
-  spawn(command, [url], { detached: true, stdio: 'ignore' })
-    .on('error', () => {})
-    .unref()
+const browserCommand = ({ openBrowser, env }: Config): string => {
+  if (!openBrowser || !process.stdout.isTTY) return ''
+  if (process.platform === 'darwin') return 'open'
+  if (process.platform === 'win32') return 'explorer'
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? 'xdg-open' : ''
+}
+
+type Opener = { pid: number | undefined; open(url: string): void }
+
+/**
+ * Started before the programs of the agent are marked, and waiting for the address: the browser may live on as a
+ * program of this process, but it is the person's.
+ */
+const prepareBrowser = (config: Config): Opener | undefined => {
+  const command = browserCommand(config)
+  if (command === '') return undefined
+  if (process.platform !== 'linux') {
+    const open = (url: string) =>
+      void spawn(command, [url], { detached: true, stdio: 'ignore' })
+        // The address has been printed; a machine without a browser is no problem of ours.
+        .on('error', () => {})
+        .unref()
+    return { pid: undefined, open }
+  }
+  const child = spawn('/bin/sh', ['-c', 'read -r url && exec "$0" "$url"', command], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  // As above.
+  child.on('error', () => {})
+  child.stdin.on('error', () => {})
+  child.unref()
+  return { pid: child.pid, open: url => void child.stdin.end(`${url}\n`) }
 }
 
 /** Stops accepting, lets running answers end, closes the application, and after a while everything. */
@@ -126,7 +149,11 @@ const reload = (server: Server, config: Config, log: Log): void => {
   }
 }
 
-const run = async (config: Config, log: Log, options: StartOptions): Promise<Running> => {
+const run = async (
+  config: Config,
+  log: Log,
+  options: StartOptions & { nonce: string },
+): Promise<Running> => {
   const { routes, tails = {}, createApp, graceMs = GRACE_MS } = options
   const hasTerminal = isatty(0)
   // Until it listens: the default action would end the process without a word.
@@ -143,6 +170,12 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
     started_at: startedAt,
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
+  const browser = prepareBrowser(config)
+  const ownPrograms = markOwnPrograms({
+    nonce: options.nonce,
+    warn: log.warn,
+    isOutside: pid => pid === browser?.pid,
+  })
   const app = await createApp(config, log, {
     addon,
     restart: () => stop(0, () => replaceProcess(config, log)),
@@ -155,6 +188,7 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
     config,
     log,
     version,
+    isOwnChild: ownPrograms.isAtOtherEnd,
     checkOutput: options.checkOutput ?? false,
   })
   const server = createServer(listener, { version, ...(tls ? { tls } : {}) })
@@ -200,13 +234,18 @@ const run = async (config: Config, log: Log, options: StartOptions): Promise<Run
   gate.enabled()
   // Whoever started us reads on for this line.
   log.flush()
-  if (config.openBrowser) openBrowser(config, `${address}/`)
+  browser?.open(`${address}/`)
   return { address, stop }
 }
 
 /** Resolves when it listens. A start that cannot succeed is one sentence on stderr and exit code 1; a verb never returns. */
 export const start = async (options: StartOptions): Promise<Running> => {
-  const { environment = processEnvironment(), argv = process.argv.slice(2) } = options
+  const { argv = process.argv.slice(2) } = options
+  const live = options.environment === undefined ? processEnvironment() : undefined
+  const nonce = randomBytes(8).toString('hex')
+  const environment = { ...(options.environment ?? live), [MARK_VARIABLE]: nonce }
+  // What the programs of the agent could read of this process; the values live on in `environment` alone.
+  const readable = live ? forgetEnvironment(live, isSecretName) : []
   const verb = verbOf(argv)
   if (verb) {
     const { runVerb } = await import('./command-line/run.ts')
@@ -216,7 +255,9 @@ export const start = async (options: StartOptions): Promise<Running> => {
   process.on('exit', log.flush)
   process.on('unhandledRejection', error => log.error('unhandled rejection', error))
   try {
-    return await run(readConfig(environment, argv), log, options)
+    if (readable.length > 0)
+      log.warn(`Commands of the agent can read ${readable.join(', ')} of this process`)
+    return await run(readConfig(environment, argv), log, { ...options, nonce })
   } catch (error) {
     log.error('cannot start', isBug(error) ? error : messageOf(error))
     process.exit(1)

@@ -11,7 +11,7 @@ const placeOf = (stat: string): { start: number; end: number } => {
   return { start: Number(fields[47]), end: Number(fields[48]) }
 }
 
-type Entry = { name: string; value: string; at: number; length: number }
+type Entry = { name: string; at: number; length: number }
 
 /** `at` and `length` are those of the value, in bytes. */
 const entriesOf = (environ: Buffer): Entry[] => {
@@ -23,7 +23,6 @@ const entriesOf = (environ: Buffer): Entry[] => {
     if (equals > from && equals < to)
       entries.push({
         name: environ.toString('utf8', from, equals),
-        value: environ.toString('utf8', equals + 1, to),
         at: equals + 1,
         length: to - equals - 1,
       })
@@ -33,16 +32,19 @@ const entriesOf = (environ: Buffer): Entry[] => {
 }
 
 /**
- * Removes what `isSecret` names from `process.env` and from what other programs can read of it. The names that are
+ * Removes what `isSecret` names from `live` and from what other programs can read of it. The names that are
  * still readable afterwards, which is an empty list but for a system that does not let a process write its own memory.
  */
-export const forgetEnvironment = (isSecret: (name: string, value: string) => boolean): string[] => {
-  for (const [name, value] of Object.entries(process.env))
-    if (isSecret(name, value ?? '')) Reflect.deleteProperty(process.env, name)
+export const forgetEnvironment = (
+  /** `process.env` itself. */
+  live: Record<string, string | undefined>,
+  isSecret: (name: string) => boolean,
+): string[] => {
+  for (const name of Object.keys(live)) if (isSecret(name)) Reflect.deleteProperty(live, name)
   if (process.platform !== 'linux') return []
   const readable = () =>
     entriesOf(readFileSync('/proc/self/environ')).filter(
-      ({ name, value, length }) => length > 0 && /[^\0]/.test(value) && isSecret(name, value),
+      ({ name, length }) => length > 0 && isSecret(name),
     )
   const found = readable()
   if (found.length === 0) return []

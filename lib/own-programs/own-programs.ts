@@ -10,13 +10,12 @@ import ipaddr from 'ipaddr.js'
 import { peerOf } from './tcp-table.ts'
 
 export type OwnPrograms = {
-  /** In the environment of every program of the agent; what is left where the limit cannot be set. */
-  readonly variable: readonly [name: string, value: string]
   /** Whether one of them is at the other end, or was and has closed it. False where that cannot be known. */
   isAtOtherEnd(socket: Socket): boolean
 }
 
-const MARK_VARIABLE = 'AGENT_SERVICE_RUN'
+/** In the environment of every program of the agent; what is left where the limit cannot be set. */
+export const MARK_VARIABLE = 'AGENT_SERVICE_RUN'
 
 /** Undefined: the process is gone, or not ours to read. */
 const readProc = (path: string): string | undefined => {
@@ -91,7 +90,7 @@ const isOfThisMachine = (address: string): boolean => {
 }
 
 /**
- * From now on. `isOutside` names a child that is no program of the agent: the browser opened for the person, with
+ * From now on; `nonce` is the value of MARK_VARIABLE. `isOutside` names a child that is no program of the agent: the browser opened for the person, with
  * everything it starts. It has to be started before, so that it has no mark.
  */
 export const markOwnPrograms = ({
@@ -103,8 +102,7 @@ export const markOwnPrograms = ({
   warn: (text: string) => void
   isOutside?: (pid: number) => boolean
 }): OwnPrograms => {
-  const variable = [MARK_VARIABLE, nonce] as const
-  if (process.platform !== 'linux') return { variable, isAtOtherEnd: () => false }
+  if (process.platform !== 'linux') return { isAtOtherEnd: () => false }
   const mark = lowerLimit()
   if (mark === undefined)
     warn(
@@ -135,7 +133,6 @@ export const markOwnPrograms = ({
   const cleared = new WeakSet<Socket>()
 
   return {
-    variable,
     isAtOtherEnd(socket) {
       const { localAddress, localPort, remoteAddress, remotePort } = socket
       if (cleared.has(socket)) return false

@@ -4,6 +4,8 @@
 const SECRET =
   /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|TOKEN|CREDENTIALS?|PAT)$/i
 
+export const isSecretName = (name: string): boolean => SECRET.test(name)
+
 /** The service's own settings, its password among them: no child ever needs them. */
 const OURS = /^AGENT_WEBUI_/i
 
@@ -24,7 +26,7 @@ export const childEnvironment = (given: {
 }): Record<string, string> => {
   const allowed = passthroughOf(given.config)
   const kept = Object.entries(given.env).filter(
-    ([name]) => !OURS.test(name) && (allowed.has(name) || !SECRET.test(name)),
+    ([name]) => !OURS.test(name) && (allowed.has(name) || !isSecretName(name)),
   )
   return { ...Object.fromEntries(kept), ...given.extra }
 }
