@@ -9,7 +9,9 @@ import { createProvider } from '../../_provider.ts'
 
 const ATTACK = join(import.meta.dirname, '_attack.mjs')
 
-const test = suite('own programs')
+const programs = suite('own programs')
+/** The means are those of Linux; README.md says what is missing elsewhere. */
+const test = process.platform === 'linux' ? programs : programs.skip
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
@@ -78,7 +80,14 @@ test('every way the agent can start a program: each request that decides somethi
     const out = join(app.userHome, 'attack.jsonl')
     const { session_id } = (await app.post('/api/session/new', {})).body.session
     const attack = (label: string, more: object = {}) =>
-      JSON.stringify({ label, bases: [app.url], requests: decisions(session_id), out, ...more })
+      JSON.stringify({
+        label,
+        bases: [app.url],
+        // The kinds of request are tried once, the ways to send them each.
+        requests: decisions(session_id).slice(0, label === 'direct' ? undefined : 2),
+        out,
+        ...more,
+      })
     const node = quote(process.execPath)
     const run = (label: string, more?: object) =>
       `${node} ${quote(ATTACK)} ${quote(attack(label, more))}`
@@ -123,7 +132,7 @@ test('every way the agent can start a program: each request that decides somethi
         [label, path, status, JSON.parse(text).error?.slice(0, REFUSED.length)],
         [label, path, 403, REFUSED],
       )
-    assert.is(lines.length, 8 * decisions('').length)
+    assert.is(lines.length, decisions('').length + 7 * 2)
     // Nothing of it has happened, and the person may still do all of it.
     assert.is((await app.get('/api/settings')).body.theme, 'dark')
     assert.is((await app.get('/api/settings')).body.auth_enabled, false)
@@ -215,7 +224,7 @@ test('a program that closes its connection at once is refused, too', async () =>
     const request = `POST /api/settings HTTP/1.1\\r\\nHost: localhost:${port}\\r\\nContent-Length: ${body.length}\\r\\n\\r\\n${body}`
     // Many times: the service may look before or after the connection is closed.
     const once = `exec 3<>/dev/tcp/127.0.0.1/${port}; printf '${request}' >&3; exec 3>&-`
-    const command = `bash -c ${quote(`for i in $(seq 50); do (${once}); done`)}; touch ${quote(join(app.userHome, 'done'))}`
+    const command = `bash -c ${quote(`for i in $(seq 15); do (${once}); done`)}; touch ${quote(join(app.userHome, 'done'))}`
     provider.push(
       { toolCalls: [{ name: 'terminal', arguments: { command } }] },
       { text: 'done' },
@@ -254,5 +263,4 @@ test('once it runs, nothing of its environment that is a secret can be read', as
   }
 })
 
-// The means are those of Linux; elsewhere README.md says what is missing.
-if (process.platform === 'linux') test.run()
+programs.run()
