@@ -10,7 +10,10 @@ export const ignoreAlways: Ignore = name => ALWAYS.has(name)
 
 /** The rules of one .gitignore; `relative` is read from the directory it stands in. Null leaves it to those above. */
 export const readIgnore = (text: string) => {
-  const patterns = text.split(/\r?\n/).flatMap(line => toPattern(line) ?? [])
+  const patterns = text
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/)
+    .flatMap(line => toPattern(line) ?? [])
   return (name: string, relative: string, isDir: boolean): boolean | null => {
     let verdict: boolean | null = null
     // The last rule that matches decides.
@@ -28,12 +31,12 @@ const toPattern = (line: string): Pattern | null => {
   const dirOnly = text.endsWith('/')
   if (dirOnly) text = text.slice(0, -1)
   const anchored = text.includes('/')
-  const test = globToRegExp(text.replace(/^\//, ''))
+  const test = globToRegExp(text.replace(/^\//, ''), { hasBraces: false })
   return test && { test, negated, dirOnly, anchored }
 }
 
-/** `*` and `?` stop at slashes, `**` does not. Null for a glob that cannot be read. */
-export const globToRegExp = (glob: string): RegExp | null => {
+/** `*` and `?` stop at slashes, `**` does not. Braces mean nothing to git. Null for a glob that cannot be read. */
+export const globToRegExp = (glob: string, { hasBraces = true } = {}): RegExp | null => {
   const source = glob.replace(
     /\*\*\/|\/\*\*$|\*+|\?|\[!?[^\]]*\]|\{[^{}]*\}|\\.|[.+^$()|[\]{}\\]/g,
     part => {
@@ -43,8 +46,9 @@ export const globToRegExp = (glob: string): RegExp | null => {
       if (part === '?') return '[^/]'
       if (part.startsWith('[') && part.length > 2)
         return part.replace('[!', '[^').replaceAll('\\', '\\\\')
-      if (part.startsWith('{') && part.length > 1)
+      if (part.startsWith('{') && part.length > 1 && hasBraces)
         return `(?:${part.slice(1, -1).split(',').map(escaped).join('|')})`
+      if (part.startsWith('{')) return escaped(part).replace(/[{}]/g, '\\$&')
       return `\\${part.at(-1)}`
     },
   )

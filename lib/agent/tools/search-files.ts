@@ -1,21 +1,17 @@
 /** Tool: searches the contents or the names of files, bounded in time and count. */
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { createContext, Script } from 'node:vm'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { globToRegExp } from './ignore.ts'
 import { guardRead, readGuard, toName, toPlace } from './places.ts'
-import { isBinary } from '../../store/text-bytes.ts'
-import { type Found, walk } from './walk.ts'
+import { type Pattern, readPattern } from './search-pattern.ts'
+import { openThreads } from './search-threads.ts'
+import type { FileCount } from './search-worker.ts'
+import { type Found, type Listing, listFiles } from './walk.ts'
 
 const MAX_MS = 10_000
-const MAX_FILES = 50_000
-const MAX_FILE_BYTES = 2 * 1024 * 1024
-/** Of one file: a pattern that takes longer would hold up everything else. */
-const MAX_MATCH_MS = 250
 const MAX_LINE_CHARS = 500
-const MAX_MATCHES = 5_000
 
 const input = z.object({
   pattern: z
@@ -39,7 +35,7 @@ type Hit = { path: string; line: number; content: string }
 export const searchFiles: Tool<typeof input> = {
   name: 'search_files',
   summary:
-    'Search file contents by regular expression, or file names by glob (target files). Passes over .git, node_modules, binary files and what .gitignore names. Answers total_count, matches [{path, line, content}], files or counts, and whether the list was cut.',
+    'Search file contents by regular expression, or file names by glob (target files). Hidden files are searched; .git, node_modules, what .gitignore names, symbolic links and binary files are passed over unless path names them. Answers total_count, matches [{path, line, content}], files or counts, whether the list was cut (truncated), and what was not looked at (not_searched).',
   input,
   kind: 'read',
   preview: ({ pattern, path }) => (path === '.' ? pattern : `${pattern} in ${path}`),
@@ -48,147 +44,131 @@ export const searchFiles: Tool<typeof input> = {
     guardRead(ctx, root)
     const info = await stat(root).catch(() => null)
     if (!info) throw new Error(`${given.path} does not exist.`)
-    const search = { ctx, given, root, isFile: info.isFile(), until: performance.now() + MAX_MS }
+    if (!info.isFile() && !info.isDirectory())
+      throw new Error(`${given.path} is neither a file nor a directory.`)
+    const until = performance.now() + MAX_MS
+    const listing: Listing = info.isFile()
+      ? { ...NOTHING_LEFT_OUT, files: [{ place: root, relative: basename(root) }] }
+      : await listFiles({ root, denied: readGuard(ctx), signal: ctx.signal, until })
+    const search = { ctx, given, listing, isFile: info.isFile(), until }
     const result = given.target === 'files' ? await byName(search) : await byContent(search)
     return { content: JSON.stringify(result) }
   },
 }
 
-type Search = { ctx: ToolContext; given: Input; root: string; isFile: boolean; until: number }
+const NOTHING_LEFT_OUT = { ignored: 0, unreadable: 0, isPartial: false }
 
-async function* files({ ctx, root, isFile, until }: Search, enough: () => boolean) {
-  if (isFile) {
-    yield { place: root, relative: basename(root) } satisfies Found
-    return
-  }
-  let seen = 0
-  const over = () => enough() || seen > MAX_FILES || performance.now() > until
-  for await (const found of walk({
-    root,
-    denied: readGuard(ctx),
-    signal: ctx.signal,
-    enough: over,
-  })) {
-    seen++
-    yield found
-    if (over()) return
-  }
-}
+type Search = { ctx: ToolContext; given: Input; listing: Listing; isFile: boolean; until: number }
 
 /** A glob without a slash is compared with names, one with a slash with the way from the root. */
 const matcher = (glob: string): ((found: Found) => boolean) => {
-  const test = globToRegExp(glob)
+  const test = globToRegExp(glob.replace(/^\.\//, ''))
   if (!test) throw new Error(`The glob ${glob} cannot be read.`)
   return ({ relative }) => test.test(glob.includes('/') ? relative : basename(relative))
 }
 
-const byName = async (search: Search) => {
-  const { ctx, given, until } = search
+/** Files whose times are asked for together. */
+const TOGETHER = 256
+
+const byName = async ({ ctx, given, listing }: Search) => {
   const { pattern, limit, offset } = given
   // A bare word is meant as a part of a name.
   const fits = matcher(/[*?[{]/.test(pattern) ? pattern : `*${pattern}*`)
-  const found: { path: string; at: number }[] = []
-  for await (const file of files(search, () => found.length >= MAX_MATCHES)) {
-    if (!fits(file)) continue
-    const info = await stat(file.place).catch(() => null)
-    found.push({ path: toName(ctx, file.place), at: info?.mtimeMs ?? 0 })
-  }
+  const found = listing.files.filter(fits)
+  const times = new Map<Found, number>()
+  for (let at = 0; at < found.length; at += TOGETHER)
+    await Promise.all(
+      found.slice(at, at + TOGETHER).map(async file => {
+        const info = await stat(file.place).catch(() => null)
+        times.set(file, info?.mtimeMs ?? 0)
+      }),
+    )
   // The newest first: what was worked on is what is looked for.
-  found.sort((a, b) => b.at - a.at)
-  const page = found.slice(offset, offset + limit)
+  const timeOf = (file: Found) => times.get(file) ?? 0
+  const page = found.toSorted((a, b) => timeOf(b) - timeOf(a)).slice(offset, offset + limit)
   return {
     total_count: found.length,
-    files: page.map(({ path }) => path),
-    truncated: offset + limit < found.length || performance.now() > until,
+    files: page.map(({ place }) => toName(ctx, place)),
+    truncated: offset + limit < found.length || listing.isPartial,
+    ...leftOut(listing, []),
   }
 }
+
+type Matching = { path: string; place: string; count: number }
 
 const byContent = async (search: Search) => {
-  const { ctx, given, until } = search
-  const { file_glob: glob, limit, offset, output_mode: mode, context } = given
-  const linesMatching = compile(given.pattern)
-  const fits = glob === undefined ? () => true : matcher(glob)
-  const hits: Hit[] = []
-  const counts: Record<string, number> = {}
-  let total = 0
-  for await (const file of files(search, () => total >= MAX_MATCHES)) {
-    if (!fits(file)) continue
-    const text = await readText(file.place)
-    if (text === null) continue
-    const matching = linesMatching(text)
-    if (matching.length === 0) continue
-    const path = toName(ctx, file.place)
-    counts[path] = matching.length
-    total += matching.length
-    // Only what will be shown is cut out of the text.
-    if (mode === 'content' && hits.length < offset + limit)
-      hits.push(...toHits(path, text, matching.slice(0, offset + limit - hits.length), context))
-  }
-  const paths = Object.keys(counts)
-  const shown = mode === 'content' ? total : paths.length
-  return {
-    total_count: total,
-    ...(mode === 'content' && { matches: hits.slice(offset, offset + limit) }),
-    ...(mode === 'files_only' && { files: paths.slice(offset, offset + limit) }),
-    ...(mode === 'count' && {
-      counts: Object.fromEntries(Object.entries(counts).slice(offset, offset + limit)),
-    }),
-    truncated: offset + limit < shown || performance.now() > until,
-  }
-}
-
-const readText = async (place: string): Promise<string | null> => {
-  const file = await open(place).catch(() => null)
-  if (!file) return null
+  const { ctx, given, listing, until } = search
+  const { file_glob: glob, limit, offset, output_mode: mode } = given
+  const pattern = readPattern(given.pattern)
+  const files = glob === undefined ? listing.files : listing.files.filter(matcher(glob))
+  const { source, flags, literal, isPlain } = pattern
+  const setup = { source, flags, literal, isPlain, maxLineChars: MAX_LINE_CHARS }
+  const threads = openThreads(setup, { signal: ctx.signal, until })
   try {
-    if ((await file.stat()).size > MAX_FILE_BYTES) return null
-    const bytes = await file.readFile()
-    return isBinary(bytes) ? null : bytes.toString('utf8')
-  } finally {
-    await file.close()
-  }
-}
-
-const FIND = new Script(
-  'lines = []; text.split(/\\r?\\n/).forEach((line, at) => { if (pattern.test(line)) lines.push(at) })',
-)
-
-/** Matching runs under a clock of its own: a careless pattern can take longer than the universe. */
-const compile = (pattern: string): ((text: string) => number[]) => {
-  const wanted = toRegExp(pattern)
-  const scope = createContext({ text: '', lines: [] as number[], pattern: wanted })
-  return text => {
-    scope.text = text
-    try {
-      FIND.runInContext(scope, { timeout: MAX_MATCH_MS })
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error
-      throw new Error('The pattern takes too long. Avoid nested repetitions such as (a+)+.')
+    const counts = await threads.count(files.map(({ place }) => place))
+    if (search.isFile && counts[0] === 'binary') throw new Error(`${given.path} is a binary file.`)
+    if (search.isFile && counts[0] === 'unreadable')
+      throw new Error(`${given.path} cannot be read.`)
+    const matching = files.flatMap(({ place }, at): Matching[] => {
+      const count = counts[at]
+      return typeof count === 'number' && count > 0
+        ? [{ path: toName(ctx, place), place, count }]
+        : []
+    })
+    const total = matching.reduce((sum, { count }) => sum + count, 0)
+    const isPartial = listing.isPartial || counts.includes(undefined)
+    const shown = mode === 'content' ? total : matching.length
+    const page = matching.slice(offset, offset + limit)
+    return {
+      total_count: total,
+      ...(isPartial && { total_is_lower_bound: true }),
+      ...(mode === 'content' && { matches: await hitsOf(threads, matching, given) }),
+      ...(mode === 'files_only' && { files: page.map(({ path }) => path) }),
+      ...(mode === 'count' && {
+        counts: Object.fromEntries(page.map(({ path, count }) => [path, count])),
+      }),
+      truncated: offset + limit < shown || isPartial,
+      ...leftOut(listing, counts),
+      ...noteOn(pattern),
     }
-    return Array.from(scope.lines as number[])
+  } finally {
+    threads.end()
   }
 }
 
-const toRegExp = (pattern: string): RegExp => {
-  // Other dialects write "ignore case" like this.
-  const ignoreCase = pattern.startsWith('(?i)')
-  const source = ignoreCase ? pattern.slice(4) : pattern
-  try {
-    return new RegExp(source, ignoreCase ? 'i' : '')
-  } catch {
-    // Most often a plain text with an open bracket.
-    return new RegExp(source.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'), ignoreCase ? 'i' : '')
+const noteOn = ({ isText }: Pattern) =>
+  isText && { note: 'The pattern is no regular expression; it was searched as plain text.' }
+
+/** Only the lines of the page are cut out of the files. */
+const hitsOf = async (
+  threads: ReturnType<typeof openThreads>,
+  matching: readonly Matching[],
+  { offset, limit, context }: Input,
+): Promise<Hit[]> => {
+  const hits: Hit[] = []
+  let passed = 0
+  for (const { path, place, count } of matching) {
+    const skip = Math.max(0, offset - passed)
+    const take = limit - hits.length
+    passed += count
+    if (take <= 0) break
+    if (skip >= count) continue
+    const lines = await threads.lines({ place, skip, take, context })
+    hits.push(...lines.map(hit => ({ path, ...hit })))
   }
+  return hits
 }
 
-const toHits = (path: string, text: string, matching: number[], context: number): Hit[] => {
-  const lines = text.split(/\r?\n/)
-  return matching.map(at => ({
-    path,
-    line: at + 1,
-    content: lines
-      .slice(Math.max(0, at - context), at + context + 1)
-      .map(line => (line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS)} […]` : line))
-      .join('\n'),
-  }))
+const leftOut = (listing: Listing, counts: readonly (FileCount | undefined)[]) => {
+  const countOf = (what: FileCount | undefined) => counts.filter(count => count === what).length
+  const not_searched = {
+    ...some('ignored', listing.ignored),
+    ...some('binary', countOf('binary')),
+    ...some('unreadable', listing.unreadable + countOf('unreadable')),
+    ...some('files_out_of_time', countOf(undefined)),
+    ...(listing.isPartial && { directories_out_of_time: true }),
+  }
+  return Object.keys(not_searched).length > 0 && { not_searched }
 }
+
+const some = (name: string, count: number) => count > 0 && { [name]: count }

@@ -1,76 +1,128 @@
-/** Walks a directory for a search: bounded, ignoring what .gitignore names, never following a symlink. */
-import { lstat, readdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+/** Lists the files of a directory for a search: what .gitignore names passed over and counted, no symlink followed. */
+import { lstat, readdir, readFile, realpath } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { ignoreAlways, readIgnore } from './ignore.ts'
 
 export type Found = { place: string; relative: string }
 
-type Layer = { base: string; test: ReturnType<typeof readIgnore> }
+/** Rules of one file, and the directory they are read from. */
+type Layer = { dir: string; test: ReturnType<typeof readIgnore> }
 
 export type Walk = {
+  /** A real path. */
   root: string
   /** True for places nobody may read. */
   denied: (place: string) => boolean
   signal: AbortSignal
-  /** Asked between directories and files; true ends the walk. */
-  enough: () => boolean
+  /** In milliseconds of `performance.now()`. */
+  until: number
+}
+
+export type Listing = {
+  /** By path. */
+  files: Found[]
+  /** Files and directories that .gitignore names. */
+  ignored: number
+  /** Directories that could not be read. */
+  unreadable: number
+  /** Not every directory was reached in time. */
+  isPartial: boolean
 }
 
 /** Files there are no files: reading some of them waits for ever. */
 const VIRTUAL = /^\/(?:proc|sys|dev)$/
+/** Directories read at the same time. */
+const TOGETHER = 32
 
-/** Regular files below `root`, directory by directory, in name order. */
-export async function* walk(options: Walk): AsyncGenerator<Found> {
-  const stack: { dir: string; relative: string; layers: Layer[] }[] = [
-    { dir: options.root, relative: '', layers: [] },
-  ]
-  for (let next = stack.pop(); next && !options.enough(); next = stack.pop()) {
-    options.signal.throwIfAborted()
-    const { dir, relative } = next
+type Dir = { place: string; relative: string; layers: Layer[] }
+
+export const listFiles = async ({ root, denied, signal, until }: Walk): Promise<Listing> => {
+  const listing: Listing = { files: [], ignored: 0, unreadable: 0, isPartial: false }
+  const waiting: Dir[] = [{ place: root, relative: '', layers: await layersAbove(root) }]
+
+  const visit = async ({ place: dir, relative, layers: above }: Dir): Promise<void> => {
     const entries = await listDir(dir)
-    const own = entries.some(entry => entry.name === '.gitignore')
-      ? await readLayer(dir, relative)
-      : []
-    const layers = [...next.layers, ...own]
-    const dirs: typeof stack = []
-    for (const entry of entries) {
-      const way = relative === '' ? entry.name : `${relative}/${entry.name}`
-      const place = join(dir, entry.name)
-      if (isIgnored(layers, entry.name, way, entry.isDirectory())) continue
-      if (VIRTUAL.test(place) || options.denied(place)) continue
-      if (entry.isDirectory()) dirs.push({ dir: place, relative: way, layers })
-      else if (entry.isFile()) yield { place, relative: way }
+    if (!entries) {
+      listing.unreadable++
+      return
     }
-    stack.push(...dirs.reverse())
+    const layers = entries.some(entry => entry.name === '.gitignore')
+      ? [...above, ...(await readLayer(dir, '.gitignore'))]
+      : above
+    for (const entry of entries) {
+      const place = join(dir, entry.name)
+      if (ignoreAlways(entry.name, '', entry.isDirectory())) continue
+      if (VIRTUAL.test(place) || denied(place)) continue
+      if (isIgnored(layers, entry.name, place, entry.isDirectory())) {
+        listing.ignored++
+        continue
+      }
+      const way = relative === '' ? entry.name : `${relative}/${entry.name}`
+      if (entry.isDirectory()) waiting.push({ place, relative: way, layers })
+      else if (entry.isFile()) listing.files.push({ place, relative: way })
+    }
   }
+
+  while (waiting.length > 0) {
+    signal.throwIfAborted()
+    if (performance.now() > until) {
+      listing.isPartial = true
+      break
+    }
+    await Promise.all(waiting.splice(0, TOGETHER).map(visit))
+  }
+  listing.files.sort((a, b) => (a.relative < b.relative ? -1 : 1))
+  return listing
 }
 
 const listDir = async (dir: string) => {
   try {
     const entries = await readdir(dir, { withFileTypes: true })
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1))
+    // A directory that was swapped for a link leads somewhere else.
+    return (await realpath(dir)) === dir ? entries : null
   } catch {
     // Gone or not readable: a search goes on with the rest.
-    return []
+    return null
   }
 }
 
-const readLayer = async (dir: string, base: string): Promise<Layer[]> => {
+const readLayer = async (dir: string, name: string): Promise<Layer[]> => {
   try {
-    const path = join(dir, '.gitignore')
+    const path = join(dir, name)
     if (!(await lstat(path)).isFile()) return []
-    return [{ base, test: readIgnore(await readFile(path, 'utf8')) }]
+    return [{ dir, test: readIgnore(await readFile(path, 'utf8')) }]
   } catch {
     // Not readable: then it says nothing.
     return []
   }
 }
 
-const isIgnored = (layers: Layer[], name: string, way: string, isDir: boolean): boolean => {
-  if (ignoreAlways(name, way, isDir)) return true
+/** In a repository the files above say something, too, and one that is not committed. */
+const layersAbove = async (root: string): Promise<Layer[]> => {
+  const layers: Layer[] = []
+  for (let dir = root; ; dir = dirname(dir)) {
+    if (dir !== root) layers.unshift(...(await readLayer(dir, '.gitignore')))
+    if (await isThere(join(dir, '.git')))
+      return [...(await readLayer(dir, '.git/info/exclude')), ...layers]
+    if (dirname(dir) === dir) return []
+  }
+}
+
+const isThere = async (path: string): Promise<boolean> => {
+  try {
+    await lstat(path)
+    return true
+  } catch {
+    // No repository begins here.
+    return false
+  }
+}
+
+const isIgnored = (layers: Layer[], name: string, place: string, isDir: boolean): boolean => {
   // The nearest file that says anything decides.
-  for (const { base, test } of layers.toReversed()) {
-    const verdict = test(name, base === '' ? way : way.slice(base.length + 1), isDir)
+  for (let at = layers.length - 1; at >= 0; at--) {
+    const layer = layers[at] as Layer
+    const verdict = layer.test(name, place.slice(layer.dir.length + 1), isDir)
     if (verdict !== null) return verdict
   }
   return false

@@ -1,0 +1,56 @@
+/** A model's pattern as a regular expression, and what is sure of every line it matches. */
+
+export type Pattern = {
+  source: string
+  flags: string
+  literal: string | null
+  isPlain: boolean
+  isText: boolean
+}
+
+export const readPattern = (pattern: string): Pattern => {
+  // Other dialects write "ignore case" like this.
+  const flags = pattern.startsWith('(?i)') ? 'i' : ''
+  const given = flags ? pattern.slice(4) : pattern
+  const isText = !isRegExp(given, flags)
+  // Most often a plain text with an open bracket.
+  const source = isText ? given.replace(/[.*+?^${}()|[\]\\]/g, '\\$&') : given
+  // A match of several lines may hide one of a line alone only where something must not follow.
+  const isPlain = !/\(\?<?!/.test(source)
+  return { source, flags, literal: flags ? null : literalOf(source), isPlain, isText }
+}
+
+const isRegExp = (source: string, flags: string): boolean => {
+  try {
+    new RegExp(source, `${flags}gm`)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const TOKEN = /\\(?:x[\da-f]{2}|u[\da-f]{4}|c[a-z]|.)|\[(?:\\.|[^\]\\])*\]|\{[^}]*\}|[\s\S]/gi
+
+/** The longest piece of ASCII that stands in every match; null when none is sure. */
+const literalOf = (source: string): string | null => {
+  if (/[|(]/.test(source.replace(/\\./g, ''))) return null
+  const runs: string[] = []
+  let run = ''
+  const end = () => {
+    runs.push(run)
+    run = ''
+  }
+  for (const [token] of source.matchAll(TOKEN)) {
+    const char = /^\\[^\w\s]$/.test(token) ? token.slice(1) : token
+    if (/^[*?{]/.test(token)) {
+      // What stands before may be missing.
+      run = run.slice(0, -1)
+      end()
+    } else if (['+', '.', '^', '$'].includes(token) || char.length !== 1 || !/[ -~]/.test(char))
+      end()
+    else run += char
+  }
+  end()
+  const longest = runs.toSorted((a, b) => b.length - a.length)[0] ?? ''
+  return longest.length > 1 ? longest : null
+}

@@ -1,0 +1,243 @@
+/**
+ * The thread of a search: reads files and counts or cuts out the lines that match. It is started from its own text, in
+ * the one file as in a checkout, so it uses nothing outside this function. A pattern that never ends is ended with it.
+ */
+
+export type SearchSetup = {
+  source: string
+  flags: string
+  /** ASCII that every line that matches holds; null when none is sure. */
+  literal: string | null
+  /** Whether no match can be found that is not one of a line alone. */
+  isPlain: boolean
+  maxLineChars: number
+  /** Two numbers: steps done, and 1 while the pattern runs. */
+  pulse: SharedArrayBuffer
+}
+
+/** `count`: of all lines. `lines`: `take` lines that match, after `skip` of them. */
+export type SearchAsk =
+  | { kind: 'count'; places: string[] }
+  | { kind: 'lines'; place: string; skip: number; take: number; context: number }
+
+export type SearchHit = { line: number; content: string }
+/** Lines that match; or why the file was not looked at. */
+export type FileCount = number | 'binary' | 'unreadable'
+export type SearchTold = { counts?: FileCount[]; hits?: SearchHit[] }
+
+export const searchWorker = (): void => {
+  const fs = process.getBuiltinModule('node:fs')
+  const { isAscii, isUtf8 } = process.getBuiltinModule('node:buffer')
+  const { parentPort, workerData } = process.getBuiltinModule('node:worker_threads')
+  const { source, flags, literal, isPlain, maxLineChars, pulse } = workerData as SearchSetup
+  const CHUNK = 8 * 1024 * 1024
+  const MAX_LINE_BYTES = 64 * 1024 * 1024
+  const HEAD = 8_192
+  const MAGIC = ['%PDF', 'PK\u0003\u0004', '\u007fELF', '\u001f\u008b', '\u0089PNG']
+  const beat = new Int32Array(pulse)
+  const one = new RegExp(source, flags)
+  const all = new RegExp(source, `${flags}gm`)
+  const needle = literal === null ? null : Buffer.from(literal)
+  const room = Buffer.allocUnsafeSlow(64 * 1024)
+
+  const isBinary = (bytes: Buffer): boolean => {
+    if (bytes.subarray(0, HEAD).includes(0)) return !isWide(bytes)
+    const text = bytes.toString('latin1', 0, 8)
+    return MAGIC.some(magic => text.startsWith(magic))
+  }
+  const isWide = (bytes: Buffer): boolean =>
+    (bytes[0] === 0xff && bytes[1] === 0xfe && !(bytes[2] === 0 && bytes[3] === 0)) ||
+    (bytes[0] === 0xfe && bytes[1] === 0xff)
+
+  const decode = (bytes: Buffer): string => {
+    if (isAscii(bytes)) return bytes.toString('latin1')
+    if (isUtf8(bytes)) return bytes.toString('utf8')
+    // Line by line: some may be UTF-8 all the same.
+    const lines: string[] = []
+    let from = 0
+    while (from <= bytes.length) {
+      const at = bytes.indexOf(10, from)
+      const line = bytes.subarray(from, at < 0 ? bytes.length : at)
+      lines.push(isUtf8(line) ? line.toString('utf8') : line.toString('latin1'))
+      if (at < 0) break
+      from = at + 1
+    }
+    return lines.join('\n')
+  }
+
+  /** Called for pieces of whole lines; false ends the reading. */
+  const readPieces = (
+    fd: number,
+    size: number,
+    use: (text: string) => boolean,
+    pass: (bytes: Buffer) => void,
+  ): FileCount => {
+    const small = size < room.length ? fs.readSync(fd, room, 0, room.length, 0) : -1
+    if (small >= 0 && small < room.length) {
+      const bytes = room.subarray(0, small)
+      if (isBinary(bytes)) return 'binary'
+      if (isWide(bytes)) use(wide(bytes))
+      else if (needle === null || bytes.includes(needle)) use(decode(withoutMark(bytes)))
+      return 0
+    }
+    let rest = Buffer.alloc(0)
+    let position = 0
+    for (let isFirst = true; ; isFirst = false) {
+      const chunk = Buffer.allocUnsafe(CHUNK)
+      const got = fs.readSync(fd, chunk, 0, CHUNK, position)
+      position += got
+      let bytes = Buffer.concat([rest, chunk.subarray(0, got)])
+      if (isFirst && isBinary(bytes)) return 'binary'
+      if (isFirst && isWide(bytes)) {
+        use(wide(fs.readFileSync(fd)))
+        return 0
+      }
+      if (isFirst) bytes = withoutMark(bytes)
+      const cut =
+        got === 0 || bytes.length > MAX_LINE_BYTES ? bytes.length : bytes.lastIndexOf(10) + 1
+      const piece = bytes.subarray(0, cut)
+      rest = bytes.subarray(cut)
+      beat[0] = (beat[0] ?? 0) + 1
+      if (needle !== null && !piece.includes(needle)) pass(piece)
+      else if (piece.length > 0 && !use(decode(piece))) return 0
+      if (got === 0) return 0
+    }
+  }
+
+  const withoutMark = (bytes: Buffer): Buffer<ArrayBuffer> =>
+    (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+      ? bytes.subarray(3)
+      : bytes) as Buffer<ArrayBuffer>
+  const wide = (bytes: Buffer): string => {
+    const body = Buffer.from(bytes.subarray(2, bytes.length - (bytes.length % 2)))
+    return (bytes[0] === 0xff ? body : body.swap16()).toString('utf16le')
+  }
+
+  /** Calls `hit` with the beginning and the number of each line that matches; false ends it. */
+  const scan = (
+    text: string,
+    first: number,
+    isLast: boolean,
+    hit: (from: number, line: number, text: string) => boolean,
+  ): number => {
+    // A carriage return alone ends lines only where nothing else does.
+    const lineEnd = text.includes('\n') ? '\n' : '\r'
+    const lineAt = (from: number): string => {
+      const at = text.indexOf(lineEnd, from)
+      const to = at < 0 ? text.length : at
+      return text.slice(from, text[to - 1] === '\r' && lineEnd === '\n' ? to - 1 : to)
+    }
+    let line = first
+    let at = 0
+    while (at < text.length) {
+      let begin = at
+      if (isPlain) {
+        all.lastIndex = at
+        const found = all.exec(text)
+        if (!found) break
+        begin = found.index === 0 ? 0 : text.lastIndexOf(lineEnd, found.index - 1) + 1
+        if (begin >= text.length) break
+        for (let next = at; next < begin; line++) next = text.indexOf(lineEnd, next) + 1
+      }
+      const body = lineAt(begin)
+      if (one.test(body) && !hit(begin, line, body)) return line
+      const end = text.indexOf(lineEnd, begin)
+      if (end < 0) return line
+      at = end + 1
+      line++
+    }
+    if (!isLast)
+      for (let next = text.indexOf(lineEnd, at); next >= 0; line++)
+        next = text.indexOf(lineEnd, next + 1)
+    return line
+  }
+
+  const open = (place: string): number | null => {
+    try {
+      const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = fs.constants
+      return fs.openSync(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    } catch {
+      // Gone, closed to us, or a link by now.
+      return null
+    }
+  }
+
+  const each = (
+    place: string,
+    hit: (from: number, line: number, body: string, text: string) => boolean,
+  ): FileCount => {
+    const fd = open(place)
+    if (fd === null) return 'unreadable'
+    let line = 1
+    let count = 0
+    try {
+      const stat = fs.fstatSync(fd)
+      if (!stat.isFile()) return 'unreadable'
+      const use = (text: string): boolean => {
+        let isGoing = true
+        beat[1] = 1
+        line = scan(text, line, stat.size < CHUNK, (from, at, body) => {
+          count++
+          isGoing = hit(from, at, body, text)
+          return isGoing
+        })
+        beat[1] = 0
+        return isGoing
+      }
+      const pass = (bytes: Buffer): void => {
+        for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, at + 1)) line++
+      }
+      const told = readPieces(fd, stat.size, use, pass)
+      return told === 0 ? count : told
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof RangeError) throw error
+      // The disk would not give it.
+      return 'unreadable'
+    } finally {
+      fs.closeSync(fd)
+      beat[0] = (beat[0] ?? 0) + 1
+    }
+  }
+
+  /** Of a long line, what is around the match. */
+  const cut = (line: string, at: number): string => {
+    if (line.length <= maxLineChars) return line
+    const from = Math.max(
+      0,
+      Math.min(at - Math.floor(maxLineChars / 3), line.length - maxLineChars),
+    )
+    const to = from + maxLineChars
+    const shown = line.slice(from, to).toWellFormed()
+    return `${from > 0 ? '[…] ' : ''}${shown}${to < line.length ? ' […]' : ''}`
+  }
+
+  const linesOf = ({ place, skip, take, context }: Extract<SearchAsk, { kind: 'lines' }>) => {
+    const hits: SearchHit[] = []
+    let passed = 0
+    each(place, (from, line, body, text) => {
+      if (passed++ < skip) return true
+      const sign = text.includes('\n') ? '\n' : '\r'
+      let [start, end] = [from, from + body.length]
+      for (let n = 0; n < context && start > 0; n++)
+        start = start < 2 ? 0 : text.lastIndexOf(sign, start - 2) + 1
+      for (let n = 0; n <= context && end >= 0; n++) end = text.indexOf(sign, end + (n > 0 ? 1 : 0))
+      const before = text.slice(start, from)
+      const after = text.slice(from, end < 0 ? text.length : end)
+      const around = (part: string) => part.split(sign).map(one => cut(one.replace(/\r$/, ''), 0))
+      const [, ...below] = around(after)
+      const at = one.exec(body)?.index ?? 0
+      const above = around(before).slice(0, -1)
+      hits.push({ line, content: [...above, cut(body, at), ...below].join('\n') })
+      return hits.length < take
+    })
+    return hits
+  }
+
+  parentPort?.on('message', (ask: SearchAsk) => {
+    const told: SearchTold =
+      ask.kind === 'count'
+        ? { counts: ask.places.map(place => each(place, () => true)) }
+        : { hits: linesOf(ask) }
+    parentPort.postMessage(told)
+  })
+}
