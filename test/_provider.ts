@@ -40,6 +40,9 @@ export type Step = {
   body?: unknown
   /** The exact bytes of the stream; replaces everything above. */
   raw?: string | Buffer
+  /** Only so many bytes of it are written, then `then` if it is given. */
+  keep?: number
+  then?: string
   /** Bytes of the stream are written in portions of this size. */
   portion?: number
   /** Nothing is answered before this settles. */
@@ -152,9 +155,13 @@ const answer = async (res: ServerResponse, step: Step, path: string): Promise<vo
   }
   const type = step.plain ? 'application/json' : 'text/event-stream'
   res.writeHead(200, { 'content-type': type, ...step.headers })
-  const bytes = Buffer.from(
+  const whole = Buffer.from(
     step.raw ?? (step.plain ? JSON.stringify(documentFor(path, step)) : streamFor(path, step)),
   )
+  const bytes =
+    step.keep === undefined
+      ? whole
+      : Buffer.concat([whole.subarray(0, step.keep), Buffer.from(step.then ?? '')])
   const half = step.middle ? Math.floor(bytes.length / 2) : bytes.length
   await write(res, bytes.subarray(0, half), step.portion)
   await step.middle
@@ -188,7 +195,8 @@ export const delta = (fields: unknown, finish: string | null = null) => ({
   choices: [{ index: 0, delta: fields, finish_reason: finish }],
 })
 
-const streamFor = (path: string, step: Step): string => {
+/** What a step looks like on the wire of the format its path asks for. */
+export const streamFor = (path: string, step: Step): string => {
   if (path.endsWith('/messages')) return anthropicEvents(step).map(frame).join('')
   if (path.endsWith('/responses')) return responsesEvents(step).map(frame).join('')
   return toStream(step)

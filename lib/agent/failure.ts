@@ -1,5 +1,6 @@
 /** What can go wrong between us and a model, sorted by one table into the words the rest of the service uses. */
 import type { FailureType } from '../schema/event.ts'
+import { waitInText } from './retry-after.ts'
 import type { Failure } from './types.ts'
 
 /** The only error a provider throws, besides the reason of an aborted signal. */
@@ -10,13 +11,20 @@ export class ProviderFailure extends Error {
   readonly status: number | undefined
   /** How long the provider asked us to wait. */
   readonly retryAfterMs: number | undefined
-  /** Something was already said to the person, so nobody else can take over. Set where it is known. */
+  /** Part of an answer was shown, which is void when somebody else answers. Set where it is known. */
   spoken = false
+  /** Nobody is at that address: trying again soon helps less than elsewhere. */
+  readonly isUnreachable: boolean
 
   constructor(
     type: FailureType,
     message: string,
-    extra: { retryable?: boolean; status?: number; retryAfterMs?: number } = {},
+    extra: {
+      retryable?: boolean
+      status?: number
+      retryAfterMs?: number
+      isUnreachable?: boolean
+    } = {},
   ) {
     super(message)
     this.name = 'ProviderFailure'
@@ -24,6 +32,7 @@ export class ProviderFailure extends Error {
     this.retryable = extra.retryable ?? RETRYABLE.has(type)
     this.status = extra.status
     this.retryAfterMs = extra.retryAfterMs
+    this.isUnreachable = extra.isUnreachable ?? false
   }
 }
 
@@ -120,13 +129,16 @@ export const classify = (evidence: {
   message: string
   text?: string
   retryAfterMs?: number | undefined
+  /** When a limit is lifted, where nothing better is said. */
+  resetMs?: number | undefined
 }): ProviderFailure => {
   const text = evidence.text ?? evidence.message
   const rule = TABLE.find(entry => entry.when({ status: evidence.status, text }))
+  const wait = evidence.retryAfterMs ?? waitInText(text) ?? evidence.resetMs
   return new ProviderFailure(rule?.type ?? 'error', evidence.message, {
     ...(rule?.retryable !== undefined && { retryable: rule.retryable }),
     ...(evidence.status !== undefined && { status: evidence.status }),
-    ...(evidence.retryAfterMs !== undefined && { retryAfterMs: evidence.retryAfterMs }),
+    ...(wait !== undefined && { retryAfterMs: wait }),
   })
 }
 
@@ -155,16 +167,4 @@ export const hintFor = (type: FailureType): string | undefined => HINTS[type]
 export const toFailure = (failure: ProviderFailure): Failure => {
   const hint = hintFor(failure.type)
   return { type: failure.type, message: failure.message, ...(hint !== undefined && { hint }) }
-}
-
-/** `Retry-After` in seconds or as a date; undefined when absent or unreadable. */
-export const parseRetryAfter = (
-  header: string | undefined,
-  now: number = Date.now(),
-): number | undefined => {
-  if (!header) return undefined
-  const seconds = Number(header)
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
-  const date = Date.parse(header)
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }

@@ -177,7 +177,7 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   return calls
 }
 
-/** Asks the endpoint of the run; when it fails with nothing said, whoever stands in for it. */
+/** Asks the endpoint of the run; when it fails for good, whoever stands in for it. */
 const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
   const { recover, attempts, answered } = run.request
   let first: ProviderFailure | undefined
@@ -195,6 +195,7 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
         tally: run.tally,
         wait: run.wait,
         random: run.random,
+        ...(run.request.tries !== undefined && { tries: run.request.tries }),
         ...(attempts && { attempts: failure => attempts(failure, endpoint) }),
       })
       if (run.good !== endpoint) answered?.(endpoint)
@@ -203,21 +204,30 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
       run.fit.heard(now === counted ? 0 : now, sent)
       return reply
     } catch (error) {
-      if (run.signal.aborted || !(error instanceof ProviderFailure) || error.spoken) throw error
+      if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
       const isTooLong = error.type === 'context_overflow'
       const failure = isTooLong ? await run.fit.refused(error) : error
-      if (failure === null) continue
+      if (failure === null) {
+        withdraw(run, messageId, error)
+        continue
+      }
       first ??= failure
       const recovery = await recover?.(failure, endpoint)
       // The person is told why their own model failed; of what failed behind it only the length is news.
       if (!recovery) throw isTooLong ? failure : first
       if (run.signal.aborted) throw run.signal.reason
+      withdraw(run, messageId, error)
       run.endpoint = recovery.endpoint
       run.tally.serve(recovery.endpoint)
       const { kind, message } = recovery
       run.emit({ type: 'warning', kind, message })
     }
   }
+}
+
+/** What was shown of an answer that nobody finishes: the message is begun anew by whoever is asked next. */
+const withdraw = (run: Run, messageId: string, { spoken, message }: ProviderFailure): void => {
+  if (spoken) run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
 }
 
 const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({

@@ -17,8 +17,11 @@ export const retryDelayMs = (
   failure: Pick<ProviderFailure, 'retryAfterMs'> | null,
   random: () => number,
 ): number => {
-  if (failure?.retryAfterMs !== undefined)
-    return Math.min(Math.ceil(failure.retryAfterMs), RETRY_AFTER_CAP_MS)
+  if (failure?.retryAfterMs !== undefined) {
+    // Who asks for no pause at all and refuses again and again is not taken at its word for ever.
+    const least = attempt > 2 ? BASE_MS / 2 : 0
+    return Math.min(Math.max(Math.ceil(failure.retryAfterMs), least), RETRY_AFTER_CAP_MS)
+  }
   const full = Math.min(BASE_MS * 2 ** (attempt - 1), CAP_MS)
   return Math.round(full / 2 + (full / 2) * random())
 }

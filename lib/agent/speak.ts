@@ -7,7 +7,10 @@ import { orAborted, retryDelayMs, type Wait } from './retry.ts'
 import type { Tally } from './tally.ts'
 import type { Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
-const MAX_ATTEMPTS = 3
+/** With the waits of `retry.ts` about a minute. */
+const TRIES = 6
+/** Where nobody listens, a person is told soon. */
+const TRIES_UNREACHABLE = 3
 const MAX_EMPTY = 3
 const MAX_CONTINUATIONS = 3
 
@@ -34,15 +37,17 @@ export type Speaking = {
   tally: Tally
   wait: Wait
   random: () => number
-  /** How often a call that fails like this is made at all; absent or undefined is three times. */
+  /** How often a call that fails is made in all. */
+  tries?: number
+  /** How often it is worth making while it fails like this; never more than `tries`. */
   attempts?: (failure: ProviderFailure) => number | undefined
 }
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
 /**
- * Throws `ProviderFailure`, or the signal's reason when aborted. A call is made again only while nothing
- * was said: spoken text cannot be taken back. A continuation speaks on in the same message.
+ * Throws `ProviderFailure`, or the signal's reason when aborted. A call that broke is made again, and what it had said
+ * is void: `retry` says so, and the message begins anew. A continuation speaks on in the same message.
  */
 export const speak = async (speaking: Speaking): Promise<Reply> => {
   const { request, emit, messageId } = speaking
@@ -50,10 +55,18 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
   let nudges: ProviderRequest['messages'] = []
 
-  const again = async (attempt: number, failure: ProviderFailure | null, message: string) => {
+  const again = async (
+    attempt: number,
+    attempts: number,
+    failure: ProviderFailure | null,
+    message: string,
+  ) => {
     const delayMs = failure ? retryDelayMs(attempt, failure, speaking.random) : 0
-    emit({ type: 'retry', messageId, attempt, delayMs, message })
+    emit({ type: 'retry', messageId, attempt, attempts, delayMs, message })
     await speaking.wait(delayMs, request.signal)
+    // Of an answer in several parts only the last one broke.
+    if (said.reasoning !== '') emit({ type: 'reasoning', messageId, text: said.reasoning })
+    if (said.text !== '') emit({ type: 'token', messageId, text: said.text })
   }
 
   for (;;) {
@@ -64,21 +77,24 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
       if (request.signal.aborted) throw request.signal.reason
       // Not the provider's doing: `emit` could not write. Nothing here can mend that.
       if (!(failure instanceof ProviderFailure)) throw failure
+      const tries = triesOf(speaking, failure)
+      if (failure.retryable && ++counts.failed < tries) {
+        await again(counts.failed, tries, failure, failure.message)
+        continue
+      }
       if (counts.continued > 0) {
         emit({ type: 'warning', kind: 'cut', message: `The answer is cut: ${failure.message}` })
         return merge(said, { ...part, calls: [] })
       }
-      failure.spoken = `${said.text}${part.text}`.trim() !== ''
-      const attempts = speaking.attempts?.(failure) ?? MAX_ATTEMPTS
-      if (failure.spoken || !failure.retryable || ++counts.failed >= attempts) throw failure
-      await again(counts.failed, failure, failure.message)
-      continue
+      failure.spoken = `${said.text}${said.reasoning}${part.text}${part.reasoning}`.trim() !== ''
+      throw failure
     }
+    counts.failed = 0
 
     if (part.finish === 'length' && part.calls.some(call => !readArguments(call.arguments))) {
       if (counts.truncated++ > 0)
         throw new ProviderFailure('error', 'The tool call is longer than the model may write.')
-      if (part.text.trim() === '') await again(1, null, 'The tool call was cut off.')
+      if (part.text.trim() === '') await again(1, 2, null, 'The tool call was cut off.')
       else merge(said, { ...part, calls: [] })
       nudges = nudge(said, SHORTER)
       continue
@@ -89,7 +105,7 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
         throw new ProviderFailure('error', "The provider's content filter withheld the answer.")
       const failure = new ProviderFailure('no_response', 'The model answered nothing.')
       if (++counts.empty > MAX_EMPTY) throw failure
-      await again(counts.empty, failure, failure.message)
+      await again(counts.empty, MAX_EMPTY + 1, failure, failure.message)
       continue
     }
     merge(said, part)
@@ -101,6 +117,11 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
     }
     nudges = nudge(said, CONTINUE)
   }
+}
+
+const triesOf = ({ tries, attempts }: Speaking, failure: ProviderFailure): number => {
+  const most = tries ?? (failure.isUnreachable ? TRIES_UNREACHABLE : TRIES)
+  return Math.min(attempts?.(failure) ?? most, most)
 }
 
 const emptyPart = (): Part => ({

@@ -199,6 +199,7 @@ const asNested = (event: AgentEvent, from: Nested, prefix: string): AgentEvent |
     case 'token':
     case 'reasoning':
     case 'subagent':
+    case 'retry':
       return { ...event, owner }
     case 'tool':
     case 'tool_output':

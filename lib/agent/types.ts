@@ -231,13 +231,15 @@ export type AgentRequest = {
   beforeChange?: (what: Changing) => Promise<void>
   processes?: Processes
   /**
-   * Called when an endpoint failed with nothing said: another key, else the next fallback, else null. It lasts for
+   * Called when an endpoint failed for good: another key, else the next fallback, else null. It lasts for
    * the rest of this turn (contract, decision 31). `message` is told to the person as a warning.
    */
   recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
   /** How the conversation is kept within the model's window; without it, it is sent as it is. */
   compression?: Compression
-  /** How often a call is worth making at all while it fails like this; undefined leaves it to the engine. */
+  /** How often a call that fails is made in all; absent leaves it to the engine. */
+  tries?: number
+  /** How often it is worth making at all while it fails like this; undefined leaves it to `tries`. */
   attempts?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
   /** Told once a run when an endpoint has answered: its key is good. Must not throw. */
   answered?: (endpoint: ModelEndpoint) => void
@@ -340,8 +342,19 @@ export type RunMessage = WireMessage & {
 export type AgentEvent =
   | { type: 'token'; messageId: string; text: string; owner?: Nested }
   | { type: 'reasoning'; messageId: string; text: string; owner?: Nested }
-  /** What streamed for the message is void; the call is made again after `delayMs`. Never after text was spoken. */
-  | { type: 'retry'; messageId: string; attempt: number; delayMs: number; message: string }
+  /**
+   * What streamed for the message is void, words included; the call is made again after `delayMs`, and all of it is said
+   * again under the same id. `attempt` have failed, of `attempts` that are made at most.
+   */
+  | {
+      type: 'retry'
+      messageId: string
+      attempt: number
+      attempts: number
+      delayMs: number
+      message: string
+      owner?: Nested
+    }
   /** Record it before anything that follows: an assistant message comes before its tools run, a result when it is known, in source order. */
   | { type: 'message'; message: RunMessage; steered?: string }
   | {

@@ -33,6 +33,8 @@ export const createTalk = (
   },
 ): Talk => {
   let atStart = true
+  /** Part of the message that is being said is on the screen. */
+  let spoken = false
   let questions: Promise<unknown> = Promise.resolve()
 
   const endLine = (): void => {
@@ -65,13 +67,16 @@ export const createTalk = (
     event(event) {
       switch (event.type) {
         case 'token':
-          if (event.text === '') return
+          // Subagents at work side by side would speak in each other's words.
+          if (event.text === '' || event.owner) return
           terminal.out(event.text)
+          spoken = true
           atStart = event.text.endsWith('\n')
           return
         case 'message':
           // Words between two tools are a paragraph of their own.
           if (event.message.role === 'assistant') endLine()
+          spoken = false
           return
         case 'tool':
           if (!given.quiet) note(`· ${event.name}${event.preview ? ` ${event.preview}` : ''}`)
@@ -81,7 +86,11 @@ export const createTalk = (
             note(`  ${event.name} failed${seconds(event.durationMs)}`)
           return
         case 'retry':
-          note(`! ${event.message} Trying again in ${Math.ceil(event.delayMs / 1_000)} s.`)
+          if (event.owner) return
+          note(`! ${event.message} Retrying in ${Math.ceil(event.delayMs / 1_000)} s.`)
+          // What is on the screen stays there.
+          if (spoken) note('  The answer starts over:')
+          spoken = false
           return
         case 'warning':
           note(`! ${event.message}`)

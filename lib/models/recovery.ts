@@ -16,6 +16,8 @@ export type TurnRecovery = Required<Pick<AgentRequest, 'recover' | 'attempts' | 
 const PATIENCE_MS = 10_000
 /** The same key once more, then somebody else. */
 const ATTEMPTS = 2
+/** What is overloaded or broke off often works again at once. */
+const TRANSIENT_ATTEMPTS = 3
 
 /** The key's fault, so that another one of the same provider may do better. */
 const OF_THE_KEY: ReadonlySet<FailureType> = new Set([
@@ -120,9 +122,10 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryDeps): TurnR
     },
 
     attempts(failure, endpoint) {
-      if (failure.type !== 'rate_limit') return undefined
       const tried = triedBy(endpoint)
-      if (otherKeys(endpoint, tried).length === 0 && !otherModel(tried, false)) return undefined
+      const hasKey = OF_THE_KEY.has(failure.type) && otherKeys(endpoint, tried).length > 0
+      if (!hasKey && !otherModel(tried, false)) return undefined
+      if (failure.type !== 'rate_limit') return TRANSIENT_ATTEMPTS
       return (failure.retryAfterMs ?? 0) > PATIENCE_MS ? 1 : ATTEMPTS
     },
 

@@ -52,10 +52,14 @@ export const TurnEvent = z.discriminatedUnion('type', [
   }),
   event('token', { text: z.string(), message_id: z.string() }),
   event('reasoning', { text: z.string(), message_id: z.string() }),
-  /** What was streamed for this message is void: the call is made again. */
+  /**
+   * What was streamed for this message is void: the call is made again in `delay_ms`, and all of it comes again under the same
+   * id. `attempt` calls have failed, of `attempts` that are made at most.
+   */
   event('retry', {
     message_id: z.string(),
     attempt: z.number(),
+    attempts: z.number().optional(),
     delay_ms: z.number(),
     message: z.string(),
   }),
@@ -70,7 +74,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     duration: z.number().nullable(),
     is_error: z.boolean(),
   }),
-  /** A subagent begins or ends (`status`), or speaks. */
+  /** A subagent begins or ends (`status`), or speaks; `again` says why what it was saying is void. */
   event('subagent', {
     parent_tid: z.string(),
     task_index: z.number(),
@@ -78,6 +82,7 @@ export const TurnEvent = z.discriminatedUnion('type', [
     status: SubagentStatus.optional(),
     text: z.string().optional(),
     reasoning: z.string().optional(),
+    again: z.string().optional(),
   }),
   z.object({ type: z.literal('approval'), data: Approval }),
   z.object({ type: z.literal('clarify'), data: Clarify }),

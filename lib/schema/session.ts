@@ -82,6 +82,15 @@ export const LiveTurn = z
     ),
     /** Those of calls that run, subagents of subagents too. */
     subagents: z.array(LiveSubagent).optional(),
+    /** A call has failed and is made again at `until` (seconds since 1970); `attempt` have failed, of `attempts` at most. */
+    retry: z
+      .object({
+        attempt: z.number(),
+        attempts: z.number(),
+        until: z.number(),
+        message: z.string(),
+      })
+      .optional(),
   })
   .meta({ id: 'LiveTurn' })
 export type LiveTurn = z.infer<typeof LiveTurn>

@@ -43,7 +43,7 @@ export const closingMessages = (
   timestamp: number,
 ): NewMessage[] => {
   const messages: NewMessage[] = []
-  const { messageId, text, reasoning } = live.partial()
+  const { messageId, text, reasoning } = live.unfinished()
   const spoken = withoutThinking(text)
   if (spoken) {
     messages.push({

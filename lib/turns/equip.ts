@@ -70,6 +70,17 @@ export type EquipDeps = {
 const CLARIFY_WAIT_S = 120
 const MAX_STEPS = 90
 
+/** Nobody is there to send it again: with the waits between them about three minutes. */
+const UNATTENDED_TRIES = 8
+
+/** How often a model call that fails is made (agent-home §2.2); undefined leaves it to the engine. */
+const triesOf = ({ config, unattended }: TurnPlace): { tries?: number } => {
+  const said = numberAt(config, 'agent', 'api_max_retries')
+  const tries = said === undefined ? undefined : Math.max(1, Math.floor(said))
+  if (unattended) return { tries: tries ?? UNATTENDED_TRIES }
+  return tries === undefined ? {} : { tries }
+}
+
 /** What the state directory holds of ours; `workspace` beside it is where the agent may work. */
 const OWN_STATE = [
   'sessions',
@@ -169,6 +180,7 @@ export const createEquip =
           keepPicture: (callId, bytes, ending) =>
             deps.toolOutput.saveBytes(id, callId, bytes, ending),
           ...recovery,
+          ...triesOf(place),
           compression: deps.compressions.forTurn(id, home, endpoint),
           delegation: deps.delegationFor(place),
           allow: deps.budgetFor(place, questions.approve),

@@ -46,6 +46,10 @@ export const createLiveSubagents = (now: () => number) => {
         case 'reasoning':
           agent.reasoning = (agent.reasoning + event.text).slice(-SAID_TAIL)
           break
+        case 'retry':
+          agent.text = ''
+          agent.reasoning = ''
+          break
         case 'tool':
           // What it said before belonged to the step that ends with this call.
           agent.text = ''

@@ -13,6 +13,10 @@ export const createLive = (now: () => number) => {
   let messageId: string | null = null
   let text = ''
   let reasoning = ''
+  /** What was last said before its call was made again, until something else is said. */
+  let withdrawn = { text: '', reasoning: '' }
+  /** The call that is waited for. */
+  let retry: LiveTurn['retry']
   const tools = new Map<string, LiveTurn['tools'][number]>()
   const subagents = createLiveSubagents(now)
   /** Calls of recorded assistant messages that have no recorded result. */
@@ -23,9 +27,11 @@ export const createLive = (now: () => number) => {
     messageId = id
     text = ''
     reasoning = ''
+    withdrawn = { text: '', reasoning: '' }
   }
 
   const finish = (message: RunMessage): void => {
+    retry = undefined
     if (message.role === 'tool') {
       unanswered.delete(message.tool_call_id ?? '')
       subagents.forget(message.tool_call_id ?? '')
@@ -46,16 +52,25 @@ export const createLive = (now: () => number) => {
       switch (event.type) {
         case 'token':
           begin(event.messageId)
+          retry = undefined
           text += event.text
           break
         case 'reasoning':
           begin(event.messageId)
+          retry = undefined
           reasoning += event.text
           break
         case 'retry':
           begin(event.messageId)
+          if (text !== '') withdrawn = { text, reasoning }
           text = ''
           reasoning = ''
+          retry = {
+            attempt: event.attempt,
+            attempts: event.attempts,
+            until: now() + event.delayMs / 1_000,
+            message: event.message,
+          }
           break
         case 'message':
           finish(event.message)
@@ -87,6 +102,10 @@ export const createLive = (now: () => number) => {
     },
     /** The assistant message that was being spoken, if anything of it is there. */
     partial: () => ({ messageId, text, reasoning }),
+    /** The same for a turn that ends here: what was being said again counts as it was said before. */
+    unfinished: () => (text === '' ? { messageId, ...withdrawn } : { messageId, text, reasoning }),
+    /** Undefined unless a failed call is about to be made again. */
+    retry: () => retry,
     tools: () => [...tools.values()],
     subagents: subagents.all,
     /** What the subagents of a call did so far, as its result would have said it. */

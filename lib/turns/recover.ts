@@ -36,13 +36,15 @@ type WireTool = Owner & {
 const ownerOf = ({ parent_tid: parent, task_index: index = 0 }: Owner) =>
   parent === undefined ? {} : { owner: { parent, index } }
 
+const AGAIN = { type: 'retry', messageId: '', attempt: 1, attempts: 0, delayMs: 0 } as const
+
 const replayWire = (live: Live, { type, data }: Logged): void => {
   if (type === 'token' || type === 'reasoning') {
     const delta = data as { text: string; message_id: string }
     live.apply({ type, messageId: delta.message_id, text: delta.text })
   } else if (type === 'retry') {
     const { message_id, attempt } = data as { message_id: string; attempt: number }
-    live.apply({ type, messageId: message_id, attempt, delayMs: 0, message: '' })
+    live.apply({ type, messageId: message_id, attempt, attempts: 0, delayMs: 0, message: '' })
   } else if (type === 'tool') {
     const { tid, name, preview, args, tool, ...owner } = data as WireTool
     live.apply({ type, callId: tid, name: tool ?? name, preview, args, ...ownerOf(owner) })
@@ -67,12 +69,13 @@ const replayWire = (live: Live, { type, data }: Logged): void => {
     const { tid, text, ...owner } = data as { tid: string; text: string } & Owner
     live.apply({ type, callId: tid, text, ...ownerOf(owner) })
   } else if (type === 'subagent') {
-    const { goal, status, text, reasoning, ...owner } = data as Extract<
+    const { goal, status, text, reasoning, again, ...owner } = data as Extract<
       TurnEvent,
       { type: 'subagent' }
     >['data']
     const by = { parent: owner.parent_tid, index: owner.task_index }
     if (status) live.apply({ type, owner: by, goal: goal ?? '', status })
+    if (again !== undefined) live.apply({ ...AGAIN, message: again, owner: by })
     if (text) live.apply({ type: 'token', messageId: '', text, owner: by })
     if (reasoning) live.apply({ type: 'reasoning', messageId: '', text: reasoning, owner: by })
   }

@@ -267,6 +267,7 @@ export const createTurns = (deps: RunnerDeps) => {
     const turn = active.get(sessionId)
     if (!turn || turn.over) return null
     const { messageId, text, reasoning } = turn.live.partial()
+    const retry = turn.live.retry()
     const { model, provider } =
       turn.endpoint instanceof Refusal ? { model: '', provider: '' } : turn.endpoint
     return {
@@ -279,6 +280,7 @@ export const createTurns = (deps: RunnerDeps) => {
       text,
       reasoning,
       tools: turn.live.tools(),
+      ...(retry && { retry }),
       subagents: turn.live.subagents(),
     }
   }

@@ -68,11 +68,14 @@ export const toWire = (
         data: { text: redact(event.text), message_id: event.messageId },
       }
     case 'retry':
+      if (event.owner)
+        return { type: 'subagent', data: { ...placeOf(event.owner), again: event.message } }
       return {
         type: 'retry',
         data: {
           message_id: event.messageId,
           attempt: event.attempt,
+          attempts: event.attempts,
           delay_ms: event.delayMs,
           message: event.message,
         },

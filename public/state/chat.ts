@@ -9,7 +9,12 @@ import type { Usage } from '../../lib/schema/usage.ts'
 import { withNested, withoutNested } from './subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
-export type Notice = { id: string; text: string }
+/** `retry`: when a failed call is made again (seconds since 1970), which attempt that is, and of how many. */
+export type Notice = {
+  id: string
+  text: string
+  retry?: { until: number; next: number; all: number }
+}
 /** How a call of the turns seen on this page ended; a reloaded session knows the result message only. */
 export type Finished = { duration: number | null; isError: boolean }
 /** A question that somebody answered while this page was open. */
@@ -71,6 +76,7 @@ export const fromSession = (session: Session): Chat => ({
   summaries: session.summaries,
   usage: session.last_usage,
   title: session.title,
+  notices: session.live?.retry ? withRetry([], session.live.retry) : [],
   lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
 })
 
@@ -126,11 +132,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'reasoning':
       return spoken(chat, event.data.message_id, '', event.data.text, now)
     case 'retry':
-      return {
-        ...chat,
-        live: chat.live && { ...chat.live, text: '', reasoning: '', message_id: null },
-        notices: withNotice(chat.notices, 'retry', event.data.message),
-      }
+      return retrying(chat, event.data, now)
     case 'message':
       return withMessage(chat, event.data.message)
     case 'subagent':
@@ -176,6 +178,19 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
       return unknown(event, chat)
   }
 }
+
+type Retry = Extract<TurnEvent, { type: 'retry' }>['data']
+
+/** What streamed for the message is void: it comes again, from its beginning. */
+const retrying = (
+  chat: Chat,
+  { attempt, attempts = 0, delay_ms, message }: Retry,
+  now: number,
+) => ({
+  ...chat,
+  live: chat.live && { ...chat.live, text: '', reasoning: '', message_id: null },
+  notices: withRetry(chat.notices, { attempt, attempts, message, until: now + delay_ms / 1_000 }),
+})
 
 /** One that could not be made is no longer under way. */
 const warned = (chat: Chat, { message, type }: { message: string; type?: string | undefined }) => {
@@ -304,4 +319,17 @@ const without = (notices: Notice[], id: string): Notice[] =>
 const withNotice = (notices: Notice[], id: string, text: string): Notice[] => [
   ...without(notices, id),
   { id, text },
+]
+
+const withRetry = (
+  notices: Notice[],
+  { attempt, attempts, until, message }: NonNullable<LiveTurn['retry']>,
+): Notice[] => [
+  ...without(notices, 'retry'),
+  {
+    id: 'retry',
+    text: message,
+    // A server that does not count says only why.
+    ...(attempts > attempt && { retry: { until, next: attempt + 1, all: attempts } }),
+  },
 ]

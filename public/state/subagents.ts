@@ -42,13 +42,14 @@ export const withNested = (
 
 const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSubagent => {
   if (event.type === 'subagent') {
-    const { goal, status, text = '', reasoning = '' } = event.data
+    const { goal, status, text = '', reasoning = '', again } = event.data
+    const said = again === undefined ? agent : { text: '', reasoning: '' }
     return {
       ...agent,
       ...(goal === undefined ? {} : { goal }),
       ...(status === undefined ? {} : { status }),
-      text: tail(agent.text, text),
-      reasoning: tail(agent.reasoning, reasoning),
+      text: tail(said.text, text),
+      reasoning: tail(said.reasoning, reasoning),
     }
   }
   const { steps } = agent

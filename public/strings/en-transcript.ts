@@ -38,6 +38,8 @@ export const enTranscript = {
   'tx.copy.text': 'Copy text',
   'tx.copy.markdown': 'Copy as Markdown',
   'tx.retry': 'Retry',
+  'tx.retrying': '{reason}. Retrying in {count} s (attempt {next} of {all}).',
+  'tx.retrying.now': '{reason}. Retrying now (attempt {next} of {all})…',
   'tx.branch': 'Branch from here',
   'tx.edit': 'Edit',
   'tx.edit.label': 'Edit message',

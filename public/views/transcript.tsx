@@ -4,6 +4,7 @@ import type { ReadonlySignal, Signal } from '@preact/signals'
 import { useMemo, useState } from 'preact/hooks'
 import { ApprovalCard, AnsweredLine } from '../parts/approval-card.tsx'
 import { ErrorCard, toFailure } from '../parts/error-card.tsx'
+import { Retrying } from '../parts/retrying.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { QuestionCard } from '../parts/question-card.tsx'
 import { questionId } from '../state/chat.ts'
@@ -179,9 +180,9 @@ function Tail() {
           />
         ),
       )}
-      {parts.notices.value.map(({ id, text }) => (
+      {parts.notices.value.map(({ id, text, retry }) => (
         <p key={id} class="tx-mark">
-          <Icon name="info" size={14} /> {text}
+          <Icon name="info" size={14} /> {retry ? <Retrying why={text} {...retry} /> : text}
         </p>
       ))}
       {error && (

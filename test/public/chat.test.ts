@@ -168,6 +168,26 @@ chat('what streamed before a retry is void', () => {
   assert.equal(next.notices, [])
 })
 
+chat('a retry says when, and which attempt it is; a page that comes late knows it too', () => {
+  const data = { message_id: 'm2', attempt: 2, attempts: 6, delay_ms: 8_000, message: 'Overloaded' }
+  const value = fold(emptyChat('a'), frames([started(), token('half'), { type: 'retry', data }]))
+  const [notice] = value.notices
+  assert.equal(
+    [notice?.id, notice?.text, notice?.retry?.next, notice?.retry?.all],
+    ['retry', 'Overloaded', 3, 6],
+  )
+  assert.is(typeof notice?.retry?.until, 'number')
+  const retry = { attempt: 2, attempts: 6, until: 50, message: 'Overloaded' }
+  const late = fromSession({
+    session_id: 'a',
+    cursor: 'b-1',
+    live: { ...value.live!, retry },
+  } as Session)
+  assert.equal(late.notices, [
+    { id: 'retry', text: 'Overloaded', retry: { until: 50, next: 3, all: 6 } },
+  ])
+})
+
 chat('tokens of a message that is stored already are doubles', () => {
   const value = fold(
     emptyChat('a'),

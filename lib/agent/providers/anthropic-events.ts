@@ -140,6 +140,7 @@ export const createAnthropicReader = (): AnswerReader => {
   return {
     read,
     progress: () => (whole ? 'complete' : stop === null ? 'speaking' : 'spoken'),
+    whole: () => open.size === 0 && chars + calls > 0,
     end() {
       if (stop === 'model_context_window_exceeded' && chars + calls === 0)
         throw new ProviderFailure(

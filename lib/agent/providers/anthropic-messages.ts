@@ -8,10 +8,11 @@ import {
 } from './anthropic-body.ts'
 import { createAnthropicReader } from './anthropic-events.ts'
 import type { AnthropicQuirk } from './anthropic-thinking.ts'
-import { type ExchangeOptions, exchange } from './exchange.ts'
+import { type Enders, type ExchangeOptions, exchange } from './exchange.ts'
 import { createLearner } from './quirks.ts'
 
 export const createAnthropicMessages = (options: ExchangeOptions = {}): Provider => {
+  const enders: Enders = new Set()
   const learning = createLearner<AnthropicQuirk>(anthropicObjection)
   return request =>
     learning(request, quirks =>
@@ -21,6 +22,7 @@ export const createAnthropicMessages = (options: ExchangeOptions = {}): Provider
           headers: anthropicHeaders(request.endpoint),
           body: toAnthropicBody(request, quirks),
           request,
+          enders,
           reader: createAnthropicReader(),
         },
         options,

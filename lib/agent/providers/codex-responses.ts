@@ -1,7 +1,7 @@
 /** Speaks with any endpoint that offers OpenAI's `POST /responses`. */
 import type { Provider } from '../types.ts'
 import { createLearner } from './quirks.ts'
-import { type ExchangeOptions, exchange } from './exchange.ts'
+import { type Enders, type ExchangeOptions, exchange } from './exchange.ts'
 import {
   type ResponsesQuirk,
   responsesHeaders,
@@ -11,6 +11,7 @@ import {
 import { createResponsesReader } from './responses-events.ts'
 
 export const createCodexResponses = (options: ExchangeOptions = {}): Provider => {
+  const enders: Enders = new Set()
   const learning = createLearner<ResponsesQuirk>(responsesObjection)
   return request =>
     learning(request, quirks =>
@@ -20,6 +21,7 @@ export const createCodexResponses = (options: ExchangeOptions = {}): Provider =>
           headers: responsesHeaders(request.endpoint),
           body: toResponsesBody(request, quirks),
           request,
+          enders,
           reader: createResponsesReader(),
         },
         options,

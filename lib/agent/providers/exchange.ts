@@ -22,9 +22,14 @@ export type AnswerReader = {
   read: (event: unknown) => ProviderDelta[]
   /** `spoken`: the last word was said, only figures may follow. `complete`: nothing follows. */
   progress: () => 'speaking' | 'spoken' | 'complete'
+  /** Everything that was begun is whole, although nobody said that it is the end. */
+  whole: () => boolean
   /** What was held back, then usage and finish. */
   end: () => ProviderDelta[]
 }
+
+/** Endpoints that were seen to say when an answer is over: there, an answer without its end is a broken one. */
+export type Enders = Set<string>
 
 export type Exchange = {
   url: string
@@ -32,6 +37,7 @@ export type Exchange = {
   body: unknown
   request: ProviderRequest
   reader: AnswerReader
+  enders: Enders
 }
 
 const OVERALL_MS = 1_800_000
@@ -48,7 +54,7 @@ const staleFor = (promptChars: number, loopback: boolean): number => {
 
 /** Throws `ProviderFailure`, or the signal's reason when aborted; the key stands in no failure. */
 export async function* exchange(
-  { url, headers, body, request, reader }: Exchange,
+  { url, headers, body, request, reader, enders }: Exchange,
   options: ExchangeOptions = {},
 ): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
@@ -56,6 +62,7 @@ export async function* exchange(
   const staleMs = (options.staleMs ?? staleFor)(written.length, isLoopback(endpoint.baseUrl))
   const deadline = createDeadline(signal, hostOf(url), options.overallMs ?? OVERALL_MS)
   let closed = false
+  let isFramed = false
   const progress = () => (closed ? 'complete' : reader.progress())
   try {
     deadline.allow(staleMs)
@@ -67,10 +74,11 @@ export async function* exchange(
       signal: deadline.signal,
       dispatcher: options.dispatcher,
     })
+    isFramed = 'content-length' in answer.headers || 'transfer-encoding' in answer.headers
     for await (const data of events(answer.body, String(answer.headers['content-type'] ?? ''))) {
       if (data === '[DONE]') closed = true
       else if (progress() !== 'complete' && data !== null)
-        for (const event of parseEvents(data)) yield* reader.read(event)
+        for (const event of parseEvents(data, url)) yield* reader.read(event)
       const now = progress()
       const trailMs = now === 'spoken' ? (options.trailMs ?? TRAIL_MS) : staleMs
       deadline.allow(now === 'complete' ? CLOSE_MS : trailMs)
@@ -83,7 +91,11 @@ export async function* exchange(
   } finally {
     deadline.close()
   }
-  if (progress() === 'speaking')
+  const place = `${url} ${endpoint.model}`
+  if (progress() !== 'speaking') enders.add(place)
+  // Small servers just stop. Their connection ended in order and nothing is open, so that was all; who usually says when
+  // it is over was cut off, unless it happens twice.
+  else if (!isFramed || !reader.whole() || enders.delete(place))
     throw new ProviderFailure('network', `${hostOf(url)} ended the answer too early.`)
   yield* reader.end()
 }
@@ -127,27 +139,35 @@ async function* events(
 }
 
 function* plainAnswer(text: string): Generator<string> {
+  // What begins like an answer and cannot be read was cut.
+  const isCut = text.trimStart().startsWith('{')
   if (parse(text) === undefined)
-    throw new ProviderFailure('error', 'The provider answered something that is not JSON.')
+    throw new ProviderFailure(
+      isCut ? 'network' : 'error',
+      'The provider answered something that is not JSON.',
+    )
   yield text
   yield '[DONE]'
 }
 
 /** Usually one; servers that forget the blank line between events deliver several at once. */
-const parseEvents = (data: string): unknown[] => {
+const parseEvents = (data: string, url: string): unknown[] => {
   const whole = parse(data)
   if (whole !== undefined) return [whole]
-  return data
-    .split('\n')
-    .map(parse)
-    .filter(event => event !== undefined)
+  return data.split('\n').flatMap(line => {
+    const event = parse(line)
+    if (event !== undefined) return [event]
+    // Words that are no JSON are noise on the line; half an event is a part of the answer that is lost.
+    if (!line.trimStart().startsWith('{')) return []
+    throw new ProviderFailure('network', `A part of the answer of ${hostOf(url)} was lost.`)
+  })
 }
 
 const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // A broken event is skipped; a broken stream shows itself by its missing end.
+    // The caller decides what that means.
     return undefined
   }
 }

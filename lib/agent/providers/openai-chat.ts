@@ -1,6 +1,6 @@
 /** Speaks with any endpoint that offers `POST /chat/completions`, streamed where the server can. */
 import type { Provider } from '../types.ts'
-import { type ExchangeOptions, exchange } from './exchange.ts'
+import { type Enders, type ExchangeOptions, exchange } from './exchange.ts'
 import { chatObjection, type Quirk, toBody } from './openai-body.ts'
 import { createChunkReader } from './openai-chunks.ts'
 import { bearer } from './post.ts'
@@ -9,6 +9,7 @@ import { createLearner } from './quirks.ts'
 export type OpenAiOptions = ExchangeOptions
 
 export const createOpenAiChat = (options: OpenAiOptions = {}): Provider => {
+  const enders: Enders = new Set()
   const learning = createLearner<Quirk>(chatObjection)
   return request => {
     const { baseUrl, apiKey } = request.endpoint
@@ -19,6 +20,7 @@ export const createOpenAiChat = (options: OpenAiOptions = {}): Provider => {
           headers: bearer(apiKey),
           body: toBody(request, quirks),
           request,
+          enders,
           reader: createChunkReader(),
         },
         options,

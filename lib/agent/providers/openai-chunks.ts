@@ -1,4 +1,5 @@
 /** Reads the chunks of a chat completion, as many servers write them, into deltas. */
+import { readArguments } from '../calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { AnswerReader } from './exchange.ts'
@@ -28,6 +29,7 @@ export const createChunkReader = (): AnswerReader => {
   const calls = createCallTracker(keepsake.mark)
   let usage: Usage | null = null
   let finish: Finish | null = null
+  let hasText = false
 
   const readChoice = (choice: Json): ProviderDelta[] => {
     // A server that ignores `stream` puts everything into `message`.
@@ -37,6 +39,7 @@ export const createChunkReader = (): AnswerReader => {
     if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
     const { thought, said } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
+    hasText ||= said.trim() !== '' || text(delta.refusal) !== ''
     keepsake.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
@@ -60,6 +63,7 @@ export const createChunkReader = (): AnswerReader => {
     },
     // The end itself is `[DONE]`, which is no chunk.
     progress: () => (finish === null ? 'speaking' : 'spoken'),
+    whole: () => (calls.any() ? calls.whole() : hasText && !think.isOpen()),
     end: () => [
       ...think.end(),
       ...keepsake.end(think.inline()),
@@ -111,7 +115,7 @@ const reasoningOf = (delta: Json): string =>
 
 /** Tells parallel calls apart: by index, by id where servers leave the index out or always write 0. */
 const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
-  const calls: { id: string; index: unknown; name: string; written: boolean }[] = []
+  const calls: { id: string; index: unknown; name: string; written: string }[] = []
 
   const find = (index: unknown, id: string, name: string): number => {
     if (id !== '') {
@@ -122,11 +126,12 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
     }
     if (index !== undefined) return calls.findLastIndex(call => call.index === index)
     // Neither index nor id: a name begins a call, anything else goes on with the last.
-    return name !== '' && calls.at(-1)?.written !== false ? -1 : calls.length - 1
+    return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
   }
 
   return {
     any: () => calls.length > 0,
+    whole: () => calls.every(({ name, written }) => name !== '' && readArguments(written)),
     read(delta: Json): ProviderDelta[] {
       const work = isJson(delta.function) ? delta.function : {}
       const id = text(delta.id)
@@ -134,13 +139,13 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
       const written = isJson(work.arguments) ? JSON.stringify(work.arguments) : text(work.arguments)
       let at = find(delta.index ?? undefined, id, name)
       if (at < 0)
-        at = calls.push({ id: '', index: delta.index ?? undefined, name: '', written: false }) - 1
+        at = calls.push({ id: '', index: delta.index ?? undefined, name: '', written: '' }) - 1
       const call = calls[at]
       if (!call) return []
       const fresh = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
       call.id ||= id
       call.name += fresh.name
-      call.written ||= written !== ''
+      call.written += written
       mark(at, delta.extra_content)
       return [
         {

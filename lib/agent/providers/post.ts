@@ -1,7 +1,8 @@
 /** One POST to a provider: bounded waiting, errors as `ProviderFailure`, and the key never in any of them. */
 import type { Dispatcher } from 'undici'
 import { messageOf } from '../../errors.ts'
-import { classify, ProviderFailure, parseRetryAfter } from '../failure.ts'
+import { classify, ProviderFailure } from '../failure.ts'
+import { waitInHeaders, waitUntilReset } from '../retry-after.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
 const MAX_MESSAGE_CHARS = 600
@@ -63,12 +64,12 @@ const refusalOf = (
   secret: string | null,
 ): ProviderFailure => {
   const said = hideKey(sayError(text), secret)
-  const retryAfter = headers['retry-after']
   return classify({
     status,
     message: said === '' ? `The provider answered with status ${status}.` : said,
     text: `${said}\n${text.slice(0, 4_000)}`,
-    retryAfterMs: parseRetryAfter(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter),
+    retryAfterMs: waitInHeaders(headers),
+    resetMs: status === 429 || status === 503 ? waitUntilReset(headers, Date.now()) : undefined,
   })
 }
 
@@ -127,6 +128,11 @@ export const hideKey = (text: string, apiKey: string | null): string => {
 export const hostOf = (url: string, base?: string): string =>
   URL.canParse(url, base) ? new URL(url, base).host : 'another address'
 
+/** Who is there is not who it should be; anything else that goes wrong with TLS may pass. */
+const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|WRONG_VERSION/
+
+const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOTFOUND'])
+
 const NETWORK: Record<string, string> = {
   ECONNREFUSED: 'the connection was refused',
   ENOTFOUND: 'the name is unknown',
@@ -145,7 +151,7 @@ export const networkFailure = (error: unknown, url: string): ProviderFailure => 
   if (error instanceof ProviderFailure) return error
   const code = (error as { code?: unknown } | null)?.code
   const host = hostOf(url)
-  if (typeof code === 'string' && /CERT|SELF_SIGNED|SSL|TLS/.test(code))
+  if (typeof code === 'string' && NOT_TRUSTED.test(code))
     return new ProviderFailure('network', `The certificate of ${host} is not accepted: ${code}`, {
       retryable: false,
     })
@@ -156,5 +162,7 @@ export const networkFailure = (error: unknown, url: string): ProviderFailure => 
       retryable: false,
     })
   const why = (typeof code === 'string' && NETWORK[code]) || messageOf(error)
-  return new ProviderFailure('network', `No answer from ${host}: ${why}`)
+  return new ProviderFailure('network', `No answer from ${host}: ${why}`, {
+    isUnreachable: typeof code === 'string' && UNREACHABLE.has(code),
+  })
 }

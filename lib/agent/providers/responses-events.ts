@@ -12,6 +12,8 @@ type Heard = { call: number; named: boolean; said: string; thought: string; refu
 
 export const createResponsesReader = (): AnswerReader => {
   const heard = new Map<unknown, Heard>()
+  /** Items that have begun and are not whole. */
+  const open = new Set<unknown>()
   let calls = 0
   let chars = 0
   let usage: Json | null = null
@@ -104,6 +106,9 @@ export const createResponsesReader = (): AnswerReader => {
   const read = (event: unknown): ProviderDelta[] => {
     if (!isJson(event)) return []
     const place = event.output_index ?? event.item_id ?? fields(event.item).id
+    if (event.type !== 'response.output_item.done') {
+      if (place !== undefined) open.add(place)
+    } else open.delete(place)
     const delta = text(event.delta)
     switch (event.type) {
       case 'error':
@@ -144,6 +149,7 @@ export const createResponsesReader = (): AnswerReader => {
   return {
     read,
     progress: () => (finish === null ? 'speaking' : 'complete'),
+    whole: () => open.size === 0 && chars + calls > 0,
     end: () => [
       ...(usage ? [usageOf(usage)] : []),
       { type: 'finish', reason: finish ?? (calls > 0 ? 'tool_calls' : 'stop') },

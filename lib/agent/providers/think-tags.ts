@@ -63,6 +63,7 @@ export const createThinkSplitter = () => {
     },
     /** What was held back and now turns out to be what it looks like. */
     end: (): Piece[] => take(state === 'thinking' ? 'reasoning' : 'text'),
+    isOpen: () => state === 'thinking',
     /** After the end: everything in front of the text, tags and white space included. */
     inline: (): string => seen.slice(0, seen.length - said),
   }

@@ -1,7 +1,13 @@
 /** The table that sorts failures, and waits: pure. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { classify, hintFor, parseRetryAfter, ProviderFailure } from '../../../lib/agent/failure.ts'
+import { classify, hintFor, ProviderFailure } from '../../../lib/agent/failure.ts'
+import {
+  parseRetryAfter,
+  waitInHeaders,
+  waitInText,
+  waitUntilReset,
+} from '../../../lib/agent/retry-after.ts'
 import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
 import { sayError } from '../../../lib/agent/providers/post.ts'
 import { retryDelayMs, wait } from '../../../lib/agent/retry.ts'
@@ -45,6 +51,54 @@ test('Retry-After', () => {
   assert.is(parseRetryAfter('1.5'), 1500)
   assert.is(parseRetryAfter('Thu, 01 Jan 1970 00:00:10 GMT', 4000), 6000)
   assert.is(parseRetryAfter('Thu, 01 Jan 1970 00:00:10 GMT', 90_000), 0)
+})
+
+const NOW = Date.parse('2026-01-01T00:00:00Z')
+const ASKED: [string, number | undefined][] = [
+  ['Rate limit reached. Please try again in 8.2s. Visit …', 8_200],
+  ['Please retry in 34.074824224s.', 34_075],
+  ['Please try again in 1m20s.', 80_000],
+  ['try again in 6m0.5s', 360_500],
+  ['Please try again in 350ms', 350],
+  ['Too many requests, retry after 20 seconds', 20_000],
+  ['Please wait 2 minutes before trying again', 120_000],
+  ['The limit resets in 1 hour and 5 minutes', 3_900_000],
+  ['{"error":{"details":[{"@type":"RetryInfo","retryDelay":"34s"}]}}', 34_000],
+  ['{"detail":"slow","retry_after":5}', 5_000],
+  ['{"retry_after_ms": 1500}', 1_500],
+  ['try again later', undefined],
+  ['Please retry your request 3 times', undefined],
+  ['The quota resets at 12 pm', undefined],
+  ['limit 20 requests per 1 m', undefined],
+]
+for (const [words, ms] of ASKED)
+  test(`how long to wait, in words: ${words}`, () => {
+    const found = waitInText(words)
+    assert.is(found === undefined ? undefined : Math.round(found), ms)
+  })
+
+test('how long to wait, in headers', () => {
+  assert.is(waitInHeaders({ 'retry-after-ms': '1500', 'retry-after': '60' }, NOW), 1_500)
+  assert.is(waitInHeaders({ 'retry-after': '7' }, NOW), 7_000)
+  for (const [headers, ms] of [
+    [{ 'x-ratelimit-reset': '12' }, 12_000],
+    [{ 'x-ratelimit-reset': String(NOW + 9_000) }, 9_000],
+    [{ 'x-ratelimit-reset': String(NOW / 1_000 + 9) }, 9_000],
+    [{ 'anthropic-ratelimit-tokens-reset': '2026-01-01T00:00:30Z' }, 30_000],
+    [{ 'ratelimit-reset': '3' }, 3_000],
+    [
+      {
+        'x-ratelimit-reset-requests': '1s',
+        'x-ratelimit-remaining-requests': '59',
+        'x-ratelimit-reset-tokens': '6m0s',
+        'x-ratelimit-remaining-tokens': '0',
+      },
+      360_000,
+    ],
+    [{ 'x-ratelimit-reset': '5', 'x-ratelimit-remaining': '10' }, undefined],
+    [{ 'content-type': 'text/html' }, undefined],
+  ] as const)
+    assert.is(waitUntilReset(headers, NOW), ms)
 })
 
 test('waits double, are spread, and end at their caps', () => {

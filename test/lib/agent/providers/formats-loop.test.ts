@@ -13,23 +13,6 @@ for (const format of FORMATS) {
   const test = suite(`loop over ${format.apiMode}`)
   const { endpointAt, converse } = speaker(format)
 
-  test('a wire cut before the first word is tried again, one cut after it is not', () =>
-    withServer(
-      [
-        { finish: null, done: false, end: 'cut' },
-        { text: 'second try' },
-        { text: 'spoken', finish: null, done: false, end: 'cut' },
-        { text: 'never' },
-      ],
-      async server => {
-        const again = await converse(server)
-        assert.equal([again.outcome.status, again.outcome.text], ['finished', 'second try'])
-        const broken = await converse(server)
-        assert.equal([broken.outcome.status, broken.outcome.failure?.type], ['failed', 'network'])
-        assert.is(server.requests.length, 3)
-      },
-    ))
-
   test('an empty answer is asked for again, then told', () =>
     withServer([{}, {}, {}, {}, { text: 'x' }], async server => {
       const { outcome, waits } = await converse(server)

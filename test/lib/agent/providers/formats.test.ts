@@ -96,17 +96,16 @@ for (const format of FORMATS) {
       await other.close()
     }))
 
-  test('cut before and after text, and a stream without an end', () =>
+  test('cut before and after text, and streams that are none', () =>
     withServer(
       [
         { finish: null, done: false, end: 'cut' },
         { text: ['a', 'b'], finish: null, done: false, end: 'cut' },
-        { text: ['a', 'b'], finish: null, done: false },
         { raw: 'data: {"type":"content_bl' },
         { raw: 'hello, I am not an API' },
       ],
       async server => {
-        for (let round = 0; round < 5; round++) {
+        for (let round = 0; round < 4; round++) {
           const failure = await failing(ask(server))
           assert.equal([failure.type, failure.retryable], ['network', true])
         }

@@ -182,11 +182,11 @@ test('an error document with status 200', () =>
     assert.is((await failing(ask(server))).type, 'context_overflow')
   }))
 
-test('a connection cut in the middle, and a stream without an end', () =>
+test('a connection cut in the middle, and streams that are none', () =>
   withServer(
     [
       { text: ['a', 'b'], finish: null, done: false, end: 'cut' },
-      { text: ['a', 'b'], finish: null, done: false },
+      { toolCalls: [{ name: 'f', arguments: '{"a": ' }], finish: null, done: false },
       { raw: 'data: {"choices":[{"delta":{"content":"half a fr' },
       { raw: 'hello, I am not an API' },
     ],

@@ -1,0 +1,82 @@
+/** How long a provider wants to be left alone, in whichever of many places it says so. */
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds of a unit's name: `ms`, `s`, `sec`, `minutes`, … */
+const unitMs = (unit: string): number =>
+  /^(?:ms|milli)/i.test(unit) ? 1 : (UNITS[unit.charAt(0).toLowerCase()] ?? 1_000)
+
+const PIECE =
+  /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])/gi
+
+/** `8.2s`, `6m0s`, `1 minute 30 seconds`; undefined when it is no length of time. */
+const durationMs = (text: string): number | undefined => {
+  const pieces = [...text.matchAll(PIECE)]
+  return pieces.length === 0
+    ? undefined
+    : pieces.reduce((sum, [, figure, unit]) => sum + Number(figure) * unitMs(unit ?? ''), 0)
+}
+
+/** `Retry-After` in seconds or as a date; undefined when absent or unreadable. */
+export const parseRetryAfter = (
+  header: string | undefined,
+  now: number = Date.now(),
+): number | undefined => {
+  if (!header) return undefined
+  const seconds = Number(header)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
+  const date = Date.parse(header)
+  return Number.isNaN(date) ? durationMs(header) : Math.max(0, date - now)
+}
+
+/** A length of time, or a moment: seconds or milliseconds since 1970, or a date. */
+const resetMs = (value: string, now: number): number | undefined => {
+  const figure = Number(value)
+  if (value.trim() === '') return undefined
+  if (!Number.isFinite(figure)) {
+    const length = /^[\d.\sa-z]+$/i.test(value) ? durationMs(value) : undefined
+    return length ?? parseRetryAfter(value, now)
+  }
+  if (figure > 1e12) return Math.max(0, figure - now)
+  return figure > 1e9 ? Math.max(0, figure * 1_000 - now) : figure * 1_000
+}
+
+const one = (value: string | string[] | undefined): string | undefined =>
+  Array.isArray(value) ? value[0] : value
+
+/** Of several limits only those that are used up have to be waited for. */
+const rateLimitReset = (headers: Headers, now: number): number | undefined => {
+  const waits = Object.entries(headers).flatMap(([name, value]) => {
+    if (!/rate-?limit.*reset/.test(name)) return []
+    const left = one(headers[name.replace('reset', 'remaining').replace(/-after$/, '')])
+    if (left !== undefined && Number(left) > 0) return []
+    return resetMs(one(value) ?? '', now) ?? []
+  })
+  return waits.length > 0 ? Math.max(...waits) : undefined
+}
+
+/** What the headers of a refusal ask for. */
+export const waitInHeaders = (headers: Headers, now: number = Date.now()): number | undefined => {
+  const ms = one(headers['retry-after-ms'])
+  if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms))
+  return parseRetryAfter(one(headers['retry-after']), now)
+}
+
+/** What is left to know where neither `Retry-After` nor the text says anything. */
+export const waitUntilReset = rateLimitReset
+
+const FIELD = /"retry[-_]?after([-_]ms)?(?:[-_]seconds)?"\s*:\s*"?(\d+(?:\.\d+)?)/i
+const SENTENCE =
+  /(?:try(?:ing)? again|retry|wait|available(?: again)?|resets?)\b[^.\d"]{0,40}?\b(?:in|after|for)?\s+((?:about |~)?\d[\d.]*\s*[a-z]+(?:(?:\s|,|and)*\d[\d.]*\s*[a-z]+)*)/i
+
+/** What the words of a refusal ask for: fields of its JSON, or its sentence. */
+export const waitInText = (text: string): number | undefined => {
+  const delay = /"retryDelay"\s*:\s*"([^"]+)"/.exec(text)
+  if (delay?.[1]) return durationMs(delay[1])
+  const field = FIELD.exec(text)
+  if (field) return Number(field[2]) * (field[1] ? 1 : 1_000)
+  const sentence = SENTENCE.exec(text)
+  return sentence?.[1] ? durationMs(sentence[1]) : undefined
+}
