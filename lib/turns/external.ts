@@ -1,6 +1,6 @@
 /** What another program's agent is given of a session: whose process it is, and what the journal remembers of it. */
 import { z } from 'zod'
-import type { External, ExternalSession } from '../agent/types.ts'
+import type { External, ExternalSession } from '../agent/external.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'

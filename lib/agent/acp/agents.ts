@@ -1,6 +1,7 @@
 /** Agents of other programs while they run: one process an agent and home, started when needed, stopped when nobody does. */
 import { createTurn } from './turn.ts'
-import type { Agent, External, ModelEndpoint } from '../types.ts'
+import type { External } from '../external.ts'
+import type { Agent, ModelEndpoint } from '../types.ts'
 import { type Child, startChild } from './child.ts'
 import { type Connection, connectAgent } from './connection.ts'
 import { createServices } from './services.ts'

@@ -1,5 +1,6 @@
 /** How a session of ours and the agent's come together: anew, after a restart, in a copy, under another id. */
-import type { AgentRequest, External, ExternalSession, LoopMessage } from '../types.ts'
+import type { External, ExternalSession } from '../external.ts'
+import type { AgentRequest, LoopMessage } from '../types.ts'
 import type { Running } from './agents.ts'
 import { type Connection, within } from './connection.ts'
 import { sayError } from './failures.ts'

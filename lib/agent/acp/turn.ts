@@ -1,11 +1,11 @@
 /** One turn of another program's agent, behind the same door as our own loop: a prompt, what it streams, an outcome. */
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
+import type { External } from '../external.ts'
 import type {
   Agent,
   AgentRequest,
   Emit,
-  External,
   Failure,
   LoopMessage,
   ModelEndpoint,

@@ -31,38 +31,6 @@ test('a failure that will not pass is not retried', async () => {
   assert.equal(waits, [])
 })
 
-test('six attempts, announced, with doubling waits', async () => {
-  const { outcome, events, waits, messages } = await run(
-    scripted(...Array.from({ length: 6 }, () => [down])).provider,
-  )
-  assert.is(outcome.failure?.type, 'network')
-  assert.is(shape(events), 'retry retry retry retry retry')
-  assert.equal(waits, [2000, 4000, 8000, 16_000, 32_000])
-  assert.is(messages.length, 0)
-  assert.equal(events[0], {
-    type: 'retry',
-    messageId: 'm1',
-    attempt: 1,
-    attempts: 6,
-    delayMs: 2000,
-    message: 'down',
-  })
-})
-
-test('as many as are configured; three where nobody listens at the address', async () => {
-  const gone = new ProviderFailure('network', 'refused', { isUnreachable: true })
-  for (const [failure, tries, made] of [
-    [down, 1, 1],
-    [down, 4, 4],
-    [gone, undefined, 3],
-    [gone, 8, 8],
-  ] as const) {
-    const { provider, heard } = scripted(...Array.from({ length: 9 }, () => [failure]))
-    await run(provider, tries === undefined ? {} : { tries })
-    assert.is(heard.length, made)
-  }
-})
-
 test('Retry-After is honoured up to two minutes', async () => {
   const busy = (retryAfterMs: number) => new ProviderFailure('rate_limit', 'busy', { retryAfterMs })
   const { outcome, waits } = await run(
@@ -70,33 +38,6 @@ test('Retry-After is honoured up to two minutes', async () => {
   )
   assert.is(outcome.status, 'finished')
   assert.equal(waits, [7000, 120_000])
-})
-
-test('what was said before a failure is void, words like thoughts, and comes again', async () => {
-  const silent = await run(scripted([thought('hm'), down], [text('x')]).provider)
-  assert.is(shape(silent.events), 'reasoning retry token message')
-  assert.is(silent.messages[0]?.reasoning, undefined)
-  const spoken = await run(scripted([text('half'), down], [text('x')]).provider)
-  assert.is(shape(spoken.events), 'token retry token message')
-  assert.equal([spoken.outcome.text, spoken.messages.length], ['x', 1])
-})
-
-test('of an answer in parts only the part that broke is said again', async () => {
-  const { provider, heard } = scripted(
-    [thought('A'), text('one '), finish('length')],
-    [text('tw'), down],
-    [text('two'), finish('stop')],
-  )
-  const { events, messages } = await run(provider)
-  assert.is(messages[0]?.content, 'one two')
-  const said = events.slice(events.findIndex(({ type }) => type === 'retry') + 1)
-  assert.equal(
-    said.flatMap(event =>
-      event.type === 'token' || event.type === 'reasoning' ? [event.text] : [],
-    ),
-    ['A', 'one ', 'two'],
-  )
-  assert.equal(heard[2]?.messages.at(-2)?.content, 'one ')
 })
 
 test('an empty answer is asked for again, then given up', async () => {
