@@ -81,7 +81,7 @@ export type Scripted = {
   close: () => Promise<void>
 }
 
-/** A request beyond the script is answered with status 500 and a sentence, so that a test never hangs on it. */
+/** A request beyond the script is refused with a sentence, so that a test never hangs on it. */
 export const createProvider = async (...script: Step[]): Promise<Scripted> => {
   const steps = [...script]
   const requests: Recorded[] = []
@@ -113,7 +113,7 @@ export const createProvider = async (...script: Step[]): Promise<Scripted> => {
     for (const wake of waiting.splice(0)) wake()
     const step = steps.shift() ??
       lists.otherwise?.(requests.at(-1)?.body) ?? {
-        status: 500,
+        status: 400,
         body: { error: { message: 'The script of this test has ended.' } },
       }
     await step.gate

@@ -7,8 +7,10 @@ import { orAborted, retryDelayMs, type Wait } from './retry.ts'
 import type { Tally } from './tally.ts'
 import type { Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
-/** With the waits of `retry.ts` about a minute. */
-const TRIES = 6
+/** Of what passes by itself: a stream that broke, a server that is overloaded. About a minute with the waits of `retry.ts`. */
+const TRIES_PASSING = 6
+/** Of other failures that may pass; some seconds. */
+const TRIES = 4
 /** Where nobody listens, a person is told soon. */
 const TRIES_UNREACHABLE = 3
 const MAX_EMPTY = 3
@@ -120,8 +122,15 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
 }
 
 const triesOf = ({ tries, attempts }: Speaking, failure: ProviderFailure): number => {
-  const most = tries ?? (failure.isUnreachable ? TRIES_UNREACHABLE : TRIES)
+  const most = tries ?? usualTries(failure)
   return Math.min(attempts?.(failure) ?? most, most)
+}
+
+const OVERLOADED: ReadonlySet<number | undefined> = new Set([undefined, 503, 529])
+
+const usualTries = ({ isUnreachable, status, retryAfterMs }: ProviderFailure): number => {
+  if (isUnreachable) return TRIES_UNREACHABLE
+  return OVERLOADED.has(status) || retryAfterMs !== undefined ? TRIES_PASSING : TRIES
 }
 
 const emptyPart = (): Part => ({

@@ -282,16 +282,18 @@ test('a conversation that is too long falls back to nobody', async context => {
   assert.is(two?.requests.length, 0)
 })
 
-test('after a word was spoken nobody takes over', async context => {
+test('whoever takes over after words were spoken begins the answer anew', async context => {
   const [one, two] = context.servers
-  configure(context, fallbacks('two'))
-  pool(context, 'key-first', 'key-second')
+  configure(context, { ...fallbacks('two'), agent: { api_max_retries: 1 } })
   one?.push({ text: 'I begin', finish: null, done: false, end: 'cut' })
-  const { error, warnings, messages } = await turn(context)
-  assert.is(error?.type, 'network')
-  assert.equal(warnings, [])
-  assert.is(two?.requests.length, 0)
-  assert.ok(messages.some((message: { content: string }) => message.content.startsWith('I begin')))
+  two?.push({ text: 'All of it.' }, { text: 'A title' })
+  const { error, warnings, messages, events } = await turn(context)
+  assert.is(error, undefined)
+  assert.is(warnings[0]?.type, 'fallback')
+  assert.is(messages.length, 2)
+  assert.is(messages[1].content, 'All of it.')
+  const [spoken, void_] = ['token', 'retry'].map(type => events.findIndex(e => e.event === type))
+  assert.ok((spoken ?? -1) >= 0 && (void_ ?? -1) > (spoken ?? 0))
 })
 
 test('a stopped turn falls back to nobody', async context => {
