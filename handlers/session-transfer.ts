@@ -34,11 +34,11 @@ export const exportSession = endpoint({
 
 export const importSession = endpoint({
   summary: 'A new session from an exported one',
-  input: z.looseObject({ messages: z.unknown() }),
+  input: z.looseObject({ messages: z.unknown().optional() }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, body) => {
     if (!Array.isArray(body.messages)) throw invalid('JSON must contain a "messages" array')
-    const row = ctx.app.begin.importSession(ctx.home, fromExport(body))
+    const row = await ctx.app.begin.importSession(ctx.home, fromExport(body))
     return { ok: true as const, session: await ctx.app.views.full(row.session_id) }
   },
 })

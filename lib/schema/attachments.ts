@@ -4,7 +4,7 @@ import { z } from 'zod'
 /** More than these are left out. */
 const MAX_ATTACHMENTS = 20
 
-const nameOf = (item: unknown): string | null => {
+export const fileNameOf = (item: unknown): string | null => {
   if (typeof item === 'string') return item
   if (typeof item === 'number' || typeof item === 'boolean') return String(item)
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return null
@@ -14,7 +14,7 @@ const nameOf = (item: unknown): string | null => {
 
 export const Attachments = z.array(z.unknown()).transform(items =>
   items
-    .map(nameOf)
+    .map(fileNameOf)
     .filter(name => name !== null)
     .slice(0, MAX_ATTACHMENTS),
 )

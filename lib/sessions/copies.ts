@@ -83,7 +83,8 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
   }
 
   return {
-    adopt(id: string, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
+    adopt(own: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
+      const id = own ?? newId()
       if (files.find(id)) throw conflict('There is already a session with this id')
       const { created_at, updated_at } = meta as Meta
       const created = created_at ?? writer.tick(0)
@@ -93,8 +94,8 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
         ...messages.map((message, index): Entry => {
           const n = index + 2
           // A message's own time may lie after the session's: it must not move it.
-          const own = typeof message.timestamp === 'number' ? message.timestamp : updated
-          const at = Math.min(own, updated)
+          const said = typeof message.timestamp === 'number' ? message.timestamp : updated
+          const at = Math.min(said, updated)
           return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
         }),
       ]

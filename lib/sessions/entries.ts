@@ -25,6 +25,8 @@
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
+import { isBag, isSound, toMessage } from './foreign.ts'
+import { toRecord } from './foreign-record.ts'
 
 /** The stored keys of the record C, `composer_draft`, and whatever unknown keys came with a file. */
 export type Meta = {
@@ -85,22 +87,39 @@ export type NewEntry = {
 }[EntryType]
 
 type Bag = Record<string, unknown>
-const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const ROLES = new Set(['system', 'user', 'assistant', 'tool'])
+/** Messages that do not say what their line says: the line must not be shown in their place. */
+const mended = new WeakSet<object>()
 
-/** Enough of the Message schema to be safe with; zod would cost more than reading the file. */
-const isMessage = (value: unknown): value is Message =>
-  isBag(value) &&
-  typeof value.id === 'string' &&
-  ROLES.has(value.role as string) &&
-  (typeof value.content === 'string' || Array.isArray(value.content))
+/** The message of line `n`, sound; false where it is none. */
+const mendMessage = (line: Bag): boolean => {
+  const { message } = line
+  if (!isBag(message)) return false
+  if (typeof message.id === 'string' && isSound(message)) return true
+  const read = toMessage(message)
+  if (!read) return false
+  const id = typeof message.id === 'string' ? message.id : `m${String(line.n)}`
+  line.message = { ...read, id }
+  mended.add(line.message as object)
+  return true
+}
+
+const ENDS: ReadonlySet<unknown> = new Set(['done', 'failed', 'cancelled', 'interrupted'])
+const isUsage = (usage: unknown): boolean =>
+  isBag(usage) && Object.values(usage).every(amount => typeof amount === 'number')
 
 const checks: { [K in EntryType]: (line: Bag) => boolean } = {
-  session: line => isBag(line.meta),
-  meta: line => isBag(line.patch),
-  message: line => isMessage(line.message),
+  session: line => {
+    if (!isBag(line.meta)) return false
+    line.meta = toRecord(line.meta)
+    return true
+  },
+  meta: line => {
+    if (!isBag(line.patch)) return false
+    line.patch = toRecord(line.patch)
+    return true
+  },
+  message: mendMessage,
   cut: line => Number.isInteger(line.after),
   uncut: line => Number.isInteger(line.cut),
   summary: line =>
@@ -108,8 +127,15 @@ const checks: { [K in EntryType]: (line: Bag) => boolean } = {
   unsummary: line => Number.isInteger(line.summary),
   asked: line => isBag(line.question) && questionId(line.question) !== undefined,
   answered: line => typeof line.id === 'string',
-  turn_started: line => typeof line.stream_id === 'string',
-  turn_ended: line => typeof line.stream_id === 'string' && typeof line.how === 'string',
+  turn_started: line => {
+    for (const key of ['model', 'provider', 'message_id'])
+      if (typeof line[key] !== 'string') line[key] = ''
+    return typeof line.stream_id === 'string'
+  },
+  turn_ended: line => {
+    if (line.usage !== undefined && !isUsage(line.usage)) delete line.usage
+    return typeof line.stream_id === 'string' && ENDS.has(line.how)
+  },
   renamed: line => typeof line.from === 'string' && typeof line.to === 'string',
 }
 
@@ -158,6 +184,7 @@ export const messageHead = (bytes: Buffer): { n: number; start: number } | null 
 
 /** The line can be spliced into an answer, and looked through for secrets, without being parsed. */
 export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>
+  !mended.has(entry.message) &&
   messageHead(bytes)?.n === entry.n &&
   Object.keys(entry).length === 4 &&
   // An ASCII letter written as an escape could hide a secret from the filter.

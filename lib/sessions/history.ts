@@ -1,6 +1,6 @@
 /** What a provider may see of a session: six keys, no errors, every tool call answered and every answer called for. */
 import type { LoopMessage, WireMessage } from '../agent/types.ts'
-import type { Message } from '../schema/message.ts'
+import type { Message, ToolCall } from '../schema/message.ts'
 import { summaryContent } from '../schema/summary.ts'
 import type { SummaryEntry } from './entries.ts'
 import { type Folded, spansInForce } from './fold.ts'
@@ -8,23 +8,49 @@ import { type Folded, spansInForce } from './fold.ts'
 /** Providers refuse a call without a result; a turn that was stopped may have left one. */
 const NO_RESULT = JSON.stringify({ error: 'This call was interrupted; no result was recorded.' })
 
+type Part = Exclude<WireMessage['content'], string>[number]
+
+/** Text anywhere, pictures from a person; of every other part, that it was there. */
+const sendable = (role: Message['role'], part: Part): Part[] => {
+  if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+  const { image_url: image } = part
+  const address = typeof image === 'object' && image !== null && 'url' in image ? image.url : image
+  if (part.type === 'image_url' && role === 'user' && typeof address === 'string') {
+    return [typeof image === 'string' ? { type: 'image_url', image_url: { url: image } } : part]
+  }
+  return [{ type: 'text', text: `[${part.type === 'image_url' ? 'image' : part.type}]` }]
+}
+
+const toContent = ({ role, content }: Message): WireMessage['content'] => {
+  if (typeof content === 'string') return content
+  const parts = content.flatMap(part => sendable(role, part))
+  return parts.length === 0 ? '' : parts
+}
+
+/** Names that came with another program's conversation may hold what providers refuse. */
+const plainName = (name: string): string =>
+  /^[\w-]{1,64}$/.test(name) ? name : name.replace(/[^\w-]/g, '_').slice(0, 64) || 'tool'
+
+const plainCall = (call: ToolCall): ToolCall => {
+  const name = plainName(call.function.name)
+  return name === call.function.name ? call : { ...call, function: { ...call.function, name } }
+}
+
 const toWire = (message: Message): WireMessage => {
-  const { role, content, tool_calls, tool_call_id, name, refusal } = message
+  const { role, tool_calls, tool_call_id, name, refusal } = message
   return {
     role,
-    content,
-    ...(tool_calls === undefined || tool_calls.length === 0 ? {} : { tool_calls }),
+    content: toContent(message),
+    ...(tool_calls === undefined || tool_calls.length === 0
+      ? {}
+      : { tool_calls: tool_calls.map(plainCall) }),
     ...(tool_call_id === undefined ? {} : { tool_call_id }),
-    ...(name === undefined ? {} : { name }),
+    ...(name === undefined ? {} : { name: plainName(name) }),
     ...(refusal === undefined ? {} : { refusal }),
   }
 }
 
-/** Some writers name a call by `call_id`. */
-const callIds = (message: WireMessage): string[] =>
-  (message.tool_calls ?? []).map(call =>
-    typeof call.id === 'string' ? call.id : String(call.call_id ?? ''),
-  )
+const callIds = (message: WireMessage): string[] => (message.tool_calls ?? []).map(({ id }) => id)
 
 /**
  * The messages sent before a turn. Results stand right after the message that called for them, in the order of
@@ -88,12 +114,20 @@ const settle = <T extends WireMessage>(told: readonly T[]): (T | WireMessage)[] 
   return told.flatMap((message, index): (T | WireMessage)[] => {
     if (message.role === 'tool') return []
     if (message.role !== 'assistant' || !message.tool_calls) return [message]
-    const results = callIds(message).map((id): T | WireMessage => {
+    const ids = callIds(message)
+    // Two calls of one id are refused: the second goes under another, with its result.
+    const given = ids.map((id, at) => (ids.indexOf(id) === at ? id : `${id}_${at + 1}`))
+    const results = ids.map((id, at): T | WireMessage => {
       const result = resultOf(id, index + 1)
-      if (!result) return { role: 'tool', tool_call_id: id, content: NO_RESULT }
+      const tool_call_id = given[at] ?? id
+      if (!result) return { role: 'tool', tool_call_id, content: NO_RESULT }
       used.add(result)
-      return result
+      return tool_call_id === id ? result : { ...result, tool_call_id }
     })
-    return [message, ...results]
+    const tool_calls = message.tool_calls.map((call, at) => ({ ...call, id: given[at] ?? call.id }))
+    return [
+      given.every((id, at) => id === ids[at]) ? message : { ...message, tool_calls },
+      ...results,
+    ]
   })
 }

@@ -15,11 +15,14 @@ import { diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta } from './entries.ts'
-import { type Message, type NewMessage, Role } from '../schema/message.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
+import { isBag, toMessages, toTime } from './foreign.ts'
+import { toRecord } from './foreign-record.ts'
 
 type Bag = Record<string, unknown>
-const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Editors of some systems write a mark before the text. */
+const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text)
 
 /** Computed by us from the rest, or of a turn that is long over. */
 const DERIVED = new Set([
@@ -34,32 +37,17 @@ const DERIVED = new Set([
   'pending_started_at',
 ])
 
-/** A message as somebody else wrote it, made to fit; null when it is none. Unknown keys are kept. */
-export const toMessage = (value: unknown): NewMessage | null => {
-  if (!isBag(value)) return null
-  const role = Role.safeParse(value.role)
-  if (!role.success) return null
-  const content =
-    typeof value.content === 'string' || Array.isArray(value.content)
-      ? (value.content as NewMessage['content'])
-      : value.content === undefined || value.content === null
-        ? ''
-        : JSON.stringify(value.content)
-  const { id: _, ...rest } = value
-  const kept = Object.fromEntries(Object.entries(rest).filter(([, inner]) => inner !== null))
-  return { ...kept, role: role.data, content } as NewMessage
-}
-
 /** The user's words of a turn that had begun when the file was last written, and that it holds nowhere else. */
 const pendingMessage = (file: Bag): NewMessage[] => {
   const { pending_user_message: text, pending_started_at: at, pending_attachments: files } = file
   if (typeof text !== 'string' || text.trim() === '') return []
+  const time = toTime(at)
   const attachments = Array.isArray(files) ? files.filter(name => typeof name === 'string') : []
   return [
     {
       role: 'user',
       content: text,
-      ...(typeof at === 'number' ? { timestamp: Math.floor(at) } : {}),
+      ...(time === undefined ? {} : { timestamp: Math.floor(time) }),
       ...(attachments.length > 0 ? { attachments } : {}),
     },
   ]
@@ -69,24 +57,27 @@ const pendingMessage = (file: Bag): NewMessage[] => {
 export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   let file: unknown
   try {
-    file = JSON.parse(bytes.toString())
+    file = JSON.parse(withoutMark(bytes.toString()))
   } catch {
     // Half written or something else: not a session, and never touched.
     return null
   }
-  if (!isBag(file) || !Array.isArray(file.messages)) return null
-  const meta: Meta = Object.fromEntries(
-    Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
+  if (!isBag(file)) return null
+  // A session nobody has written to may have null in place of its list.
+  const said = file.messages === null && file.session_id ? [] : file.messages
+  if (!Array.isArray(said)) return null
+  const meta: Meta = toRecord(
+    Object.fromEntries(
+      Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
+    ),
   )
   // Renamed by `takeAside`: the journal of its own name has another version of the conversation.
   if (typeof file.session_id === 'string' && file.session_id !== id && id !== '')
     meta.title = `${meta.title ?? 'Untitled'} (other version)`
-  const created = typeof file.created_at === 'number' ? file.created_at : 0
-  const updated = typeof file.updated_at === 'number' ? file.updated_at : created
+  const created = meta.created_at ?? 0
+  const updated = meta.updated_at ?? created
   const from = { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
-  const messages = [...file.messages.map(toMessage), ...pendingMessage(file)].filter(
-    (message): message is NewMessage => message !== null,
-  )
+  const messages = [...said.flatMap(toMessages), ...pendingMessage(file)]
   return [
     {
       n: 1,

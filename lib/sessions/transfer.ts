@@ -4,7 +4,8 @@ import { redact, redactValue } from '../redact.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { contentText, type Meta } from './entries.ts'
 import type { Folded } from './fold.ts'
-import { toMessage } from './legacy.ts'
+import { toMessages } from './foreign.ts'
+import { toRecord as toMeta } from './foreign-record.ts'
 import { toRow, UNTITLED } from './row.ts'
 import { toolSummaries } from './summaries.ts'
 import { toPreview } from './fold.ts'
@@ -193,14 +194,16 @@ export const fromExport = (value: unknown): Imported => {
   if (!('messages' in value) || !Array.isArray(value.messages)) {
     throw invalid('JSON must contain a "messages" array')
   }
-  const messages = value.messages.map((message, index) => {
-    const read = toMessage(message)
-    if (!read) throw invalid(`Message ${index + 1} has no role that is known`)
+  const messages = value.messages.flatMap((message, index) => {
+    const read = toMessages(message)
+    if (read.length === 0) throw invalid(`Message ${index + 1} has no role that is known`)
     return read
   })
-  const meta: Meta = Object.fromEntries(
-    Object.entries(value).filter(([key, inner]) => !NOT_IMPORTED.has(key) && inner !== null),
+  const meta = toMeta(
+    Object.fromEntries(
+      Object.entries(value).filter(([key, inner]) => !NOT_IMPORTED.has(key) && inner !== null),
+    ),
   )
-  const title = typeof meta.title === 'string' ? meta.title.trim() : ''
+  const title = meta.title?.trim()
   return { meta: { ...meta, title: title || 'Imported session' }, messages }
 }

@@ -82,8 +82,8 @@ export type Sessions = {
   /** Redacted unless `raw`. Costs what it returns, whatever the length of the session. */
   tail(id: string, options: { limit: number; before?: string | undefined; raw?: boolean }): Tail
   wholeJson(id: string): Promise<Buffer>
-  /** A session that began elsewhere, whole and under its own id, which must be free. */
-  adopt(id: string, meta: NewMeta, messages: readonly NewMessage[]): SessionRow
+  /** A session that began elsewhere, whole and under its own id, which must be free; null gives it a new one. */
+  adopt(id: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow
   /** All lines or none, in one write; throws Refusal `full` when the disk is. `quiet` messages do not move the session. */
   append(id: string, entries: readonly NewEntry[], options?: { quiet?: boolean }): Entry[]
   /** Free now and not given to anybody else; `append` of a message with this id keeps it. */

@@ -71,6 +71,17 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
   const modelPatch = (model: string | null | undefined) =>
     model === undefined ? {} : { model: model?.trim() || null }
 
+  /** Undefined for a folder of another machine, or one this profile may not work in. */
+  const knownPlace = (home: Home, path: string | undefined): string | undefined => {
+    if (!path) return undefined
+    try {
+      return workspaces.check(home, path)
+    } catch (error) {
+      if (error instanceof Refusal) return undefined
+      throw error
+    }
+  }
+
   return {
     create(
       home: Home,
@@ -84,20 +95,21 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
       })
     },
 
-    /** Messages of an export, in a new session of this profile. */
-    importSession(home: Home, { meta, messages }: Imported): SessionRow {
-      const row = sessions.create({
-        ...meta,
-        title: meta.title || 'Imported session',
-        workspace: meta.workspace ? workspaces.check(home, meta.workspace) : workspaces.last(home),
-        model: meta.model ?? models.default(home) ?? null,
-        profile: 'default',
-      })
-      sessions.append(
-        row.session_id,
-        messages.map(message => ({ t: 'message', message })),
+    /** Messages of an export, in a new session of this profile; all of them or none are kept. */
+    async importSession(home: Home, { meta, messages }: Imported): Promise<SessionRow> {
+      await models.ready(home)
+      const model = meta.model ? models.compatible(home, meta.model).model : models.default(home)
+      return sessions.adopt(
+        null,
+        {
+          ...meta,
+          title: meta.title || 'Imported session',
+          workspace: knownPlace(home, meta.workspace) ?? workspaces.last(home),
+          model: model || null,
+          profile: home.name,
+        },
+        messages,
       )
-      return sessions.require(row.session_id)
     },
 
     update(sessionId: string, { workspace, model }: Choice): SessionRow {

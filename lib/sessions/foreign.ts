@@ -1,0 +1,312 @@
+/** Messages as other programs write them, made into ours: the one door for imports, former files and journals edited by hand. */
+import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
+import { fileNameOf } from '../schema/attachments.ts'
+
+type Bag = Record<string, unknown>
+export const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+type Part = { type: string; [key: string]: unknown }
+
+const ROLES: Readonly<Record<string, Role>> = {
+  system: 'system',
+  developer: 'system',
+  user: 'user',
+  human: 'user',
+  assistant: 'assistant',
+  ai: 'assistant',
+  model: 'assistant',
+  tool: 'tool',
+  function: 'tool',
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/** An id may be a number where another program counts. */
+const idText = (value: unknown): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
+
+/** Seconds since 1970 of a number, a number in quotes, milliseconds, or a date in words; undefined for anything else. */
+export const toTime = (value: unknown): number | undefined => {
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value) || value < 0) return undefined
+    return value > 1e11 ? value / 1000 : value
+  }
+  if (typeof value !== 'string' || value.trim() === '') return undefined
+  const number = Number(value)
+  if (Number.isFinite(number)) return toTime(number)
+  const time = Date.parse(value)
+  return Number.isNaN(time) ? undefined : toTime(time / 1000)
+}
+
+const argumentsOf = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value ?? {})
+
+/** `{id, function: {name, arguments}}`, `{name, args, id}`, `{id, name, input}`, `{tool_name, …}`: null when no tool is named. */
+const toCall = (value: unknown, at: number): ToolCall | null => {
+  if (!isBag(value)) return null
+  const { function: given, id, call_id, tid, tool_call_id, ...rest } = value
+  const inner = isBag(given) ? given : {}
+  const {
+    name: _,
+    tool_name: __,
+    arguments: ___,
+    args: ____,
+    input: _____,
+    type: ______,
+    ...more
+  } = rest
+  const name = [inner.name, rest.name, rest.tool_name, given].map(text).find(Boolean)
+  if (!name) return null
+  const called = inner.arguments ?? inner.args ?? rest.arguments ?? rest.args ?? rest.input
+  const own = [id, call_id, tid, tool_call_id].map(idText).find(Boolean)
+  return {
+    ...withoutNulls(more),
+    id: own ?? `call_${at + 1}`,
+    type: 'function',
+    function: { ...inner, name, arguments: argumentsOf(called) },
+  }
+}
+
+const toList = (value: unknown): unknown[] => {
+  if (Array.isArray(value)) return value
+  if (isBag(value)) return [value]
+  if (typeof value !== 'string') return []
+  try {
+    const inner: unknown = JSON.parse(value)
+    return typeof inner === 'string' ? [] : toList(inner)
+  } catch {
+    // Words where calls should be: there is nothing to call.
+    return []
+  }
+}
+
+const withoutNulls = (bag: Bag): Bag =>
+  Object.fromEntries(Object.entries(bag).filter(([, value]) => value !== null))
+
+/** `source` of Anthropic's pictures, `image_url` in its three shapes. */
+const imageOf = (part: Bag): string => {
+  const { image_url, source } = part
+  if (typeof image_url === 'string') return image_url
+  if (isBag(image_url)) return text(image_url.url)
+  if (!isBag(source)) return ''
+  if (text(source.url)) return text(source.url)
+  const { media_type, data } = source
+  return text(data) ? `data:${text(media_type) || 'image/png'};base64,${text(data)}` : ''
+}
+
+const TEXT_TYPES = new Set(['text', 'input_text', 'output_text', 'summary_text', ''])
+
+/** One part of a content with the type and the text it must have; null for what says nothing. */
+const toPart = (value: unknown): Part | null => {
+  if (typeof value === 'string') return { type: 'text', text: value }
+  if (!isBag(value)) return null
+  const type = text(value.type)
+  const said =
+    typeof value.text === 'string' ? value.text : isBag(value.text) ? text(value.text.value) : null
+  if (TEXT_TYPES.has(type) && said !== null)
+    return { ...withoutNulls(value), type: 'text', text: said }
+  const image = imageOf(value)
+  if (image) return { type: 'image_url', image_url: { url: image } }
+  if (TEXT_TYPES.has(type)) return null
+  return { ...withoutNulls(value), type }
+}
+
+const toContent = (value: unknown): Message['content'] => {
+  if (typeof value === 'string') return value
+  if (value === undefined || value === null) return ''
+  if (Array.isArray(value)) return value.map(toPart).filter(part => part !== null)
+  if (!isBag(value)) return JSON.stringify(value)
+  const part = toPart(value)
+  return part?.type === 'text' || part?.type === 'image_url' ? [part] : JSON.stringify(value)
+}
+
+/** Of the role's own keys, those of the right kind; all other keys as they are. */
+const keysOf = (role: Role, given: Bag): Bag => {
+  const {
+    id: _,
+    role: __,
+    content: ___,
+    tool_calls,
+    function_call,
+    tool_call_id,
+    name,
+    refusal,
+    timestamp,
+    _ts,
+    attachments,
+    reasoning,
+    reasoning_content,
+    _error,
+    _partial,
+    model,
+    provider,
+    _content_length: ____,
+    ...rest
+  } = given
+  const calls = [...toList(tool_calls), ...(isBag(function_call) ? [function_call] : [])]
+    .map(toCall)
+    .filter(call => call !== null)
+  const files = Array.isArray(attachments)
+    ? attachments.map(fileNameOf).filter(file => file !== null)
+    : []
+  const thought = text(reasoning) || text(reasoning_content)
+  const callId = idText(tool_call_id)
+  const [said, own] = [toTime(timestamp), toTime(_ts)]
+  return {
+    ...withoutNulls(rest),
+    ...(role === 'assistant' && calls.length > 0 ? { tool_calls: calls } : {}),
+    ...(role === 'tool' && callId ? { tool_call_id: callId } : {}),
+    // Providers refuse a speaker's name with a blank in it.
+    ...(role === 'tool'
+      ? text(name) && { name: text(name) }
+      : /^[\w-]{1,64}$/.test(text(name)) && { name }),
+    ...(text(refusal) && { refusal }),
+    ...(said === undefined ? {} : { timestamp: said }),
+    ...(own === undefined ? {} : { _ts: own }),
+    ...(files.length > 0 ? { attachments: files } : {}),
+    ...(thought && { reasoning: thought }),
+    ...(_error === true ? { _error } : {}),
+    ...(_partial === true ? { _partial } : {}),
+    ...(text(model) && { model }),
+    ...(text(provider) && { provider }),
+  }
+}
+
+const roleOf = (given: Bag): Role | undefined => {
+  const named = text(given.role).toLowerCase()
+  if (Object.hasOwn(ROLES, named)) return ROLES[named]
+  // The items of a Responses conversation have types in place of roles.
+  if (given.type === 'function_call') return 'assistant'
+  return given.type === 'function_call_output' ? 'tool' : undefined
+}
+
+/** One message for one, for lines that must stay where they are. Null when nobody can tell who speaks. */
+export const toMessage = (value: unknown): NewMessage | null => {
+  if (!isBag(value)) return null
+  const role = roleOf(value)
+  if (role === undefined) return null
+  return { ...keysOf(role, value), role, content: toContent(value.content) } as NewMessage
+}
+
+/** Words of a tool's result, whichever shape it has. */
+const resultText = (content: unknown): string => {
+  const whole = toContent(content)
+  if (typeof whole === 'string') return whole
+  return whole.map(part => (part.type === 'text' ? String(part.text) : `[${part.type}]`)).join('\n')
+}
+
+const withoutBlocks = (parts: readonly Part[], taken: ReadonlySet<string>): Message['content'] => {
+  const left = parts.filter(({ type }) => !taken.has(type))
+  const [only] = left
+  if (left.length === 0) return ''
+  return left.length === 1 && only?.type === 'text' ? String(only.text) : left
+}
+
+const TAKEN = {
+  assistant: new Set(['tool_use', 'thinking', 'redacted_thinking']),
+  user: new Set(['tool_result']),
+}
+
+/** Anthropic keeps calls, thoughts and results inside contents; here they are keys and messages of their own. */
+const unfold = (message: NewMessage): NewMessage[] => {
+  const { role, content, tool_calls = [], reasoning: thought } = message as Message
+  if (!Array.isArray(content)) return [message]
+  if (role === 'assistant' && content.some(({ type }) => TAKEN.assistant.has(type))) {
+    const known = new Set(tool_calls.map(({ id }) => id))
+    const calls = content
+      .filter(({ type }) => type === 'tool_use')
+      .map(toCall)
+      .filter(call => call !== null && !known.has(call.id))
+    const thoughts = content
+      .filter(({ type }) => type === 'thinking')
+      .map(part => text(part.thinking))
+    const reasoning = [thought ?? '', ...thoughts].filter(Boolean).join('\n\n')
+    const all = [...tool_calls, ...calls]
+    return [
+      {
+        ...message,
+        content: withoutBlocks(content, TAKEN.assistant),
+        ...(all.length > 0 ? { tool_calls: all } : {}),
+        ...(reasoning ? { reasoning } : {}),
+      },
+    ]
+  }
+  if (role === 'user' && content.some(({ type }) => TAKEN.user.has(type))) {
+    const { timestamp } = message
+    const results = content
+      .filter(({ type }) => type === 'tool_result')
+      .map(
+        (part): NewMessage => ({
+          role: 'tool',
+          content: resultText(part.content),
+          tool_call_id: idText(part.tool_use_id),
+          ...(timestamp === undefined ? {} : { timestamp }),
+        }),
+      )
+    const said = withoutBlocks(content, TAKEN.user)
+    return said.length > 0 ? [...results, { ...message, content: said }] : results
+  }
+  return [message]
+}
+
+const asItem = (value: unknown): unknown => {
+  if (!isBag(value) || value.role !== undefined) return value
+  const { type, call_id, name, output, arguments: given, ...rest } = value
+  if (type === 'function_call')
+    return { ...rest, type, tool_calls: [{ call_id, name, arguments: given }] }
+  if (type === 'function_call_output')
+    return { ...rest, type, tool_call_id: call_id, content: resultText(output) }
+  return value
+}
+
+/** What a message of another program comes to here: usually one, none where it is none. Every call gets an id of its own. */
+export const toMessages = (value: unknown): NewMessage[] => {
+  const message = toMessage(asItem(value))
+  return message ? unfold(message) : []
+}
+
+/** The cheap question first: reading a long journal must not rebuild every message. */
+const isCall = (value: unknown): boolean =>
+  isBag(value) &&
+  typeof value.id === 'string' &&
+  isBag(value.function) &&
+  typeof value.function.name === 'string' &&
+  typeof value.function.arguments === 'string'
+
+const isString = (value: unknown): boolean => typeof value === 'string'
+const isNumber = (value: unknown): boolean => typeof value === 'number'
+const isFlag = (value: unknown): boolean => typeof value === 'boolean'
+const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  tool_call_id: isString,
+  name: isString,
+  refusal: isString,
+  reasoning: isString,
+  model: isString,
+  provider: isString,
+  timestamp: isNumber,
+  _ts: isNumber,
+  _content_length: isNumber,
+  _error: isFlag,
+  _partial: isFlag,
+  attachments: value => Array.isArray(value) && value.every(isString),
+  tool_calls: value => Array.isArray(value) && value.every(isCall),
+}
+
+/** Every key has the kind that the rest of the program relies on. */
+export const isSound = (message: Bag): boolean => {
+  const { role, content } = message
+  if (role !== 'user' && role !== 'assistant' && role !== 'tool' && role !== 'system') return false
+  if (typeof content !== 'string') {
+    if (!Array.isArray(content)) return false
+    for (const part of content) {
+      if (!isBag(part) || typeof part.type !== 'string') return false
+      if (part.type === 'text' && typeof part.text !== 'string') return false
+    }
+  }
+  for (const key in message) {
+    const kind = Object.hasOwn(KINDS, key) ? KINDS[key] : undefined
+    if (kind && !kind(message[key])) return false
+  }
+  return true
+}
