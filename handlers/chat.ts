@@ -89,7 +89,7 @@ export const events = endpoint({
     const last = Number(ctx.req.headers['last-event-id'] ?? Number.NaN)
     const from = Number.isInteger(last) && last >= 0 ? last : (after ?? 0)
     const log = ctx.app.turns.log(stream_id)
-    return stream(chatFrames(log, from, ctx.signal, () => ctx.app.views.full(log.session_id)))
+    return stream(chatFrames(log, from, ctx.signal, () => ctx.app.views.recordJson(log.session_id)))
   },
 })
 

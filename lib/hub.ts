@@ -32,6 +32,23 @@ const IDLE_LOG_MS = 5 * 60_000
 const PING_MS = 10_000
 const PING = Buffer.from('event: ping\ndata: {}\n\n')
 
+const BATCH_BYTES = 64 << 10
+
+/** Small frames go out together. */
+function* batches(frames: Iterable<Buffer>): Generator<Buffer> {
+  let held: Buffer[] = []
+  let bytes = 0
+  for (const frame of frames) {
+    held.push(frame)
+    bytes += frame.length
+    if (bytes < BATCH_BYTES) continue
+    yield held.length === 1 ? frame : Buffer.concat(held)
+    held = []
+    bytes = 0
+  }
+  if (held.length > 0) yield Buffer.concat(held)
+}
+
 export type Cursor = { boot: string; n: number }
 
 /** `<boot>-<n>` → its parts; undefined when it is anything else. */
@@ -124,19 +141,28 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
     return n
   }
 
-  /** Missed frames of one source without ids, or its reset. */
-  const replay = (source: Source, from: Cursor | undefined): Buffer[] => {
-    if (!from) return []
-    const log = logs.get(source)
-    const floor = log?.floor ?? (source.startsWith('session:') ? droppedSessions : 0)
-    if (from.boot !== boot || from.n > n || from.n < floor) {
-      return [Buffer.from(`event: reset\ndata: ${JSON.stringify({ source, n, data: {} })}\n\n`)]
+  /** Missed frames of one source without ids, up to number `to`, or its reset. Looked up as they are taken: a slow reader holds none. */
+  function* replay(source: Source, from: Cursor | undefined, to: number): Generator<Buffer> {
+    if (!from) return
+    let at = from.n
+    while (true) {
+      const log = logs.get(source)
+      const floor = log?.floor ?? (source.startsWith('session:') ? droppedSessions : 0)
+      if (from.boot !== boot || at > n || at < floor) {
+        yield Buffer.from(`event: reset\ndata: ${JSON.stringify({ source, n, data: {} })}\n\n`)
+        return
+      }
+      const next = log?.frames.find(frame => frame.n > at)
+      if (!next || next.n > to) return
+      at = next.n
+      yield next.bytes.subarray(next.idBytes)
     }
-    const missed = log?.frames.filter(frame => frame.n > from.n) ?? []
-    return missed.map(frame => frame.bytes.subarray(frame.idBytes))
   }
 
-  const ready = () => Buffer.from(`id: ${boot}-${n}\nevent: ready\ndata: {"n":${n}}\n\n`)
+  function* replayAll(from: Iterable<[Source, Cursor | undefined]>, to: number) {
+    for (const [source, at] of from) yield* replay(source, at, to)
+    yield Buffer.from(`id: ${boot}-${to}\nevent: ready\ndata: {"n":${to}}\n\n`)
+  }
 
   const positions = ({
     watch,
@@ -185,14 +211,14 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
     // Subscribing and the opening batch happen in one tick: nothing can slip between them.
     attach(reader)
     try {
-      yield Buffer.concat([...[...from].flatMap(([source, at]) => replay(source, at)), ready()])
+      yield* batches(replayAll(from, n))
       while (!options.signal.aborted && !closed) {
         if (reader.behind) {
           const at = { boot, n: reader.last }
-          const missed = [...reader.sources].flatMap(source => replay(source, at))
+          const sources = [...reader.sources].map((source): [Source, Cursor] => [source, at])
           reader.behind = false
           reader.last = n
-          yield Buffer.concat([...missed, ready()])
+          yield* batches(replayAll(sources, n))
         } else if (reader.queue.length > 0) {
           const batch = reader.queue
           reader.queue = []

@@ -17,6 +17,17 @@ export const comment = (text: string): string => `: ${oneLine(text)}\n\n`
 /** Beyond this a reader is slow and its generator waits. */
 const WAITING_BYTES = 256 * 1024
 
+const PIECE_BYTES = 64 * 1024
+
+/** A long part is written in views of itself, so that no more of it waits than is promised. */
+function* pieces(part: Part): Generator<Part> {
+  if (part.length <= PIECE_BYTES) return yield part
+  const bytes = typeof part === 'string' ? Buffer.from(part) : part
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
+    yield bytes.subarray(at, at + PIECE_BYTES)
+  }
+}
+
 /** The first of the two: room again, or the reader is gone. */
 const drained = (res: ServerResponse): Promise<void> =>
   new Promise(resolve => {
@@ -46,13 +57,23 @@ export const pump = async (res: ServerResponse, source: AsyncIterable<Part>): Pr
     })
   })
   const iterator = source[Symbol.asyncIterator]()
-  const left = gone.then((): IteratorResult<Part> => ({ done: true, value: undefined }))
+  let leave = () => {}
+  void gone.then(() => leave())
+  // Not a race with `gone`: every race would leave what it was won with hanging on a promise as old as the stream.
+  const next = () =>
+    new Promise<IteratorResult<Part>>((resolve, reject) => {
+      leave = () => resolve({ done: true, value: undefined })
+      iterator.next().then(resolve, reject)
+    })
   try {
     while (!res.destroyed) {
-      const { done, value } = await Promise.race([iterator.next(), left])
+      const { done, value } = await next()
       if (done) break
-      res.write(value)
-      if (res.writableLength > WAITING_BYTES) await drained(res)
+      for (const piece of pieces(value)) {
+        res.write(piece)
+        if (res.writableLength > WAITING_BYTES) await drained(res)
+        if (res.destroyed) break
+      }
     }
   } finally {
     // Not awaited: a generator in the middle of waiting answers only when that is over.

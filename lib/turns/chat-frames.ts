@@ -1,21 +1,41 @@
 /** The chat stream of the specification: one turn's log as SSE, `done` with the whole session rendered when it is written. */
-import type { Session } from '../schema/session.ts'
-import type { EventLog } from './event-log.ts'
+import type { EventLog, LogFrame } from './event-log.ts'
 
 const HEARTBEAT_MS = 15_000
 const HEARTBEAT = ': heartbeat\n\n'
 
-const frame = (pos: number, type: string, data: unknown): string =>
-  `id: ${pos}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`
+/** The session as JSON text, in parts. */
+type Render = () => Promise<readonly Buffer[]>
+
+/**
+ * What `done` says of the session, by its log: readers that come to it together get the same bytes, which go when the
+ * last of them has them. In the log it would be kept, and sent, once a turn and reader (storage.md, A5).
+ */
+const shared = new WeakMap<EventLog, { readers: number; parts: Promise<readonly Buffer[]> }>()
+
+async function* done(log: EventLog, { pos, data }: LogFrame, render: Render) {
+  const { usage } = JSON.parse(data.toString()) as { usage: unknown }
+  const one = shared.get(log) ?? { readers: 0, parts: render() }
+  shared.set(log, one)
+  one.readers += 1
+  try {
+    yield Buffer.from(`id: ${pos}\nevent: done\ndata: {"session":`)
+    yield* await one.parts
+    yield Buffer.from(`,"usage":${JSON.stringify(usage)}}\n\n`)
+  } finally {
+    one.readers -= 1
+    if (one.readers === 0 && shared.get(log) === one) shared.delete(log)
+  }
+}
 
 /** Replays after `after`, then follows; a heartbeat comment fills every 15 silent seconds. */
 export async function* chatFrames(
   log: EventLog,
   after: number,
   signal: AbortSignal,
-  session: () => Promise<Session>,
-): AsyncGenerator<string> {
-  const events = log.read(after, signal)
+  render: Render,
+): AsyncGenerator<string | Buffer> {
+  const events = log.frames(after, signal)
   let next = events.next()
   try {
     while (true) {
@@ -30,15 +50,11 @@ export async function* chatFrames(
         continue
       }
       if (result.done) return
-      const { pos, type, data } = result.value
+      const event = result.value
       next = events.next()
-      if (type === 'done' && !('ephemeral' in data)) {
-        // Rendered for this reader alone: in the log it would be kept, and sent, once a turn and reader (storage.md, A5).
-        const { usage } = data as { usage: unknown }
-        yield frame(pos, type, { session: await session(), usage })
-      } else {
-        yield frame(pos, type, data)
-      }
+      const isWhole = event.type === 'done' && !event.data.includes('"ephemeral"')
+      if (isWhole) yield* done(log, event, render)
+      else yield event.frame
     }
   } finally {
     await events.return(undefined)

@@ -5,18 +5,39 @@
  * `{"pos":n,"type":…,"data":…}`, positions from 1 without a gap. The newest events also stay in memory; a reader who
  * asks for older ones is served from the file. There is no flush timer: a line is written, then it is sent.
  */
-import { createReadStream, existsSync, readFileSync, rmSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
 
 export type Logged = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
 export type LogHeader = { session_id: string; stream_id: string; at: number }
 
+const LF = 10
+const PIECE_BYTES = 64 << 10
 const TAIL_EVENTS = 500
 const TAIL_BYTES = 256 << 10
 
-type Kept = { pos: number; line: string }
+/** A line in memory: where it begins in the file, and its frame once a reader has asked for it. */
+type Kept = { pos: number; line: Buffer; offset: number; frame?: LogFrame }
+
+/** `{"pos":7,"type":"token","data":{…}}` as an event of the stream, made of its bytes; undefined for a torn line. */
+const toFrame = (line: Buffer): LogFrame | undefined => {
+  const head = HEAD.exec(line.toString('latin1', 0, HEAD_BYTES))
+  if (!head || line.at(-1) !== BRACE) return undefined
+  const [{ length }, pos = '', type = ''] = head
+  const data = line.subarray(length, -1)
+  const frame = Buffer.concat([Buffer.from(`id: ${pos}\nevent: ${type}\ndata: `), data, GAP])
+  return { pos: Number(pos), type: type as Logged['type'], data, frame }
+}
+
+/** One event for a reader of the stream: `frame` is the same bytes for all of them. */
+export type LogFrame = { pos: number; type: Logged['type']; data: Buffer; frame: Buffer }
+
+const HEAD = /^\{"pos":(\d+),"type":"(\w+)","data":/
+const HEAD_BYTES = 96
+const BRACE = 0x7d
+const GAP = Buffer.from('\n\n')
 
 export type EventLog = ReturnType<typeof createEventLog>
 
@@ -40,8 +61,9 @@ export const createEventLog = (
     waiting.clear()
   }
 
-  const keep = (line: string): void => {
-    tail.push({ pos, line })
+  const keep = (text: string, offset: number): void => {
+    const line = Buffer.from(text)
+    tail.push({ pos, line, offset })
     tailBytes += line.length
     if (tail.length > TAIL_EVENTS || tailBytes > TAIL_BYTES) {
       const gone = tail.splice(0, Math.ceil(tail.length / 2))
@@ -53,9 +75,10 @@ export const createEventLog = (
   const append = (event: TurnEvent): number => {
     if (closed) return pos
     const line = JSON.stringify({ pos: pos + 1, type: event.type, data: event.data })
+    const offset = file.size
     file.append([line])
     pos += 1
-    keep(line)
+    keep(line, offset)
     onAppend(event, pos)
     wake()
     return pos
@@ -65,23 +88,40 @@ export const createEventLog = (
   const say = (event: TurnEvent): void => {
     if (closed) return
     pos += 1
-    keep(JSON.stringify({ pos, type: event.type, data: event.data }))
+    keep(JSON.stringify({ pos, type: event.type, data: event.data }), file.size)
     onAppend(event, pos)
     wake()
   }
 
-  async function* fromFile(after: number, until: number): AsyncGenerator<Logged> {
-    const lines = createInterface({ input: createReadStream(path), crlfDelay: Infinity })
-    for await (const line of lines) {
-      const logged = parseLine(line)
-      if (logged && logged.pos > after && logged.pos <= until) yield logged
-      if (logged && logged.pos >= until) return
+  /** Lines of the file from `offset` on, no more of it in memory than a piece. */
+  async function* fromFile(offset: number): AsyncGenerator<Buffer> {
+    const handle = await open(path)
+    try {
+      let rest: Buffer = Buffer.alloc(0)
+      let place = offset
+      while (true) {
+        const piece = Buffer.allocUnsafe(PIECE_BYTES)
+        const { bytesRead } = await handle.read(piece, 0, PIECE_BYTES, place)
+        if (bytesRead === 0) return
+        place += bytesRead
+        const held = Buffer.concat([rest, piece.subarray(0, bytesRead)])
+        let start = 0
+        for (let stop = held.indexOf(LF); stop !== -1; stop = held.indexOf(LF, start)) {
+          yield held.subarray(start, stop)
+          start = stop + 1
+        }
+        rest = held.subarray(start)
+      }
+    } finally {
+      await handle.close()
     }
   }
 
   /** Every event after `after`, then the ones to come, until the log is closed and read. */
-  async function* read(after: number, signal: AbortSignal): AsyncGenerator<Logged> {
+  async function* frames(after: number, signal: AbortSignal): AsyncGenerator<LogFrame> {
     let at = Math.max(0, after)
+    /** Not behind the line that follows `at`: a reader that falls behind again need not begin at the first. */
+    let offset = 0
     // One listener for the whole read: one a wait would pile up on the signal of a long stream.
     let resume = () => {}
     const onAbort = () => resume()
@@ -90,10 +130,14 @@ export const createEventLog = (
       if (at < pos) {
         const first = tail[0]?.pos ?? pos + 1
         if (at + 1 < first) {
-          for await (const logged of fromFile(at, first - 1)) {
+          for await (const line of fromFile(offset)) {
             if (signal.aborted) return
-            at = logged.pos
-            yield logged
+            const found = toFrame(line)
+            if (found && found.pos >= first) break
+            offset += line.length + 1
+            if (!found || found.pos <= at) continue
+            at = found.pos
+            yield found
           }
           // A line that cannot be read back must not hold a reader for ever.
           at = Math.max(at, first - 1)
@@ -101,7 +145,9 @@ export const createEventLog = (
         }
         const kept = tail[at + 1 - first]!
         at = kept.pos
-        yield parseLine(kept.line)!
+        offset = kept.offset + kept.line.length + 1
+        kept.frame ??= toFrame(kept.line)!
+        yield kept.frame
       } else if (closed) {
         return
       } else {
@@ -114,12 +160,19 @@ export const createEventLog = (
     }
   }
 
+  async function* read(after: number, signal: AbortSignal): AsyncGenerator<Logged> {
+    for await (const { pos: at, type, data } of frames(after, signal)) {
+      yield { pos: at, type, data: JSON.parse(data.toString()) }
+    }
+  }
+
   return {
     ...header,
     path,
     append,
     say,
     read,
+    frames,
     position: () => pos,
     isClosed: () => closed,
     /** No more events: readers finish what is there and end. The file stays until `remove`. */

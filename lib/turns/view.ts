@@ -57,6 +57,17 @@ export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: V
     return { head: { ...head, tool_calls }, messages }
   }
 
+  /** The record F as text: the messages are put in as they stand in the file. */
+  const recordJson = async (id: string): Promise<Buffer[]> => {
+    const { head, messages } = await whole(id)
+    const { messages: _, ...rest } = head
+    return [
+      Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"messages":`),
+      messages,
+      Buffer.from('}'),
+    ]
+  }
+
   return {
     /** The record F with every message, as an object. */
     async full(id: string): Promise<Session> {
@@ -64,15 +75,11 @@ export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: V
       return { ...head, messages: JSON.parse(messages.toString()) as Message[] }
     },
 
-    /** `{"session": F}` as text: the messages are put in as they stand in the file. */
+    recordJson,
+
+    /** `{"session": F}` as text. */
     async wholeJson(id: string): Promise<Buffer[]> {
-      const { head, messages } = await whole(id)
-      const { messages: _, ...rest } = head
-      return [
-        Buffer.from(`{"session":${JSON.stringify(rest).slice(0, -1)},"messages":`),
-        messages,
-        Buffer.from('}}'),
-      ]
+      return [Buffer.from('{"session":'), ...(await recordJson(id)), Buffer.from('}')]
     },
 
     /** The last `limit` messages, or those before one; long tool results are cut. */

@@ -168,8 +168,12 @@ hub('a slow reader holds a bounded queue and is resumed or reset, without a gap'
   const text = 'x'.repeat(1_000)
   for (let i = 1; i <= 600; i++) h.publish('session:a', { type: 'token', data: { i, text } })
   const seen: number[] = []
-  const batch = await r.next()
-  for (const f of batch) if (f.event === 'token') seen.push((f.data.data as { i: number }).i)
+  for (let isReady = false; !isReady; ) {
+    const batch = await r.next()
+    assert.ok(JSON.stringify(batch).length < 256_000, 'no more than is promised waits at a time')
+    for (const f of batch) if (f.event === 'token') seen.push((f.data.data as { i: number }).i)
+    isReady = batch.at(-1)!.event === 'ready'
+  }
   assert.equal(
     seen,
     Array.from({ length: 600 }, (_, i) => i + 1),
@@ -179,6 +183,39 @@ hub('a slow reader holds a bounded queue and is resumed or reset, without a gap'
   await r.stop()
   h.close()
 })
+
+hub(
+  'what is said while a reader catches up follows it, and what it lost meanwhile is a reset',
+  async () => {
+    const h = createHub({ boot: BOOT })
+    const text = 'x'.repeat(10_000)
+    const say = (count: number) => {
+      for (let i = 0; i < count; i++) h.publish('session:a', { type: 'token', data: { text } })
+    }
+    say(30)
+    const r = reader(h, `a@${BOOT}-0`)
+    const ns: number[] = []
+    const take = async () => {
+      const batch = await r.next()
+      for (const f of batch) if (f.event === 'token') ns.push(Number(f.data.n))
+      return batch
+    }
+    await take()
+    say(5)
+    while (ns.length < 35) await take()
+    assert.equal(
+      ns,
+      Array.from({ length: 35 }, (_, i) => i + 1),
+    )
+    await r.stop()
+    const slow = reader(h, `a@${BOOT}-0`)
+    await slow.next()
+    say(300)
+    assert.is((await slow.next())[0]!.event, 'reset')
+    await slow.stop()
+    h.close()
+  },
+)
 
 hub('random cuts lose and double nothing', async () => {
   const h = createHub({ boot: BOOT })

@@ -1,5 +1,7 @@
 /** Event streams on real sockets: slow readers, readers that leave, generators that end or fail. */
 import { once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { stream } from '../../../lib/http/reply.ts'
@@ -37,6 +39,24 @@ async function* waiting(signal: AbortSignal) {
   yield frame('late', {})
 }
 
+let filled: () => void = () => {}
+const full = { after: 0 }
+
+/** A long answer in many events, each of its own; then it waits. */
+async function* long(signal: AbortSignal) {
+  for (let at = 0; at < 2_000; at += 1) {
+    yield Buffer.alloc(4_096, 'x')
+    if (at % 32 === 0) await new Promise(resolve => setImmediate(resolve))
+  }
+  full.after -= 1
+  if (full.after === 0) filled()
+  await once(signal, 'abort')
+}
+
+async function* big() {
+  yield Buffer.alloc(8 << 20, 'x')
+}
+
 async function* failing() {
   yield frame('one', 1)
   throw new Error('secret')
@@ -48,6 +68,8 @@ test.before(async context => {
   context.at = await openServer({
     'GET /flood': endpoint({ ...raw, run: () => stream(flood()) }),
     'GET /wait': endpoint({ ...raw, run: ctx => stream(waiting(ctx.signal)) }),
+    'GET /long': endpoint({ ...raw, run: ctx => stream(long(ctx.signal)) }),
+    'GET /big': endpoint({ ...raw, run: () => stream(big()) }),
     'GET /fail': endpoint({ ...raw, run: () => stream(failing()) }),
   })
 })
@@ -130,6 +152,53 @@ test('a generator that fails cuts the stream and says nothing', async ({ at }) =
   assert.match(answer, /event: one/)
   assert.not.match(answer, /secret|\r\n0\r\n/)
   assert.is(at.errors.length, 1)
+})
+
+setFlagsFromString('--expose-gc')
+const gc = runInNewContext('gc') as () => void
+const heldBytes = async (): Promise<number> => {
+  for (let i = 0; i < 3; i += 1) {
+    await new Promise(resolve => setImmediate(resolve))
+    gc()
+  }
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
+
+test('what a reader has is not held any more while its stream goes on', async ({ at }) => {
+  const readers = 12
+  full.after = readers
+  const done = new Promise<void>(resolve => {
+    filled = resolve
+  })
+  const before = await heldBytes()
+  const sockets = await Promise.all(Array.from({ length: readers }, () => at.open()))
+  for (const socket of sockets) {
+    socket.resume()
+    socket.write(ask('/long'))
+  }
+  await done
+  const held = (await heldBytes()) - before
+  for (const socket of sockets) socket.destroy()
+  // Each was sent 8 MB; a queue of 256 kB is what it may hold.
+  assert.ok(held < readers * (512 << 10), `${Math.round(held / 1_024)} kB are held`)
+})
+
+test('one long part waits in pieces: a reader that does not read holds no more than is promised', async ({
+  at,
+}) => {
+  const socket = await at.open()
+  socket.pause()
+  const asked = once(at.server, 'request')
+  socket.write(ask('/big'))
+  const [, res] = await asked
+  let most = 0
+  for (let i = 0; i < 50; i += 1) {
+    await new Promise(resolve => setImmediate(resolve))
+    most = Math.max(most, res.writableLength)
+  }
+  assert.ok(most > 0 && most <= (256 + 65) << 10, `${most} bytes wait`)
+  socket.destroy()
 })
 
 test.run()
