@@ -1,38 +1,97 @@
 /** A person's or the agent's HTML as a document for a sandboxed frame: its styles hold, nothing runs, nothing is fetched. */
+import {
+  type DefaultTreeAdapterTypes,
+  html as names,
+  parse,
+  parseFragment,
+  serializeOuter,
+} from 'parse5'
 
-const plainOf = (text: string): string =>
-  text
-    .replace(/&quot;/g, '"')
-    .replace(/&#0*39;|&apos;/g, "'")
-    .replace(/&amp;/g, '&')
+type Node = DefaultTreeAdapterTypes.ChildNode
+type Element = DefaultTreeAdapterTypes.Element
+type Parent = DefaultTreeAdapterTypes.ParentNode
 
-const STYLED =
-  /(<[a-z][^\s/>]*(?:\s(?:"[^"]*"|'[^']*'|[^>"'])*?)?)\sstyle\s*=\s*("[^"]*"|'[^']*')/gi
+/** What runs, loads or leads elsewhere; the frame's policy refuses it, too. */
+const DROPPED: ReadonlySet<string> = new Set([
+  'script',
+  'link',
+  'base',
+  'iframe',
+  'frame',
+  'object',
+  'embed',
+  'portal',
+])
+
+const isElement = (node: Node): node is Element => 'tagName' in node
+
+const isDropped = (node: Element): boolean =>
+  DROPPED.has(node.tagName.toLowerCase()) ||
+  (node.tagName === 'meta' && node.attrs.some(({ name }) => name === 'http-equiv'))
+
+const setAttribute = (element: Element, name: string, value: string): void => {
+  element.attrs = [...element.attrs.filter(each => each.name !== name), { name, value }]
+}
+
+/** Every element below, by a loop: markup may nest deeper than the stack. */
+function* elementsOf(root: Parent): Generator<Element> {
+  const open: Parent[] = [root]
+  for (let parent = open.pop(); parent; parent = open.pop()) {
+    parent.childNodes = parent.childNodes.filter(child => !isElement(child) || !isDropped(child))
+    for (const child of parent.childNodes) {
+      if (!isElement(child)) continue
+      yield child
+      open.push(child)
+      if ('content' in child) open.push((child as DefaultTreeAdapterTypes.Template).content)
+    }
+  }
+}
+
+/** Style attributes become rules that win as attributes would: the policy admits styles with a nonce only. */
+const moveStyles = (root: Parent, nonce: string): string => {
+  const rules: string[] = []
+  for (const element of elementsOf(root)) {
+    if (element.tagName === 'style') setAttribute(element, 'nonce', nonce)
+    const style = element.attrs.find(({ name }) => name === 'style')
+    if (!style) continue
+    const name = `data-s${rules.length}`
+    rules.push(`${`[${name}]`.repeat(4)}{${style.value.replace(/[<{}]/g, '')}}`)
+    element.attrs = [...element.attrs.filter(each => each !== style), { name, value: '' }]
+  }
+  return rules.join('\n')
+}
+
+const escapeText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+
+/** Nested deeper than it can be written again: the source itself. */
+const asSource = (head: string, html: string): string =>
+  `<!doctype html><html><head>${head}</head><body><pre>${escapeText(html)}</pre></body></html>`
+
+const childOf = (parent: Parent, name: string): Element =>
+  parent.childNodes.find(node => isElement(node) && node.tagName === name) as Element
 
 /**
- * The frame inherits the page's policy, which admits styles with a nonce only. So the document's own style elements
- * get the nonce, and style attributes become rules that win as attributes would. Its own, stricter policy comes first.
+ * The document is read as a browser reads it and written again, so that the policy is the first thing in it, whatever
+ * the source looks like. `nonce` is the one of the page, whose policy the frame inherits.
  */
 export const frameDocument = (html: string, nonce: string): string => {
-  const rules: string[] = []
-  const clean = html
-    .replace(/<script\b[\s\S]*?(?:<\/script\s*>|$)/gi, '')
-    .replace(/<link\b[^>]*>/gi, '')
-    .replace(/<base\b[^>]*>/gi, '')
-    .replace(/<meta\b[^>]*http-equiv[^>]*>/gi, '')
-    .replace(/<style\b[^>]*>/gi, `<style nonce="${nonce}">`)
-    .replace(STYLED, (_, before: string, value: string) => {
-      const name = `data-s${rules.length}`
-      const css = plainOf(value.slice(1, -1)).replace(/[<{}]/g, '')
-      rules.push(`${`[${name}]`.repeat(4)}{${css}}`)
-      return `${before} ${name}`
-    })
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; font-src data:`
-  const head =
-    `<meta http-equiv="Content-Security-Policy" content="${policy}">` +
-    `<style nonce="${nonce}">${rules.join('\n')}</style>`
-  const doctype =
-    /^\s*(?:<!--[\s\S]*?-->\s*)*<!doctype[^>]*>/i.exec(clean)?.[0] ?? '<!doctype html>'
-  const rest = clean.startsWith(doctype) ? clean.slice(doctype.length) : clean
-  return `${doctype}${head}${rest}`
+  const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}">`
+  const document = parse(html, { scriptingEnabled: false })
+  const rules = moveStyles(document, nonce)
+  // The parser always makes an html element and a head.
+  const root = childOf(document, 'html')
+  const head = childOf(root, 'head')
+  const own = parseFragment(`${meta}<style nonce="${nonce}">${rules}</style>`)
+  head.childNodes = [...own.childNodes, ...head.childNodes]
+  // Comments may stand between the two.
+  root.childNodes = root.childNodes.slice(root.childNodes.indexOf(head))
+  const doctype = document.mode === names.DOCUMENT_MODE.QUIRKS ? '' : '<!doctype html>'
+  try {
+    return `${doctype}${serializeOuter(root)}`
+  } catch (error) {
+    if (error instanceof RangeError) return asSource(meta, html)
+    throw error
+  }
 }

@@ -5,11 +5,22 @@ import type { Token, Tokens, TokenizerExtension } from 'marked'
 export type { Token, Tokens }
 export type Links = Lexer['tokens']['links']
 
+/**
+ * Where a block of ours may begin. A paragraph ends at a blank line, so nothing behind one matters; and the lexer asks
+ * again for every line, so that an unbounded look would take quadratic time.
+ */
+const LOOK_CHARS = 4_000
+const startOf = (pattern: RegExp) => (src: string) => {
+  const near = src.slice(0, LOOK_CHARS)
+  const end = near.search(/\n[ \t]*\n/)
+  return (end < 0 ? near : near.slice(0, end + 2)).match(pattern)?.index
+}
+
 /** A note at the foot: `[^name]: text`, with indented lines belonging to it. */
 const footnote: TokenizerExtension = {
   name: 'footnote',
   level: 'block',
-  start: src => src.match(/^ {0,3}\[\^/m)?.index,
+  start: startOf(/^ {0,3}\[\^/m),
   tokenizer(src) {
     const match =
       /^ {0,3}\[\^([^\]\s]{1,80})\]:[ \t]*([^\n]*(?:\n+(?: {2,}|\t)[^\n]+)*)(?:\n+|$)/.exec(src)
@@ -37,7 +48,10 @@ const footnoteRef: TokenizerExtension = {
 const mathBlock: TokenizerExtension = {
   name: 'mathBlock',
   level: 'block',
-  start: src => src.match(/^ {0,3}(?:\$\$|\\\[)/m)?.index,
+  // Only a whole formula ends a paragraph: the lexer joins the pieces of one it cut in vain, at the price of its length.
+  start: startOf(
+    /^ {0,3}(?:\$\$(?:[^$]|\$(?!\$))+\$\$|\\\[(?:[^\\]|\\(?!\]))+\\\])[ \t]*$/m,
+  ),
   tokenizer(src) {
     const match =
       /^ {0,3}\$\$((?:[^$]|\$(?!\$))+)\$\$[ \t]*(?:\n+|$)/.exec(src) ??
@@ -80,16 +94,32 @@ const marked = new Marked({
   extensions: [footnote, footnoteRef, mathBlock, mathInline, media],
 })
 
+const textOf = (text: string): Token => ({ type: 'text', raw: text, text })
+
 const plain = (text: string): Token[] => [
-  { type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text }] },
+  { type: 'paragraph', raw: text, text, tokens: [textOf(text)] },
 ]
+
+/** More of them in one paragraph are no Markdown, and each could cost a look at all that follows. */
+const MOST_BRACKETS = 300
+const MOST_MARKS = 2_000
+
+const isHostile = (src: string): boolean =>
+  src.length > MOST_BRACKETS &&
+  ((src.match(/\[/g)?.length ?? 0) > MOST_BRACKETS ||
+    (src.match(/[*_~`$]+/g)?.length ?? 0) > MOST_MARKS)
 
 /** Blocks with their inline tokens. `links` holds the reference definitions of the text before. */
 export const lex = (text: string, links: Links = {}): Token[] => {
   const lexer = new Lexer(marked.defaults)
   Object.assign(lexer.tokens.links, links)
   try {
-    return lexer.lex(text)
+    lexer.blockTokens(text.replace(/\r\n|\r/g, '\n'), lexer.tokens)
+    for (const { src, tokens } of lexer.inlineQueue) {
+      if (isHostile(src)) tokens.push(textOf(src))
+      else lexer.inlineTokens(src, tokens)
+    }
+    return lexer.tokens
   } catch {
     // Nesting thousands deep overflows the lexer's stack; such text is shown as it is.
     return plain(text)

@@ -1,8 +1,7 @@
 /** Files that are more than text: pictures, sound, film, PDF, tables, pages. */
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { parseCsv } from '../../csv.ts'
 import { nameOf } from '../../file-kind.ts'
-import { frameDocument } from '../../html-frame.ts'
 import { Markdown } from '../../markdown/view.tsx'
 import { useMore } from '../../markdown/more.tsx'
 import { Button } from '../../parts/button.tsx'
@@ -65,14 +64,24 @@ export const MarkdownView = ({ doc }: { doc: Doc }) => (
   </ScrollBox>
 )
 
+/** The parser of HTML comes with its first use. */
 export const HtmlView = ({ doc }: { doc: Doc }) => {
-  const document = useMemo(() => frameDocument(doc.content, pageNonce()), [doc.content])
+  const [framed, setFramed] = useState('')
+  useEffect(() => {
+    let current = true
+    void import('../../html-frame.ts').then(({ frameDocument }) => {
+      if (current) setFramed(frameDocument(doc.content, pageNonce()))
+    })
+    return () => {
+      current = false
+    }
+  }, [doc.content])
   return (
     <iframe
       class="frame-view"
       title={tw('preview.frame', { name: nameOf(doc.path) })}
       sandbox=""
-      srcdoc={document}
+      srcdoc={framed}
     />
   )
 }
