@@ -128,6 +128,7 @@ export const routes = {
   'GET /api/folder/download': files.zip,
   'POST /api/upload': uploads.upload,
   'GET /api/media': media.get,
+  'GET /api/media/remote': media.remote,
   'GET /api/git-info': gitState.info,
   'GET /api/git/status': gitState.status,
   'GET /api/git/diff': gitState.diff,

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { disposition } from '../lib/http/disposition.ts'
-import { file } from '../lib/http/reply.ts'
+import { bytes, file } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { mediaFile } from '../lib/workspaces/media.ts'
@@ -33,5 +33,19 @@ export const get = endpoint({
       headers: { 'Content-Disposition': disposition(isPicture ? 'inline' : 'attachment', name) },
       ...(isActive ? { policy: SANDBOX } : {}),
     })
+  },
+})
+
+const MAX_PICTURE_BYTES = 10 << 20
+
+export const remote = endpoint({
+  summary: 'A picture of another host, fetched for a person who asked to see it',
+  input: z.object({ url: z.string().max(4_000) }),
+  raw: 'image/*',
+  // It makes a request: no other site may make a browser ask for it.
+  effects: true,
+  async run({ app, home, signal }, { url }) {
+    const { type, data } = await app.showPicture(home, url, MAX_PICTURE_BYTES, signal)
+    return bytes(data, { type, policy: SANDBOX, cache: 'private, max-age=3600' })
   },
 })

@@ -39,6 +39,7 @@ import { createQueue } from './turns/queue.ts'
 import { createToolViews } from './turns/tool-view.ts'
 import { createSkills } from './skills/skills.ts'
 import { createViews } from './turns/view.ts'
+import { createPictureShow } from './turns/web-rooms.ts'
 import { addonCandidates, placeAddon } from './store/addon.ts'
 import { createCheckpoints } from './checkpoints/checkpoints.ts'
 import { openStores } from './stores.ts'
@@ -346,6 +347,8 @@ export const createApp = async (
     checkpoints,
     processes,
     toolOutput,
+    /** Pictures of other hosts that a person asked for: fetched here, so that the page loads nothing from elsewhere. */
+    showPicture: createPictureShow(engine.dispatcher),
     redact,
     gate: createGate(auth),
     makeCtx: (base: BaseCtx): Ctx => {

@@ -6,7 +6,7 @@ export const contentPolicy = (styleNonce?: string): string =>
     "default-src 'self'",
     "script-src 'self'",
     styleNonce === undefined ? "style-src 'self'" : `style-src 'self' 'nonce-${styleNonce}'`,
-    "img-src 'self' data: blob: https:",
+    "img-src 'self' data: blob:",
     "connect-src 'self'",
     'frame-src blob:',
     "object-src 'none'",

@@ -1,6 +1,6 @@
 /** What a home may do in the web and with pictures: who searches, who reads long pages, who looks. Its libraries come with their first use. */
 import type { Dispatcher } from 'undici'
-import type { VisionStore } from '../agent/tools/vision-analyze.ts'
+import { pictureType, type VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
@@ -37,6 +37,46 @@ const allowOf = async (home: Home): Promise<Allow> => {
   return flag === true ? host => !isMetadataHost(host) : nobody
 }
 
+const openWeb = async (home: Home, dispatcher: WebRoomsDeps['dispatcher']) => {
+  const [{ createFetch }, { createUrlCheck }] = await Promise.all([
+    import('../web/fetch.ts'),
+    import('../web/rules.ts'),
+  ])
+  return {
+    fetch: createFetch({ dispatcher }),
+    check: createUrlCheck(home),
+    allow: await allowOf(home),
+  }
+}
+
+/** A picture of the public internet, by the rules of a home. Throws a Refusal with a sentence. */
+const createPictureFetch =
+  (dispatcher: WebRoomsDeps['dispatcher']) =>
+  async (home: Home, url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> => {
+    const { fetch, ...rules } = await openWeb(home, dispatcher)
+    const { bytes } = await fetch(url, {
+      ...rules,
+      signal,
+      accept: 'image/png,image/jpeg,image/gif,image/webp',
+      // What it is, its first bytes say.
+      checkType: () => undefined,
+      maxBytes,
+      timeoutMs: PICTURE_TIMEOUT_MS,
+    })
+    return bytes
+  }
+
+/** The same for a person: with its type by how it begins, and refused when it is no picture. */
+export const createPictureShow = (dispatcher: WebRoomsDeps['dispatcher']) => {
+  const fetchPicture = createPictureFetch(dispatcher)
+  return async (home: Home, url: string, maxBytes: number, signal: AbortSignal) => {
+    const data = await fetchPicture(home, url, maxBytes, signal)
+    const type = pictureType(data)
+    if (!type) throw unavailable('This is no PNG, JPEG, GIF or WebP picture.')
+    return { type, data }
+  }
+}
+
 export const createWebRooms = ({ auxiliaryFor, dispatcher }: WebRoomsDeps) => {
   /** Null where nobody can be asked: no key, or the scripted model. */
   const modelFor = (task: 'vision' | 'web_extract', home: Home, own: Own): Auxiliary | null => {
@@ -49,17 +89,8 @@ export const createWebRooms = ({ auxiliaryFor, dispatcher }: WebRoomsDeps) => {
     }
   }
 
-  const open = async (home: Home) => {
-    const [{ createFetch }, { createUrlCheck }] = await Promise.all([
-      import('../web/fetch.ts'),
-      import('../web/rules.ts'),
-    ])
-    return {
-      fetch: createFetch({ dispatcher }),
-      check: createUrlCheck(home),
-      allow: await allowOf(home),
-    }
-  }
+  const open = (home: Home) => openWeb(home, dispatcher)
+  const fetchPicture = createPictureFetch(dispatcher)
 
   const ask = async (
     model: Auxiliary,
@@ -125,19 +156,7 @@ export const createWebRooms = ({ auxiliaryFor, dispatcher }: WebRoomsDeps) => {
             ]
             return ask(model, [{ role: 'user', content }], signal, 'look at the picture')
           },
-          async fetch(url, maxBytes, signal) {
-            const { fetch, ...rules } = await open(home)
-            const { bytes } = await fetch(url, {
-              ...rules,
-              signal,
-              accept: 'image/png,image/jpeg,image/gif,image/webp',
-              // What it is, its first bytes say.
-              checkType: () => undefined,
-              maxBytes,
-              timeoutMs: PICTURE_TIMEOUT_MS,
-            })
-            return bytes
-          },
+          fetch: (url, maxBytes, signal) => fetchPicture(home, url, maxBytes, signal),
         }
       )
     },

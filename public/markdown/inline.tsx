@@ -65,11 +65,7 @@ function Picture({ src, text }: { src: string; text: string }) {
   if (!safe) return <span class="md-dead">{text || t('md.image')}</span>
   if (safe.kind === 'data')
     return <img class="md-image" src={safe.src} alt={text} decoding="async" />
-  if (wanted) {
-    return (
-      <img class="md-image md-image-box" src={safe.src} alt={text} referrerpolicy="no-referrer" />
-    )
-  }
+  if (wanted) return <Fetched src={safe.src} text={text} />
   const host = new URL(safe.src).host
   return (
     <button type="button" class="md-image-ask" onClick={() => setWanted(true)}>
@@ -77,6 +73,20 @@ function Picture({ src, text }: { src: string; text: string }) {
       <span>{text || t('md.image')}</span>
       <small>{t('md.image.load', { host })}</small>
     </button>
+  )
+}
+
+/** Fetched by the service: the page loads nothing from other hosts, and they learn nothing of this browser. */
+function Fetched({ src, text }: { src: string; text: string }) {
+  const [broken, setBroken] = useState(false)
+  if (broken) return link(src, text || t('md.image.broken'))
+  return (
+    <img
+      class="md-image md-image-box"
+      src={`api/media/remote?url=${encodeURIComponent(src)}`}
+      alt={text}
+      onError={() => setBroken(true)}
+    />
   )
 }
 

@@ -49,9 +49,7 @@ const mathBlock: TokenizerExtension = {
   name: 'mathBlock',
   level: 'block',
   // Only a whole formula ends a paragraph: the lexer joins the pieces of one it cut in vain, at the price of its length.
-  start: startOf(
-    /^ {0,3}(?:\$\$(?:[^$]|\$(?!\$))+\$\$|\\\[(?:[^\\]|\\(?!\]))+\\\])[ \t]*$/m,
-  ),
+  start: startOf(/^ {0,3}(?:\$\$(?:[^$]|\$(?!\$))+\$\$|\\\[(?:[^\\]|\\(?!\]))+\\\])[ \t]*$/m),
   tokenizer(src) {
     const match =
       /^ {0,3}\$\$((?:[^$]|\$(?!\$))+)\$\$[ \t]*(?:\n+|$)/.exec(src) ??

@@ -17,6 +17,7 @@ export const enTranscript = {
   'md.note': 'Footnote {number}',
   'md.image': 'Image',
   'md.image.load': 'Load from {host}',
+  'md.image.broken': "Couldn't load the image. Open it in a new tab.",
   'md.more': { one: 'Show {count} more of {total}', other: 'Show {count} more of {total}' },
 
   'tx.region': 'Conversation',

@@ -195,4 +195,64 @@ markdown('plain text for the clipboard', () => {
   )
 })
 
+/** Beginnings without an end, over and over: each once cost a look at all that follows. */
+const HOSTILE: readonly string[] = [
+  '[',
+  '![',
+  '[](',
+  '[a](',
+  '[[a]]',
+  '![a][',
+  '[^a',
+  '[x](<',
+  '[x](y "',
+  '*',
+  '*a ',
+  '_a ',
+  '**a',
+  'a**b',
+  '*_',
+  '~a',
+  '` ',
+  '`a``',
+  '$a',
+  '$$a\n',
+  '\\(',
+  '<',
+  '<a ',
+  '<!--',
+  '&',
+  '|a',
+  'MEDIA:/a ',
+  'http://a.',
+  'a@',
+  'www.',
+  '"a',
+  '\\',
+  ' \n',
+  '```\n',
+  '* * ',
+  'a\n=',
+]
+
+markdown('hostile text costs no more than its length, and none of it is lost', () => {
+  const timeOf = (text: string): number => {
+    const started = performance.now()
+    const tokens = lex(text)
+    assert.ok(tokens.length > 0)
+    return performance.now() - started
+  }
+  const slow = HOSTILE.flatMap(piece => {
+    const short = timeOf(piece.repeat(4_000))
+    const long = timeOf(piece.repeat(40_000))
+    // Ten times the text: a quadratic one takes a hundred times as long.
+    return long > short * 50 && long > 1_000
+      ? [`${JSON.stringify(piece)}: ${short} → ${long} ms`]
+      : []
+  })
+  assert.equal(slow, [])
+  const shown = renderToString(h(Markdown, { text: '['.repeat(40_000), id: 'x' }))
+  assert.is(shown.split('[').length - 1, 40_000)
+})
+
 markdown.run()
