@@ -29,6 +29,21 @@ const isDropped = (node: Element): boolean =>
   DROPPED.has(node.tagName.toLowerCase()) ||
   (node.tagName === 'meta' && node.attrs.some(({ name }) => name === 'http-equiv'))
 
+/** Attributes that load something. The frame's policy would block it; without them the browser does not even try. */
+const LOADING: ReadonlySet<string> = new Set([
+  'src',
+  'srcset',
+  'imagesrcset',
+  'poster',
+  'background',
+  'data',
+])
+const LOADING_ELEMENTS: ReadonlySet<string> = new Set(['image', 'use', 'feImage'])
+
+const isLoading = ({ tagName }: Element, { name, value }: { name: string; value: string }) =>
+  (LOADING.has(name) || (name === 'href' && LOADING_ELEMENTS.has(tagName))) &&
+  !/^\s*(?:data:|#)/i.test(value)
+
 const setAttribute = (element: Element, name: string, value: string): void => {
   element.attrs = [...element.attrs.filter(each => each.name !== name), { name, value }]
 }
@@ -48,9 +63,10 @@ function* elementsOf(root: Parent): Generator<Element> {
 }
 
 /** Style attributes become rules that win as attributes would: the policy admits styles with a nonce only. */
-const moveStyles = (root: Parent, nonce: string): string => {
+const settle = (root: Parent, nonce: string): string => {
   const rules: string[] = []
   for (const element of elementsOf(root)) {
+    element.attrs = element.attrs.filter(each => !isLoading(element, each))
     if (element.tagName === 'style') setAttribute(element, 'nonce', nonce)
     const style = element.attrs.find(({ name }) => name === 'style')
     if (!style) continue
@@ -79,7 +95,7 @@ export const frameDocument = (html: string, nonce: string): string => {
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; font-src data:`
   const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}">`
   const document = parse(html, { scriptingEnabled: false })
-  const rules = moveStyles(document, nonce)
+  const rules = settle(document, nonce)
   // The parser always makes an html element and a head.
   const root = childOf(document, 'html')
   const head = childOf(root, 'head')

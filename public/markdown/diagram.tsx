@@ -1,6 +1,7 @@
 /** A mermaid diagram on demand: drawn to SVG text, stripped of everything active, shown in a shadow root. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../strings/t.ts'
+import { trustedHtml, withTrust } from '../trusted.ts'
 
 /** Elements that could run something, load something, or hold markup of another kind. */
 const forbidden = 'script, foreignObject, iframe, image, use, a[href^="javascript" i], animate, set'
@@ -19,7 +20,7 @@ const park = (markup: string): { markup: string; css: string } => {
 /** SVG text to a clean tree, its style sheets taken out: the page's policy admits no style in markup. */
 export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
   const { markup, css } = park(svg)
-  const parsed = new DOMParser().parseFromString(markup, 'image/svg+xml')
+  const parsed = new DOMParser().parseFromString(trustedHtml(markup), 'image/svg+xml')
   const root = parsed.documentElement
   if (!(root instanceof SVGElement)) return null
   for (const element of root.querySelectorAll(forbidden)) element.remove()
@@ -66,7 +67,7 @@ const withStyles = async (run: () => Promise<string>): Promise<{ svg: string; cs
   DOMParser.prototype.parseFromString = function (markup, type) {
     const parked = park(`${markup}`)
     css = parked.css || css
-    return parseFromString.call(this, parked.markup, type)
+    return parseFromString.call(this, trustedHtml(parked.markup), type)
   }
   try {
     const svg = await run()
@@ -111,7 +112,7 @@ const draw = async (text: string, place: Element) => {
     fontFamily: 'system-ui, sans-serif',
   })
   const id = `diagram-${crypto.randomUUID()}`
-  return withStyles(async () => (await mermaid.render(id, text)).svg)
+  return withTrust(() => withStyles(async () => (await mermaid.render(id, text)).svg))
 }
 
 export function Diagram({ text, onFail }: { text: string; onFail: () => void }) {

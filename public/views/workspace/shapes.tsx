@@ -8,6 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Doc } from '../../state/preview.ts'
 import { tw } from '../../strings/workspace.ts'
+import { trustedHtml } from '../../trusted.ts'
 import { pageNonce } from './nonce.ts'
 import { useRooms } from './rooms-context.ts'
 
@@ -70,12 +71,14 @@ export const HtmlView = ({ doc }: { doc: Doc }) => {
   useEffect(() => {
     let current = true
     void import('../../html-frame.ts').then(({ frameDocument }) => {
-      if (current) setFramed(frameDocument(doc.content, pageNonce()))
+      if (current) setFramed(trustedHtml(frameDocument(doc.content, pageNonce())))
     })
     return () => {
       current = false
     }
   }, [doc.content])
+  // An empty one would be text that becomes markup, which the policy refuses.
+  if (framed === '') return null
   return (
     <iframe
       class="frame-view"

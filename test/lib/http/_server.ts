@@ -97,7 +97,7 @@ export const missingHeaders = (headers: Headers): string[] => [
   ...Object.entries(SECURITY)
     .filter(([name, value]) => headers.get(name) !== value)
     .map(([name]) => name),
-  ...(/default-src 'self'.*frame-ancestors 'none'$/.test(
+  ...(/default-src 'self'.*frame-ancestors 'none'; require-trusted-types-for 'script'/.test(
     headers.get('content-security-policy') ?? '',
   )
     ? []
