@@ -1,63 +1,104 @@
-/** Hides credentials in text that leaves the service; what is on disk stays as it was written. */
+/** Hides credentials in text that leaves the service or is read by a model; `lib/redact/` finds them. */
+import { createKnown, type SecretSource } from './redact/known.ts'
+import { isMasked } from './redact/shapes.ts'
+import { SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './redact/spans.ts'
 
-const TOKEN =
-  /(?<![A-Za-z0-9_-])(?:(?:sk-|ghp_|github_pat_|gh[ousr]_|xox[baprs]-|hf_)[A-Za-z0-9_-]{10,}|SG\.[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]+)?)/g
-const AWS = /(?<![A-Za-z0-9])AKIA[A-Z0-9]{16}(?![A-Za-z0-9])/g
-const BEARER = /(authorization\\*["']?[ \t]*:[ \t]*\\*["']?bearer[ \t]+)([^\s"'\\,;<>]+)/gi
-/** Backslashes: the assignment may stand inside JSON text inside a string. A value without a letter or digit is a placeholder. */
-const ASSIGNMENT =
-  /(?<![A-Z0-9_])([A-Z0-9_]{0,64}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}[ \t]*=[ \t]*\\*["']?)(?=[^\s"'`\\]*[A-Za-z0-9])([^\s"'`\\]+)/g
-/** Bounded, or a text of many beginnings without an end would take quadratic time. */
-const PRIVATE_KEY =
-  /-----BEGIN[A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,8192}?-----END[A-Z ]{0,40}PRIVATE KEY-----|(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*)/g
+const known = createKnown()
 
-/**
- * Says quickly that there is nothing to hide. Must hit whatever one of the patterns above hits, in plain
- * text and in the same text inside JSON (where white space may be written as an escape).
- */
-const SUSPECT =
-  /(?:sk-|gh[pousr]_|github_pat_|xox[baprs]-|hf_|SG\.)[A-Za-z0-9_-]{10}|AKIA[A-Z0-9]{16}|[Aa][Uu][Tt][Hh][Oo][Rr][Ii][Zz][Aa][Tt][Ii][Oo][Nn]\\*["']?(?:[ \t]|\\+t)*:|(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)[A-Z0-9_]{0,64}(?:[ \t]|\\+t)*=|PRIVATE KEY-----/
+/** From now on the values it gives are masked wherever they stand. Answers how to stop that. */
+export const watchSecrets = (source: SecretSource): (() => void) => known.watch(source)
+
+/** One of the sources has just changed. */
+export const refreshSecrets = (): void => known.refresh()
 
 const NOTHING_LEFT = '***'
-const MASKED = /^(?:\*\*\*|.{6}\.\.\..{4})$/
+const SHOWN_LAST = 4
 
 /** What an earlier pass hid stays as it is. */
-const mask = (secret: string): string => {
-  if (MASKED.test(secret)) return secret
-  return secret.length >= 18 ? `${secret.slice(0, 6)}...${secret.slice(-4)}` : NOTHING_LEFT
+const maskOf = (secret: string, as?: string): string => {
+  if (as !== undefined) return as
+  if (isMasked(secret)) return secret
+  return secret.length >= SHORTEST_SHOWN
+    ? `${secret.slice(0, SHOWN_FIRST)}...${secret.slice(-SHOWN_LAST)}`
+    : NOTHING_LEFT
 }
 
 /** False is certain, true means: look closer. Takes JSON text as well. */
-export const isSuspect = (text: string): boolean => SUSPECT.test(text)
+export const isSuspect = (text: string): boolean => known.finder().suspects(text).length > 0
 
 /** Start of each suspect place, for callers that look through many lines at once. */
-export function* suspectPlaces(text: string): Generator<number> {
-  for (const match of text.matchAll(new RegExp(SUSPECT, 'g'))) yield match.index
+export const suspectPlaces = (text: string): readonly number[] => known.finder().suspects(text)
+
+const written = (text: string, spans: readonly Span[]): string => {
+  if (spans.length === 0) return text
+  let out = ''
+  let at = 0
+  for (const { from, to, as } of spans) {
+    out += text.slice(at, from) + maskOf(text.slice(from, to), as)
+    at = to
+  }
+  return out + text.slice(at)
 }
 
-/** `hidden` is told what stood in the text and what stands there now. */
-const hide = (text: string, hidden: (was: string, is: string) => void): string => {
-  if (!isSuspect(text)) return text
-  const swap =
-    (make: (whole: string, ...groups: string[]) => string) =>
-    (whole: string, ...groups: string[]) => {
-      const is = make(whole, ...groups)
-      if (is !== whole) hidden(whole, is)
-      return is
+const spansOf = (text: string): Span[] => known.finder().analyze(text, true).spans
+
+export const redact = (text: string): string => written(text, spansOf(text))
+
+/** Only what is known by its exact value: nothing else of a command may be hidden from whoever decides about it. */
+export const redactKnown = (text: string): string =>
+  written(
+    text,
+    spansOf(text).filter(span => span.known),
+  )
+
+export type StreamRedactor = {
+  /** The part of what was said so far that is certain by now. */
+  push: (text: string) => string
+  /** The rest: nothing follows. */
+  end: () => string
+}
+
+/** What has been sent is still looked at: a name says what the value behind it is. */
+const LOOK_BACK = 256
+
+/**
+ * For text that comes in pieces: what it gives, put together, is what `redact` makes of the whole. Kept back is what may
+ * be the beginning of a secret, and never more than the longest one has.
+ */
+export const createStreamRedactor = (): StreamRedactor => {
+  let before = ''
+  let isCut = false
+  let held = ''
+  const take = (final: boolean): string => {
+    const text = before + held
+    const sent = before.length
+    const { spans, pending } = known.finder().analyze(text, final)
+    const stop = Math.max(sent, pending)
+    let out = ''
+    let at = sent
+    for (const { from, to, as } of spans) {
+      // Of a word that is cut off at its beginning nothing can be said.
+      if (to <= sent || (isCut && from === 0)) continue
+      if (to > stop) break
+      const mask = maskOf(text.slice(from, to), as)
+      if (from >= sent) out += text.slice(at, from) + mask
+      else out += mask.startsWith(text.slice(from, sent)) ? mask.slice(sent - from) : NOTHING_LEFT
+      at = to
     }
-  const assigned = swap((_, head = '', secret = '') => head + mask(secret))
-  return text
-    .replace(
-      PRIVATE_KEY,
-      swap(() => '[REDACTED PRIVATE KEY]'),
-    )
-    .replace(BEARER, assigned)
-    .replace(ASSIGNMENT, assigned)
-    .replace(TOKEN, swap(mask))
-    .replace(AWS, swap(mask))
+    out += text.slice(at, Math.max(at, stop))
+    isCut ||= stop > LOOK_BACK
+    before = text.slice(Math.max(0, stop - LOOK_BACK), stop)
+    held = text.slice(stop)
+    return out
+  }
+  return {
+    push(text) {
+      held += text
+      return take(false)
+    },
+    end: () => take(true),
+  }
 }
-
-export const redact = (text: string): string => hide(text, () => undefined)
 
 /** A short secret leaves three stars, which in Markdown mean something else: only a line that was left alone tells which are which. */
 const unredactLines = (edited: string, stored: string): string => {
@@ -70,14 +111,17 @@ const unredactLines = (edited: string, stored: string): string => {
 
 /**
  * A text that was read redacted, edited and sent back: what `redact` had hidden of `stored` stands in it again, so that an
- * edit through the page destroys no secret. The k-th of equal masks stands for the k-th of what it hides.
+ * edit destroys no secret. The k-th of equal masks stands for the k-th of what it hides.
  */
 export const unredact = (edited: string, stored: string): string => {
   const hidden = new Map<string, string[]>()
-  hide(stored, (was, is) => hidden.set(is, [...(hidden.get(is) ?? []), was]))
+  for (const { from, to, as } of spansOf(stored)) {
+    const was = stored.slice(from, to)
+    const is = maskOf(was, as)
+    if (is !== was) hidden.set(is, [...(hidden.get(is) ?? []), was])
+  }
   let text = hidden.delete(NOTHING_LEFT) ? unredactLines(edited, stored) : edited
-  // The last that was hidden is the outermost: an assignment's value may have been a token as well.
-  for (const [is, was] of [...hidden].reverse()) {
+  for (const [is, was] of hidden) {
     let at = 0
     text = text.replaceAll(is, () => was[Math.min(at++, was.length - 1)] ?? is)
   }

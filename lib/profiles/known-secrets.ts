@@ -1,0 +1,109 @@
+/** Every secret that stands in a home: its variables, its configuration, its credentials, its MCP servers. */
+import { join } from 'node:path'
+import { jsonFile } from '../store/json-file.ts'
+import type { Home } from './home.ts'
+
+/** Files of other programs of this family, beside auth.json. */
+const CREDENTIAL_FILES = ['.anthropic_oauth.json', 'google_token.json', 'google_client_secret.json']
+
+const NAME =
+  /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|API|TOKEN|CREDENTIALS?|PAT|PWD|AUTH|AUTHORIZATION|COOKIE|BEARER|WEBHOOK|WEBHOOK_URL)$/
+
+/** Names of something else that has to do with a secret: the variable it stands in, the file, how long it lives. */
+const ABOUT =
+  /_(?:ENV|ENVS|VAR|NAME|NAMES|FILE|PATH|DIR|TYPE|METHOD|URI|TTL|EXPIRY|EXPIRES(?:_(?:AT|IN))?)$/
+
+/** accessToken, access-token and ACCESS_TOKEN are the same name. */
+const isSecretName = (name: string): boolean => {
+  const usual = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[-.\s]/g, '_')
+    .toUpperCase()
+  return NAME.test(usual) && !ABOUT.test(usual)
+}
+
+/** Letters and digits mixed, no place and no sentence: what stands in a header or variable of a server and is no setting. */
+const looksRandom = (value: string): boolean =>
+  value.length >= 16 && /\d/.test(value) && /[A-Za-z]/.test(value) && /^[\w+/=.~:-]+$/.test(value)
+
+const FLAG = /^--?[\w-]*(?:key|token|secret|password)$/i
+const FLAG_WITH_VALUE = /^--?[\w-]*(?:key|token|secret|password)=(.+)$/is
+
+/** What an address carries: a password, and parameters that are named like secrets. */
+const inAddress = (value: string): string[] => {
+  if (!/^[a-z][\w+.-]*:\/\//i.test(value) || !URL.canParse(value)) return []
+  const { searchParams, password } = new URL(value)
+  const named = [...searchParams].filter(([name]) => isSecretName(name) || /^sig$/i.test(name))
+  return [...(password === '' ? [] : [value]), ...named.map(([, parameter]) => parameter)]
+}
+
+const inArguments = (args: readonly unknown[]): unknown[] =>
+  args.filter(
+    (arg, at) =>
+      typeof arg === 'string' && !arg.startsWith('-') && FLAG.test(String(args[at - 1] ?? '')),
+  )
+
+const isBag = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * Texts under a name that says what they are. `given`: somebody hands them over as a variable or a header, where a name
+ * says less, so what looks random counts as well.
+ */
+const secretsIn = (value: unknown, name = '', given = false): string[] => {
+  if (typeof value === 'string') {
+    const pair = FLAG_WITH_VALUE.exec(value)?.[1]
+    const isOne = isSecretName(name) || (given && looksRandom(value))
+    return [...(isOne ? [value] : []), ...inAddress(value), ...(pair === undefined ? [] : [pair])]
+  }
+  if (Array.isArray(value)) {
+    const flagged = inArguments(value).map(String)
+    return [...flagged, ...value.flatMap(each => secretsIn(each, name, given))]
+  }
+  if (!isBag(value)) return []
+  return Object.entries(value).flatMap(([key, inner]) =>
+    secretsIn(
+      inner,
+      // `tokens: {main: …}`, `credential_pool: {openai: [...]}`: the name above counts where the own says nothing.
+      isSecretName(key) || !/^tokens$/i.test(name) ? key : 'token',
+      given || /^(?:env|(?:\w+_)?headers)$/i.test(key),
+    ),
+  )
+}
+
+/** Of several values: worked out again only when one of them is another than last time. */
+const derived = <T>(make: (values: readonly unknown[]) => T) => {
+  let last: { values: readonly unknown[]; result: T } | undefined
+  return (values: readonly unknown[]): T => {
+    const isSame =
+      last?.values.length === values.length && values.every((each, at) => each === last?.values[at])
+    if (!last || !isSame) last = { values, result: make(values) }
+    return last.result
+  }
+}
+
+const openHomeSecrets = (home: Home) => {
+  const files = CREDENTIAL_FILES.map(name =>
+    jsonFile<unknown>(join(home.dir, name), value => value ?? {}),
+  )
+  const collect = derived(values => [...new Set(values.flatMap(value => secretsIn(value)))])
+  return (): readonly string[] =>
+    collect([home.env(), home.values(), home.authJson(), ...files.map(file => file.read())])
+}
+
+/** Over all homes there are; the same array for as long as none of their files changes. */
+export const createKnownSecrets = (homes: () => readonly Home[]): (() => readonly string[]) => {
+  const opened = new Map<Home, () => readonly string[]>()
+  const join = derived(values => [...new Set(values.flat() as string[])])
+  return () => {
+    const all = homes()
+    for (const home of opened.keys()) if (!all.includes(home)) opened.delete(home)
+    return join(
+      all.map(home => {
+        const read = opened.get(home) ?? openHomeSecrets(home)
+        opened.set(home, read)
+        return read()
+      }),
+    )
+  }
+}

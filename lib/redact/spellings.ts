@@ -1,0 +1,97 @@
+/** What counts as a secret that is known by its value, and the ways in which programs write it. */
+
+/** Values a template, a keyless server or an example left behind. */
+const PLACEHOLDER =
+  /^(?:sk-)?(?:no|not|none|null|nil|true|false|undefined|your|my|some|the|an?|dummy|example|sample|test|testing|placeholder|change|insert|replace|todo|fake|demo|local|ollama|lm|default|optional|required|empty|unused|redacted|hidden)(?:[-_ ](?:no|not|needed|required|used|set|key|api|token|secret|password|here|me|it|this|with|value|key|studio|local|demo|test|your|my|own))*$|^[*x•.…_-]+$|^<.*>$|^\$\{?[A-Za-z_]\w*\}?$|^\[REDACTED/i
+
+const LONGEST = 16_384
+
+/** Letters of one word, or of words set apart by one kind of mark: what a person could write in a sentence. */
+const WORDS = /^[A-Za-z]+(?:([-_. ])[A-Za-z]+(?:\1[A-Za-z]+)*)?$/
+
+const PLACE = /^(?:[~.]{1,2}\/|[A-Za-z]:\\|\/(?:[a-z]+|Users|Library|Applications|Volumes)\/)/
+
+/**
+ * Whether a value may be masked wherever it stands. Anything shorter than eight characters could be any word or number;
+ * it is hidden only where it stands behind its name (`PASSWORD=…`). Digits alone could be a date or an id, letters alone
+ * a word: they have to be longer.
+ */
+export const isDistinctive = (value: string): boolean => {
+  if (value.length < 8 || value.length > LONGEST || PLACEHOLDER.test(value)) return false
+  if (new Set(value).size < 5) return false
+  if (/^\d+$/.test(value)) return value.length >= 12
+  if (/^[\d.:,/ -]+$/.test(value)) return value.length >= 16
+  if (WORDS.test(value)) return value.length >= (/[-_. ]/.test(value) ? 20 : 16)
+  // Places are named in every second answer; what they lead to is no secret.
+  return !PLACE.test(value)
+}
+
+/** A password inside an address, or null. */
+export const passwordIn = (value: string): string | null => {
+  const found = /^[A-Za-z][\w+.-]*:\/\/[^\s/?#@:]*:([^\s/?#@]+)@/.exec(value)?.[1]
+  return found ?? null
+}
+
+const isAddress = (value: string): boolean => /^[A-Za-z][\w+.-]*:\/\//.test(value)
+
+const decodedBasic = (value: string): string[] => {
+  const text = Buffer.from(value, 'base64').toString('utf8')
+  const password = text.slice(text.indexOf(':') + 1)
+  return text.includes(':') && !text.includes('\ufffd') ? [password] : []
+}
+
+/** The secrets in a value that is one by its name: `Bearer x` and `Basic x` of a header, a password in an address. */
+export const secretsInValue = (value: string): string[] => {
+  const text = value.trim()
+  const header = /^(bearer|basic|token|bot|apikey|key)[ \t]+(\S+)$/i.exec(text)
+  const [, scheme = '', credential = ''] = header ?? []
+  const all = isAddress(text)
+    ? [passwordIn(text) ?? '']
+    : header
+      ? [credential, ...(/^basic$/i.test(scheme) ? decodedBasic(credential) : [])]
+      : [text]
+  return all.filter(isDistinctive)
+}
+
+/** Without the characters that depend on what stands before or behind the secret. */
+const base64At = (bytes: Buffer, offset: number): string => {
+  const padded = Buffer.concat([Buffer.alloc(offset), bytes])
+  const whole = Math.floor((padded.length * 8) / 6)
+  return padded.toString('base64').slice(Math.ceil((offset * 8) / 6), whole)
+}
+
+const percent = (text: string): string =>
+  [...Buffer.from(text)]
+    .map(byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`)
+    .join('')
+
+const urlEncoded = (text: string): string[] => {
+  // A lone half of a surrogate pair has no spelling in an address.
+  if (!text.isWellFormed()) return []
+  const usual = encodeURIComponent(text)
+  const strict = usual.replace(/[!'()*]/g, percent)
+  const form = new URLSearchParams([['', text]]).toString().slice(1)
+  return [usual, strict, form, ...[usual, strict].map(lower)]
+}
+
+const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, found => found.toLowerCase())
+
+/** As it stands, in JSON, in an address, in base64 wherever it begins, and in hexadecimal. */
+export const spellingsOf = (secret: string): string[] => {
+  const bytes = Buffer.from(secret)
+  const base64 = [0, 1, 2].map(offset => base64At(bytes, offset))
+  const hex = bytes.toString('hex')
+  return [
+    ...new Set([
+      secret,
+      JSON.stringify(secret).slice(1, -1),
+      // A journal is looked through byte by byte.
+      bytes.toString('latin1'),
+      ...urlEncoded(secret),
+      ...base64,
+      ...base64.map(text => text.replaceAll('+', '-').replaceAll('/', '_')),
+      hex,
+      hex.toUpperCase(),
+    ]),
+  ].filter(text => text.length >= 8)
+}
