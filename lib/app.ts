@@ -382,6 +382,7 @@ export const createApp = async (
       hub.close()
       auth.close()
       await sessions.close()
+      stores.forgetSecrets()
     },
   }
   // What a killed process left open.

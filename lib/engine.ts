@@ -17,7 +17,7 @@ import { currentPrompt } from './personalities.ts'
 import { writeEnv } from './profiles/env-write.ts'
 import type { Homes } from './profiles/homes.ts'
 import { placesOfOthers } from './profiles/others.ts'
-import { redact, redactValue } from './redact.ts'
+import { redact, redactKnown, redactValue, reveal, unusableCommand } from './redact.ts'
 import type { Sessions } from './sessions/types.ts'
 import type { Skills } from './skills/skills.ts'
 import type { ToolOutput } from './tool-output.ts'
@@ -158,6 +158,8 @@ export const createEngine = async (deps: EngineDeps) => {
     ...(deps.processesOf && { processesOf: deps.processesOf }),
     toolOutput: deps.toolOutput,
     redact,
+    redactKnown,
+    secrets: { mask: redact, reveal, unusable: unusableCommand },
     redactMessage: redactValue,
     expandSkill: skills.expand,
   })

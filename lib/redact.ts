@@ -100,12 +100,30 @@ export const createStreamRedactor = (): StreamRedactor => {
   }
 }
 
-/** A short secret leaves three stars, which in Markdown mean something else: only a line that was left alone tells which are which. */
-const unredactLines = (edited: string, stored: string): string => {
+/**
+ * A short secret leaves three stars, which in Markdown mean something else. What stands before them on their line tells
+ * which are which; a line that was left alone, and else the name in front of them.
+ */
+const unredactLines = (edited: string, stored: string, spans: readonly Span[]): string => {
   const lines = new Map(stored.split('\n').map(line => [redact(line), line]))
+  const short = spans
+    .filter(({ from, to, as }) => maskOf(stored.slice(from, to), as) === NOTHING_LEFT)
+    .map(({ from, to }) => {
+      const line = stored.slice(stored.lastIndexOf('\n', from - 1) + 1, from)
+      return { before: line, secret: stored.slice(from, to) }
+    })
+    .filter(({ before }) => before.trim() !== '')
   return edited
     .split('\n')
-    .map(line => (line.includes(NOTHING_LEFT) ? (lines.get(line) ?? line) : line))
+    .map(line => {
+      if (!line.includes(NOTHING_LEFT)) return line
+      const whole = lines.get(line)
+      if (whole !== undefined) return whole
+      return short.reduce(
+        (text, { before, secret }) => text.replace(before + NOTHING_LEFT, () => before + secret),
+        line,
+      )
+    })
     .join('\n')
 }
 
@@ -115,16 +133,54 @@ const unredactLines = (edited: string, stored: string): string => {
  */
 export const unredact = (edited: string, stored: string): string => {
   const hidden = new Map<string, string[]>()
-  for (const { from, to, as } of spansOf(stored)) {
+  const spans = spansOf(stored)
+  for (const { from, to, as } of spans) {
     const was = stored.slice(from, to)
     const is = maskOf(was, as)
     if (is !== was) hidden.set(is, [...(hidden.get(is) ?? []), was])
   }
-  let text = hidden.delete(NOTHING_LEFT) ? unredactLines(edited, stored) : edited
+  let text = hidden.delete(NOTHING_LEFT) ? unredactLines(edited, stored, spans) : edited
   for (const [is, was] of hidden) {
     let at = 0
     text = text.replaceAll(is, () => was[Math.min(at++, was.length - 1)] ?? is)
   }
+  return text
+}
+
+const countOf = (text: string, part: string): number => text.split(part).length - 1
+
+/** The mask of a known secret in a text, or undefined. */
+const maskIn = (text: string): string | undefined =>
+  text.includes('...')
+    ? known
+        .secrets()
+        .map(secret => maskOf(secret))
+        .find(mask => mask !== NOTHING_LEFT && text.includes(mask))
+    : undefined
+
+/** Why a command that holds a mask would not do what it says; null when it holds none. */
+export const unusableCommand = (command: string): string | null => {
+  const mask = maskIn(command)
+  return mask === undefined
+    ? null
+    : `"${mask}" stands for a secret that is not shown. Use the variable or the file it stands in; to change a file that holds it, use patch.`
+}
+
+/**
+ * As `unredact`, for a writer that must not put a mask where a secret stood. Throws a sentence when one is left that
+ * cannot be put back: it stands for a secret of another file, or on a line that was rewritten.
+ */
+export const reveal = (edited: string, stored: string): string => {
+  const text = unredact(edited, stored)
+  const foreign = maskIn(text)
+  const isNew = foreign !== undefined && countOf(text, foreign) > countOf(stored, foreign)
+  const shown = redact(stored)
+  const hadStars = countOf(shown, NOTHING_LEFT) > countOf(stored, NOTHING_LEFT)
+  const isLost = hadStars && countOf(text, NOTHING_LEFT) > countOf(stored, NOTHING_LEFT)
+  if (isNew || isLost)
+    throw new Error(
+      `Nothing was written: "${isNew ? foreign : NOTHING_LEFT}" in this text stands for a secret that is not shown, and it is not clear for which. Leave the line it stands on as it was read, or name the variable that holds it.`,
+    )
   return text
 }
 

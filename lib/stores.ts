@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createAuth } from './auth/auth.ts'
+import { openKey } from './auth/key.ts'
 import type { Config } from './config.ts'
 import { createAccepted } from './guards/accepted.ts'
 import { createHub } from './hub.ts'
@@ -10,9 +11,10 @@ import type { Log } from './log.ts'
 import { adoptDefaultModel } from './models/default.ts'
 import { openPacked } from './packed.ts'
 import { createHomes } from './profiles/homes.ts'
+import { createKnownSecrets } from './profiles/known-secrets.ts'
 import { tightenSecrets } from './profiles/secrets.ts'
 import { createProjects } from './projects.ts'
-import { redact } from './redact.ts'
+import { redact, refreshSecrets, watchSecrets } from './redact.ts'
 import { WORKER_LIMITS } from './sessions/search.ts'
 import { createSessions } from './sessions/store.ts'
 import { createSettings } from './settings.ts'
@@ -37,6 +39,19 @@ export const searchWorkerOf = (packed: ReturnType<typeof openPacked>) =>
       new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
   }
 
+/** The password and the key of the service itself. */
+const ownSecrets = ({ stateDir, password }: Config) => {
+  const key = openKey(stateDir)
+  let values = [password ?? '', key.toString('hex'), key.toString('base64')]
+  return {
+    values: (): readonly string[] => values,
+    add(secret: string): void {
+      if (!values.includes(secret)) values = [...values, secret]
+      refreshSecrets()
+    },
+  }
+}
+
 export const openStores = (config: Config, { log, now, addon }: StoresOptions) => {
   const { stateDir } = config
   tightenSecrets(config, line => log.warn(line))
@@ -48,7 +63,15 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     adoptDefaultModel: model => adoptDefaultModel(homes.base, model),
   })
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
-  const auth = createAuth({ stateDir, config, former: settings.formerPassword, log })
+  const own = ownSecrets(config)
+  const auth = createAuth({
+    stateDir,
+    config,
+    former: settings.formerPassword,
+    log,
+    learned: own.add,
+  })
+  const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const acceptedGuards = createAccepted(join(stateDir, 'accepted-guards.json'))
   const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
@@ -86,5 +109,8 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     toolOutput,
     sessions,
     projects,
+    forgetSecrets: () => {
+      for (const stop of unwatch) stop()
+    },
   }
 }

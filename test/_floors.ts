@@ -40,6 +40,7 @@ const LIB_GROUND = new Set([
   'log',
   'hub',
   'redact',
+  'visible',
   'threats',
   'packed',
   'assets',

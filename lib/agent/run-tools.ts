@@ -109,7 +109,7 @@ const runOne = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   const head = { callId: call.id, name: call.function.name, args }
   const startedAt = now()
   emit({ type: 'tool', ...head, preview: entry.preview })
-  const result = entry.refused ?? (await attempt(entry, bench))
+  const result = await answerTo(entry, bench)
   emit({
     type: 'tool_complete',
     ...head,
@@ -120,11 +120,22 @@ const runOne = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   return result
 }
 
+/** Nothing a tool says reaches the model, the transcript or a script unmasked, but what the person answered to a question. */
+const answerTo = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
+  const result = entry.refused ?? (await attempt(entry, bench))
+  const { secrets } = bench.request
+  return secrets === undefined || entry.tool?.kind === 'ask'
+    ? result
+    : { ...result, content: secrets.mask(result.content) }
+}
+
 /** A tool throws freely; here it becomes a result. One that does not stop when told is left behind. */
 const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   const { request, signal } = bench
   const { tool, call } = entry
   if (!tool) return STOPPED
+  const unusable = tool.kind === 'execute' && request.secrets?.unusable(call.function.arguments)
+  if (unusable) return refuse(unusable)
   const forbidden = request.guards?.tool(tool.name) ?? null
   if (forbidden !== null) return refuse(forbidden)
   let running = true
@@ -148,6 +159,7 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
       signal.throwIfAborted()
       return orAborted(request.clarify(question, choices, call.id), signal)
     },
+    ...(request.secrets && { secrets: request.secrets }),
     ...(request.readable && { readable: request.readable }),
     spill: text => request.spill?.(call.id, text) ?? null,
     beforeChange: async what => {
@@ -193,7 +205,7 @@ const callWithin = async (
     function: { name, arguments: JSON.stringify(args) },
   }
   const entry = prepare(call, bench.request.tools)
-  return entry.refused ?? (await attempt(entry, bench))
+  return answerTo(entry, bench)
 }
 
 /** Like the work itself, but after an abort only for a moment longer. */

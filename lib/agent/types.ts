@@ -11,6 +11,7 @@ import type { Compression } from './compress.ts'
 import type { External } from './external.ts'
 import type { ProviderFailure } from './failure.ts'
 import type { Processes } from './processes.ts'
+import type { Secrets } from './secrets.ts'
 
 /** What a provider may see of a message: these keys and no others (spec.md, Message). */
 export type WireMessage = {
@@ -165,6 +166,8 @@ export type ToolContext = {
   beforeChange?: (what: Changing) => Promise<void>
   /** Programs that run on beside the conversation; absent where there are none. */
   processes?: Processes
+  /** Absent: the model sees everything. */
+  secrets?: Secrets
   /** Another tool on offer, called as if by the model: checked, asked for, recorded. Never rejects. */
   call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
   /** Names of the tools on offer. */
@@ -227,6 +230,8 @@ export type AgentRequest = {
   /** As in `ToolContext`. */
   readable?: readonly string[]
   spill?: (callId: string, text: string) => string | null
+  /** As in `ToolContext`. */
+  secrets?: Secrets
   /** Puts a picture another program's agent shows beside the session, where pages may read it; null when it could not. */
   keepPicture?: (callId: string, bytes: Buffer, ending: string) => string | null
   beforeChange?: (what: Changing) => Promise<void>

@@ -24,6 +24,8 @@ export type AuthOptions = {
   /** The hash in settings.json of an earlier version. */
   former: FormerPassword
   log: { warn(text: string): void }
+  /** A password that is right, in clear: so that it can be hidden where it turns up. */
+  learned?: (password: string) => void
   /** Milliseconds since 1970. */
   now?: () => number
   /** Milliseconds that never run backwards. */
@@ -67,6 +69,7 @@ export const createAuth = ({
   config,
   former,
   log,
+  learned,
   now = Date.now,
   ticks,
   iterations,
@@ -218,6 +221,7 @@ export const createAuth = ({
         const right = await isRight(password, decides)
         if (right === undefined) throw unauthorized('Invalid password')
         slot.clear()
+        learned?.(password.trim())
         // The person is here and knows the password: what is lost on disk is written again.
         if (decides.kind === 'damaged') record.set(right)
         return issueUnder(fingerprint(right), caller)
@@ -254,6 +258,7 @@ export const createAuth = ({
       if ((before === 'open' && enabled()) || (own && !find(keep)))
         throw unauthorized('Authentication required')
       record.set(hash)
+      learned?.(password.trim())
       drop(entry => entry.hash !== own?.hash)
       if (own) signIns.rebind(own, fingerprint(hash))
     },

@@ -18,7 +18,8 @@ import { createAccepted } from '../guards/accepted.ts'
 import { createHub } from '../hub.ts'
 import { openPacked } from '../packed.ts'
 import { createHomes } from '../profiles/homes.ts'
-import { redact, redactValue } from '../redact.ts'
+import { createKnownSecrets } from '../profiles/known-secrets.ts'
+import { redact, redactValue, watchSecrets } from '../redact.ts'
 import type { NewMessage } from '../schema/message.ts'
 import { createSessions } from '../sessions/store.ts'
 import { createSkills } from '../skills/skills.ts'
@@ -72,6 +73,8 @@ export const createTerminalEngine = async (
   const place = (name: string) => join(own, name)
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
   const homes = createHomes(config)
+  // Until the process ends.
+  watchSecrets(createKnownSecrets(homes.list))
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const sessions = createSessions({
     dir: place('sessions'),

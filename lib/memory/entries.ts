@@ -1,5 +1,6 @@
 /** The entries of the two curated notes as the agent edits them: added, replaced, removed, one at a time, within their limit. */
 import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from '../memory.ts'
+import { reveal } from '../redact.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { findThreat } from '../threats.ts'
@@ -123,6 +124,13 @@ const apply = (
   return { entries: [...new Set(next)], message: 'Entry replaced.' }
 }
 
+/** The agent has read the note with its secrets masked. */
+const revealed = (change: EntryChange, stored: string): EntryChange => ({
+  ...change,
+  ...('content' in change && { content: reveal(change.content, stored) }),
+  ...('oldText' in change && { oldText: reveal(change.oldText, stored) }),
+})
+
 /** One read, change and write under the lock the command line takes as well. */
 export const changeEntries = (
   home: MemoryHome,
@@ -132,7 +140,8 @@ export const changeEntries = (
 ): Promise<EntryAnswer> => {
   const { path } = readNote(home, target)
   return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
-    const now = toEntries(readNote(home, target).text)
+    const { text } = readNote(home, target)
+    const now = toEntries(text)
     const limits = limitsOf(home)
     const limit = target === 'memory' ? limits.memory_char_limit : limits.user_char_limit
     const state = (entries: readonly string[]) => ({
@@ -142,7 +151,7 @@ export const changeEntries = (
       entry_count: entries.length,
     })
     const refuse = (error: string): EntryAnswer => ({ success: false, ...state(now), error })
-    const next = apply(now, change)
+    const next = apply(now, revealed(change, text))
     if ('error' in next) return refuse(next.error)
     const size = sizeOf(next.entries)
     // A person may have written more than the limit: what makes it smaller is welcome.

@@ -17,6 +17,7 @@ export const createKnown = () => {
   const sources = new Set<SecretSource>()
   let seen: (readonly string[])[] = []
   let lookedAt = -Infinity
+  let secrets: readonly string[] = []
   let finder: Finder = createFinder([])
 
   const look = (): void => {
@@ -24,7 +25,8 @@ export const createKnown = () => {
     const isSame = values.length === seen.length && values.every((each, at) => each === seen[at])
     if (isSame) return
     seen = values
-    finder = createFinder([...new Set(values.flat().flatMap(secretsInValue))])
+    secrets = [...new Set(values.flat().flatMap(secretsInValue))]
+    finder = createFinder(secrets)
   }
 
   return {
@@ -41,6 +43,7 @@ export const createKnown = () => {
     refresh(): void {
       lookedAt = -Infinity
     },
+    secrets: (): readonly string[] => secrets,
     finder(): Finder {
       const now = performance.now()
       if (now - lookedAt >= LOOK_AGAIN_MS) {

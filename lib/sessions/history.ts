@@ -1,6 +1,7 @@
 /** What a provider may see of a session: six keys, no errors, every tool call answered and every answer called for. */
 import type { LoopMessage, WireMessage } from '../agent/types.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
+import { redactValue } from '../redact.ts'
 import { summaryContent } from '../schema/summary.ts'
 import type { SummaryEntry } from './entries.ts'
 import { type Folded, spansInForce } from './fold.ts'
@@ -40,7 +41,9 @@ const toWire = (message: Message): WireMessage => {
   const { role, tool_calls, tool_call_id, name, refusal } = message
   return {
     role,
-    content: toContent(message),
+    // Recorded by an earlier version, or by another program. What a person answered is theirs to say.
+    content:
+      role === 'tool' && name !== 'clarify' ? redactValue(toContent(message)) : toContent(message),
     ...(tool_calls === undefined || tool_calls.length === 0
       ? {}
       : { tool_calls: tool_calls.map(plainCall) }),

@@ -1,18 +1,19 @@
 /** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
 import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
+import { visibleText } from '../visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { TurnPlace } from './place.ts'
 import { createPolicy, type PolicyDeps } from './policy.ts'
 
 export type Allowing = {
   sessions: Pick<Sessions, 'append' | 'head'>
-  redact: (text: string) => string
+  redactKnown: (text: string) => string
   ask: PolicyDeps['ask']
 }
 
 export const approver = (
   { sessionId, home, workspace, meta, unattended }: TurnPlace,
-  { sessions, redact, ask }: Allowing,
+  { sessions, redactKnown, ask }: Allowing,
 ): AgentRequest['approve'] => {
   const allowed = new Set(
     Array.isArray(meta.approved_patterns) ? meta.approved_patterns.map(String) : [],
@@ -39,7 +40,7 @@ export const approver = (
             cwd: question.cwd ?? workspace,
           })
       : ask,
-    redact,
+    shown: text => visibleText(redactKnown(text)),
   })
   // Below this nothing changes: what the hardline floor refuses is refused before anybody is asked.
   return async (ask: ApprovalAsk) =>

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Agent, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
+import type { Agent, AgentEvent, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
 import { conflict, invalid, messageOf, Refusal, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Hub } from '../hub.ts'
@@ -13,6 +13,7 @@ import { noUsage, type Usage } from '../schema/usage.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createEventLog, type EventLog } from './event-log.ts'
+import { createMasking } from './masking.ts'
 import type { Shelf } from './shelf.ts'
 import { toWire } from './wire.ts'
 
@@ -84,7 +85,10 @@ export const createAsides = (deps: AsideDeps) => {
       log.append({ type: 'cancel', data: { message: 'Cancelled by user' } })
     } else {
       const { type, message, hint } = failure ?? { type: 'no_response', message: 'No answer came.' }
-      log.append({ type: 'apperror', data: { type, message, ...(hint ? { hint } : {}) } })
+      log.append({
+        type: 'apperror',
+        data: { type, message: deps.redact(message), ...(hint ? { hint: deps.redact(hint) } : {}) },
+      })
     }
   }
 
@@ -97,6 +101,11 @@ export const createAsides = (deps: AsideDeps) => {
     const id = log.session_id
     const home = deps.homeOf(sessions.row(id)?.profile)
     const turn = { usage: noUsage }
+    const masking = createMasking()
+    const show = (event: AgentEvent): void => {
+      if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
+        log.append(toWire(event, deps.redact))
+    }
     const outcome = await deps.agent(
       {
         endpoint,
@@ -119,11 +128,9 @@ export const createAsides = (deps: AsideDeps) => {
           turn.usage = usage
         },
       },
-      event => {
-        if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
-          log.append(toWire(event, deps.redact))
-      },
+      event => masking.pass(event).forEach(show),
     )
+    masking.rest().forEach(show)
     account(id, log.stream_id, turn.usage)
     close(log, outcome)
   }
@@ -159,7 +166,8 @@ export const createAsides = (deps: AsideDeps) => {
       void answer(log, endpoint, text, own)
         .catch((error: unknown) => {
           deps.log('a side question failed', { session_id: sessionId, error: messageOf(error) })
-          const message = error instanceof Refusal ? error.message : 'It could not be answered.'
+          const message =
+            error instanceof Refusal ? deps.redact(error.message) : 'It could not be answered.'
           log.say({ type: 'apperror', data: { type: 'error', message } })
         })
         .finally(() => {

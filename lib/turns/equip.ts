@@ -11,11 +11,13 @@ import type {
   WireMessage,
 } from '../agent/types.ts'
 import type { Processes } from '../agent/processes.ts'
+import type { Secrets } from '../agent/secrets.ts'
 import type { Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message } from '../schema/message.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
+import { visibleText } from '../visible.ts'
 import { approver } from './allowing.ts'
 import type { Compressions } from './compression.ts'
 import { externalOf } from './external.ts'
@@ -62,6 +64,9 @@ export type EquipDeps = {
     saveBytes: (sessionId: string, callId: string, bytes: Buffer, ending: string) => string | null
   }
   redact: (text: string) => string
+  /** What the model reads and writes of secrets; see `lib/redact.ts`. */
+  secrets: Secrets
+  redactKnown: (text: string) => string
   redactMessage: (message: Message) => Message
   /** `/skill and words` → what the skill says and the words; any other text as it is. */
   expandSkill: (home: Home, text: string) => string
@@ -150,7 +155,8 @@ export const createEquip =
         return {
           providers: deps.providers,
           tools,
-          system: deps.promptFor(place, tools, forbidden),
+          system: deps.redact(deps.promptFor(place, tools, forbidden)),
+          secrets: deps.secrets,
           prefill: deps.prefillFor(place),
           workspace,
           sessionKey: id,
@@ -163,13 +169,21 @@ export const createEquip =
           guards: deps.guardsFor(home),
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
-          approve: approver(place, { sessions, redact: deps.redact, ask: questions.approve }),
+          approve: approver(place, {
+            sessions,
+            redactKnown: deps.redactKnown,
+            ask: questions.approve,
+          }),
           // Programs ask too, not only the tool: where nobody watches, nobody is asked.
           clarify: async (question, choices) =>
             unattended
               ? null
               : questions.clarify(
-                  { session_id: id, question, choices_offered: choices },
+                  {
+                    session_id: id,
+                    question: visibleText(deps.redact(question)),
+                    choices_offered: choices.map(choice => visibleText(deps.redact(choice))),
+                  },
                   (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
                 ),
           external: externalOf(place, sessions),

@@ -16,7 +16,8 @@ export type PolicyDeps = {
     ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
     timeoutMs: number,
   ) => Promise<ApprovalChoice>
-  redact: (text: string) => string
+  /** A command as a person decides about it: known secrets masked, nothing else hidden, hidden characters visible. */
+  shown: (text: string) => string
 }
 
 const DEFAULT_WAIT_S = 300
@@ -52,12 +53,12 @@ export const createPolicy =
     const choice = await deps.ask(
       {
         session_id: deps.sessionId,
-        command: deps.redact(ask.command),
+        command: deps.shown(ask.command),
         pattern_key: ask.patternKeys[0] ?? '',
         pattern_keys: ask.patternKeys,
-        description: ask.description,
-        cwd: ask.cwd,
-        ...(ask.diff !== undefined && { diff: deps.redact(ask.diff) }),
+        description: deps.shown(ask.description),
+        cwd: deps.shown(ask.cwd),
+        ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
         ...(ask.choices && { choices: [...ask.choices] }),
       },
       approvalWaitMs(config),

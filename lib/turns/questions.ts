@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../errors.ts'
+import { redact } from '../redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
@@ -74,11 +75,11 @@ export const createQuestions = (deps: QuestionsDeps) => {
     showWaiting(question.session_id)
     deps.emit(question.session_id, {
       type: 'answered',
-      data: { id, kind: question.kind, answer: said },
+      data: { id, kind: question.kind, answer: redact(said) },
     })
     deps.announce({
       type: 'settled',
-      data: { id, session_id: question.session_id, answer: said },
+      data: { id, session_id: question.session_id, answer: redact(said) },
     })
     entry.settle(answer)
   }

@@ -16,6 +16,7 @@ import { announceBooks, closeBooks, openBooks, type Sent } from './books.ts'
 import { INTERRUPTED } from './closing.ts'
 import { createEventLog, type EventLog } from './event-log.ts'
 import { createLive } from './live.ts'
+import { createMasking } from './masking.ts'
 import { createQuestions } from './questions.ts'
 import { recoverTurn, recoverTurns } from './recover.ts'
 import { createShelf } from './shelf.ts'
@@ -201,6 +202,7 @@ export const createTurns = (deps: RunnerDeps) => {
       unattended: input.unattended ?? null,
       log,
       live: createLive(now),
+      masking: createMasking(),
       controller: new AbortController(),
       messageIds: [],
       usage: noUsage,

@@ -18,6 +18,7 @@ import { closingMessages, CANCEL_MARKER, failureText } from './closing.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
 import type { Live } from './live.ts'
+import type { Masking } from './masking.ts'
 import { elide, toCompressed, toWire } from './wire.ts'
 
 export type Ending = 'done' | 'failed' | 'cancelled'
@@ -38,6 +39,7 @@ export type Turn = {
   readonly unattended: Unattended | null
   readonly log: EventLog
   readonly live: Live
+  readonly masking: Masking
   readonly controller: AbortController
   readonly messageIds: string[]
   /** What it has used so far, its subagents included: known however it ends. */
@@ -81,26 +83,30 @@ export const recordMessage = (
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
 
+const take = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEvent): void => {
+  if (event.type === 'message') {
+    const { content } = event.message
+    const message = {
+      ...event.message,
+      content:
+        event.message.role === 'assistant' && typeof content === 'string'
+          ? withoutCallMarkup(content)
+          : content,
+      timestamp: Math.floor(now()),
+    }
+    recordMessage(turn, tools, message, event.steered)
+  } else if (event.type === 'compressed') {
+    turn.log.append(toCompressed(event, tools.summarised(event)))
+  } else {
+    turn.log.append(toWire(event, tools.redact))
+  }
+  turn.live.apply(event)
+}
+
 const onEvent = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEvent): void => {
   if (turn.over) return
   try {
-    if (event.type === 'message') {
-      const { content } = event.message
-      const message = {
-        ...event.message,
-        content:
-          event.message.role === 'assistant' && typeof content === 'string'
-            ? withoutCallMarkup(content)
-            : content,
-        timestamp: Math.floor(now()),
-      }
-      recordMessage(turn, tools, message, event.steered)
-    } else if (event.type === 'compressed') {
-      turn.log.append(toCompressed(event, tools.summarised(event)))
-    } else {
-      turn.log.append(toWire(event, tools.redact))
-    }
-    turn.live.apply(event)
+    for (const masked of turn.masking.pass(event)) take(turn, tools, now, masked)
   } catch (error) {
     // A full disk, most likely. The engine must not see it; the turn ends with the sentence.
     turn.fault ??= error
@@ -172,9 +178,15 @@ const events = {
 export const closeUnfinished = (
   turn: Turn,
   tools: TurnTools,
-  failure: Failure | null,
+  given: Failure | null,
   now: () => number,
 ): TurnEvent => {
+  for (const held of turn.masking.rest()) take(turn, tools, now, held)
+  const failure = given && {
+    ...given,
+    message: tools.redact(given.message),
+    ...(given.hint !== undefined && { hint: tools.redact(given.hint) }),
+  }
   const closing = closingMessages(
     turn.live,
     failure

@@ -50,7 +50,7 @@ export const toCompressed = (
   },
 })
 
-/** Every event but those that need what was recorded of them. */
+/** Every event but those that need what was recorded of them. What comes in pieces has been through `masking.ts`. */
 export const toWire = (
   event: Exclude<AgentEvent, { type: 'message' | 'compressed' }>,
   redact: Redact,
@@ -59,13 +59,12 @@ export const toWire = (
     case 'token':
     case 'reasoning':
       if (event.owner) {
-        const said = redact(event.text)
-        const what = event.type === 'token' ? { text: said } : { reasoning: said }
+        const what = event.type === 'token' ? { text: event.text } : { reasoning: event.text }
         return { type: 'subagent', data: { ...placeOf(event.owner), ...what } }
       }
       return {
         type: event.type,
-        data: { text: redact(event.text), message_id: event.messageId },
+        data: { text: event.text, message_id: event.messageId },
       }
     case 'retry':
       if (event.owner)
@@ -77,7 +76,7 @@ export const toWire = (
           attempt: event.attempt,
           attempts: event.attempts,
           delay_ms: event.delayMs,
-          message: event.message,
+          message: redact(event.message),
         },
       }
     case 'tool':
@@ -96,7 +95,7 @@ export const toWire = (
         type: 'tool_output',
         data: {
           tid: event.callId,
-          text: redact(event.text),
+          text: event.text,
           ...(event.owner && { parent_tid: event.owner.parent }),
         },
       }
@@ -119,7 +118,7 @@ export const toWire = (
         data: { ...placeOf(event.owner), goal: redact(event.goal), status: event.status },
       }
     case 'warning':
-      return { type: 'warning', data: { message: event.message, type: event.kind } }
+      return { type: 'warning', data: { message: redact(event.message), type: event.kind } }
     case 'compressing':
       return summarising
   }

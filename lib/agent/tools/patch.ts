@@ -71,10 +71,13 @@ export const patch: Tool<typeof input> = {
   },
 }
 
-const open = (ctx: ToolContext, path: string): { place: string; file: TextBytes } => {
+type Open = { place: string; file: TextBytes; reveal: (edited: string) => string }
+
+const open = (ctx: ToolContext, path: string): Open => {
   const place = toPlace(ctx, path)
   guardWrite(ctx, place)
-  return { place, file: readTextFile(place).file }
+  const { file, text } = readTextFile(place)
+  return { place, file, reveal: edited => ctx.secrets?.reveal(edited, text) ?? edited }
 }
 
 const planReplace = (ctx: ToolContext, given: Input): Change[] => {
@@ -82,8 +85,13 @@ const planReplace = (ctx: ToolContext, given: Input): Change[] => {
   if (!path || old === undefined || fresh === undefined)
     throw new Error('mode replace needs path, old_string and new_string.')
   if (old.trim() === '') throw new Error('old_string is blank. Use write_file to create a file.')
-  const { place, file } = open(ctx, path)
-  const edits = planReplacement(file.text, { old, fresh, all, name: toName(ctx, place) })
+  const { place, file, reveal } = open(ctx, path)
+  const edits = planReplacement(file.text, {
+    old: reveal(old),
+    fresh: reveal(fresh),
+    all,
+    name: toName(ctx, place),
+  })
   return [{ path, place, before: file.bytes, after: splice(file, edits) }]
 }
 
@@ -108,11 +116,17 @@ const planOperation = (ctx: ToolContext, operation: Operation): Change[] => {
     const place = toPlace(ctx, path)
     guardWrite(ctx, place)
     if (isThere(place)) throw new Error(`${path} exists already. Change it with "*** Update File".`)
-    return [{ path, place, before: null, after: encode(operation.text, 'UTF-8') }]
+    const text = ctx.secrets?.reveal(operation.text, '') ?? operation.text
+    return [{ path, place, before: null, after: encode(text, 'UTF-8') }]
   }
-  const { place, file } = open(ctx, path)
+  const { place, file, reveal } = open(ctx, path)
   if (kind === 'delete') return [{ path, place, before: file.bytes, after: null }]
-  const edits = planHunks(openSource(file.text), operation.hunks, path)
+  const hunks = operation.hunks.map(hunk => ({
+    ...hunk,
+    old: hunk.old.map(reveal),
+    fresh: hunk.fresh.map(reveal),
+  }))
+  const edits = planHunks(openSource(file.text), hunks, path)
   const change = { path, place, before: file.bytes, after: splice(file, edits) }
   return operation.moveTo === null ? [change] : moved(change, operation.moveTo, ctx)
 }

@@ -1,6 +1,6 @@
 /** Tool: writes down as a skill what has been learned, and keeps it right. */
 import { z } from 'zod'
-import type { Tool } from '../types.ts'
+import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
 import { telling } from './telling.ts'
 
@@ -62,20 +62,39 @@ const patched = (text: string, { old_string, new_string, replace_all }: Input): 
   )
 }
 
+type Verb = (given: Input, ctx: ToolContext) => Record<string, unknown>
+
 export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {
-  const verbs: Record<Input['action'], (given: Input) => Record<string, unknown>> = {
-    create({ name, content, category }) {
-      need(content, 'content', 'create')
+  /** Masks of what stands in the file become what they stand for; of a file that is not there yet nothing was shown. */
+  const revealed = (ctx: ToolContext, edited: string, name: string, file: string | null) => {
+    if (!ctx.secrets) return edited
+    let stored = ''
+    try {
+      stored = store.text(name, file)
+    } catch {
+      // A new file.
+    }
+    return ctx.secrets.reveal(edited, stored)
+  }
+  const verbs: Record<Input['action'], Verb> = {
+    create({ name, content: given, category }, ctx) {
+      const content = revealed(ctx, need(given, 'content', 'create'), name, null)
       const { path } = store.create({ name, content, category: category || null })
       return { message: `The skill "${name}" was created.`, path }
     },
-    edit({ name, content }) {
-      const { path } = store.edit(name, need(content, 'content', 'edit'))
+    edit({ name, content: given }, ctx) {
+      const content = revealed(ctx, need(given, 'content', 'edit'), name, null)
+      const { path } = store.edit(name, content)
       return { message: `The skill "${name}" was rewritten.`, path }
     },
-    patch(given) {
+    patch(given, ctx) {
       const { name, file_path: file } = given
-      const text = patched(store.text(name, file || null), given)
+      const place = file || null
+      const text = patched(store.text(name, place), {
+        ...given,
+        old_string: revealed(ctx, given.old_string, name, place),
+        new_string: revealed(ctx, given.new_string, name, place),
+      })
       const path = file ? store.writeFile(name, file, text) : store.edit(name, text).path
       return { message: `${file || 'SKILL.md'} of "${name}" was changed.`, path }
     },
@@ -83,10 +102,11 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       store.remove(name)
       return { message: `The skill "${name}" was deleted.` }
     },
-    write_file({ name, file_path, file_content }) {
+    write_file({ name, file_path, file_content }, ctx) {
       need(file_path, 'file_path', 'write_file')
       if (file_content === undefined) throw new Error('file_content is required for write_file.')
-      const path = store.writeFile(name, file_path, file_content)
+      const content = revealed(ctx, file_content, name, file_path)
+      const path = store.writeFile(name, file_path, content)
       return { message: `${file_path} of "${name}" was written.`, path }
     },
     remove_file({ name, file_path }) {
@@ -102,8 +122,8 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     kind: 'write',
     preview: ({ action, name, file_path }) =>
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-    run: telling((_ctx, given) => ({
-      content: JSON.stringify({ success: true, ...verbs[given.action](given) }),
+    run: telling((ctx, given) => ({
+      content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }),
     })),
   }
 }

@@ -141,6 +141,14 @@ const statOf = (place: string) => {
   }
 }
 
+/** What a model may have read there; empty where there is no text. */
+export const textAt = (place: string): string => {
+  const old = statOf(place)
+  if (!old?.isFile() || old.size > MAX_TEXT_BYTES) return ''
+  const file = readTextBytes(readPlain(place))
+  return file ? shown(file) : ''
+}
+
 export const isThere = (place: string): boolean => statOf(place) !== null
 
 /** Which version of each file the model has seen in this run, so that a change by somebody else is noticed. */

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Tool } from '../types.ts'
 import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './places.ts'
 import { replaceFile } from './replace-file.ts'
-import { asFile, noteSeen, staleWarning } from './text-file.ts'
+import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
 
 const input = z.object({
   path: z.string().min(1).describe('File, absolute or relative to the workspace; ~ is the home.'),
@@ -17,9 +17,10 @@ export const writeFile: Tool<typeof input> = {
   input,
   kind: 'write',
   preview: ({ path }) => path,
-  async run(ctx, { path, content }) {
+  async run(ctx, { path, content: given }) {
     const place = toPlace(ctx, path)
     guardWrite(ctx, place)
+    const content = ctx.secrets?.reveal(given, textAt(place)) ?? given
     if (!(await mayWrite(ctx, [place], 'write'))) return deniedResult('writing this file')
     await ctx.beforeChange?.([place])
     // Resolved again: while a person thought about it, a link may have taken its place.
