@@ -166,7 +166,6 @@ export type ToolContext = {
   beforeChange?: (what: Changing) => Promise<void>
   /** Programs that run on beside the conversation; absent where there are none. */
   processes?: Processes
-  /** Absent: the model sees everything. */
   secrets?: Secrets
   /** Another tool on offer, called as if by the model: checked, asked for, recorded. Never rejects. */
   call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
@@ -230,7 +229,6 @@ export type AgentRequest = {
   /** As in `ToolContext`. */
   readable?: readonly string[]
   spill?: (callId: string, text: string) => string | null
-  /** As in `ToolContext`. */
   secrets?: Secrets
   /** Puts a picture another program's agent shows beside the session, where pages may read it; null when it could not. */
   keepPicture?: (callId: string, bytes: Buffer, ending: string) => string | null
