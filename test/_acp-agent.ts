@@ -2,7 +2,7 @@
  * An agent for tests, a program of its own that speaks ACP through the SDK's agent side: the words of a prompt say how
  * it behaves or misbehaves. `ACP_TEST` names what it cannot or will not do, `ACP_TEST_STATE` a file it keeps its sessions in.
  */
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 import { z } from 'zod'
@@ -23,11 +23,14 @@ const ForkRequest = z.object({ sessionId: z.string(), cwd: z.string() })
 const traits = new Set((process.env.ACP_TEST ?? '').split(' '))
 const statePath = process.env.ACP_TEST_STATE ?? ''
 
-type Kept = { cwd: string; heard: string[] }
+type Kept = { cwd: string; heard: string[]; servers?: unknown; open?: boolean }
 const sessions: Record<string, Kept> =
   statePath !== '' && existsSync(statePath) ? JSON.parse(readFileSync(statePath, 'utf8')) : {}
 const keep = () => {
-  if (statePath !== '') writeFileSync(statePath, JSON.stringify(sessions))
+  if (statePath === '') return
+  // It may be killed at any moment.
+  writeFileSync(`${statePath}.${process.pid}`, JSON.stringify(sessions))
+  renameSync(`${statePath}.${process.pid}`, statePath)
 }
 const chosen = { mode: 'ask', model: 'small', loud: false }
 const cancelled = new Map<string, () => void>()
@@ -354,14 +357,46 @@ const behaviours: Behaviours = {
   async nothing() {
     return undefined
   },
+  async servers({ id, text }) {
+    await text(JSON.stringify(sessions[id]?.servers))
+    return undefined
+  },
+  async open({ text }) {
+    const open = Object.values(sessions).filter(session => session.open)
+    await text(String(open.length))
+    return undefined
+  },
+  async chosen({ text }) {
+    await text(JSON.stringify(chosen))
+    return undefined
+  },
+  async title({ say, text }, title) {
+    await say({ sessionUpdate: 'session_info_update', title })
+    await text('Named.')
+    return undefined
+  },
+  /** More than any log can hold, where messages are expected and where they are not. */
+  async noise({ text }, lines) {
+    for (let at = 0; at < Number(lines); at += 100) {
+      const some = `${'x'.repeat(80)}\n`.repeat(100)
+      await new Promise(resolve => process.stdout.write(some, resolve))
+      await new Promise(resolve => process.stderr.write(some, resolve))
+    }
+    await text('Quiet.')
+    return undefined
+  },
   async env({ text }) {
     await text(JSON.stringify(process.env))
     return undefined
   },
 }
 
-const restore = ({ sessionId }: { sessionId: string }) => {
-  if (!sessions[sessionId] || traits.has('forgets')) throw RequestError.sessionNotFound(sessionId)
+const restore = ({ sessionId, mcpServers }: { sessionId: string; mcpServers?: unknown }) => {
+  const session = sessions[sessionId]
+  if (!session || traits.has('forgets')) throw RequestError.sessionNotFound(sessionId)
+  session.servers = mcpServers
+  session.open = true
+  keep()
   return { modes: modes(), configOptions: options() }
 }
 
@@ -378,10 +413,12 @@ agent({ name: 'test' })
       authMethods: [{ id: 'login', name: 'Web login', description: 'run "tester login"' }],
       agentCapabilities: {
         loadSession: !traits.has('no-load') && !traits.has('resumes-only'),
-        promptCapabilities: { image: true },
+        promptCapabilities: { image: !traits.has('blind') },
+        mcpCapabilities: { http: true, sse: false },
         sessionCapabilities: {
           ...(traits.has('no-load') || traits.has('no-resume') ? {} : { resume: {} }),
           ...(traits.has('forks') ? { fork: {} } : {}),
+          ...(traits.has('closes') ? { close: {} } : {}),
           ...(traits.has('lists') ? { list: {} } : {}),
         },
       },
@@ -390,7 +427,7 @@ agent({ name: 'test' })
   .onRequest('session/new', async ({ params, client }) => {
     if (traits.has('signed-out')) throw RequestError.authRequired()
     const sessionId = `s${Object.keys(sessions).length + 1}-${process.pid}`
-    sessions[sessionId] = { cwd: params.cwd, heard: [] }
+    sessions[sessionId] = { cwd: params.cwd, heard: [], servers: params.mcpServers, open: true }
     keep()
     // Before the answer that names the session: agents are not careful about that.
     await say(client, sessionId, {
@@ -439,7 +476,14 @@ agent({ name: 'test' })
     keep()
     return { sessionId, modes: modes(), configOptions: options() }
   })
+  .onRequest('session/close', ({ params }) => {
+    const session = sessions[params.sessionId]
+    if (session) session.open = false
+    keep()
+    return {}
+  })
   .onRequest('session/set_mode', ({ params }) => {
+    if (traits.has('strict')) throw RequestError.internalError({ details: 'free needs a sandbox' })
     chosen.mode = params.modeId
     return {}
   })
@@ -456,7 +500,7 @@ agent({ name: 'test' })
     const session = sessions[sessionId]
     if (!session) throw RequestError.sessionNotFound(sessionId)
     const words = prompt.flatMap(part => (part.type === 'text' ? [part.text] : [`<${part.type}>`]))
-    const asked = words.at(-1) ?? ''
+    const asked = prompt.findLast(part => part.type === 'text')?.text ?? ''
     session.heard.push(words.map(each => each.trim()).join(' + '))
     // Some write down what was said when they have answered.
     if (!traits.has('forgets-last')) keep()

@@ -49,7 +49,20 @@ export type ModelEndpoint = {
   /** Command line of an agent that speaks ACP; only with `acp`. */
   command?: readonly string[]
   /** Which agent that is, its name for people, and which of its models is meant; null leaves it the choice. Only with `acp`. */
-  agent?: { id: string; name: string; model: string | null }
+  agent?: { id: string; name: string; model: string | null; settings?: AgentSettings }
+}
+
+/** What the configuration says of one agent of another program. */
+export type AgentSettings = {
+  /** Added to the environment of its process, and of no other. */
+  env: Readonly<Record<string, string>>
+  /** How long it may take to answer first. */
+  startMs?: number
+  /** How long a conversation that is not used stays open in it, and how many of those at most. */
+  idleMs?: number
+  maxIdle?: number
+  /** Whether the profile's MCP servers are passed on to it. */
+  mcp: boolean
 }
 
 /**
@@ -208,6 +221,8 @@ export type AgentRequest = {
   prefill?: readonly WireMessage[]
   /** Sanitised (see `history.ts`); the last one is the user's. */
   history: LoopMessage[]
+  /** Files of the workspace that the newest message came with. Only looked at by another program's agent. */
+  attachments?: readonly string[]
   tools: readonly Tool[]
   workspace: string
   env: Readonly<Record<string, string>>

@@ -1,9 +1,10 @@
 /** Agents of other programs: which are on this machine, which the configuration names, and how a model id means one. */
 import { statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
-import type { ModelEndpoint } from '../agent/types.ts'
+import type { AgentSettings, ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelGroup } from '../schema/model.ts'
+import { toProviderId } from './aliases.ts'
 import { displayName } from './providers.ts'
 import type { ModelSetup } from './setup.ts'
 
@@ -101,17 +102,26 @@ export const createProgramFinder = () => {
 }
 
 /** Said in config.yaml: `acp_command` and `acp_args` of the model section, of a provider, of a custom provider. */
-export const configuredAgents = (setup: ModelSetup): ProgramAgent[] => {
-  const named = [
-    ...(setup.active ? [{ id: setup.active, name: null, command: setup.command }] : []),
-    ...[...setup.providers].map(([id, { name, command }]) => ({ id, name, command })),
-    ...setup.custom.map(({ slug, name, command }) => ({ id: slug ?? 'custom', name, command })),
-  ]
+export const configuredAgents = ({ agents }: ModelSetup): ProgramAgent[] => {
   const found = new Map<string, ProgramAgent>()
-  for (const { id, name, command } of named)
+  for (const { id, name, command } of agents)
     if (command.length > 0 && !found.has(id))
-      found.set(id, { id, name: name ?? displayName(id), command })
+      found.set(id, { id, name: name ?? nameOf(id), command })
   return [...found.values()]
+}
+
+const nameOf = (id: string): string =>
+  LAUNCH.find(agent => agent.id === id)?.name ?? displayName(id)
+
+/** What is said of it in several places, the first of them counting most. */
+const settingsOf = ({ agents }: ModelSetup, id: string): AgentSettings | undefined => {
+  const said = agents.flatMap(agent => (agent.id === id ? [agent.settings] : []))
+  if (said.length === 0) return undefined
+  return {
+    ...Object.assign({}, ...said.toReversed()),
+    env: Object.assign({}, ...said.toReversed().map(({ env }) => env)),
+    mcp: said.every(({ mcp }) => mcp),
+  }
 }
 
 /** The one of the provider table that is a program (agent-home §10.2). */
@@ -138,6 +148,7 @@ const toEndpoint = (
     throw unavailable(
       `${name} cannot be started: ${file} is not installed on this machine. Install it, or pick another model.`,
     )
+  const settings = settingsOf(setup, id)
   // Names that say no more than the agent's own leave the choice to it.
   const isOpen = ['', 'default', 'auto', id, provider].includes(own)
   return {
@@ -148,7 +159,12 @@ const toEndpoint = (
     apiKey: null,
     contextLength: 0,
     command: [place, ...args],
-    agent: { id, name, model: isOpen ? null : own },
+    agent: {
+      id,
+      name,
+      model: isOpen ? null : own,
+      ...(settings && { settings }),
+    },
   }
 }
 
@@ -160,7 +176,13 @@ export const agentEndpoint = (
 ): ModelEndpoint | null => {
   const configured = configuredAgents(setup)
   const slug = provider.replace(/^custom:/, '')
-  const own = configured.find(({ id }) => id === provider || id === slug)
+  const own = configured.find(
+    ({ id }) =>
+      id === provider ||
+      id === slug ||
+      // Written in the agent's words, which are another name of a provider.
+      (id === setup.provider?.toLowerCase() && toProviderId(id) === provider),
+  )
   if (provider === AGENTS) {
     const cut = model.indexOf(':')
     const wanted = cut < 0 ? model : model.slice(0, cut)

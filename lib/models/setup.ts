@@ -1,5 +1,7 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
 import { isAlias, toProviderId, toSlug } from './aliases.ts'
+import type { AgentSettings } from '../agent/types.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
 
 /** The part of a home the rules look at; values, so that a test can be a literal. */
@@ -22,9 +24,17 @@ export type ProviderEntry = {
   baseUrl: string | null
   apiKey: string | null
   apiMode: string | null
-  /** Command line of an agent that answers in its place (`acp_command`, `acp_args`); empty for none. */
-  command: readonly string[]
   models: ListedModels
+}
+
+/** What config.yaml says of an agent of another program: below `providers`, `custom_providers` or `model`. */
+export type AgentEntry = {
+  /** As written: an agent may be called like another name of a provider. */
+  id: string
+  name: string | null
+  /** Empty where it only says more of an agent that is installed. */
+  command: readonly string[]
+  settings: AgentSettings
 }
 
 export type CustomProvider = ProviderEntry & {
@@ -55,8 +65,8 @@ export type ModelSetup = {
   baseUrl: string | null
   apiKey: string | null
   apiMode: string | null
-  /** `model.acp_command` and `model.acp_args`; empty for none. */
-  command: readonly string[]
+  /** In the order in which they count. */
+  agents: readonly AgentEntry[]
   /** `model.default`, as written. */
   model: string
   /** Tokens; 0 when not configured. */
@@ -128,6 +138,38 @@ const commandLine = (raw: Mapping): string[] => {
   return command === '' ? [] : [command, ...args]
 }
 
+/** Seconds; absent where nothing usable is said. */
+const seconds = (value: unknown): number | undefined => {
+  const number = Number(value)
+  return value != null && Number.isFinite(number) && number > 0 ? number * 1_000 : undefined
+}
+
+const readAgent = (id: string, raw: Mapping): AgentEntry => {
+  const [startMs, idleMs] = [seconds(raw.acp_start_timeout), seconds(raw.acp_idle_timeout)]
+  const maxIdle = tokens(raw.acp_max_idle)
+  const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
+    value !== null && typeof value === 'object' ? [] : [[key, `${value ?? ''}`]],
+  )
+  return {
+    id: id.trim().toLowerCase(),
+    name: textOrNull(raw.name),
+    command: commandLine(raw),
+    settings: {
+      env: Object.fromEntries(env),
+      mcp: yamlFlag(raw.acp_mcp) ?? true,
+      ...(startMs && { startMs }),
+      ...(idleMs && { idleMs }),
+      ...(maxIdle && { maxIdle }),
+    },
+  }
+}
+
+const readAgents = (config: Mapping, model: Mapping, provider: string | null): AgentEntry[] => [
+  ...(provider ? [readAgent(toProviderId(provider), model)] : []),
+  ...entries(config.providers).map(([id, raw]) => readAgent(id, mapping(raw))),
+  ...rows(config.custom_providers).map(raw => readAgent(toSlug(text(raw.name)) || 'custom', raw)),
+]
+
 const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
   const variable = text(raw.key_env, raw.api_key_env)
   return {
@@ -135,7 +177,6 @@ const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
     baseUrl: address(raw.base_url, raw.url, raw.api),
     apiKey: textOrNull(raw.api_key, Object.hasOwn(env, variable) && env[variable]),
     apiMode: textOrNull(raw.api_mode),
-    command: commandLine(raw),
     models: listed(raw.models),
   }
 }
@@ -258,7 +299,7 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     baseUrl,
     apiKey: textOrNull(raw.api_key, raw.api),
     apiMode: textOrNull(raw.api_mode),
-    command: commandLine(raw),
+    agents: readAgents(config, raw, provider),
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),
     maxTokens: tokens(raw.max_tokens),

@@ -1,7 +1,7 @@
 /** What a person may see and choose of another program's agent in a session: modes, options, commands. */
 import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { setMode, setOption } from '../agent/acp/choices.ts'
-import { joinForChoices } from '../agent/acp/join.ts'
+import { joinForChoices, toSaved } from '../agent/acp/join.ts'
 import type { Session } from '../agent/acp/session.ts'
 import { invalid } from '../errors.ts'
 import type { ExternalAgent } from '../schema/external.ts'
@@ -14,25 +14,45 @@ export type AgentChoicesDeps = AgentPlaceDeps & {
 
 const none: ExternalAgent = { agent: null, is_open: false, mode: null, options: [], commands: [] }
 
+const isNoMode = ({ category }: { category?: string | null | undefined }): boolean =>
+  category !== 'mode'
+
 const SWITCH = [
   { value: 'on', name: 'On', description: '' },
   { value: 'off', name: 'Off', description: '' },
 ]
+
+/** Older agents have modes, newer ones an option that says which. */
+const modeOption = (session: Session) => {
+  const option = session.modes
+    ? undefined
+    : session.options.find(({ type, category }) => type === 'select' && category === 'mode')
+  return option?.type === 'select' ? option : undefined
+}
+
+const modeOf = (session: Session): ExternalAgent['mode'] => {
+  const option = modeOption(session)
+  const choices = option?.options ?? session.modes?.availableModes
+  const current = option?.currentValue ?? session.modes?.currentModeId
+  if (!choices || current === undefined) return null
+  return {
+    current,
+    choices: choices.map(choice => ({
+      value: 'value' in choice ? choice.value : choice.id,
+      name: choice.name,
+      description: choice.description ?? '',
+    })),
+  }
+}
 
 const toView = ({ id, name }: { id: string; name: string }, session: Session | null) => ({
   ...none,
   agent: { id, name },
   ...(session && {
     is_open: true,
-    mode: session.modes && {
-      current: session.modes.currentModeId,
-      choices: session.modes.availableModes.map(mode => ({
-        value: mode.id,
-        name: mode.name,
-        description: mode.description ?? '',
-      })),
-    },
-    options: session.options.map(option => ({
+    mode: modeOf(session),
+    // The mode stands above, whichever way the agent says it.
+    options: session.options.filter(isNoMode).map(option => ({
       id: option.id,
       name: option.name,
       description: option.description ?? '',
@@ -74,7 +94,16 @@ export const createAgentChoices = ({
     const place = requirePlace(sessionId)
     const open = peek(place)
     if (!open) throw invalid(`${place.agent.name} is not running for this session. Open it first.`)
-    return { ...open, name: place.agent.name }
+    return { ...open, place, name: place.agent.name }
+  }
+
+  /** The agent forgets what was chosen when it ends. */
+  const remember = ({ id, home, agent }: AgentPlace, session: Session) => {
+    const side = externalOf({ sessionId: id, home }, sessions)
+    const kept = side.load(agent.id)
+    const chosen = toSaved(session, { workspace: '' }, { mark: '', cost: 0 })
+    const { mode, options } = chosen
+    if (kept?.owner === id) side.save(agent.id, { ...kept, mode, options })
   }
 
   return {
@@ -91,14 +120,19 @@ export const createAgentChoices = ({
       return view(sessionId)
     },
     async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
-      const { running, session, name } = requireOpen(sessionId)
-      if (!session.modes?.availableModes.some(({ id }) => id === mode))
+      const { running, session, name, place } = requireOpen(sessionId)
+      if (!modeOf(session)?.choices.some(({ value }) => value === mode))
         throw invalid(`${name} has no mode "${mode}".`)
-      await asked(name, setMode(running.connection, session, mode))
+      const option = modeOption(session)
+      const work = option
+        ? setOption(running.connection, session, option.id, mode)
+        : setMode(running.connection, session, mode)
+      await asked(name, work)
+      remember(place, session)
       return view(sessionId)
     },
     async setOption(sessionId: string, id: string, value: string): Promise<ExternalAgent> {
-      const { running, session, name } = requireOpen(sessionId)
+      const { running, session, name, place } = requireOpen(sessionId)
       const option = session.options.find(each => each.id === id)
       const values =
         option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
@@ -106,6 +140,7 @@ export const createAgentChoices = ({
         throw invalid(`${name} has no such choice: ${id} = ${value}.`)
       const given = option.type === 'boolean' ? value === 'on' : value
       await asked(name, setOption(running.connection, session, id, given))
+      remember(place, session)
       return view(sessionId)
     },
   }

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { toSaved } from '../agent/acp/join.ts'
 import { markOf } from '../agent/acp/marks.ts'
+import { passedOn } from '../agent/acp/passed-servers.ts'
 import { adoptPast, listPast } from '../agent/acp/past.ts'
 import { withoutPlace } from '../agent/acp/prompt.ts'
 import { conflict } from '../errors.ts'
@@ -95,7 +96,13 @@ export const createAgentPast = (deps: AgentPastDeps) => {
         const served = { provider: endpoint.provider, model: endpoint.model }
         const work = external.use(endpoint, side, async running => {
           const options = { workspace, served }
-          const { session, told } = await adoptPast(running, theirs, options, signal)
+          const { session, told } = await adoptPast(
+            running,
+            theirs,
+            options,
+            passedOn(side, agent, running.connection.can),
+            signal,
+          )
           const messages = told?.messages ?? []
           const first = messages.find(({ role }) => role === 'user')?.content
           const name =

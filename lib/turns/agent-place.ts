@@ -1,6 +1,7 @@
 /** The agent of another program that a session's model is: its process's home, how it is called, and its refusals. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { invalid, messageOf, Refusal, unavailable } from '../errors.ts'
+import { sayError } from '../agent/acp/failures.ts'
+import { invalid, Refusal, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
 
@@ -43,6 +44,6 @@ export const asked = async <T>(name: string, work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (error) {
-    throw unavailable(`${name}: ${messageOf(error)}`.slice(0, 500))
+    throw unavailable(`${name}: ${sayError(error)}`.slice(0, 500))
   }
 }

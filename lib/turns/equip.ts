@@ -187,6 +187,8 @@ export const createEquip =
                   (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
                 ),
           external: externalOf(place, sessions),
+          attachments:
+            sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? [],
           // Nobody would end what a turn without a watcher leaves behind.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
           readable: [deps.toolOutput.dirOf(id)],

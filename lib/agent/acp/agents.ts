@@ -6,6 +6,9 @@ import { type Child, startChild } from './child.ts'
 import { type Connection, connectAgent } from './connection.ts'
 import { createServices } from './services.ts'
 import { modelsOf } from './choices.ts'
+import { createIdle } from './idle.ts'
+import { startLimit, telling } from './launch.ts'
+import { createNoise } from './noise.ts'
 import { applyUpdate, type Session } from './session.ts'
 import { Notification } from './updates.ts'
 
@@ -14,8 +17,10 @@ export type ExternalOptions = {
   log: (line: string, extra: Record<string, unknown>) => void
   /** What an agent prints may hold a key. */
   redact: (text: string) => string
-  /** How long an agent that nobody uses is kept. One that forgets is kept longer. */
+  /** How long an agent, or a conversation in it, is kept that nobody uses. An agent that forgets is kept longer. */
   idleMs?: number
+  /** How many conversations that nobody uses stay open in an agent. */
+  maxIdle?: number
   startMs?: number
   /** How long a cancelled turn, or a process that is asked to end, may take. */
   graceMs?: number
@@ -46,10 +51,9 @@ export type OfferedModel = { id: string; label: string }
 const IDLE_MS = 10 * 60_000
 /** An agent that cannot restore a session would lose it. */
 const FORGETFUL = 6
-const START_MS = 60_000
 const GRACE_MS = 2_000
 const SILENCE_MS = 15 * 60_000
-const MAX_SESSIONS = 50
+const MAX_IDLE = 8
 const MAX_EARLY = 500
 
 export type ExternalAgents = ReturnType<typeof createExternalAgents>
@@ -62,6 +66,8 @@ export const createExternalAgents = (options: ExternalOptions) => {
     started: Promise<Running>
     /** Once it has answered the greeting. */
     running: Running | null
+    /** Closes conversations that nobody uses. */
+    sweep: () => void
     child: Child
     users: number
     timer: NodeJS.Timeout | undefined
@@ -74,7 +80,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
   let isClosed = false
 
   const keyOf = (endpoint: ModelEndpoint, home: string): string =>
-    JSON.stringify([home, endpoint.agent?.id, endpoint.command])
+    JSON.stringify([home, endpoint.agent?.id, endpoint.command, endpoint.agent?.settings?.env])
 
   const end = (key: string, slot: Slot): void => {
     if (slots.get(key) === slot) slots.delete(key)
@@ -86,11 +92,14 @@ export const createExternalAgents = (options: ExternalOptions) => {
 
   const start = (key: string, endpoint: ModelEndpoint, external: External): Slot => {
     const name = endpoint.agent?.name ?? endpoint.provider
-    const say = (line: string) => options.log(`${name}: ${options.redact(line)}`, {})
+    const settings = endpoint.agent?.settings
+    const command = endpoint.command ?? []
+    const say = createNoise(line => options.log(`${name}: ${options.redact(line)}`, {}))
+    const env = { ...external.env, ...settings?.env }
     const child = startChild({
-      command: endpoint.command ?? [],
-      cwd: external.env.HOME || '/',
-      env: external.env,
+      command,
+      cwd: env.HOME || '/',
+      env,
       graceMs,
       onComplaint: say,
     })
@@ -129,6 +138,8 @@ export const createExternalAgents = (options: ExternalOptions) => {
       session?.turn?.heard()
     }
 
+    let idle: ReturnType<typeof createIdle> | undefined
+
     const tellEarly = (fits: (id: string) => boolean): void => {
       const due = early.filter(({ id }) => fits(id))
       early.splice(0, early.length, ...early.filter(({ id }) => !fits(id)))
@@ -141,11 +152,12 @@ export const createExternalAgents = (options: ExternalOptions) => {
       timer: undefined,
       isForgetful: false,
       running: null,
+      sweep: () => idle?.sweep(),
       started: connectAgent({
         child,
         name,
         version: options.version,
-        startMs: options.startMs ?? START_MS,
+        startMs: settings?.startMs ?? options.startMs ?? startLimit(command),
         services: createServices(name, id => {
           const session = findOrAlias(id)
           if (!session) throw new Error(`There is no session ${id}.`)
@@ -162,6 +174,14 @@ export const createExternalAgents = (options: ExternalOptions) => {
         connection => {
           const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
           slot.isForgetful = !loadSession && !sessionCapabilities.resume
+          idle = createIdle({
+            connection,
+            opened,
+            sessions,
+            idleMs: settings?.idleMs ?? idleMs,
+            maxIdle: settings?.maxIdle ?? options.maxIdle ?? MAX_IDLE,
+            note: say,
+          })
           slot.running = {
             name,
             child,
@@ -180,7 +200,6 @@ export const createExternalAgents = (options: ExternalOptions) => {
             register(session) {
               opened.push(session)
               tellEarly(id => id === session.id)
-              if (opened.length > MAX_SESSIONS) forget(opened, sessions, connection)
             },
             retire() {
               if (slots.get(key) === slot) slots.delete(key)
@@ -200,6 +219,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
     void child.ended.then(how => {
       if (slots.get(key) === slot) slots.delete(key)
       clearTimeout(slot.timer)
+      idle?.stop()
       if (!child.isStopping()) say(how)
     })
     slots.set(key, slot)
@@ -211,6 +231,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
     endpoint: ModelEndpoint,
     external: External,
     work: (running: Running) => Promise<T>,
+    say: (words: string) => void = () => undefined,
   ): Promise<T> => {
     if (isClosed) throw new Error('The service is shutting down.')
     const key = keyOf(endpoint, external.home)
@@ -218,17 +239,21 @@ export const createExternalAgents = (options: ExternalOptions) => {
     clearTimeout(slot.timer)
     slot.users++
     try {
-      const running = await slot.started
+      const name = endpoint.agent?.name ?? endpoint.provider
+      const command = endpoint.command ?? []
+      const running = slot.running ?? (await telling(slot.started, { name, command, say }))
       const done = await work(running)
       const models = [...running.sessions.values()].map(modelsOf).findLast(list => list.length > 0)
       if (models) offered.set(`${external.home}\n${endpoint.agent?.id}`, models)
       return done
     } finally {
       slot.users--
+      slot.sweep()
       if (slot.users === 0) {
         if (slots.get(key) !== slot) end(key, slot)
         else {
-          const wait = slot.isForgetful ? idleMs * FORGETFUL : idleMs
+          const own = endpoint.agent?.settings?.idleMs ?? idleMs
+          const wait = slot.isForgetful ? own * FORGETFUL : own
           slot.timer = setTimeout(() => end(key, slot), wait)
           slot.timer.unref()
         }
@@ -256,21 +281,4 @@ export const createExternalAgents = (options: ExternalOptions) => {
       await Promise.all(ending)
     },
   }
-}
-
-/** The oldest that no turn uses: told to close where the agent knows that word. */
-const forget = (
-  opened: Session[],
-  sessions: Map<string, Session>,
-  connection: Connection,
-): void => {
-  const at = opened.findIndex(session => session.turn === null)
-  const [oldest] = at < 0 ? [] : opened.splice(at, 1)
-  if (!oldest) return
-  for (const [key, session] of sessions) if (session === oldest) sessions.delete(key)
-  oldest.terminals.stopAll()
-  if (connection.can.agentCapabilities.sessionCapabilities.close)
-    connection.request('session/close', { sessionId: oldest.id }).catch(() => {
-      // It ends with its process at the latest.
-    })
 }

@@ -1,5 +1,8 @@
 /** What a person may choose of an agent: its mode, its options, its model. */
+import type { ExternalSession } from '../types.ts'
+import type { Running } from './agents.ts'
 import { type Connection, within } from './connection.ts'
+import { sayError } from './failures.ts'
 import type { Session } from './session.ts'
 import { type ConfigOption, ConfigOptions, Opened } from './updates.ts'
 
@@ -75,4 +78,34 @@ export const setMode = async (
     'The agent did not answer within a minute.',
   )
   if (session.modes) session.modes = { ...session.modes, currentModeId: modeId }
+}
+
+/** An agent that has ended has forgotten what was chosen in a session: without this, a plan would become a deed. */
+export const chooseAgain = async (
+  { connection, note, name }: Running,
+  session: Session,
+  { mode, options }: Pick<ExternalSession, 'mode' | 'options'>,
+): Promise<void> => {
+  const { modes } = session
+  const model = modelOption(session.options)?.id
+  const attempt = async (what: string, work: Promise<void>) => {
+    try {
+      await work
+    } catch (error) {
+      note(`${name} did not take ${what} again: ${sayError(error)}`)
+    }
+  }
+  if (mode !== null && modes?.availableModes.some(({ id }) => id === mode))
+    if (modes.currentModeId !== mode) await attempt('its mode', setMode(connection, session, mode))
+  for (const option of [...session.options]) {
+    const wanted = options[option.id]
+    // The model is chosen with each message, and the mode is above.
+    if (wanted === undefined || wanted === option.currentValue || option.id === model) continue
+    if (option.category === 'mode' && modes) continue
+    const isOffered =
+      option.type === 'boolean'
+        ? typeof wanted === 'boolean'
+        : option.options.some(({ value }) => value === wanted)
+    if (isOffered) await attempt(option.name, setOption(connection, session, option.id, wanted))
+  }
 }

@@ -1,10 +1,12 @@
 /** Files an agent reads and writes through us: inside the workspace, and nowhere else. */
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
+import { messageOf } from '../../errors.ts'
 import { isInside } from '../../store/inside.ts'
 import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
 import { guardRead, guardWrite, toPlace } from '../tools/places.ts'
 import { replaceFile } from '../tools/replace-file.ts'
 import { asFile, MAX_TEXT_BYTES } from '../tools/text-file.ts'
+import { pictureType } from '../tools/vision-analyze.ts'
 import type { ToolContext } from '../types.ts'
 
 const placeOf = (ctx: ToolContext, path: string): string => {
@@ -65,6 +67,44 @@ export const readForAgent = (
     .slice(from, limit == null ? undefined : from + limit)
     .join('\n')
 }
+
+const MAX_PICTURES = 10
+const MAX_PICTURE_BYTES = 10 * 1024 * 1024
+
+const readPicture = (ctx: ToolContext, path: string): Buffer | null => {
+  const place = placeOf(ctx, path)
+  guardRead(ctx, place)
+  const fd = openIfThere(place)
+  if (fd === null) throw new Error(`${path} is not there any more.`)
+  try {
+    const stat = fstatSync(fd)
+    if (!stat.isFile() || stat.size === 0) return null
+    const head = Buffer.alloc(12)
+    readSync(fd, head, 0, head.length, 0)
+    if (pictureType(head) === null) return null
+    if (stat.size > MAX_PICTURE_BYTES) throw new Error(`${path} has more than 10 MB.`)
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Of the files a message came with, those that are pictures. What keeps one from being read is said. */
+export const picturesFor = (
+  ctx: ToolContext,
+  paths: readonly string[],
+  warn: (message: string) => void,
+): { data: string; mimeType: string }[] =>
+  paths.slice(0, MAX_PICTURES).flatMap(path => {
+    try {
+      const bytes = readPicture(ctx, path)
+      const mimeType = bytes && pictureType(bytes)
+      return bytes && mimeType ? [{ data: bytes.toString('base64'), mimeType }] : []
+    } catch (error) {
+      warn(`A picture was not sent along: ${messageOf(error)}`)
+      return []
+    }
+  })
 
 const MAX_SHOWN_BYTES = 1024 * 1024
 

@@ -1,9 +1,11 @@
 /** How a session of ours and the agent's come together: anew, after a restart, in a copy, under another id. */
 import type { External, ExternalSession } from '../external.ts'
-import type { AgentRequest, LoopMessage } from '../types.ts'
+import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
 import type { Running } from './agents.ts'
 import { type Connection, within } from './connection.ts'
+import { chooseAgain } from './choices.ts'
 import { sayError } from './failures.ts'
+import { type PassedOn, passedOn } from './passed-servers.ts'
 import { markOf, missedSince, saidAt, tellOf } from './marks.ts'
 import { createEcho } from './replay.ts'
 import { createSession, type Session, takeOpened } from './session.ts'
@@ -16,6 +18,7 @@ type OpenOptions = {
   name: string
   connection: Connection
   cwd: string
+  mcpServers: PassedOn[]
   opening: Running['opening']
   /** The session has to be found by its id before its first news arrive. */
   register: (session: Session) => void
@@ -23,9 +26,9 @@ type OpenOptions = {
 }
 
 const startNew = (options: OpenOptions): Promise<Session> => {
-  const { name, connection, cwd } = options
+  const { name, connection, cwd, mcpServers } = options
   return options.opening(async () => {
-    const work = connection.request('session/new', { cwd, mcpServers: [] })
+    const work = connection.request('session/new', { cwd, mcpServers })
     return begin(options, await within(work, CALL_MS, slow(name, 'open a session')))
   })
 }
@@ -51,7 +54,7 @@ const restore = async (
   saved: ExternalSession,
   isToTell = false,
 ): Promise<Restored | null> => {
-  const { name, connection, cwd, onNoise } = options
+  const { name, connection, cwd, mcpServers, onNoise } = options
   const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
   const load = loadSession ? 'session/load' : null
   const resume = sessionCapabilities.resume ? 'session/resume' : null
@@ -64,7 +67,7 @@ const restore = async (
     options.register(session)
     try {
       const answer = await within(
-        connection.request(method, { sessionId: id, cwd, mcpServers: [] }),
+        connection.request(method, { sessionId: id, cwd, mcpServers }),
         CALL_MS,
         slow(name, 'restore its session'),
       )
@@ -86,10 +89,10 @@ const restore = async (
 }
 
 const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Session | null> => {
-  const { name, connection, cwd, onNoise } = options
+  const { name, connection, cwd, mcpServers, onNoise } = options
   if (!connection.can.agentCapabilities.sessionCapabilities.fork) return null
   try {
-    const params = { sessionId: saved.session_id, cwd, mcpServers: [] }
+    const params = { sessionId: saved.session_id, cwd, mcpServers }
     return await options.opening(async () => {
       const work = connection.request('session/fork', params)
       return begin(options, await within(work, CALL_MS, slow(name, 'copy its session')))
@@ -103,7 +106,11 @@ const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Sessi
 
 type Place = Pick<AgentRequest, 'workspace' | 'sessionKey'>
 
-const optionsOf = (running: Running, cwd: string): OpenOptions => ({
+/** Whose session it is: what is passed on to the agent, and what is remembered of it. */
+export type Side = { external: External; agent: ModelEndpoint['agent'] }
+
+const optionsOf = (running: Running, cwd: string, { external, agent }: Side): OpenOptions => ({
+  mcpServers: passedOn(external, agent, running.connection.can),
   name: running.name,
   connection: running.connection,
   cwd,
@@ -151,8 +158,9 @@ export const joinSession = async (
   history: readonly LoopMessage[],
   { workspace, sessionKey: owner = '' }: Place,
   saved: ExternalSession | null,
+  side: Side,
 ): Promise<Joined> => {
-  const options = optionsOf(running, workspace)
+  const options = optionsOf(running, workspace, side)
   const here = saved?.cwd === options.cwd ? saved : null
   // The message it was in the middle of, once more: it may take it in twice.
   const fits = here?.sent === markOf(history) ? { ...here, sent: '' } : here
@@ -166,11 +174,14 @@ export const joinSession = async (
     const missed = joined && missedSince(history, joined.mark)
     if (missed) {
       const context = missed.length > 0 ? tellOf(missed) : ''
+      if (joined.session !== running.sessions.get(owner))
+        await chooseAgain(running, joined.session, fits)
       return { ...joined, context, isForgotten: false, cost: isOwn ? fits.cost : 0 }
     }
   }
   const before = missedSince(history, '') ?? []
   const session = await startNew(options)
+  if (saved?.owner === owner) await chooseAgain(running, session, saved)
   const context = before.length > 0 ? tellOf(before) : ''
   return { session, context, mark: '', isForgotten: saved !== null && context !== '', cost: 0 }
 }
@@ -187,22 +198,28 @@ export const toSaved = (
   mark,
   sent,
   cost,
+  mode: session.modes?.currentModeId ?? null,
+  options: Object.fromEntries(
+    session.options.map(({ id, currentValue }) => [id, currentValue] as const),
+  ),
 })
 
 /** Before the first message, or between two: only so that there is something to choose from. */
 export const joinForChoices = async (
   running: Running,
   external: External,
-  agent: { id: string },
+  agent: NonNullable<ModelEndpoint['agent']>,
   place: Place,
 ): Promise<void> => {
   const owner = place.sessionKey ?? ''
   if (running.sessions.has(owner)) return
-  const options = optionsOf(running, place.workspace)
+  const options = optionsOf(running, place.workspace, { external, agent })
   const saved = external.load(agent.id)
   const isOurs = saved?.owner === owner && saved.cwd === place.workspace
   const restored = isOurs ? await restore(options, saved) : null
   const session = restored?.session ?? (await startNew(options))
+  if (isOurs) await chooseAgain(running, session, saved)
+  session.titled = external.titled ?? null
   running.sessions.set(owner, session)
   // It has heard nothing yet: the next message tells it what was said.
   if (!restored) external.save(agent.id, toSaved(session, place, { mark: '', cost: 0 }))

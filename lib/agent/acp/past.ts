@@ -4,6 +4,7 @@ import type { RunMessage } from '../types.ts'
 import type { Running } from './agents.ts'
 import { within } from './connection.ts'
 import { createReplay, type ReplayOptions } from './replay.ts'
+import type { PassedOn } from './passed-servers.ts'
 import { createSession, type Session, takeOpened } from './session.ts'
 import { Listed, Opened } from './updates.ts'
 
@@ -63,6 +64,7 @@ export const adoptPast = async (
   running: Running,
   id: string,
   options: ReplayOptions,
+  mcpServers: PassedOn[],
   signal: AbortSignal,
 ): Promise<Adopted> => {
   const { connection, name } = running
@@ -81,7 +83,7 @@ export const adoptPast = async (
   try {
     const answer = await within(
       Promise.race([
-        connection.request(method, { sessionId: id, cwd: options.workspace, mcpServers: [] }),
+        connection.request(method, { sessionId: id, cwd: options.workspace, mcpServers }),
         aborted,
       ]),
       CALL_MS,

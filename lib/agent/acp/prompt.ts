@@ -25,6 +25,8 @@ export const isCommand = (
   return commands.some(({ name }) => text === `/${name}` || text.startsWith(`/${name} `))
 }
 
+export type Picture = { data: string; mimeType: string }
+
 type PromptBlock =
   | { type: 'text'; text: string }
   | { type: 'image'; data: string; mimeType: string }
@@ -33,11 +35,18 @@ export const toBlocks = (
   message: LoopMessage | undefined,
   context: string,
   can: Initialized,
+  pictures: readonly Picture[],
   warn: (message: string) => void,
 ): PromptBlock[] => {
   const before: PromptBlock[] = context === '' ? [] : [{ type: 'text', text: `${context}\n\n` }]
   const content = message?.content ?? ''
-  if (typeof content === 'string') return [...before, { type: 'text', text: content }]
+  if (typeof content === 'string') {
+    const isSeen = can.agentCapabilities.promptCapabilities.image
+    if (!isSeen && pictures.length > 0)
+      warn('This agent takes no pictures with a message; it may still open the file.')
+    const shown = isSeen ? pictures.map(picture => ({ type: 'image' as const, ...picture })) : []
+    return [...before, { type: 'text', text: content }, ...shown]
+  }
   const blocks = content.flatMap((part): PromptBlock[] => {
     if (typeof part.text === 'string') return [{ type: 'text', text: part.text }]
     const url = imageUrl(part.image_url)

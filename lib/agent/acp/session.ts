@@ -4,6 +4,7 @@ import { createTerminals, type Terminals } from './terminals.ts'
 import type { Replay } from './replay.ts'
 import type { Transcript } from './transcript.ts'
 import {
+  isUnknown,
   type Command,
   type ConfigOption,
   type LegacyModels,
@@ -33,6 +34,12 @@ export type Session = {
   models: z.infer<typeof LegacyModels> | null
   commands: Command[]
   usage: { used: number; size: number; cost: number | null } | null
+  /** It has named itself. */
+  titled: ((title: string) => void) | null
+  /** It is about to be used. */
+  isOpening: boolean
+  /** When it was used last, in milliseconds of a clock that never goes back. */
+  usedAt: number
   terminals: Terminals
   turn: TurnSide | null
   /** Listens while the agent tells again what was said before. */
@@ -49,6 +56,9 @@ export const createSession = (id: string): Session => ({
   models: null,
   commands: [],
   usage: null,
+  titled: null,
+  isOpening: false,
+  usedAt: performance.now(),
   terminals: createTerminals(),
   turn: null,
   replay: null,
@@ -62,10 +72,10 @@ export const takeOpened = (session: Session, { modes, configOptions, models }: O
   if (models) session.models = models
 }
 
-/** What is said outside of a turn changes only what the session offers. False when it could not be read. */
+/** What is said outside of a turn changes only what the session offers. False when it could not be read; what we have no use for is read. */
 export const applyUpdate = (session: Session, given: unknown): boolean => {
   const parsed = Update.safeParse(given)
-  if (!parsed.success) return false
+  if (!parsed.success) return isUnknown(given)
   const update = parsed.data
   const transcript = () => session.turn?.transcript ?? session.replay?.transcript()
   switch (update.sessionUpdate) {
@@ -92,6 +102,9 @@ export const applyUpdate = (session: Session, given: unknown): boolean => {
       break
     case 'current_mode_update':
       if (session.modes) session.modes = { ...session.modes, currentModeId: update.currentModeId }
+      break
+    case 'session_info_update':
+      if (update.title) session.titled?.(update.title)
       break
     case 'config_option_update':
       session.options = update.configOptions

@@ -20,7 +20,7 @@ import { createTranscript, type Transcript } from './transcript.ts'
 import { Prompted } from './updates.ts'
 import { codeOf, Ending, isUnknownSession, toFailure } from './failures.ts'
 import { isCommand, toBlocks, withoutPlace } from './prompt.ts'
-import { readForPerson } from './client-files.ts'
+import { picturesFor, readForPerson } from './client-files.ts'
 import { contextOf } from './services.ts'
 
 export type TurnDeps = {
@@ -28,6 +28,8 @@ export type TurnDeps = {
     endpoint: ModelEndpoint,
     external: External,
     work: (running: Running) => Promise<T>,
+    /** Told what is going on while the agent starts. */
+    say?: (words: string) => void,
   ) => Promise<T>
   timing: Timing
   redact: (text: string) => string
@@ -64,8 +66,11 @@ export const createTurn =
     const forbidden = request.guards?.commands() ?? null
     if (forbidden !== null) return fail({ type: 'error', message: forbidden })
     try {
-      return await deps.use(endpoint, external, running =>
-        converse({ request, external, emit, running, deps, base }),
+      return await deps.use(
+        endpoint,
+        external,
+        running => converse({ request, external, emit, running, deps, base }),
+        message => emit({ type: 'warning', kind: 'external_agent', message }),
       )
     } catch (error) {
       if (error instanceof Ending) return fail(error.failure)
@@ -98,9 +103,12 @@ const converse = async (given: Given): Promise<Outcome> => {
   await request.beforeChange?.('workspace')
   signal.throwIfAborted()
 
+  const side = { external, agent: endpoint.agent }
   const join = async (saved: ReturnType<External['load']>): Promise<Joined> => {
-    const joined = await guarded(() => joinSession(running, history, request, saved), given)
+    const joined = await guarded(() => joinSession(running, history, request, saved, side), given)
     running.sessions.set(owner, joined.session)
+    joined.session.isOpening = true
+    joined.session.titled = external.titled ?? null
     return joined
   }
 
@@ -112,8 +120,12 @@ const converse = async (given: Given): Promise<Outcome> => {
     keepQuietly(() =>
       external.save(agentId, toSaved(joined.session, request, { cost: joined.cost, ...at })),
     )
-  const prompt = (): ReturnType<typeof promptOnce> => {
+  const prompt = async (): ReturnType<typeof promptOnce> => {
     const { session, context, mark } = joined
+    await pickModel(given, session, warn).catch((error: unknown) => {
+      session.isOpening = false
+      throw error
+    })
     // A command has to stand alone: what it has missed is told with the next message.
     const isAlone = context !== '' && isCommand(message, session.commands)
     // Until it has answered, nobody knows whether it has taken this message in.
@@ -123,12 +135,10 @@ const converse = async (given: Given): Promise<Outcome> => {
     )
   }
   if (joined.isForgotten) warn(forgotten(running.name))
-  await pickModel(given, joined.session, warn)
   let told = await prompt()
   if (told === 'unknown') {
     joined = await join(null)
     warn(forgotten(running.name))
-    await pickModel(given, joined.session, warn)
     told = await prompt()
   }
   if (told === 'unknown')
@@ -223,7 +233,13 @@ const promptOnce = async (
   }
   heard()
 
-  const blocks = toBlocks(history.at(-1), context, connection.can, warn)
+  const blocks = toBlocks(
+    history.at(-1),
+    context,
+    connection.can,
+    picturesFor(contextOf(request, 'picture'), request.attachments ?? [], warn),
+    warn,
+  )
   const prompt = connection.request('session/prompt', { sessionId: session.id, prompt: blocks })
   const answered = prompt.then(
     answer => ({ answer }),
@@ -267,6 +283,8 @@ const promptOnce = async (
     clearTimeout(clock)
     transcript.leave()
     if (session.turn?.transcript === transcript) session.turn = null
+    session.isOpening = false
+    session.usedAt = performance.now()
   }
 }
 

@@ -141,6 +141,14 @@ export const Update = z.discriminatedUnion('sessionUpdate', [
 ])
 export type Update = z.infer<typeof Update>
 
+const known = new Set(Update.options.map(({ shape }) => shape.sessionUpdate.value as string))
+
+/** A kind of news that came after us: no fault of the agent's. */
+export const isUnknown = (given: unknown): boolean => {
+  const named = z.object({ sessionUpdate: z.string() }).safeParse(given)
+  return named.success && !known.has(named.data.sessionUpdate)
+}
+
 export const Notification = z.object({ sessionId: z.string(), update: z.unknown() })
 
 /** The parts of the answers to `session/new`, `session/load` and `session/resume` that matter here. */
@@ -181,6 +189,9 @@ export const Initialized = z.object({
     .object({
       loadSession: z.boolean().catch(false),
       promptCapabilities: z.object({ image: z.boolean().catch(false) }).catch({ image: false }),
+      mcpCapabilities: z
+        .object({ http: z.boolean().catch(false), sse: z.boolean().catch(false) })
+        .catch({ http: false, sse: false }),
       sessionCapabilities: z
         .object({
           resume: z.unknown().optional(),
@@ -193,6 +204,7 @@ export const Initialized = z.object({
     .catch({
       loadSession: false,
       promptCapabilities: { image: false },
+      mcpCapabilities: { http: false, sse: false },
       sessionCapabilities: { resume: null, close: null, fork: null, list: null },
     }),
 })

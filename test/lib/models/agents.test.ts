@@ -55,6 +55,43 @@ test('refused with a sentence: not installed, unknown, gone', ({ bin }) => {
   for (const [id, given, words] of cases) assert.throws(() => endpointOf(given, id), words)
 })
 
+test('an agent may be called like another name of a provider, which stays what it is', ({
+  bin,
+}) => {
+  install(bin, 'x')
+  const env = { PATH: bin, ANTHROPIC_API_KEY: 'sk-ant-x', GEMINI_API_KEY: 'g' }
+  const entry = {
+    acp_command: 'x',
+    env: { A: 1, B: null, C: { no: 'text' } },
+    acp_start_timeout: '300',
+    acp_idle_timeout: -1,
+    acp_max_idle: 3,
+  }
+  const config = { providers: { claude: entry, opencode: entry } }
+  const agent = endpointOf({ env, config }, '@acp:claude')
+  assert.is(agent.apiMode, 'acp')
+  assert.is(agent.agent?.name, 'Claude Code')
+  assert.equal(agent.agent?.settings, {
+    env: { A: '1', B: '' },
+    mcp: true,
+    startMs: 300_000,
+    maxIdle: 3,
+  })
+  const api = endpointOf({ env, config }, '@anthropic:claude-sonnet-4-5')
+  assert.is(api.apiMode, 'anthropic_messages')
+  // Said to be the provider itself, it is.
+  const chosen = { ...config, model: { provider: 'claude' } }
+  assert.is(endpointOf({ env, config: chosen }, 'claude-sonnet-4-5').apiMode, 'acp')
+})
+
+test('what is said of an installed agent without a command', ({ bin }) => {
+  install(bin, 'gemini')
+  const config = { providers: { gemini: { env: { KEY: 'k' }, acp_mcp: false } } }
+  const { agent, command } = endpointOf({ env: { PATH: bin }, config }, '@acp:gemini')
+  assert.equal(command, [join(bin, 'gemini'), '--acp'])
+  assert.equal(agent?.settings, { env: { KEY: 'k' }, mcp: false })
+})
+
 test('installed ones by the launch table; a model of theirs may hold anything', ({ bin }) => {
   install(bin, 'opencode', 'claude-agent-acp')
   const env = { PATH: `/nowhere:${bin}` }

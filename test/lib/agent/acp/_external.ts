@@ -8,10 +8,12 @@ import { clarify } from '../../../../lib/agent/tools/clarify.ts'
 import type {
   AgentEvent,
   AgentRequest,
+  AgentSettings,
   ApprovalAsk,
   LoopMessage,
   ModelEndpoint,
   Outcome,
+  PassedServer,
   RunMessage,
 } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
@@ -44,7 +46,13 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
   const questions: string[] = []
   const history: LoopMessage[] = []
   let next = 0
-  const place = { traits, env: {} as Record<string, string> }
+  const titles: string[] = []
+  const place = {
+    traits,
+    env: {} as Record<string, string>,
+    mcpServers: [] as PassedServer[],
+    settings: undefined as AgentSettings | undefined,
+  }
 
   const endpoint = (model: string | null = null): ModelEndpoint => ({
     provider: 'acp',
@@ -54,7 +62,12 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
     apiKey: null,
     contextLength: 0,
     command: [process.execPath, AGENT],
-    agent: { id: 'tester', name: 'Tester', model },
+    agent: {
+      id: 'tester',
+      name: 'Tester',
+      model,
+      ...(place.settings && { settings: place.settings }),
+    },
   })
 
   return {
@@ -63,6 +76,7 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
     saved,
     asked,
     questions,
+    titles,
     history,
     place,
     endpoint,
@@ -124,6 +138,8 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
           external: {
             home: 'default',
             env,
+            mcpServers: place.mcpServers,
+            titled: title => void titles.push(title),
             load: agent => saved.get(agent) ?? null,
             save: (agent, session) => void saved.set(agent, session),
           },

@@ -1,0 +1,28 @@
+/** MCP servers in the words of the protocol: those the agent can connect to. */
+import type { External, ModelEndpoint } from '../types.ts'
+import type { Initialized } from './updates.ts'
+
+const pairs = (map: Readonly<Record<string, string>>) =>
+  Object.entries(map).map(([name, value]) => ({ name, value }))
+
+type Pairs = ReturnType<typeof pairs>
+
+export type PassedOn =
+  | { name: string; command: string; args: string[]; env: Pairs }
+  | { type: 'http' | 'sse'; name: string; url: string; headers: Pairs }
+
+/** Every agent starts programs; not every one speaks the two other ways. */
+export const passedOn = (
+  { mcpServers }: Pick<External, 'mcpServers'>,
+  agent: ModelEndpoint['agent'],
+  { agentCapabilities: { mcpCapabilities } }: Initialized,
+): PassedOn[] => {
+  if (agent?.settings?.mcp === false) return []
+  return mcpServers.flatMap((server): PassedOn[] => {
+    const { name } = server
+    if (server.kind === 'stdio')
+      return [{ name, command: server.command, args: [...server.args], env: pairs(server.env) }]
+    const { kind, url, headers } = server
+    return mcpCapabilities[kind] ? [{ type: kind, name, url, headers: pairs(headers) }] : []
+  })
+}

@@ -1,0 +1,161 @@
+/** What config.yaml says of one agent, in the whole service; and what an agent says that a person is to see. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+import type { Seen } from './_chat.ts'
+
+const test = suite('external agents as they are set up')
+
+const AGENT = join(import.meta.dirname, '../_acp-agent.ts')
+
+const start = async (traits = '', entry: Record<string, unknown> = {}) => {
+  const app = await startApp({ env: { ACP_TEST: traits } })
+  const agent = { acp_command: process.execPath, acp_args: [AGENT] }
+  const workspace = join(app.userHome, 'project')
+  mkdirSync(workspace)
+  writeFileSync(join(workspace, 'a.txt'), 'first\n')
+  writeFileSync(
+    join(app.home, '.env'),
+    `ACP_TEST_STATE=${join(app.userHome, 'agent-state.json')}\nFIRST_KEY=s3cr3t-of-the-first\n`,
+  )
+  writeFileSync(
+    join(app.home, 'config.yaml'),
+    JSON.stringify({
+      mcp_servers: {
+        notes: { command: 'notes', args: ['--all'], env: { WORD: '${FIRST_KEY}' }, cwd: '/srv' },
+        part: { command: 'part', tools: { include: ['one'] } },
+        off: { command: 'off', enabled: false },
+      },
+      providers: {
+        // Another name of a provider: the agent is meant all the same.
+        claude: { ...agent, ...entry, env: { OWN: '${FIRST_KEY}', FLAG: true } },
+        other: agent,
+      },
+    }),
+  )
+  const newSession = async (id: string): Promise<string> =>
+    (await app.post('/api/session/new', { model: `@acp:${id}`, workspace })).body.session.session_id
+  const turn = async (
+    session_id: string,
+    message: string,
+    on: (event: Seen) => unknown = () => undefined,
+    more: Record<string, unknown> = {},
+  ): Promise<string> => {
+    const { status, body } = await app.post('/api/chat/start', { session_id, message, ...more })
+    if (status !== 200) throw new Error(`chat/start answered ${status} ${JSON.stringify(body)}`)
+    for await (const event of app.events(`/api/chat/stream?stream_id=${body.stream_id}`)) {
+      await on(event as Seen)
+      if (event.event === 'stream_end') break
+    }
+    const { session } = (await app.get(`/api/session?session_id=${session_id}`)).body
+    return session.messages.at(-1).content
+  }
+  return { app, workspace, newSession, turn }
+}
+
+type At = Awaited<ReturnType<typeof start>>
+const using = (args: Parameters<typeof start>, run: (at: At) => Promise<void>) => async () => {
+  const at = await start(...args)
+  try {
+    await run(at)
+  } finally {
+    await at.app.close()
+  }
+}
+
+test(
+  'a key of one agent is not a key of all',
+  using([], async ({ newSession, turn }) => {
+    const own = JSON.parse(await turn(await newSession('claude'), 'env'))
+    assert.is(own.FLAG, 'true')
+    assert.ok(own.OWN)
+    assert.is(own.FIRST_KEY, undefined)
+    const other = JSON.parse(await turn(await newSession('other'), 'env'))
+    assert.equal([other.OWN, other.FLAG, other.FIRST_KEY], [undefined, undefined, undefined])
+  }),
+)
+
+test(
+  'servers of the profile are passed on whole or not at all, and only where they are wanted',
+  using([], async ({ newSession, turn }) => {
+    const told = JSON.parse(await turn(await newSession('other'), 'servers'))
+    assert.equal(
+      told.map(({ name }: { name: string }) => name),
+      ['notes'],
+    )
+    assert.equal(told[0].args.slice(-3), ['/srv', 'notes', '--all'])
+  }),
+)
+
+test(
+  'a switch leaves the servers out',
+  using(['', { acp_mcp: 'off' }], async ({ newSession, turn }) => {
+    assert.is(await turn(await newSession('claude'), 'servers'), '[]')
+  }),
+)
+
+test(
+  'an edit is shown before it is allowed',
+  using([], async ({ app, workspace, newSession, turn }) => {
+    const id = await newSession('other')
+    const diffs: unknown[] = []
+    await turn(id, 'write a.txt second', async ({ event, data }) => {
+      if (event !== 'approval') return
+      diffs.push(data.diff)
+      await app.post('/api/approval/respond', { session_id: id, choice: 'once' })
+    })
+    assert.equal(diffs, ['--- a.txt\n+++ a.txt\n@@ -1,1 +1,1 @@\n-first\n+second\n'])
+    assert.is(readFileSync(join(workspace, 'a.txt'), 'utf8'), 'second\n')
+  }),
+)
+
+test(
+  'a mode that was chosen is there again after a restart',
+  using([], async ({ app, newSession, turn }) => {
+    const id = await newSession('other')
+    await turn(id, 'hello')
+    const { status } = await app.post('/api/session/agent/mode', { session_id: id, mode: 'free' })
+    assert.is(status, 200)
+    await app.restart()
+    assert.is(JSON.parse(await turn(id, 'chosen')).mode, 'free')
+  }),
+)
+
+test(
+  'a mode that is refused says why',
+  using(['strict'], async ({ app, newSession, turn }) => {
+    const id = await newSession('other')
+    await turn(id, 'hello')
+    const { status, body } = await app.post('/api/session/agent/mode', {
+      session_id: id,
+      mode: 'free',
+    })
+    assert.is(status, 503)
+    assert.match(body.error, /free needs a sandbox/)
+  }),
+)
+
+test(
+  'its title stands until a person gives one; a picture goes along with the message it came with',
+  using([], async ({ app, workspace, newSession, turn }) => {
+    const id = await newSession('other')
+    const titleOf = async () => (await app.get(`/api/session?session_id=${id}`)).body.session.title
+    await turn(id, 'title A walk in the park')
+    assert.is(await titleOf(), 'A walk in the park')
+    await turn(id, 'title A run in the park')
+    assert.is(await titleOf(), 'A run in the park')
+    await app.post('/api/session/rename', { session_id: id, title: 'Mine' })
+    await turn(id, 'title Not yours')
+    assert.is(await titleOf(), 'Mine')
+    const dot =
+      'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+    writeFileSync(join(workspace, 'dot.png'), Buffer.from(dot, 'base64'))
+    const more = { attachments: ['dot.png'] }
+    assert.match(await turn(id, 'recall this', undefined, more), /recall this \+ <image>$/)
+    assert.match(await turn(id, 'recall that'), /recall that$/)
+  }),
+)
+
+test.run()
