@@ -8,7 +8,7 @@ import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
-import type { External } from './external.ts'
+import type { AgentSettings, External } from './external.ts'
 import type { ProviderFailure } from './failure.ts'
 import type { Processes } from './processes.ts'
 import type { Secrets } from './secrets.ts'
@@ -50,19 +50,6 @@ export type ModelEndpoint = {
   command?: readonly string[]
   /** Which agent that is, its name for people, and which of its models is meant; null leaves it the choice. Only with `acp`. */
   agent?: { id: string; name: string; model: string | null; settings?: AgentSettings }
-}
-
-/** What the configuration says of one agent of another program. */
-export type AgentSettings = {
-  /** Added to the environment of its process, and of no other. */
-  env: Readonly<Record<string, string>>
-  /** How long it may take to answer first. */
-  startMs?: number
-  /** How long a conversation that is not used stays open in it, and how many of those at most. */
-  idleMs?: number
-  maxIdle?: number
-  /** Whether the profile's MCP servers are passed on to it. */
-  mcp: boolean
 }
 
 /**

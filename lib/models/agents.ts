@@ -1,7 +1,8 @@
 /** Agents of other programs: which are on this machine, which the configuration names, and how a model id means one. */
 import { statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
-import type { AgentSettings, ModelEndpoint } from '../agent/types.ts'
+import type { AgentSettings } from '../agent/external.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelGroup } from '../schema/model.ts'
 import { toProviderId } from './aliases.ts'

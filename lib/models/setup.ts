@@ -1,6 +1,6 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
 import { isAlias, toProviderId, toSlug } from './aliases.ts'
-import type { AgentSettings } from '../agent/types.ts'
+import type { AgentSettings } from '../agent/external.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
 

@@ -1,5 +1,5 @@
 /** The MCP servers of a home as another program's agent is told of them. */
-import type { PassedServer } from '../agent/types.ts'
+import type { PassedServer } from '../agent/external.ts'
 import { isBad, parseServers, type ToolFilter } from '../mcp/config.ts'
 
 /** An agent would offer its model every tool of a server: one that is shown in part only stays with us. */

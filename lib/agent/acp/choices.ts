@@ -1,5 +1,5 @@
 /** What a person may choose of an agent: its mode, its options, its model. */
-import type { ExternalSession } from '../types.ts'
+import type { ExternalSession } from '../external.ts'
 import type { Running } from './agents.ts'
 import { type Connection, within } from './connection.ts'
 import { sayError } from './failures.ts'

@@ -1,5 +1,6 @@
 /** MCP servers in the words of the protocol: those the agent can connect to. */
-import type { External, ModelEndpoint } from '../types.ts'
+import type { External } from '../external.ts'
+import type { ModelEndpoint } from '../types.ts'
 import type { Initialized } from './updates.ts'
 
 const pairs = (map: Readonly<Record<string, string>>) =>

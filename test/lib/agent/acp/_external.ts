@@ -6,14 +6,17 @@ import { createExternalAgents, type ExternalOptions } from '../../../../lib/agen
 import type { ExternalSession } from '../../../../lib/agent/external.ts'
 import { clarify } from '../../../../lib/agent/tools/clarify.ts'
 import type {
+  AgentSettings,
+  ExternalSession,
+  PassedServer,
+} from '../../../../lib/agent/external.ts'
+import type {
   AgentEvent,
   AgentRequest,
-  AgentSettings,
   ApprovalAsk,
   LoopMessage,
   ModelEndpoint,
   Outcome,
-  PassedServer,
   RunMessage,
 } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
