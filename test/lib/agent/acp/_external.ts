@@ -3,7 +3,6 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createExternalAgents, type ExternalOptions } from '../../../../lib/agent/acp/agents.ts'
-import type { ExternalSession } from '../../../../lib/agent/external.ts'
 import { clarify } from '../../../../lib/agent/tools/clarify.ts'
 import type {
   AgentSettings,
