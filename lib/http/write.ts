@@ -1,4 +1,5 @@
 /** Puts answers on the wire: the only code that touches a response. */
+import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { Refusal, type RefusalKind } from '../errors.ts'
 import type { Exchange } from './base-ctx.ts'
@@ -28,8 +29,9 @@ const STATUS: Readonly<Record<RefusalKind, number>> = {
 }
 
 /** The disk, not the program: worth a sentence even where nobody thought of it. */
-const DISK_FULL = new Set(['ENOSPC', 'EDQUOT', 'EROFS'])
-const DISK_SENTENCE = 'The disk is full or cannot be written; nothing was changed'
+const DISK_FULL = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'SQLITE_FULL'])
+const diskSentence = (path: string | undefined): string =>
+  `The disk is full or cannot be written; nothing was changed${path ? ` in ${dirname(path)}` : ''}`
 
 /** A body larger than this that nobody read is not swallowed to save the connection. */
 const SWALLOWED_BYTES = 64 * 1024
@@ -218,11 +220,11 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
         )
       }
       log.error(`${x.method} ${x.path}`, error)
-      const { code } = (error ?? {}) as NodeJS.ErrnoException
+      const { code, path } = (error ?? {}) as NodeJS.ErrnoException
       const isFull = code !== undefined && DISK_FULL.has(code)
       sendJson(
         x,
-        { error: isFull ? DISK_SENTENCE : 'Internal server error' },
+        { error: isFull ? diskSentence(path) : 'Internal server error' },
         { cache: 'no-store', status: isFull ? 507 : 500 },
       )
     },

@@ -3,7 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
 import { stampOf, type Stamp } from '../store/journal.ts'
-import { type Database, isRuined, openDatabase, removeDatabase } from '../store/sqlite.ts'
+import {
+  type Database,
+  isRefused,
+  isRuined,
+  openDatabase,
+  removeDatabase,
+} from '../store/sqlite.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { messageOf } from '../errors.ts'
 import { foldText, MIGRATIONS, PRAGMAS } from './catalog-schema.ts'
@@ -22,6 +28,8 @@ export type CatalogOptions = {
   rebuild: () => void
   /** Tells one run of the machine from the next; tests pass their own. */
   bootId?: string
+  /** Tests make the file small with it. */
+  pragmas?: readonly string[] | undefined
 }
 
 export type Stored = { summary: Summary; stamp: Stamp; live: Live; seq: number }
@@ -38,8 +46,14 @@ export const readBootId = (): string => {
 
 const LIVELESS: Live = { active_stream_id: null, waiting: null }
 
-const openFresh = (file: string, addon: string | undefined, boot: string): Database => {
-  const open = () => openDatabase(file, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon })
+type How = { addon: string | undefined; boot: string; pragmas: readonly string[] }
+
+const IN_MEMORY = ':memory:'
+
+const openFresh = (file: string, { addon, boot, pragmas }: How): Database => {
+  const own = file === IN_MEMORY ? [] : pragmas
+  const open = () =>
+    openDatabase(file, { migrations: MIGRATIONS, pragmas: [...PRAGMAS, ...own], addon })
   let db: Database
   try {
     db = open()
@@ -73,7 +87,25 @@ const openFresh = (file: string, addon: string | undefined, boot: string): Datab
 
 export const createCatalog = (options: CatalogOptions) => {
   const { file, addon, redact, log, rebuild, bootId = readBootId() } = options
-  let db = openFresh(file, addon, bootId)
+  const how: How = { addon, boot: bootId, pragmas: options.pragmas ?? [] }
+  let isInMemory = false
+  const openAnywhere = (): Database => {
+    try {
+      if (!isInMemory) return openFresh(file, how)
+    } catch (error) {
+      if (!isRefused(error)) throw error
+      isInMemory = true
+      log(
+        'the session catalogue cannot be kept on the disk; until the next start it is kept in memory',
+        {
+          file,
+          error: messageOf(error),
+        },
+      )
+    }
+    return openFresh(IN_MEMORY, how)
+  }
+  let db = openAnywhere()
   let q = prepare(db)
   /** Rises with every change of any row; part of the list's ETag. */
   let version = 0
@@ -87,10 +119,23 @@ export const createCatalog = (options: CatalogOptions) => {
     for (const { id } of q.live.all()) setLive(id, LIVELESS)
   }
 
+  /** What only this process knows; nothing where the file does not even say that. */
+  const lives = (): [string, Live][] => {
+    try {
+      return q.live.all().flatMap(({ id }): [string, Live][] => {
+        const live = q.liveOf.get(id)
+        return live ? [[id, live]] : []
+      })
+    } catch {
+      // The rows are gone with the file; turns that run say it again with their next event.
+      return []
+    }
+  }
+
   const replace = (): void => {
     db.close()
-    removeDatabase(file)
-    db = openFresh(file, addon, bootId)
+    if (!isInMemory) removeDatabase(file)
+    db = openAnywhere()
     q = prepare(db)
     version += 1
     seq = 0
@@ -99,8 +144,16 @@ export const createCatalog = (options: CatalogOptions) => {
   /** Takes a new, empty catalogue and has it filled. */
   const renew = (reason: string): void => {
     log('the session catalogue is built anew', { reason })
+    const running = lives()
     replace()
     rebuild()
+    for (const [id, live] of running) setLive(id, live)
+  }
+
+  /** The disk takes no more: what can be built from the files is kept where there is room. */
+  const moveToMemory = (error: unknown): void => {
+    isInMemory = true
+    renew(`${messageOf(error)}; until the next start it is kept in memory`)
   }
 
   /** Runs `work`; when the database turns out to be ruined, builds it anew and runs it once more (the outermost call does). */
@@ -109,9 +162,16 @@ export const createCatalog = (options: CatalogOptions) => {
     try {
       return work()
     } catch (error) {
-      if (depth > 1 || !isRuined(error)) throw error
-      renew(messageOf(error))
-      return work()
+      if (depth > 1 || isInMemory || !(isRuined(error) || isRefused(error))) throw error
+      try {
+        if (!isRuined(error)) throw error
+        renew(messageOf(error))
+        return work()
+      } catch (again) {
+        if (isInMemory || !isRefused(again)) throw again
+        moveToMemory(again)
+        return work()
+      }
     } finally {
       depth -= 1
     }
@@ -195,7 +255,8 @@ export const createCatalog = (options: CatalogOptions) => {
   try {
     settle()
   } catch (error) {
-    if (!isRuined(error)) throw error
+    if (!isRuined(error) && !isRefused(error)) throw error
+    if (isRefused(error) && !isRuined(error)) isInMemory = true
     // Whoever opens a catalogue looks through the files next, so an empty one will do.
     replace()
     settle()
@@ -203,6 +264,10 @@ export const createCatalog = (options: CatalogOptions) => {
 
   return {
     file,
+    /** No other thread can read it then. */
+    get isInMemory() {
+      return isInMemory
+    },
     get version() {
       return version
     },
@@ -265,7 +330,7 @@ export const createCatalog = (options: CatalogOptions) => {
     scour: () => guard(() => db.pragma('wal_checkpoint(TRUNCATE)')),
     /** Builds anew when the file was deleted behind us: others that open it by name would find nothing. */
     verify: () => {
-      if (stampOf(file) === undefined) renew('the file is gone')
+      if (!isInMemory && stampOf(file) === undefined) renew('the file is gone')
     },
     close() {
       if (!db.open) return

@@ -145,11 +145,14 @@ export const questionId = (question: Record<string, unknown>): string | undefine
   return typeof id === 'string' ? id : undefined
 }
 
+/** Editors of some systems write a mark before the text, a power cut may leave zero bytes there. */
+export const withoutMark = (text: string): string => text.replace(/^[\ufeff\0]+/, '')
+
 /** Null: unreadable. `'unknown'`: a line of a newer version. */
 export const parseEntry = (text: string): Entry | 'unknown' | null => {
   let line: unknown
   try {
-    line = JSON.parse(text)
+    line = JSON.parse(withoutMark(text))
   } catch {
     // Torn or edited by hand: the caller counts it.
     return null
@@ -163,7 +166,7 @@ export const parseEntry = (text: string): Entry | 'unknown' | null => {
 }
 
 /** The number of a line of a newer version, which `parseEntry` has looked at: it is taken, whatever the line says. */
-export const numberOf = (text: string): number => (JSON.parse(text) as { n: number }).n
+export const numberOf = (text: string): number => (JSON.parse(withoutMark(text)) as { n: number }).n
 
 /** The text of one line, without its LF. */
 export const formatEntry = (entry: Entry): string => {
@@ -175,6 +178,7 @@ export const formatEntry = (entry: Entry): string => {
 
 const HEAD = /^\{"n":(\d+),"t":"message","at":[0-9.]+,"message":/
 const HEAD_BYTES = 96
+const BRACE = 0x7d
 
 /** Of a line in our own shape: its number and where the message's JSON begins (it ends one byte before the line does). */
 export const messageHead = (bytes: Buffer): { n: number; start: number } | null => {
@@ -186,6 +190,8 @@ export const messageHead = (bytes: Buffer): { n: number; start: number } | null 
 export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>
   !mended.has(entry.message) &&
   messageHead(bytes)?.n === entry.n &&
+  // A line that ends otherwise, with a CR or a blank, is not cut where ours are.
+  bytes.at(-1) === BRACE &&
   Object.keys(entry).length === 4 &&
   // An ASCII letter written as an escape could hide a secret from the filter.
   !/\\u00[2-7]/.test(text)

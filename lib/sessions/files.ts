@@ -1,6 +1,8 @@
 /** Where a session's files are, and reading them: the whole, a tail, or the bytes of its messages. */
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { unavailable } from '../errors.ts'
+import { codeOf } from '../store/file-error.ts'
 import { stampOf, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
@@ -16,13 +18,28 @@ export type SessionFile = { id: string; path: string; format: Format }
 export type Mark = { n: number; offset: number; seen: number }
 const MARK_BYTES = 65_536
 
-export const withFile = <T>(path: string, read: (fd: number) => T): T => {
-  const fd = openSync(path, 'r')
+/** What the person, not the program, can mend. */
+const UNREADABLE = new Set(['EACCES', 'EPERM', 'EIO', 'EISDIR'])
+
+const readable = <T>(read: () => T): T => {
   try {
-    return read(fd)
-  } finally {
-    closeSync(fd)
+    return read()
+  } catch (error) {
+    const code = codeOf(error)
+    if (!UNREADABLE.has(code)) throw error
+    throw unavailable(`The file of this session cannot be read (${code})`)
   }
+}
+
+export const withFile = <T>(path: string, read: (fd: number) => T): T => {
+  return readable(() => {
+    const fd = openSync(path, 'r')
+    try {
+      return read(fd)
+    } finally {
+      closeSync(fd)
+    }
+  })
 }
 
 export const createFiles = (dir: string) => {
@@ -72,7 +89,10 @@ export const foldFile = ({
   format,
 }: SessionFile): ReturnType<typeof foldForward> | null => {
   if (format === 'jsonl') return withFile(path, fd => foldForward(id, readLines(fd)))
-  const entries = toEntries(id, readFileSync(path))
+  const entries = toEntries(
+    id,
+    readable(() => readFileSync(path)),
+  )
   if (!entries) return null
   const result = foldForward(id, toLines(entries))
   result.summary.format = 'json'

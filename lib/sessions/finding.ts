@@ -1,14 +1,20 @@
 /** Search as a person sees it: title hits first, then the best message of each session. */
+import { messageOf, Refusal } from '../errors.ts'
 import { redact } from '../redact.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
 import { foldText } from './catalog-schema.ts'
+import type { Files } from './files.ts'
 import { isHidden } from './fold.ts'
 import type { Search } from './search.ts'
 import { type Term, toSnippet, toTerms } from './search-query.ts'
-import type { SearchHit, Sessions } from './types.ts'
+import type { IndexHit } from './search-index.ts'
+import { createScan } from './scan.ts'
+import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
 type Needs = {
+  files: Files
+  log: SessionsOptions['log']
   catalog: Catalog
   search: Search
   row: (id: string) => SessionRow | undefined
@@ -22,7 +28,9 @@ const MOST_FOUND = 500
 const toWords = (query: string): string[] =>
   foldText(query.replaceAll('"', ' ')).split(/\s+/).filter(Boolean).slice(0, 12)
 
-export const createFinding = ({ catalog, search, row }: Needs) => {
+export const createFinding = ({ files, catalog, search, row, log }: Needs) => {
+  const scan = createScan({ files, catalog })
+
   const titles = (
     query: string,
     terms: Term[],
@@ -40,6 +48,17 @@ export const createFinding = ({ catalog, search, row }: Needs) => {
     })
   }
 
+  /** The index is a cache: without it the files are read. */
+  const ask = async (terms: Term[], most: number): Promise<{ hits: IndexHit[]; done: boolean }> => {
+    try {
+      if (!catalog.isInMemory) return await search.search(terms, most)
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.kind !== 'unavailable') throw error
+      log('messages are searched without their index', { error: messageOf(error) })
+    }
+    return { hits: await scan(terms, most), done: false }
+  }
+
   return async (options: Parameters<Sessions['search']>[0]): Promise<SearchHit[]> => {
     const query = options.q
       .slice(0, MAX_QUERY_CHARS)
@@ -55,7 +74,7 @@ export const createFinding = ({ catalog, search, row }: Needs) => {
     // Sessions of the trash and of title hits may be among the found ones.
     // The index knows no profiles: theirs are left out here.
     const most = profile ? MOST_FOUND : limit + hits.length + dead.length
-    const answer = await search.search(terms, Math.min(most, MOST_FOUND))
+    const answer = await ask(terms, Math.min(most, MOST_FOUND))
     if (answer.done) catalog.buried(dead)
     const seen = new Set(hits.map(({ session_id }) => session_id))
     for (const hit of answer.hits) {

@@ -1,6 +1,9 @@
 /** Keeps the catalogue true to the files: whatever another program changed, added or removed is noticed before an answer. */
 import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
+import { basename } from 'node:path'
+import { messageOf, Refusal } from '../errors.ts'
+import { codeOf } from '../store/file-error.ts'
 import { stampOf } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
 import { type Files, foldFile, idOfName, readHeader } from './files.ts'
@@ -19,13 +22,15 @@ const SLICE_MS = 8
 export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) => {
   /** .json files that are no sessions, and such that a journal has overtaken: by name, with the state we judged. */
   const judged = new Map<string, string>()
+  /** Names that cannot be read, with the state they had when that was said. */
+  const unread = new Map<string, string>()
   let quiet = false
 
   /** Both formats exist: a conversion was cut off, or another program writes the former format. The journal keeps the id. */
   const settlePair = (id: string): void => {
     const json = files.json(id)
     const stamp = stampOf(json)
-    if (!stamp || judged.get(json) === stamp) return
+    if (!stamp || judged.get(json) === stamp || !stampOf(files.jsonl(id))) return
     if (finishConversion(json, readHeader(files.jsonl(id)))) return
     const journal = foldFile({ id, path: files.jsonl(id), format: 'jsonl' })
     const aside = takeAside(id, journal?.folded.messages ?? [], (of, ending) => files[ending](of))
@@ -51,14 +56,39 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     return false
   }
 
+  /** One file that cannot be read must not hide the others, nor take the row it had. */
+  const attempt = <T>(path: string, stamp: string, read: () => T): T | 'unreadable' => {
+    try {
+      return read()
+    } catch (error) {
+      if (codeOf(error) === '' && !(error instanceof Refusal)) throw error
+      if (unread.get(path) !== stamp) {
+        unread.set(path, stamp)
+        log('a session cannot be read', { name: basename(path), error: messageOf(error) })
+      }
+      return 'unreadable'
+    }
+  }
+
+  /** A folder or a pipe by the name of a session: said once. */
+  const passOver = (name: string): void => {
+    const path = files.path(name)
+    if (unread.has(path)) return
+    unread.set(path, '')
+    log('a name among the sessions is not a file and is passed over', { name })
+  }
+
   /** Brings the row of `id` up to its file. False when there is no such session (any more). */
   const refresh = (id: string): boolean => {
     const file = files.find(id)
     if (!file) return gone(id)
     if (file.stamp === catalog().stamp(id)) return true
     if (file.format === 'json' && judged.get(file.path) === file.stamp) return gone(id)
-    if (file.format === 'jsonl') settlePair(id)
-    const result = foldFile(file)
+    const result = attempt(file.path, file.stamp, () => {
+      if (file.format === 'jsonl') settlePair(id)
+      return foldFile(file)
+    })
+    if (result === 'unreadable') return catalog().stamp(id) !== undefined
     if (!result) {
       judged.set(file.path, file.stamp)
       log('a file among the sessions is not one', { name: `${id}.json` })
@@ -97,13 +127,13 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
         for (; next < names.length && performance.now() - started < SLICE_MS; next += 1) {
           const id = idOfName(names[next] as string)
           if (id === undefined) continue
-          if (ids.has(id)) settlePair(id)
-          else {
+          const stamp = stampOf(files.path(names[next] as string))
+          // Both formats: the pair is looked at with the first of them.
+          if (stamp === undefined) passOver(names[next] as string)
+          else if (!ids.has(id)) {
             ids.add(id)
-            const stamp = known.get(id)
-            if (stamp === undefined || stampOf(files.path(names[next] as string)) !== stamp)
-              refresh(id)
-          }
+            if (known.get(id) !== stamp) refresh(id)
+          } else attempt(files.json(id), stamp, () => settlePair(id))
         }
       })
       yield

@@ -14,15 +14,12 @@ import { dirname } from 'node:path'
 import { diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic.ts'
 import { isDiskFull } from '../store/journal.ts'
-import { type Entry, formatEntry, type Meta } from './entries.ts'
+import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { isBag, toMessages, toTime } from './foreign.ts'
 import { toRecord } from './foreign-record.ts'
 
 type Bag = Record<string, unknown>
-
-/** Editors of some systems write a mark before the text. */
-const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text)
 
 /** Computed by us from the rest, or of a turn that is long over. */
 const DERIVED = new Set([
@@ -117,7 +114,8 @@ export const writeJournal = (path: string, entries: readonly Entry[]): void => {
     renameSync(temporary, path)
   } catch (error) {
     rmSync(temporary, { force: true })
-    if (isDiskFull(error)) throw diskFull('The disk is full or read-only; nothing was saved')
+    if (isDiskFull(error))
+      throw diskFull(`The disk is full or read-only; nothing was saved in ${dirname(path)}`)
     throw error
   }
   syncDir(dirname(path))

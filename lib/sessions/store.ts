@@ -34,6 +34,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     redact,
     log,
     rebuild: () => freshness.sweepQuietly(),
+    pragmas: options.catalogPragmas,
     ...(options.bootId === undefined ? {} : { bootId: options.bootId }),
   })
   opened.catalog = catalog
@@ -91,7 +92,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   const removal = createRemoval({ ...shared, writer, resolve, require })
   const copies = createCopies({ ...shared, writer, newId, require })
   const reading = createReading({ files, catalog, realId })
-  const find = createFinding({ catalog, search, row })
+  const find = createFinding({ files, catalog, search, row, log })
 
   const settle = async (): Promise<void> => {
     // Lets the system's change notices in that are already waiting. Twice: called from an I/O callback, the

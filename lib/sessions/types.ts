@@ -29,6 +29,7 @@ export type SessionsOptions = {
   /** Tests only. */
   write?: JournalOptions['write']
   bootId?: string
+  catalogPragmas?: readonly string[]
   sweepMs?: number
 }
 

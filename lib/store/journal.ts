@@ -11,6 +11,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
+import { dirname } from 'node:path'
 import { diskFull, unavailable } from '../errors.ts'
 
 const LF = 10
@@ -53,10 +54,10 @@ const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG', 'EROFS'])
 export const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && FULL.has(String(error.code))
 
-/** `undefined` when there is no such file. */
+/** `undefined` when there is no such file; a folder, a pipe or a device of the name is none, and opening it may never end. */
 export const stampOf = (path: string): Stamp | undefined => {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
-  return stat && `${stat.ino}:${stat.size}:${stat.mtimeNs}`
+  return stat?.isFile() ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : undefined
 }
 
 export const stampOfFd = (fd: number): Stamp => {
@@ -213,12 +214,13 @@ export const openJournal = (
       try {
         written = write(fd, data)
       } catch (error) {
-        if (isDiskFull(error)) throw diskFull('The disk is full or read-only; nothing was saved')
+        if (isDiskFull(error))
+          throw diskFull(`The disk is full or read-only; nothing was saved in ${dirname(path)}`)
         throw error
       }
       if (written < data.length) {
         undo(written)
-        throw diskFull('The disk is full; nothing was saved')
+        throw diskFull(`The disk is full; nothing was saved in ${dirname(path)}`)
       }
       size += written
     },

@@ -7,9 +7,9 @@ import { realPath } from './inside.ts'
 
 const FULL: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    ENOSPC: 'The disk is full; nothing was changed.',
-    EDQUOT: 'The disk quota is used up; nothing was changed.',
-    EROFS: 'The disk is read-only; nothing was changed.',
+    ENOSPC: 'The disk is full',
+    EDQUOT: 'The disk quota is used up',
+    EROFS: 'The disk is read-only',
   }),
 )
 
@@ -34,7 +34,7 @@ export const replaceText = (
     // A disk that takes nothing more is the person's to mend; every other failure goes up as it is.
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const sentence = FULL.get(code)
-    if (sentence) throw diskFull(sentence)
+    if (sentence) throw diskFull(`${sentence}; nothing was changed in ${dirname(path)}.`)
     throw error
   }
 }

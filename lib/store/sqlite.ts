@@ -70,6 +70,14 @@ const RUINED = /^SQLITE_(CORRUPT|NOTADB|READONLY_DBMOVED|CANTOPEN|IOERR)/
 export const isRuined = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && RUINED.test(String(error.code))
 
+/** The disk takes no more, or takes nothing: a file of this kind cannot be built anew there either. */
+const REFUSED = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR)|^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM)$/
+
+export const isRefused = (error: unknown): boolean =>
+  error instanceof Error &&
+  (('code' in error && REFUSED.test(String(error.code))) ||
+    /directory does not exist/.test(error.message))
+
 /** Another connection holds the lock; trying again later may succeed. */
 export const isBusy = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && /^SQLITE_(BUSY|LOCKED)/.test(String(error.code))

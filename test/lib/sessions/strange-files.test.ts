@@ -1,0 +1,178 @@
+/** Whatever lies among the sessions, the service starts, lists the others, and overwrites nothing; a disk that takes no more takes no answer away. */
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type Bench, listed, NEW, openBench, say, texts, withBench } from './_sessions.ts'
+
+const test = suite('sessions/strange files')
+
+const line = (n: number, content: string) =>
+  JSON.stringify({ n, t: 'message', at: n, message: { id: `m${n}`, role: 'user', content } })
+const head = (id: string) =>
+  JSON.stringify({
+    n: 1,
+    t: 'session',
+    at: 1,
+    v: 1,
+    id,
+    meta: { title: `T ${id}`, workspace: '/w' },
+  })
+
+/** By name, what the journal holds, and what is read of it. */
+const JOURNALS: Readonly<Record<string, [string | Buffer, string[]]>> = {
+  crlf: [`${head('crlf')}\r\n${line(2, 'a')}\r\n${line(3, 'b')}\r\n`, ['a', 'b']],
+  mixed: [`${head('mixed')}\n${line(2, 'a')}\r\n${line(3, 'b')}\n`, ['a', 'b']],
+  blanks: [`${head('blanks')} \n${line(2, 'a')}  \n\n ${line(3, 'b')}\n`, ['a', 'b']],
+  marked: [`\ufeff${head('marked')}\n${line(2, 'a')}\n`, ['a']],
+  headless: [`\ufeff${line(2, 'a')}\n${line(3, 'b')}\n`, ['a', 'b']],
+  zeros: [`\0\0\0${head('zeros')}\n${line(2, 'a')}\n\0\0\0\0\n\0${line(3, 'b')}\n`, ['a', 'b']],
+  garbage: [
+    `${head('garbage')}\nnot json\n${line(2, 'a')}\n{"n":\n[]\nnull\n${line(9, 'b')}\n`,
+    ['a', 'b'],
+  ],
+  torn: [`${head('torn')}\n${line(2, 'a')}\n${line(3, 'b').slice(0, 20)}`, ['a']],
+  bytes: [
+    Buffer.concat([
+      Buffer.from(`${head('bytes')}\n${line(2, 'a')}\n`),
+      Buffer.from([0xff, 0xfe, 0x0a]),
+    ]),
+    ['a'],
+  ],
+}
+
+const place = ({ root, path }: Bench) => {
+  for (const [id, [text]] of Object.entries(JOURNALS)) writeFileSync(path(id), text)
+  for (const name of ['folder.jsonl', 'other.json']) {
+    mkdirSync(join(root, 'sessions', name))
+    writeFileSync(join(root, 'sessions', name, 'inside'), 'x')
+  }
+  mkdirSync(join(root, 'sessions', 'both.jsonl'))
+  writeFileSync(
+    join(root, 'sessions', 'both.json'),
+    JSON.stringify({
+      session_id: 'both',
+      title: 'T both',
+      messages: [{ role: 'user', content: 'a' }],
+    }),
+  )
+  execFileSync('mkfifo', [
+    join(root, 'sessions', 'pipe.jsonl'),
+    join(root, 'sessions', 'pipe2.json'),
+  ])
+  writeFileSync(path('nothing'), '')
+}
+
+test('it starts, lists what can be read, and says once what cannot', async () => {
+  const bench = openBench()
+  try {
+    place(bench)
+    const sessions = await bench.restart()
+    const ids = listed(sessions).map(({ session_id }) => session_id)
+    for (const id of [...Object.keys(JOURNALS), 'both']) assert.ok(ids.includes(id), id)
+    for (const id of ['folder', 'other', 'pipe', 'pipe2'])
+      assert.is(sessions.row(id), undefined, id)
+    for (const [id, [, expected]] of Object.entries(JOURNALS)) {
+      assert.equal(texts(sessions, id), expected, id)
+      const whole = JSON.parse((await sessions.wholeJson(id)).toString()) as { content: string }[]
+      assert.equal(
+        whole.map(({ content }) => content),
+        expected,
+        id,
+      )
+      assert.equal(
+        sessions.tail(id, { limit: 1 }).messages.map(({ content }) => content),
+        expected.slice(-1),
+        id,
+      )
+      sessions.append(id, [say('more')])
+      assert.equal(texts(sessions, id), [...expected, 'more'], id)
+      assert.is(JSON.parse((await sessions.wholeJson(id)).toString()).length, expected.length + 1)
+    }
+    await sessions.settle()
+    await bench.restart()
+    for (const name of ['folder.jsonl', 'pipe.jsonl', 'pipe2.json'])
+      assert.ok(
+        bench.logs.some(said => said.includes('not a file')),
+        name,
+      )
+    assert.is(readFileSync(join(bench.root, 'sessions', 'folder.jsonl', 'inside'), 'utf8'), 'x')
+    assert.ok(statSync(join(bench.root, 'sessions', 'pipe.jsonl')).isFIFO())
+  } finally {
+    await bench.close()
+  }
+})
+
+test('a session whose file becomes a folder is gone, and comes back with its file', async () => {
+  const bench = openBench()
+  try {
+    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'here' })
+    const text = readFileSync(bench.path(id))
+    execFileSync('mv', [bench.path(id), join(bench.root, 'aside')])
+    mkdirSync(bench.path(id))
+    await bench.sessions.settle()
+    assert.equal(listed(bench.sessions), [])
+    assert.ok(existsSync(bench.path(id)))
+    execFileSync('rmdir', [bench.path(id)])
+    writeFileSync(bench.path(id), text)
+    await bench.sessions.settle()
+    assert.is(listed(bench.sessions)[0]?.title, 'here')
+  } finally {
+    await bench.close()
+  }
+})
+
+test(
+  'a full disk under the catalogue: lists, reads, writes and search go on from memory, and it is said once',
+  withBench(
+    async ({ sessions, logs }) => {
+      const ids = Array.from({ length: 120 }, (_, at) => {
+        const { session_id: id } = sessions.create({
+          ...NEW,
+          title: `title ${at} ${'x'.repeat(60)}`,
+        })
+        if (at === 0) sessions.setLive(id, { active_stream_id: 's'.repeat(32) })
+        sessions.append(id, [say(`needle${at} in the hay`)])
+        return id
+      })
+      assert.is(listed(sessions).length, 120)
+      assert.equal(
+        logs.filter(said => said.includes('until the next start it is kept in memory')).length +
+          logs.filter(said => said.includes('is built anew')).length,
+        1,
+        logs.join('\n'),
+      )
+      for (const [at, id] of ids.entries())
+        assert.equal(texts(sessions, id), [`needle${at} in the hay`])
+      assert.is(sessions.row(ids[0]!)?.active_stream_id, 's'.repeat(32))
+      const hits = await sessions.search({ q: 'needle77', content: true, limit: 5 })
+      assert.equal(
+        hits.map(({ session_id, match_type }) => [session_id, match_type]),
+        [[ids[77], 'content']],
+      )
+      assert.ok(sessions.trash(ids[5]!))
+      assert.is(listed(sessions).length, 119)
+    },
+    { catalogPragmas: ['max_page_count = 48'] },
+  ),
+)
+
+test('a disk that is full when the service starts keeps it from nothing', async () => {
+  const bench = openBench()
+  try {
+    const { session_id: id } = bench.sessions.create({ ...NEW, title: 'kept' })
+    bench.sessions.append(id, [say('words')])
+    const sessions = await bench.restart({
+      cacheDir: join(bench.root, 'cache2'),
+      catalogPragmas: ['max_page_count = 4'],
+    })
+    assert.is(listed(sessions)[0]?.title, 'kept')
+    assert.equal(texts(sessions, id), ['words'])
+    assert.is((await sessions.search({ q: 'words', content: true, limit: 5 })).length, 1)
+  } finally {
+    await bench.close()
+  }
+})
+
+test.run()
