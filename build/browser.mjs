@@ -22,6 +22,21 @@ const onlyWoff2 = {
     })),
 }
 
+/**
+ * mermaid's optional ELK layout is under the Eclipse Public License, which asks more of those who pass it on than the
+ * MIT licence of this program: it stays out, and a diagram that asks for it is shown as its source.
+ */
+const withoutElk = {
+  name: 'without-elk',
+  setup: build => {
+    build.onResolve({ filter: /^elkjs(\/|$)/ }, ({ path }) => ({ path, namespace: 'without-elk' }))
+    build.onLoad({ filter: /./, namespace: 'without-elk' }, () => ({
+      contents:
+        'export default class { constructor() { throw new Error("The ELK layout is not included") } }',
+    }))
+  },
+}
+
 /** Bundles public/ in memory. `index.html` names `static/main.js`; here the names get their hashes. */
 export const bundleBrowser = ({ minify = true } = {}) =>
   esbuild.build({
@@ -41,7 +56,7 @@ export const bundleBrowser = ({ minify = true } = {}) =>
     legalComments: 'linked',
     define: { 'process.env.NODE_ENV': minify ? '"production"' : '"development"' },
     loader: { '.woff2': 'file', '.svg': 'file', '.png': 'file' },
-    plugins: [onlyWoff2],
+    plugins: [onlyWoff2, withoutElk],
     logLevel: 'silent',
   })
 

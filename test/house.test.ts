@@ -117,9 +117,29 @@ test('no full-text statement on the main thread', () => {
 test('what runs in the browser lies in public/ or in a package', async () => {
   const { metafile } = await bundleBrowser()
   const foreign = Object.keys(metafile.inputs).filter(
-    path => !/^(public\/|node_modules\/|<)/.test(path),
+    path => !/^(public\/|node_modules\/|<|without-elk:)/.test(path),
   )
   assert.equal(foreign, [])
+})
+
+/** For packages that name their licence in a file only. */
+const licenseText = (path: string): string => {
+  const [file] = globSync(`${path}/[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*`)
+  return file ? readFileSync(file, 'utf8') : ''
+}
+
+test('nothing under another licence than ours permits is bundled for the browser', async () => {
+  const { metafile } = await bundleBrowser()
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap(
+      path => /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+    ),
+  )
+  const strict = [...packages].filter(path => {
+    const { license = licenseText(path) } = JSON.parse(readFileSync(`${path}/package.json`, 'utf8'))
+    return !/\b(?:MIT|ISC|BSD|0BSD|Apache-2\.0|Unlicense|CC0-1\.0)\b/.test(String(license))
+  })
+  assert.equal(strict, [])
 })
 
 type Lock = {
