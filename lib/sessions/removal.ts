@@ -1,5 +1,13 @@
 /** Trash, deletion for good and purging: the only code that makes words of a session disappear. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { basename, join } from 'node:path'
 import { conflict, messageOf, missing } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
@@ -99,7 +107,7 @@ export const createRemoval = (needs: Needs) => {
   }
 
   const trashedFiles = (id: string): string[] =>
-    SESSION_ID.test(id) && stampOf(trashOf(id))
+    SESSION_ID.test(id) && existsSync(trashOf(id))
       ? readdirSync(trashOf(id)).filter(name => name.startsWith(`${id}.`))
       : []
 
@@ -185,7 +193,7 @@ export const createRemoval = (needs: Needs) => {
       const id = resolve(given) ?? given
       if (!SESSION_ID.test(id)) return false
       const live = resolve(id) !== undefined
-      const trashed = stampOf(trashOf(id)) !== undefined
+      const trashed = existsSync(trashOf(id))
       if (!live && !trashed) return false
       if (live) {
         refuseWhileRunning(require(id))
@@ -198,7 +206,7 @@ export const createRemoval = (needs: Needs) => {
     },
 
     async sweepTrash(): Promise<number> {
-      if (!stampOf(trashDir)) return 0
+      if (!existsSync(trashDir)) return 0
       const old = readdirSync(trashDir).filter(
         id => SESSION_ID.test(id) && now() - trashedAt(id) > TRASH_SECONDS,
       )
