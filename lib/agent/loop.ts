@@ -292,7 +292,7 @@ const record = (run: Run, message: RunMessage, reasoning = '', carry?: Carry): v
     type: 'message',
     message: reasoning === '' ? message : { ...message, reasoning },
   })
-  const { model: _model, provider: _provider, ...wire } = message
+  const { model: _model, provider: _provider, _output, ...wire } = message
   run.messages.push(carry ? { ...wire, carry } : wire)
 }
 
@@ -304,5 +304,6 @@ const answerCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
       tool_call_id: call.id,
       name: call.function.name,
       content: result.content,
+      ...(result.colored !== undefined && { _output: result.colored }),
     })
   })

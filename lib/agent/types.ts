@@ -182,7 +182,13 @@ export type ToolContext = {
 export type Changing = readonly string[] | 'workspace'
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the card. */
-export type ToolResult = { content: string; isError?: boolean; preview?: string }
+export type ToolResult = {
+  content: string
+  isError?: boolean
+  preview?: string
+  /** The output in `content` with its colours, for people; absent where it had none. */
+  colored?: string
+}
 
 /** A tool throws freely; the loop turns it into an error result. */
 export type Tool<I extends z.ZodType = z.ZodType> = {
@@ -316,6 +322,8 @@ export type RunMessage = WireMessage & {
   reasoning?: string
   model?: string
   provider?: string
+  /** What people see of a program's output: as in `content`, with its colours. */
+  _output?: string
 }
 
 export type AgentEvent =

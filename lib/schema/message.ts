@@ -39,6 +39,10 @@ export const Message = z
     provider: z.string().exactOptional(),
     /** On a reply of GET /api/session with `limit`: `content` was cut and this many characters are stored. */
     _content_length: z.number().exactOptional(),
+    /** Then also: lines of the whole output. */
+    _content_lines: z.number().exactOptional(),
+    /** What a program printed, with its colours (SGR sequences); only where it had some. For people, never sent to a provider. */
+    _output: z.string().exactOptional(),
   })
   .meta({ id: 'Message' })
 export type Message = z.infer<typeof Message>

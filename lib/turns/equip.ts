@@ -1,5 +1,6 @@
 /** Binds a turn to its session and home: history, prompt, tools, environment, and who may say yes. */
 import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import type {
   Agent,
   AgentRequest,
@@ -14,7 +15,7 @@ import type { Processes } from '../agent/processes.ts'
 import type { Secrets } from '../agent/secrets.ts'
 import type { Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { Message } from '../schema/message.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { visibleText } from '../visible.ts'
@@ -223,7 +224,8 @@ export const createEquip =
           steered === undefined
             ? []
             : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(id).meta, steered) }]
-        const [entry] = sessions.append(id, [{ t: 'message', message }, ...taken])
+        const safe = withoutHalfSecrets(message, deps.redact)
+        const [entry] = sessions.append(id, [{ t: 'message', message: safe }, ...taken])
         if (taken.length > 0) deps.onQueue(id)
         if (entry?.t !== 'message') throw new Error('Expected the appended message back')
         return deps.redactMessage(entry.message)
@@ -231,3 +233,12 @@ export const createEquip =
       redact: deps.redact,
     }
   }
+
+/** Colours in the middle of a secret would keep it from being seen as one: such an output is kept without them. */
+const withoutHalfSecrets = (message: NewMessage, redact: (text: string) => string): NewMessage => {
+  const { _output: colored, ...rest } = message
+  if (typeof colored !== 'string') return rest
+  const isSame =
+    redact(stripVTControlCharacters(colored)) === stripVTControlCharacters(redact(colored))
+  return isSame ? message : rest
+}

@@ -4,22 +4,23 @@ import type { AgentEvent, Nested } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
+import { shortenColored } from '../agent/colors.ts'
 import { shortArgs } from './short-args.ts'
+import { linesOf, OUTPUT_SHOWN, shortenResult } from './shown-result.ts'
 
-/** Longer tool results are fetched when they are opened. */
-export const OUTPUT_SHOWN = 4_000
-
-/** A tool result cut for the wire; `_content_length` says how much there is. Other messages stay whole. */
-export const elide = (message: Message): Message =>
-  message.role === 'tool' &&
-  typeof message.content === 'string' &&
-  message.content.length > OUTPUT_SHOWN
-    ? {
-        ...message,
-        content: message.content.slice(0, OUTPUT_SHOWN),
-        _content_length: message.content.length,
-      }
-    : message
+/** A tool result cut for the wire; `_content_length` and `_content_lines` say how much there is. Other messages stay whole. */
+export const elide = (message: Message): Message => {
+  const { role, content, _output } = message
+  if (role !== 'tool' || typeof content !== 'string' || content.length <= OUTPUT_SHOWN)
+    return message
+  return {
+    ...message,
+    content: shortenResult(content),
+    ...(_output !== undefined && { _output: shortenColored(_output, OUTPUT_SHOWN) }),
+    _content_length: content.length,
+    _content_lines: linesOf(content),
+  }
+}
 
 type Redact = (text: string) => string
 

@@ -19,14 +19,14 @@ const control =
 
 /** What a terminal would show after `\r` and backspace have moved over the line. */
 const settleLines = (text: string): string =>
-  text.includes('\r')
-    ? text
-        .replaceAll('\r\n', '\n')
-        .split('\n')
-        .map(line => line.replace(/\r+$/, ''))
-        .map(line => line.slice(line.lastIndexOf('\r') + 1))
-        .join('\n')
-    : text
+  text.includes('\r') ? text.replaceAll('\r\n', '\n').split('\n').map(lastWritten).join('\n') : text
+
+/** What follows the last carriage return; those at the end of the line have written nothing over it. */
+const lastWritten = (line: string): string => {
+  let end = line.length
+  while (line[end - 1] === '\r') end--
+  return line.slice(line.lastIndexOf('\r', end - 1) + 1, end)
+}
 
 export const parseAnsi = (raw: string): Piece[] => {
   const text = settleLines(raw)

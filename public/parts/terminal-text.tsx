@@ -7,7 +7,7 @@ import { ScrollBox } from './scroll-box.tsx'
 
 const FIRST_LINES = 12
 /** More pieces than this would crowd the page; the text then stays uncoloured. */
-const MAX_PIECES = 400
+const MAX_PIECES = 2_000
 
 const lastLines = (text: string, count: number): string => {
   let at = text.length
@@ -18,24 +18,45 @@ const lastLines = (text: string, count: number): string => {
   return text.slice(at + 1)
 }
 
-export function TerminalText({ text, label }: { text: string; label: string }) {
+/** What is not here yet: how many lines the whole has, and how to get it. */
+export type Rest = { lines: number; load: () => Promise<void> }
+
+type Props = { text: string; label: string; rest?: Rest | null }
+
+export function TerminalText({ text, label, rest = null }: Props) {
   const [whole, setWhole] = useState(false)
+  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
   const trimmed = text.replace(/\s+$/, '')
-  const shown = whole ? trimmed : lastLines(trimmed, FIRST_LINES)
+  const shown = whole && !rest ? trimmed : lastLines(trimmed, FIRST_LINES)
   const pieces = useMemo(() => {
     const found = parseAnsi(shown)
     return found.length > MAX_PIECES ? [{ text: stripAnsi(shown), style: {} }] : found
   }, [shown])
-  const lines = shown === trimmed ? 0 : trimmed.split('\n').length
+  const lines = rest ? rest.lines : shown === trimmed ? 0 : trimmed.split('\n').length
+  const showAll = () => {
+    setWhole(true)
+    if (!rest) return
+    setState('loading')
+    rest.load().catch(() => setState('failed'))
+  }
   if (!trimmed) return <p class="tool-note">{t('tool.empty')}</p>
   return (
     <div class="term">
       {lines > 0 && (
-        <button type="button" class="tx-more" onClick={() => setWhole(true)}>
-          {t('tool.lines', { count: lines })}
+        <button
+          type="button"
+          class="tx-more"
+          onClick={showAll}
+          disabled={rest !== null && state === 'loading'}
+        >
+          {rest && state === 'failed'
+            ? t('tool.fetch.failed')
+            : rest && state === 'loading'
+              ? t('tx.loading')
+              : t('tool.lines', { count: lines })}
         </button>
       )}
-      <ScrollBox class={whole ? 'term-box term-whole' : 'term-box'} label={label}>
+      <ScrollBox class={whole && !rest ? 'term-box term-whole' : 'term-box'} label={label}>
         <pre dir="ltr">{pieces.map(colored)}</pre>
       </ScrollBox>
     </div>

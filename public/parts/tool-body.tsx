@@ -6,7 +6,7 @@ import type { FileDiff } from './diff.ts'
 import { Diff } from './diff-view.tsx'
 import { Icon } from './icon.tsx'
 import { ScrollBox } from './scroll-box.tsx'
-import { TerminalText } from './terminal-text.tsx'
+import { type Rest, TerminalText } from './terminal-text.tsx'
 import type { Match, Todo, ToolResult } from './tool-result.ts'
 
 type OpenFile = ((path: string, line?: number) => void) | undefined
@@ -15,9 +15,11 @@ export type ToolBodyProps = {
   result: ToolResult | null
   files: readonly FileDiff[]
   openFile: OpenFile
+  /** Of an output of which only a part is here. */
+  rest: Rest | null
 }
 
-export function ToolBody({ result, files, openFile }: ToolBodyProps) {
+export function ToolBody({ result, files, openFile, rest }: ToolBodyProps) {
   if (!result) return <p class="tool-note">{t('tool.waiting')}</p>
   const { body, error } = result
   return (
@@ -29,16 +31,18 @@ export function ToolBody({ result, files, openFile }: ToolBodyProps) {
           <Diff file={file} />
         </section>
       ))}
-      {files.length === 0 && <Body body={body} openFile={openFile} />}
+      {files.length === 0 && <Body body={body} openFile={openFile} rest={rest} />}
     </>
   )
 }
 
-function Body({ body, openFile }: { body: ToolResult['body']; openFile: OpenFile }) {
+type BodyProps = { body: ToolResult['body']; openFile: OpenFile; rest: Rest | null }
+
+function Body({ body, openFile, rest }: BodyProps) {
   switch (body.kind) {
     case 'output':
     case 'text':
-      return <TerminalText text={body.text} label={t('tool.output')} />
+      return <TerminalText text={body.text} label={t('tool.output')} rest={rest} />
     case 'json':
       return (
         <ScrollBox class="tool-code tool-tall" label={t('tool.output')}>

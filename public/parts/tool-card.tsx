@@ -17,6 +17,9 @@ import type { ToolResult } from './tool-result.ts'
 import { parseArgs, toolWords } from './tool-words.ts'
 import type { Args } from './tool-words.ts'
 
+export type Whole = { content: string; colored: string | null }
+type Cut = { chars: number; lines: number }
+
 export type ToolCardProps = {
   name: string
   /** JSON text of the arguments, or the short ones known so far. */
@@ -24,9 +27,11 @@ export type ToolCardProps = {
   short: Args | null
   /** The result's text; null while there is none. */
   content: string | null
-  /** Characters stored when `content` is cut, and how to get them. */
-  cut: number | null
-  loadWhole: () => Promise<string>
+  /** A program's output with its colours, where it had some. */
+  colored: string | null
+  /** What is stored when `content` is cut, and how to get it. */
+  cut: Cut | null
+  loadWhole: () => Promise<Whole>
   state: 'running' | 'queued' | 'ended'
   startedAt: number | null
   duration: number | null
@@ -42,11 +47,17 @@ export type ToolCardProps = {
 
 export function ToolCard(props: ToolCardProps) {
   const { name, written, content, open } = props
-  const [whole, setWhole] = useState<string | null>(null)
-  const text = whole ?? content
+  const [whole, setWhole] = useState<Whole | null>(null)
+  const text = whole ? whole.content : content
+  const colored = whole ? whole.colored : props.colored
   const args = useMemo(() => props.short ?? parseArgs(written), [written, props.short])
-  const result = useMemo(() => (text === null ? null : parseResult(text)), [text])
+  const result = useMemo(() => (text === null ? null : parseResult(text, colored)), [text, colored])
   const said = toolWords(name, args)
+  const rest =
+    props.cut && !whole
+      ? { lines: props.cut.lines, load: async () => setWhole(await props.loadWhole()) }
+      : null
+  const isText = result?.body.kind === 'output' || result?.body.kind === 'text'
   const busy = props.state !== 'ended'
   const failed = props.isError || (result?.failed ?? false)
   const edit = useMemo(() => editOf(name, args, result), [name, args, result])
@@ -76,10 +87,15 @@ export function ToolCard(props: ToolCardProps) {
           {busy ? (
             props.running
           ) : (
-            <ToolBody result={result} files={edit} openFile={props.openFile} />
+            <ToolBody
+              result={result}
+              files={edit}
+              openFile={props.openFile}
+              rest={isText ? rest : null}
+            />
           )}
-          {props.cut !== null && whole === null && !busy && (
-            <LoadWhole cut={props.cut} load={props.loadWhole} onLoaded={setWhole} />
+          {rest && !isText && props.cut && !busy && (
+            <LoadWhole chars={props.cut.chars} load={rest.load} />
           )}
         </div>
       )}
@@ -189,18 +205,18 @@ function Input({ name, args, shown, named }: InputProps) {
   )
 }
 
-type LoadProps = { cut: number; load: () => Promise<string>; onLoaded: (text: string) => void }
+type LoadProps = { chars: number; load: () => Promise<void> }
 
-function LoadWhole({ cut, load, onLoaded }: LoadProps) {
+function LoadWhole({ chars, load }: LoadProps) {
   const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
   const begin = () => {
     setState('loading')
-    load().then(onLoaded, () => setState('failed'))
+    load().catch(() => setState('failed'))
   }
   return (
     <button type="button" class="tx-more" onClick={begin} disabled={state === 'loading'}>
       {state === 'idle'
-        ? t('tool.fetch', { count: cut })
+        ? t('tool.fetch', { count: chars })
         : state === 'loading'
           ? t('tx.loading')
           : t('tool.fetch.failed')}

@@ -24,7 +24,16 @@ export type ToolResult = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-export const parseResult = (content: string): ToolResult => {
+/** `colored`: the output as it was printed, which then stands in the place of the plain one. */
+export const parseResult = (content: string, colored: string | null = null): ToolResult => {
+  const result = parsePlain(content)
+  const { body } = result
+  return colored !== null && body.kind === 'output'
+    ? { ...result, body: { kind: 'output', text: colored } }
+    : result
+}
+
+const parsePlain = (content: string): ToolResult => {
   const trimmed = content.trim()
   if (!trimmed.startsWith('{')) return plain(trimmed)
   let fields: Fields

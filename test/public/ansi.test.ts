@@ -35,6 +35,22 @@ ansi('a carriage return writes over the line', () => {
   assert.is(text('kept\r'), 'kept')
 })
 
+ansi('the time grows with the length of the text, not with its square', () => {
+  const HOSTILE = ['\r', '\r\rx', 'x\r', '\x1b[', '\x1b]0;', '\x1b[31m', '\x1b[1;', '1\r\n\r']
+  const time = (text: string): number => {
+    const start = performance.now()
+    parseAnsi(`${text}x`)
+    return performance.now() - start
+  }
+  const best = (piece: string, count: number) =>
+    Math.min(...Array.from({ length: 3 }, () => time(piece.repeat(count))))
+  for (const piece of HOSTILE) {
+    const [small, large] = [best(piece, 10_000), best(piece, 160_000)]
+    // Sixteen times the text; its square would be 256 times the time. Below ten milliseconds a clock says little.
+    assert.ok(large < Math.max(small, 10) * 40, `${JSON.stringify(piece)}: ${small} → ${large} ms`)
+  }
+})
+
 ansi('colours of 16, 256 and millions', () => {
   const colors = (raw: string) => parseAnsi(raw).map(piece => piece.style.color)
   assert.equal(colors('\x1b[31ma\x1b[91mb\x1b[38;5;9mc'), [1, 9, 9])

@@ -194,7 +194,7 @@ const start = (
         clearTimeout(close)
         release()
         const failed = ended !== null || code !== 0
-        const said = errors.text().trim().slice(-MAX_ERROR_CHARS)
+        const said = errors.text().output.trim().slice(-MAX_ERROR_CHARS)
         const why =
           ended === 'timeout'
             ? `Stopped after ${limits.timeoutMs / 1_000} seconds.`
@@ -203,16 +203,18 @@ const start = (
               : said || `It ended with ${signal ?? `exit code ${code}`}.`
         const status =
           ended === 'timeout' ? 'timeout' : ended ? 'interrupted' : failed ? 'error' : 'success'
+        const printed = output.text(ctx.spill)
         resolve({
           content: JSON.stringify({
             status,
-            output: output.text(ctx.spill),
+            output: printed.output,
             tool_calls_made: calls(),
             duration_seconds: Math.round((performance.now() - started) / 10) / 100,
             error: failed ? why : null,
             ...(!failed && said && { warnings: said }),
           }),
           isError: failed,
+          ...(printed.colored !== undefined && { colored: printed.colored }),
         })
       })
     })

@@ -1,6 +1,7 @@
 /** Gathers what a command prints: live for the person, bounded for the model. */
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import { headOf, keepColors, PLAIN, tailOf } from '../colors.ts'
 
 const MAX_CHARS = 50_000
 const HEAD_CHARS = MAX_CHARS * 0.4
@@ -9,6 +10,8 @@ const MAX_LIVE_CHARS = 200_000
 /** Held in memory until the command ends, to be put aside whole. */
 const MAX_WHOLE_CHARS = 5_000_000
 const LIVE_EVERY_MS = 40
+
+export type Printed = { output: string; colored?: string }
 
 /** `live` is called with pieces of at least a moment's worth, colours kept; `text` is the whole, head and tail. */
 export const createOutput = (live: (text: string) => void) => {
@@ -40,8 +43,9 @@ export const createOutput = (live: (text: string) => void) => {
     tail += text.slice(room)
     // Cut in large steps: cutting at every chunk would copy the tail each time.
     if (tail.length > TAIL_CHARS * 4) {
-      left += tail.length - TAIL_CHARS
-      tail = tail.slice(-TAIL_CHARS)
+      // A little more, to see whether the cut goes through a sequence.
+      left += tail.length - TAIL_CHARS - 64
+      tail = tail.slice(-TAIL_CHARS - 64)
     }
     if (shown >= MAX_LIVE_CHARS) return
     pending = (pending + text).slice(0, MAX_LIVE_CHARS)
@@ -55,15 +59,19 @@ export const createOutput = (live: (text: string) => void) => {
       add(decoder.end())
       flush()
     },
-    /** What the model reads: no colours, the middle of long output left out, and where the whole of it stands. */
-    text(spill: (text: string) => string | null = () => null): string {
+    /** What the model reads, and with colours what people see: the middle of long output left out, and where the whole of it stands. */
+    text(spill: (text: string) => string | null = () => null): Printed {
       const over = Math.max(0, tail.length - TAIL_CHARS)
       const missing = left + over
       const path = missing > 0 ? spill(stripVTControlCharacters(toWhole(whole, held))) : null
       whole = []
       const where = path === null ? '' : `; all of it is in ${path}`
       const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
-      return stripVTControlCharacters(`${head}${note}${tail.slice(over)}`)
+      const [begin, end] =
+        missing > 0 ? [headOf(head, head.length) + PLAIN, tailOf(tail, over)] : [head, tail]
+      const output = stripVTControlCharacters(`${begin}${note}${end}`)
+      const colored = keepColors(`${begin}${note}${end}`)
+      return { output, ...(colored !== null && { colored }) }
     },
   }
 }

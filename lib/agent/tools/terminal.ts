@@ -6,7 +6,7 @@ import { z } from 'zod'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { passCommand } from './command-gate.ts'
 import { killGroup, readSlowly } from './group.ts'
-import { createOutput } from './output.ts'
+import { createOutput, type Printed } from './output.ts'
 import { toPlace } from './places.ts'
 
 const MAX_TIMEOUT_S = 3_600
@@ -132,7 +132,7 @@ const runCommand = (
   })
 
 const toResult = (
-  output: string,
+  { output, colored }: Printed,
   code: number | null,
   signal: NodeJS.Signals | null,
   ended: 'timeout' | 'stopped' | null,
@@ -147,5 +147,9 @@ const toResult = (
           ? `Ended by ${signal}.`
           : null
   const exit = ended === 'timeout' ? 124 : (code ?? 130)
-  return { content: JSON.stringify({ output, exit_code: exit, error }), isError: exit !== 0 }
+  return {
+    content: JSON.stringify({ output, exit_code: exit, error }),
+    isError: exit !== 0,
+    ...(colored !== undefined && { colored }),
+  }
 }

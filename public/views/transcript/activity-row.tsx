@@ -73,6 +73,11 @@ function Reasoning({ step }: { step: ReasoningStep }) {
   )
 }
 
+const cutOf = (result: ToolStep['result']) =>
+  result?._content_length === undefined
+    ? null
+    : { chars: result._content_length, lines: result._content_lines ?? 1 }
+
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
   const { opened, toggle, actions } = useScope()
   const open = useComputed(() => opened.value.has(rowKey))
@@ -83,8 +88,12 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
       written={step.written}
       short={step.short}
       content={result ? textOf(result) : null}
-      cut={result?._content_length ?? null}
-      loadWhole={async () => textOf(await actions.loadMessage(result?.id ?? ''))}
+      colored={result?._output ?? null}
+      cut={cutOf(result)}
+      loadWhole={async () => {
+        const message = await actions.loadMessage(result?.id ?? '')
+        return { content: textOf(message), colored: message._output ?? null }
+      }}
       state={step.state}
       startedAt={step.startedAt}
       duration={step.finished?.duration ?? null}

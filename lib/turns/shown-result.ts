@@ -1,0 +1,109 @@
+/** Of a long tool result, what a page is sent at first: beginning and end, and JSON that can still be read. */
+import { headAndTail } from '../agent/long-result.ts'
+
+/** Longer tool results are fetched when they are opened. */
+export const OUTPUT_SHOWN = 4_000
+/** Texts below it are not worth cutting. */
+const SHORT = 200
+/** With less than this for the long fields the result is cut as plain text. */
+const MIN_ROOM = 400
+
+type Fields = Record<string, unknown>
+
+/** At most `room` characters. */
+export const shortenResult = (content: string, room = OUTPUT_SHOWN): string => {
+  if (content.length <= room) return content
+  const fields = readFields(content)
+  return (fields && shortenFields(fields, room)) ?? headAndTail(content, room)
+}
+
+/** Lines of what the result shows, however much of it is sent. */
+export const linesOf = (content: string): number => {
+  const { output, content: text } = readFields(content) ?? {}
+  const shown = typeof output === 'string' ? output : typeof text === 'string' ? text : content
+  return countLines(shown.trimEnd())
+}
+
+const countLines = (text: string): number => {
+  let lines = 1
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++
+  return lines
+}
+
+const readFields = (content: string): Fields | null => {
+  if (!content.trimStart().startsWith('{')) return null
+  try {
+    return JSON.parse(content) as Fields
+  } catch {
+    // Text that happens to begin like JSON, or a result that was cut before.
+    return null
+  }
+}
+
+const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
+
+/** What is short stays: the exit code, errors, counts. Null when that alone is too long. */
+const shortenFields = (fields: Fields, room: number): string | null => {
+  const long = Object.entries(fields).filter(
+    ([, value]) => (typeof value === 'string' || Array.isArray(value)) && sizeOf(value) > SHORT,
+  )
+  const emptied = Object.fromEntries(
+    long.map(([key, value]) => [key, typeof value === 'string' ? '' : []]),
+  )
+  let left = room - sizeOf({ ...fields, ...emptied })
+  if (long.length === 0 || left < MIN_ROOM) return null
+  const cut: Fields = {}
+  // The smallest first: what they do not need is left for the others.
+  const bySize = long.toSorted((a, b) => sizeOf(a[1]) - sizeOf(b[1]))
+  for (const [at, [key, value]] of bySize.entries()) {
+    const share = Math.floor(left / (bySize.length - at))
+    cut[key] = shortenValue(key, value, share)
+    left -= sizeOf(cut[key])
+  }
+  return JSON.stringify({ ...fields, ...cut })
+}
+
+const shortenValue = (key: string, value: unknown, room: number): unknown => {
+  if (sizeOf(value) <= room) return value
+  if (Array.isArray(value)) return firstItems(value, room)
+  const text = String(value)
+  // Half a hunk at the end would be counted from a wrong line.
+  return key === 'diff' ? firstLines(text, room) : fitted(text, room)
+}
+
+const firstItems = (items: readonly unknown[], room: number): unknown[] => {
+  const kept: unknown[] = []
+  let size = 2
+  for (const item of items) {
+    size += sizeOf(item) + 1
+    if (size > room) break
+    kept.push(item)
+  }
+  return kept
+}
+
+const firstLines = (text: string, room: number): string => {
+  const head = text.slice(
+    0,
+    largest(text.length, size => sizeOf(text.slice(0, size)) <= room),
+  )
+  return head.slice(0, head.lastIndexOf('\n') + 1)
+}
+
+/** Escaping makes some texts longer than others. */
+const fitted = (text: string, room: number): string =>
+  headAndTail(
+    text,
+    largest(text.length, size => sizeOf(headAndTail(text, size)) <= room),
+  )
+
+/** The largest size up to `most` that fits, roughly; at least 100. */
+const largest = (most: number, fits: (size: number) => boolean): number => {
+  let [low, high] = [100, most]
+  while (high - low > 16) {
+    const middle = (low + high) >> 1
+    if (fits(middle)) low = middle
+    else high = middle
+  }
+  return low
+}
