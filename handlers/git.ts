@@ -31,6 +31,13 @@ export const diff = endpoint({
     kind: z.enum(['worktree', 'index', 'untracked', 'unstaged', 'staged']).default('worktree'),
   }),
   output: GitDiff,
-  run: ({ app, home }, { session_id, path, kind }) =>
-    app.files.git.diff(home, session_id, path, KINDS[kind] ?? (kind as DiffKind)),
+  run: async ({ app, home }, { session_id, path, kind }) => {
+    const found = await app.files.git.diff(
+      home,
+      session_id,
+      path,
+      KINDS[kind] ?? (kind as DiffKind),
+    )
+    return { ...found, diff: app.redact(found.diff) }
+  },
 })

@@ -49,7 +49,8 @@ export const log = endpoint({
     const { text, left_out } = processes.read(process_id)
     return {
       process,
-      output: ctx.app.redact(text.slice(-MOST_CHARS)),
+      // Before it is cut: half a secret is none that could be recognized.
+      output: ctx.app.redact(text).slice(-MOST_CHARS),
       truncated: left_out > 0 || text.length > MOST_CHARS,
     }
   },

@@ -26,8 +26,11 @@ export const diff = endpoint({
   summary: 'What a turn changed in one file',
   input: OneSession.extend({ checkpoint: CheckpointId, path: z.string().min(1) }),
   output: CheckpointDiff,
-  run: ({ app, home }, { session_id, checkpoint, path }) =>
-    app.checkpoints.diff(app.files.sessionOf(home, session_id).home, session_id, checkpoint, path),
+  run: async ({ app, home }, { session_id, checkpoint, path }) => {
+    const owner = app.files.sessionOf(home, session_id).home
+    const found = await app.checkpoints.diff(owner, session_id, checkpoint, path)
+    return { ...found, diff: app.redact(found.diff) }
+  },
 })
 
 export const restore = endpoint({

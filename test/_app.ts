@@ -9,6 +9,7 @@ import { readConfig } from '../lib/config.ts'
 import { serve } from '../lib/http/serve.ts'
 import { createServer } from '../lib/http/server.ts'
 import { createLog } from '../lib/log.ts'
+import { redact } from '../lib/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
 import { routes, tails } from '../router.ts'
 import { type Client, createClient } from './_http.ts'
@@ -82,6 +83,7 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
     }
     const config = readConfig(environment, ['--no-browser', ...(options.argv ?? [])])
     const log = createLog({
+      redact,
       out: text => lines.push(...text.trimEnd().split('\n')),
       err: text => {
         lines.push(text.trimEnd())

@@ -20,6 +20,8 @@ export type Automaton<T> = {
 
 /** So many characters between two of a word are more than any program folds by. */
 const LONGEST_GAP = 80
+/** `\n` may also be a backslash before the first letter of a word: so many letters tell. */
+const TELLING = 4
 const PAIRS = 1 << 14
 const BACKSLASH = 92
 const ESCAPE = 27
@@ -158,6 +160,9 @@ export const createAutomaton = <T>(
   while (ringSize < longest + 1) ringSize *= 2
   const ringMask = ringSize - 1
 
+  const kidOf = (node: number, code: number): number =>
+    onlyCode[node] === code ? (onlyKid[node] as number) : (many[node]?.get(code) ?? 0)
+
   const step = (from: number, code: number): number => {
     for (let node = from; node !== 0; node = fail[node] as number) {
       if (onlyCode[node] === code) return onlyKid[node] as number
@@ -176,9 +181,15 @@ export const createAutomaton = <T>(
       let node = 0
       let gap = 0
       let at = 0
-      const mayBegin = (place: number): boolean =>
-        root[text.charCodeAt(place)] !== 0 &&
-        pairs[pairOf(text.charCodeAt(place), text.charCodeAt(place + 1))] === 1
+      /** Whether the letter behind a backslash begins another word; null where the text ends too early to tell. */
+      const isOtherWord = (place: number): boolean | null => {
+        let other = root[text.charCodeAt(place)] as number
+        for (let next = place + 1; next < place + TELLING && other !== 0; next++) {
+          if (next >= length) return null
+          other = kidOf(other, text.charCodeAt(next))
+        }
+        return other !== 0
+      }
       /** Where the text goes on behind what may stand inside a word; `at` itself when a character is to be compared. */
       const skip = (): number => {
         const code = text.charCodeAt(at)
@@ -191,9 +202,10 @@ export const createAutomaton = <T>(
         let end = at + 1
         while (end < length && text.charCodeAt(end) === BACKSLASH) end++
         if (end >= length) return length
-        if (isBreakLetter(text.charCodeAt(end)))
-          // A line break, or the first letter of another word: the character behind it tells.
-          return end + 1 < length && mayBegin(end) ? at : end + 1
+        if (isBreakLetter(text.charCodeAt(end))) {
+          const other = isOtherWord(end)
+          return other === null ? length : other ? at : end + 1
+        }
         if (text[end] !== 'u') return at
         if (length - end < 32 && UNFINISHED_COLOR.test(text.slice(end))) return length
         ESCAPED_COLOR.lastIndex = end

@@ -188,10 +188,19 @@ const TELEGRAM: Shape = {
 }
 
 const LONGEST_BLOCK = 16_384
-const BLOCK =
-  /-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:[^;&$()<>`]{0,16384}?-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----|(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*)/y
 const BLOCK_HEAD = /-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 const BLOCK_END = /-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
+const BLOCK_LINES = /(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*/y
+
+/** Where the block ends that begins with this head; undefined while that is not to be seen. */
+const blockEnd = (text: string, head: number): number | undefined => {
+  const next = text.indexOf('-----BEGIN', head)
+  const most = Math.min(text.length, head + LONGEST_BLOCK, next === -1 ? Infinity : next)
+  const found = BLOCK_END.exec(text.slice(head, most))
+  // What a shell acts upon is not part of a key.
+  if (!found || /[;&$()<>`]/.test(text.slice(head, head + found.index))) return undefined
+  return head + found.index + found[0].length
+}
 
 const PRIVATE_KEY: Shape = {
   words: ['-----BEGIN'],
@@ -203,10 +212,11 @@ const PRIVATE_KEY: Shape = {
       return !final && isHeadYet && text.length - at < 90 ? { pending: at } : null
     }
     const head = BLOCK_HEAD.lastIndex
-    const isWhole = BLOCK_END.test(text.slice(head, head + LONGEST_BLOCK + 80))
-    if (!final && !isWhole && text.length - head < LONGEST_BLOCK + 80) return { pending: at }
-    BLOCK.lastIndex = at
-    return BLOCK.test(text) ? { from: at, to: BLOCK.lastIndex, as: '[REDACTED PRIVATE KEY]' } : null
+    const end = blockEnd(text, head)
+    if (end === undefined && !final && text.length - head < LONGEST_BLOCK) return { pending: at }
+    BLOCK_LINES.lastIndex = head
+    BLOCK_LINES.test(text)
+    return { from: at, to: end ?? BLOCK_LINES.lastIndex, as: '[REDACTED PRIVATE KEY]' }
   },
   maybe: /[A-Z ]{0,40}PRIVATE KEY/y,
 }

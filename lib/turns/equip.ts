@@ -136,6 +136,20 @@ export const withSkills = (
       : message,
   )
 
+/**
+ * What the model says in its own words. Of its calls nothing is hidden: it has to read later what it really called, and
+ * a secret in them is one that a person gave it.
+ */
+const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string): NewMessage => {
+  if (message.role !== 'assistant') return message
+  const { content, reasoning } = message
+  return {
+    ...message,
+    ...(typeof content === 'string' && { content: redactKnown(content) }),
+    ...(typeof reasoning === 'string' && { reasoning: redactKnown(reasoning) }),
+  }
+}
+
 export const createEquip =
   (deps: EquipDeps) =>
   (turn: Turn, questions: Questions): TurnTools => {
@@ -218,7 +232,8 @@ export const createEquip =
           workspace,
         ),
       summarised: event => deps.compressions.record(id, event),
-      record(message, steered) {
+      record(given, steered) {
+        const message = withoutKnown(given, deps.redactKnown)
         // In one write: a kill leaves it in the queue or in the transcript, never in both or in neither.
         const taken =
           steered === undefined

@@ -1,0 +1,316 @@
+/**
+ * The proof that keys stay where they are: a home with a secret in every place that holds one, a model that tries to read
+ * them with every tool, and no answer, event, log line, file of ours or request to the model that holds one of them.
+ */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { spellingsOf } from '../../lib/redact/spellings.ts'
+import { startApp, type TestApp } from '../_app.ts'
+import { createProvider, type Scripted, type ScriptedCall } from '../_provider.ts'
+
+const test = suite('keys reach neither a page nor a model')
+
+const SECRETS = {
+  environment: 'env-Kq83hfLmz0PwXs71',
+  dotenv: 'base+Dot/Env=9f8e7d6c5b4a',
+  other: 'OtherProfile0Zz19yX28',
+  config: 'cfgKEY-1a2b3c4d5e6f7g8h',
+  custom: 'custom"prov\\42-QwErTy',
+  auxiliary: 'AuxVision7654321kLmN',
+  pool: 'pool_Refresh_ZyXwVu987654',
+  agent: 'agentkey.55.aAbBcCdDeE',
+  oauth: 'oauthAccess01234567890abcdefXYZ',
+  google: 'goog-Refresh//0dQw4w9WgXcQ',
+  mcpVariable: 'mcpEnvironment42AbCdEf',
+  mcpHeader: 'mcpHeaderZ9y8X7w6V5u4',
+  mcpArgument: 'mcpArg-00aa11BB22cc33',
+  password: 'Tr0ub4dor&3-the-door',
+} as const
+
+const writeHome = (app: TestApp, url: string): void => {
+  const put = (path: string, text: string) => {
+    mkdirSync(join(app.home, path, '..'), { recursive: true })
+    writeFileSync(join(app.home, path), text, { mode: 0o600 })
+  }
+  put(
+    'config.yaml',
+    `model:
+  provider: custom
+  base_url: ${url}
+  api_key: ${SECRETS.config}
+  default: test-model
+custom_providers:
+  - name: second
+    base_url: https://api.example.org/v1
+    api_key: ${JSON.stringify(SECRETS.custom)}
+auxiliary:
+  vision:
+    api_key: ${SECRETS.auxiliary}
+mcp_servers:
+  shop:
+    enabled: false
+    command: shop-server
+    args: [--api-key, ${SECRETS.mcpArgument}]
+    env:
+      SHOP_SETTING: ${SECRETS.mcpVariable}
+  far:
+    enabled: false
+    url: https://mcp.example.org/
+    headers:
+      Authorization: Bearer ${SECRETS.mcpHeader}
+`,
+  )
+  put('.env', `GLM_API_KEY="${SECRETS.dotenv}"\nLEVEL=debug\n`)
+  put('profiles/other/.env', `DEEPSEEK_API_KEY=${SECRETS.other}\n`)
+  put('profiles/other/config.yaml', 'model:\n  provider: deepseek\n')
+  put(
+    'auth.json',
+    JSON.stringify({
+      credential_pool: { mistral: [{ id: 'a', refresh_token: SECRETS.pool }] },
+      providers: { nous: { agent_key: SECRETS.agent } },
+    }),
+  )
+  put('.anthropic_oauth.json', JSON.stringify({ accessToken: SECRETS.oauth }))
+  put('google_token.json', JSON.stringify({ token: 'x', refresh_token: SECRETS.google }))
+}
+
+const writeWorkspace = (workspace: string): void => {
+  const all = Object.values(SECRETS)
+  mkdirSync(workspace, { recursive: true })
+  const put = (name: string, text: string) => writeFileSync(join(workspace, name), text)
+  put('notes.txt', `${all.map((value, at) => `line ${at} has ${value} in it`).join('\n')}\n`)
+  put('data.json', JSON.stringify(Object.fromEntries(all.map((value, at) => [`name${at}`, value]))))
+  put('page.html', all.map(value => `<p>${value}</p>`).join(''))
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: workspace })
+  git('init', '-q')
+  git('add', '.')
+  git('commit', '-qm', `first ${all[0]}`)
+  put('notes.txt', `${all.toReversed().join(' / ')}\n`)
+}
+
+const runs = (command: string): ScriptedCall => ({ name: 'terminal', arguments: { command } })
+const reads = (path: string): ScriptedCall => ({ name: 'read_file', arguments: { path } })
+const script = (code: string): ScriptedCall => ({
+  name: 'execute_code',
+  arguments: { code, language: 'python' },
+})
+
+/** Everything a model may try without an encoding of its own. */
+const tricks = (home: string): ScriptedCall[] => [
+  ...['notes.txt', 'data.json', 'page.html', `${home}/config.yaml`, `${home}/.env`].map(reads),
+  ...[`${home}/auth.json`, `${home}/profiles/other/.env`, '/proc/self/environ'].map(reads),
+  { name: 'search_files', arguments: { pattern: 'line \\d+', target: 'content' } },
+  { name: 'search_files', arguments: { pattern: 'api_key', target: 'content', path: home } },
+  { name: 'search_files', arguments: { pattern: 'KEY', target: 'content', path: `${home}/.env` } },
+  ...['cat notes.txt', 'cat data.json', `cat ${home}/config.yaml`, `cat ${home}/.env`].map(runs),
+  ...[`cat ${home}/auth.json ${home}/.anthropic_oauth.json ${home}/google_token.json`].map(runs),
+  ...[
+    `grep -rn . ${home}/config.yaml ${home}/profiles/other`,
+    'grep --color=always a notes.txt',
+  ].map(runs),
+  ...['base64 notes.txt', 'base64 -w0 notes.txt', 'base64 -w 20 data.json'].map(runs),
+  ...['tail -c +2 notes.txt | base64', 'tail -c +3 notes.txt | base64 | tr +/ -_'].map(runs),
+  ...['xxd -p notes.txt', 'xxd -p -u notes.txt', 'xxd notes.txt', 'hexdump -C notes.txt'].map(runs),
+  ...['od -An -tx1 notes.txt', 'od -c notes.txt', 'xxd -c 8 notes.txt'].map(runs),
+  ...[
+    'printenv',
+    'env',
+    'set',
+    'export -p',
+    'cat /proc/self/environ',
+    'cat /proc/$PPID/environ',
+  ].map(runs),
+  ...[
+    'fold -w 10 notes.txt',
+    'sed "s/./& /g" notes.txt',
+    'cat -A notes.txt',
+    'cat -n notes.txt',
+  ].map(runs),
+  ...[
+    'jq . data.json',
+    'python3 -m json.tool data.json',
+    'strings notes.txt',
+    'sort notes.txt',
+  ].map(runs),
+  runs(`python3 -c "import json;print(json.dumps(open('notes.txt').read()))"`),
+  runs(`python3 -c "import urllib.parse as u;print(u.quote(open('notes.txt').read(), safe=''))"`),
+  runs(`python3 -c "import urllib.parse as u;print(u.quote_plus(open('notes.txt').read()))"`),
+  runs(`python3 -c "print(ascii(open('notes.txt').read()))"`),
+  runs(`while IFS= read -rn1 c; do printf %s "$c"; done < notes.txt`),
+  runs('cat notes.txt >&2; exit 3'),
+  runs(`ls $(head -1 notes.txt | tr ' ' '_')`),
+  runs('git diff'),
+  runs('git log -p'),
+  runs('git show HEAD:notes.txt'),
+  runs('cp notes.txt copy.txt && diff data.json copy.txt'),
+  runs('seq 1 30000; cat notes.txt; seq 1 30000'),
+  { name: 'terminal', arguments: { command: 'cat notes.txt; sleep 30', background: true } },
+  { name: 'process', arguments: { action: 'list' } },
+  script(`print(open('notes.txt').read())`),
+  script(`import os; print(os.environ)`),
+  script(`raise Exception(open('notes.txt').read())`),
+  script(`from agent_tools import read_file\nprint(read_file('notes.txt'))`),
+  { name: 'patch', arguments: { path: 'notes.txt', old_string: 'no such', new_string: 'x' } },
+  {
+    name: 'patch',
+    arguments: { path: 'data.json', old_string: '"name0"', new_string: '"name-0"' },
+  },
+  { name: 'session_search', arguments: { query: 'line' } },
+  { name: 'no_such_tool', arguments: {} },
+]
+
+type Cookie = { headers: Record<string, string> }
+
+const signIn = async (app: TestApp): Promise<Cookie> => {
+  const answer = await app.post('/api/auth/login', { password: SECRETS.password })
+  assert.is(answer.status, 200, answer.text)
+  return { headers: { Cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '' } }
+}
+
+/** Every file of ours, but for what the service keeps its own secrets in. */
+const filesBelow = (dir: string): string[] =>
+  readdirSync(dir).flatMap(name => {
+    const path = join(dir, name)
+    if (name === '.signing_key') return []
+    return statSync(path).isDirectory() ? filesBelow(path) : [path]
+  })
+
+/** Ways of writing that are told from each other in a report. */
+const leaksIn = (text: string): string[] =>
+  Object.entries(SECRETS).flatMap(([name, secret]) =>
+    spellingsOf(secret)
+      .filter(spelling => text.includes(spelling))
+      .map(spelling => `${name} as ${spelling}`),
+  )
+
+/** Also where a program has put white space between the characters. */
+const unbroken = (text: string): string => text.replace(/\\+[nrt]|\s/g, '')
+
+const attack = async (allowed: boolean): Promise<string[]> => {
+  const provider: Scripted = await createProvider()
+  const app = await startApp({
+    env: { SHOP_API_KEY: SECRETS.environment, AGENT_WEBUI_PASSWORD: SECRETS.password },
+  })
+  const found: string[] = []
+  const look = (where: string, text: string): void =>
+    void found.push(...leaksIn(text).map(leak => `${where}: ${leak}`))
+  try {
+    writeHome(app, provider.url)
+    const workspace = join(app.userHome, 'work')
+    writeWorkspace(workspace)
+    const cookie = await signIn(app)
+    const get = (path: string) => app.request('GET', path, cookie)
+    const post = (path: string, body: unknown) => app.request('POST', path, { ...cookie, body })
+    await post('/api/workspaces/add', { path: workspace })
+    const made = await post('/api/session/new', { workspace })
+    const id: string = made.body.session?.session_id
+    assert.ok(id, made.text)
+    if (allowed) await post('/api/session/yolo', { session_id: id, enabled: true })
+
+    const live: string[] = []
+    const events = app.events(`/api/events?sources=session:${id},list,inbox,notices`, cookie)
+    const listening = (async () => {
+      for await (const event of events) {
+        live.push(JSON.stringify(event))
+        const { kind, approval_id } = event.data.data ?? {}
+        if (event.event === 'asked' && kind === 'approval')
+          await post('/api/approval/respond', { session_id: id, approval_id, choice: 'deny' })
+      }
+    })()
+
+    const calls = tricks(app.home)
+    const middle = Object.values(SECRETS).map(secret => secret.slice(0, 9))
+    for (const [at, call] of calls.entries())
+      provider.push({ text: `Try ${at}`, toolCalls: [{ id: `c${at}`, ...call }] })
+    // What the model itself says, in pieces that cut each secret.
+    const spoken = Object.values(SECRETS).flatMap(secret => [
+      secret.slice(0, 9),
+      secret.slice(9),
+      ' ',
+    ])
+    provider.push({ text: ['The end. ', ...middle.map(() => '.')], reasoning: spoken })
+    const started = await post('/api/chat/start', { session_id: id, message: 'Look around.' })
+    const stream: string = started.body.stream_id
+    for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`, cookie)) {
+      live.push(JSON.stringify(event))
+      if (event.event === 'stream_end') break
+    }
+    assert.ok(provider.requests.length > calls.length, `${provider.requests.length} requests`)
+    assert.is(provider.requests[0]?.headers.authorization, `Bearer ${SECRETS.config}`)
+
+    for (const [at, text] of live.entries()) look(`event ${at} ${text.slice(0, 90)}`, text)
+    let masked = 0
+    for (const [at, { body }] of provider.requests.entries()) {
+      const answer = JSON.stringify(body.messages.slice(-1))
+      if (/\w{6}\.\.\.\S{4}/.test(answer)) masked++
+      look(`request ${at}, after ${JSON.stringify(calls[at - 1])}`, answer)
+      look(`request ${at}, broken, after ${JSON.stringify(calls[at - 1])}`, unbroken(answer))
+    }
+    // Most of the tricks have read something.
+    assert.ok(masked > 30, `only ${masked} answers had anything to mask`)
+    const q = `session_id=${id}`
+    const running = (await get(`/api/processes?${q}`)).body.processes ?? []
+    const records = (await get(`/api/rollback/list?${q}`)).body.checkpoints ?? []
+    const paths = [
+      ...[`/api/session?${q}`, `/api/session?${q}&messages=0`, `/api/session/export?${q}`],
+      ...[
+        `/api/session/export?${q}&format=md`,
+        `/api/session/export?${q}&format=html`,
+        `/api/session/status?${q}`,
+        '/api/sessions',
+      ],
+      ...[
+        '/api/sessions/search?q=line',
+        '/api/sessions/search?q=api_key',
+        '/api/inbox',
+        '/api/memory',
+      ],
+      ...[`/api/processes?${q}`, `/api/git/status?${q}`, `/api/git/diff?${q}&path=notes.txt`],
+      ...[`/api/git/diff?${q}&path=copy.txt&kind=untracked`, '/api/mcp/servers', '/api/providers'],
+      ...[
+        '/api/models',
+        '/api/settings',
+        '/api/profiles',
+        '/api/tools',
+        '/api/insights',
+        '/api/crons',
+      ],
+      ...running.map(
+        (each: { process_id: string }) => `/api/process/log?${q}&process_id=${each.process_id}`,
+      ),
+      ...records.flatMap((each: { checkpoint: string; files: { path: string }[] }) =>
+        each.files.map(
+          file => `/api/rollback/diff?${q}&checkpoint=${each.checkpoint}&path=${file.path}`,
+        ),
+      ),
+    ]
+    for (const path of paths) {
+      const answer = await get(path)
+      assert.is(answer.status, 200, `${path}: ${answer.text.slice(0, 300)}`)
+      look(path, answer.text)
+    }
+    for await (const event of app.events(`/api/chat/stream?stream_id=${stream}`, cookie)) {
+      look(`replayed ${event.event}`, JSON.stringify(event))
+      if (event.event === 'stream_end') break
+    }
+    events.close()
+    await listening
+    await post('/api/session/delete', { session_id: id })
+    look('log', app.lines.join('\n'))
+    for (const path of filesBelow(app.state))
+      look(path.slice(app.state.length), readFileSync(path, 'latin1'))
+    return [...new Set(found)]
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+}
+
+test('while every approval is denied', async () => assert.equal(await attack(false), []))
+test('while everything is allowed', async () => assert.equal(await attack(true), []))
+
+test.run()
