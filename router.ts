@@ -6,6 +6,7 @@ import * as crons from './handlers/crons.ts'
 import * as budgets from './handlers/budgets.ts'
 import * as commands from './handlers/commands.ts'
 import * as compression from './handlers/compression.ts'
+import * as config from './handlers/config.ts'
 import * as events from './handlers/events.ts'
 import * as externalAgent from './handlers/external-agent.ts'
 import * as files from './handlers/files.ts'
@@ -205,6 +206,7 @@ export const routes = {
   'POST /api/session/agent/option': externalAgent.option,
   'GET /api/session/agent/sessions': externalAgent.sessions,
   'POST /api/session/agent/adopt': externalAgent.adopt,
+  'GET /api/config/problems': config.problems,
   'GET /api/guards': guards.list,
   'POST /api/guards/accept': guards.accept,
   'GET /api/budgets': budgets.get,

@@ -43,7 +43,7 @@ export const report = endpoint({
   }),
   cache: 'no-store',
   run: async (ctx, { days, format, timezone }) => {
-    const own = ctx.home.values().timezone
+    const own = ctx.home.peek().timezone
     const zone = timezone ? requireZone(timezone) : isZone(own) ? own : systemZone()
     const now = Date.now() / 1_000
     await ctx.app.sessions.settle()

@@ -10,7 +10,7 @@ export const list = endpoint({
   output: z.object({
     personalities: z.array(z.object({ name: z.string(), description: z.string() })),
   }),
-  run: ctx => ({ personalities: listPersonalities(ctx.home.values()) }),
+  run: ctx => ({ personalities: listPersonalities(ctx.home.peek()) }),
 })
 
 export const set = endpoint({

@@ -10,6 +10,9 @@ import type { Config } from './config.ts'
 import { createCron } from './cron/cron.ts'
 import type { Ctx } from './ctx.ts'
 import { createEngine } from './engine.ts'
+import { watchFiles } from './file-problems.ts'
+import type { Home } from './profiles/home.ts'
+import type { FileProblem } from './schema/file-problem.ts'
 import { createGateway } from './gateway.ts'
 import { missing, Refusal } from './errors.ts'
 import type { BaseCtx } from './http/base-ctx.ts'
@@ -295,6 +298,29 @@ export const createApp = async (
     log: log.warn,
   })
 
+  const problemsOf = (home: Home): FileProblem[] => {
+    const { jobs } = cron.of(home)
+    const reason = jobs.problem()
+    const file = join(home.dir, 'cron', 'jobs.json')
+    const others = [
+      workspaces.problem(home),
+      reason === null ? null : { file, reason, in_force: !jobs.isLost() },
+    ]
+    return [...home.problems(), ...others.flatMap(found => found ?? [])].map(found => ({
+      profile: home.name,
+      ...found,
+    }))
+  }
+  const fileProblems = watchFiles({
+    look: () => [
+      ...homes.list().flatMap(home => problemsOf(home)),
+      ...[projects.problem()].flatMap(found => (found ? { profile: null, ...found } : [])),
+    ],
+    log: line => log.warn(line),
+    tell: (level, message) =>
+      void hub.publish('notices', { type: 'notice', data: { level, message } }),
+  })
+
   const isKept = (id: string) => sessions.row(id) !== undefined || sessions.inTrash(id)
   const sweep = () =>
     Promise.all([sessions.sweepTrash(), files.trash.sweep()])
@@ -321,6 +347,7 @@ export const createApp = async (
     bridge,
     gateway,
     guarding,
+    fileProblems,
     updates,
     workspaces,
     files,
@@ -367,6 +394,7 @@ export const createApp = async (
     /** Turns first, while there is still a journal to close them in. */
     async close(): Promise<void> {
       clearInterval(sweeper)
+      fileProblems.close()
       gateway.stop()
       updates.close()
       installing.abort()

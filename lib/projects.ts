@@ -88,6 +88,11 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
 
   return {
     list: (): readonly Project[] => file.read().projects,
+    /** Null when all is well. */
+    problem(): { file: string; reason: string; in_force: boolean } | null {
+      const reason = file.problem()
+      return reason === null ? null : { file: path, reason, in_force: !file.isLost() }
+    },
 
     create({ name, color }: { name: string; color?: string | null | undefined }): Project {
       const project = {

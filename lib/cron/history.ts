@@ -133,7 +133,10 @@ const format = (lines: readonly Line[]): string =>
 
 export const openHistory = (dir: string, by: Runner, now: () => number): History => {
   const path = join(dir, 'history.jsonl')
-  const view = fileView(path, file => fold(file.text ?? ''))
+  const view = fileView(path, file => fold(file.text ?? ''), {
+    maxBytes: MOST_BYTES * 8,
+    lossy: true,
+  })
 
   const shorten = (): void => {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MOST_BYTES) return

@@ -5,13 +5,14 @@
  * that nobody can read is never overwritten. Edits hold the agent's own lock, `.jobs.lock`, and begin with what is on
  * disk then, not with what we knew.
  */
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { conflict, diskFull, messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { keepNumbers } from '../store/exact-numbers.ts'
 import { fileView } from '../store/file-view.ts'
 import { withFileLock } from '../store/flock.ts'
+import { readText } from '../store/read-text.ts'
 import { isDiskFull } from '../store/journal.ts'
 
 export type RawJob = Record<string, unknown>
@@ -19,10 +20,15 @@ type Document = { jobs: unknown[]; [key: string]: unknown }
 
 export type JobsFile = {
   readonly dir: string
-  /** As they stand on disk now; what is no object or has no id is left out. Treat as frozen. */
+  /**
+   * As they stand on disk now, or as they last could be read; what is no object or has no id is left out. Treat as
+   * frozen.
+   */
   read(): readonly RawJob[]
   /** Why the file cannot be read, or null. */
   problem(): string | null
+  /** It cannot be read, and never could since this process began. */
+  isLost(): boolean
   /**
    * Holds the lock while `change` edits the list in place: it answers what to hand back, and whether to write.
    * Refuses while the file is broken.
@@ -76,28 +82,36 @@ const parse = (text: string, reviver?: typeof keepNumbers): Document => {
 
 type Seen = { jobs: readonly RawJob[]; problem: string | null }
 
+const EMPTIED = 'it is empty, and held tasks before (remove it if that is meant)'
+const MAX_BYTES = 32 * 1024 * 1024
+
 export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
   const path = join(dir, 'jobs.json')
-  const view = fileView(path, ({ text, problem }): Seen => {
-    if (text === null || text.trim() === '') return { jobs: [], problem }
-    try {
-      return { jobs: parse(text).jobs.filter(isJob), problem: null }
-    } catch (error) {
-      // Kept for the person to mend; whoever asks for the jobs is told.
-      return { jobs: [], problem: messageOf(error) }
-    }
-  })
+  let good: readonly RawJob[] | null = null
+  /** Kept for the person to mend: what it last said goes on to be shown. */
+  const kept = (problem: string): Seen => ({ jobs: good ?? [], problem })
+  const view = fileView(
+    path,
+    ({ text, problem }): Seen => {
+      if (problem !== null) return kept(problem)
+      if (text === '' && good && good.length > 0) return kept(EMPTIED)
+      try {
+        good = text === null || text.trim() === '' ? [] : parse(text).jobs.filter(isJob)
+        return { jobs: good, problem: null }
+      } catch (error) {
+        return kept(messageOf(error))
+      }
+    },
+    { maxBytes: MAX_BYTES },
+  )
 
   const onDisk = (): Document => {
-    let text = ''
+    const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
+    const isEmptied = text === '' && good !== null && good.length > 0
     try {
-      text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
-    } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
-    }
-    if (text.trim() === '') return { jobs: [] }
-    try {
-      return parse(text, keepNumbers)
+      if (problem !== null) throw new Error(problem)
+      if (isEmptied) throw new Error(EMPTIED)
+      return text === null || text.trim() === '' ? { jobs: [] } : parse(text, keepNumbers)
     } catch (error) {
       throw conflict(`cron/jobs.json cannot be read; mend or remove it first (${messageOf(error)})`)
     }
@@ -117,6 +131,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
     dir,
     read: () => view().jobs,
     problem: () => view().problem,
+    isLost: () => view().problem !== null && good === null,
     edit(change) {
       mkdirSync(dir, { recursive: true, mode: 0o700 })
       return withFileLock(join(dir, '.jobs.lock'), { timeoutMs: LOCK_WAIT_MS }, () => {

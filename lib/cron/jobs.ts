@@ -117,6 +117,7 @@ export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
   return {
     list: (): (RawJob & { id: string })[] => file.read().filter(isJob),
     problem: file.problem,
+    isLost: file.isLost,
 
     get(id: string): RawJob & { id: string } {
       const job = file.read().find(each => each.id === id)

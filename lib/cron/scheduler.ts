@@ -205,6 +205,8 @@ export const createScheduler = (deps: SchedulerDeps) => {
       const at = now()
       if (lastLook === null || at - lastLook > PAUSE_MS || at < lastLook) aliveSince = at
       lastLook = at
+      // Said elsewhere; nothing can be claimed in a file that cannot be written.
+      if (file.problem() !== null) return
       try {
         if (!recovered) await recover()
         // Most minutes nothing is due: no lock is taken for them.

@@ -10,7 +10,9 @@ import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 export type DefaultConfig = Pick<Config, 'defaultModel' | 'modelOverride'>
 
 /** A home whose config.yaml may be edited. */
-export type EditableHome = ModelHome & { readonly config: YamlFile }
+export type EditableHome = ModelHome & {
+  readonly config: Pick<YamlFile, 'read' | 'edit' | 'editAll'>
+}
 
 /** The home's configuration, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL and its kin, then '' (decision 7). */
 export const defaultOf = (setup: ModelSetup, config: DefaultConfig): string =>

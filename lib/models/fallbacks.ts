@@ -28,6 +28,9 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
     typeof raw === 'object' && raw !== null ? (raw as Mapping) : { model: text(raw) }
   const model = text(entry.model, entry.default)
   if (!model) return []
+  // Misshapen, it would read as "any provider": such an entry is passed over.
+  if ([entry.provider, entry.base_url].some(each => each != null && typeof each !== 'string'))
+    return []
   const named = text(entry.provider)
   const baseUrl = text(entry.base_url).replace(/\/+$/, '') || null
   const { custom } = readSetup(home)

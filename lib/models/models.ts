@@ -2,8 +2,10 @@
 import type { Dispatcher } from 'undici'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
+import { Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { FailureType } from '../schema/event.ts'
+import type { ModelList } from '../schema/model.ts'
 import { createProgramFinder } from './agents.ts'
 import { createAsker } from './ask.ts'
 import { createCatalogue } from './catalogue.ts'
@@ -35,6 +37,19 @@ export type ModelsDeps = {
 
 export type Models = ReturnType<typeof createModels>
 
+/**
+ * `otherwise` where the home's files cannot be read. Only for what is looked up beside `endpoint`, which refuses with the
+ * reason: a turn has to begin to keep the person's message.
+ */
+const tolerating = <T>(find: () => T, otherwise: T): T => {
+  try {
+    return find()
+  } catch (error) {
+    if (error instanceof Refusal) return otherwise
+    throw error
+  }
+}
+
 export const createModels = ({
   config,
   providers,
@@ -56,15 +71,27 @@ export const createModels = ({
   const trial = createTrial({ providers, hintFor })
   const pools = createPools({ log, redact })
   return {
-    default: catalogue.defaultModel,
+    /** To be shown; blank while the home's files cannot be read. */
+    default: (home: Home) => tolerating(() => catalogue.defaultModel(home), ''),
     defaults: catalogue.defaults,
     /** To be awaited before a turn: what `endpoint` looks up is there then. */
-    ready: catalogue.ready,
+    async ready(home: Home): Promise<void> {
+      try {
+        await catalogue.ready(home)
+      } catch (error) {
+        // `endpoint` refuses with the reason, when the turn has begun.
+        if (!(error instanceof Refusal)) throw error
+      }
+    },
     compatible: (home: Home, model: string | null) =>
-      compatibleFor(home, catalogue.defaults(home), model, {
-        live: provider => live.peek(home, provider),
-        agents: agents(home),
-      }),
+      tolerating(
+        () =>
+          compatibleFor(home, catalogue.defaults(home), model, {
+            live: provider => live.peek(home, provider),
+            agents: agents(home),
+          }),
+        { model: model ?? '', changed: false },
+      ),
     /** `baseUrl`: an address of the caller's own; a key is sent there only when it belongs to that host. */
     endpoint: (home: Home, model: string, baseUrl?: string) =>
       runtimeEndpoint(
@@ -84,7 +111,15 @@ export const createModels = ({
       }),
     /** When all notes of how keys fared are written. */
     settled: pools.settled,
-    list: catalogue.list,
+    /** To be shown; empty while the home's files cannot be read. */
+    async list(home: Home): Promise<ModelList> {
+      try {
+        return await catalogue.list(home)
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        return { active_provider: null, default_model: '', groups: [] }
+      }
+    },
     of: catalogue.of,
     forget: live.forget,
     local: (home: Home) => findLocalServers(ask, home),

@@ -1,4 +1,5 @@
 /** Can this home be talked to? Provider, model and key, judged from its own files alone (contract §1.15). */
+import { Refusal } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
@@ -7,9 +8,7 @@ import { isAgentReady } from './agents.ts'
 import { PROVIDERS } from './providers.ts'
 import { addressOf, providerName } from './runtime.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
-
-/** A home that can say whether its auth.json is whole. */
-export type JudgedHome = ModelHome & { authProblem(): string | null }
+import { refuseSlips } from './slips.ts'
 
 export type QuickProvider = {
   id: string
@@ -92,23 +91,11 @@ const hasToken = (value: unknown): boolean => {
 }
 
 /** The former entry and the pool are both honoured; anything unreadable is "not signed in". */
-const isSignedIn = (home: JudgedHome, provider: string): boolean => {
-  if (home.authProblem() !== null) return false
+const isSignedIn = (home: ModelHome, provider: string): boolean => {
   const auth = mapping(home.authJson())
   const pool = mapping(auth.credential_pool)[provider]
   return hasToken(mapping(auth.providers)[provider]) || (Array.isArray(pool) && pool.some(hasToken))
 }
-
-/** With a broken auth.json nothing of what it last said counts. */
-const trusted = (home: JudgedHome): ModelHome =>
-  home.authProblem() === null
-    ? home
-    : {
-        values: () => home.values(),
-        env: () => home.env(),
-        dotenv: () => home.dotenv(),
-        authJson: () => ({}),
-      }
 
 /** A key that may go to where the provider answers; a server on this machine or network may need none. */
 const hasKey = (setup: ModelSetup, provider: string): boolean => {
@@ -131,8 +118,27 @@ export type Readiness = {
   note: string
 }
 
-export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness => {
-  const setup = readSetup(trusted(home))
+export const readinessOf = (home: ModelHome, config: DefaultConfig): Readiness => {
+  try {
+    return judge(home, config)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    // Something is set up and cannot be read: not ready, and not to be set up as if there were nothing.
+    return {
+      provider: null,
+      model: '',
+      baseUrl: null,
+      isConfigured: true,
+      isReady: false,
+      state: 'provider_incomplete',
+      note: error.message,
+    }
+  }
+}
+
+const judge = (home: ModelHome, config: DefaultConfig): Readiness => {
+  refuseSlips(home)
+  const setup = readSetup(home)
   const provider = setup.active
   const model = defaultOf(setup, config)
   const isConfigured = provider !== null && provider !== 'demo' && model !== ''

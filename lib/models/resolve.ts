@@ -1,7 +1,7 @@
 /** The one table that turns a model id into a pair {provider, model}; nothing beyond it guesses (contract §5.4). */
-import { toSlug } from './aliases.ts'
+import { toProviderId, toSlug } from './aliases.ts'
 import { STATIC_MODELS } from './builtin.ts'
-import { AGGREGATORS, isEndpoint } from './providers.ts'
+import { AGGREGATORS, isEndpoint, PROVIDERS, providerNames } from './providers.ts'
 import { type ModelHome, readSetup } from './setup.ts'
 
 export type Resolved = {
@@ -21,6 +21,10 @@ export type Configured = {
     baseUrl: string | null
   }[]
 }
+
+/** One of the table, by any of its names; or one that has a name for people. */
+const isKnown = (provider: string): boolean =>
+  PROVIDERS.has(toProviderId(provider)) || providerNames().includes(toProviderId(provider))
 
 /** Prefixes that name a maker the router can serve. */
 const isMaker = (prefix: string): boolean =>
@@ -67,7 +71,8 @@ export const resolveModel = (id: string, configured: Configured): Resolved => {
   if (prefix && rest && prefix === provider) return { model: rest, provider, baseUrl }
   if (provider && (AGGREGATORS.has(provider) || isEndpoint(provider)))
     return { model: id, provider, baseUrl }
-  if (isMaker(prefix) && prefix !== provider)
+  // A provider that nobody knows is a slip or another program's: its models are not sent to a third one.
+  if (isMaker(prefix) && prefix !== provider && (provider === null || isKnown(provider)))
     return { model: id, provider: 'openrouter', baseUrl: null }
   return { model: id, provider, baseUrl }
 }

@@ -11,6 +11,7 @@ import type { ModelFacts } from './prices.ts'
 import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { type CustomProvider, type ModelHome, type ModelSetup, readSetup } from './setup.ts'
+import { refuseSlips } from './slips.ts'
 import { familyWindow } from './windows.ts'
 
 /** The scripted model that needs nothing: what a fresh installation talks to. */
@@ -152,6 +153,7 @@ export const runtimeEndpoint = (
   factsOf: FactsOf = () => null,
   pick: PickKey = pickFirst,
 ): ModelEndpoint => {
+  refuseSlips(home)
   const setup = readSetup(home)
   const isBlank = !resolved.model
   const pair = isBlank

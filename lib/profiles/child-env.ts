@@ -1,4 +1,6 @@
 /** The environment of programs the agent starts: the home's, without anything that opens a door elsewhere. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 
 /** Names whose values are secrets by convention: OPENAI_API_KEY, HF_TOKEN, SUDO_PASSWORD, AWS_SECRET_ACCESS_KEY, FAL_KEY. */
 const SECRET =
@@ -18,15 +20,29 @@ const passthroughOf = (config: Readonly<Record<string, unknown>>): Set<string> =
   return new Set(Array.isArray(names) ? names.filter(name => typeof name === 'string') : [])
 }
 
+/** `terminal.home_mode: profile`: programs see the profile's own HOME, where there is one, and no login of the person's. */
+const ownHome = (config: Readonly<Record<string, unknown>>, dir: string): string | null => {
+  const { terminal } = config
+  const mode =
+    typeof terminal === 'object' && terminal !== null && 'home_mode' in terminal
+      ? terminal.home_mode
+      : null
+  const place = join(dir, 'home')
+  return mode === 'profile' && existsSync(place) ? place : null
+}
+
 export const childEnvironment = (given: {
   env: Readonly<Record<string, string>>
   config: Readonly<Record<string, unknown>>
   /** Set on top, after the scrubbing. */
   extra: Readonly<Record<string, string>>
+  /** The home directory of the profile. */
+  dir?: string
 }): Record<string, string> => {
   const allowed = passthroughOf(given.config)
   const kept = Object.entries(given.env).filter(
     ([name]) => !OURS.test(name) && (allowed.has(name) || !isSecretName(name)),
   )
-  return { ...Object.fromEntries(kept), ...given.extra }
+  const own = given.dir !== undefined && ownHome(given.config, given.dir)
+  return { ...Object.fromEntries(kept), ...(own && { HOME: own }), ...given.extra }
 }

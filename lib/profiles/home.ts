@@ -1,14 +1,24 @@
 /** One profile's home: its configuration, variables and credentials, each as it stands on disk right now. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { unavailable } from '../errors.ts'
 import { fileView } from '../store/file-view.ts'
 import { jsonFile } from '../store/json-file.ts'
-import { type YamlFile, yamlFile } from '../store/yaml-file.ts'
+import { unreadable, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-file.ts'
 import { expandVariables } from './expand.ts'
 
 type Variables = Readonly<Record<string, string>>
+
+/** A file of a home that cannot be read as it stands. */
+export type HomeProblem = {
+  file: string
+  /** The line, where one is known, and what is wrong. */
+  reason: string
+  /** The last version that could be read stays in force. Otherwise nothing runs that the file decides about. */
+  in_force: boolean
+}
 
 export type Home = {
   /** `default` for the base home. */
@@ -16,18 +26,60 @@ export type Home = {
   readonly dir: string
   /** config.yaml as written: the only form that may be edited. */
   readonly config: YamlFile
-  /** config.yaml with `${NAME}` expanded: the form to act on, never to write back. Frozen by agreement. */
+  /**
+   * config.yaml with `${NAME}` expanded: the form to act on, never to write back. Frozen by agreement. Like `dotenv`, `env`
+   * and `authJson` it refuses with file and reason while its file cannot be read and never could.
+   */
   values(): Readonly<Record<string, unknown>>
+  /** The same to look at only: what cannot be read counts as empty. Nothing may be run or decided by it. */
+  peek(): Readonly<Record<string, unknown>>
   /** The home's .env alone. */
   dotenv(): Variables
   /** The process environment of the start, overlaid by the home's .env. */
   env(): Variables
-  /** auth.json; an empty object when missing or broken. */
+  /** auth.json; an empty object when missing. */
   authJson(): unknown
-  /** Why auth.json cannot be read, or null: what `authJson` then gives is the last good one. */
-  authProblem(): string | null
+  /** Files of this home that are damaged, each with the reason. */
+  problems(): HomeProblem[]
   /** A complete environment for a child process: no secrets but `terminal.env_passthrough`, AGENT_HOME set. */
   childEnv(extra?: Variables): Record<string, string>
+}
+
+/** A home that somebody else writes: no setting and no key of it is changed here. */
+export const isManaged = (dir: string, env: Variables): boolean =>
+  existsSync(join(dir, '.managed')) ||
+  ['AGENT_MANAGED', 'HERMES_MANAGED'].some(name =>
+    /^(?:1|true|yes|on)$/i.test(env[name]?.trim() ?? ''),
+  )
+
+/** Variables are few and short. */
+const MAX_ENV_BYTES = 1024 * 1024
+
+type Env = { value: Variables | null; problem: string | null }
+
+/** .env as it stands, else as it last could be read. */
+const envFile = (path: string) => {
+  const parsed = fileView<Env & { isEmptied: boolean }>(
+    path,
+    ({ text, problem }) => ({
+      value: problem === null ? parseEnv(text ?? '') : null,
+      problem,
+      isEmptied: text === '',
+    }),
+    { maxBytes: MAX_ENV_BYTES },
+  )
+  let good: Variables | null = null
+  return (): Env => {
+    const { value, problem, isEmptied } = parsed()
+    // What a full disk or a program in the middle of writing leaves behind.
+    if (isEmptied && good && Object.keys(good).length > 0)
+      return {
+        value: good,
+        problem: 'it is empty, and was not before (remove it if that is meant)',
+      }
+    if (value) good = value
+    return { value: good, problem }
+  }
 }
 
 /** Recomputes only when what it is made of is another object than last time. */
@@ -48,33 +100,62 @@ export const openHome = (given: {
 }): Home => {
   const { name, dir } = given
   const config = yamlFile(given.configPath ?? join(dir, 'config.yaml'), () =>
-    existsSync(join(dir, '.managed'))
+    isManaged(dir, given.env)
       ? 'The configuration of this home is managed by the system and cannot be changed here.'
       : undefined,
   )
-  const dotenv = fileView<Variables>(join(dir, '.env'), ({ text }) => parseEnv(text ?? ''))
-  const auth = jsonFile<unknown>(join(dir, 'auth.json'), value => value ?? {})
+  const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
+  const variables = envFile(paths.env)
+  const auth = jsonFile<unknown>(paths.auth, value => {
+    if (
+      value !== undefined &&
+      (typeof value !== 'object' || value === null || Array.isArray(value))
+    )
+      throw new Error('it holds no mapping')
+    return value ?? {}
+  })
   const overlay = derived((base: Variables, own: Variables): Variables => ({ ...base, ...own }))
   const expand = derived(
     (raw: Record<string, unknown>, env: Variables) =>
       expandVariables(raw, env) as Readonly<Record<string, unknown>>,
   )
+  const dotenv = (): Variables => {
+    const { value, problem } = variables()
+    if (value === null) throw unavailable(unreadable(paths.env, problem ?? ''))
+    return value
+  }
   const env = () => overlay(given.env, dotenv())
   const values = () => expand(config.read(), env())
+  const seen = derived(
+    (raw: Record<string, unknown>, own: Variables) =>
+      expandVariables(raw, own) as Readonly<Record<string, unknown>>,
+  )
   return {
     name,
     dir,
     config,
     values,
+    peek: () =>
+      seen(config.peek(), variables().value === null ? given.env : overlay(given.env, dotenv())),
     dotenv,
     env,
-    authJson: auth.read,
-    authProblem: () => {
+    authJson() {
+      const value = auth.read()
+      if (auth.isLost()) throw unavailable(unreadable(paths.auth, auth.problem() ?? ''))
+      return value
+    },
+    problems() {
       auth.read()
-      return auth.problem()
+      const { value, problem } = variables()
+      const all = [
+        { file: config.path, reason: config.problem(), in_force: !config.isLost() },
+        { file: paths.env, reason: problem, in_force: value !== null },
+        { file: paths.auth, reason: auth.problem(), in_force: !auth.isLost() },
+      ]
+      return all.flatMap(({ reason, ...rest }) => (reason === null ? [] : [{ ...rest, reason }]))
     },
     childEnv(extra = {}) {
-      const child = childEnvironment({ env: env(), config: values(), extra })
+      const child = childEnvironment({ env: env(), config: values(), extra, dir })
       // It speaks for the base profile only: a child in another home would read the wrong file.
       if (!given.configPath) delete child.AGENT_CONFIG_PATH
       return { ...child, AGENT_HOME: dir }

@@ -52,7 +52,7 @@ const countSkills = async (dir: string): Promise<number> => {
 
 /** `active` is the name of the profile the caller is in. */
 export const toProfile = async (home: Home, active: string): Promise<Profile> => {
-  const { model: written } = home.values()
+  const { model: written } = home.peek()
   const model = mapping(written)
   return {
     name: home.name,

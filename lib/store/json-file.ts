@@ -10,6 +10,8 @@ export type JsonFile<T> = {
   read(): T
   /** Why the file cannot be understood, or null. */
   problem(): string | null
+  /** It cannot be understood, and never could since this process began: `read` answers the empty value. */
+  isLost(): boolean
   /** Refuses while the file is broken, so that what somebody mistyped can still be mended by hand. */
   write(value: unknown): void
 }
@@ -34,6 +36,7 @@ export const jsonFile = <T>(path: string, parse: (value: unknown) => T): JsonFil
     path,
     read: () => view().value,
     problem: () => view().problem,
+    isLost: () => view().problem !== null && !good,
     write(value) {
       const { problem } = view()
       if (problem)

@@ -1,20 +1,29 @@
 /** One YAML file: read as it stands now, edited in place so that comments, order and quoting survive. */
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type Document, isAlias, isMap, parseDocument } from 'yaml'
-import { conflict, messageOf } from '../errors.ts'
+import { type Document, isAlias, isMap } from 'yaml'
+import { conflict, messageOf, unavailable } from '../errors.ts'
 import { fileView } from './file-view.ts'
 import { replaceText } from './replace.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
+import { type Mapping, parseYaml } from './yaml-values.ts'
 
 export type YamlEdit = readonly [path: readonly string[], value: unknown]
 
 export type YamlFile = {
   readonly path: string
-  /** The mapping as plain values; treat it as frozen. A missing or broken file is empty. */
+  /**
+   * The mapping as plain values; treat it as frozen. Of a broken file: the last version that could be read. Where there
+   * is none it refuses with file, line and reason: what cannot be read is never taken for empty. A missing file is empty.
+   */
   read(): Record<string, unknown>
-  /** Why the file cannot be understood, or null. */
+  /** The same to look at only, empty where `read` refuses: nothing may be run or decided by it. */
+  peek(): Record<string, unknown>
+  /** Why the file cannot be understood as it stands, or null. */
   problem(): string | null
+  /** It cannot be understood, and never could since this process began. */
+  isLost(): boolean
   /** Sets one value, making the mappings on the way; undefined removes the key. Refuses to touch a broken file. */
   edit(path: readonly string[], value: unknown): void
   /** Several edits in one write: either all of them are on disk or none. */
@@ -42,23 +51,19 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map(
 /** The same for a switch; undefined when it is neither. */
 export const yamlFlag = (value: unknown): boolean | undefined => FLAGS.get(yamlWord(value))
 
-type Mapping = Record<string, unknown>
-
 const isMapping = (value: unknown): value is Mapping =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** YAML 1.2 words (`off` stays a word), with the merge keys people know from 1.1. */
-const parseYaml = (text: string): { document: Document; value: Mapping } => {
-  const document = parseDocument(text, { merge: true, logLevel: 'error' })
-  const [error] = document.errors
-  if (error) throw new Error(error.message.split('\n', 1)[0])
-  const value: unknown = document.toJS()
-  if (value !== null && !isMapping(value)) throw new Error('it is not a mapping')
-  return { document, value: value ?? {} }
-}
-
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})
+
+type Seen = { text: string; value: Mapping | null; problem: string | null }
+
+const NOTHING: Mapping = Object.freeze({})
+
+/** Why nothing is done that this file decides about. */
+export const unreadable = (path: string, problem: string): string =>
+  `${path} cannot be read: ${problem}. Nothing runs with these settings until it is mended.`
 
 /** A copy of `map` with `value` at `path`: what the file has to say after an edit. */
 const withValue = (map: Mapping, path: readonly string[], value: unknown): Mapping => {
@@ -105,17 +110,51 @@ export const editYaml = (text: string, [path, value]: YamlEdit): string => {
   return printed
 }
 
+/** A megabyte of configuration takes about a second to understand, once. */
+const MAX_BYTES = 1024 * 1024
+/** Some editors move the old file away before the new one is there. */
+const SAVING_MS = 1_000
+
 /** `refuseEdit` gives the sentence why this file is not ours to write, if it is not. */
 export const yamlFile = (path: string, refuseEdit?: () => string | undefined): YamlFile => {
-  const view = fileView(path, ({ text, problem }) => {
-    if (text === null) return { text: '', value: {} as Mapping, problem }
-    try {
-      return { text, value: parseYaml(text).value, problem: null }
-    } catch (error) {
-      // Read as empty, like the command-line client does; edits are refused until it is mended.
-      return { text, value: {} as Mapping, problem: messageOf(error) }
+  const parsed = fileView(
+    path,
+    ({ text, problem }): Seen => {
+      if (text === null) return { text: '', value: problem === null ? {} : null, problem }
+      try {
+        return { text, value: parseYaml(text).value, problem: null }
+      } catch (error) {
+        return { text, value: null, problem: messageOf(error) }
+      }
+    },
+    { maxBytes: MAX_BYTES },
+  )
+  let good: Seen | null = null
+  /** When the file was first found to be gone. */
+  let goneMs: number | null = null
+
+  /** What is in force: the file as it stands, else the last version of it that could be understood. */
+  const view = (): { inForce: Mapping | null; text: string; problem: string | null } => {
+    const seen = parsed()
+    const had = good !== null && good.text.trim() !== ''
+    if (seen.value === null)
+      return { inForce: good?.value ?? null, text: '', problem: seen.problem }
+    if (seen.text === '' && had && !existsSync(path)) {
+      goneMs ??= performance.now()
+      if (performance.now() - goneMs < SAVING_MS)
+        return { inForce: good?.value ?? null, text: '', problem: null }
+    } else {
+      goneMs = null
+      // What a full disk or a program in the middle of writing leaves behind.
+      if (seen.text === '' && had) {
+        const problem = 'it is empty, and was not before (remove it to begin with no settings)'
+        return { inForce: good?.value ?? null, text: '', problem }
+      }
     }
-  })
+    good = seen
+    return { inForce: seen.value, text: seen.text, problem: null }
+  }
+
   const editAll = (edits: readonly YamlEdit[]): void => {
     const sentence = refuseEdit?.()
     if (sentence) throw conflict(sentence)
@@ -129,12 +168,21 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
       // Whatever stands in the way is in the person's file: say it, change nothing.
       throw conflict(`${name} was left alone: ${messageOf(error)}`)
     }
-    if (next !== text) replaceText(path, next)
+    if (next === text) return
+    replaceText(path, next)
+    // An empty file that we wrote ourselves is no damaged one.
+    if (next.trim() === '') good = null
   }
   return {
     path,
-    read: () => view().value,
+    read() {
+      const { inForce, problem } = view()
+      if (inForce === null) throw unavailable(unreadable(path, problem ?? 'it is not there'))
+      return inForce
+    },
+    peek: () => view().inForce ?? NOTHING,
     problem: () => view().problem,
+    isLost: () => view().inForce === null,
     edit: (at, value) => editAll([[at, value]]),
     editAll,
   }

@@ -13,7 +13,7 @@ import type {
 } from '../agent/types.ts'
 import type { Processes } from '../agent/processes.ts'
 import type { Secrets } from '../agent/secrets.ts'
-import type { Refusal } from '../errors.ts'
+import { Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { toConversation } from '../sessions/history.ts'
@@ -158,8 +158,9 @@ export const createEquip =
     const { meta } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
-    const config = home.values()
     const { unattended, endpoint } = turn
+    // A turn that cannot be called begins all the same, with a configuration that cannot be read, too.
+    const config = endpoint instanceof Refusal ? home.peek() : home.values()
     const place: TurnPlace = { turn, sessionId: id, home, workspace, meta, config, unattended }
     const recovery = deps.recoverFor(place)
     return {

@@ -14,7 +14,8 @@ import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './val
 export type WorkspaceHome = {
   readonly name: string
   readonly dir: string
-  values(): Readonly<Record<string, unknown>>
+  /** As far as it can be read: it says where, not what. */
+  peek(): Readonly<Record<string, unknown>>
 }
 
 type Stored = { path: string; name: string }
@@ -33,6 +34,8 @@ export type Workspaces = {
   setLast(home: WorkspaceHome, path: string): void
   /** The real path a session may work in; refuses with the sentence of contract §1.9. */
   check(home: WorkspaceHome, path: string): string
+  /** Why its list cannot be read, and whether an earlier version of it still counts; null when all is well. */
+  problem(home: WorkspaceHome): { file: string; reason: string; in_force: boolean } | null
   /** At most twelve directories that begin like this. */
   suggest(home: WorkspaceHome, prefix: string): string[]
 }
@@ -102,7 +105,7 @@ export const createWorkspaces = (
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
       list: jsonFile(join(dir, 'workspaces.json'), parseList),
-      last: fileView(lastPath, ({ text }) => text?.trim() ?? ''),
+      last: fileView(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
       lastPath,
     }
     opened.set(dir, files)
@@ -124,7 +127,7 @@ export const createWorkspaces = (
   }
 
   const defaultOf = (home: WorkspaceHome): string => {
-    const values = home.values()
+    const values = home.peek()
     const cwd = textAt(values, 'terminal', 'cwd')
     const wanted = [
       textAt(values, 'workspace'),
@@ -146,7 +149,9 @@ export const createWorkspaces = (
     const kept = clean(entries, profilesDir, home)
     const isChanged = JSON.stringify(kept) !== JSON.stringify(entries)
     const isMigrated = !found && entries.length > 0
-    if ((isChanged || isMigrated) && list.problem() === null) list.write(kept)
+    // An entry that was not understood is the person's to mend, not ours to drop.
+    const isWhole = !found || (Array.isArray(found.raw) && found.raw.length === entries.length)
+    if (isWhole && (isChanged || isMigrated) && list.problem() === null) list.write(kept)
     return kept
   }
 
@@ -222,6 +227,11 @@ export const createWorkspaces = (
       const real = checkWorkspace(path, trust(home))
       if (isOthers(profilesDir, home, real)) throw invalid('Path belongs to another profile')
       return real
+    },
+    problem(home) {
+      const { list: file } = filesOf(home)
+      const reason = file.problem()
+      return reason === null ? null : { file: file.path, reason, in_force: !file.isLost() }
     },
     suggest: (home, prefix) =>
       suggestDirectories(prefix, trust(home)).filter(path => !isOthers(profilesDir, home, path)),

@@ -49,7 +49,7 @@ const open = ({ user, base, state, boot }: Place, stateDir = state) =>
 const homeOf = ({ base }: Place, name = 'default', values: Record<string, unknown> = {}) => {
   const dir = name === 'default' ? base : join(base, 'profiles', name)
   mkdirSync(dir, { recursive: true })
-  return { name, dir, values: () => values }
+  return { name, dir, peek: () => values }
 }
 
 const make = (path: string): string => {

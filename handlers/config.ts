@@ -1,0 +1,25 @@
+/** What is wrong with the files a person or another program writes, and what is refused because of it. */
+import { z } from 'zod'
+import { endpoint } from '../lib/ctx.ts'
+import { Refusal } from '../lib/errors.ts'
+import { FileProblem } from '../lib/schema/file-problem.ts'
+import { ShownGuard } from '../lib/schema/guard.ts'
+
+export const problems = endpoint({
+  summary: 'Files that cannot be read, and guards that are not kept and were not accepted',
+  output: z.object({ problems: z.array(FileProblem), guards: z.array(ShownGuard) }),
+  run: ({ app, home }) => ({
+    problems: app.fileProblems.list(),
+    guards: guardsOf(() => app.guarding.list(home)),
+  }),
+})
+
+/** None while the home cannot be read: that is said above, and refuses more. */
+const guardsOf = (list: () => ShownGuard[]): ShownGuard[] => {
+  try {
+    return list().filter(({ accepted }) => !accepted)
+  } catch (error) {
+    if (error instanceof Refusal) return []
+    throw error
+  }
+}

@@ -1,0 +1,52 @@
+/** Files that a person or another program damaged: looked for again and again, logged and told once when something changes. */
+import type { FileProblem } from './schema/file-problem.ts'
+
+export type FileProblemsDeps = {
+  /** As they stand now; reading them must be cheap. */
+  look: () => FileProblem[]
+  log: (line: string) => void
+  /** Told to open pages. */
+  tell: (level: 'error' | 'info', message: string) => void
+  everyMs?: number
+}
+
+const EVERY_MS = 2_000
+
+const keyOf = ({ file, reason, in_force }: FileProblem): string => `${file}\0${reason}\0${in_force}`
+
+/** What is wrong and what follows from it. */
+export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
+  `${file} cannot be read: ${reason}. ${
+    in_force
+      ? 'The last version that could be read stays in use.'
+      : 'What depends on it is refused until it is mended.'
+  }`
+
+export type FileProblems = ReturnType<typeof watchFiles>
+
+export const watchFiles = ({ look, log, tell, everyMs = EVERY_MS }: FileProblemsDeps) => {
+  let known = new Map<string, FileProblem>()
+
+  /** As it stands now; a change is told on the way. */
+  const list = (): FileProblem[] => {
+    const found = new Map(look().map(problem => [keyOf(problem), problem]))
+    const before = known
+    known = found
+    for (const [key, problem] of found) {
+      if (before.has(key)) continue
+      log(toSentence(problem))
+      tell('error', toSentence(problem))
+    }
+    const broken = new Set([...found.values()].map(({ file }) => file))
+    for (const { file } of new Map([...before.values()].map(each => [each.file, each])).values()) {
+      if (broken.has(file)) continue
+      log(`${file} can be read again`)
+      tell('info', `${file} can be read again.`)
+    }
+    return [...found.values()]
+  }
+
+  const timer = setInterval(list, everyMs)
+  timer.unref()
+  return { list, close: () => clearInterval(timer) }
+}

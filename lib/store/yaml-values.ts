@@ -1,0 +1,147 @@
+/** A YAML text as plain values, in time proportional to its length whatever it says: no alias bombs, no circles, no doubled keys. */
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  type Pair,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml'
+
+export type Mapping = Record<string, unknown>
+
+/** Deeper than any configuration, and far from the depth at which walking it fails. */
+const MAX_DEPTH = 100
+/** Values with every alias written out: what walks the result walks each of them. */
+const MAX_VALUES = 400_000
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  MULTIPLE_DOCS: 'a second document begins here, and only one can be read',
+  TAB_AS_INDENT: 'tabs cannot be used as indentation',
+}
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What a node came to, and how many values that is. `null` while it is still being made. */
+type Anchored = { value: unknown; count: number } | null
+
+const convert = (root: Node | null, lines: LineCounter): unknown => {
+  const anchors = new Map<string, Anchored>()
+  let count = 0
+
+  const at = (node: unknown): string => {
+    const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : null
+    const start = Array.isArray(range) ? Number(range[0]) : 0
+    return `line ${lines.linePos(start).line}`
+  }
+  const add = (number: number, node: unknown): void => {
+    count += number
+    if (count > MAX_VALUES) throw new Error(`${at(node)}: it holds too many values`)
+  }
+
+  const keyOf = (key: unknown): string => {
+    const node = isAlias(key) ? key : isScalar(key) ? key : null
+    const value = isAlias(node) ? aliased(node).value : isScalar(node) ? node.value : undefined
+    if (node === null || (typeof value === 'object' && value !== null))
+      throw new Error(`${at(key)}: a key has to be a plain text`)
+    return value === null || value === undefined ? '' : String(value)
+  }
+
+  const aliased = (node: Node & { source: string }): NonNullable<Anchored> => {
+    const found = anchors.get(node.source)
+    if (found === null) throw new Error(`${at(node)}: "${node.source}" contains itself`)
+    if (!found) throw new Error(`${at(node)}: there is no "&${node.source}" above`)
+    return found
+  }
+
+  const isMerge = ({ key }: Pair): boolean =>
+    isScalar(key) && key.value === '<<' && key.type === 'PLAIN'
+
+  const mapOf = (map: YAMLMap, depth: number): Mapping => {
+    const own = new Map<string, { value: unknown; line: string }>()
+    const merged: unknown[] = []
+    for (const pair of map.items) {
+      if (isMerge(pair)) {
+        merged.push(toValue(pair.value, depth))
+        continue
+      }
+      const key = keyOf(pair.key)
+      const before = own.get(key)
+      if (before)
+        throw new Error(`${at(pair.key)}: "${key}" is there twice (first in ${before.line})`)
+      own.set(key, { value: toValue(pair.value, depth), line: at(pair.key) })
+    }
+    const entries = [...own].map(([key, { value }]) => [key, value] as const)
+    // What stands in the mapping itself wins over what it takes in, and earlier sources over later ones.
+    const taken = merged.flatMap(value => (Array.isArray(value) ? value : [value]))
+    for (const source of taken) {
+      if (!isMapping(source)) throw new Error(`${at(map)}: "<<" can only take in mappings`)
+      for (const [key, value] of Object.entries(source)) {
+        if (own.has(key)) continue
+        own.set(key, { value, line: '' })
+        entries.push([key, value])
+        add(1, map)
+      }
+    }
+    return Object.fromEntries(entries)
+  }
+
+  const toValue = (node: unknown, depth: number): unknown => {
+    if (depth > MAX_DEPTH) throw new Error(`${at(node)}: it is nested too deeply`)
+    if (isAlias(node)) {
+      const { value, count: size } = aliased(node)
+      add(size, node)
+      return value
+    }
+    const anchor = isScalar(node) || isMap(node) || isSeq(node) ? node.anchor : undefined
+    if (anchor !== undefined) anchors.set(anchor, null)
+    const before = count
+    add(1, node)
+    const value = isMap(node)
+      ? mapOf(node, depth + 1)
+      : isSeq(node)
+        ? node.items.map(item => toValue(item, depth + 1))
+        : isScalar(node)
+          ? (node.value ?? null)
+          : null
+    if (anchor !== undefined) anchors.set(anchor, { value, count: count - before })
+    return value
+  }
+
+  return toValue(root, 0)
+}
+
+/** Throws an Error with the line and the reason. YAML 1.2 words (`off` stays a word), with the merge keys people know from 1.1. */
+export const parseYaml = (text: string): { document: Document; value: Mapping } => {
+  const lines = new LineCounter()
+  let document: Document.Parsed
+  let value: unknown
+  try {
+    document = parseDocument(text, {
+      lineCounter: lines,
+      logLevel: 'error',
+      prettyErrors: false,
+      // Each key would be compared with every other one; `convert` finds doubled ones at once.
+      uniqueKeys: false,
+    })
+    const [error] = document.errors
+    if (error) {
+      const why = SENTENCES[error.code] ?? error.message.split('\n', 1)[0]
+      throw new Error(`line ${lines.linePos(error.pos[0]).line}: ${why}`)
+    }
+    value = convert(document.contents, lines)
+  } catch (error) {
+    if (error instanceof RangeError) throw new Error('it is nested too deeply')
+    throw error
+  }
+  if (value !== null && !isMapping(value))
+    throw new Error(
+      `line 1: it is ${Array.isArray(value) ? 'a list' : 'a single value'}, not a mapping of keys to values`,
+    )
+  return { document, value: value ?? {} }
+}
