@@ -9,7 +9,9 @@ import { speechEndpoint, transcribe as hear } from '../lib/models/speech.ts'
 export const capability = endpoint({
   summary: 'Whether recordings can be turned into text here',
   output: z.object({ available: z.boolean() }),
-  run: ctx => ({ available: speechEndpoint(ctx.home) !== null }),
+  run: ctx => ({
+    available: ctx.home.problems().length === 0 && speechEndpoint(ctx.home) !== null,
+  }),
 })
 
 export const transcribe = endpoint({

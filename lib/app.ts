@@ -153,11 +153,12 @@ export const createApp = async (
     log: log.warn,
   })
   const installing = new AbortController()
+  const mayInstall = config.autoInstall && homes.base.problems().every(({ in_force }) => in_force)
   void installAgent({
     agentDir: config.agentDir,
     baseHome: config.baseHome,
-    enabled: config.autoInstall,
-    env: homes.base.childEnv(),
+    enabled: mayInstall,
+    env: mayInstall ? homes.base.childEnv() : {},
     log,
     uid: process.getuid?.(),
     signal: installing.signal,

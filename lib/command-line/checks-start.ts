@@ -90,11 +90,8 @@ const jsonProblem = (path: string): string | null => {
   }
 }
 
-const stateFileChecks = ({ config, home }: Looked): Check[] => {
-  const files = [
-    ...STATE_FILES.map(name => [name, join(config.stateDir, name)] as const),
-    ['cron/jobs.json', join(home.dir, 'cron', 'jobs.json')] as const,
-  ]
+const stateFileChecks = ({ config }: Looked): Check[] => {
+  const files = STATE_FILES.map(name => [name, join(config.stateDir, name)] as const)
   return files
     .filter(([, path]) => existsSync(path))
     .map(([name, path]) => {

@@ -1,11 +1,12 @@
 /** What `doctor` looks at: each check is a sentence about one thing, and what to do when it is not well. Nothing is changed. */
-import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateFile } from '../cli/state-db.ts'
 import { messageOf, Refusal } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/keys.ts'
 import { openSecrets } from '../profiles/secrets.ts'
+import { guardChecks, homeChecks, listChecks, unlessUnread } from './checks-home.ts'
 import { type Check, fail, type Looked, ok, warn } from './check.ts'
 import { startChecks } from './checks-start.ts'
 
@@ -30,23 +31,6 @@ const onPath = (name: string, path = ''): string | undefined =>
         .map(dir => join(dir, name))
         .find(isExecutable)
 
-const homeChecks = ({ home }: Looked): Check[] => {
-  if (!existsSync(home.dir))
-    return [
-      warn('home', `${home.dir} does not exist yet`, 'It is made when the service starts first.'),
-    ]
-  const problem = home.config.problem()
-  const auth = home.authProblem()
-  const file = existsSync(home.config.path)
-  return [
-    ok('home', `${home.dir}, profile ${home.name}`),
-    problem
-      ? fail('config.yaml', problem, `Mend ${home.config.path}; until then it counts as empty.`)
-      : ok('config.yaml', file ? 'is there and can be read' : 'is not there; defaults are used'),
-    ...(auth ? [fail('auth.json', auth, 'Mend or remove the file, then sign in again.')] : []),
-  ]
-}
-
 const secretChecks = ({ home, config }: Looked): Check[] => {
   const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(openSecrets)
   if (open.length === 0) return [ok('secrets', 'no file with secrets can be read by others')]
@@ -54,7 +38,9 @@ const secretChecks = ({ home, config }: Looked): Check[] => {
 }
 
 const providerChecks = ({ home }: Looked): Check[] => {
-  const held = listProviders(home).providers.filter(row => row.has_key && row.alias_of === null)
+  const held = unlessUnread(() => listProviders(home).providers).filter(
+    row => row.has_key && row.alias_of === null,
+  )
   // No fault by itself: a server of one's own wants none. The model says whether something is missing.
   if (held.length === 0) return [ok('providers', 'no provider has a key')]
   const names = held.map(({ display_name: name, key_name, env_var }) => {
@@ -114,7 +100,7 @@ const databaseCheck = ({ home, addon }: Looked): Check => {
 }
 
 const mcpChecks = ({ home, config }: Looked): Check[] =>
-  parseServers(home.values()).map(server => {
+  unlessUnread(() => parseServers(home.values())).map(server => {
     const about = `mcp ${server.name}`
     if (isBad(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
     if (!server.enabled) return ok(about, 'is switched off')
@@ -127,6 +113,8 @@ const mcpChecks = ({ home, config }: Looked): Check[] =>
 /** In the order a person would look. */
 export const runChecks = async (looked: Looked): Promise<Check[]> => [
   ...homeChecks(looked),
+  ...listChecks(looked),
+  ...guardChecks(looked),
   ...secretChecks(looked),
   ...providerChecks(looked),
   await modelCheck(looked),

@@ -7,10 +7,11 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { conflict, diskFull, messageOf } from '../errors.ts'
+import { conflict, diskFull } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { keepNumbers } from '../store/exact-numbers.ts'
 import { fileView } from '../store/file-view.ts'
+import { jsonReason } from '../store/json-file.ts'
 import { withFileLock } from '../store/flock.ts'
 import { readText } from '../store/read-text.ts'
 import { isDiskFull } from '../store/journal.ts'
@@ -82,7 +83,6 @@ const parse = (text: string, reviver?: typeof keepNumbers): Document => {
 
 type Seen = { jobs: readonly RawJob[]; problem: string | null }
 
-const EMPTIED = 'it is empty, and held tasks before (remove it if that is meant)'
 const MAX_BYTES = 32 * 1024 * 1024
 
 export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
@@ -94,26 +94,26 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
     path,
     ({ text, problem }): Seen => {
       if (problem !== null) return kept(problem)
-      if (text === '' && good && good.length > 0) return kept(EMPTIED)
       try {
         good = text === null || text.trim() === '' ? [] : parse(text).jobs.filter(isJob)
         return { jobs: good, problem: null }
       } catch (error) {
-        return kept(messageOf(error))
+        return kept(jsonReason(error, text ?? ''))
       }
     },
-    { maxBytes: MAX_BYTES },
+    { maxBytes: MAX_BYTES, isKeptWhenEmptied: true },
   )
 
   const onDisk = (): Document => {
+    const { problem: seen } = view()
     const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
-    const isEmptied = text === '' && good !== null && good.length > 0
     try {
-      if (problem !== null) throw new Error(problem)
-      if (isEmptied) throw new Error(EMPTIED)
+      const reason = problem ?? seen
+      if (reason !== null) throw new Error(reason)
       return text === null || text.trim() === '' ? { jobs: [] } : parse(text, keepNumbers)
     } catch (error) {
-      throw conflict(`cron/jobs.json cannot be read; mend or remove it first (${messageOf(error)})`)
+      const reason = jsonReason(error, text ?? '')
+      throw conflict(`cron/jobs.json cannot be read; mend or remove it first (${reason})`)
     }
   }
 

@@ -73,7 +73,7 @@ export const createModels = ({
   return {
     /** To be shown; blank while the home's files cannot be read. */
     default: (home: Home) => tolerating(() => catalogue.defaultModel(home), ''),
-    defaults: catalogue.defaults,
+    defaults: (home: Home) => tolerating(() => catalogue.defaults(home), config),
     /** To be awaited before a turn: what `endpoint` looks up is there then. */
     async ready(home: Home): Promise<void> {
       try {

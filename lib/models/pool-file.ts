@@ -1,10 +1,10 @@
 /** Writes into auth.json how the keys of a pool fared: under the lock the command line takes, and nothing else in it changes. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { conflict, messageOf } from '../errors.ts'
+import { conflict } from '../errors.ts'
 import { keepNumbers } from '../store/exact-numbers.ts'
-import { codeOf } from '../store/file-error.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
+import { jsonReason } from '../store/json-file.ts'
+import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/replace.ts'
 import { toProviderId } from './aliases.ts'
 import { entryId, tokenOf } from './setup.ts'
@@ -38,18 +38,15 @@ const isBag = (value: unknown): value is Bag =>
 
 /** Null for a missing file; throws on one that cannot be understood. */
 const readAuth = (path: string): Bag | null => {
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
-    throw error
-  }
+  const { text, problem } = readText(path)
+  if (problem !== null)
+    throw conflict(`auth.json cannot be read; mend or remove it first (${problem})`)
+  if (text === null) return null
   try {
     const value: unknown = JSON.parse(text, keepNumbers)
     if (isBag(value)) return value
   } catch (error) {
-    throw conflict(`auth.json cannot be read; mend or remove it first (${messageOf(error)})`)
+    throw conflict(`auth.json cannot be read; mend or remove it first (${jsonReason(error, text)})`)
   }
   throw conflict('auth.json cannot be read; mend or remove it first (it holds no mapping)')
 }

@@ -10,6 +10,9 @@ import { addressOf, providerName } from './runtime.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 import { refuseSlips } from './slips.ts'
 
+/** A home that can say whether its auth.json is whole. */
+export type JudgedHome = ModelHome & { authProblem(): string | null }
+
 export type QuickProvider = {
   id: string
   label: string
@@ -91,7 +94,8 @@ const hasToken = (value: unknown): boolean => {
 }
 
 /** The former entry and the pool are both honoured; anything unreadable is "not signed in". */
-const isSignedIn = (home: ModelHome, provider: string): boolean => {
+const isSignedIn = (home: JudgedHome, provider: string): boolean => {
+  if (home.authProblem() !== null) return false
   const auth = mapping(home.authJson())
   const pool = mapping(auth.credential_pool)[provider]
   return hasToken(mapping(auth.providers)[provider]) || (Array.isArray(pool) && pool.some(hasToken))
@@ -118,7 +122,7 @@ export type Readiness = {
   note: string
 }
 
-export const readinessOf = (home: ModelHome, config: DefaultConfig): Readiness => {
+export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness => {
   try {
     return judge(home, config)
   } catch (error) {
@@ -136,7 +140,7 @@ export const readinessOf = (home: ModelHome, config: DefaultConfig): Readiness =
   }
 }
 
-const judge = (home: ModelHome, config: DefaultConfig): Readiness => {
+const judge = (home: JudgedHome, config: DefaultConfig): Readiness => {
   refuseSlips(home)
   const setup = readSetup(home)
   const provider = setup.active

@@ -111,5 +111,7 @@ export const slipIn = (config: Mapping, auth: unknown): string | null => {
 export const refuseSlips = (home: Pick<ModelHome, 'values' | 'authJson'>): void => {
   const slip = slipIn(home.values(), home.authJson())
   if (slip !== null)
-    throw unavailable(`${slip} Correct it: nothing is sent to a provider that was not meant.`)
+    throw unavailable(`${slip} Correct it: nothing is sent to a provider that was not meant.`, {
+      config_problem: true,
+    })
 }

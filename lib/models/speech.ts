@@ -47,7 +47,9 @@ const keyOf = (home: ModelHome, service: Service): string => {
  */
 export const speechEndpoint = (home: ModelHome): SpeechEndpoint | null => {
   const stt = sectionOf(home.values().stt)
-  if (stt.enabled === false) return null
+  // Misshapen, it would read as "any service".
+  const isMisshapen = stt.provider !== undefined && typeof stt.provider !== 'string'
+  if (stt.enabled === false || (isMisshapen && stt.provider !== null)) return null
   const wanted = textOf(stt.provider).toLowerCase()
   const own = sectionOf(stt[wanted || 'openai'])
   const model = textOf(own.model) || textOf(stt.model)

@@ -11,7 +11,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { invalid, messageOf, unavailable } from '../errors.ts'
+import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { syncDir } from '../store/atomic.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
@@ -79,6 +79,9 @@ const addressEdits = (
 const fill = (place: Home, { source, baseUrl, apiKey, prepare }: NewProfile): void => {
   for (const name of DIRECTORIES) mkdirSync(join(place.dir, name), { mode: 0o700 })
   if (source) {
+    const reason = source.config.problem()
+    if (reason !== null)
+      throw conflict(`The configuration of profile '${source.name}' cannot be read: ${reason}`)
     copy(source.config.path, join(place.dir, 'config.yaml'))
     for (const path of CLONED) copy(join(source.dir, path), join(place.dir, path))
   }

@@ -1,7 +1,6 @@
 /** One profile's home: its configuration, variables and credentials, each as it stands on disk right now. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { unavailable } from '../errors.ts'
 import { fileView } from '../store/file-view.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { unreadable, type YamlFile, yamlFile } from '../store/yaml-file.ts'
@@ -39,6 +38,8 @@ export type Home = {
   env(): Variables
   /** auth.json; an empty object when missing. */
   authJson(): unknown
+  /** Why auth.json cannot be read as it stands, or null. */
+  authProblem(): string | null
   /** Files of this home that are damaged, each with the reason. */
   problems(): HomeProblem[]
   /** A complete environment for a child process: no secrets but `terminal.env_passthrough`, AGENT_HOME set. */
@@ -59,24 +60,17 @@ type Env = { value: Variables | null; problem: string | null }
 
 /** .env as it stands, else as it last could be read. */
 const envFile = (path: string) => {
-  const parsed = fileView<Env & { isEmptied: boolean }>(
+  const parsed = fileView<Env>(
     path,
     ({ text, problem }) => ({
       value: problem === null ? parseEnv(text ?? '') : null,
       problem,
-      isEmptied: text === '',
     }),
     { maxBytes: MAX_ENV_BYTES },
   )
   let good: Variables | null = null
   return (): Env => {
-    const { value, problem, isEmptied } = parsed()
-    // What a full disk or a program in the middle of writing leaves behind.
-    if (isEmptied && good && Object.keys(good).length > 0)
-      return {
-        value: good,
-        problem: 'it is empty, and was not before (remove it if that is meant)',
-      }
+    const { value, problem } = parsed()
     if (value) good = value
     return { value: good, problem }
   }
@@ -106,14 +100,18 @@ export const openHome = (given: {
   )
   const paths = { env: join(dir, '.env'), auth: join(dir, 'auth.json') }
   const variables = envFile(paths.env)
-  const auth = jsonFile<unknown>(paths.auth, value => {
-    if (
-      value !== undefined &&
-      (typeof value !== 'object' || value === null || Array.isArray(value))
-    )
-      throw new Error('it holds no mapping')
-    return value ?? {}
-  })
+  const auth = jsonFile<unknown>(
+    paths.auth,
+    value => {
+      if (
+        value !== undefined &&
+        (typeof value !== 'object' || value === null || Array.isArray(value))
+      )
+        throw new Error('it holds no mapping')
+      return value ?? {}
+    },
+    {},
+  )
   const overlay = derived((base: Variables, own: Variables): Variables => ({ ...base, ...own }))
   const expand = derived(
     (raw: Record<string, unknown>, env: Variables) =>
@@ -121,7 +119,7 @@ export const openHome = (given: {
   )
   const dotenv = (): Variables => {
     const { value, problem } = variables()
-    if (value === null) throw unavailable(unreadable(paths.env, problem ?? ''))
+    if (value === null) throw unreadable(paths.env, problem ?? '')
     return value
   }
   const env = () => overlay(given.env, dotenv())
@@ -141,11 +139,11 @@ export const openHome = (given: {
     env,
     authJson() {
       const value = auth.read()
-      if (auth.isLost()) throw unavailable(unreadable(paths.auth, auth.problem() ?? ''))
+      if (auth.isLost()) throw unreadable(paths.auth, auth.problem() ?? '')
       return value
     },
+    authProblem: auth.problem,
     problems() {
-      auth.read()
       const { value, problem } = variables()
       const all = [
         { file: config.path, reason: config.problem(), in_force: !config.isLost() },

@@ -1,9 +1,10 @@
 /** All profiles of this machine: names to homes, and which one is meant when nobody says. */
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
+import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/replace.ts'
 import { type Home, openHome } from './home.ts'
 
@@ -52,14 +53,8 @@ const namesIn = (dir: string): string[] => {
   }
 }
 
-const readMarker = (path: string): string => {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    // Absent means nobody switched.
-    return ''
-  }
-}
+/** Absent means that nothing was switched; so does what is no file of text. */
+const readMarker = (path: string): string => readText(path, { maxBytes: 1_024 }).text?.trim() ?? ''
 
 export const createHomes = (
   config: Pick<Config, 'baseHome' | 'agentHome' | 'configPath' | 'env'>,

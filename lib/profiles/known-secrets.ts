@@ -1,5 +1,6 @@
 /** Every secret that stands in a home: its variables, its configuration, its credentials, its MCP servers. */
 import { join } from 'node:path'
+import { Refusal } from '../errors.ts'
 import { jsonFile } from '../store/json-file.ts'
 import type { Home } from './home.ts'
 
@@ -82,13 +83,30 @@ const derived = <T>(make: (values: readonly unknown[]) => T) => {
   }
 }
 
+const NOTHING = Object.freeze({})
+
+/** What a file that cannot be read holds is not known; everything else still is. */
+const unlessUnread = (read: () => unknown): unknown => {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Refusal) return NOTHING
+    throw error
+  }
+}
+
 const openHomeSecrets = (home: Home) => {
   const files = CREDENTIAL_FILES.map(name =>
     jsonFile<unknown>(join(home.dir, name), value => value ?? {}),
   )
   const collect = derived(values => [...new Set(values.flatMap(value => secretsIn(value)))])
   return (): readonly string[] =>
-    collect([home.env(), home.values(), home.authJson(), ...files.map(file => file.read())])
+    collect([
+      unlessUnread(home.env),
+      home.peek(),
+      unlessUnread(home.authJson),
+      ...files.map(file => file.read()),
+    ])
 }
 
 /** Over all homes there are; the same array for as long as none of their files changes. */

@@ -1,9 +1,10 @@
 /** What a list of profiles says about one of them: nine fields, each as its files stand now. */
-import { readFileSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Profile } from '../schema/profile.ts'
 import type { Home } from './home.ts'
+import { readText } from '../store/read-text.ts'
 import { DEFAULT_PROFILE } from './homes.ts'
 
 type Mapping = Readonly<Record<string, unknown>>
@@ -29,7 +30,7 @@ const pidIn = (text: string): number => {
 /** The messaging gateway of a home answers to the pid it left there. */
 export const isGatewayRunning = (dir: string): boolean => {
   try {
-    const pid = pidIn(readFileSync(join(dir, 'gateway.pid'), 'utf8'))
+    const pid = pidIn(readText(join(dir, 'gateway.pid'), { maxBytes: 64 * 1024 }).text ?? '')
     // 0 and negative numbers would ask about whole groups of processes.
     return Number.isSafeInteger(pid) && pid > 0 && process.kill(pid, 0)
   } catch (error) {

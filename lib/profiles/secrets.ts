@@ -1,5 +1,5 @@
 /** Takes away other people's right to read a home's secrets, where somebody left it. */
-import { closeSync, fchmodSync, fstatSync, openSync } from 'node:fs'
+import { closeSync, constants, fchmodSync, fstatSync, openSync } from 'node:fs'
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
@@ -18,7 +18,8 @@ const isMissing = (error: unknown): boolean =>
 
 /** True when it was open to others and is not any more. Only ordinary files of our own user are touched. */
 const tighten = (path: string, uid: number | undefined): boolean => {
-  const fd = openSync(path, 'r')
+  // A pipe in its place must not hold up the start.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const found = fstatSync(fd)
     if (!found.isFile() || (uid !== undefined && found.uid !== uid)) return false

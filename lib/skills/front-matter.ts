@@ -1,5 +1,5 @@
 /** The head of SKILL.md: what stands between its two `---` lines, whoever wrote it and however badly. */
-import { parse } from 'yaml'
+import { parseYaml } from '../store/yaml-values.ts'
 
 export type FrontMatter = {
   /** Empty when there is none or it cannot be understood at all. */
@@ -32,12 +32,12 @@ export const parseFrontMatter = (given: string): FrontMatter => {
   const head = match[1] ?? ''
   const body = text.slice(match[0].length)
   try {
-    const values: unknown = parse(head, { logLevel: 'error' })
-    if (isMapping(values)) return { values, body, problem: null }
-    return { values: {}, body, problem: 'Its front matter is not a list of keys and values' }
+    return { values: parseYaml(head).value, body, problem: null }
   } catch (error) {
-    // Whoever edits it is told; whoever reads gets what can be made of it.
     const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
+    if (why?.includes('not a mapping'))
+      return { values: {}, body, problem: 'Its front matter is not a list of keys and values' }
+    // Whoever edits it is told; whoever reads gets what can be made of it.
     return { values: parseLines(head), body, problem: `Its front matter cannot be read: ${why}` }
   }
 }

@@ -10,6 +10,7 @@ import { readLinked } from './linked.ts'
 import { type Active, promptIndex } from './prompt-index.ts'
 import { toRow, toSkill, versionOf } from './view.ts'
 import { createSkillWriter } from './write.ts'
+import { readText } from '../store/read-text.ts'
 
 export type Skills = ReturnType<typeof createSkills>
 
@@ -20,13 +21,9 @@ const isUsable = ({ enabled, compatible }: Found): boolean => enabled && compati
 
 /** What stands in DESCRIPTION.md of a category. */
 const describeCategory = (home: SkillsHome, name: string): string => {
-  try {
-    const text = readFileSync(join(skillsRoot(home), name, 'DESCRIPTION.md'), 'utf8')
-    return descriptionOf(parseFrontMatter(text))
-  } catch {
-    // Most have none.
-    return ''
-  }
+  const { text } = readText(join(skillsRoot(home), name, 'DESCRIPTION.md'))
+  // Most have none.
+  return text === null ? '' : descriptionOf(parseFrontMatter(text))
 }
 
 export const createSkills = ({

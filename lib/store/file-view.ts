@@ -7,18 +7,30 @@ export type { FileText }
 /** File times advance in ticks: a file this young may change again and keep its time and size. */
 const TICK_MS = 50
 
-/** Identity, size and times; empty for a file that cannot be reached, undefined while it is too young to be trusted. */
-const stampOf = (path: string): string | undefined => {
+/** `stamp`: identity, size and times; empty for a file that cannot be reached, undefined while it is too young to be trusted. */
+const lookAt = (path: string): { stamp: string | undefined; inode: string } => {
   try {
     const found = statSync(path, { bigint: true })
+    const inode = `${found.dev}:${found.ino}`
     const ageMs = Math.abs(Date.now() - Number(found.mtimeMs))
-    if (ageMs <= TICK_MS) return undefined
-    return `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`
+    if (ageMs <= TICK_MS) return { stamp: undefined, inode }
+    return { stamp: `${inode}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`, inode }
   } catch {
     // Reading it will say what is wrong.
-    return ''
+    return { stamp: '', inode: '' }
   }
 }
+
+export type ViewOptions = ReadOptions & {
+  /** Emptied where it stands it is a problem, see `EMPTIED`: for what must not be lost by a moment's look. */
+  isKeptWhenEmptied?: boolean
+}
+
+/**
+ * A file that held something and was emptied where it stands: a program in the middle of writing, or a full disk. A new
+ * empty file in its place is meant.
+ */
+export const EMPTIED = 'it was emptied (remove it if that is meant)'
 
 /**
  * Returns a function giving the parsed file. The same content gives the same object, so whoever derives something
@@ -27,13 +39,22 @@ const stampOf = (path: string): string | undefined => {
 export const fileView = <T>(
   path: string,
   parse: (file: FileText) => T,
-  options: ReadOptions = {},
+  { isKeptWhenEmptied = false, ...options }: ViewOptions = {},
 ): (() => T) => {
   let last: { stamp: string | undefined; file: FileText; value: T } | undefined
-  return () => {
-    const stamp = stampOf(path)
-    if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
+  /** Where the last content stood. */
+  let filled = ''
+  const read = (inode: string): FileText => {
     const file = readText(path, options)
+    if (isKeptWhenEmptied && file.text === '' && inode !== '' && inode === filled)
+      return { text: null, problem: EMPTIED }
+    if (file.problem === null) filled = file.text ? inode : ''
+    return file
+  }
+  return () => {
+    const { stamp, inode } = lookAt(path)
+    if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
+    const file = read(inode)
     const same = last && last.file.text === file.text && last.file.problem === file.problem
     last = { stamp, file, value: same && last ? last.value : parse(file) }
     return last.value

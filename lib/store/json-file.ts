@@ -1,7 +1,8 @@
 /** One JSON file: read as it stands now, replaced whole, never overwritten while it cannot be understood. */
 import { basename } from 'node:path'
 import { conflict, messageOf } from '../errors.ts'
-import { fileView } from './file-view.ts'
+import { type FileText, fileView } from './file-view.ts'
+import type { ReadOptions } from './read-text.ts'
 import { replaceText } from './replace.ts'
 
 export type JsonFile<T> = {
@@ -16,10 +17,27 @@ export type JsonFile<T> = {
   write(value: unknown): void
 }
 
+/** What is wrong with a JSON text, by its line. Never in the words of the parser: those quote the text, which may hold keys. */
+export const jsonReason = (error: unknown, text: string): string => {
+  if (!(error instanceof SyntaxError))
+    return error instanceof Error && error.name === 'ZodError'
+      ? 'it does not have the shape this service writes'
+      : messageOf(error)
+  const [, position] = /position (\d+)/.exec(error.message) ?? []
+  const isCut = /end of JSON|Unterminated/i.test(error.message)
+  const before = position === undefined || isCut ? text : text.slice(0, Number(position))
+  const line = before.split('\n').length
+  return `line ${line}: ${isCut ? 'its JSON ends too early' : 'it is not valid JSON'}`
+}
+
 /** `parse` turns any JSON value into T; it gets undefined for a missing file, and may throw on a wrong shape. */
-export const jsonFile = <T>(path: string, parse: (value: unknown) => T): JsonFile<T> => {
+export const jsonFile = <T>(
+  path: string,
+  parse: (value: unknown) => T,
+  options: ReadOptions = { mayDangle: true },
+): JsonFile<T> => {
   let good: { value: T } | undefined
-  const view = fileView(path, ({ text, problem }): { value: T; problem: string | null } => {
+  const read = ({ text, problem }: FileText): { value: T; problem: string | null } => {
     if (text === null) {
       if (problem === null) good = undefined
       return { value: good ? good.value : parse(undefined), problem }
@@ -29,9 +47,10 @@ export const jsonFile = <T>(path: string, parse: (value: unknown) => T): JsonFil
       return { value: good.value, problem: null }
     } catch (error) {
       // Half-written or mistyped: go on with what we knew, and say so to whoever asks.
-      return { value: good ? good.value : parse(undefined), problem: messageOf(error) }
+      return { value: good ? good.value : parse(undefined), problem: jsonReason(error, text) }
     }
-  })
+  }
+  const view = fileView(path, read, options)
   return {
     path,
     read: () => view().value,

@@ -20,6 +20,8 @@ const reasonOf = (error: unknown): string => {
     case 'EACCES':
     case 'EPERM':
       return 'this user may not read it'
+    case 'ENOENT':
+      return 'it is a link that leads nowhere'
     case 'ELOOP':
       return 'its links lead in a circle'
     case 'ENXIO':
@@ -89,6 +91,8 @@ const badLine = (bytes: Buffer): string => {
 
 export type ReadOptions = {
   maxBytes?: number
+  /** A link that leads nowhere yet is a missing file: its target is made with the first write. */
+  mayDangle?: boolean
   /** For records of what happened: a damaged line is one line, not the whole file. */
   lossy?: boolean
 }
@@ -105,13 +109,14 @@ export const readBytes = (path: string, maxBytes = MAX_FILE_BYTES): Buffer => {
 
 export const readText = (
   path: string,
-  { maxBytes = MAX_FILE_BYTES, lossy = false }: ReadOptions = {},
+  { maxBytes = MAX_FILE_BYTES, lossy = false, mayDangle = false }: ReadOptions = {},
 ): FileText => {
   let bytes: Buffer
   try {
     bytes = readBounded(path, maxBytes)
   } catch (error) {
-    return { text: null, problem: isMissing(path, error) ? null : reasonOf(error) }
+    const isNone = isMissing(path, error) || (mayDangle && codeOf(error) === 'ENOENT')
+    return { text: null, problem: isNone ? null : reasonOf(error) }
   }
   try {
     return { text: lossy ? new TextDecoder().decode(bytes) : decode(bytes), problem: null }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap } from 'yaml'
-import { conflict, messageOf, unavailable } from '../errors.ts'
+import { conflict, messageOf, type Refusal, unavailable } from '../errors.ts'
 import { fileView } from './file-view.ts'
 import { replaceText } from './replace.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
@@ -61,9 +61,12 @@ type Seen = { text: string; value: Mapping | null; problem: string | null }
 
 const NOTHING: Mapping = Object.freeze({})
 
-/** Why nothing is done that this file decides about. */
-export const unreadable = (path: string, problem: string): string =>
-  `${path} cannot be read: ${problem}. Nothing runs with these settings until it is mended.`
+/** Why nothing is done that this file decides about. `config_problem`: the person has a file to mend, not a key to add. */
+export const unreadable = (path: string, problem: string): Refusal =>
+  unavailable(
+    `${path} cannot be read: ${problem}. Nothing runs with these settings until it is mended.`,
+    { config_problem: true },
+  )
 
 /** A copy of `map` with `value` at `path`: what the file has to say after an edit. */
 const withValue = (map: Mapping, path: readonly string[], value: unknown): Mapping => {
@@ -127,7 +130,7 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
         return { text, value: null, problem: messageOf(error) }
       }
     },
-    { maxBytes: MAX_BYTES },
+    { maxBytes: MAX_BYTES, isKeptWhenEmptied: true },
   )
   let good: Seen | null = null
   /** When the file was first found to be gone. */
@@ -143,14 +146,7 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
       goneMs ??= performance.now()
       if (performance.now() - goneMs < SAVING_MS)
         return { inForce: good?.value ?? null, text: '', problem: null }
-    } else {
-      goneMs = null
-      // What a full disk or a program in the middle of writing leaves behind.
-      if (seen.text === '' && had) {
-        const problem = 'it is empty, and was not before (remove it to begin with no settings)'
-        return { inForce: good?.value ?? null, text: '', problem }
-      }
-    }
+    } else goneMs = null
     good = seen
     return { inForce: seen.value, text: seen.text, problem: null }
   }
@@ -168,16 +164,13 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
       // Whatever stands in the way is in the person's file: say it, change nothing.
       throw conflict(`${name} was left alone: ${messageOf(error)}`)
     }
-    if (next === text) return
-    replaceText(path, next)
-    // An empty file that we wrote ourselves is no damaged one.
-    if (next.trim() === '') good = null
+    if (next !== text) replaceText(path, next)
   }
   return {
     path,
     read() {
       const { inForce, problem } = view()
-      if (inForce === null) throw unavailable(unreadable(path, problem ?? 'it is not there'))
+      if (inForce === null) throw unreadable(path, problem ?? 'it is not there')
       return inForce
     },
     peek: () => view().inForce ?? NOTHING,

@@ -1,9 +1,9 @@
 /** Messages a home puts in front of every conversation: `agent.prefill_messages_file`, read at each turn, stored nowhere. */
-import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import type { WireMessage } from '../agent/types.ts'
 import { messageOf } from '../errors.ts'
+import { readText } from '../store/read-text.ts'
 import type { TurnPlace } from './place.ts'
 
 const MAX_BYTES = 256 * 1024
@@ -23,8 +23,9 @@ export const createPrefill =
     if (typeof named !== 'string' || named.trim() === '') return []
     const path = resolve(home.dir, named.trim())
     try {
-      if (statSync(path).size > MAX_BYTES) throw new Error(`it is larger than ${MAX_BYTES} bytes`)
-      return Prefill.parse(JSON.parse(readFileSync(path, 'utf8')))
+      const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
+      if (text === null) throw new Error(problem ?? 'it is not there')
+      return Prefill.parse(JSON.parse(text))
     } catch (error) {
       log('agent.prefill_messages_file is left out', { error: messageOf(error) })
       return []

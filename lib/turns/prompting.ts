@@ -1,6 +1,5 @@
 /** What the model is told before the conversation: gathered from home and workspace once a session, and kept as it was. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type SkillsIndex, stablePrompt, systemPrompt, wantsEnforcement } from '../agent/prompt.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
@@ -12,6 +11,7 @@ import { yamlFlag } from '../store/yaml-file.ts'
 import { contextFiles } from './context-files.ts'
 import type { TurnPlace } from './place.ts'
 import type { PromptShelf } from './prompt-shelf.ts'
+import { readText } from '../store/read-text.ts'
 
 export type PromptDeps = {
   /** Where answers are read, when it is not the page. */
@@ -30,14 +30,8 @@ type Bag = Readonly<Record<string, unknown>>
 const section = (value: unknown): Bag =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
 
-const readIfThere = (path: string): string => {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    // None, or none that can be read: the agent is itself without it.
-    return ''
-  }
-}
+/** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
+const readIfThere = (path: string): string => readText(path).text ?? ''
 
 /** The day at that moment where the person lives, as the configuration says; else where the service runs. */
 const dayOf = (seconds: number, zone: unknown): string => {

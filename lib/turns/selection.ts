@@ -24,7 +24,10 @@ const bag = (value: unknown): Config =>
 
 /** A list of names, or one name, or nothing that could be meant. */
 const namesIn = (value: unknown): string[] | null => {
-  if (typeof value === 'string') return value.trim() ? [value.trim()] : null
+  if (typeof value === 'string') {
+    const names = value.split(/[,\s]+/).filter(Boolean)
+    return names.length > 0 ? names : null
+  }
   if (!Array.isArray(value)) return null
   return [...new Set(value.map(each => String(each).trim()).filter(Boolean))]
 }
@@ -54,7 +57,9 @@ export const selectToolsets = (config: Config, override?: unknown): Selection =>
   const own = namesIn(override)
   const profile = namesIn(bag(config.platform_toolsets).cli)
   const names = own ?? profile ?? DEFAULT
-  const forbidden = namesIn(bag(config.agent).disabled_toolsets) ?? []
+  const disabled = namesIn(bag(config.agent).disabled_toolsets) ?? []
+  // A composite that is off is all it stands for.
+  const forbidden = [...new Set(disabled.flatMap(name => [name, ...(composite(name) ?? [])]))]
   const chosen = expand(names).filter(name => !forbidden.includes(name))
   // An override says which of our tools; which servers there are stays the profile's to say, unless it names some.
   const says = own?.some(name => name === NO_MCP || servers(config).includes(name))

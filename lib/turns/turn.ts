@@ -135,6 +135,8 @@ export const runAgent = async (
     model: endpoint instanceof Refusal ? '' : endpoint.model,
     failure,
   })
+  if (endpoint instanceof Refusal && endpoint.extra.config_problem === true)
+    return failed({ type: 'error', message: endpoint.message })
   if (endpoint instanceof Refusal) {
     return failed({
       type: 'auth_mismatch',

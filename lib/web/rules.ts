@@ -1,10 +1,10 @@
 /** Which addresses a home forbids: those on its blocklist, and those that would carry one of its secrets away. */
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { forbidden } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../redact.ts'
+import { readText } from '../store/read-text.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
 type WebHome = Pick<Home, 'dir' | 'values' | 'dotenv' | 'env' | 'authJson'>
@@ -12,21 +12,29 @@ type Bag = Readonly<Record<string, unknown>>
 
 const bag = (value: unknown): Bag =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
+/** A list, or one text with commas. */
 const texts = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter(each => typeof each === 'string') : []
+  (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [])
+    .filter(each => typeof each === 'string')
+    .map(each => each.trim())
+    .filter(each => each !== '')
+const isTexts = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  typeof value === 'string' ||
+  (Array.isArray(value) && value.every(each => typeof each === 'string'))
 
 /** Shared lists are one domain a line, `#` begins a comment. */
 const readShared = (home: WebHome, path: string): string[] => {
   const expanded = path.replace(/^~(?=$|[/\\])/, () => homedir())
   const place = isAbsolute(expanded) ? expanded : resolve(home.dir, expanded)
-  try {
-    return readFileSync(place, 'utf8')
-      .split('\n')
-      .map(line => line.replace(/#.*$/, '').trim())
-  } catch {
-    // A list that is not there forbids nothing; the ones beside it still do.
-    return []
-  }
+  const { text, problem } = readText(place)
+  // Somebody wants these addresses kept out: without the list nobody knows which.
+  if (text === null)
+    throw forbidden(
+      `The blocklist ${place} cannot be read (${problem ?? 'it is not there'}), so no address is fetched.`,
+    )
+  return text.split('\n').map(line => line.replace(/#.*$/, '').trim())
 }
 
 /** `example.org` means its subdomains too, and `*.example.org` only those. */
@@ -38,14 +46,29 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
     .replace(/[/:?].*$/, '')
     .replace(/^www\./, '')
   const domain = bare.replace(/^\*\./, '')
-  if (!domain || domain.includes('*')) return null
+  if (!domain) return null
+  if (domain.includes('*')) {
+    // Dots stand for themselves, a star for anything.
+    const wanted = domain.split(/\*+/).map(part => part.replace(/[^a-z0-9-]/g, '\\$&'))
+    const whole = new RegExp(`(?:^|\\.)${wanted.join('.*')}$`)
+    return host => whole.test(host)
+  }
   const isBelow = (host: string) => host.endsWith(`.${domain}`)
   return bare.startsWith('*.') ? isBelow : host => host === domain || isBelow(host)
 }
 
 const blockedBy = (home: WebHome): ((host: string) => boolean) => {
-  const { enabled, domains, shared_files } = bag(bag(home.values().security).website_blocklist)
-  if (yamlFlag(enabled) !== true) return () => false
+  const { website_blocklist: list } = bag(home.values().security)
+  if (list === undefined || list === null || list === false) return () => false
+  const { enabled, domains, shared_files } = bag(list)
+  const isMapping = typeof list === 'object' && !Array.isArray(list)
+  // Off is said in words that mean it; a misspelled "true" is still a wish.
+  if (isMapping && (enabled === undefined || enabled === null || yamlFlag(enabled) === false))
+    return () => false
+  if (!isMapping || !isTexts(domains) || !isTexts(shared_files))
+    throw forbidden(
+      'security.website_blocklist in config.yaml cannot be understood, so no address is fetched.',
+    )
   const shared = texts(shared_files).flatMap(path => readShared(home, path))
   const matchers = [...texts(domains), ...shared].flatMap(each => toMatcher(each) ?? [])
   return host => matchers.some(matches => matches(host))

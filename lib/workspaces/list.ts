@@ -149,9 +149,7 @@ export const createWorkspaces = (
     const kept = clean(entries, profilesDir, home)
     const isChanged = JSON.stringify(kept) !== JSON.stringify(entries)
     const isMigrated = !found && entries.length > 0
-    // An entry that was not understood is the person's to mend, not ours to drop.
-    const isWhole = !found || (Array.isArray(found.raw) && found.raw.length === entries.length)
-    if (isWhole && (isChanged || isMigrated) && list.problem() === null) list.write(kept)
+    if ((isChanged || isMigrated) && list.problem() === null) list.write(kept)
     return kept
   }
 

@@ -1,5 +1,6 @@
 /** config.yaml is a person's file: an edit changes one value and not one other byte. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -22,25 +23,116 @@ const edit = (path: string, before: string, way: string[], value: unknown): stri
   return readFileSync(path, 'utf8')
 }
 
+const isUnreadable = (words: RegExp) => (error: unknown) =>
+  error instanceof Refusal && error.kind === 'unavailable' && words.test(error.message)
 const isConflict = (error: unknown): boolean =>
   error instanceof Refusal && error.kind === 'conflict'
 
-test('a broken file reads as empty, is named, and is never overwritten', ({ path }) => {
-  for (const text of [
-    'a: [1',
-    'a: 1\na: 2\n',
-    'a: *nowhere\n',
-    '- a\n- b\n',
-    'just words\n',
-    'a: 1\n---\nb: 2\n',
-  ]) {
+/** What a person or another program does to the file, and what the sentence has to say. */
+const DAMAGE: [text: string | Buffer, words: RegExp][] = [
+  ['a: [1', /line 1/],
+  ['a: 1\nb: 2\na: 2\n', /line 3: "a" is there twice \(first in line 1\)/],
+  ['x:\n  a: 1\n  a: 2\n', /line 3: "a" is there twice/],
+  ['a: *nowhere\n', /line 1/],
+  ['- a\n- b\n', /a list, not a mapping/],
+  ['just words\n', /a single value/],
+  ['a: 1\n---\nb: 2\n', /line 2: a second document/],
+  ['a:\n\tb: 1\n', /line 2: tabs/],
+  ['a: "half', /line 1/],
+  ['a: b: c\n', /line 1/],
+  ['a:\n  - x\n - y\n', /line 3/],
+  ['a: &a [*a]\n', /line 1: "a" contains itself/],
+  ['a: &a {b: {c: *a}}\n', /line 1: "a" contains itself/],
+  ['a: {<<: 5}\n', /"<<"/],
+  ['? [a, b]\n: c\n', /a key has to be/],
+  [`a: ${'['.repeat(300)}${']'.repeat(300)}\n`, /nested too deeply/],
+  [`a: ${'['.repeat(50_000)}`, /./],
+  [Buffer.from('a: 1\nb: "\xff\xfe"\n', 'latin1'), /not UTF-8 \(line 2\)/],
+  [Buffer.from('\ufeffa: 1\n', 'utf16le'), /UTF-16/],
+  [`a: ${'x'.repeat(1024 * 1024)}`, /larger than 1 MB/],
+]
+
+/** Aliases of aliases: some bytes that stand for billions of values. */
+const bomb = (): string =>
+  Array.from({ length: 12 }, (_, n) =>
+    n === 0 ? 'a0: &a0 [x]' : `a${n}: &a${n} [${`*a${n - 1},`.repeat(9)}]`,
+  ).join('\n')
+
+test('a damaged file is never an empty one: nothing is read, and nothing is written', ({
+  path,
+}) => {
+  for (const [text, words] of [...DAMAGE, [bomb(), /too many values/] as const]) {
     writeFileSync(path, text)
+    const shown = text.toString('latin1').slice(0, 40)
     const file = yamlFile(path)
-    assert.equal(file.read(), {}, text)
-    assert.ok(file.problem(), text)
+    assert.throws(() => file.read(), isUnreadable(words), shown)
+    assert.equal(file.peek(), {}, shown)
+    assert.equal([file.isLost(), words.test(file.problem() ?? '')], [true, true], shown)
     assert.throws(() => file.edit(['x'], 1), isConflict)
-    assert.is(readFileSync(path, 'utf8'), text)
+    assert.equal(readFileSync(path), Buffer.from(text), shown)
   }
+})
+
+test('the last good version stays in force, whatever becomes of the file', ({ path }) => {
+  const good = { model: { provider: 'custom' } }
+  for (const [text, words] of [...DAMAGE, ['', /emptied/] as const]) {
+    writeFileSync(path, 'model: {provider: custom}\n')
+    const file = yamlFile(path)
+    assert.equal(file.read(), good)
+    writeFileSync(path, text)
+    assert.equal([file.read(), file.peek(), file.isLost()], [good, good, false])
+    assert.match(file.problem() ?? '', words)
+    assert.throws(() => file.edit(['x'], 1), isConflict)
+    writeFileSync(path, 'model: {provider: other}\n')
+    assert.equal([file.read(), file.problem()], [{ model: { provider: 'other' } }, null])
+  }
+})
+
+test('what is no ordinary file is a problem at once, and nothing waits for it', ({ path }) => {
+  const kinds: [make: () => void, words: RegExp][] = [
+    [() => mkdirSync(path), /a directory/],
+    [() => void execFileSync('mkfifo', [path]), /a named pipe/],
+    [() => symlinkSync('/dev/zero', path), /a device/],
+    [() => symlinkSync(`${path}.gone`, path), /leads nowhere/],
+    [() => symlinkSync(path, path), /circle/],
+  ]
+  for (const [make, words] of kinds) {
+    rmSync(path, { recursive: true, force: true })
+    make()
+    const started = performance.now()
+    assert.throws(() => yamlFile(path).read(), isUnreadable(words))
+    assert.ok(performance.now() - started < 1_000)
+    assert.throws(() => yamlFile(path).edit(['x'], 1), isConflict)
+  }
+  rmSync(path, { recursive: true, force: true })
+})
+
+test('many keys, anchors and merges cost time in proportion to their number', ({ path }) => {
+  const lines = (make: (n: number) => string) => Array.from({ length: 20_000 }, (_, n) => make(n))
+  const texts = [
+    [...lines(n => `key${n}: ${n}`), ...lines(n => `more${n}: ${n}`)].join('\n'),
+    `x: &x {a: 1}\n${lines(n => `k${n}: {<<: *x}`).join('\n')}`,
+    lines(n => `k${n}: &a${n % 7} v\nj${n}: *a${n % 7}`).join('\n'),
+  ]
+  for (const text of texts) {
+    writeFileSync(path, text)
+    const started = performance.now()
+    assert.ok(Object.keys(yamlFile(path).read()).length >= 20_000)
+    assert.ok(performance.now() - started < 8_000, `${performance.now() - started} ms`)
+  }
+})
+
+test('merge keys and anchors mean what they mean elsewhere', ({ path }) => {
+  writeFileSync(
+    path,
+    'base: &b {x: 1, y: 2}\nmore: &m {y: 3, z: 4}\none: {<<: *b, y: 9}\ntwo: {<<: [*b, *m]}\nthree: *b\n"<<": text\n__proto__: {p: 1}\n1: number\n~: nothing\n',
+  )
+  const read = yamlFile(path).read()
+  assert.equal(read.one, { y: 9, x: 1 })
+  assert.equal(read.two, { x: 1, y: 2, z: 4 })
+  assert.equal(read.three, { x: 1, y: 2 })
+  assert.equal([read['<<'], read['1'], read['']], ['text', 'number', 'nothing'])
+  assert.ok(Object.hasOwn(read, '__proto__') && !('p' in {}))
 })
 
 test('a value in the way is refused, not replaced', ({ path }) => {
