@@ -10,11 +10,9 @@ import type { Config } from './config.ts'
 import { createCron } from './cron/cron.ts'
 import type { Ctx } from './ctx.ts'
 import { createEngine } from './engine.ts'
-import { watchFiles } from './file-problems.ts'
-import type { Home } from './profiles/home.ts'
-import type { FileProblem } from './schema/file-problem.ts'
+import { lookAtFiles, watchFiles } from './file-problems.ts'
 import { createGateway } from './gateway.ts'
-import { missing, Refusal } from './errors.ts'
+import { missing } from './errors.ts'
 import type { BaseCtx } from './http/base-ctx.ts'
 import type { AssetTable } from './http/static.ts'
 import type { Log } from './log.ts'
@@ -93,6 +91,8 @@ export const createApp = async (
 
   const stores = openStores(config, { log, now, addon })
   const { homes, settings, workspaces, auth, hub, prompts, toolOutput, sessions, projects } = stores
+  const notify = (level: 'info' | 'error', message: string) =>
+    void hub.publish('notices', { type: 'notice', data: { level, message } })
   const guarding = createGuarding({ accepted: stores.acceptedGuards, redact })
   const profiles = createProfiles({
     homes,
@@ -100,10 +100,7 @@ export const createApp = async (
     log: log.warn,
     onGone: name => {
       engine.mcp.forget(join(homes.dir, name))
-      hub.publish('notices', {
-        type: 'notice',
-        data: { level: 'info', message: `Profile '${name}' was deleted.` },
-      })
+      notify('info', `Profile '${name}' was deleted.`)
     },
   })
   const bridge = createBridge({
@@ -286,40 +283,15 @@ export const createApp = async (
     start: begin.unattended,
     stop: turns.cancel,
     forbids: home => guarding.of(home).commands(),
-    skill(home, name) {
-      try {
-        return skills.content(home, name).content
-      } catch (error) {
-        // No such skill: the task says so and goes on without it.
-        if (error instanceof Refusal) return null
-        throw error
-      }
-    },
+    skill: skills.contentIfAny,
     redact,
     log: log.warn,
   })
 
-  const problemsOf = (home: Home): FileProblem[] => {
-    const { jobs } = cron.of(home)
-    const reason = jobs.problem()
-    const file = join(home.dir, 'cron', 'jobs.json')
-    const others = [
-      workspaces.problem(home),
-      reason === null ? null : { file, reason, in_force: !jobs.isLost() },
-    ]
-    return [...home.problems(), ...others.flatMap(found => found ?? [])].map(found => ({
-      profile: home.name,
-      ...found,
-    }))
-  }
   const fileProblems = watchFiles({
-    look: () => [
-      ...homes.list().flatMap(home => problemsOf(home)),
-      ...[projects.problem()].flatMap(found => (found ? { profile: null, ...found } : [])),
-    ],
-    log: line => log.warn(line),
-    tell: (level, message) =>
-      void hub.publish('notices', { type: 'notice', data: { level, message } }),
+    look: lookAtFiles({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
+    log: log.warn,
+    tell: notify,
   })
 
   const isKept = (id: string) => sessions.row(id) !== undefined || sessions.inTrash(id)

@@ -1,5 +1,35 @@
 /** Files that a person or another program damaged: looked for again and again, logged and told once when something changes. */
+import { join } from 'node:path'
+import type { JobsFile } from './cron/jobs-file.ts'
+import type { Home } from './profiles/home.ts'
+import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
+import type { Workspaces } from './workspaces/list.ts'
+
+export type Files = {
+  homes: { list: () => Home[] }
+  workspaces: Pick<Workspaces, 'problem'>
+  projects: Pick<Projects, 'problem'>
+  jobsOf: (home: Home) => Pick<JobsFile, 'problem' | 'isLost'>
+}
+
+/** Everything a person or another program may write, as it stands now. */
+export const lookAtFiles = ({ homes, workspaces, projects, jobsOf }: Files) => {
+  const jobsProblem = (home: Home) => {
+    const jobs = jobsOf(home)
+    const reason = jobs.problem()
+    if (reason === null) return null
+    return { file: join(home.dir, 'cron', 'jobs.json'), reason, in_force: !jobs.isLost() }
+  }
+  const ofHome = (home: Home): FileProblem[] =>
+    [...home.problems(), workspaces.problem(home), jobsProblem(home)].flatMap(found =>
+      found ? [{ profile: home.name, ...found }] : [],
+    )
+  return (): FileProblem[] => {
+    const shared = projects.problem()
+    return [...homes.list().flatMap(ofHome), ...(shared ? [{ profile: null, ...shared }] : [])]
+  }
+}
 
 export type FileProblemsDeps = {
   /** As they stand now; reading them must be cheap. */

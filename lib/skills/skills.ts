@@ -1,7 +1,7 @@
 /** The skills of a profile: listed, read, written, and put in front of what a person asks. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { invalid, missing } from '../errors.ts'
+import { invalid, missing, Refusal } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
 import { createAgentVerbs } from './agent-verbs.ts'
 import { createFinder, type Found, type SkillsHome, skillsRoot } from './find.ts'
@@ -71,6 +71,15 @@ export const createSkills = ({
     index: (home: SkillsHome, active: Active) =>
       promptIndex(finder.findAll(home), active, name => describeCategory(home, name)),
     content: (home: SkillsHome, name: string): Skill => toSkill(home, require(home, name)),
+    /** The text of a skill; null for one that is not there: a task says so and goes on without it. */
+    contentIfAny(home: SkillsHome, name: string): string | null {
+      try {
+        return toSkill(home, require(home, name)).content
+      } catch (error) {
+        if (error instanceof Refusal) return null
+        throw error
+      }
+    },
     file(home: SkillsHome, name: string, file: string): LinkedFile {
       const found = readLinked(require(home, name).dir, file)
       return { ...found, version: versionOf(found.content) }
