@@ -1,6 +1,5 @@
 /** Files that a person or another program damaged: looked for again and again, logged and told once when something changes. */
 import { join } from 'node:path'
-import type { JobsFile } from './cron/jobs-file.ts'
 import type { Home } from './profiles/home.ts'
 import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
@@ -10,7 +9,8 @@ export type Files = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
   projects: Pick<Projects, 'problem'>
-  jobsOf: (home: Home) => Pick<JobsFile, 'problem' | 'isLost'>
+  /** The tasks of a home. */
+  jobsOf: (home: Home) => { problem: () => string | null; isLost: () => boolean }
 }
 
 /** Everything a person or another program may write, as it stands now. */
