@@ -134,6 +134,12 @@ const readArray = (text: string): unknown[] | null => {
   }
 }
 
+/** An answer without the calls some models write into it as text. */
+export const withoutCallMarkup = (text: string): string =>
+  text.includes('<function_calls>')
+    ? text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
+    : text
+
 /** What a provider is told of the tools on offer. */
 export const toolSchemas = (tools: readonly Tool[], toJsonSchema: (schema: z.ZodType) => unknown) =>
   tools.map(tool => ({

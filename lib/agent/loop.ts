@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { stepWarning, withWarning } from './budget.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { type SettledCall, settleCalls, toolSchemas } from './calls.ts'
+import { type SettledCall, settleCalls, toolSchemas, withoutCallMarkup } from './calls.ts'
 import { mergeSummaries } from './compress.ts'
 import { thresholdOf } from './compress-plan.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
@@ -279,7 +279,8 @@ const toJsonSchema = (schema: z.ZodType): unknown => {
 const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMessage => ({
   id,
   role: 'assistant',
-  content: reply.text,
+  // As it is recorded: what the model reads of it may not change with the next turn.
+  content: withoutCallMarkup(reply.text),
   ...(calls.length > 0 && { tool_calls: calls }),
   ...(reply.refusal !== '' && { refusal: reply.refusal }),
   model: run.endpoint.model,

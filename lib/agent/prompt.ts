@@ -39,8 +39,6 @@ export type Moment = {
   personality: string
   /** Why this turn is another kind of turn. */
   occasion: string
-  /** Only where it is not the day the conversation began. */
-  today: string
 }
 
 const IDENTITY = `You are a capable assistant working on the user's own machine through tools. Be direct, accurate and brief. Look before you change something, and say plainly what you did and what you could not do. Never invent the result of a tool. When a command is denied, do not try to reach the same end by another way; ask instead.`
@@ -111,7 +109,7 @@ const aboutProject = (files: readonly ContextFile[]): string =>
     : `# Project instructions\nFrom files of the workspace. Follow them where they concern your task.\n\n${files.map(({ name, text }) => `## ${name}\n${text}`).join('\n\n')}`
 
 const aboutWorkspace = (workspace: string) =>
-  `The active workspace is ${workspace}. Each message of the user may begin with a tag of the form [Workspace: <absolute path>]; the newest tag is authoritative over any earlier mention of a workspace. It is the default directory of all file and terminal tools: relative paths start there. Do not repeat the tag in your answers.`
+  `The active workspace is ${workspace}. Each message of the user may begin with a tag of the form [Workspace: <absolute path>]; the newest tag is authoritative over any earlier mention of a workspace. It is the default directory of all file and terminal tools: relative paths start there. A message sent on a later day than the conversation began carries that day in a second tag, [Date: <day>]. Do not repeat the tags in your answers.`
 
 const SURFACES = {
   page: 'Your answers are shown on a web page as Markdown, with code blocks, tables and formulas. The user may read them on a phone.',
@@ -141,12 +139,5 @@ export const stablePrompt = (parts: PromptParts): string =>
 /** The stored part first, so that what follows it does not spoil the cache of it. */
 export const systemPrompt = (
   stable: string,
-  { workspace, personality, occasion, today }: Moment,
-): string =>
-  join([
-    stable,
-    aboutWorkspace(workspace),
-    today === '' ? '' : `Today is ${today}.`,
-    personality,
-    occasion,
-  ])
+  { workspace, personality, occasion }: Moment,
+): string => join([stable, aboutWorkspace(workspace), personality, occasion])

@@ -128,9 +128,9 @@ const triesOf = ({ tries, attempts }: Speaking, failure: ProviderFailure): numbe
 
 const OVERLOADED: ReadonlySet<number | undefined> = new Set([undefined, 503, 529])
 
-const usualTries = ({ isUnreachable, status, retryAfterMs }: ProviderFailure): number => {
+const usualTries = ({ isUnreachable, status }: ProviderFailure): number => {
   if (isUnreachable) return TRIES_UNREACHABLE
-  return OVERLOADED.has(status) || retryAfterMs !== undefined ? TRIES_PASSING : TRIES
+  return OVERLOADED.has(status) ? TRIES_PASSING : TRIES
 }
 
 const emptyPart = (): Part => ({

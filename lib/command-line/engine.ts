@@ -145,12 +145,9 @@ export const createTerminalEngine = async (
       watcher.prompt(turnPlace.sessionId, text)
       return text
     },
-    wrapEquip: equip => (turn, questions) => {
-      const tools = equip(turn, {
-        ...questions,
-        approve: watcher.approve,
-        clarify: watcher.clarify,
-      })
+    wrapEquip: equip => (turn, questions, said) => {
+      const { approve, clarify } = watcher
+      const tools = equip(turn, { ...questions, approve, clarify }, said)
       return {
         ...tools,
         record(message, steered) {

@@ -2,7 +2,7 @@
 import { conflict, missing } from '../errors.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
-import type { Entry, Meta, SummaryEntry } from './entries.ts'
+import type { Entry, Meta, SentEntry, SummaryEntry } from './entries.ts'
 import { type Files, foldFile } from './files.ts'
 import type { Folded } from './fold.ts'
 import type { Freshness } from './freshness.ts'
@@ -56,6 +56,13 @@ const copiedSummaries = (
     return [{ t: 'summary', from: first + 2, to: last + 2, last: `m${last + 2}`, text }]
   })
 
+/** How the copied messages were put to the model: a provider may still know the conversation by these words. */
+const copiedSent = ({ messages, sent }: Folded, count: number): Omit<SentEntry, 'n' | 'at'>[] =>
+  sent.flatMap(({ id, ...how }) => {
+    const place = messages.findIndex(message => message.id === id)
+    return place < 0 || place >= count ? [] : [{ t: 'sent', id: `m${place + 2}`, ...how }]
+  })
+
 export const createCopies = ({ files, freshness, watch, writer, newId, require }: Needs) => {
   const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
     const file = files.find(require(given).session_id)
@@ -73,8 +80,8 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
     const entries: Entry[] = [
       { n: 1, t: 'session', at, v: 1, id, meta: change(kept) },
       ...messages,
-      ...copiedSummaries(folded, messages.length).map(
-        (summary, index): Entry => ({ ...summary, n: messages.length + 2 + index, at }),
+      ...[...copiedSummaries(folded, messages.length), ...copiedSent(folded, messages.length)].map(
+        (entry, index): Entry => ({ ...entry, n: messages.length + 2 + index, at }) as Entry,
       ),
     ]
     watch.own(() => writeJournal(files.jsonl(id), entries))

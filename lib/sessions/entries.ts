@@ -17,6 +17,8 @@
  *   {"n":…,"t":"asked","at":…,"question":{…}}                an approval or a question waits for a person
  *   {"n":…,"t":"answered","at":…,"id":…,"kind":…,"answer":…} the first answer wins
  *   {"n":…,"t":"turn_started","at":…,"stream_id":…,…}  {"n":…,"t":"turn_ended","at":…,"stream_id":…,"how":…}
+ *   {"n":…,"t":"sent","at":…,"id":"m7","before":…}           the model read the message with this in front; `text`, where it is given, in
+ *                                                            place of its own words. Later turns send it the same way.
  *   {"n":…,"t":"renamed","at":…,"from":…,"to":…}             earlier names of the file stay valid as aliases
  *
  * A message's id is `m<n>` of the number that was free when it began to be spoken, and is never given again.
@@ -53,6 +55,9 @@ export type MetaPatch = { [K in keyof Meta]?: Meta[K] | null }
 
 export type TurnEnd = 'done' | 'failed' | 'cancelled' | 'interrupted'
 
+/** How a message of the person's was put to the model: nothing that was sent once may change, or a provider's cache is lost. */
+export type Sent = { id: string; before: string; text?: string }
+
 type Kinds = {
   session: {
     v: 1
@@ -71,6 +76,7 @@ type Kinds = {
   answered: { id: string; kind: Question['kind']; answer: string; by?: string }
   turn_started: { stream_id: string; model: string; provider: string; message_id: string }
   turn_ended: { stream_id: string; how: TurnEnd; usage?: Usage }
+  sent: Sent
   renamed: { from: string; to: string }
 }
 
@@ -80,6 +86,7 @@ type Of<K extends EntryType> = { n: number; t: K; at: number } & Kinds[K]
 export type Entry = { [K in EntryType]: Of<K> }[EntryType]
 export type MessageEntry = Of<'message'>
 export type SummaryEntry = Of<'summary'>
+export type SentEntry = Of<'sent'>
 
 /** A line that has no place yet: `n` and `at` are given when it is appended. */
 export type NewEntry = {
@@ -136,6 +143,10 @@ const checks: { [K in EntryType]: (line: Bag) => boolean } = {
     if (line.usage !== undefined && !isUsage(line.usage)) delete line.usage
     return typeof line.stream_id === 'string' && ENDS.has(line.how)
   },
+  sent: line =>
+    typeof line.id === 'string' &&
+    typeof line.before === 'string' &&
+    (line.text === undefined || typeof line.text === 'string'),
   renamed: line => typeof line.from === 'string' && typeof line.to === 'string',
 }
 

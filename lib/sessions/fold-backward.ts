@@ -8,9 +8,10 @@ import {
   numberOf,
   parseEntry,
   questionId,
+  type Sent,
   type SummaryEntry,
 } from './entries.ts'
-import { type Folded, isHidden, type Turn } from './fold.ts'
+import { type Folded, isHidden, toSent, type Turn } from './fold.ts'
 
 export type BackwardOptions = {
   /** Stop when so many visible messages were met. */
@@ -33,6 +34,7 @@ export const foldBackward = (
   const messages: Message[] = []
   const numbers: number[] = []
   const summaries: SummaryEntry[] = []
+  const sent: Sent[] = []
   const questions: Question[] = []
   const answered = new Set<string>()
   const aliases: string[] = []
@@ -83,6 +85,9 @@ export const foldBackward = (
         break
       case 'summary':
         if (!hidden(entry.to) && !unsummed.has(entry.n)) summaries.push(entry)
+        break
+      case 'sent':
+        sent.push(toSent(entry))
         break
       case 'unsummary':
         unsummed.add(entry.summary)
@@ -138,6 +143,7 @@ export const foldBackward = (
     messages: messages.reverse(),
     numbers: numbers.reverse(),
     summaries: summaries.reverse(),
+    sent: sent.reverse(),
     questions: questions.reverse(),
     turn,
     aliases: [...new Set(aliases.reverse())],

@@ -12,6 +12,7 @@ import {
   numberOf,
   parseEntry,
   questionId,
+  type Sent,
   type SummaryEntry,
   type TurnEnd,
 } from './entries.ts'
@@ -38,6 +39,12 @@ export const toSpan = ({ n, from, to, last, at }: SummaryEntry): Span => ({
   to,
   last: last ?? '',
   at,
+})
+
+export const toSent = ({ id, before, text }: Sent): Sent => ({
+  id,
+  before,
+  ...(text !== undefined && { text }),
 })
 
 /** The spans that count, in order: a later one takes the place of those it overlaps. */
@@ -92,6 +99,8 @@ export type Folded = Omit<Head, 'count' | 'preview' | 'spans'> & {
   /** Of each message, the number of its line: what a cut counts by. */
   numbers: number[]
   summaries: SummaryEntry[]
+  /** How messages were put to the model, in the order of lines. */
+  sent: Sent[]
 }
 
 export const emptySummary = (id: string): Summary => ({
@@ -187,6 +196,8 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
       summary.aliases = [...new Set([...summary.aliases, entry.from])]
       summary.renamedTo = entry.to
       return
+    case 'sent':
+      return
     case 'summary':
       summary.spans = [...summary.spans, toSpan(entry)]
       return
@@ -230,6 +241,7 @@ export const foldForward = (
   /** What a cut compares: of a message its line, of a summary the last line it stands for. */
   const ns: number[] = []
   const undone = new Set<Message | SummaryEntry>()
+  const sent: Sent[] = []
   const cuts: Cut[] = []
   let draft: Meta['composer_draft'] | null = null
   for (const { bytes } of lines) {
@@ -256,7 +268,8 @@ export const foldForward = (
       if (entry.t === 'message' && !isPlainMessage(bytes, entry, text)) summary.clean = false
       ns.push(entry.t === 'message' ? entry.n : entry.to)
       kept.push(entry.t === 'message' ? entry.message : entry)
-    } else if (entry.t === 'unsummary') {
+    } else if (entry.t === 'sent') sent.push(toSent(entry))
+    else if (entry.t === 'unsummary') {
       for (const item of kept) if (isSummary(item) && item.n === entry.summary) undone.add(item)
     } else if (entry.t === 'cut') {
       cuts.push({ n: entry.n, after: entry.after, place: ns.length, undone: false })
@@ -283,6 +296,7 @@ export const foldForward = (
       messages,
       numbers: ns.filter((_, index) => shown[index] && 'role' in (kept[index] as object)),
       summaries,
+      sent,
     },
   }
 }

@@ -25,6 +25,7 @@ export const toRecord = (folded: Folded, { text, value } = UNMASKED) => {
     aliases: _,
     numbers: __,
     summaries: ___,
+    sent: ____,
     ...rest
   } = folded
   const row = toRow(

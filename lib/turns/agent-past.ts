@@ -13,7 +13,7 @@ import type { SessionRow } from '../schema/session.ts'
 import { toConversation } from '../sessions/history.ts'
 import { fallbackTitle } from '../sessions/title.ts'
 import { type AgentPlaceDeps, asked, createAgentPlaces } from './agent-place.ts'
-import { withSkills } from './equip.ts'
+import { withSkills } from './as-sent.ts'
 import { externalOf, keptIn } from './external.ts'
 
 export type AgentPastDeps = AgentPlaceDeps & {

@@ -5,7 +5,6 @@ import type {
   Agent,
   AgentRequest,
   Delegation,
-  LoopMessage,
   ModelEndpoint,
   Providers,
   Tool,
@@ -16,10 +15,12 @@ import type { Secrets } from '../agent/secrets.ts'
 import { Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
+import type { Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { visibleText } from '../visible.ts'
 import { approver } from './allowing.ts'
+import { asSent, tell, withSkills, wordsOf } from './as-sent.ts'
 import type { Compressions } from './compression.ts'
 import { externalOf } from './external.ts'
 import type { GuardsFor } from './guarding.ts'
@@ -113,29 +114,6 @@ const forbiddenOf = (home: Home, stateDir: string): string[] => [
   ...['.env', 'auth.json', 'auth.lock', 'checkpoints'].map(name => join(home.dir, name)),
 ]
 
-/** The newest user message carries the workspace it was written for; the stored one does not. */
-const withWorkspace = (history: LoopMessage[], workspace: string): LoopMessage[] => {
-  const last = history.findLastIndex(message => message.role === 'user')
-  return history.map((message, at) =>
-    at === last && typeof message.content === 'string'
-      ? { ...message, content: `[Workspace: ${workspace}]\n${message.content}` }
-      : message,
-  )
-}
-
-/** Expanded at each turn and never stored: the transcript keeps what the person wrote. */
-export const withSkills = (
-  history: LoopMessage[],
-  expand: (text: string) => string,
-): LoopMessage[] =>
-  history.map(message =>
-    message.role === 'user' &&
-    typeof message.content === 'string' &&
-    message.content.startsWith('/')
-      ? { ...message, content: expand(message.content) }
-      : message,
-  )
-
 /**
  * What the model says in its own words. Of its calls nothing is hidden: it has to read later what it really called, and
  * a secret in them is one that a person gave it.
@@ -152,10 +130,10 @@ const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string
 
 export const createEquip =
   (deps: EquipDeps) =>
-  (turn: Turn, questions: Questions): TurnTools => {
+  (turn: Turn, questions: Questions, said: string): TurnTools => {
     const { sessions } = deps
     const id = turn.sessionId
-    const { meta } = sessions.head(id)
+    const { meta, created_at: createdAt } = sessions.head(id)
     const home = deps.homeOf(meta.profile)
     const workspace = meta.workspace ?? home.dir
     const { unattended, endpoint } = turn
@@ -163,6 +141,11 @@ export const createEquip =
     const config = endpoint instanceof Refusal ? home.peek() : home.values()
     const place: TurnPlace = { turn, sessionId: id, home, workspace, meta, config, unattended }
     const recovery = deps.recoverFor(place)
+    const expand = (text: string) => deps.expandSkill(home, text)
+    const telling = { workspace, at: turn.startedAt, createdAt, zone: config.timezone, expand }
+    /** Of what is said into the turn, by its key in the queue. */
+    const steered = new Map<string, Omit<Sent, 'id'>>()
+    sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...tell(said, telling) }])
     return {
       agent: keepChanges(deps.checkpoints, place, deps.agentFor(endpoint)),
       async request() {
@@ -219,29 +202,33 @@ export const createEquip =
           inbox: () =>
             queuedOf(sessions.head(id).meta)
               .filter(({ steer }) => steer)
-              .map(({ id: key, text, attachments }) => ({
-                key,
-                said: text,
-                read: deps.expandSkill(home, text),
-                attachments,
-              })),
+              .map(({ id: key, text, attachments }) => {
+                const how = tell(text, telling)
+                steered.set(key, how)
+                return { key, said: text, read: wordsOf(text, how), attachments }
+              }),
         }
       },
-      history: () =>
-        withWorkspace(
-          withSkills(toConversation(sessions.load(id)), text => deps.expandSkill(home, text)),
-          workspace,
-        ),
+      history() {
+        const folded = sessions.load(id)
+        const history = toConversation(folded)
+        // Another program's agent knows where it works, and is told words alone.
+        return endpoint instanceof Refusal || endpoint.apiMode === 'acp'
+          ? withSkills(history, expand)
+          : asSent(history, folded.sent, expand)
+      },
       summarised: event => deps.compressions.record(id, event),
-      record(given, steered) {
+      record(given, key) {
         const message = withoutKnown(given, deps.redactKnown)
         // In one write: a kill leaves it in the queue or in the transcript, never in both or in neither.
         const taken =
-          steered === undefined
+          key === undefined
             ? []
-            : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(id).meta, steered) }]
+            : [{ t: 'meta' as const, patch: withoutQueued(sessions.head(id).meta, key) }]
+        const how = key === undefined ? undefined : steered.get(key)
+        const sent = how && message.id ? [{ t: 'sent' as const, id: message.id, ...how }] : []
         const safe = withoutHalfSecrets(message, deps.redact)
-        const [entry] = sessions.append(id, [{ t: 'message', message: safe }, ...taken])
+        const [entry] = sessions.append(id, [{ t: 'message', message: safe }, ...sent, ...taken])
         if (taken.length > 0) deps.onQueue(id)
         if (entry?.t !== 'message') throw new Error('Expected the appended message back')
         return deps.redactMessage(entry.message)

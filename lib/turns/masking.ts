@@ -66,7 +66,8 @@ export const createMasking = () => {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
         return piece(event)
       // What streamed for the message is void, so is what is held of it.
-      if (event.type === 'retry') open.delete('')
+      if (event.type === 'retry')
+        open.delete(event.owner ? `task ${event.owner.parent} ${event.owner.index}` : '')
       const speaker = endedBy(event)
       return speaker === null ? [event] : [...end(speaker), event]
     },

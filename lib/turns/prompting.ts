@@ -9,6 +9,7 @@ import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { contextFiles } from './context-files.ts'
+import { dayOf } from './day.ts'
 import type { TurnPlace } from './place.ts'
 import type { PromptShelf } from './prompt-shelf.ts'
 import { readText } from '../store/read-text.ts'
@@ -32,20 +33,6 @@ const section = (value: unknown): Bag =>
 
 /** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
 const readIfThere = (path: string): string => readText(path).text ?? ''
-
-/** The day at that moment where the person lives, as the configuration says; else where the service runs. */
-const dayOf = (seconds: number, zone: unknown): string => {
-  const day = (timeZone?: string) =>
-    new Intl.DateTimeFormat('en-CA', { dateStyle: 'short', ...(timeZone && { timeZone }) }).format(
-      seconds * 1_000,
-    )
-  try {
-    return day(typeof zone === 'string' ? zone.trim() : undefined)
-  } catch {
-    // No such zone.
-    return day()
-  }
-}
 
 const enforcement = (setting: unknown): Parameters<typeof wantsEnforcement>[1] => {
   if (Array.isArray(setting)) return setting.filter(item => typeof item === 'string')
@@ -99,11 +86,9 @@ export const createPrompting =
         context: contextFiles(workspace, forbidden),
       }),
     )
-    const today = dayOf(turn.startedAt, config.timezone)
     return systemPrompt(stable, {
       workspace,
       personality: personality(home, meta.personality ?? null),
       occasion: unattended?.preamble ?? '',
-      today: today === startDay ? '' : today,
     })
   }

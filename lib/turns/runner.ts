@@ -37,7 +37,7 @@ export type RunnerDeps = {
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Everything a turn needs of its home, tools and prompt, as it stands when the turn starts. */
-  equip: (turn: Turn, questions: ReturnType<typeof createQuestions>) => TurnTools
+  equip: (turn: Turn, questions: ReturnType<typeof createQuestions>, said: string) => TurnTools
   redactMessage: (message: Message) => Message
   providers: Providers
   titleEndpoint?: NamingDeps['titleEndpoint']
@@ -216,7 +216,7 @@ export const createTurns = (deps: RunnerDeps) => {
     let entries: Entry[] = []
     try {
       entries = openBooks(sessions, turn, row, input)
-      turn.tools = deps.equip(turn, questions)
+      turn.tools = deps.equip(turn, questions, input.text)
       sessions.setLive(id, { active_stream_id: streamId })
       await sessions.sync(id)
     } catch (error) {

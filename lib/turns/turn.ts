@@ -1,4 +1,5 @@
 /** One turn, read from top to bottom like a recipe: ask the agent, record what it says, close the books. */
+import { withoutCallMarkup } from '../agent/calls.ts'
 import type {
   Agent,
   AgentEvent,
@@ -67,9 +68,6 @@ export type TurnTools = {
   record: (message: NewMessage, steered?: string) => Message
   redact: (text: string) => string
 }
-
-const withoutCallMarkup = (text: string): string =>
-  text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
 
 /** Transcript first, then the turn's own log, then the readers. */
 export const recordMessage = (

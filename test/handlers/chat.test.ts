@@ -94,7 +94,7 @@ chat(
 )
 
 chat(
-  'the model gets the six standard keys, the workspace tag on the newest message, and no display keys',
+  'the model gets the six standard keys, the workspace tag on each message, and no display keys',
   withChat(
     async ({ provider, newSession, turn }) => {
       const id = await newSession()
@@ -105,7 +105,7 @@ chat(
       for (const message of sent.body.messages)
         for (const key of Object.keys(message)) assert.ok(allowed.includes(key), key)
       const users = sent.body.messages.filter((m: { role: string }) => m.role === 'user')
-      assert.is(users[0].content, 'one')
+      assert.match(users[0].content, /^\[Workspace: \/.*\]\none$/)
       assert.match(users[1].content, /^\[Workspace: \/.*\]\ntwo$/)
     },
     { text: 'first', reasoning: 'hidden' },

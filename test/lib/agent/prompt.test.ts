@@ -24,7 +24,7 @@ const bare: PromptParts = {
   provider: 'anthropic',
   platform: 'linux',
 }
-const moment = { workspace: '/w', personality: '', occasion: '', today: '' }
+const moment = { workspace: '/w', personality: '', occasion: '' }
 
 test('nothing that is empty leaves a trace', () => {
   const text = stablePrompt(bare)
@@ -117,10 +117,9 @@ test('the moment comes behind what stays, which does not move', () => {
     workspace: '/w',
     personality: ' Be brief. ',
     occasion: 'Nobody watches.',
-    today: '2026-04-09',
   })
   assert.ok(told.startsWith(plain))
-  assert.ok(told.endsWith('Today is 2026-04-09.\n\nBe brief.\n\nNobody watches.'))
+  assert.ok(told.endsWith('Be brief.\n\nNobody watches.'))
 })
 
 test.run()

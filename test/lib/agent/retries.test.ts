@@ -35,7 +35,7 @@ test('as many as are configured; fewer where it is less likely to pass', async (
     [new ProviderFailure('network', 'oops', { status: 500 }), undefined, 4],
     [new ProviderFailure('network', 'full', { status: 529 }), undefined, 6],
     [new ProviderFailure('rate_limit', 'slow', { status: 429 }), undefined, 4],
-    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 6],
+    [new ProviderFailure('rate_limit', 'slow', { status: 429, retryAfterMs: 9 }), undefined, 4],
     [gone, 8, 8],
   ] as const) {
     const { provider, heard } = scripted(...Array.from({ length: 9 }, () => [failure]))
