@@ -1,6 +1,6 @@
 /** What was typed behind the program's name, for the verbs that are no start of the service. */
 
-export const VERBS = ['chat', 'doctor', 'export', 'help', 'version'] as const
+export const VERBS = ['chat', 'doctor', 'export', 'password', 'help', 'version'] as const
 export type Verb = (typeof VERBS)[number]
 
 export const HELP = `Usage:
@@ -9,6 +9,7 @@ export const HELP = `Usage:
   agent-webui doctor [--json] [-p profile]             what is set up, what is missing, what to do
   agent-webui doctor --wait [seconds]                  wait until the service answers (30); exit code for health checks
   agent-webui export --as json directory [session …]   save sessions in the format of Hermes WebUI
+  agent-webui password [--off]                         set the password of the service, or remove it
   agent-webui --help | --version
 
 Options of chat:
@@ -37,6 +38,7 @@ export type DoctorArguments = {
   /** Wait this long for the service to answer instead of checking the setup. */
   waitSeconds: number | null
 }
+export type PasswordArguments = { off: boolean }
 export type ExportArguments = { directory: string; sessions: string[] }
 
 /** How long `doctor --wait` waits by default. */
@@ -125,4 +127,14 @@ export const parseExport = (argv: readonly string[]): ExportArguments => {
   const [directory, ...sessions] = words
   if (directory === undefined) throw new Error('export needs a directory to write to.')
   return { directory, sessions }
+}
+
+export const parsePassword = (argv: readonly string[]): PasswordArguments => {
+  // The password itself would be in the list of processes and in the history of the shell.
+  const odd = argv.find(word => word !== '--off')
+  if (odd !== undefined)
+    throw new Error(
+      'password takes no words but --off; it asks for the password, or reads it from a pipe.',
+    )
+  return { off: argv.includes('--off') }
 }

@@ -5,10 +5,11 @@ import { messageOf, Refusal } from '../errors.ts'
 import { openPacked } from '../packed.ts'
 import { redact } from '../redact.ts'
 import { readVersion } from '../version.ts'
-import { HELP, parseChat, parseDoctor, parseExport, type Verb } from './arguments.ts'
+import { HELP, parseChat, parseDoctor, parseExport, parsePassword, type Verb } from './arguments.ts'
 import { chat } from './chat.ts'
 import { badEnvironment, doctor } from './doctor.ts'
 import { exportSessions } from './export.ts'
+import { changePassword } from './password.ts'
 import { waitForService } from './wait.ts'
 import { createTerminal, type Terminal } from './terminal.ts'
 
@@ -77,6 +78,7 @@ export const runVerb = async (
       return await badEnvironment(config, { json: checked?.json === true, terminal })
     if (checked && checked.waitSeconds !== null)
       return await waitForService(config, checked.waitSeconds, terminal)
+    if (verb === 'password') return await changePassword(parsePassword(rest), { config, terminal })
     const version = await versionOf(config)
     if (verb === 'version') {
       terminal.out(`agent-webui ${version}\n`)

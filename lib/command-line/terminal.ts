@@ -1,5 +1,6 @@
 /** The person at the terminal: the answer on standard output, everything else on standard error, questions one at a time. */
 import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
 export type Terminal = {
@@ -11,6 +12,8 @@ export type Terminal = {
   note(line: string): void
   /** One line; null at the end of the input, on Ctrl-C and when aborted. */
   ask(prompt: string, signal?: AbortSignal): Promise<string | null>
+  /** As `ask`, without showing what is typed. */
+  askHidden(prompt: string): Promise<string | null>
   /** All that is piped in. */
   readAll(): Promise<string>
   /** Resolves when what was written has left the process. */
@@ -54,6 +57,23 @@ export const createTerminal = (
         reader.once('close', stop)
         reader.question(harmless(prompt), done)
         if (signal?.aborted) stop()
+      }),
+    askHidden: prompt =>
+      new Promise(resolve => {
+        // It edits the line; what it would show goes nowhere.
+        const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+        const reader = createInterface({ input, output: nowhere, terminal: true })
+        const done = (line: string | null) => {
+          reader.close()
+          resolve(line)
+        }
+        errors.write(prompt)
+        reader.once('line', line => {
+          errors.write('\n')
+          done(line)
+        })
+        reader.once('SIGINT', () => done(null))
+        reader.once('close', () => done(null))
       }),
     readAll: () => text(input),
     drain: () =>

@@ -89,6 +89,15 @@ const isOfThisMachine = (address: string): boolean => {
   )
 }
 
+/** Whether the service with this process id has started this program, or one that has started it. */
+export const runsInside = (service: number): boolean => {
+  const [limit, own] = [hardLimitOf(service), hardLimitOf('self')]
+  const parent = Number(/^PPid:\s+(\d+)/m.exec(readProc(`${service}/status`) ?? '')?.[1])
+  // A service that is not marked has the limit of the program that has started it.
+  const isMarkedService = limit !== undefined && limit < (hardLimitOf(parent) ?? limit)
+  return isMarkedService && own !== undefined && own <= limit
+}
+
 /**
  * From now on; `nonce` is the value of MARK_VARIABLE. `isOutside` names a child that is no program of the agent: the browser opened for the person, with
  * everything it starts. It has to be started before, so that it has no mark.

@@ -18,6 +18,19 @@ export type InstanceLock = {
   release(): void
 }
 
+/** The process id of the running instance; undefined when there is none, or none that says so. */
+export const runningPid = (stateDir: string): number | undefined => {
+  try {
+    const { pid } = JSON.parse(
+      readFileSync(join(stateDir, 'instance.json'), 'utf8'),
+    ) as Partial<InstanceInfo>
+    return Number.isInteger(pid) ? pid : undefined
+  } catch {
+    // Nothing runs; a note that cannot be read says as little.
+    return undefined
+  }
+}
+
 const holderOf = (file: string): string => {
   try {
     const { pid, address } = JSON.parse(readFileSync(file, 'utf8')) as Partial<InstanceInfo>

@@ -82,6 +82,10 @@ export const createDesk = () => {
         asked.push(prompt)
         return answers.shift() ?? null
       },
+      askHidden: async prompt => {
+        asked.push(prompt)
+        return answers.shift() ?? null
+      },
       readAll: async () => given.input ?? '',
       drain: async () => undefined,
     }
