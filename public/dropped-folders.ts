@@ -7,7 +7,7 @@ import { tw } from './strings/workspace.ts'
 export const MOST_FILES = 500
 
 type Part = { file: File; folder: string }
-type Budget = { files: number; cut: boolean; large: number }
+type Budget = { files: number; cut: boolean; large: number; git: boolean }
 
 /** A reader gives its entries in portions, and nothing when there are no more. */
 const entriesOf = async (directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> => {
@@ -31,6 +31,11 @@ const walk = async (
   const parts: Part[] = []
   for (const entry of await entriesOf(directory)) {
     if (budget.cut) break
+    // The service would refuse it: what is in it is run by git.
+    if (entry.name.toLowerCase() === '.git') {
+      budget.git = true
+      continue
+    }
     if (entry.isDirectory) {
       const below = `${folder}/${entry.name}`
       parts.push(...(await walk(entry as FileSystemDirectoryEntry, below, budget, maxBytes)))
@@ -79,7 +84,7 @@ export const readFolders = async (
   directories: readonly FileSystemDirectoryEntry[],
   maxBytes: number,
 ): Promise<{ folders: DroppedFolder[]; said: string[] }> => {
-  const budget: Budget = { files: 0, cut: false, large: 0 }
+  const budget: Budget = { files: 0, cut: false, large: 0, git: false }
   const folders: DroppedFolder[] = []
   const said: string[] = []
   for (const directory of directories) {
@@ -93,5 +98,6 @@ export const readFolders = async (
   if (budget.large > 0) {
     said.push(tw('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
   }
+  if (budget.git) said.push(tw('files.folder.git'))
   return { folders, said }
 }

@@ -32,6 +32,9 @@ export const securityHeaders = (version: string, policy = CONTENT_POLICY): reado
   'DENY',
   'Referrer-Policy',
   'same-origin',
+  // No other site may embed what we answer, a picture of the workspace for example.
+  'Cross-Origin-Resource-Policy',
+  'same-origin',
   'Permissions-Policy',
   'camera=(), microphone=(self), geolocation=()',
   'Server',

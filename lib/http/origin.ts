@@ -42,13 +42,18 @@ export const checkOrigin = (
   allowed: readonly string[],
 ): void => {
   const said = req.headers.origin ?? req.headers.referer
-  const site = req.headers['sec-fetch-site']
   if (said === undefined || said === '') {
-    if (site === 'cross-site' || site === 'same-site') throw forbidden(REJECTED)
+    if (isFromElsewhere(req)) throw forbidden(REJECTED)
     return
   }
   const origin = parseOrigin(said)
   if (!origin || !isOurs(origin, client, allowed)) throw forbidden(REJECTED)
+}
+
+/** A browser says that another site's page has asked, by a link or by embedding the address. */
+export const isFromElsewhere = (req: IncomingMessage): boolean => {
+  const site = req.headers['sec-fetch-site']
+  return site === 'cross-site' || site === 'same-site'
 }
 
 /**

@@ -10,7 +10,7 @@ import type { RouteTable } from './endpoint.ts'
 import { parseInput, parseQuery } from './input.ts'
 import { createOpenAnswers } from './open-answers.ts'
 import { openApi } from './openapi.ts'
-import { checkOrigin, hostCheck, UNKNOWN_HOST } from './origin.ts'
+import { checkOrigin, hostCheck, isFromElsewhere, UNKNOWN_HOST } from './origin.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { type AnyEndpoint, createFinder, type Found, isMethod } from './routes.ts'
 import { createWriter, type RequestLog } from './write.ts'
@@ -54,6 +54,8 @@ export type ServeOptions<Ctx> = {
 export type Listener = (req: IncomingMessage, res: ServerResponse) => void
 
 const notFound = () => missing('not found')
+
+const isApi = (path: string): boolean => path === '/api' || path.startsWith('/api/')
 
 const FROM_CHILD =
   'Programs started by the agent cannot change anything here or sign in. Do it in the page, or ask in the chat.'
@@ -136,7 +138,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
   /** True when the caller may pass; false when it should go and sign in first. Refuses otherwise. */
   const admit = (x: Exchange, endpoint: AnyEndpoint | undefined): boolean => {
     if (endpoint?.public || !gate.enabled() || gate.admits(cookiesOf(x))) return true
-    const isPage = endpoint ? endpoint.page : x.path !== '/api' && !x.path.startsWith('/api/')
+    const isPage = endpoint ? endpoint.page : !isApi(x.path)
     if (isPage && (x.method === 'GET' || x.method === 'HEAD')) return false
     throw unauthorized('Authentication required')
   }
@@ -177,6 +179,9 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     if (!isReading || endpoint.effects) {
       checkOrigin(req, clientOf(x), config.allowedOrigins)
       checkCaller(x)
+    } else if (isApi(x.path) && isFromElsewhere(req)) {
+      // Pages may be linked to; what the API answers is for our own pages, also without a password.
+      checkOrigin(req, clientOf(x), config.allowedOrigins)
     }
     if (!isReading) {
       if (endpoint.multipart) {

@@ -51,6 +51,22 @@ export const checkName = (name: string): void => {
   if (isBad || Buffer.byteLength(name) > MAX_NAME_BYTES) throw invalid('Invalid file name')
 }
 
+/** Characters that HFS+ does not see, so that git takes such a name for the plain one. */
+const UNSEEN = /[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g
+
+/** How git may read a name on a file system of any system: `.GIT`, `.git.`, `git~1`, `.git::$INDEX_ALLOCATION`. */
+const isGitName = (name: string): boolean =>
+  /^(?:\.git|git~\d+)(?:[ .]*|:.*)$/i.test(name.replace(UNSEEN, ''))
+
+/**
+ * Refuses to put something new into a `.git` folder, or to make one: what is in it (hooks, a file system monitor) is
+ * run by the next command of git. `path` is relative to the root.
+ */
+export const refuseGit = (path: string): void => {
+  if (path.split(/[/\\]/).some(isGitName))
+    throw invalid('Files in a .git folder belong to git. Use git in a terminal for this.')
+}
+
 /** `any`: also with names that nobody should give to something new, because they were there before. */
 type Make = boolean | 'any'
 
@@ -118,6 +134,7 @@ export const hold = (
       ? join(resolveInside(root, dirname(wanted)), basename(wanted))
       : resolveInside(root, wanted)
   if (bounds.isHidden(full)) throw notThere()
+  if (make === true) refuseGit(relative(root, full))
   const isRoot = full === root
   const dir = isRoot ? root : dirname(full)
   const isAnchored = existsSync('/proc/self/fd')

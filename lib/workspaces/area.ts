@@ -1,4 +1,5 @@
 /** What requests about a session's files may touch: its workspace, without the service's own state and other people's secrets. */
+import { type BigIntStats, lstatSync, readdirSync } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 import type { Config } from '../config.ts'
 import { missing } from '../errors.ts'
@@ -23,6 +24,55 @@ export const isSecretName = (name: string): boolean => SECRET.test(name)
 const isBelow = (place: string, real: string): boolean =>
   real === place || real.startsWith(place.endsWith(sep) ? place : place + sep)
 
+const fileAt = (path: string): BigIntStats | undefined => {
+  try {
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    return stat?.isFile() ? stat : undefined
+  } catch {
+    // No name a file could have, or below something closed to us.
+    return undefined
+  }
+}
+
+const identityOf = (path: string): string | undefined => {
+  const stat = fileAt(path)
+  return stat && `${stat.dev}:${stat.ino}`
+}
+
+const namesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir)
+  } catch {
+    // A file, gone, or closed to us: no names to protect.
+    return []
+  }
+}
+
+/**
+ * Which files are hidden ones under a second name (a hard link). Looked up once an area, and only when it has met a file
+ * with several names.
+ */
+const hardLinks = (places: readonly string[], homes: readonly string[]) => {
+  let known: Set<string> | undefined
+  const list = (): Set<string> => {
+    const files = [
+      ...places.flatMap(place => [place, ...namesIn(place).map(name => join(place, name))]),
+      ...homes.flatMap(dir =>
+        namesIn(dir)
+          .filter(isSecretName)
+          .map(name => join(dir, name)),
+      ),
+    ]
+    return new Set(files.flatMap(path => identityOf(path) ?? []))
+  }
+  return (real: string): boolean => {
+    const stat = fileAt(real)
+    if (!stat || stat.nlink < 2n) return false
+    known ??= list()
+    return known.has(`${stat.dev}:${stat.ino}`)
+  }
+}
+
 type Hiding = {
   /** As if they were not there, with all that is below them. */
   hidden?: readonly string[]
@@ -43,9 +93,11 @@ export const makeArea = (
   ) as [string[], string[], string[]]
   const lies = (real: string) => (place: string) => isBelow(place, real)
   const isSecret = (real: string) => isSecretName(basename(real)) && dirs.includes(dirname(real))
+  const isLinked = hardLinks(places, dirs)
+  const isHiddenPlace = (real: string) => places.some(lies(real)) && !exceptions.some(lies(real))
   return {
     root,
-    isHidden: real => (places.some(lies(real)) && !exceptions.some(lies(real))) || isSecret(real),
+    isHidden: real => isHiddenPlace(real) || isSecret(real) || isLinked(real),
     holdsHidden: real => [...places, ...dirs].some(place => isBelow(real, place)),
   }
 }

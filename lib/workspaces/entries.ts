@@ -3,7 +3,7 @@ import { linkSync, lstatSync, mkdirSync, renameSync, type Stats, unlinkSync } fr
 import { basename, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { codeOf, refusing } from '../store/file-error.ts'
-import { checkName, type Held, hold } from '../store/hold.ts'
+import { checkName, type Held, hold, refuseGit } from '../store/hold.ts'
 import type { Area } from './area.ts'
 
 const exists = (place: string): boolean => lstatSync(place, { throwIfNoEntry: false }) !== undefined
@@ -86,6 +86,7 @@ export const renameEntry = (area: Area, path: string, newName: string): Moved =>
     using from = hold(area, path, { link: true })
     requireOwn(area, from)
     using to = hold(area, join(from.dir, newName), { link: true })
+    refuseGit(to.path)
     moveNew(from.at, to)
     return { old_path: from.path, new_path: to.path }
   })
@@ -99,6 +100,7 @@ export const moveEntry = (area: Area, path: string, destination: string): Moved 
     if (!lstatSync(folder.at, { throwIfNoEntry: false })?.isDirectory())
       throw missing('Folder not found')
     using to = hold(area, join(folder.full, basename(from.full)), { link: true })
+    refuseGit(to.path)
     if (to.full.startsWith(`${from.full}/`)) throw invalid('A folder cannot be moved into itself')
     moveNew(from.at, to)
     from.sync()

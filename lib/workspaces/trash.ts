@@ -92,7 +92,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
         const about = TRASH_ID.test(id) ? readAbout(id) : undefined
         if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
           throw missing('It is not in the trash any more')
-        using held = hold(area, about.path, { link: true, make: true })
+        using held = hold(area, about.path, { link: true, make: 'any' })
         const taken = () => conflict(`There is a "${basename(held.full)}" again`)
         try {
           moveUnlessTaken(itemOf(id), held.at)

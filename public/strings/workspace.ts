@@ -42,6 +42,7 @@ const enPanel = {
   'files.outside': '{path} is not in this workspace',
   'files.upload.failed': '{name} was not uploaded: {reason}',
   'files.folder.empty': 'There are no files in “{name}”.',
+  'files.folder.git': 'Folders named “.git” were left out.',
   'files.folder.cut': 'Only the first {count} files were taken.',
   'files.folder.large': {
     one: '{count} file larger than {max} was left out.',

@@ -7,6 +7,8 @@ const routes = {
   'POST /change': endpoint({ summary: 'change', run: () => ({ ok: true }) }),
   'GET /effects': endpoint({ summary: 'changes', effects: true, run: () => ({ ok: true }) }),
   'GET /read': endpoint({ summary: 'reads', run: () => ({ ok: true }) }),
+  'GET /api/read': endpoint({ summary: 'reads', run: () => ({ ok: true }) }),
+  'GET /api/open': endpoint({ summary: 'reads', public: true, run: () => ({ ok: true }) }),
   'GET /client': endpoint({
     summary: 'who',
     cache: 'no-store',
@@ -51,6 +53,43 @@ const send = async (
   const answer = await at.raw(`${line} HTTP/1.1\r\n${head.join('')}\r\n`)
   return { status: Number(answer.slice(9, 12)), body: answer.split('\r\n\r\n')[1] ?? '' }
 }
+
+test('GET: other sites may link to pages and embed nothing; the API does not answer them, with or without a password', async ({
+  at,
+  locked,
+}) => {
+  const own = 'http://localhost'
+  const cases: [page: number, api: number, headers: Record<string, string>][] = [
+    [200, 200, {}],
+    [200, 200, { 'Sec-Fetch-Site': 'none' }],
+    [200, 200, { 'Sec-Fetch-Site': 'same-origin' }],
+    [200, 200, { 'Sec-Fetch-Site': 'same-origin', Referer: `${own}/tasks` }],
+    [200, 200, { 'Sec-Fetch-Site': 'cross-site', Referer: 'https://allowed.example/a' }],
+    [200, 200, { Referer: 'https://evil.example/' }],
+    [200, 403, { 'Sec-Fetch-Site': 'cross-site' }],
+    [200, 403, { 'Sec-Fetch-Site': 'same-site' }],
+    [200, 403, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' }],
+    [200, 403, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Dest': 'image' }],
+    [200, 403, { 'Sec-Fetch-Site': 'cross-site', Referer: 'https://evil.example/' }],
+    [200, 403, { 'Sec-Fetch-Site': 'same-site', Referer: 'http://localhost:3000/' }],
+    [200, 403, { 'Sec-Fetch-Site': 'cross-site', Origin: 'null' }],
+    [200, 403, { 'Sec-Fetch-Site': 'cross-site', Origin: 'https://allowed.example.evil.example' }],
+  ]
+  for (const server of [at, locked])
+    for (const method of ['GET', 'HEAD'])
+      for (const [page, api, headers] of cases) {
+        const statuses = []
+        for (const path of ['/read', '/api/read', '/api/open'])
+          statuses.push((await send(server, `${method} ${path}`, headers)).status)
+        assert.equal(statuses, [page, api, api], JSON.stringify(headers))
+      }
+  for (const path of ['/read', '/api/read', '/nowhere']) {
+    const answer = await at.raw(
+      `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
+    )
+    assert.match(answer, /\r\nCross-Origin-Resource-Policy: same-origin\r\n/)
+  }
+})
 
 test('POST: the table of contract §0.6', async ({ locked }) => {
   const cases: [status: number, headers: Record<string, string>][] = [
