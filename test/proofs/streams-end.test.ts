@@ -1,4 +1,5 @@
 /** What was opened under a sign-in ends with it, within a second: streams of every kind, and downloads. */
+import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
@@ -15,6 +16,8 @@ import { createProvider } from '../_provider.ts'
 const test = suite('proof: streams end')
 
 const WITHIN_MS = 1_000
+/** More than the buffers of a connection take, and not to be compressed. */
+const LARGE = randomBytes(24 * 1024 * 1024)
 
 type Open = {
   name: string
@@ -74,7 +77,7 @@ const openAll = async (app: TestApp, cookie: string): Promise<Open[]> => {
   const { stream_id } = (
     await app.post('/api/chat/start', { session_id, message: 'go' }, { headers })
   ).body
-  writeFileSync(join(workspace, 'big.bin'), Buffer.alloc(64 * 1024 * 1024))
+  writeFileSync(join(workspace, 'big.bin'), LARGE)
   const ask = `session_id=${session_id}`
   return Promise.all([
     open(app, '/api/events', cookie),
