@@ -6,7 +6,7 @@ import type { Frame } from '../lib/schema/event.ts'
 import type { Question } from '../lib/schema/question.ts'
 import { createSources } from './sources.ts'
 import type { Source } from './stream.ts'
-import { createAttachments } from './state/attachments.ts'
+import { createAttachments, MAX_FILES } from './state/attachments.ts'
 import type { Gate } from './state/auth.ts'
 import { createAuth } from './state/auth.ts'
 import { createCompletion } from './state/completion.ts'
@@ -340,6 +340,10 @@ export const createApp = (options: AppOptions) => {
         return
       }
       if (composer.empty.value) return
+      if (composer.files.value.length > MAX_FILES) {
+        toasts.show(t('attach.limit', { max: `${MAX_FILES}` }), { kind: 'error' })
+        return
+      }
       const draft = composer.take()
       if (draft.files.length === 0 && (await runCommand(draft.text))) return
       const text = withFiles(draft.text.trim(), draft.files)

@@ -1,7 +1,7 @@
 /** The slash commands of the composer. Each says what it did in a sentence; unknown ones go to the agent as text. */
 import type { App } from './app.ts'
 import { matchModels } from './state/models.ts'
-import { isEffort } from './state/reasoning.ts'
+import { isChoice } from './state/reasoning.ts'
 import { USAGE_DAYS } from './state/route.ts'
 import { isTheme, THEMES } from './state/settings.ts'
 import { titleOf } from './state/sessions.ts'
@@ -87,7 +87,7 @@ const reasoning: Command['run'] = async (app, argument) => {
   const word = argument.toLowerCase()
   if (word === 'show' || word === 'on') await app.showThinking(true)
   else if (word === 'hide' || word === 'off') await app.showThinking(false)
-  else if (isEffort(word)) await app.reasoning.setEffort(word)
+  else if (isChoice(word)) await app.reasoning.setEffort(word)
   else if (word) return t('said.reasoning.unknown', { arg: argument })
   else await app.reasoning.load()
   return t('said.reasoning', {

@@ -57,10 +57,15 @@ export const parseDisplay = (value: unknown): boolean => {
   return isShown
 }
 
-/** Takes effect with the next turn. */
+/** Takes effect with the next turn. `default` leaves it to the model: the key goes. */
 export const setEffort = (home: EditableHome, value: unknown): void => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required')
+  if (effort === 'default') {
+    if (under(home.values(), 'agent', 'reasoning_effort') !== undefined)
+      home.config.edit(['agent', 'reasoning_effort'], undefined)
+    return
+  }
   if (!EFFORTS.includes(effort))
     throw invalid(
       `Unknown reasoning effort '${effort.slice(0, 100)}'. Valid: ${EFFORTS.join(', ')}.`,

@@ -1,7 +1,7 @@
 /** What a person sends with a message: names of files. Other programs send objects that carry one. */
 import { z } from 'zod'
 
-/** More than these are left out. */
+/** Of one message (contract §6.1). */
 const MAX_ATTACHMENTS = 20
 
 export const fileNameOf = (item: unknown): string | null => {
@@ -12,9 +12,11 @@ export const fileNameOf = (item: unknown): string | null => {
   return [path, name, filename].find((value): value is string => typeof value === 'string') ?? null
 }
 
-export const Attachments = z.array(z.unknown()).transform(items =>
-  items
-    .map(fileNameOf)
-    .filter(name => name !== null)
-    .slice(0, MAX_ATTACHMENTS),
-)
+/** Left out without a word they would be missed by the person who attached them. */
+export const Attachments = z
+  .array(z.unknown())
+  .transform(items => items.map(fileNameOf).filter(name => name !== null))
+  .refine(names => names.length <= MAX_ATTACHMENTS, {
+    error: ({ input }) =>
+      `A message takes at most ${MAX_ATTACHMENTS} attachments; this one has ${(input as string[]).length}.`,
+  })

@@ -8,6 +8,8 @@ import type { Platform } from './platform.ts'
 
 /** The service takes no larger request; the form around the file needs some of it. */
 export const MAX_BYTES = 20 * 1024 * 1024 - 4096
+/** The service takes no more with one message. */
+export const MAX_FILES = 20
 /** From here on a pasted text is offered as a file. */
 export const LONG_PASTE = 4000
 
@@ -59,6 +61,11 @@ export const createAttachments = ({
   let line: Promise<void> = Promise.resolve()
 
   const busy = computed(() => list.value.some(({ state }) => state === 'uploading'))
+
+  /** Files the message has or will have. */
+  const count = (): number =>
+    composer.files.value.length + list.value.filter(({ state }) => state === 'uploading').length
+  const tooMany = (): boolean => count() >= MAX_FILES
 
   const patch = (id: number, change: Partial<Attachment>): void => {
     list.value = list.value.map(one => (one.id === id ? { ...one, ...change } : one))
@@ -118,27 +125,40 @@ export const createAttachments = ({
   const add = (files: Iterable<File>): void => {
     for (const file of files) {
       last += 1
-      const fits = file.size <= MAX_BYTES
+      const problem =
+        file.size > MAX_BYTES
+          ? t('attach.large', { max: formatBytes(20_000_000) })
+          : tooMany()
+            ? t('attach.many', { max: `${MAX_FILES}` })
+            : ''
       const attachment: Attachment = {
         id: last,
         file,
         sentBytes: 0,
-        state: fits ? 'uploading' : 'failed',
-        error: fits ? '' : t('attach.large', { max: formatBytes(20_000_000) }),
+        state: problem ? 'failed' : 'uploading',
+        error: problem,
         picture: /^image\/(?!svg)/.test(file.type) ? pictureOf(file) : null,
       }
       list.value = [...list.value, attachment]
-      if (fits) begin(attachment)
+      if (!problem) begin(attachment)
     }
   }
 
   const addFolder = (folder: DroppedFolder): void => {
     last += 1
     const file = new File([], `${folder.name}/`)
-    const blank = { sentBytes: 0, state: 'uploading', error: '', picture: null } as const
-    const attachment: Attachment = { id: last, file, folder, ...blank }
+    const isLeft = tooMany()
+    const attachment: Attachment = {
+      id: last,
+      file,
+      folder,
+      sentBytes: 0,
+      state: isLeft ? 'failed' : 'uploading',
+      error: isLeft ? t('attach.many', { max: `${MAX_FILES}` }) : '',
+      picture: null,
+    }
     list.value = [...list.value, attachment]
-    begin(attachment)
+    if (!isLeft) begin(attachment)
   }
 
   return {
@@ -155,7 +175,7 @@ export const createAttachments = ({
     /** Sends a failed one again; one that is too large stays what it is. */
     retry(id: number): void {
       const found = list.value.find(one => one.id === id)
-      if (found?.state !== 'failed' || found.file.size > MAX_BYTES) return
+      if (found?.state !== 'failed' || found.file.size > MAX_BYTES || tooMany()) return
       patch(id, { state: 'uploading', sentBytes: 0, error: '' })
       begin(found)
     },

@@ -7,6 +7,8 @@ type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
 export type Effort = (typeof EFFORTS)[number]
 export const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
+export const isChoice = (text: string): text is Effort | 'default' =>
+  text === 'default' || isEffort(text)
 
 export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
   const effort = signal<Effort | ''>('')
@@ -19,7 +21,9 @@ export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
     effort,
     shown,
     load: async () => take(await api('GET /api/reasoning')),
-    setEffort: async (value: Effort) => take(await api('POST /api/reasoning', { effort: value })),
+    /** `default` leaves it to the model. */
+    setEffort: async (value: Effort | 'default') =>
+      take(await api('POST /api/reasoning', { effort: value })),
     setShown: async (value: boolean) =>
       take(await api('POST /api/reasoning', { display: value ? 'show' : 'hide' })),
   }

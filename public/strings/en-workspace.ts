@@ -8,6 +8,8 @@ export const enWorkspace = {
   'attach.pick': 'Attach files',
   'attach.drop': 'Drop files to attach them',
   'attach.large': 'larger than {max}',
+  'attach.many': 'more than {max} files',
+  'attach.limit': 'A message takes at most {max} files. Remove some, then send.',
   'attach.uploading': 'Uploading {name}, {percent} %',
   'attach.failed': '{name} was not attached: {reason}',
   'attach.retry': 'Try {name} again',

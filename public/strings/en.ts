@@ -192,7 +192,7 @@ export const en = {
   'said.reasoning.shown': 'shown',
   'said.reasoning.hidden': 'hidden',
   'said.reasoning.unknown':
-    'Unknown effort “{arg}”. Use show, hide, none, minimal, low, medium, high or xhigh.',
+    'Unknown effort “{arg}”. Use show, hide, default, none, minimal, low, medium, high or xhigh.',
   'said.model': 'Model: {name}',
   'said.model.none': 'No model matches “{query}”',
   'said.workspace': 'Workspace: {name}',

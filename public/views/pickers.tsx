@@ -5,7 +5,7 @@ import { Picker, type PickerGroup, type PickerOption } from '../parts/picker.tsx
 import { Popover, type PopoverProps } from '../parts/popover.tsx'
 import type { Picker as PickerName } from '../state/layout.ts'
 import { type Model, matchModels } from '../state/models.ts'
-import { EFFORTS, isEffort } from '../state/reasoning.ts'
+import { EFFORTS, isChoice } from '../state/reasoning.ts'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
 
@@ -64,6 +64,11 @@ const ModelPicker = ({ selected, onDone }: Props) => {
   )
 }
 
+const efforts = () => [
+  { id: 'default', label: t('effort.') },
+  ...EFFORTS.map(id => ({ id, label: t(`effort.${id}`) })),
+]
+
 const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
   const app = useApp()
   return (
@@ -71,12 +76,12 @@ const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
       label={t('chip.effort')}
       placeholder=""
       query=""
-      groups={[{ label: '', options: EFFORTS.map(id => ({ id, label: t(`effort.${id}`) })) }]}
-      selected={app.reasoning.effort.value}
+      groups={[{ label: '', options: efforts() }]}
+      selected={app.reasoning.effort.value || 'default'}
       empty=""
       onPick={id => {
         onDone()
-        if (isEffort(id)) void app.attempt(() => app.reasoning.setEffort(id))
+        if (isChoice(id)) void app.attempt(() => app.reasoning.setEffort(id))
       }}
     />
   )

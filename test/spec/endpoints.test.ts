@@ -65,6 +65,17 @@ test('POST /api/reasoning: only the six efforts; refused ones write nothing', as
   assert.is((await app.get('/api/reasoning')).body.reasoning_effort, 'xhigh')
 })
 
+test('POST /api/reasoning: default takes the key away, and is what is read then', async ({
+  app,
+}) => {
+  await app.post('/api/reasoning', { effort: 'high' })
+  const config = () => readFileSync(join(app.home, 'config.yaml'), 'utf8')
+  assert.match(config(), 'reasoning_effort')
+  for (const effort of ['Default', 'default'])
+    assert.is((await app.post('/api/reasoning', { effort })).body.reasoning_effort, '')
+  assert.not.match(config(), 'reasoning_effort')
+})
+
 test('Models 1: aliases are normalised to canonical ids before the static list is looked up', async ({
   app,
 }) => {

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
-import { nameOf } from '../../file-kind.ts'
+import { kindOf, nameOf } from '../../file-kind.ts'
 import { withoutFiles } from '../../state/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
@@ -66,9 +66,53 @@ export function UserRowView({ message }: { message: Message }) {
   )
 }
 
+/** Relative to the page's base. */
+const rawUrl = (session: string, path: string): string =>
+  `api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
+
+/** Pictures by themselves, other files by their names. */
 function Attachments({ names }: { names: readonly string[] }) {
-  const { openFile } = useScope().actions
+  const [broken, setBroken] = useState<readonly string[]>([])
+  const { chat, actions } = useScope()
+  const { openFile } = actions
+  const session = chat.value.sessionId
   if (names.length === 0) return null
+  const isPicture = (name: string): boolean =>
+    session !== '' && kindOf(name) === 'image' && !broken.includes(name)
+  const pictures = names.filter(isPicture)
+  const files = names.filter(name => !isPicture(name))
+  return (
+    <>
+      {pictures.length > 0 && (
+        <ul class="user-pictures" aria-label={t('tx.attached')}>
+          {pictures.map(name => (
+            <li key={name}>
+              <button
+                type="button"
+                title={name}
+                aria-label={t('tx.file.open', { name })}
+                disabled={!openFile}
+                onClick={() => openFile?.(name)}
+              >
+                <img
+                  src={rawUrl(session, name)}
+                  alt=""
+                  loading="lazy"
+                  onError={() => setBroken([...broken, name])}
+                />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {files.length > 0 && <FileNames names={files} openFile={openFile} />}
+    </>
+  )
+}
+
+type FileNamesProps = { names: readonly string[]; openFile: ((path: string) => void) | undefined }
+
+function FileNames({ names, openFile }: FileNamesProps) {
   return (
     <ul class="user-files" aria-label={t('tx.attached')}>
       {names.map(name => (

@@ -51,6 +51,27 @@ test('a file larger than a request may be is refused without being sent', async 
   assert.not.ok(await attachments.settled())
 })
 
+test('a message takes twenty files; the next is refused before it is sent, until there is room', async () => {
+  const { attachments, composer, sending } = page()
+  for (let at = 0; at < 18; at++) composer.addFile(`old${at}`)
+  attachments.add(['a', 'b', 'c'].map(name => file(name)))
+  attachments.addFolder({ name: 'd', sizeBytes: 1, send: () => Promise.reject(new Error('sent')) })
+  await settle()
+  const states = () => attachments.list.value.map(({ state, error }) => [state, error])
+  assert.equal(states(), [
+    ['uploading', ''],
+    ['uploading', ''],
+    ['failed', 'more than 20 files'],
+    ['failed', 'more than 20 files'],
+  ])
+  assert.is(sending.length, 1, 'one after the other')
+  attachments.retry(attachments.list.value[2]!.id)
+  assert.is(states()[2]?.[0], 'failed')
+  composer.removeFile('old0')
+  attachments.retry(attachments.list.value[2]!.id)
+  assert.is(states()[2]?.[0], 'uploading')
+})
+
 test('a refused file can be sent again, and taken away', async () => {
   const { attachments, composer, sending } = page()
   attachments.add([file('a.txt')])
