@@ -73,6 +73,10 @@ export const get = endpoint({
       if (!found) throw missing('Session not found')
       return { session: ctx.app.views.foreign(found, { limit, before, messages }) }
     }
+    // Written at the terminal meanwhile: it is there when the conversation is opened.
+    const { profile, session_id: id, is_cli_session } = ctx.app.sessions.require(session_id)
+    if (is_cli_session && before === undefined)
+      ctx.app.bridge.refresh(ctx.app.homes.of(profile), id)
     if (messages === '0') return { session: ctx.app.views.paged(session_id, { limit: 0 }) }
     if (limit === undefined && before === undefined) {
       return jsonText(await ctx.app.views.wholeJson(session_id))

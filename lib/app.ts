@@ -131,7 +131,10 @@ export const createApp = async (
     rowsOf: bridge.rows,
     problemOf: bridge.problem,
     enabled: () => settings.get().show_cli_sessions,
-    announce: data => hub.publish('gateway', { type: 'gateway', data }),
+    announce(data) {
+      if (data.changed) bridge.refreshAll(homes.of(data.profile))
+      hub.publish('gateway', { type: 'gateway', data })
+    },
   })
   gateway.start()
 

@@ -104,7 +104,12 @@ export const createApp = (options: AppOptions) => {
     connection,
     toasts,
     profile: profiles.active,
-    reload: () => sessions.load(),
+    async reload() {
+      await sessions.load()
+      // What is open may have gone on at the terminal as well.
+      const open = sessions.row(chat.chat.value.sessionId)
+      if (open?.is_cli_session && !open.is_streaming) await chat.reload()
+    },
   })
   const auth = createAuth(gate, api, path => leave(urlOf(base, path)))
   /** Read out politely by a screen reader. */

@@ -1,9 +1,9 @@
-/** The agent's state.db as its command line would have written it, in the schema of April (6) and the current one (30). */
+/** The agent's state.db as its command line would have written it, in the schema of April (6), the first with lists as contents (11), and the current one (30). */
 import { join } from 'node:path'
 import { type Database, openDatabase } from '../lib/store/sqlite.ts'
 
-export type Schema = 6 | 30
-export const SCHEMAS: readonly Schema[] = [6, 30]
+export type Schema = 6 | 11 | 30
+export const SCHEMAS: readonly Schema[] = [6, 11, 30]
 
 const TABLES = `
   create table schema_version (version integer not null);
@@ -35,6 +35,7 @@ const CURRENT = `
   alter table sessions add column title_source text;
   alter table sessions add column archived integer default 0;
   alter table sessions add column hidden integer default 0;
+  alter table sessions add column pinned integer default 0;
   alter table messages add column active integer not null default 1;
   alter table messages add column compacted integer not null default 0;
   create table session_model_usage (
@@ -87,6 +88,9 @@ export const addMessage = (
   ).run(...Object.values(row))
   db.prepare('update sessions set message_count = message_count + 1 where id = ?').run(session)
 }
+
+/** As versions from 11 on keep what is more than a text. */
+export const listContent = (parts: unknown[]): string => `\0json:${JSON.stringify(parts)}`
 
 /** A conversation of one question and its answer. */
 export const addConversation = (

@@ -10,7 +10,8 @@ import type { Sessions } from '../sessions/types.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { type Asked, findMessages, type FoundMessage } from './find.ts'
 import { mirrorUsage } from './mirror.ts'
-import { isSame, readMessages } from './read.ts'
+import { type Followed, newest, planFollow } from './follow.ts'
+import { isCompacted, readMessages, readTip } from './read.ts'
 import { deleteSession, formatTaken, parseTaken, putBack, readTaken } from './remove.ts'
 import { readRow, readRows } from './rows.ts'
 import {
@@ -58,6 +59,9 @@ export type Bridge = ReturnType<typeof createBridge>
 export const createBridge = (deps: BridgeDeps) => {
   const { sessions, redact, trashDir, now, log, addon, onChange } = deps
   const seen = new Map<string, Seen>()
+  /** The state of the database each session was brought up to. */
+  const followedAt = new Map<string, string>()
+  const movedAt = new Map<string, number>()
 
   const shownIn = (home: CliHome) => ({
     workspace: deps.lastWorkspace(home),
@@ -108,18 +112,25 @@ export const createBridge = (deps: BridgeDeps) => {
   const placeOf = (id: string): string => join(trashDir, id)
 
   const importNew = (home: CliHome, id: string): void => {
-    const found = read(home, db => ({
-      row: readRow(db, id, shownIn(home))?.row,
-      messages: readMessages(db, id),
-    }))
-    if (!found?.row) throw missing('Session not found in CLI store')
-    const { row, messages } = found
+    const found = read(home, db => {
+      const stored = readRow(db, id, shownIn(home))
+      return stored && { ...stored, messages: readMessages(db, id) }
+    })
+    if (!found) throw missing('Session not found in CLI store')
+    const { row, titled, messages } = found
     const first = messages.find(({ role }) => role === 'user')
     const asked = typeof first?.content === 'string' ? first.content.trim() : ''
+    const words = [...asked.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('')
+    const title = titled ? row.title : words || 'CLI Session'
+    const followed: Followed = { seen: newest(messages), count: messages.length, title }
     sessions.adopt(
       id,
       {
-        title: [...asked.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('') || 'CLI Session',
+        title,
+        // A name from the terminal is a name: none is made up for it here.
+        ...(titled ? { llm_title_generated: true } : {}),
+        ...(row.archived ? { archived: true } : {}),
+        _cli: followed,
         workspace: row.workspace,
         model: row.model,
         profile: home.name,
@@ -137,25 +148,42 @@ export const createBridge = (deps: BridgeDeps) => {
     )
   }
 
-  /** Adds what the command line has said since, if all that stands here is what it said before. */
+  /** Adds what the command line has said since; see `planFollow`. Costs nothing while its database stays as it was. */
   const refresh = (home: CliHome, id: string): void => {
-    if (deps.isActive(id)) return
-    const own = sessions.load(id).messages
-    const theirs = read(home, db => readMessages(db, id)) ?? []
-    if (own.length === 0 || theirs.length <= own.length) return
-    if (!own.every((message, at) => isSame(message, theirs[at]!))) return
-    const added = theirs.slice(own.length).map(({ id: _, ...message }) => message)
-    sessions.append(
-      id,
-      added.map(message => ({ t: 'message', message })),
-      // The conversation keeps its place in the list.
-      { quiet: true },
-    )
+    const row = sessions.row(id)
+    if (!row?.is_cli_session || deps.isActive(id)) return
+    const stamp = stampOf(stateFile(home))
+    if (stamp === '' || (stamp !== undefined && followedAt.get(id) === stamp)) return
+    const theirs = read(home, db => {
+      const tip = readTip(db, id)
+      const stored = readRow(db, tip, shownIn(home))
+      return {
+        messages: readMessages(db, tip),
+        title: stored?.titled ? stored.row.title : '',
+        compacted: isCompacted(db, id),
+      }
+    })
+    if (!theirs) return
+    const entries = planFollow(sessions.load(id), theirs, now())
+    // The conversation keeps its place in the list.
+    if (entries.length > 0) sessions.append(id, entries, { quiet: true })
+    if (stamp !== undefined) followedAt.set(id, stamp)
   }
 
   return {
     /** Newest first; empty when there is no database or it cannot be read. The same array while nothing changed. */
     rows: (home: CliHome): readonly SessionRow[] => look(home).rows,
+    /** A session of ours that came from the command line gets what was said there since. */
+    refresh,
+    /** The same for all of a home that are listed there. */
+    refreshAll(home: CliHome): void {
+      for (const { session_id: id, updated_at } of look(home).rows) {
+        const key = `${home.dir}\n${id}`
+        if (movedAt.get(key) === updated_at || !sessions.row(id)?.is_cli_session) continue
+        movedAt.set(key, updated_at)
+        refresh(home, id)
+      }
+    },
     /** Why the last look failed; null when it did not. */
     problem: (home: CliHome): string | null => look(home).problem,
 

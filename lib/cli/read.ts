@@ -1,5 +1,6 @@
 /** Messages of a command-line session: the whole visible history, back through what compression cut into several sessions. */
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
+import { readContent } from './content.ts'
 import { continues, hasLineage } from './rows.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
@@ -58,7 +59,7 @@ const toMessage = (stored: Stored): Message[] => {
     {
       id: `c${String(id)}`,
       role: role as Message['role'],
-      content: text(content),
+      content: readContent(content),
       ...(typeof timestamp === 'number' ? { timestamp } : {}),
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
       ...(role === 'tool' && text(tool_call_id) ? { tool_call_id: text(tool_call_id) } : {}),
@@ -106,6 +107,28 @@ export const withoutCopies = (parent: readonly Message[], child: readonly Messag
   }
   return child.slice(head).filter((_, at) => at + head <= start || at + head > end)
 }
+
+/** Where the conversation goes on after compression: the id itself when it does not. */
+export const readTip = (db: Database, id: string): string => {
+  if (!hasLineage(columnsOf(db, 'sessions'))) return id
+  const child = db.prepare<[string], { id: string }>(
+    `select c.id from sessions c join sessions p on p.id = c.parent_session_id
+     where p.id = ? and ${continues('p', 'c')} order by c.started_at limit 1`,
+  )
+  const chain = [id]
+  while (chain.length < LONGEST_CHAIN) {
+    const next = child.get(chain.at(-1) as string)?.id
+    if (next === undefined || chain.includes(next)) break
+    chain.push(next)
+  }
+  return chain.at(-1) as string
+}
+
+/** Messages of it were replaced by a summary where they stood. */
+export const isCompacted = (db: Database, id: string): boolean =>
+  columnsOf(db, 'messages').has('compacted') &&
+  db.prepare('select 1 from messages where session_id = ? and compacted = 1 limit 1').get(id) !==
+    undefined
 
 export const readMessages = (db: Database, id: string): Message[] => {
   let before: Message[] = []

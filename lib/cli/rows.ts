@@ -13,6 +13,8 @@ type Stored = {
   started_at: number
   last_at: number
   messages: number
+  archived: unknown
+  pinned: unknown
   input_tokens: number | null
   output_tokens: number | null
   cost: number | null
@@ -46,6 +48,7 @@ const select = (db: Database, where: string, limit: number): string => {
   return `
     select s.id, s.source, ${orElse(sessions, 'title', 'null')} as title,
       ${orElse(sessions, 'model', 'null')} as model, s.started_at,
+      ${orElse(sessions, 'archived', '0')} as archived, ${orElse(sessions, 'pinned', '0')} as pinned,
       coalesce((select max(m.timestamp) from messages m where m.session_id = s.id ${active}), s.started_at) as last_at,
       (select count(*) from messages m where m.session_id = s.id ${active}) as messages,
       ${orElse(sessions, 'input_tokens', '0')} as input_tokens,
@@ -82,8 +85,8 @@ const toRow = (stored: Stored, { workspace, profile, redact }: Shown): SessionRo
   message_count: stored.messages,
   created_at: number(stored.started_at),
   updated_at: number(stored.last_at),
-  pinned: false,
-  archived: false,
+  pinned: Boolean(stored.pinned),
+  archived: Boolean(stored.archived),
   project_id: null,
   profile,
   input_tokens: number(stored.input_tokens),

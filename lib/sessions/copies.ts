@@ -39,6 +39,7 @@ const OWN_ONLY = [
   'updated_at',
   'is_cli_session',
   '_cli_origin',
+  '_cli',
   'source_tag',
   'compression_anchor_visible_idx',
   'compression_anchor_message_key',

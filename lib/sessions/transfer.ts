@@ -183,6 +183,9 @@ const NOT_IMPORTED = new Set([
   'budget_granted',
   'budget_lifted',
   'acp',
+  'is_cli_session',
+  '_cli_origin',
+  '_cli',
   'compression_anchor_visible_idx',
   'compression_anchor_message_key',
 ])
