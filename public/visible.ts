@@ -4,15 +4,25 @@
  * alike.
  */
 
-/** Parts of what people write: emoji, joiners between letters of scripts that need them, variants of a character. */
-const JOINED =
-  '[[\\p{Script_Extensions=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Khmer}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Sinhala}]&&[\\p{L}\\p{M}]]'
-const WRITTEN = `\\p{RGI_Emoji}|\\p{Emoji}[\\ufe0e\\ufe0f]|(?<=${JOINED})[\\u200c\\u200d](?=${JOINED})|(?<=\\p{Unified_Ideograph})[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]`
+/** Scripts in which letters are joined or kept apart by a mark without width. */
+const LETTER =
+  '[\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Khmer}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Sinhala}]'
+const PICTURE = '\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\ufe0e\\ufe0f])?'
+
+/** Parts of what people write: emoji, joined letters, variants of a character. */
+const WRITTEN = [
+  // The flag first: its first character is a picture by itself.
+  '\\u{1f3f4}[\\u{e0030}-\\u{e0039}\\u{e0061}-\\u{e007a}]{2,6}\\u{e007f}',
+  `${PICTURE}(?:\\u200d${PICTURE})*`,
+  '[0-9#*]\\ufe0f\\u20e3',
+  `${LETTER}[\\u200c\\u200d](?=${LETTER})`,
+  '\\p{Unified_Ideograph}[\\ufe00-\\ufe0f\\u{e0100}-\\u{e01ef}]',
+].join('|')
 
 const HIDDEN =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufff9-\ufffb\u2800]/v
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufff9-\ufffb\u2800]/u
 
-const EACH = new RegExp(`${WRITTEN}|(?<hidden>${HIDDEN.source})`, 'gv')
+const EACH = new RegExp(`${WRITTEN}|(?<hidden>${HIDDEN.source})`, 'gu')
 
 const codeOf = (character: string): string =>
   `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`

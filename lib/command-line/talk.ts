@@ -1,7 +1,10 @@
 /** How a turn looks on a terminal: its words as they come, a line for each tool, and its questions. */
 import type { AgentEvent } from '../agent/types.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
+import { redact } from '../redact.ts'
+import { createMasking } from '../turns/masking.ts'
 import type { Questions } from '../turns/questions.ts'
+import { visibleName } from '../visible.ts'
 import type { Terminal } from './terminal.ts'
 
 export type Talk = {
@@ -60,46 +63,52 @@ export const createTalk = (
     return line === null && limit?.aborted ? undefined : line
   }
 
-  return {
-    endLine,
-    warning: message => note(`! ${message}`),
+  const masking = createMasking()
+  const show = (event: AgentEvent): void => {
+    switch (event.type) {
+      case 'token':
+        // Subagents at work side by side would speak in each other's words.
+        if (event.text === '' || event.owner) return
+        terminal.out(event.text)
+        spoken = true
+        atStart = event.text.endsWith('\n')
+        return
+      case 'message':
+        // Words between two tools are a paragraph of their own.
+        if (event.message.role === 'assistant') endLine()
+        spoken = false
+        return
+      case 'tool':
+        if (!given.quiet)
+          note(`· ${visibleName(redact(`${event.name} ${event.preview ?? ''}`.trimEnd()))}`)
+        return
+      case 'tool_complete':
+        if (!given.quiet && event.isError)
+          note(`  ${event.name} failed${seconds(event.durationMs)}`)
+        return
+      case 'retry':
+        if (event.owner) return
+        note(`! ${redact(event.message)} Retrying in ${Math.ceil(event.delayMs / 1_000)} s.`)
+        // What is on the screen stays there.
+        if (spoken) note('  The answer starts over:')
+        spoken = false
+        return
+      case 'warning':
+        note(`! ${redact(event.message)}`)
+        return
+      default:
+        // Everything else has its place on a page, not here.
+        return
+    }
+  }
 
-    event(event) {
-      switch (event.type) {
-        case 'token':
-          // Subagents at work side by side would speak in each other's words.
-          if (event.text === '' || event.owner) return
-          terminal.out(event.text)
-          spoken = true
-          atStart = event.text.endsWith('\n')
-          return
-        case 'message':
-          // Words between two tools are a paragraph of their own.
-          if (event.message.role === 'assistant') endLine()
-          spoken = false
-          return
-        case 'tool':
-          if (!given.quiet) note(`· ${event.name}${event.preview ? ` ${event.preview}` : ''}`)
-          return
-        case 'tool_complete':
-          if (!given.quiet && event.isError)
-            note(`  ${event.name} failed${seconds(event.durationMs)}`)
-          return
-        case 'retry':
-          if (event.owner) return
-          note(`! ${event.message} Retrying in ${Math.ceil(event.delayMs / 1_000)} s.`)
-          // What is on the screen stays there.
-          if (spoken) note('  The answer starts over:')
-          spoken = false
-          return
-        case 'warning':
-          note(`! ${event.message}`)
-          return
-        default:
-          // Everything else has its place on a page, not here.
-          return
-      }
+  return {
+    endLine() {
+      masking.rest().forEach(show)
+      endLine()
     },
+    event: event => masking.pass(event).forEach(show),
+    warning: message => note(`! ${redact(message)}`),
 
     approve: ask =>
       alone(async () => {

@@ -1,8 +1,10 @@
 /** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
+import { visibleText } from '../visible.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
 import { CodeText } from '../markdown/code.tsx'
 import { t } from '../strings/t.ts'
+import { ExactText, isMixed } from './exact-text.tsx'
 import { Icon } from './icon.tsx'
 import { ScrollBox } from './scroll-box.tsx'
 
@@ -91,7 +93,11 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       <p class="ask-why">{approval.description || t('ask.approval.text')}</p>
       <ScrollBox class="ask-command" label={t('ask.approval.text')}>
         <pre dir="ltr">
-          <CodeText text={approval.command} grammar="bash" />
+          {isMixed(approval.command) ? (
+            <ExactText text={approval.command} />
+          ) : (
+            <CodeText text={approval.command} grammar="bash" />
+          )}
         </pre>
       </ScrollBox>
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
@@ -120,7 +126,7 @@ export function AnsweredLine({
     <p class={denied ? 'ask-line ask-denied' : 'ask-line'}>
       <Icon name={denied ? 'close' : 'check'} size={14} />
       <span>{text}</span>
-      {object && <code>{object}</code>}
+      {object && <code dir="ltr">{visibleText(object)}</code>}
     </p>
   )
 }

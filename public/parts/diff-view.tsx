@@ -1,4 +1,5 @@
 /** A file's changes: one line each, numbered, with what changed inside the line marked. */
+import { visibleText } from '../visible.ts'
 import { useMore } from '../markdown/more.tsx'
 import { t } from '../strings/t.ts'
 import type { DiffLine, FileDiff } from './diff.ts'
@@ -23,7 +24,10 @@ const line = ({ kind, number, parts }: DiffLine, index: number) => (
   <div key={index} class={`diff-${kind}`} data-n={kind === 'gap' ? '' : number}>
     {kind === 'gap'
       ? '⋯'
-      : parts.map((part, at) => (part.changed ? <mark key={at}>{part.text}</mark> : part.text))}
+      : parts.map((part, at) => {
+          const text = visibleText(part.text)
+          return part.changed ? <mark key={at}>{text}</mark> : text
+        })}
     {'\n'}
   </div>
 )

@@ -1,4 +1,5 @@
 /** What a tool answered, drawn by its kind: terminal text, changes, a plan, places found, JSON, or plain text. */
+import { visibleName, visibleText } from '../visible.ts'
 import { useMore } from '../markdown/more.tsx'
 import { CodeText } from '../markdown/code.tsx'
 import { t } from '../strings/t.ts'
@@ -63,7 +64,8 @@ function Body({ body, openFile, rest }: BodyProps) {
 
 export function FileName(props: { path: string; line?: number | undefined; openFile: OpenFile }) {
   const { path, line, openFile } = props
-  const place = line === undefined ? path : `${path}:${line}`
+  const name = visibleName(path)
+  const place = line === undefined ? name : `${name}:${line}`
   if (!openFile) return <p class="tool-path">{place}</p>
   return (
     <button type="button" class="tool-path tx-link" onClick={() => openFile(path, line)}>
@@ -100,7 +102,8 @@ function Matches({ matches, openFile }: { matches: readonly Match[]; openFile: O
     <>
       <ul class="hits">
         {more.shown.map(({ path, line, text }, index) => {
-          const place = line === null ? path : `${path}:${line}`
+          const name = visibleName(path)
+          const place = line === null ? name : `${name}:${line}`
           return (
             <li key={index}>
               {openFile ? (
@@ -114,7 +117,7 @@ function Matches({ matches, openFile }: { matches: readonly Match[]; openFile: O
               ) : (
                 <span class="hits-place">{place}</span>
               )}
-              {text && <code>{text}</code>}
+              {text && <code>{visibleText(text)}</code>}
             </li>
           )
         })}

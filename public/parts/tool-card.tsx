@@ -1,4 +1,5 @@
 /** One step of the agent: a line in words, and behind it the arguments and what came back. */
+import { visibleText } from '../visible.ts'
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { grammarOf } from '../markdown/highlight.ts'
@@ -175,7 +176,7 @@ function Input({ name, args, shown, named }: InputProps) {
         label={t('tool.arguments')}
       >
         <pre dir="ltr">
-          <CodeText text={code} grammar={name === 'terminal' ? 'bash' : 'python'} />
+          <CodeText text={visibleText(code)} grammar={name === 'terminal' ? 'bash' : 'python'} />
         </pre>
       </ScrollBox>
     )
@@ -185,7 +186,10 @@ function Input({ name, args, shown, named }: InputProps) {
     return (
       <ScrollBox class="tool-code tool-tall" label={t('tool.arguments')}>
         <pre dir="ltr">
-          <CodeText text={args.content.slice(0, 20_000)} grammar={grammarOf(extension)} />
+          <CodeText
+            text={visibleText(args.content.slice(0, 20_000))}
+            grammar={grammarOf(extension)}
+          />
         </pre>
       </ScrollBox>
     )
@@ -198,7 +202,9 @@ function Input({ name, args, shown, named }: InputProps) {
       {rest.slice(0, 12).map(([key, value]) => (
         <div key={key}>
           <dt>{key}</dt>
-          <dd>{typeof value === 'string' ? value.slice(0, 4000) : JSON.stringify(value)}</dd>
+          <dd>
+            {visibleText(typeof value === 'string' ? value.slice(0, 4000) : JSON.stringify(value))}
+          </dd>
         </div>
       ))}
     </dl>

@@ -1,4 +1,5 @@
 /** A tool call in words: which icon, which verb, and what the verb's object is. */
+import { visibleName } from '../visible.ts'
 import { t } from '../strings/t.ts'
 import type { IconName } from './icon.tsx'
 
@@ -142,7 +143,8 @@ const generic = (name: string, args: Args): Words => {
 export const toolWords = (name: string, args: Args): Words => {
   const known = synonyms[name] ?? name
   const make = Object.hasOwn(words, known) ? words[known] : undefined
-  return make ? make(args) : generic(name, args)
+  const said = make ? make(args) : generic(name, args)
+  return { ...said, object: visibleName(said.object) }
 }
 
 /** Arguments as the model wrote them; text that is no JSON object becomes one argument. */

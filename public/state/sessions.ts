@@ -1,4 +1,5 @@
 /** The conversation list: fetched by pages, kept fresh by deltas, newest first. */
+import { visibleName } from '../visible.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
@@ -12,7 +13,7 @@ export type ListItem =
   | { kind: 'row'; key: string; row: SessionRow }
 
 export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
-  row.title && row.title !== 'Untitled' ? row.title : t('chat.untitled')
+  row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
 /** A session of the command line that has not become one of this service yet: it can be read and deleted, nothing else. */
 export const isForeign = (row: SessionRow | undefined): boolean =>

@@ -1,4 +1,5 @@
 /** What each turn of the conversation changed in files, its diffs, and the way back. */
+import { visibleName } from '../visible.ts'
 import { signal } from '@preact/signals'
 import { ApiError } from '../api.ts'
 import type { Api } from '../../router.ts'
@@ -23,7 +24,7 @@ const MOST_NAMED = 4
 const nothing = { diff: '', binary: false, truncated: false }
 
 export const titleOf = ({ title, undo_of }: TurnChange): string => {
-  const shown = title || tc('untitled')
+  const shown = visibleName(title) || tc('untitled')
   return undo_of ? tc('undo.of', { title: shown }) : shown
 }
 

@@ -1,4 +1,5 @@
 /** Looks a sentence up in the catalogue and fills its places; key and names are checked by the compiler. */
+import { visibleText } from '../visible.ts'
 import { en } from './en.ts'
 
 type Plural = { readonly one: string; readonly other: string }
@@ -31,7 +32,9 @@ export const translator =
       /\{(\w+)\}/g,
       (whole, name) => {
         const value = places[name]
-        return typeof value === 'number' ? value.toLocaleString(locale) : (value ?? whole)
+        if (typeof value === 'number') return value.toLocaleString(locale)
+        // Names of files, sessions and tools stand in sentences, too.
+        return value === undefined ? whole : visibleText(value)
       },
     )
   }

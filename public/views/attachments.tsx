@@ -1,4 +1,5 @@
 /** The files of the message being written: chips with picture, size and progress; picking, dropping and pasting them. */
+import { visibleName } from '../visible.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { urlOf } from '../api.ts'
 import { formatBytes, kindOf, nameOf } from '../file-kind.ts'
@@ -23,9 +24,9 @@ const Chip = ({ path }: { path: string }) => {
   const query = { session_id: composer.sessionId.value, path }
   const src = known?.picture ?? (isPicture ? urlOf(base, 'api/file/raw', query) : null)
   return (
-    <li class="file" title={path}>
+    <li class="file" title={visibleName(path)}>
       <Thumb src={src} />
-      <span class="file-name">{nameOf(path)}</span>
+      <bdi class="file-name">{visibleName(nameOf(path))}</bdi>
       {known && <span class="file-size">{formatBytes(known.sizeBytes)}</span>}
       <IconButton
         icon="close"
@@ -45,9 +46,9 @@ const Sending = ({ attachment }: { attachment: Attachment }) => {
   const failed = state === 'failed'
   const percent = size > 0 ? Math.floor((100 * sentBytes) / size) : 100
   return (
-    <li class={failed ? 'file file-failed' : 'file'} title={name}>
+    <li class={failed ? 'file file-failed' : 'file'} title={visibleName(name)}>
       <Thumb src={picture} />
-      <span class="file-name">{name}</span>
+      <bdi class="file-name">{visibleName(name)}</bdi>
       <span class="file-size">{failed ? error : formatBytes(size)}</span>
       {failed ? (
         <span class="sr-only" role="alert">

@@ -1,4 +1,5 @@
 /** What stands in the card of a call that delegated: each subagent's task, its calls in order, and what it said in the end. */
+import { visibleName, visibleText } from '../../visible.ts'
 import { useComputed } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
@@ -146,7 +147,7 @@ function Head({ goal, status, since, seconds, calls }: HeadProps) {
   return (
     <h4 class="sub-head">
       <Icon name="branch" size={14} />
-      <span class="sub-goal">{goal}</span>
+      <span class="sub-goal">{visibleText(goal)}</span>
       <span class="tool-outcome">
         {calls !== undefined && calls > 0 && <span>{ts('sub.calls', { count: calls })}</span>}
         {isRunning && since !== null && <Elapsed since={since} />}
@@ -185,7 +186,7 @@ function Line({ name, preview, status, seconds }: LineProps) {
     <p class={`sub-step sub-${status}`}>
       <Icon name={icon} size={14} />
       <span class="tool-words">
-        {status === 'running' ? does : did} {preview && <code>{preview}</code>}
+        {status === 'running' ? does : did} {preview && <code>{visibleName(preview)}</code>}
       </span>
       <span class="tool-outcome">
         {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}

@@ -1,4 +1,5 @@
 /** Programs that run on beside the conversation: one quiet line, and on demand what they print and a way to stop them. */
+import { visibleName, visibleText } from '../../visible.ts'
 import { useState } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -32,7 +33,7 @@ const ProgramView = ({ program }: { program: Program }) => {
           type="button"
           class="change-head"
           aria-expanded={isOpen}
-          title={command}
+          title={visibleText(command)}
           onClick={() => background.toggleLog(process_id)}
         >
           <span
@@ -41,7 +42,7 @@ const ProgramView = ({ program }: { program: Program }) => {
             aria-label={about}
             title={about}
           />
-          <span class="program-command">{command.split('\n')[0]}</span>
+          <span class="program-command">{visibleName(command.split('\n')[0] ?? '')}</span>
         </button>
         {isRunning && (
           <IconButton

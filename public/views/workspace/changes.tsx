@@ -1,4 +1,5 @@
 /** The Changes tab: branch, how far it is from its upstream, and every changed file with its diff. */
+import { visibleName } from '../../visible.ts'
 import { directoryOf, nameOf } from '../../file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -50,14 +51,16 @@ const ChangeView = ({ change }: { change: Change }) => {
           type="button"
           class="change-head"
           aria-expanded={open}
-          title={from ? `${path} ${tw('git.from', { path: from })}` : path}
+          title={
+            from ? `${visibleName(path)} ${tw('git.from', { path: from })}` : visibleName(path)
+          }
           onClick={() => changes.toggle(change)}
         >
           <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
           <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'}>
-            {nameOf(path)}
+            <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
-          <span class="change-dir">{directoryOf(path)}</span>
+          <span class="change-dir">{visibleName(directoryOf(path))}</span>
           <MarkView mark={mark} />
         </button>
         {mark !== 'deleted' && (
@@ -65,7 +68,7 @@ const ChangeView = ({ change }: { change: Change }) => {
             class="change-open"
             icon="file"
             size={14}
-            label={`${tw('git.open')}: ${path}`}
+            label={`${tw('git.open')}: ${visibleName(path)}`}
             onClick={() => panel.openFile(path)}
           />
         )}

@@ -1,4 +1,5 @@
 /** The Files tab: what can be done with the workspace as a whole, its tree, and the file that is open. */
+import { visibleName } from '../../visible.ts'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatBytes } from '../../file-kind.ts'
@@ -48,8 +49,8 @@ const Bar = () => {
   const workspace = app.chat.details.value?.workspace ?? ''
   return (
     <div class="files-bar">
-      <span class="files-place" title={workspace}>
-        {app.workspaces.nameOf(workspace)}
+      <span class="files-place" title={visibleName(workspace)}>
+        {visibleName(app.workspaces.nameOf(workspace))}
       </span>
       <input
         ref={input}

@@ -1,4 +1,5 @@
 /** The open file: its name and state, how it is shown, and the editor when it is changed. */
+import { visibleName } from '../../visible.ts'
 import type { Signal } from '@preact/signals'
 import { directoryOf, formatBytes, nameOf } from '../../file-kind.ts'
 import { formatKeys } from '../../keys.ts'
@@ -154,10 +155,10 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
   return (
     <header class="preview-head">
       <div class="preview-line">
-        <h3 class="preview-name" title={doc.path}>
+        <h3 class="preview-name" title={visibleName(doc.path)}>
           {isDirty(doc) && <span class="preview-dirty" aria-hidden="true" />}
-          <span class="preview-base">{nameOf(doc.path)}</span>
-          <span class="preview-dir">{directoryOf(doc.path)}</span>
+          <bdi class="preview-base">{visibleName(nameOf(doc.path))}</bdi>
+          <span class="preview-dir">{visibleName(directoryOf(doc.path))}</span>
         </h3>
         <MenuButton label={tw('files.menu', { name: nameOf(doc.path) })} items={menu} />
         <IconButton

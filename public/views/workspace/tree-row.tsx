@@ -1,4 +1,5 @@
 /** One row of the tree: its name, its mark, its menu; or the field its name is written in. */
+import { visibleName } from '../../visible.ts'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { nameOf } from '../../file-kind.ts'
@@ -214,8 +215,8 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         ) : (
           <Icon name="file" size={14} />
         )}
-        <span class="tree-name" title={path}>
-          {name}
+        <span class="tree-name" title={visibleName(path)}>
+          <bdi>{visibleName(name)}</bdi>
         </span>
         {inside && <span class="mark-dot" role="img" aria-label={tw('mark.inside')} />}
         {mark && <MarkView mark={mark} />}

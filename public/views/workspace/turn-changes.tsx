@@ -1,4 +1,5 @@
 /** What each turn changed: its files with their diffs, and the button that takes all of it back. */
+import { visibleName } from '../../visible.ts'
 import { directoryOf, nameOf } from '../../file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { DiffCounts } from '../../parts/diff-view.tsx'
@@ -32,14 +33,18 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           type="button"
           class="change-head"
           aria-expanded={loaded !== undefined}
-          title={old_path ? `${path} ${tw('git.from', { path: old_path })}` : path}
+          title={
+            old_path
+              ? `${visibleName(path)} ${tw('git.from', { path: old_path })}`
+              : visibleName(path)
+          }
           onClick={() => void turns.toggleFile(turn, file)}
         >
           <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />
           <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'}>
-            {nameOf(path)}
+            <bdi>{visibleName(nameOf(path))}</bdi>
           </span>
-          <span class="change-dir">{directoryOf(path)}</span>
+          <span class="change-dir">{visibleName(directoryOf(path))}</span>
           <MarkView mark={MARKS[status]} />
         </button>
         <IconButton

@@ -1,0 +1,53 @@
+/** Hidden characters in names and commands: shown by their number; what people write stays as it is. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import * as server from '../../lib/visible.ts'
+import * as page from '../../public/visible.ts'
+
+const test = suite('hidden characters')
+
+test('every character that changes how others look is shown, on every side alike', () => {
+  const hidden: string[] = []
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const text = `a${String.fromCodePoint(code)}b`
+    const shown = server.visibleName(text)
+    if (shown !== text) hidden.push(code.toString(16))
+    assert.is(page.visibleName(text), shown)
+    assert.is(page.visibleText(text), server.visibleText(text))
+    if (shown !== text)
+      assert.is(shown, `a⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩b`)
+  }
+  const wanted = [
+    ...['0', '7', '8', '9', 'a', 'd', '1b', '7f', '80', '85', '9b', 'ad', '34f', '61c', '115f'],
+    ...['180e', '200b', '200c', '200d', '200e', '200f', '2028', '2029', '202a', '202b', '202c'],
+    ...['202d', '202e', '2060', '2064', '2066', '2067', '2068', '2069', '206a', '206f', '2800'],
+    ...['3164', 'd800', 'dfff', 'fe00', 'fe0f', 'feff', 'ffa0', 'fff9', 'fffe', 'e0001', 'e0041'],
+    ...['e007f', 'e0100', 'e01ef', '10ffff'],
+  ]
+  assert.equal(
+    wanted.filter(code => !hidden.includes(code)),
+    [],
+  )
+  for (const usual of ['20', '41', 'e4', '5d0', '627', '4e00', '1f600', 'a0', '202f', '300'])
+    assert.not.ok(hidden.includes(usual), usual)
+})
+
+test('what people write in names stays readable', () => {
+  for (const name of [
+    ...['Überblick', 'שלום.txt', 'تقرير نهائي', '报告', 'отчёт', '한글', 'नमस्ते', 'क्‍ष', 'می‌خواهم'],
+    ...['👩‍👩‍👧‍👦 family', '🏳️‍🌈', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '1️⃣', '☎︎', '❤️', '👍🏽', '🧑🏽‍💻', '🇩🇪', '葛󠄀'],
+    'Screenshot 2026-01-01 at 9.00\u202fAM.png',
+  ]) {
+    assert.is(server.visibleName(name), name)
+    assert.is(page.visibleName(name), name)
+  }
+})
+
+test('lines and tabs belong to a command, not to a name', () => {
+  assert.is(server.visibleText('a\n\tb\r\u001b[2K'), 'a\n\tb⟨U+000D⟩⟨U+001B⟩[2K')
+  assert.is(server.visibleName('a\nb'), 'a⟨U+000A⟩b')
+  assert.is(server.visibleName('results\u202etxt.user'), 'results⟨U+202E⟩txt.user')
+  assert.is(server.visibleName(server.visibleName('\u202e')), '⟨U+202E⟩')
+})
+
+test.run()
