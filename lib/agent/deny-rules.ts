@@ -1,7 +1,5 @@
 /** Rules of a home that forbid commands (`approvals.deny`): glob patterns over a command and over everything it would start. */
-import { normalise } from './danger.ts'
-import { commandsIn, type Place } from './shell-commands.ts'
-import { parseShell } from './shell-words.ts'
+import { normalise, type Place, startedBy } from './danger.ts'
 
 /** `[…]` and `[!…]` at `at` of a pattern: whether it has `char`, and where it ends; null when no bracket closes it. */
 const bracket = (
@@ -68,17 +66,14 @@ const oneSpaced = (text: string): string => text.trim().replace(/\s+/g, ' ')
 const variantsOf = (command: string, place: Place): Set<string> => {
   const text = normalise(command)
   const joined = text.replace(/\\\r?\n/g, '')
-  const written = [joined, ...joined.split('\n')].flatMap(part =>
-    parseShell(part).map(({ words }) => words.join(' ')),
-  )
-  const started = (commandsIn(text, place) ?? []).flatMap(({ name, args, redirects }) => {
-    const line = [name, ...args].join(' ')
+  const started = startedBy(command, place).flatMap(({ name, path, args, redirects }) => {
+    const lines = [[name, ...args].join(' '), [path, ...args].join(' ')]
     const aside = redirects.map(({ op, target }) => `${op} ${target}`)
-    return aside.length > 0 ? [line, [line, ...aside].join(' ')] : [line]
+    return aside.length > 0 ? [...lines, ...lines.map(line => [line, ...aside].join(' '))] : lines
   })
   const plain = started.join('; ')
   return new Set(
-    [command, text, joined, ...joined.split('\n'), ...written, ...started, plain]
+    [command, text, joined, ...joined.split('\n'), ...started, plain]
       .flatMap(each => [each.trim(), oneSpaced(each)])
       .filter(each => each !== ''),
   )

@@ -1,5 +1,5 @@
 /** Who may say yes: what the configuration and the session allow already, else a person. */
-import { isAllowed } from '../agent/danger-rules.ts'
+import { isAllowed } from '../agent/shell/labels.ts'
 import type { ApprovalAsk } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
 

@@ -1,6 +1,5 @@
 /** What every command passes before it runs, however it is started: refused, asked about, or free to go. */
 import { assess, forbiddenIn } from '../danger.ts'
-import { isReadOnly } from '../read-only.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
 export const blocked = (error: string, hint: string): ToolResult => ({
@@ -34,7 +33,7 @@ export const passCommand = async (
   const here = { home: ctx.env.HOME ?? '', cwd }
   const denied = ctx.guards?.command(command, here) ?? null
   if (denied !== null) return blocked(denied, 'The command was not run. Do not try it another way.')
-  const { hardline, labels } = assess(command, here)
+  const { hardline, labels, looks } = assess(command, here)
   if (hardline !== undefined)
     return blocked(
       `Refused, and no approval can allow it: ${hardline}.`,
@@ -48,6 +47,6 @@ export const passCommand = async (
     )
   const refused = labels.length > 0 ? await askAbout(ctx, command, labels, cwd) : null
   if (refused) return refused
-  if (!isReadOnly(command, here)) await ctx.beforeChange?.('workspace')
+  if (!looks) await ctx.beforeChange?.('workspace')
   return null
 }

@@ -2,8 +2,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assess, normalise } from '../../../lib/agent/danger.ts'
-import { isAllowed, RULES } from '../../../lib/agent/danger-rules.ts'
-import { parseShell } from '../../../lib/agent/shell-words.ts'
+import { isAllowed, isKnownLabel } from '../../../lib/agent/shell/labels.ts'
+import { RULES } from '../../../lib/agent/shell/rules.ts'
 
 const test = suite('danger')
 
@@ -207,7 +207,8 @@ for (const [label, commands] of Object.entries(ASKED))
   })
 
 test('every rule has its example, and labels are told apart', () => {
-  assert.equal(RULES.map(rule => rule.label).sort(), Object.keys(ASKED).sort())
+  for (const { label } of RULES) assert.ok(label in ASKED, label)
+  for (const label of Object.keys(ASKED)) assert.ok(isKnownLabel(label), label)
 })
 
 const PASS = [
@@ -248,7 +249,6 @@ const PASS = [
   'echo "do not run rm -rf /"',
   "printf '%s\\n' 'mkfs is dangerous' >> notes.md",
   'psql -c "delete from users where id = 1"',
-  'truncate -s 0 log.txt',
   'cat ~/.ssh/id_ed25519.pub',
   'ls ~/.ssh',
   'x=$((1<<2)); echo $x',
@@ -259,7 +259,9 @@ const PASS = [
 
 for (const command of PASS)
   test(`passes: ${JSON.stringify(command)}`, () => {
-    assert.equal(judge(command), { labels: [] })
+    const { hardline, labels } = judge(command)
+    assert.is(hardline, undefined)
+    assert.equal(labels, [])
   })
 
 test('the most severe label comes first', () => {
@@ -280,21 +282,6 @@ test('labels of older and newer allow-lists count', () => {
 
 test('normalised text', () => {
   assert.is(normalise('\u001b[1mｌｓ\0 \u001b[0m-l'), 'ls -l')
-})
-
-test('words, quotes and redirections', () => {
-  assert.equal(parseShell(`a 'b c'"d" e\\ f 2>&1 >>"out file" <in # note\n| g`), [
-    {
-      words: ['a', 'b cd', 'e f'],
-      redirects: [
-        { op: '>&', target: '1' },
-        { op: '>>', target: 'out file' },
-        { op: '<', target: 'in' },
-      ],
-      piped: false,
-    },
-    { words: ['g'], redirects: [], piped: true },
-  ])
 })
 
 test('hostile text is judged in bounded time', () => {

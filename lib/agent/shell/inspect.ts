@@ -1,0 +1,391 @@
+/** Follows a command line into everything it would run, and gathers the reasons to ask about any of it. */
+import { floorInCode, removedPaths, runsComputedText, textsIn } from './code.ts'
+import { readGit } from './git.ts'
+import { touchedBy } from './files.ts'
+import { type Runs, runsOf } from './interpreters.ts'
+import { judge } from './judge.ts'
+import { CODE_FLAG, CONTROL, OWN_ADDRESS, SHELL_FLAG, UNCLEAR } from './labels.ts'
+import {
+  hasPackageIn,
+  isBuildWrapper,
+  isLocalProgram,
+  isOwnPlace,
+  languageOfFile,
+  readScript,
+} from './local.ts'
+import { floorInText } from './floor.ts'
+import { reachesUs } from './network.ts'
+import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
+import { projectTexts } from './project.ts'
+import { readShell } from './reader.ts'
+import { placeOf, type Shell, type Trouble } from './state.ts'
+import { isOpen, UNKNOWN } from './syntax.ts'
+import type { Finding, Place, Simple } from './types.ts'
+import { innerCommands } from './wrappers.ts'
+
+export type Inspection = {
+  findings: Finding[]
+  /** Every program as it stands in the text itself, in order; those inside others are left out. */
+  commands: string[][]
+  /** Nothing of it changes anything. */
+  looks: boolean
+  isClear: boolean
+  simples: Simple[]
+}
+
+const MAX_SCRIPTS = 6
+const MAX_SIMPLES = 1_500
+
+/** Files of the person's own that a shell reads at its start. */
+const OWN_STARTUP =
+  /^(?:\.(?:bashrc|bash_profile|bash_aliases|profile|zshrc|zprofile|zshenv|nvm\/nvm\.sh|nvm\/bash_completion|cargo\/env|sdkman\/bin\/sdkman-init\.sh|asdf\/asdf\.sh|rvm\/scripts\/rvm|ghcup\/env|deno\/env|local\/bin\/env)|(?:mini|ana)conda3\/(?:etc\/profile\.d\/conda\.sh|bin\/activate)|emsdk\/emsdk_env\.sh|esp\/esp-idf\/export\.sh)$/
+const ACTIVATES = /(?:^|\/)(?:\.?v?env[\w.-]*|[\w.-]*venv)\/(?:bin|Scripts)\/activate$/
+
+/** What project files may do where a person started an ordinary build. */
+const GRAVE = new Set([
+  CONTROL,
+  OWN_ADDRESS,
+  'delete outside the workspace',
+  'delete in root path',
+  'credential file read',
+  'write to a startup or login file',
+  'pipe remote content to shell',
+  'decoded text piped to shell',
+  'execute remote script via process substitution',
+  'network shell',
+  'scheduled command',
+  'git configuration that runs programs',
+  'write to block device',
+])
+
+/** What they make are programs of the project, which run like its tests. */
+const BUILDS =
+  /^(?:make|gmake|cmake|ctest|ninja|meson|cargo|go|gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|ld|rustc|npm|pnpm|yarn|bun|tsc|dotnet|swift|swiftc|mvn|gradle|gradlew|mvnw|javac|zig|stack|cabal|ghc|dune|nim|bazel|configure|autoreconf|pytest|jest|vitest|eslint|prettier|sleep|timeout|env|time|sudo|nice|nohup)$/
+
+const TROUBLE: Record<Trouble, Finding> = {
+  syntax: { label: UNCLEAR, isUnclear: true },
+  tangled: { label: UNCLEAR, isUnclear: true },
+  nameref: { label: UNCLEAR, isUnclear: true },
+  'field separator': { label: UNCLEAR, isUnclear: true },
+  'fork bomb': { label: 'fork bomb', floor: 'a fork bomb' },
+}
+
+export const inspect = (text: string, place: Place): Inspection => {
+  let findings: Finding[] = []
+  const commands: string[][] = []
+  const simples: Simple[] = []
+  let looks = true
+  let isClear = true
+  let nested = 0
+  let scripts = 0
+  const running = new Set<string>()
+  const hasPackage = hasPackageIn(place)
+
+  const add = (label: string, more: Partial<Finding> = {}) => {
+    findings.push({ label, ...more })
+    if (more.isUnclear) isClear = false
+  }
+  const unclear = () => add(UNCLEAR, { isUnclear: true })
+
+  /** What is found meanwhile, instead of going to the findings at once. */
+  const apart = (run: () => void): Finding[] => {
+    const before = findings
+    const wasClear = isClear
+    findings = []
+    run()
+    const found = findings
+    findings = before
+    isClear = wasClear
+    return found
+  }
+  const keep = (found: readonly Finding[]) => {
+    for (const { label, ...more } of found) add(label, more)
+  }
+
+  const code = (source: string, shell: Shell, isInline: boolean): void => {
+    if (isInline) add(CODE_FLAG)
+    const floor = floorInCode(source)
+    if (floor !== undefined) add(CODE_FLAG, { floor })
+    if (runsComputedText(source)) unclear()
+    for (const { text: literal, isRun } of textsIn(source)) {
+      if (!isRun && !/\s/.test(literal.trim())) {
+        if (isInline || literal.includes('/')) literalPath(literal, shell)
+        continue
+      }
+      const found = apart(() => {
+        if (literal.length < 20_000) shell.run(literal.replace(/\\(["'])/g, '$1'))
+      })
+      // Words that are not run say too little: "reboot when done" is a sentence.
+      const deadly = found.filter(
+        ({ floor: why }) => why !== undefined && (isRun || why !== 'shutting the machine down'),
+      )
+      keep(deadly)
+      if (isRun)
+        keep(
+          found.filter(
+            each =>
+              !each.isUnclear &&
+              each.floor === undefined &&
+              each.label !== SHELL_FLAG &&
+              (isInline || each.label !== CODE_FLAG),
+          ),
+        )
+    }
+    for (const path of removedPaths(source)) {
+      const kind = kindOf(path, shell.cwd, place)
+      if (kind !== 'workspace' && kind !== 'temporary') add('delete outside the workspace')
+    }
+    if (
+      place.own?.length &&
+      reachesUs(source, place.own) &&
+      /localhost|127\.\d|0\.0\.0\.0|::1|gethostname|AGENT_|HERMES_/.test(source)
+    )
+      add(OWN_ADDRESS, { isControl: true })
+    if (place.control?.length && /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source))
+      add(CONTROL, { isControl: true })
+  }
+
+  /** A literal of a script that names a protected place. */
+  const literalPath = (literal: string, shell: Shell): void => {
+    if (literal.length > 500) return
+    if (
+      controlIn(literal, shell.cwd, place) !== undefined ||
+      place.control?.some(
+        path =>
+          literal.length > 5 &&
+          path.endsWith(`/${literal.replace(/^[~.]?\//, '')}`) &&
+          literal.includes('/'),
+      )
+    )
+      add(CONTROL, { isControl: true })
+    const full = absolute(literal, shell.cwd, place)
+    if (full !== null && literal.includes('/') && isSecret(full, place)) add('credential file read')
+  }
+
+  const inScript = (path: string, run: () => unknown): unknown => {
+    if (running.has(path)) return
+    if (++scripts > MAX_SCRIPTS) return unclear()
+    running.add(path)
+    nested++
+    run()
+    nested--
+    running.delete(path)
+  }
+
+  const file = (
+    path: string,
+    simple: Simple,
+    shell: Shell,
+    more: { isSourced?: boolean; isCode?: boolean; args?: string[] },
+  ): unknown => {
+    if (isOpen(path)) {
+      // A loop over scripts that only the running shell knows, or one whose name it makes up.
+      return path.startsWith('/dev/fd/') && !more.isCode ? unclear() : unclear()
+    }
+    const full = placeOf(path, { cwd: simple.cwd, place })
+    if (full === null) return unclear()
+    if (/[*?[]/.test(path)) return more.isCode ? undefined : unclear()
+    if (/^\/(?:dev|proc)\//.test(full)) return unclear()
+    if (
+      more.isSourced &&
+      (full.startsWith(`${place.home}/`)
+        ? OWN_STARTUP.test(full.slice(place.home.length + 1))
+        : /^\/etc\/(?:profile|bash\.bashrc|bashrc|profile\.d\/[\w.-]+)$/.test(full))
+    )
+      return
+    const written = shell.files.get(full)
+    if (written !== undefined) {
+      if (written === null) return unclear()
+      const isCode = more.isCode || languageOfFile(full, written) === 'code'
+      return inScript(full, (): unknown =>
+        isCode ? code(written, shell, true) : shell.run(written, more.args ?? []),
+      )
+    }
+    const found = readScript(full)
+    if (!found) {
+      // It is not there now. Only what runs before it could still make it.
+      if (
+        (shell.mayHaveWritten || shell.hasWaited) &&
+        !more.isCode &&
+        !(more.isSourced && ACTIVATES.test(full))
+      )
+        unclear()
+      else if (!isOwnPlace(path, { cwd: simple.cwd, place }) && !more.isCode) unclear()
+      return
+    }
+    if (shell.hasWaited) return unclear()
+    if (found.isBinary) {
+      if (kindOf(path, simple.cwd, place) !== 'workspace' || more.isCode || more.isSourced)
+        unclear()
+      return
+    }
+    const isCode = more.isCode || languageOfFile(full, found.text) === 'code'
+    inScript(full, () => {
+      if (isCode) return code(found.text, shell, false)
+      if (isBuildWrapper(full) || (more.isSourced && ACTIVATES.test(full))) {
+        const reasons = apart(() =>
+          found.isWhole && found.text.length < 60_000
+            ? shell.run(found.text, more.args ?? null)
+            : undefined,
+        )
+        return keep(reasons.filter(({ label, floor }) => floor !== undefined || GRAVE.has(label)))
+      }
+      if (!found.isWhole) return unclear()
+      shell.run(found.text, more.args ?? [])
+    })
+  }
+
+  const follow = (runs: readonly Runs[], simple: Simple, shell: Shell): void => {
+    for (const each of runs) {
+      switch (each.kind) {
+        case 'unknown':
+          unclear()
+          break
+        case 'shell':
+          if (each.text.trim() === '') break
+          if (each.text.startsWith(UNKNOWN) || /^[\0\u0001\s]+$/.test(each.text)) unclear()
+          nested++
+          shell.run(each.text, each.args ?? shell.positional)
+          nested--
+          break
+        case 'code':
+          nested++
+          code(each.text, shell, true)
+          nested--
+          break
+        case 'file':
+          file(each.path, simple, shell, {
+            isCode: each.language === 'code',
+            ...(each.isSourced && { isSourced: true }),
+            ...(each.args && { args: each.args }),
+          })
+      }
+    }
+  }
+
+  const visit = (given: Simple, shell: Shell): void => {
+    if (simples.length >= MAX_SIMPLES) {
+      unclear()
+      return
+    }
+    let simple = given
+    const inner = innerCommands(simple)
+    if (inner.length > 0) simple = { ...simple, wraps: true }
+    simples.push(simple)
+    if (nested === 0) commands.push([simple.path, ...simple.args])
+    if (shell.aliases.has(simple.path)) unclear()
+    const result = judge(simple, place, {
+      hasPackage,
+      isLocalProgram: (path, cwd) => isLocalProgram(path, cwd, place),
+      judgeFile: ({ path, args }) => {
+        if (isOpen(path)) return unclear()
+        if (!isOwnPlace(path, { cwd: simple.cwd, place })) unclear()
+        file(path, simple, shell, { args })
+      },
+    })
+    for (const { label, ...more } of result.findings) add(label, more)
+    if (!result.looks) looks = false
+    nested++
+    for (const each of inner) {
+      if ('text' in each) {
+        if (each.text.startsWith(UNKNOWN) || each.text.startsWith('\u0001')) unclear()
+        shell.run(each.text)
+        continue
+      }
+      const [path = '', ...args] = each.words
+      const name =
+        isOpen(path) || /[*?]/.test(path) ? UNKNOWN : (path.split('/').at(-1) ?? '').toLowerCase()
+      visit(
+        { ...simple, name, path, args, redirects: [], assigns: each.assigns ?? [], wraps: false },
+        shell,
+      )
+    }
+    nested--
+    const git = simple.name === 'git' ? readGit(simple.args).runs : []
+    follow([...runsOf(simple), ...git, ...moduleRuns(simple)], simple, shell)
+    for (const text of projectTexts(simple, shell)) {
+      if (text === null) unclear()
+      else {
+        nested++
+        const reasons = apart(() => shell.run(text))
+        nested--
+        keep(reasons.filter(({ label, floor }) => floor !== undefined || GRAVE.has(label)))
+      }
+    }
+    remember(simple, shell, result.looks)
+  }
+
+  /** What it writes may be run by what comes next. */
+  const remember = (simple: Simple, shell: Shell, isQuiet: boolean): void => {
+    if (isQuiet) return
+    const { writes, fills } = touchedBy(simple)
+    if (
+      !BUILDS.test(simple.name) &&
+      !/^(?:cd|pushd|popd|export|set|mkdir|touch|chmod|source|\.|true|echo|printf)$/.test(
+        simple.name,
+      )
+    )
+      shell.mayHaveWritten = true
+    if (/^(?:chmod|chown|chgrp|touch|mkdir)$/.test(simple.name)) return
+    const redirected = new Set(simple.redirects.map(({ target }) => target))
+    for (const path of writes) {
+      const full = redirected.has(path) ? null : placeOf(path, { cwd: simple.cwd, place })
+      if (full === null || BUILDS.test(simple.name)) continue
+      shell.files.set(
+        full,
+        simple.name === 'tee' && typeof simple.input === 'string' ? simple.input : null,
+      )
+    }
+    if (fills.length > 0 && /^(?:tar|bsdtar|unzip|7za?|unrar|cpio|patch|rsync)$/.test(simple.name))
+      shell.hasWaited = true
+  }
+
+  const isWhole = readShell(text, place, {
+    visit,
+    report: what => {
+      const { label, ...more } = TROUBLE[what]
+      add(label, more)
+    },
+  })
+  if (!isWhole) isClear = false
+  if (!isClear || findings.some(({ label }) => label === CODE_FLAG)) {
+    const floor = isClear ? undefined : floorOfUnclear(text, simples)
+    if (floor !== undefined) add(UNCLEAR, { floor })
+  }
+  return {
+    findings,
+    commands,
+    looks: looks && findings.length === 0 && simples.length > 0,
+    isClear,
+    simples,
+  }
+}
+
+/** Literal floor text in what could not be taken apart; not in the words of a command that was. */
+const floorOfUnclear = (text: string, simples: readonly Simple[]): string | undefined => {
+  const floor = floorInText(text)
+  if (floor === undefined) return undefined
+  const isProse = simples.some(
+    ({ name, args }) =>
+      /^(?:echo|printf|git|grep|rg|gh|cat|tee|sed|awk)$/.test(name) &&
+      args.some(arg => floorInText(arg) !== undefined),
+  )
+  return isProse ? undefined : floor
+}
+
+const moduleRuns = ({ name, args }: Simple): Runs[] => {
+  if (!/^(?:python|pypy)[\d.]*$/.test(name)) return []
+  const at = args.findIndex(arg => /^-[a-zA-Z]*m$/.test(arg))
+  if (at < 0) return []
+  const [module = '', ...rest] = args.slice(at + 1)
+  if (isOpen(module)) return [{ kind: 'unknown' }]
+  const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`
+  if (/^(?:pip|uv|poetry|tox|nox|ruff|twine|hatch)$/.test(module))
+    return [{ kind: 'shell', text: [module, ...rest].map(quoted).join(' ') }]
+  if (module === 'timeit') return [{ kind: 'code', text: rest.at(-1) ?? '' }]
+  if (/^(?:cProfile|profile|pdb|trace|runpy|coverage|kernprof|scalene|debugpy)$/.test(module)) {
+    const script = rest.find(word => /\.py$/.test(word))
+    return script ? [{ kind: 'file', path: script, language: 'code' }] : []
+  }
+  return []
+}

@@ -1,0 +1,335 @@
+/** One command: what is known about it, and what a person has to be asked. */
+import { DENIED, LOOKS, TOOLS } from './programs.ts'
+import { OUTSIDE, UNCLEAR, unrecognized } from './labels.ts'
+import { floorOf } from './floor.ts'
+import { readGit } from './git.ts'
+import { isShell, languageOf, sedScripts } from './interpreters.ts'
+import { networkLabels, readCurl, readHttpie, readWget } from './network.ts'
+import { packageLabels } from './packages.ts'
+import { isSecret, kindOf, pathsIn, absolute } from './paths.ts'
+import { readSed } from './sed.ts'
+import { RULES } from './rules.ts'
+import { setsLoadedVariable } from './environment.ts'
+import { type Ask, judgeControl, judgeOwn, judgePlaces } from './touching.ts'
+import { touchedBy, readsOf } from './files.ts'
+import { isOpen, UNKNOWN } from './syntax.ts'
+import type { Finding, Place, Simple } from './types.ts'
+import type { LocalPrograms } from './local.ts'
+
+const ASKS: Record<'command' | 'write' | 'system' | 'secret', string> = {
+  command: 'program starts another command',
+  write: OUTSIDE,
+  system: 'system administration',
+  secret: 'credential file read',
+}
+
+const SYSTEM_CHANGES =
+  /^(?:useradd|userdel|usermod|adduser|deluser|groupadd|groupdel|groupmod|gpasswd|passwd|chpasswd|chsh|chfn|vipw|visudo|newusers|umount|swapon|swapoff|losetup|insmod|rmmod|depmod|lvremove|lvcreate|vgremove|pvremove|mdadm|dmsetup|setenforce|setcap|chattr|setfacl|iptables-restore|ebtables|nftables|ufw|wg|wg-quick|openvpn|update-alternatives|update-grub|grub-install|efibootmgr|ldconfig|authconfig|pam-auth-update|timedatectl|hwclock|ntpdate|sysctl|csrutil|nvram|pmset|spctl|dpkg-reconfigure|make-install|tuned-adm|cpupower|xattr|setsebool|semanage|auditctl|mknod|pivot_root|chcon|restorecon|hdparm|nvme|fsck.*|tune2fs|resize2fs|e2fsck|debugfs|partprobe|quotaon|exportfs|smbpasswd|kinit|realm|pam_tally2|faillock|mkswap|cryptsetup)$/
+const SCHEDULES = /^(?:crontab|at|batch|atrm|anacron|systemd-run|fcrontab)$/
+
+/** The reasons to ask about one command, floor included. `looks`: it surely changes nothing. */
+export const judge = (
+  simple: Simple,
+  place: Place,
+  local: LocalPrograms,
+): { findings: Finding[]; looks: boolean } => {
+  const findings: Finding[] = []
+  const ask = (label: string, more: Partial<Finding> = {}) => findings.push({ label, ...more })
+  const { name, args, redirects, cwd } = simple
+
+  const floor = floorOf(simple, place)
+  if (floor !== undefined) ask(UNCLEAR, { floor })
+  if (name === UNKNOWN) ask(UNCLEAR, { isUnclear: true })
+
+  const line = [name, ...args, ...redirects.map(({ op, target }) => `${op} ${target}`)].join(' ')
+  const isProse =
+    LOOKS.has(name) ||
+    (name === 'git' && /^(?:commit|log|tag|grep|show|notes|config)$/.test(readGit(args).sub)) ||
+    /^(?:gh|glab|npm)$/.test(name)
+  for (const rule of RULES) {
+    const text =
+      isProse || languageOf(name)
+        ? typeof simple.input === 'string' && !isProse
+          ? simple.input
+          : ''
+        : `${line}\n${simple.input ?? ''}`
+    if (
+      rule.command?.(simple, place) ||
+      (rule.text &&
+        (rule.text.test(text) ||
+          (/^cloud/.test(rule.label) &&
+            rule.text.test(line) &&
+            !/^(?:echo|grep|rg|printf)$/.test(name))))
+    )
+      ask(rule.label)
+  }
+
+  let looks = false
+  if (name === '' || name === ':') looks = true
+  else if (name !== UNKNOWN) looks = judgeProgram(simple, place, local, ask)
+
+  if (setsLoadedVariable(simple)) ask('environment that changes other programs')
+
+  const touched = touchedBy(simple)
+  const isQuiet = judgePlaces(simple, touched, place, ask)
+  looks = looks && isQuiet
+
+  // Secrets and what decides about the agent.
+  if (
+    !/^(?:ls|stat|chmod|chown|ssh|ssh-keygen|ssh-add|mkdir|test|\[|\[\[|find|basename|dirname|echo|printf|realpath|readlink|cd|pushd|touch|which|git|docker|export|exa|eza|tree|du)$/.test(
+      name,
+    ) ||
+    redirects.some(({ op }) => op === '<')
+  )
+    for (const path of pathsIn(readsOf(simple))) {
+      const full = absolute(path, cwd, place)
+      if (
+        full !== null &&
+        isSecret(full, place) &&
+        !(touched.writes.includes(path) && !/^(?:cp|mv|ln|rsync|sed|tee)$/.test(name))
+      )
+        ask('credential file read')
+    }
+  if (
+    /^(?:grep|egrep|fgrep|rg|ag|ack|cp|rsync|tar|zip|scp|rclone|ditto|7z)$/.test(name) &&
+    (name === 'rg' ||
+      args.some(arg => /^-\w*[rRac]|^--rec|^--archive|^--hidden|^[a-z]*c[a-z]*f/.test(arg)) ||
+      /^(?:rsync|zip)$/.test(name))
+  )
+    for (const path of args
+      .filter(arg => !arg.startsWith('-'))
+      .slice(/^(?:cp|rsync|tar|zip)$/.test(name) ? 0 : 1)) {
+      const full = absolute(path, cwd, place)
+      if (
+        full === place.home ||
+        full === '/' ||
+        full === '/home' ||
+        full === '/root' ||
+        full === '/etc'
+      )
+        ask('credential file read')
+    }
+  if (redirects.some(({ target }) => /\/dev\/(?:tcp|udp)\//.test(target))) ask('network shell')
+  judgeControl(simple, touched, place, ask)
+  judgeOwn(simple, place, ask)
+  return { findings, looks: looks && findings.length === 0 }
+}
+
+/** True when it only looks. */
+const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: Ask): boolean => {
+  const { name, args, path, input } = simple
+  const words = args.filter(arg => !arg.startsWith('-'))
+  if (path.includes('/') && local.isLocalProgram(path, simple.cwd)) {
+    local.judgeFile(simple, ask)
+    return false
+  }
+  for (const [pattern, kind] of DENIED[name] ?? [])
+    if (args.some(arg => pattern.test(arg))) ask(ASKS[kind])
+  if (/^(?:shred|srm|wipe)$/.test(name)) ask('empty an existing file')
+  if (SYSTEM_CHANGES.test(name)) ask('system administration')
+  if (SCHEDULES.test(name) && !(name === 'crontab' && args.includes('-l'))) ask('scheduled command')
+  const network = networkLabels(simple)
+  for (const label of network ?? []) ask(label)
+  if (network) return false
+  switch (name) {
+    case 'git': {
+      const call = readGit(args)
+      for (const label of call.labels) ask(label, label === UNCLEAR ? { isUnclear: true } : {})
+      return call.looks
+    }
+    case 'curl':
+    case 'wget':
+    case 'http':
+    case 'https':
+    case 'xh': {
+      const { labels } =
+        name === 'curl' ? readCurl(simple) : name === 'wget' ? readWget(simple) : readHttpie(simple)
+      for (const label of new Set(labels)) ask(label)
+      return false
+    }
+    case 'find':
+    case 'gfind':
+      if (args.some(arg => arg.startsWith(UNKNOWN))) ask(UNCLEAR, { isUnclear: true })
+      return !args.some(arg => /^-(?:delete|exec|execdir|ok|okdir|fprint0?|fprintf|fls)$/.test(arg))
+    case 'fd':
+    case 'fdfind':
+      return !args.some(arg => /^(?:-[xX]|--exec)/.test(arg))
+    case 'sed':
+    case 'gsed': {
+      const scripts = sedScripts(args)
+      if (
+        scripts.some(script => isOpen(script) && /^[\0\u0001]/.test(script)) ||
+        args.some(arg => /^(?:-[a-zA-Z]*f|--file)/.test(arg))
+      )
+        ask(UNCLEAR, { isUnclear: true })
+      const read = scripts.map(script => readSed(script.replace(/[\0\u0001]/g, 'x')))
+      if (read.some(({ runs }) => runs.length > 0)) ask('program starts another command')
+      if (read.some(({ isClear }) => !isClear)) ask(UNCLEAR, { isUnclear: true })
+      return (
+        !args.some(arg => /^-[a-zA-Z]*i|^--in/.test(arg)) &&
+        read.every(({ writes }) => writes.length === 0)
+      )
+    }
+    case 'awk':
+    case 'gawk':
+    case 'mawk':
+    case 'nawk':
+      judgeAwk(simple, ask)
+      return true
+    case 'kill':
+    case 'pkill':
+    case 'killall': {
+      if (args.some(arg => /^-[luUg]$/.test(arg)) && name === 'pkill') ask('end a process')
+      if (
+        name === 'kill' &&
+        killTargets(args).some(arg => /^-\d+$|^[01]$/.test(arg)) &&
+        !args.includes('-l')
+      )
+        ask('end a process')
+      if (name === 'killall' && args.some(arg => /^-[ur]|^--user|^--regexp/.test(arg)))
+        ask('end a process')
+      return false
+    }
+    case 'chmod':
+    case 'chown':
+    case 'chgrp':
+      if (
+        args.some(arg => /^-\w*R|^--rec/.test(arg)) &&
+        words.some(
+          word =>
+            kindOf(word, simple.cwd, place) !== 'workspace' &&
+            word.includes('/') &&
+            kindOf(word, simple.cwd, place) !== 'temporary',
+        )
+      )
+        ask('broad permission change')
+      if (name === 'chmod' && args.some(arg => /^[ugoa]*\+\w*s|^[2467]\d{3}$/.test(arg)))
+        ask('broad permission change')
+      if (name !== 'chmod') ask('broad permission change')
+      return false
+    case 'psql':
+    case 'mysql':
+    case 'mariadb':
+    case 'sqlite3':
+    case 'sqlite':
+    case 'mongosh':
+    case 'redis-cli':
+      if (
+        [...args, input ?? ''].some(
+          arg =>
+            typeof arg === 'string' &&
+            /(?:^|[\n;"'\s])\s*(?:\\!|\.shell|\.system|\.load\b|\.import\b.*\||system\s|\\copy.*program|\bcopy\b[\s\S]*\bprogram\b|\.output\s*\||\\o\s*\||\\g\s*\||load_extension|pg_read_file|lo_export|into\s+(?:out|dump)file|\.once\s*\||attach\s+database|writefile\s*\()/i.test(
+              arg,
+            ),
+        )
+      )
+        ask('program starts another command')
+      if (input === null) ask(UNCLEAR, { isUnclear: true })
+      break
+    case 'npx-unknown':
+      break
+    case 'ed':
+    case 'ex':
+    case 'vi':
+    case 'vim':
+    case 'nvim':
+    case 'view':
+    case 'emacs':
+      ask('program starts another command')
+      return false
+    case 'alias':
+      if (words.some(word => word.includes('='))) ask(UNCLEAR, { isUnclear: true })
+      return true
+    case 'source':
+    case '.':
+      return false
+    case 'tar':
+    case 'bsdtar':
+      if (args.some(arg => arg.startsWith(UNKNOWN))) ask(UNCLEAR, { isUnclear: true })
+      return false
+    case 'systemd-run':
+      ask('scheduled command')
+      return false
+    case 'sudo':
+    case 'doas':
+    case 'su':
+    case 'pkexec':
+    case 'run0':
+      if (
+        words.length === 0 ||
+        args.some(arg => /^(?:-e|--edit|-s|-i|--shell|--login|-b)$/.test(arg) && words.length === 0)
+      )
+        ask('system administration')
+      if (args.some(arg => /^(?:-e|--edit)$/.test(arg)) || name === 'su')
+        ask('system administration')
+      return true
+    case 'rsync':
+      if (args.some(arg => /^--del/.test(arg))) ask('recursive delete')
+      return false
+    case 'make':
+    case 'gmake':
+      if (
+        args.some(
+          (arg, at) =>
+            /^(?:-f|--file|--makefile)$/.test(arg) &&
+            /^(?:-|\/dev\/stdin)$/.test(args[at + 1] ?? ''),
+        ) ||
+        args.some(arg => /^(?:-f-|-f\/dev|--file=(?:-|\/dev)|--makefile=-)/.test(arg))
+      )
+        ask('program starts another command')
+      if (words.some(word => /^(?:install|uninstall|deploy|publish|release|push)$/.test(word)))
+        ask(/install/.test(words.join(' ')) ? OUTSIDE : 'publish to others')
+      break
+  }
+  const packages = packageLabels(simple, local.hasPackage)
+  for (const label of new Set(packages ?? [])) ask(label)
+  if (packages) return false
+  if (LOOKS.has(name)) return true
+  if (
+    TOOLS.has(name) ||
+    isShell(name) ||
+    languageOf(name) ||
+    /^(?:python|pip|perl|ruby|php|node|lua|gcc|clang|g\+\+)[\d.-]+$/.test(name)
+  ) {
+    if (simple.from.length > 0 && name === 'xargs' && words.length === 0) return true
+    return /^(?:sudo|env|nice|timeout|time|command|builtin|exec|nohup|stdbuf)$/.test(name)
+  }
+  if (simple.wraps) return false
+  if (
+    /^(?:format|dd|mkfs)/.test(name) ||
+    SYSTEM_CHANGES.test(name) ||
+    SCHEDULES.test(name) ||
+    /^(?:shred|srm|wipe|rimraf|shutdown|reboot|halt|poweroff|init|telinit)$/.test(name)
+  )
+    return false
+  ask(unrecognized(name.replace(/[^\w.+@-]/g, '?').slice(0, 60)), { isUnclear: true })
+  return false
+}
+
+/** Processes and groups, without the signal in front of them. */
+const killTargets = (args: string[]): string[] =>
+  args.filter(
+    (arg, at) =>
+      arg !== '--' &&
+      !(at === 0 && args.length > 1 && /^-[\w]+$/.test(arg)) &&
+      !/^-[sn]$/.test(args[at - 1] ?? ''),
+  )
+
+const AWK_RUNS = /\bsystem\s*\(|\|\s*&?\s*getline|\bgetline\b|\|&|@load|@include/
+
+/** Awk runs a command in `system()` and behind a pipe, and writes behind `>`. */
+const judgeAwk = ({ args }: Simple, ask: Ask): unknown => {
+  const values = /^(?:-F|-v|--field-separator|--assign|-f|--file)$/
+  if (args.some(arg => /^(?:-\w*f|--file)/.test(arg))) ask(UNCLEAR, { isUnclear: true })
+  const program = args.find((arg, at) => !/^-./.test(arg) && !values.test(args[at - 1] ?? ''))
+  if (program === undefined) return
+  if (/^[\0\u0001]/.test(program)) return ask(UNCLEAR, { isUnclear: true })
+  const plain = program.replace(/\\./g, '_')
+  if (AWK_RUNS.test(plain)) ask('program starts another command')
+  const bare = plain
+    .replace(/"[^"]*"/g, '""')
+    .replace(/(^|[\s,(!~&|{;])\/[^/\n]*\//g, '$1R')
+    .replace(/\|\|/g, ' ')
+  if (/\|/.test(bare)) ask('program starts another command')
+  else if (/\bprintf?\b[^;}\n]*>/.test(bare.replace(/\([^()]*\)/g, ''))) ask(OUTSIDE)
+}

@@ -1,0 +1,174 @@
+/** What kind of place a path in a command is: the agent's own, a secret, the system's, the workspace's, or elsewhere. */
+import { resolve } from 'node:path/posix'
+import { isInside } from '../../store/inside.ts'
+import { DATA, isOpen, UNKNOWN } from './syntax.ts'
+import type { Place } from './types.ts'
+
+/** Below a home directory: keys, logins, histories. */
+const SECRET_AT_HOME =
+  /^(?:\.ssh\/(?!known_hosts|config$|[^/]*\.pub$)[^/]|\.ssh\/?\*|\.aws\/(?:credentials|\*|sso|cli\/cache|$)|\.gnupg(?:\/|$)|\.kube\/(?:config|cache|\*)|\.docker\/config\.json|\.azure(?:\/|$)|\.config\/(?:gh\/hosts|gcloud|op|hub|rclone|doctl|heroku|stripe|git\/credentials|google-chrome|chromium|BraveSoftware|microsoft-edge|vivaldi|opera|sops|age|filezilla|1Password)|\.(?:netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|yarnrc\.yml|pypirc|vault-token|boto|s3cfg|htpasswd|authinfo(?:\.gpg)?|terraformrc|bash_history|zsh_history|histfile|psql_history|mysql_history|python_history|node_repl_history|sqlite_history|lesshst|viminfo|password-store|dockercfg|fetchmailrc|msmtprc|muttrc|cargo\/credentials(?:\.toml)?|gem\/credentials|terraform\.d\/credentials[^/]*|composer\/auth\.json|m2\/settings(?:-security)?\.xml|gradle\/gradle\.properties|mozilla|thunderbird|electrum|bitcoin|ethereum|claude\.json|claude\/\.credentials\.json|codex\/auth\.json|gemini\/oauth_creds\.json|local\/share\/(?:keyrings|kwalletd|fish\/fish_history|gnupg))(?:\/|$)|Library\/(?:Keychains|Cookies|Application Support\/(?:Google\/Chrome|Firefox|BraveSoftware|Chromium|com\.apple\.TCC)))/i
+const SECRET_ANYWHERE =
+  /(?:^|\/)\.env(?:\.(?!example$|sample$|template$|dist$|test$|defaults$|schema$|d\.ts$)[\w.-]+)?$|(?:^|\/)\.envrc$|(?:^|\/)(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?|credentials\.json|service[-_]account[^/]*\.json|secrets?\.(?:json|ya?ml|toml|env)|[^/]+\.(?:keystore|jks|p12|pfx|kdbx|ppk))$|(?:^|\/)(?:\.git-credentials|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.htpasswd)$|(?:^|\/)\.aws\/credentials|(?:^|\/)\.(?:agent|hermes)\/(?:[^/]+\/)*(?:\.env|auth\.json)$|(?:^|\/)\.ssh\/(?!known_hosts|config$|[^/]*\.pub$)[^/]/i
+const SECRET_OF_SYSTEM =
+  /^(?:\/private)?\/etc\/(?:shadow|gshadow|sudoers|master\.passwd|ssl\/private|ssh\/ssh_host|security\/opasswd|krb5\.keytab|NetworkManager\/system-connections|wireguard|openvpn|kubernetes|rancher)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cmdline|maps|fd|root|cwd)(?:\/|$)|^\/proc\/(?:kcore|kmem)|^\/dev\/(?:k?mem|port)$|^\/(?:var\/)?run\/(?:docker\.sock|secrets)|^\/var\/(?:lib\/(?:kubelet|docker|pgsql|mysql|redis)|run\/secrets|backups|log\/(?:auth|secure))|^\/root(?:\/|$)/
+
+/** Below a home directory: what runs at the next login, or when something else is used. */
+const STARTUP_AT_HOME =
+  /^(?:\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|inputrc|xinitrc|xprofile|xsession|vimrc|exrc|emacs|tmux\.conf|screenrc|gitconfig|npmrc|pythonrc|irbrc|gdbinit|lldbinit|condarc|curlrc|wgetrc|nanorc|hgrc|pam_environment|forward|procmailrc|crontab)|\.ssh|\.config\/(?:fish|systemd|autostart|git|environment\.d|nvim|pip|plasma-workspace)|\.(?:vim|emacs\.d|oh-my-zsh|gnupg|local\/bin|local\/share\/(?:applications|systemd|dbus-1)|git-templates|cargo\/(?:bin|config(?:\.toml)?|env)|ipython|jupyter|docker|kube|aws)|bin|Library\/(?:LaunchAgents|LaunchDaemons|Application Support\/[^/]+\/Startup))(?:\/|$)/
+const SYSTEM =
+  /^\/(?:private\/)?(?:etc|boot|proc|sys|dev|usr|bin|sbin|lib\d*|opt|var|root|run|srv|snap|nix|Applications|System|Library|Windows)(?:\/|$)/i
+const HARMLESS_DEVICE =
+  /^\/dev\/(?:null|zero|full|std(?:in|out|err)|tty|fd\/.*|u?random|shm(?:\/.*)?)$/
+
+const TEMPORARY = /^\/(?:private\/)?(?:tmp|var\/tmp|var\/folders)(?:\/|$)|^\/dev\/shm(?:\/|$)/
+
+export type PathKind =
+  | 'workspace'
+  | 'temporary'
+  | 'device'
+  | 'startup'
+  | 'system'
+  | 'outside'
+  | 'unknown'
+
+/** Absolute, `~` and `..` resolved; null when only the running shell knows it. */
+export const absolute = (path: string, cwd: string | null, { home }: Place): string | null => {
+  if (path.startsWith(UNKNOWN)) return null
+  const full = path.replace(/^~(?=\/|$)/, home)
+  if (/^~[\w.-]+/.test(full)) return resolve('/home', full.slice(1))
+  if (full.startsWith('/')) return resolve(full)
+  return cwd === null ? null : resolve(cwd, full)
+}
+
+const below = (home: string, path: string): string | null =>
+  path.startsWith(`${home}/`)
+    ? path.slice(home.length + 1)
+    : (/^\/(?:home|Users)\/[^/]+\/(.*)$/.exec(path)?.[1] ??
+      /^\/root\/(.*)$/.exec(path)?.[1] ??
+      (path === home ? '' : null))
+
+/** Globs are read as the shell does: `*` takes no leading dot. */
+const globRegex = (glob: string): RegExp | null => {
+  // So many stars match nearly everything, and cost too much to be tried.
+  if ((glob.match(/[*?[]/g)?.length ?? 0) > 8) return /^/
+  try {
+    return new RegExp(
+      `^${glob
+        .replace(/[.+^${}()|\\]/g, '\\$&')
+        .replace(/(^|\/)\*+/g, '$1(?!\\.)[^/]*')
+        .replace(/\*+/g, '[^/]*')
+        .replace(/\?/g, '[^/]')
+        .replace(/\[!/g, '[^')}$`,
+    )
+  } catch {
+    // An open bracket stands for itself.
+    return null
+  }
+}
+
+const SECRET_NAMES =
+  '.env .env.local .env.production .netrc .npmrc .pgpass .git-credentials .bash_history .zsh_history .ssh/id_rsa .ssh/id_ed25519 .ssh/id_ecdsa .aws/credentials .kube/config .docker/config.json .pypirc .gnupg/secring.gpg .config/gh/hosts.yml .vault-token'.split(
+    ' ',
+  )
+
+/** True for what holds keys or logins. Directories that hold only such count as well. */
+export const isSecret = (path: string, place: Place): boolean => {
+  const rest = below(place.home, path)
+  if (SECRET_OF_SYSTEM.test(path) && !/^\/proc\/(?:cpuinfo|meminfo)/.test(path)) {
+    // A home below /root is like any other.
+    if (!/^\/root(?:\/|$)/.test(path) || !place.home.startsWith('/root')) return true
+  }
+  if (SECRET_ANYWHERE.test(path)) return true
+  if (rest !== null && SECRET_AT_HOME.test(rest)) return true
+  if (rest !== null && /^\.(?:ssh|aws|kube|docker)\/?$/.test(rest)) return true
+  if (!/[*?[]/.test(path)) return false
+  const pattern = globRegex(path)
+  if (!pattern) return false
+  const dir = path.slice(0, path.search(/[*?[]/)).replace(/[^/]*$/, '')
+  return (
+    SECRET_NAMES.some(
+      name =>
+        pattern.test(`${place.home}/${name}`) ||
+        (!name.includes('/') && name.startsWith('.env') && pattern.test(`${dir}${name}`)),
+    ) ||
+    ['/etc/shadow', '/etc/sudoers', '/etc/gshadow', '/proc/self/environ', '/proc/1/environ'].some(
+      name => pattern.test(name),
+    )
+  )
+}
+
+const lies = (root: string, path: string): boolean =>
+  path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
+
+/** Asks the disk only once for each path. */
+const reallyInside = (root: string, path: string, { seen }: Place): boolean => {
+  const key = `${root}\n${path}`
+  const known = seen?.get(key)
+  if (known !== undefined) return known
+  const answer = isInside(root, path)
+  seen?.set(key, answer)
+  return answer
+}
+
+/** A place something is written to or deleted from. */
+export const kindOf = (path: string, cwd: string | null, place: Place): PathKind => {
+  if (path === '-' || path === '') return 'device'
+  const full = absolute(path, cwd, place)
+  const workspace = place.workspace ?? place.cwd
+  if (full === null || path.startsWith(UNKNOWN))
+    return path === DATA || path.startsWith(DATA) ? 'workspace' : 'unknown'
+  if (HARMLESS_DEVICE.test(full)) return 'device'
+  const rest = below(place.home, full)
+  if (rest !== null && STARTUP_AT_HOME.test(rest) && !lies(`${place.home}/bin`, workspace))
+    return 'startup'
+  if (lies(workspace, full) || lies(place.cwd, full)) {
+    // A link inside may lead outside; names that are not there yet keep their place.
+    const isReal = !isOpen(full) && !/[*?[]/.test(full)
+    return !isReal ||
+      reallyInside(workspace, full, place) ||
+      reallyInside(place.cwd, full, place) ||
+      reallyInside('/tmp', full, place)
+      ? 'workspace'
+      : 'outside'
+  }
+  if (TEMPORARY.test(full)) return 'temporary'
+  return SYSTEM.test(full) && !lies(place.home, full) ? 'system' : 'outside'
+}
+
+/** Words that may be paths: options with a value, `@file`, `a:b`. */
+export const pathsIn = (words: readonly string[]): string[] =>
+  words.flatMap(word => {
+    if (word.length > 4_096) return []
+    const value = /^(?:--?[\w-]+=|[\w.-]+=@?|@|-[a-zA-Z](?=[/~.]))([\s\S]+)$/.exec(word)?.[1]
+    const parts = /^[^:]+:[^:]/.test(word) && !/^\w+:\/\//.test(word) ? word.split(':') : []
+    return [word, ...(value === undefined ? [] : [value]), ...parts]
+  })
+
+/** The path of a control file this word could name or hold; undefined when none. */
+export const controlIn = (path: string, cwd: string | null, place: Place): string | undefined => {
+  if (!place.control?.length) return undefined
+  const full = absolute(path, cwd, place)
+  if (full === null) return undefined
+  const pattern = /[*?[\0\u0001]/.test(full) ? globRegex(full.replace(/[\0\u0001]+/g, '*')) : null
+  return place.control.find(control =>
+    pattern
+      ? prefixesOf(control).some(each => pattern.test(each))
+      : lies(control, full) || (!isOpen(full) && reallyInside(control, full, place)),
+  )
+}
+
+const prefixesOf = (path: string): string[] => {
+  const parts = path.split('/')
+  return parts.map((_, at) => parts.slice(0, at + 1).join('/')).filter(each => each !== '')
+}
+
+/** Control files below a folder that a command changes as a whole. */
+export const controlBelow = (
+  path: string,
+  cwd: string | null,
+  place: Place,
+): string | undefined => {
+  const full = absolute(path, cwd, place)
+  if (full === null || !place.control?.length) return undefined
+  return place.control.find(control => lies(full, control))
+}

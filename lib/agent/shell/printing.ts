@@ -1,0 +1,91 @@
+/** What a command prints, where that is plain to see. */
+import { basename, dirname } from 'node:path/posix'
+import { knownFile, type Shell } from './state.ts'
+import { DATA } from './syntax.ts'
+import type { Simple } from './types.ts'
+
+const ESCAPES: Record<string, string> = { n: '\n', t: '\t', r: '\r', a: '', b: '', e: '\u001b' }
+
+export const unescaped = (text: string): string =>
+  text.replace(
+    /\\(?:x([0-9a-f]{1,2})|0?([0-7]{1,3})|u([0-9a-f]{1,4})|([\s\S]))/gi,
+    (_, hex, octal, wide, char) => {
+      if (char !== undefined) return ESCAPES[char] ?? char
+      const code = Number.parseInt(hex ?? wide ?? octal, octal === undefined ? 16 : 8)
+      return String.fromCharCode(code)
+    },
+  )
+
+/** What a command prints, where that is plain to see. */
+export const printed = (simple: Simple, shell: Shell): string | undefined => {
+  const { name, args, input } = simple
+  const words = args.filter(arg => !arg.startsWith('-'))
+  switch (name) {
+    case 'echo': {
+      const at = args.findIndex(arg => !/^-[neE]+$/.test(arg))
+      const text = at < 0 ? '' : args.slice(at).join(' ')
+      return `${unescaped(text)}\n`
+    }
+    case 'printf':
+      return args[0] === '-v' ? '' : formatted(args[0] === '--' ? args.slice(1) : args)
+    case 'pwd':
+      return simple.cwd ?? undefined
+    case 'whoami':
+    case 'logname':
+      return basename(shell.place.home)
+    case 'which':
+    case 'command':
+    case 'type':
+      return name === 'command' && !args.some(arg => /^-[vV]/.test(arg)) ? undefined : words.at(-1)
+    case 'basename':
+      return args.length === 1 && args[0] ? basename(args[0]) : DATA
+    case 'dirname':
+      return args.length === 1 && args[0] ? dirname(args[0]) : DATA
+    case 'cat': {
+      if (args.length === 0) return input ?? undefined
+      const known = words.map(word => knownFile(word, shell))
+      return known.every(text => text !== null) ? known.join('') : undefined
+    }
+    case 'git':
+      return args.includes('--show-toplevel')
+        ? (shell.place.workspace ?? shell.place.cwd)
+        : undefined
+    default:
+      return undefined
+  }
+}
+
+const formatted = ([format = '', ...values]: string[]): string => {
+  const pattern = unescaped(format)
+  if (values.length === 0) return pattern.replaceAll('%%', '%')
+  const holes = pattern.match(/%[-\d.]*[sbdqxXo]/g)?.length ?? 0
+  if (holes === 0) return pattern
+  let text = ''
+  for (let at = 0; at < values.length && at < 200; at += holes) {
+    let next = at
+    text += pattern.replace(/%([-\d.]*)([sbdqxXo])/g, () => unescaped(values[next++] ?? ''))
+  }
+  return text
+}
+
+/** What a pipeline hands on; null when that is not plain. */
+export const pipedText = (from: readonly Simple[], shell: Shell): string | null => {
+  const first = from[0]
+  const said = first && printed(first, shell)
+  if (said === undefined) return null
+  // What only passes text on changes nothing.
+  return from.slice(1).every(({ name, args }) => /^(?:cat|tee)$/.test(name) && args.length <= 1)
+    ? said
+    : null
+}
+
+/** Programs whose output is names, numbers or dates. */
+export const PRINTS_DATA = new Set(
+  'date nproc find ls wc seq uname id stat sha1sum sha256sum md5sum sum cksum realpath readlink pgrep lsof tput expr hostname getconf arch du df git which type node python python3 jq cut awk sed grep rg head tail sort uniq tr xargs cargo go npm pnpm yarn docker kubectl brew ps openssl uuidgen cat rustc ruby gh'.split(
+    ' ',
+  ),
+)
+/** Programs that print what came from elsewhere. */
+export const PRINTS_ANYTHING = new Set(
+  'curl wget nc base64 base32 xxd openssl gpg rev printf echo tr sed'.split(' '),
+)

@@ -1,0 +1,125 @@
+/** What is known at a point of a shell text: variables, functions, files it has written, and where it is. */
+import { basename, resolve } from 'node:path/posix'
+import type { SyntaxNode } from 'unbash'
+import { printed } from './printing.ts'
+import { DATA, UNKNOWN } from './syntax.ts'
+import type { Place, Simple } from './types.ts'
+import type { Value } from './words.ts'
+
+export type Reading = {
+  /** Each program; called in the order they would run. */
+  visit: (simple: Simple, shell: Shell) => void
+  /** Something could not be understood, or is dangerous whatever it runs. */
+  report: (what: Trouble) => void
+}
+export type Trouble = 'syntax' | 'tangled' | 'fork bomb' | 'nameref' | 'field separator'
+
+/** What is known at a point of the text. */
+export type Shell = {
+  place: Place
+  cwd: string | null
+  vars: Map<string, Value>
+  positional: Value
+  functions: Map<string, SyntaxNode>
+  aliases: Map<string, string>
+  /** Files this text has written: what is in them, null when that is not known. */
+  files: Map<string, string | null>
+  /** Something before has written files nobody can name, or has waited. */
+  mayHaveWritten: boolean
+  hasWaited: boolean
+  left: number
+  depth: number
+  /** Reads text as commands that run here. */
+  run: (text: string, positional?: Value) => void
+}
+
+const SHELL_VALUES: Record<string, (shell: Shell) => Value> = {
+  HOME: ({ place }) => [place.home],
+  PWD: ({ cwd }) => (cwd === null ? null : [cwd]),
+  OLDPWD: ({ cwd }) => (cwd === null ? null : [cwd]),
+  USER: ({ place }) => [basename(place.home)],
+  LOGNAME: ({ place }) => [basename(place.home)],
+  IFS: () => [' '],
+  PPID: () => ['PPID'],
+  SHELL: () => ['/bin/bash'],
+  BASH: () => ['/bin/bash'],
+  TMPDIR: () => ['/tmp'],
+  '0': () => ['$0'],
+}
+const NUMBERS =
+  /^(?:[?$!#\-_]|RANDOM|SECONDS|LINENO|UID|EUID|EPOCH\w+|COLUMNS|LINES|PIPESTATUS|BASHPID)$/
+
+export const variableOf = (name: string, shell: Shell): Value => {
+  const set = shell.vars.get(name)
+  if (set !== undefined) return set
+  if (shell.vars.has(name)) return null
+  const own = SHELL_VALUES[name]
+  if (own) return own(shell)
+  if (NUMBERS.test(name)) return [DATA]
+  if (/^[@*]$/.test(name)) return shell.positional
+  if (/^\d+$/.test(name)) {
+    const { positional } = shell
+    return positional === null ? null : [positional[Number(name) - 1] ?? '']
+  }
+  const { env } = shell.place
+  if (!env) return null
+  return [env[name] ?? '']
+}
+
+/** Absolute; null when only the running shell knows it. */
+export const placeOf = (
+  path: string,
+  { cwd, place }: Pick<Shell, 'cwd' | 'place'>,
+): string | null => {
+  if (path === '-' || path.startsWith(UNKNOWN) || path.startsWith(DATA)) return null
+  const full = path.replace(/^~(?=\/|$)/, place.home)
+  if (full.startsWith('/')) return resolve(full)
+  return cwd === null ? null : resolve(cwd, full)
+}
+
+/** What a file holds that this text has written; null when not known. */
+export const knownFile = (path: string | undefined, shell: Shell): string | null => {
+  const place = path === undefined ? null : placeOf(path, shell)
+  return place === null ? null : (shell.files.get(place) ?? null)
+}
+
+/** What the shell itself does with a command before the next one runs. */
+export const changeShell = (simple: Simple, shell: Shell, reading: Reading): void => {
+  const { name, args, redirects } = simple
+  if (name === 'cd' || name === 'pushd') {
+    const target = args.find(arg => !arg.startsWith('-') || arg === '-') ?? shell.place.home
+    shell.cwd = placeOf(target, shell)
+  } else if (name === 'alias') {
+    for (const arg of args) {
+      const at = arg.indexOf('=')
+      if (at > 0) shell.aliases.set(arg.slice(0, at), arg.slice(at + 1))
+    }
+  } else if (/^(?:read|mapfile|readarray|getopts)$/.test(name)) {
+    const value = name === 'read' ? readValue(simple) : null
+    for (const arg of args) if (/^\w+$/.test(arg)) shell.vars.set(arg, value)
+    if (args.every(arg => arg.startsWith('-'))) shell.vars.set('REPLY', null)
+  } else if (name === 'printf' && args[0] === '-v') shell.vars.set(args[1] ?? '', null)
+  else if (name === 'unset') for (const arg of args) shell.vars.set(arg, [''])
+  else if (name === 'set') {
+    const at = args.indexOf('--')
+    if (at >= 0) shell.positional = args.slice(at + 1)
+  } else if (/^(?:declare|typeset|local)$/.test(name) && args.some(arg => /^-\w*n/.test(arg)))
+    reading.report('nameref')
+  else if (/^(?:sleep|wait|read|inotifywait|watch)$/.test(name)) shell.hasWaited = true
+  for (const { op, target } of redirects)
+    if (op.includes('>') && !/^&?\d*-?$/.test(target)) {
+      const place = placeOf(target, shell)
+      const text = printed(simple, shell) ?? (name === 'cat' ? (simple.input ?? null) : null)
+      if (place === null) shell.mayHaveWritten = true
+      else {
+        const before = op === '>>' ? knownFile(target, shell) : ''
+        shell.files.set(place, text === null || before === null ? null : before + text)
+      }
+    }
+}
+
+/** `while read f` over names that are found. */
+const readValue = ({ from }: Simple): Value => {
+  const last = from.at(-1)
+  return last && /^(?:find|ls|git|grep|rg|seq|fd|sort|cut|awk)$/.test(last.name) ? [DATA] : null
+}

@@ -1,0 +1,150 @@
+/** What a command does to the places it names: the workspace's, the system's, those that decide about the agent, and our own address. */
+import type { touchedBy } from './files.ts'
+import { DESTRUCTIVE, readGit } from './git.ts'
+import { CONTROL, OUTSIDE, OWN_ADDRESS, UNCLEAR } from './labels.ts'
+import { reachesUnknownPort, reachesUs } from './network.ts'
+import { absolute, controlBelow, controlIn, kindOf, pathsIn } from './paths.ts'
+import { DATA, UNKNOWN } from './syntax.ts'
+import type { Finding, Place, Simple } from './types.ts'
+
+export type Ask = (label: string, more?: Partial<Finding>) => void
+
+export const judgePlaces = (
+  simple: Simple,
+  { writes, deletes, fills, empties }: ReturnType<typeof touchedBy>,
+  place: Place,
+  ask: Ask,
+): boolean => {
+  const { cwd } = simple
+  const isRemote = (path: string) =>
+    /^[\w.-]+@?[\w.-]*:[^\\]/.test(path) && /^(?:rsync|scp)$/.test(simple.name)
+  let isQuiet = true
+  for (const path of [...new Set([...writes, ...fills])]) {
+    if (isRemote(path)) {
+      ask('send data to another machine')
+      continue
+    }
+    const kind = kindOf(path, cwd, place)
+    if (kind !== 'device') isQuiet = false
+    if (kind === 'startup') ask('write to a startup or login file')
+    else if (kind === 'unknown') ask(UNCLEAR, { isUnclear: true })
+    else if (kind === 'outside' || kind === 'system')
+      ask(/^ch(?:mod|own|grp)$/.test(simple.name) ? 'broad permission change' : OUTSIDE)
+    if (/(?:^|\/)\.git\/(?:hooks|config|info|modules|objects|refs|HEAD|packed-refs)/.test(path))
+      ask('git configuration that runs programs')
+    if (/\/dev\/(?:tcp|udp)\//.test(path)) ask('network shell')
+  }
+  for (const path of empties) {
+    isQuiet = false
+    const kind = kindOf(path, cwd, place)
+    if (kind === 'startup') ask('write to a startup or login file')
+    else if (kind === 'outside' || kind === 'system') ask(OUTSIDE)
+    if (kind !== 'device') ask('empty an existing file')
+  }
+  for (const path of deletes) {
+    isQuiet = false
+    const kind = kindOf(path, cwd, place)
+    const full = absolute(path, cwd, place)
+    if (kind === 'startup' || kind === 'outside' || kind === 'system')
+      ask('delete outside the workspace')
+    else if (kind === 'unknown') ask(UNCLEAR, { isUnclear: true })
+    else if (
+      full === (place.workspace ?? place.cwd) ||
+      path === '.' ||
+      path === '*' ||
+      path === './*'
+    )
+      ask('recursive delete')
+    if (/(?:^|\/)\.git(?:\/|$)/.test(path)) ask(DESTRUCTIVE)
+  }
+  return isQuiet
+}
+
+export const judgeControl = (
+  simple: Simple,
+  touched: ReturnType<typeof touchedBy>,
+  place: Place,
+  ask: Ask,
+): unknown => {
+  if (!place.control?.length) return
+  const { name, args, redirects, cwd } = simple
+  const control = (): void => ask(CONTROL, { isControl: true })
+  const words = [...args, ...redirects.map(({ target }) => target)]
+  const harmless =
+    /^(?:ls|stat|test|\[|\[\[|echo|printf|cd|pushd|pwd|basename|dirname|realpath|readlink|which|du|df|tree)$/.test(
+      name,
+    )
+  const named = pathsIn(harmless ? redirects.map(({ target }) => target) : words).filter(
+    word => word !== '' && !/^-/.test(word) && /^[^\s]|\//.test(word),
+  )
+  if (named.some(path => controlIn(path, cwd, place) !== undefined)) return control()
+  const below = [
+    ...touched.deletes,
+    ...touched.fills,
+    ...(/^(?:chmod|chown|chgrp)$/.test(name) && args.some(arg => /^-\w*R|^--rec/.test(arg))
+      ? touched.writes
+      : []),
+  ]
+  if (below.some(path => controlBelow(path, cwd, place) !== undefined)) return control()
+  if (name === 'git') {
+    const { places, sub, looks } = readGit(args)
+    if (
+      !looks &&
+      sub !== '' &&
+      places.some(
+        path =>
+          controlBelow(path, cwd, place) !== undefined || controlIn(path, cwd, place) !== undefined,
+      )
+    )
+      return control()
+  }
+  if (
+    name === 'find' &&
+    args.some(arg => /^-(?:delete|exec|execdir|ok|okdir|fprint\w*)$/.test(arg))
+  ) {
+    const roots = args.slice(
+      0,
+      Math.max(
+        0,
+        args.findIndex(arg => /^[-(!]/.test(arg)),
+      ),
+    )
+    const isReading =
+      args.some(arg => /^(?:grep|wc|ls|stat|echo|head|file)$/.test(arg)) &&
+      !args.includes('-delete')
+    if (
+      !isReading &&
+      (roots.length > 0 ? roots : ['.']).some(root => controlBelow(root, cwd, place) !== undefined)
+    )
+      return control()
+  }
+  // Files that only a search knows.
+  const isChanging = /^(?:sed|gsed|perl|rm|mv|cp|tee|truncate|chmod|chown|ln|patch)$/.test(name)
+  if (
+    isChanging &&
+    touched.writes
+      .concat(touched.deletes, touched.empties)
+      .some(path => path === DATA || path === UNKNOWN)
+  )
+    if (
+      controlBelow('.', cwd, place) !== undefined ||
+      simple.from.some(({ args: found, cwd: where }) =>
+        found.some(root => !root.startsWith('-') && controlBelow(root, where, place) !== undefined),
+      )
+    )
+      return control()
+}
+
+const NETWORK =
+  /^(?:curl|wget|nc|ncat|netcat|socat|telnet|http|https|xh|httpie|openssl|ssh|ab|wrk|hey|k6|oha|vegeta|lynx|w3m|links|websocat|wscat|grpcurl|aria2c|exec|axel|GET|POST|lwp-request)$/
+
+export const judgeOwn = (simple: Simple, place: Place, ask: Ask): unknown => {
+  const { name, args, redirects, input } = simple
+  const targets = redirects.map(({ target }) => target)
+  const text = [...args, ...targets, input ?? ''].join('\n')
+  const isNetwork =
+    NETWORK.test(name) || targets.some(target => /\/dev\/(?:tcp|udp)\//.test(target))
+  if (!isNetwork) return
+  if (place.own?.length && reachesUs(text, place.own)) ask(OWN_ADDRESS, { isControl: true })
+  else if (place.own?.length && reachesUnknownPort(text)) ask(OWN_ADDRESS, { isControl: true })
+}

@@ -1,0 +1,233 @@
+/** Says what a word of a command will be when it runs, as far as that can be known before. */
+import { forEachChild, parse, type Script, type SyntaxNode, type Word, type WordPart } from 'unbash'
+import { applyOperation } from './parameters.ts'
+import { DATA, UNKNOWN } from './syntax.ts'
+
+/** One word as a program will get it. `glob`: it holds a pattern that the shell replaces by file names. */
+export type Field = { text: string; glob: boolean }
+/** All values a variable may have here; null when that is not known. */
+export type Value = readonly string[] | null
+
+export type Scope = {
+  value: (name: string) => Value
+  /** What a substitution prints, and its commands are seen. */
+  output: (script: Script | undefined) => Value
+  /** Steps left; a text that needs more is too tangled. */
+  spend: (steps: number) => void
+}
+
+const MAX_ALTERNATIVES = 64
+const MAX_RANGE = 40
+
+type Way = Field[]
+
+const joinWays = (ways: Way[], next: Way[], scope: Scope): Way[] => {
+  const chars = (all: Way[]) =>
+    all.reduce((sum, way) => sum + way.reduce((more, { text }) => more + text.length, 0), 0)
+  // Text that doubles itself costs what it becomes.
+  scope.spend(
+    ways.length * next.length + (chars(ways) * next.length + chars(next) * ways.length) / 200,
+  )
+  const joined: Way[] = []
+  for (const way of ways)
+    for (const more of next) {
+      if (joined.length >= MAX_ALTERNATIVES) return joined
+      const last = way.at(-1)
+      const [first, ...rest] = more
+      joined.push(
+        last && first
+          ? [
+              ...way.slice(0, -1),
+              { text: last.text + first.text, glob: last.glob || first.glob },
+              ...rest,
+            ]
+          : [...way, ...more],
+      )
+    }
+  return joined
+}
+
+const plain = (text: string, glob = false): Way[] => [[{ text, glob }]]
+
+/** A value outside quotes: split at spaces, and its stars are patterns. */
+const splitValue = (value: string): Way => {
+  const words = value.split(/[ \t\n]+/)
+  return words.map(text => ({ text, glob: /[*?[]/.test(text) }))
+}
+
+const fromValue = (value: Value, quoted: boolean): Way[] => {
+  if (value === null) return plain(UNKNOWN)
+  return value
+    .slice(0, MAX_ALTERNATIVES)
+    .map(text => (quoted ? [{ text, glob: false }] : splitValue(text)))
+}
+
+const NAMES_SPECIAL = /^[?$!#\-_\d]$/
+
+export const parameterValue = (name: string, scope: Scope): Value => scope.value(name)
+
+/** Substitutions inside arithmetic run like all others. */
+const substitutionsIn = (tree: SyntaxNode, scope: Scope): void => {
+  if (tree.type === 'CommandExpansion' || tree.type === 'ArithmeticCommandExpansion')
+    scope.output(tree.script)
+  else forEachChild(tree, child => substitutionsIn(child, scope))
+}
+
+const partWays = (part: WordPart, quoted: boolean, scope: Scope, depth: number): Way[] => {
+  scope.spend(1)
+  switch (part.type) {
+    case 'Literal':
+      return plain(part.value)
+    case 'Glob':
+      return plain(part.text, true)
+    case 'ExtendedGlob':
+      return plain(part.text, true)
+    case 'SingleQuoted':
+    case 'AnsiCQuoted':
+      return plain(part.value)
+    case 'DoubleQuoted':
+    case 'LocaleString': {
+      let ways = plain('')
+      for (const inner of part.parts)
+        ways = joinWays(ways, partWays(inner, true, scope, depth + 1), scope)
+      return ways
+    }
+    case 'SimpleExpansion': {
+      const name = part.text.slice(1)
+      return fromValue(scope.value(name), quoted || NAMES_SPECIAL.test(name))
+    }
+    case 'ParameterExpansion':
+      return fromValue(
+        applyOperation(part, scope, word => flatText(word, scope, depth + 1)),
+        quoted,
+      )
+    case 'CommandExpansion':
+      return fromValue(scope.output(part.script), quoted)
+    case 'ArithmeticExpansion':
+      if (part.expression) substitutionsIn(part.expression, scope)
+      return plain(DATA)
+    case 'ProcessSubstitution':
+      scope.output(part.script)
+      return plain(part.operator === '<' ? `/dev/fd/${DATA}` : `/dev/fd/w${DATA}`)
+    case 'BraceExpansion':
+      return [braceFields(part.text, scope, depth + 1)]
+  }
+}
+
+/** The texts between the commas of `{…}` at its own level. */
+const braceItems = (text: string): string[] => {
+  const inner = text.slice(1, -1)
+  const items: string[] = []
+  let depth = 0
+  let quote = ''
+  let from = 0
+  for (let at = 0; at < inner.length; at++) {
+    const char = inner[at] ?? ''
+    if (char === '\\') at++
+    else if (quote !== '') quote = char === quote ? '' : quote
+    else if (char === '"' || char === "'") quote = char
+    else if (char === '{' || char === '(') depth++
+    else if (char === '}' || char === ')') depth--
+    else if (char === ',' && depth === 0) {
+      items.push(inner.slice(from, at))
+      from = at + 1
+    }
+  }
+  return [...items, inner.slice(from)]
+}
+
+/** `{a,b}` as several fields; what stands around it in the word is joined by the caller. */
+const braceFields = (text: string, scope: Scope, depth: number): Field[] => {
+  const range = /^\{(-?\w+)\.\.(-?\w+)(?:\.\.(-?\d+))?\}$/.exec(text)
+  if (range) return rangeOf(range[1] ?? '', range[2] ?? '', Number(range[3] ?? 1))
+  if (depth > 4) return [{ text: UNKNOWN, glob: false }]
+  return braceItems(text).flatMap(item => {
+    scope.spend(2)
+    if (!/[\\"'$`{*?[~]/.test(item)) return [{ text: item, glob: false }]
+    // Parsed as a word of its own; an empty item stays an empty one.
+    const [statement] = parse(`: ${item}`).commands
+    const command = statement?.command
+    const word = command?.type === 'Command' ? command.suffix[0] : undefined
+    return word?.type === 'Word'
+      ? fieldsOf(word, scope, depth + 1)
+      : [{ text: UNKNOWN, glob: false }]
+  })
+}
+
+const rangeOf = (from: string, to: string, step: number): Field[] => {
+  const isLetter = /^[a-zA-Z]$/
+  const numbers = /^-?\d+$/.test(from) && /^-?\d+$/.test(to)
+  if (!numbers && !(isLetter.test(from) && isLetter.test(to))) return [{ text: DATA, glob: false }]
+  const [start, end] = numbers ? [Number(from), Number(to)] : [from.charCodeAt(0), to.charCodeAt(0)]
+  const width = Math.abs(step) || 1
+  if (Math.abs(end - start) / width > MAX_RANGE) return [{ text: DATA, glob: false }]
+  const found: Field[] = []
+  for (let at = start; start <= end ? at <= end : at >= end; at += start <= end ? width : -width)
+    found.push({ text: numbers ? String(at) : String.fromCharCode(at), glob: false })
+  return found
+}
+
+/** A word with braces: every item once with what stands before and behind it. */
+const withBraces = (parts: readonly WordPart[], scope: Scope, depth: number): Field[] => {
+  let fields: Field[] = [{ text: '', glob: false }]
+  for (const part of parts) {
+    const next =
+      part.type === 'BraceExpansion'
+        ? braceFields(part.text, scope, depth + 1)
+        : partWays(part, false, scope, depth + 1).flat()
+    scope.spend(fields.length * next.length)
+    fields = fields
+      .flatMap(({ text, glob }) =>
+        next.map(more => ({ text: text + more.text, glob: glob || more.glob })),
+      )
+      .slice(0, MAX_ALTERNATIVES * 4)
+  }
+  return fields
+}
+
+const bareValue = (word: Word): Way => {
+  const { text, value } = word
+  // An unquoted pattern without any expansion comes without parts.
+  return [{ text: value, glob: /(?<!\\)[*?[]/.test(text) && !/["']/.test(text) }]
+}
+
+/** Every way a word may turn out, each with the fields it becomes. */
+export const waysOf = (word: Word, scope: Scope, depth = 0): Way[] => {
+  scope.spend(1)
+  if (depth > 8) return plain(UNKNOWN)
+  const { parts } = word
+  if (!parts) return [bareValue(word)]
+  if (parts.some(part => part.type === 'BraceExpansion')) return [withBraces(parts, scope, depth)]
+  let ways: Way[] = plain('')
+  for (const part of parts) ways = joinWays(ways, partWays(part, false, scope, depth), scope)
+  // An unquoted expansion to nothing is no word at all.
+  const isQuoted = parts.some(({ type }) => /Quoted|Locale/.test(type))
+  return ways.map(way =>
+    isQuoted ? way : way.filter(({ text }, at) => text !== '' || (at > 0 && at < way.length - 1)),
+  )
+}
+
+/** All fields of all ways, one after the other. */
+export const fieldsOf = (word: Word, scope: Scope, depth = 0): Field[] =>
+  waysOf(word, scope, depth).flat()
+
+/** The values of a word where it is not split: assignments, redirections, here-strings. */
+export const flatText = (word: Word, scope: Scope, depth = 0): string[] => {
+  const ways = waysOf(word, scope, depth).map(way => way.map(({ text }) => text).join(' '))
+  return [...new Set(ways.length > 0 ? ways : [''])]
+}
+
+/** The text of a here-document. */
+export const bodyText = (
+  text: string,
+  parts: readonly WordPart[] | undefined,
+  scope: Scope,
+): string => {
+  if (!parts) return text
+  return parts
+    .map(part => {
+      const ways = partWays(part, true, scope, 0)
+      return ways[0]?.map(field => field.text).join(' ') ?? ''
+    })
+    .join('')
+}
