@@ -11,7 +11,7 @@ import {
 } from 'unbash'
 import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, printed } from './printing.ts'
 import { baseName, isBomb, isEmptied, setsVariables } from './tree.ts'
-import { changeShell, knownFile, type Reading, type Shell, variableOf } from './state.ts'
+import { changeShell, knownFile, newShell, type Reading, type Shell, variableOf } from './state.ts'
 import { DATA, parseShell, UNKNOWN } from './syntax.ts'
 import type { Place, Redirect, Simple } from './types.ts'
 import {
@@ -39,27 +39,11 @@ const bounded = (shell: Shell, steps: number): void => {
   if (shell.left < 0) throw new Tangled()
 }
 
-export const createShell = (place: Place, reading: Reading): Shell => {
-  const shell: Shell = {
-    place,
-    cwd: place.cwd,
-    vars: new Map(),
-    positional: [],
-    functions: new Map(),
-    aliases: new Map(),
-    files: new Map(),
-    mayHaveWritten: false,
-    hasWaited: false,
-    left: MAX_STEPS,
-    depth: 0,
-    run: (text, positional) => runText(text, shell, reading, positional),
-  }
-  return shell
-}
-
 /** True when all of it could be followed. */
 export const readShell = (text: string, place: Place, reading: Reading): boolean => {
-  const shell = createShell(place, reading)
+  const shell = newShell(place, MAX_STEPS, (text, positional) =>
+    runText(text, shell, reading, positional),
+  )
   try {
     shell.run(text)
     return true

@@ -175,10 +175,10 @@ export const RULES: readonly Rule[] = [
   },
   {
     label: CODE_FLAG,
-    command: command =>
-      (languageOf(command.name)?.code ?? /$^/).test(
-        command.args.find(arg => (languageOf(command.name)?.code ?? /$^/).test(arg)) ?? '\0',
-      ),
+    command: command => {
+      const code = languageOf(command.name)?.code
+      return code !== undefined && has(command, code)
+    },
   },
   {
     label: 'SQL DROP',

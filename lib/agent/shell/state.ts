@@ -123,3 +123,18 @@ const readValue = ({ from }: Simple): Value => {
   const last = from.at(-1)
   return last && /^(?:find|ls|git|grep|rg|seq|fd|sort|cut|awk)$/.test(last.name) ? [DATA] : null
 }
+
+export const newShell = (place: Place, left: number, run: Shell['run']): Shell => ({
+  place,
+  cwd: place.cwd,
+  vars: new Map(),
+  positional: [],
+  functions: new Map(),
+  aliases: new Map(),
+  files: new Map(),
+  mayHaveWritten: false,
+  hasWaited: false,
+  left,
+  depth: 0,
+  run,
+})
