@@ -17,6 +17,14 @@ export type RealAgent = {
   create: (path: string, content: string) => Step
   edit: (path: string, before: string, after: string) => readonly Step[]
   run: (command: string) => Step
+  /** What it asks about before it does it. */
+  asks: readonly ('edit' | 'command')[]
+  /** The mode in which it asks for that; absent where it begins in it. */
+  mode?: string
+  /** It tells nobody what a command of its own printed. */
+  isSilent?: boolean
+  /** One of its own commands. */
+  command: string
   /** A list of steps; absent where it has no such tool. */
   plan?: (steps: readonly string[]) => Step
 }
@@ -35,6 +43,8 @@ export const AGENTS: readonly RealAgent[] = [
     package: 'opencode-ai@1.18.33',
     program: 'opencode',
     args: ['acp'],
+    asks: ['edit', 'command'],
+    command: '/init',
     configure: url => ({
       files: {
         '.config/opencode/opencode.json': json({
@@ -83,6 +93,9 @@ export const AGENTS: readonly RealAgent[] = [
     package: '@google/gemini-cli@0.61.0',
     program: 'gemini',
     args: ['--acp'],
+    asks: ['edit', 'command'],
+    isSilent: true,
+    command: '/about',
     configure: url => ({
       files: {
         '.gemini/settings.json': json({
@@ -93,7 +106,8 @@ export const AGENTS: readonly RealAgent[] = [
           privacy: { usageStatisticsEnabled: false },
         }),
       },
-      env: { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url },
+      // Servers are connected to in a trusted directory only.
+      env: { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url, GEMINI_CLI_TRUST_WORKSPACE: 'true' },
     }),
     create: (file_path, content) => ({ tool: 'write_file', args: { file_path, content } }),
     edit: (file_path, old_string, new_string) => [
@@ -109,6 +123,8 @@ export const AGENTS: readonly RealAgent[] = [
     package: '@agentclientprotocol/claude-agent-acp@0.100.0',
     program: 'claude-agent-acp',
     args: [],
+    asks: ['edit', 'command'],
+    command: '/context',
     configure: url => ({
       env: {
         ANTHROPIC_BASE_URL: url,
@@ -124,29 +140,23 @@ export const AGENTS: readonly RealAgent[] = [
       { tool: 'Edit', args: { file_path, old_string, new_string } },
     ],
     run: command => ({ tool: 'Bash', args: { command, description: 'Runs it' } }),
-    plan: steps => ({
-      tool: 'TodoWrite',
-      args: {
-        todos: steps.map((content, at) => ({
-          content,
-          activeForm: content,
-          status: at === 0 ? 'in_progress' : 'pending',
-        })),
-      },
-    }),
   },
   {
     id: 'codex',
     package: '@agentclientprotocol/codex-acp@2.6.0',
     program: 'codex-acp',
     args: [],
+    asks: ['edit', 'command'],
+    mode: 'read-only',
+    command: '/status',
     configure: url => ({
       files: {
         '.codex/config.toml': [
           'model = "gpt-5"',
           'model_provider = "scripted"',
           'approval_policy = "on-request"',
-          'sandbox_mode = "read-only"',
+          'approvals_reviewer = "user"',
+          'sandbox_mode = "workspace-write"',
           '[model_providers.scripted]',
           'name = "Scripted"',
           `base_url = "${url}/v1"`,
@@ -179,24 +189,22 @@ export const AGENTS: readonly RealAgent[] = [
         justification: 'It is the test.',
       },
     }),
-    plan: steps => ({
-      tool: 'update_plan',
-      args: {
-        plan: steps.map((step, at) => ({ step, status: at === 0 ? 'in_progress' : 'pending' })),
-      },
-    }),
   },
   {
     id: 'qwen',
     package: '@qwen-code/qwen-code@0.24.4',
     program: 'qwen',
     args: ['--acp'],
+    asks: ['edit', 'command'],
+    mode: 'default',
+    command: '/status',
     configure: url => ({
       files: {
         '.qwen/settings.json': json({
           security: { auth: { selectedType: 'openai' } },
           general: { disableAutoUpdate: true },
           privacy: { usageStatisticsEnabled: false },
+          tools: { todoWrite: { enabled: true } },
         }),
       },
       env: { OPENAI_API_KEY: 'x', OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'test' },

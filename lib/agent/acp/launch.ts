@@ -4,7 +4,8 @@ import { basename } from 'node:path'
 const START_MS = 60_000
 /** One that is fetched first weighs hundreds of megabytes. */
 const FETCH_MS = 15 * 60_000
-const FIRST_NOTE_MS = 5_000
+const FIRST_NOTE_MS = 15_000
+const FETCH_NOTE_MS = 3_000
 const NEXT_NOTE_MS = 60_000
 
 const FETCHERS = new Set(['npx', 'pnpx', 'bunx', 'uvx', 'pipx', 'dlx'])
@@ -24,7 +25,7 @@ export const telling = async <T>(
     command,
     say,
   }: { name: string; command: readonly string[]; say: (words: string) => void },
-  firstMs = FIRST_NOTE_MS,
+  firstMs = isFetched(command) ? FETCH_NOTE_MS : FIRST_NOTE_MS,
 ): Promise<T> => {
   const startedAt = performance.now()
   const first = isFetched(command)
