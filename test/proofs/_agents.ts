@@ -23,6 +23,8 @@ export type RealAgent = {
   mode?: string
   /** It tells nobody what a command of its own printed. */
   isSilent?: boolean
+  /** After a stop it may not find its own session again once its process has ended: it is told what was said then. */
+  isForgetful?: boolean
   /** One of its own commands. */
   command: string
   /** A list of steps; absent where it has no such tool. */
@@ -95,6 +97,7 @@ export const AGENTS: readonly RealAgent[] = [
     args: ['--acp'],
     asks: ['edit', 'command'],
     isSilent: true,
+    isForgetful: true,
     command: '/about',
     configure: url => ({
       files: {
