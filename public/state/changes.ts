@@ -1,6 +1,7 @@
 /** What git says of the workspace: branch, changed files, and their diffs once they are looked at. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../router.ts'
+import { createNewest } from './newest.ts'
 import type { Platform } from './platform.ts'
 
 export type GitStatus = Api['GET /api/git/status']['output']
@@ -64,6 +65,7 @@ export const createChanges = ({ api }: Pick<Platform, 'api'>) => {
   const error = signal('')
   const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
   const opened = signal<ReadonlySet<string>>(new Set())
+  const newest = createNewest()
 
   const marks = computed(() => {
     const found = new Map<string, Mark>()
@@ -90,13 +92,15 @@ export const createChanges = ({ api }: Pick<Platform, 'api'>) => {
   const loadDiff = async ({ key, path, kind }: Change): Promise<void> => {
     const session = sessionId.value
     if (!diffs.value.has(key)) put(key, { state: 'loading', ...nothing })
+    const isNewest = newest(key)
     try {
       const found = await api('GET /api/git/diff', { session_id: session, path, kind })
       const { diff, binary, truncated } = found
-      if (session === sessionId.value) put(key, { state: 'ready', diff, binary, truncated })
+      if (session === sessionId.value && isNewest())
+        put(key, { state: 'ready', diff, binary, truncated })
     } catch {
       // Said where the diff would stand; opening it again asks again.
-      if (session === sessionId.value) put(key, { state: 'failed', ...nothing })
+      if (session === sessionId.value && isNewest()) put(key, { state: 'failed', ...nothing })
     }
   }
 
@@ -104,9 +108,10 @@ export const createChanges = ({ api }: Pick<Platform, 'api'>) => {
     const session = sessionId.value
     if (!session) return
     if (!status.value) state.value = 'loading'
+    const isNewest = newest('')
     try {
       const found = await api('GET /api/git/status', { session_id: session })
-      if (session !== sessionId.value) return
+      if (session !== sessionId.value || !isNewest()) return
       status.value = found
       state.value = 'ready'
       const all = [...lines.value.staged, ...lines.value.unstaged]
@@ -115,7 +120,7 @@ export const createChanges = ({ api }: Pick<Platform, 'api'>) => {
       diffs.value = new Map([...diffs.value].filter(([key]) => opened.value.has(key)))
       await Promise.all(all.filter(({ key }) => opened.value.has(key)).map(loadDiff))
     } catch (thrown) {
-      if (session !== sessionId.value) return
+      if (session !== sessionId.value || !isNewest()) return
       error.value = thrown instanceof Error ? thrown.message : String(thrown)
       state.value = 'failed'
     }

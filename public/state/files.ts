@@ -4,6 +4,7 @@ import type { FileEntry } from '../../lib/schema/workspace.ts'
 import { directoryOf, joinPath, nameOf } from '../file-kind.ts'
 import { t } from '../strings/t.ts'
 import { tw } from '../strings/workspace.ts'
+import { createNewest } from './newest.ts'
 import type { Platform } from './platform.ts'
 import type { Toasts } from './toast.ts'
 
@@ -54,6 +55,7 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
   /** The row that has, or gets, the focus. */
   const active = signal('')
   const naming = signal<Naming>(null)
+  const newest = createNewest()
 
   const put = (path: string, directory: Directory): void => {
     directories.value = new Map(directories.value).set(path, directory)
@@ -64,12 +66,14 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
     if (!session) return
     const known = directories.value.get(path)
     if (!known) put(path, loading)
+    const isNewest = newest(path)
     try {
       const input = { session_id: session, path: path || '.' }
       const { entries, total } = await api('GET /api/list', input)
-      if (session === sessionId.value) put(path, { state: 'ready', entries, total, error: '' })
+      if (session === sessionId.value && isNewest())
+        put(path, { state: 'ready', entries, total, error: '' })
     } catch (error) {
-      if (session !== sessionId.value) return
+      if (session !== sessionId.value || !isNewest()) return
       const said = error instanceof Error ? error.message : String(error)
       put(path, { ...(known ?? loading), state: 'failed', error: said })
     }

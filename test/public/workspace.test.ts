@@ -83,7 +83,7 @@ const entry = (path: string, type: 'dir' | 'file' = 'file') => ({
   size: type === 'dir' ? null : 1,
 })
 
-const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
+const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = true) => {
   const disk: Record<string, ReturnType<typeof entry>[]> = {
     '.': [entry('src', 'dir'), entry('README.md')],
     src: [entry('src/lib', 'dir'), entry('src/a.ts'), entry('src/b.ts')],
@@ -104,7 +104,8 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
     toasts,
     onMoved: (from, to) => moved.push([from, to]),
   })
-  await files.show('s')
+  const read = files.show('s')
+  if (isRead) await read
   return { ...fake, files, toasts, disk, moved, names: () => files.rows.value.map(row => row.path) }
 }
 
@@ -120,6 +121,31 @@ trees('a directory that cannot be read says so, and can be asked again', async (
   disk['.'] = root
   await files.load('')
   assert.is(files.directories.value.get('')?.state, 'ready')
+})
+
+trees('a listing that was asked for earlier and arrives later replaces nothing', async () => {
+  const answers: ((name: string) => void)[] = []
+  const { files: slow, names: shown } = await tree(
+    {
+      'GET /api/list': ({ path }) =>
+        new Promise(resolve =>
+          answers.push(name => resolve({ entries: [entry(name)], path, total: 1 })),
+        ),
+      'POST /api/file/rename': () => ({ ok: true }),
+    },
+    false,
+  )
+  answers[0]!('new.txt')
+  await settle()
+  void slow.load('')
+  const renamed = slow.rename('new.txt', 'named.txt')
+  await settle()
+  answers[2]!('named.txt')
+  await renamed
+  assert.equal(shown(), ['named.txt'])
+  answers[1]!('new.txt')
+  await settle()
+  assert.equal(shown(), ['named.txt'])
 })
 
 trees('directories are read when they are opened', async () => {
