@@ -1,7 +1,7 @@
 /** Hides credentials in text that leaves the service or is read by a model; `lib/redact/` finds them. */
 import { createKnown, type SecretSource } from './redact/known.ts'
 import { isMasked } from './redact/shapes.ts'
-import { SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './redact/spans.ts'
+import { isCuttable, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './redact/spans.ts'
 
 const known = createKnown()
 
@@ -18,9 +18,10 @@ const SHOWN_LAST = 4
 const maskOf = (secret: string, as?: string): string => {
   if (as !== undefined) return as
   if (isMasked(secret)) return secret
-  return secret.length >= SHORTEST_SHOWN
-    ? `${secret.slice(0, SHOWN_FIRST)}...${secret.slice(-SHOWN_LAST)}`
-    : NOTHING_LEFT
+  const first = secret.slice(0, SHOWN_FIRST)
+  if (secret.length < SHORTEST_SHOWN || !isCuttable(first)) return NOTHING_LEFT
+  const last = isCuttable(secret.slice(-SHOWN_LAST - 1)) ? secret.slice(-SHOWN_LAST) : '****'
+  return `${first}...${last}`
 }
 
 /** False is certain, true means: look closer. Takes JSON text as well. */

@@ -221,7 +221,7 @@ const PRIVATE_KEY: Shape = {
   maybe: /[A-Z ]{0,40}PRIVATE KEY/y,
 }
 
-/** In an address: `://name:password@`. Examples and variables are left alone. */
+/** Between a name and the host of an address. Examples and variables are left alone. */
 const USER_PART = /[^\s/?#@:"'`<>\\]{0,128}:/y
 const PASSWORD_PART = /[^\s/?#@"'`<>\\;|&$(){}]{1,512}/y
 const LOGIN: Shape = {
@@ -285,7 +285,7 @@ const named = (text: string, behind: number, final: boolean, isUpper: boolean): 
   const found = { from, to }
   if (isAssigned) {
     // MAX_TOKENS=4096, TOKEN_URL=…: names of something else that has to do with it.
-    const isOther = /^S\b/.test(whole) ? /^\d+$/.test(value) : OTHER.test(whole)
+    const isOther = /^S\b/.test(whole) ? /^\d+\W?$/.test(value) : OTHER.test(whole)
     if (isOther && !isRandom(value, true)) return null
     // A call of a program's, not a value: `TOKEN=read(`.
     if (quote === undefined && text[to] === '(') return null
@@ -314,7 +314,7 @@ const NAMED: Shape = {
   maybe: /[\w-]{0,64}\\*["'`]?(?:[ \t]|\\+t)*[:=]/y,
 }
 
-/** `Authorization: Bearer x`, in a header, in JSON, in a command. */
+/** A scheme and a value, in a header, in JSON, in a command. */
 const SCHEME =
   /\\{0,8}["']?[ \t]{0,40}[:=][ \t]{0,40}\\{0,8}["']?(?:bearer|basic|token|bot)[ \t]{1,40}/iy
 const AUTHORIZATION: Shape = {

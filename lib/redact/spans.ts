@@ -17,6 +17,9 @@ export type Analysis = {
 export const SHOWN_FIRST = 6
 export const SHORTEST_SHOWN = 18
 
+/** Cut in two, an escape would break the JSON text it stands in. */
+export const isCuttable = (part: string): boolean => !/["\\]/.test(part)
+
 /** How long a secret has to be to be found with white space inside. */
 const SHORTEST_BROKEN = 12
 
@@ -25,7 +28,8 @@ type Tag = { shape: Shape | null; length: number }
 const words = (secrets: readonly string[]): Word<Tag>[] => [
   ...secrets.flatMap(spellingsOf).map(text => ({
     text,
-    waits: text.length < SHORTEST_SHOWN ? 0 : SHOWN_FIRST,
+    waits:
+      text.length < SHORTEST_SHOWN || !isCuttable(text.slice(0, SHOWN_FIRST)) ? 0 : SHOWN_FIRST,
     tag: { shape: null, length: text.length },
   })),
   ...SHAPES.flatMap(shape =>

@@ -1,4 +1,5 @@
 /** Earlier sessions of another program's agent: which there are where a session works, and going on with one of them. */
+import { redactValue } from '../redact.ts'
 import { setImmediate } from 'node:timers/promises'
 import type { ExternalAgents } from '../agent/acp/agents.ts'
 import { toSaved } from '../agent/acp/join.ts'
@@ -108,7 +109,10 @@ export const createAgentPast = (deps: AgentPastDeps) => {
           const name =
             title || (typeof first === 'string' && first ? fallbackTitle(first) : agent.name)
           sessions.append(id, [
-            ...messages.map(({ id: _, ...message }) => ({ t: 'message' as const, message })),
+            ...messages.map(({ id: _, ...message }) => ({
+              t: 'message' as const,
+              message: message.role === 'user' ? message : redactValue(message),
+            })),
             { t: 'meta', patch: { title: name } },
           ])
           // As its next turn will see the conversation.

@@ -5,7 +5,7 @@ import { isInside } from '../../store/inside.ts'
 import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
 import { guardRead, guardWrite, toPlace } from '../tools/places.ts'
 import { replaceFile } from '../tools/replace-file.ts'
-import { asFile, MAX_TEXT_BYTES } from '../tools/text-file.ts'
+import { asFile, MAX_TEXT_BYTES, textAt } from '../tools/text-file.ts'
 import { pictureType } from '../tools/vision-analyze.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -123,10 +123,11 @@ export const readForPerson = (ctx: ToolContext, path: string): string | null | u
 export const writeForAgent = async (
   ctx: ToolContext,
   path: string,
-  content: string,
+  given: string,
 ): Promise<void> => {
   const place = placeOf(ctx, path)
   guardWrite(ctx, place)
+  const content = ctx.secrets?.reveal(given, textAt(place)) ?? given
   await ctx.beforeChange?.([place])
   // Resolved again: meanwhile a link may have taken its place.
   if (placeOf(ctx, path) !== place) throw new Error(`${path} now leads to another place.`)

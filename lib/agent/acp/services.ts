@@ -22,6 +22,7 @@ export const contextOf = (request: AgentRequest, callId: string): ToolContext =>
   approve: ask => request.approve(ask, callId),
   clarify: (question, choices) => request.clarify(question, choices, callId),
   memo: new Map(),
+  ...(request.secrets && { secrets: request.secrets }),
   now: request.now ?? Date.now,
 })
 
@@ -51,7 +52,8 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
     },
     read({ sessionId, path, line, limit }) {
       const { turn } = during(sessionId)
-      return { content: readForAgent(contextOf(turn.request, 'fs'), path, line, limit) }
+      const content = readForAgent(contextOf(turn.request, 'fs'), path, line, limit)
+      return { content: turn.request.secrets?.mask(content) ?? content }
     },
     async write({ sessionId, path, content }) {
       const { turn } = during(sessionId)
@@ -66,7 +68,11 @@ export const createServices = (name: string, find: (id: string) => Session): Ser
       })
       return { terminalId: await turn.serving(work) }
     },
-    output: ({ sessionId, terminalId }) => find(sessionId).terminals.output(terminalId),
+    output({ sessionId, terminalId }) {
+      const { terminals, turn } = find(sessionId)
+      const printed = terminals.output(terminalId)
+      return { ...printed, output: turn?.request.secrets?.mask(printed.output) ?? printed.output }
+    },
     async wait({ sessionId, terminalId }) {
       const { turn, terminals } = find(sessionId)
       const ended = terminals.wait(terminalId)

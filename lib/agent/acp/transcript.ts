@@ -24,7 +24,7 @@ const MAX_CALLS = 5_000
 export type TerminalView = (ids: string[]) => Printed | null
 
 export type TranscriptOptions = {
-  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'keepPicture'>
+  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'keepPicture' | 'secrets'>
   emit: Emit
   now: () => number
   served: { provider: string; model: string }
@@ -100,8 +100,22 @@ export const createTranscript = (options: TranscriptOptions) => {
     timer ??= soon(flush)
   }
 
+  /** What it has read and called comes from the disk, not from a person: none of it is recorded with a secret in it. */
+  const mask = (text: string): string => request.secrets?.mask(text) ?? text
+  const masked = <T extends Omit<RunMessage, 'id'>>(rest: T): T => ({
+    ...rest,
+    ...(rest.role === 'tool' &&
+      typeof rest.content === 'string' && { content: mask(rest.content) }),
+    ...(rest.tool_calls && {
+      tool_calls: rest.tool_calls.map(call => ({
+        ...call,
+        function: { ...call.function, arguments: mask(call.function.arguments) },
+      })),
+    }),
+  })
+
   const message = (rest: Omit<RunMessage, 'id'>, id = request.nextMessageId()): void =>
-    emit({ type: 'message', message: { id, ...rest } })
+    emit({ type: 'message', message: { id, ...masked(rest) } })
 
   /** The assistant message up to here, with the call it ends in. */
   const record = (made: RunMessage['tool_calls'] = []): void => {

@@ -1,0 +1,226 @@
+/** Secrets known by their value: found however programs write them; what could be an ordinary word is left alone. */
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createHomes } from '../../../lib/profiles/homes.ts'
+import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
+import {
+  redact,
+  redactKnown,
+  refreshSecrets,
+  reveal,
+  unusableCommand,
+  watchSecrets,
+} from '../../../lib/redact.ts'
+import { createFinder } from '../../../lib/redact/spans.ts'
+import { isDistinctive } from '../../../lib/redact/spellings.ts'
+import { KNOWN } from './_secrets.ts'
+
+const test = suite('known secrets')
+
+const withKnown = (values: readonly string[], run: () => void): void => {
+  const stop = watchSecrets(() => values)
+  try {
+    run()
+  } finally {
+    stop()
+  }
+}
+
+const WRITINGS: Record<string, (secret: string) => string> = {
+  raw: secret => secret,
+  json: secret => JSON.stringify(secret).slice(1, -1),
+  'json twice': secret => JSON.stringify(JSON.stringify({ a: secret })),
+  url: secret => encodeURIComponent(secret),
+  form: secret => new URLSearchParams({ a: secret }).toString(),
+  base64: secret => Buffer.from(secret).toString('base64'),
+  'base64, one byte before': secret => Buffer.from(`x${secret}y`).toString('base64'),
+  'base64, two bytes before': secret => Buffer.from(`xy${secret}z`).toString('base64url'),
+  hex: secret => Buffer.from(secret).toString('hex'),
+  'hex in capitals': secret => Buffer.from(secret).toString('hex').toUpperCase(),
+  'base64 in lines': secret =>
+    Buffer.from(`before ${secret} after`).toString('base64').replace(/.{20}/g, '$&\n'),
+  'base64 in lines, in JSON': secret =>
+    JSON.stringify(
+      Buffer.from(`before ${secret} after`).toString('base64').replace(/.{19}/g, '$&\r\n'),
+    ),
+  colored: secret => `\u001b[01;31m${secret.slice(0, 5)}\u001b[m\u001b[K${secret.slice(5)}`,
+}
+/** Too short to be told from other text when something stands inside. */
+const needsLength = (name: string) => /lines|colored/.test(name)
+
+test('in every writing', () =>
+  withKnown(KNOWN, () => {
+    for (const secret of KNOWN) {
+      for (const [name, write] of Object.entries(WRITINGS)) {
+        if (needsLength(name) && secret.length < 12) continue
+        // Broken by another `\\n` of its own, or by white space: two escapes deep it is no text of a program any more.
+        if (name === 'json twice' && JSON.stringify(secret).length > secret.length + 2) continue
+        const text = `before "${write(secret)}" after`
+        const shown = redact(text)
+        assert.is.not(shown, text, `${name}: ${text}`)
+        const plain = (value: string) => value.replace(/\\+[nrt]|\s|\u001b\[[0-9;]*[mK]/g, '')
+        const middle = plain(write(secret)).slice(8, -8)
+        if (middle.length > 6) assert.not.ok(plain(shown).includes(middle), `${name}: ${shown}`)
+        assert.is(redact(shown), shown, 'hidden once is hidden')
+      }
+    }
+  }))
+
+test('JSON stays JSON', () =>
+  withKnown([...KNOWN, 'abc"\\def"ghi\\jkl"mn\\', '"0123456789abcdefghij"'], () => {
+    for (const secret of [...KNOWN, 'abc"\\def"ghi\\jkl"mn\\', '"0123456789abcdefghij"']) {
+      const shown = JSON.parse(redact(JSON.stringify({ [secret]: [secret, { secret }] })))
+      assert.not.ok(JSON.stringify(shown).includes(JSON.stringify(secret).slice(1, -1)))
+    }
+  }))
+
+test('what could be a word, a number or a place is not masked everywhere', () => {
+  for (const value of [
+    ...['hunter2', 'secret', 'password', 'sunshine', 'ollama', 'no-key-required', 'changeme'],
+    ...['sk-no-key-required', 'your-api-key-here', 'true', '12345678', '20260101', '2026-01-01'],
+    ...['aaaaaaaaaaaa', '/home/me/key.json', '~/keys/a1b2c3.json', 'OPENAI_API_KEY', '********'],
+    ...['<your key>', 'correcthorse', 'not needed', '1.2.3.4:8080'],
+  ])
+    assert.not.ok(isDistinctive(value), value)
+  for (const value of [...KNOWN, 'hunter2!x', 'correct-horse-battery-staple', '123456789012'])
+    assert.ok(isDistinctive(value), value)
+})
+
+test('only known values are masked where a person decides', () =>
+  withKnown(KNOWN, () => {
+    const command = 'A_TOKEN=abcdefghijklmnop curl -H "Authorization: Bearer sk-abcdefghijklmnop"'
+    assert.is(redactKnown(command), command)
+    assert.is(redactKnown(`${command} ${KNOWN[0]}`), `${command} ***`)
+  }))
+
+test('of the files of this project nothing is taken for a secret', () => {
+  const { analyze } = createFinder(KNOWN)
+  const files = execFileSync('git', [
+    'ls-files',
+    'lib',
+    'public',
+    'handlers',
+    'build',
+    '*.md',
+    '*.json',
+  ])
+  const found = files
+    .toString()
+    .trim()
+    .split('\n')
+    .flatMap(path => {
+      const text = readFileSync(path, 'utf8')
+      return analyze(text, true).spans.map(({ from, to }) => `${path}: ${text.slice(from, to)}`)
+    })
+  assert.equal(found, [])
+})
+
+test('hashes, ids, places and code are left alone', () => {
+  for (const text of [
+    '3f786850e387550fdab836ed7e6dc881de23001b',
+    '2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae',
+    '123e4567-e89b-12d3-a456-426614174000',
+    'sha512-EcR/6WDcU7b2N3vQSxKALCk9lXGtUMQxXio008OEMBE0kavu',
+    'const token = await getToken(user.id)',
+    'password: z.string().min(8)',
+    'apiKey: config.apiKey2',
+    'MAX_TOKENS=4096 AUTHOR=Jane tokenLimit: 128000',
+    'token_type=bearer&expires_in=3600',
+    'http://localhost:8080/a:b@c',
+    'import { secret } from "./secret-store.ts"',
+    '<div class="task-list sk-item">',
+  ])
+    assert.is(redact(text), text)
+})
+
+test('one megabyte takes no longer with more secrets than it takes to read', () => {
+  const many = Array.from(
+    { length: 60 },
+    (_, at) => `K${at}${(at * 7919 + 0x1234567).toString(36)}xyzQ${at}`,
+  )
+  const { analyze } = createFinder(many)
+  const text = 'The quick brown fox reads config.apiKey and token=1 from /etc/hosts. '.repeat(
+    15_000,
+  )
+  analyze(text, true)
+  const started = performance.now()
+  analyze(text, true)
+  const took = performance.now() - started
+  // 15 ms alone; the bound leaves room for a busy machine.
+  assert.ok(took < 400, `${took} ms`)
+})
+
+test('all homes, and each change of their files', () => {
+  const dir = mkdtempSync(join(tmpdir(), 'secrets-'))
+  const put = (path: string, text: string) => {
+    mkdirSync(join(dir, path, '..'), { recursive: true })
+    writeFileSync(join(dir, path), text)
+  }
+  const homes = createHomes({
+    baseHome: dir,
+    agentHome: dir,
+    configPath: null,
+    env: { A_TOKEN: 'process-4711-abc', PATH: '/usr/bin:/bin', SSH_AUTH_SOCK: '/run/ssh-4711' },
+  })
+  const known = createKnownSecrets(homes.list)
+  const stop = watchSecrets(known)
+  const isHidden = (secret: string): boolean => {
+    refreshSecrets()
+    return !redact(`x ${secret} y`).includes(secret)
+  }
+  try {
+    put(
+      '.env',
+      'GLM_API_KEY=base-0815-def\nMODEL_API_KEY_ENV=OTHER_API_KEY\nURL=https://a.example.org/\n',
+    )
+    put('profiles/work/.env', 'X_PASSWORD=work-9999-ghi\n')
+    put(
+      'config.yaml',
+      `model: {api_key: "\${PLAIN_NAME}"}\nmcp_servers: {a: {url: "https://u:url-pass-77@h/?token=parameter-88"}}\n`,
+    )
+    assert.equal(
+      ['process-4711-abc', 'base-0815-def', 'work-9999-ghi', 'url-pass-77', 'parameter-88'].filter(
+        secret => !isHidden(secret),
+      ),
+      [],
+    )
+    assert.is(known(), known(), 'the same array while nothing has changed')
+    for (const usual of ['/run/ssh-4711', 'OTHER_API_KEY', 'https://a.example.org/', '/usr/bin'])
+      assert.not.ok(isHidden(usual), usual)
+    assert.not.ok(isHidden('later-1234-jkl'))
+    put('profiles/later/auth.json', '{"tokens": {"main": "later-1234-jkl"}}')
+    assert.ok(isHidden('later-1234-jkl'))
+    put('.env', 'PLAIN_NAME=referred-5555-mno\n')
+    assert.ok(isHidden('referred-5555-mno'))
+    rmSync(join(dir, 'profiles/later'), { recursive: true })
+    assert.not.ok(isHidden('later-1234-jkl'))
+    assert.not.ok(isHidden('base-0815-def'))
+  } finally {
+    stop()
+    rmSync(dir, { recursive: true })
+  }
+})
+
+test('what was read masked is written whole, or not at all', () => {
+  const long = 'LongKey-0123456789-abcdef'
+  withKnown([long, 'Short#99x'], () => {
+    const stored = `a: 1\nkey: ${long}\nPASSWORD=hunter2 # mine\nother: Short#99x\n`
+    const shown = redact(stored)
+    assert.not.match(shown, /LongKey-0|hunter2|Short#/)
+    assert.is(reveal(shown, stored), stored)
+    assert.is(reveal(shown.replace('a: 1', 'a: 2'), stored), stored.replace('a: 1', 'a: 2'))
+    assert.is(reveal(shown.replace('# mine', '# ours'), stored), stored.replace('# mine', '# ours'))
+    assert.is(reveal('key: LongKe...cdef', stored), `key: ${long}`)
+    assert.throws(() => reveal('key: LongKe...cdef', 'nothing'), /stands for a secret/)
+    assert.throws(() => reveal(shown.replace('PASSWORD=', 'PWD='), stored), /stands for a secret/)
+    assert.is(reveal('***bold***', 'plain'), '***bold***')
+    assert.match(String(unusableCommand('curl -H "X: LongKe...cdef"')), /stands for a secret/)
+    assert.is(unusableCommand('echo ...'), null)
+  })
+})
+
+test.run()
