@@ -55,6 +55,9 @@ export const createMasking = () => {
         return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
       case 'message':
         return ''
+      case 'retry':
+        // Void from here on, but kept when nothing else is said any more.
+        return event.owner ? `task ${event.owner.parent} ${event.owner.index}` : ''
       default:
         return null
     }
@@ -65,9 +68,6 @@ export const createMasking = () => {
     pass(event: AgentEvent): AgentEvent[] {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
         return piece(event)
-      // What streamed for the message is void, so is what is held of it.
-      if (event.type === 'retry')
-        open.delete(event.owner ? `task ${event.owner.parent} ${event.owner.index}` : '')
       const speaker = endedBy(event)
       return speaker === null ? [event] : [...end(speaker), event]
     },
