@@ -15,6 +15,8 @@ export class ProviderFailure extends Error {
   spoken = false
   /** Nobody is at that address: trying again soon helps less than elsewhere. */
   readonly isUnreachable: boolean
+  /** Refused without a word: that it is about the length is a guess. */
+  readonly isMute: boolean
 
   constructor(
     type: FailureType,
@@ -24,6 +26,7 @@ export class ProviderFailure extends Error {
       status?: number
       retryAfterMs?: number
       isUnreachable?: boolean
+      isMute?: boolean
     } = {},
   ) {
     super(message)
@@ -33,6 +36,7 @@ export class ProviderFailure extends Error {
     this.status = extra.status
     this.retryAfterMs = extra.retryAfterMs
     this.isUnreachable = extra.isUnreachable ?? false
+    this.isMute = extra.isMute ?? false
   }
 }
 
@@ -43,7 +47,14 @@ const QUOTA =
 const TRANSIENT = /try again|retry|resets? (?:at|in|on)|per (?:minute|hour|day)|temporar/i
 const RATE = /rate[ _-]?limit|too many requests|requests per|tokens per|throttl|slow down/i
 const OVERFLOW =
-  /context[_ ](?:length|window|size)|maximum context|context limit|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large/i
+  /context[_ ](?:length|window|size)|maximum context|context limit|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large|maximum prompt length|exceeded model token limit|(?:prompt|input) exceeds max|range of input length|input token count/i
+/** The answer was to be longer than what the prompt leaves of the window: not the conversation is too long. */
+const ANSWER_TOO_LONG = /max_(?:completion_|output_)?tokens\W.{0,60}too large/i
+/** What a filter for content keeps back is refused again in the same way. */
+const FILTERED =
+  /content[_ ](?:filter|management policy|moderation)|content filtering|flagged by moderation|(?:violat\w+|against) .{0,40}(?:content|usage) polic|ResponsibleAIPolicy|prohibited_content/i
+/** Words of Google's quotas: another day begins before it passes, whatever wait stands beside it. */
+const OF_THE_DAY = /PerDay/
 const AUTH =
   /unauthorized|authentication|invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key not valid|no cookie auth credentials|permission denied|forbidden|missing api key/i
 const MODEL =
@@ -61,6 +72,21 @@ const limitThatPasses = (text: string) => QUOTA.test(text) && TRANSIENT.test(tex
 
 /** First match wins. Quota stands before rate limit: waiting does not fill an account. */
 const TABLE: Rule[] = [
+  {
+    type: 'error',
+    retryable: false,
+    when: ({ status, text }) => status === 400 && ANSWER_TOO_LONG.test(text),
+  },
+  {
+    type: 'error',
+    retryable: false,
+    when: ({ status, text }) => (status === 400 || status === 403) && FILTERED.test(text),
+  },
+  { type: 'quota_exhausted', when: ({ status, text }) => status === 429 && OF_THE_DAY.test(text) },
+  {
+    type: 'context_overflow',
+    when: ({ status, text }) => status === 429 && /request too large/i.test(text),
+  },
   { type: 'rate_limit', when: ({ status, text }) => status === 402 && limitThatPasses(text) },
   { type: 'quota_exhausted', when: ({ status }) => status === 402 },
   {
@@ -129,17 +155,26 @@ export const classify = (evidence: {
   message: string
   text?: string
   retryAfterMs?: number | undefined
+  /** Nothing was said at all. */
+  isMute?: boolean
   /** When a limit is lifted, where nothing better is said. */
   resetMs?: number | undefined
 }): ProviderFailure => {
   const text = evidence.text ?? evidence.message
   const rule = TABLE.find(entry => entry.when({ status: evidence.status, text }))
   const wait = evidence.retryAfterMs ?? waitInText(text) ?? evidence.resetMs
-  return new ProviderFailure(rule?.type ?? 'error', evidence.message, {
-    ...(rule?.retryable !== undefined && { retryable: rule.retryable }),
-    ...(evidence.status !== undefined && { status: evidence.status }),
-    ...(wait !== undefined && { retryAfterMs: wait }),
-  })
+  // Some servers refuse what is too long without a word.
+  const isMute = evidence.isMute && evidence.status === 400
+  return new ProviderFailure(
+    isMute ? 'context_overflow' : (rule?.type ?? 'error'),
+    evidence.message,
+    {
+      isMute: isMute ?? false,
+      ...(rule?.retryable !== undefined && { retryable: rule.retryable }),
+      ...(evidence.status !== undefined && { status: evidence.status }),
+      ...(wait !== undefined && { retryAfterMs: wait }),
+    },
+  )
 }
 
 /** One sentence of advice for the person; `error` and `interrupted` speak for themselves. */

@@ -26,6 +26,10 @@ const REST_MS = 600_000
 const MIN_GAIN = 0.15
 /** How full the window may be when a refused call is made again. */
 const SAFE_SHARE = 0.8
+/** From when on a refusal without a reason is taken for one of length (agent-home §9.3). */
+const LARGE_SHARE = 0.4
+const LARGE_TOKENS = 80_000
+const LARGE_MESSAGES = 80
 /** What is left of a long result. */
 const SHORT_RESULT = 1_500
 
@@ -164,6 +168,17 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
     /** After a call that was answered: `tokens` is what the provider counted, 0 when it does not say. */
     heard(tokens: number, count: number): void {
       measured = tokens > 0 ? { tokens, messages: run.messages, count } : null
+    },
+
+    /** So long that a refusal without a word may be about it. */
+    isLarge(): boolean {
+      const tokens = estimate()
+      const { contextLength } = effective(run.endpoint)
+      return (
+        (contextLength > 0 && tokens > contextLength * LARGE_SHARE) ||
+        tokens > LARGE_TOKENS ||
+        run.messages.length > LARGE_MESSAGES
+      )
     },
 
     /** After a call that was refused as too long: null when the conversation is shorter now, else the sentence why it cannot be. */

@@ -205,8 +205,8 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
       return reply
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
-      const isTooLong = error.type === 'context_overflow'
-      const failure = isTooLong ? await run.fit.refused(error) : error
+      const isTooLong = error.type === 'context_overflow' && (!error.isMute || run.fit.isLarge())
+      const failure = isTooLong ? await run.fit.refused(error) : plainly(error)
       if (failure === null) {
         withdraw(run, messageId, error)
         continue
@@ -224,6 +224,12 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
     }
   }
 }
+
+/** A short conversation was refused without a word for another reason than its length. */
+const plainly = (failure: ProviderFailure): ProviderFailure =>
+  failure.isMute
+    ? new ProviderFailure('error', failure.message, { status: 400, retryable: false })
+    : failure
 
 /** What was shown of an answer that nobody finishes: the message is begun anew by whoever is asked next. */
 const withdraw = (run: Run, messageId: string, { spoken, message }: ProviderFailure): void => {

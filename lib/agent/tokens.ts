@@ -46,6 +46,9 @@ const STEPS = [131_072, 65_536, 32_768, 16_384, 8_192]
 
 /** Words before or behind the number in providers' sentences: "maximum context length is 8192 tokens". */
 const LIMITS = [
+  /range of input length should be \[\d+, ?(\d+)\]/i,
+  /\blimit:? (\d[\d,_]{2,}),? requested/i,
+  /supports? up to (\d[\d,_]{2,})/i,
   /(?:context (?:length|window|size)|maximum (?:context|prompt|input)(?: length)?|(?:input |token |context )limit)[^0-9]{0,40}?(\d[\d,_]{2,})/i,
   />\s*(\d[\d,_]{2,})\s*(?:maximum|max|tokens?|limit)/i,
   /(?:max(?:imum)?|limit|at most|up to)[^0-9]{0,24}?(\d[\d,_]{2,})\s*(?:input |context |prompt )?tokens/i,

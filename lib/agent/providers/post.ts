@@ -68,6 +68,7 @@ const refusalOf = (
     status,
     message: said === '' ? `The provider answered with status ${status}.` : said,
     text: `${said}\n${text.slice(0, 4_000)}`,
+    isMute: text.trim() === '',
     retryAfterMs: waitInHeaders(headers),
     resetMs: status === 429 || status === 503 ? waitUntilReset(headers, Date.now()) : undefined,
   })

@@ -11,6 +11,7 @@ import {
 import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
 import { sayError } from '../../../lib/agent/providers/post.ts'
 import { retryDelayMs, wait } from '../../../lib/agent/retry.ts'
+import { windowIn } from '../../../lib/agent/tokens.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
 const test = suite('failure')
@@ -30,6 +31,82 @@ for (const [message, type] of WORDS)
   test(`without status: ${message}`, () => {
     assert.is(classify({ message }).type, type)
   })
+
+const SAID: [number, string, string][] = [
+  [
+    400,
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+    'context_overflow',
+  ],
+  [400, 'Your request exceeded model token limit: 262144 (requested: 300000)', 'context_overflow'],
+  [400, 'Prompt exceeds max length', 'context_overflow'],
+  [
+    400,
+    'InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]',
+    'context_overflow',
+  ],
+  [
+    400,
+    'Unable to submit request because the input token count is 1200000 but model only supports up to 1048576.',
+    'context_overflow',
+  ],
+  [
+    429,
+    'Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 50000.',
+    'context_overflow',
+  ],
+  [
+    429,
+    'You exceeded your current quota. Please retry in 34s. GenerateRequestsPerDayPerProjectPerModel',
+    'quota_exhausted',
+  ],
+  [
+    429,
+    'Rate limit reached on requests per day (RPD): Limit 200, Used 200. Please try again in 7m12s.',
+    'rate_limit',
+  ],
+  [400, 'Output blocked by content filtering policy', 'error'],
+  [
+    400,
+    "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+    'error',
+  ],
+  [403, 'Your request was blocked by content moderation', 'error'],
+  [403, 'Request not allowed', 'auth_mismatch'],
+  [
+    400,
+    "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 40960 tokens and your request has 20000 input tokens",
+    'error',
+  ],
+]
+for (const [status, message, type] of SAID)
+  test(`with status ${status}: ${message}`, () => {
+    const failure = classify({ status, message })
+    assert.equal([failure.type, failure.retryable], [type, type === 'rate_limit'])
+  })
+
+test('the window a provider names is found', () => {
+  for (const [message, window] of [
+    [
+      "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+      131_072,
+    ],
+    ['Your request exceeded model token limit: 262144 (requested: 300000)', 262_144],
+    ['Range of input length should be [1, 129024]', 129_024],
+    ['input token count is 1200000 but model only supports up to 1048576.', 1_048_576],
+    ['Limit 30000, Requested 50000.', 30_000],
+  ] as const)
+    assert.is(windowIn(message), window)
+})
+
+test('a 400 without a word is a guess about the length', () => {
+  const mute = classify({
+    status: 400,
+    message: 'The provider answered with status 400.',
+    isMute: true,
+  })
+  assert.equal([mute.type, mute.isMute], ['context_overflow', true])
+})
 
 test('every kind a person can do something about has a hint', () => {
   for (const type of [
