@@ -1,6 +1,7 @@
 /** Turns what a model wrote as tool calls into calls that can be run: names, ids and arguments put right. */
 import type { z } from 'zod'
 import type { ToolCall } from '../schema/message.ts'
+import { mendJson } from './mend-json.ts'
 import type { Tool } from './types.ts'
 
 /** One call as its deltas built it. */
@@ -58,8 +59,30 @@ export const readArguments = (text: string): Record<string, unknown> | null => {
     if (typeof value === 'string' && value.trim().startsWith('{')) return readArguments(value)
     return isRecord(value) ? value : null
   } catch {
-    // Not JSON: the caller tells the model so.
+    return mendedArguments(text)
+  }
+}
+
+/** Small models write line breaks into strings, leave a comma at the end, or quote like Python. Null where it is nothing of that kind. */
+const mendedArguments = (text: string): Record<string, unknown> | null => {
+  const strict = mendJson(text)
+  if (strict === null || strict === text) return null
+  try {
+    const value: unknown = JSON.parse(strict)
+    return isRecord(value) ? value : null
+  } catch {
+    // Not JSON in any way we know: the caller tells the model so.
     return null
+  }
+}
+
+/** Nothing is missing, and nothing has to be put right: the text itself is an object. */
+export const isObject = (text: string): boolean => {
+  try {
+    return isRecord(JSON.parse(text))
+  } catch {
+    // Not yet, or not at all.
+    return false
   }
 }
 

@@ -87,6 +87,8 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent
     steps: 0,
     /** Share of the steps at which the model was last told that they run out. */
     told: 0,
+    /** What the person was told of how the model has to be asked. */
+    notices: new Set<string>(),
     text: '',
     outcome(status: Outcome['status']): Outcome {
       const { provider, model } = this.endpoint
@@ -195,6 +197,7 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
         tally: run.tally,
         wait: run.wait,
         random: run.random,
+        notice: text => tellOnce(run, text),
         ...(run.request.tries !== undefined && { tries: run.request.tries }),
         ...(attempts && { attempts: failure => attempts(failure, endpoint) }),
       })
@@ -234,6 +237,12 @@ const plainly = (failure: ProviderFailure): ProviderFailure =>
 /** What was shown of an answer that nobody finishes: the message is begun anew by whoever is asked next. */
 const withdraw = (run: Run, messageId: string, { spoken, message }: ProviderFailure): void => {
   if (spoken) run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
+}
+
+const tellOnce = (run: Run, message: string): void => {
+  if (run.notices.has(message)) return
+  run.notices.add(message)
+  run.emit({ type: 'warning', kind: 'model', message })
 }
 
 const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({

@@ -1,5 +1,5 @@
 /** Makes a history that every provider accepts: each tool call answered once, each answer asked for. */
-import { readArguments } from './calls.ts'
+import { isObject, readArguments } from './calls.ts'
 import type { LoopMessage } from './types.ts'
 
 export const NO_RESULT = JSON.stringify({
@@ -23,7 +23,7 @@ export const mendHistory = (messages: readonly LoopMessage[]): LoopMessage[] => 
       ...call,
       function: {
         ...call.function,
-        arguments: readArguments(call.function.arguments) ? call.function.arguments : '{}',
+        arguments: plainJson(call.function.arguments),
       },
     }))
     mended.push({ ...message, tool_calls: calls })
@@ -39,6 +39,11 @@ export const mendHistory = (messages: readonly LoopMessage[]): LoopMessage[] => 
       )
   })
   return mended
+}
+
+/** As the model wrote it where that is an object; servers read it, and less kindly than we do. */
+const plainJson = (text: string): string => {
+  return isObject(text) ? text : JSON.stringify(readArguments(text) ?? {})
 }
 
 /** Results up to the next message with calls of its own, where ids may begin anew. */

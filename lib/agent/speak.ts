@@ -39,6 +39,8 @@ export type Speaking = {
   tally: Tally
   wait: Wait
   random: () => number
+  /** What the person should know of how the endpoint had to be asked. */
+  notice: (text: string) => void
   /** How often a call that fails is made in all. */
   tries?: number
   /** How often it is worth making while it fails like this; never more than `tries`. */
@@ -196,7 +198,7 @@ const listen = async (
 }
 
 const hear = (
-  { emit, messageId, tally }: Speaking,
+  { emit, messageId, tally, notice }: Speaking,
   part: Part,
   calls: Map<number, RawCall>,
   delta: ProviderDelta,
@@ -223,6 +225,9 @@ const hear = (
       call.arguments += delta.arguments ?? ''
       return
     }
+    case 'notice':
+      notice(delta.text)
+      return
     case 'carry':
       part.carry.push(delta.item)
       return

@@ -89,6 +89,8 @@ export type ProviderDelta =
       cacheWriteTokens?: number
       cost?: number
     }
+  /** What the person should know of how the endpoint had to be asked; told once a run. */
+  | { type: 'notice'; text: string }
   /** Kept beside the assistant message for the rest of the turn. */
   | { type: 'carry'; item: unknown }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }

@@ -196,6 +196,7 @@ const askOne = async (
       },
       messageId: '',
       emit: quiet,
+      notice: () => undefined,
       tally,
       wait: patient ? (deps.wait ?? wait) : noWait,
       random: deps.random ?? Math.random,

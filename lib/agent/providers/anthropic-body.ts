@@ -4,7 +4,7 @@ import { type Block, toTurns, type Turn } from './anthropic-history.ts'
 import { type AnthropicQuirk, isClaude, thinkingFields } from './anthropic-thinking.ts'
 import { hostname } from './exchange.ts'
 import { fields } from './json.ts'
-import { bearer } from './post.ts'
+import { bearer, urlUnder } from './post.ts'
 import { type CacheMark, cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
 import { MISSES_THOUGHT, type Objection } from './quirks.ts'
 
@@ -15,7 +15,7 @@ const isAnthropic = ({ provider, baseUrl }: ModelEndpoint): boolean =>
 
 /** An address may name its version already. */
 export const messagesUrl = (baseUrl: string): string =>
-  /\/v\d+$/.test(baseUrl) ? `${baseUrl}/messages` : `${baseUrl}/v1/messages`
+  urlUnder(baseUrl, /\/v\d+\/?(?:\?|$)/.test(baseUrl) ? '/messages' : '/v1/messages')
 
 /** Others who speak the format disagree about the header of the key: they get it in both. */
 export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string> => {

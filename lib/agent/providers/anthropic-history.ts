@@ -48,6 +48,7 @@ export const toTurns = (
           type: 'tool_result',
           tool_use_id: plainId(message.tool_call_id ?? ''),
           content: blocksOf(message) ?? '',
+          ...(isError(message) && { is_error: true }),
         },
       ])
     else add('assistant', assistantBlocks(message, plainId, shape))
@@ -56,6 +57,10 @@ export const toTurns = (
   if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [NOTHING] })
   return { system: system.join('\n\n'), turns }
 }
+
+/** Our tools answer JSON; one that failed says so in a field of its own. */
+const isError = ({ content }: Message): boolean =>
+  typeof content === 'string' && /^\{\s*"error"\s*:\s*"/.test(content)
 
 const blocksOf = ({ content }: Message): Block[] | null => {
   const blocks = partsOf(content).map(toBlock)

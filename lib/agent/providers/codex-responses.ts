@@ -8,23 +8,29 @@ import {
   responsesObjection,
   toResponsesBody,
 } from './responses-body.ts'
+import { urlUnder } from './post.ts'
 import { createResponsesReader } from './responses-events.ts'
+import { noticed } from './tool-limit.ts'
 
 export const createCodexResponses = (options: ExchangeOptions = {}): Provider => {
   const enders: Enders = new Set()
   const learning = createLearner<ResponsesQuirk>(responsesObjection)
   return request =>
     learning(request, quirks =>
-      exchange(
-        {
-          url: `${request.endpoint.baseUrl}/responses`,
-          headers: responsesHeaders(request.endpoint),
-          body: toResponsesBody(request, quirks),
-          request,
-          enders,
-          reader: createResponsesReader(),
-        },
-        options,
+      noticed(
+        request,
+        quirks,
+        exchange(
+          {
+            url: urlUnder(request.endpoint.baseUrl, '/responses'),
+            headers: responsesHeaders(request.endpoint),
+            body: toResponsesBody(request, quirks),
+            request,
+            enders,
+            reader: createResponsesReader(),
+          },
+          options,
+        ),
       ),
     )
 }

@@ -2,7 +2,9 @@
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './exchange.ts'
 import { toChatMessages, wantsDeveloper, wantsMarks } from './openai-messages.ts'
+import { answerLimit } from './openai-strict.ts'
 import { MISSES_THOUGHT, type Objection } from './quirks.ts'
+import { figureOf, offered, toolLimit } from './tool-limit.ts'
 
 /** Parts of a request that not every server understands. */
 export type Quirk =
@@ -18,13 +20,19 @@ export type Quirk =
   | 'blank thoughts'
   | 'no thinking'
   | 'blank signatures'
+  | 'no tools'
+  | 'short ids'
+  | 'strict turns'
+  | `tools ${number}`
+  | `at most ${number}`
 
 /** Families behind an aggregator that accept its `reasoning` object. */
 const REASONING_FAMILY = /^(?:deepseek\/|anthropic\/|openai\/|x-ai\/|google\/gemini-2|qwen\/qwen3)/
 const AGGREGATORS = new Set(['openrouter', 'nous', 'ai-gateway'])
 
 export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
-  const { endpoint, tools } = request
+  const { endpoint } = request
+  const tools = offered(request, quirks)
   const stream = !quirks.has('no stream')
   return {
     model: endpoint.model,
@@ -35,6 +43,9 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
       thoughts: !quirks.has('no thoughts'),
       blanks: quirks.has('blank thoughts'),
       signatures: quirks.has('blank signatures'),
+      words: quirks.has('no tools'),
+      turns: quirks.has('strict turns'),
+      shortIds: quirks.has('short ids'),
     }),
     stream,
     ...(stream && !quirks.has('no stream_options') && { stream_options: { include_usage: true } }),
@@ -49,10 +60,14 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
 }
 
 const limit = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>) => {
-  if (!endpoint.maxTokens) return {}
+  const most = Math.min(
+    endpoint.maxTokens || Number.POSITIVE_INFINITY,
+    figureOf(quirks, 'at most '),
+  )
+  if (!Number.isFinite(most)) return {}
   const modern =
     (isOpenAi(endpoint) || quirks.has('new max_tokens')) && !quirks.has('old max_tokens')
-  return modern ? { max_completion_tokens: endpoint.maxTokens } : { max_tokens: endpoint.maxTokens }
+  return modern ? { max_completion_tokens: most } : { max_tokens: most }
 }
 
 const isOpenAi = ({ baseUrl }: ModelEndpoint) => hostname(baseUrl) === 'api.openai.com'
@@ -75,6 +90,15 @@ export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
 const OBJECTIONS: { says: RegExp; quirk: Quirk; lasts?: boolean }[] = [
   { says: MISSES_THOUGHT, quirk: 'blank thoughts' },
   { says: MISSES_THOUGHT, quirk: 'no thinking', lasts: false },
+  {
+    says: /does not support tools|support tool use|tool (?:use|calling) is not supported|tools? (?:are|is) not supported|enable-auto-tool-choice/i,
+    quirk: 'no tools',
+  },
+  { says: /tool[_ ]call[_ ]id.{0,80}length of 9/i, quirk: 'short ids' },
+  {
+    says: /unexpected role .{0,12}user.{0,20} after role|roles must alternate|expected last role/i,
+    quirk: 'strict turns',
+  },
   { says: /stream_options|include_usage/i, quirk: 'no stream_options' },
   {
     says: /max_completion_tokens['"`]? instead|use ['"`]?max_completion_tokens/i,
@@ -98,6 +122,12 @@ export const chatObjection = (
   { message }: { message: string },
   known: ReadonlySet<Quirk>,
 ): Objection<Quirk> | null => {
+  const most = answerLimit(message)
+  if (most !== null && !known.has(`at most ${most}`))
+    return { quirk: `at most ${most}`, lasts: false }
+  const tools = toolLimit(message)
+  if (tools !== null && !known.has(`tools ${tools}`))
+    return { quirk: `tools ${tools}`, lasts: true }
   const found = OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))
   return found ? { quirk: found.quirk, lasts: found.lasts ?? true } : null
 }

@@ -1,5 +1,5 @@
 /** Reads the chunks of a chat completion, as many servers write them, into deltas. */
-import { readArguments } from '../calls.ts'
+import { isObject } from '../calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { AnswerReader } from './exchange.ts'
@@ -47,7 +47,7 @@ export const createChunkReader = (): AnswerReader => {
       ...(text(delta.refusal) === ''
         ? []
         : [{ type: 'refusal' as const, text: text(delta.refusal) }]),
-      ...list(delta.tool_calls).flatMap(call => calls.read(call)),
+      ...[...list(delta.tool_calls), ...legacyCall(delta)].flatMap(call => calls.read(call)),
     ]
   }
 
@@ -113,35 +113,48 @@ const reasoningOf = (delta: Json): string =>
     .map(detail => text(detail.text) || text(detail.summary))
     .join('')
 
+/** One call, without id or index, as it was written before there could be several. */
+const legacyCall = ({ function_call: work }: Json): Json[] =>
+  isJson(work) ? [{ index: 0, function: work }] : []
+
 /** Tells parallel calls apart: by index, by id where servers leave the index out or always write 0. */
 const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
   const calls: { id: string; index: unknown; name: string; written: string }[] = []
 
+  const isWhole = (call: { written: string } | undefined) =>
+    call !== undefined && isObject(call.written)
+
+  /** Where a piece belongs; -1 for a call that begins. */
   const find = (index: unknown, id: string, name: string): number => {
-    if (id !== '') {
-      const known = calls.findLastIndex(call => call.id === id)
-      if (known >= 0) return known
-      const unnamed = calls.findLastIndex(call => call.id === '' && call.index === index)
-      return index !== undefined && unnamed >= 0 ? unnamed : -1
-    }
-    if (index !== undefined) return calls.findLastIndex(call => call.index === index)
+    const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
+    if (known >= 0) return known
+    const last = index === undefined ? -1 : calls.findLastIndex(call => call.index === index)
     // Neither index nor id: a name begins a call, anything else goes on with the last.
-    return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
+    if (index === undefined && id === '')
+      return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
+    // Servers that count nothing, or count from 0 each time: a name behind a whole call begins another.
+    if (last >= 0 && name !== '' && isWhole(calls[last])) return -1
+    if (last < 0) return -1
+    // A new id for the same place: another call if it has a name, else only the id is new.
+    return id !== '' && calls[last]?.id !== '' && name !== '' ? -1 : last
   }
 
   return {
     any: () => calls.length > 0,
-    whole: () => calls.every(({ name, written }) => name !== '' && readArguments(written)),
+    whole: () => calls.every(({ name, written }) => name !== '' && isObject(written)),
     read(delta: Json): ProviderDelta[] {
       const work = isJson(delta.function) ? delta.function : {}
       const id = text(delta.id)
       const name = text(work.name)
       const written = isJson(work.arguments) ? JSON.stringify(work.arguments) : text(work.arguments)
       let at = find(delta.index ?? undefined, id, name)
+      const known = calls[at]
       if (at < 0)
         at = calls.push({ id: '', index: delta.index ?? undefined, name: '', written: '' }) - 1
       const call = calls[at]
       if (!call) return []
+      // The last chunk says the whole call once more.
+      if (known && written !== '' && call.written === written && isWhole(call)) return []
       const fresh = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
       call.id ||= id
       call.name += fresh.name

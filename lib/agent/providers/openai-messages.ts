@@ -3,9 +3,11 @@ import type { ToolCall } from '../../schema/message.ts'
 import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
 import { hostname } from './exchange.ts'
 import { type CarryShape, type Returned, returned } from './openai-carry.ts'
+import { inWords, withShortIds, withTurns } from './openai-strict.ts'
+import { plainName } from './plain-names.ts'
 import { cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
 
-type ChatMessage = Omit<WireMessage, 'role' | 'content'> &
+export type ChatMessage = Omit<WireMessage, 'role' | 'content'> &
   Omit<Returned, 'content'> & {
     role: WireMessage['role'] | 'developer'
     content: WireMessage['content'] | null
@@ -18,6 +20,10 @@ export type ChatShape = CarryShape & {
   blanks: boolean
   /** The same for marks on calls, where Gemini misses its own. */
   signatures: boolean
+  /** Calls and results are told in words; roles alternate; ids are short: see `openai-strict.ts`. */
+  words: boolean
+  turns: boolean
+  shortIds: boolean
 }
 
 /** Newer models of OpenAI obey a developer, and take a system message for one at best. */
@@ -28,7 +34,9 @@ export const wantsMarks = ({ provider, baseUrl, model }: ModelEndpoint): boolean
   (provider === 'openrouter' || hostname(baseUrl) === 'openrouter.ai') && /claude/i.test(model)
 
 export const toChatMessages = (request: ProviderRequest, shape: ChatShape): ChatMessage[] => {
-  const messages = request.messages.map(message => toChat(message, shape))
+  const whole = request.messages.map(message => toChat(message, shape))
+  const worded = shape.words ? inWords(whole) : shape.turns ? withTurns(whole) : whole
+  const messages = shape.shortIds ? withShortIds(worded) : worded
   return shape.cache && request.sessionKey ? marked(messages, request.endpoint) : messages
 }
 
@@ -47,9 +55,22 @@ const signed = (calls: readonly ToolCall[] | undefined): Pick<Returned, 'tool_ca
       }
     : {}
 
+/** A model may have called what never existed, by a name that no server takes back. */
+const plainlyNamed = <M extends Pick<WireMessage, 'name' | 'tool_calls'>>(message: M): M => ({
+  ...message,
+  ...(message.name !== undefined && { name: plainName(message.name) }),
+  ...(message.tool_calls && {
+    tool_calls: message.tool_calls.map(call => ({
+      ...call,
+      function: { ...call.function, name: plainName(call.function.name) },
+    })),
+  }),
+})
+
 const toChat = (message: ProviderRequest['messages'][number], shape: ChatShape): ChatMessage => {
-  const { carry, role, content: said, ...rest } = message
-  const { content = said, ...back } = returned(carry, message, shape)
+  const { carry, role, content: said, ...given } = message
+  const rest = plainlyNamed(given)
+  const { content = said, ...back } = returned(carry, { ...rest, content: said }, shape)
   // An assistant message that only calls tools has no content: some servers refuse an empty text.
   const isBare = role === 'assistant' && rest.tool_calls?.length && content === ''
   return {

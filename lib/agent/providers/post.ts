@@ -116,6 +116,25 @@ const sentenceIn = (value: unknown): string | null => {
   return sentence !== null && typeof raw === 'string' ? `${sentence}: ${sayError(raw)}` : sentence
 }
 
+/** An address may carry a question of its own, as Azure's deployments do. */
+export const urlUnder = (baseUrl: string, path: string): string => {
+  const [place = '', query] = baseUrl.split('?', 2)
+  return `${place.replace(/\/+$/, '')}${path}${query ? `?${query}` : ''}`
+}
+
+/** Azure wants keys in a header of its own; a token of a sign-in goes where others want it. */
+export const keyHeaders = ({
+  baseUrl,
+  apiKey,
+}: {
+  baseUrl: string
+  apiKey: string | null
+}): Record<string, string> => {
+  const isAzure =
+    /\.azure\.com$/.test(URL.parse(baseUrl)?.hostname ?? '') || /[?&]api-version=/.test(baseUrl)
+  return isAzure && apiKey && !apiKey.startsWith('eyJ') ? { 'api-key': apiKey } : bearer(apiKey)
+}
+
 /** The header most providers want their key in. */
 export const bearer = (apiKey: string | null): Record<string, string> =>
   apiKey ? { authorization: `Bearer ${apiKey}` } : {}

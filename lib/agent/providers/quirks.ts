@@ -34,7 +34,7 @@ export const createLearner = <Q extends string>(
         }
         return
       } catch (error) {
-        const mayLearn = isSilent && error instanceof ProviderFailure && isObjection(error.status)
+        const mayLearn = isSilent && error instanceof ProviderFailure && isObjection(error)
         const objection = mayLearn && quirks.size < MAX_QUIRKS ? objectionOf(error, quirks) : null
         if (objection === null) throw error
         if (objection.lasts)
@@ -46,5 +46,9 @@ export const createLearner = <Q extends string>(
 }
 
 /** Statuses with which servers say that they do not understand a part of the request. */
-const isObjection = (status: number | undefined) =>
-  status === 400 || status === 422 || status === 501
+const isObjection = ({ status, message }: ProviderFailure) =>
+  status === 400 ||
+  status === 422 ||
+  status === 501 ||
+  // A router that found nobody who could: not the model is unknown.
+  (status === 404 && /tool use|support tools/i.test(message))

@@ -2,9 +2,10 @@
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './exchange.ts'
 import { fields, type Json, text } from './json.ts'
-import { bearer } from './post.ts'
+import { keyHeaders } from './post.ts'
 import type { Objection } from './quirks.ts'
 import { toItems } from './responses-input.ts'
+import { offered, toolLimit } from './tool-limit.ts'
 
 export type ResponsesQuirk =
   | 'no reasoning'
@@ -14,6 +15,7 @@ export type ResponsesQuirk =
   | 'no cache key'
   | 'no parallel'
   | 'no carry'
+  | `tools ${number}`
 
 type Quirks = ReadonlySet<ResponsesQuirk>
 
@@ -28,7 +30,7 @@ const isSignedIn = ({ baseUrl }: ModelEndpoint): boolean => hostname(baseUrl) ==
 
 export const responsesHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
   const account = isSignedIn(endpoint) ? accountIn(endpoint.apiKey) : ''
-  return { ...bearer(endpoint.apiKey), ...(account !== '' && { 'chatgpt-account-id': account }) }
+  return { ...keyHeaders(endpoint), ...(account !== '' && { 'chatgpt-account-id': account }) }
 }
 
 /** The token of a sign-in names the account it is for. */
@@ -44,7 +46,8 @@ const accountIn = (token: string | null): string => {
 }
 
 export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): Json => {
-  const { endpoint, tools, sessionKey } = request
+  const { endpoint, sessionKey } = request
+  const tools = offered(request, quirks)
   const { instructions, input } = toItems(request.messages, {
     carry: !quirks.has('no carry'),
     encryptedOnly: isSignedIn(endpoint) || hostname(endpoint.baseUrl) === 'api.openai.com',
@@ -125,5 +128,8 @@ const OBJECTIONS: { says: RegExp; quirk: ResponsesQuirk; lasts: boolean }[] = [
 export const responsesObjection = (
   { message }: { message: string },
   known: Quirks,
-): Objection<ResponsesQuirk> | null =>
-  OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk)) ?? null
+): Objection<ResponsesQuirk> | null => {
+  const most = toolLimit(message)
+  if (most !== null && !known.has(`tools ${most}`)) return { quirk: `tools ${most}`, lasts: true }
+  return OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk)) ?? null
+}
