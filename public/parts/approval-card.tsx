@@ -1,10 +1,12 @@
 /** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
 import { visibleText } from '../visible.ts'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
 import { CodeText } from '../markdown/code.tsx'
 import { t } from '../strings/t.ts'
 import { ExactText, isMixed } from './exact-text.tsx'
+import { parseDiff } from './diff.ts'
+import { Diff, DiffCounts } from './diff-view.tsx'
 import { Icon } from './icon.tsx'
 import { ScrollBox } from './scroll-box.tsx'
 
@@ -57,7 +59,8 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       return
     event.preventDefault()
     event.stopPropagation()
-    answer(event.key === 'Enter' ? 'once' : 'deny')
+    const choice = event.key === 'Enter' ? 'once' : 'deny'
+    if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
   }
   useEffect(() => {
     if (!keys) return
@@ -69,6 +72,8 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
     }
   }, [keys])
   const isBudget = approval.pattern_key.startsWith('budget: ')
+  const offers = (choice: ApprovalChoice): boolean =>
+    (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
       type="button"
@@ -100,15 +105,42 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
           )}
         </pre>
       </ScrollBox>
+      {approval.diff && <AskedDiff text={approval.diff} />}
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
       <div class="ask-buttons">
-        {button('once', keys ? 'Enter' : undefined)}
-        {button('session')}
-        {!isBudget && button('always')}
+        {offers('once') && button('once', keys ? 'Enter' : undefined)}
+        {offers('session') && button('session')}
+        {offers('always') && button('always')}
         <span class="ask-gap" />
         {button('deny', keys ? 'Escape' : undefined)}
       </div>
     </article>
+  )
+}
+
+/** What would change, file by file; what is left out of it is said below. */
+function AskedDiff({ text }: { text: string }) {
+  const files = useMemo(() => parseDiff(text), [text])
+  const notes = text
+    .split('\n')
+    .filter(line => line.startsWith('\\ ') && !line.startsWith('\\ No newline'))
+  return (
+    <div class="ask-diff">
+      {files.map((file, at) => (
+        <section key={at}>
+          <p class="ask-file">
+            <code dir="ltr">{visibleText(file.path)}</code>
+            <DiffCounts added={file.added} removed={file.removed} />
+          </p>
+          <Diff file={file} />
+        </section>
+      ))}
+      {notes.map((note, at) => (
+        <p key={at} class="ask-where">
+          {note.slice(2)}
+        </p>
+      ))}
+    </div>
   )
 }
 

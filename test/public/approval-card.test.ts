@@ -1,0 +1,45 @@
+/** The card of an approval: the change it is about is drawn, and only the answers on offer are. */
+import '../_jsx.ts'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import type { Approval } from '../../lib/schema/question.ts'
+
+const { ApprovalCard } = await import('../../public/parts/approval-card.tsx')
+
+const test = suite('approval card')
+
+const draw = (more: Partial<Approval>): string => {
+  const approval: Approval = {
+    kind: 'approval',
+    approval_id: 'a',
+    session_id: 's',
+    command: 'edit a.txt',
+    pattern_key: 'Tester: change files',
+    pattern_keys: ['Tester: change files'],
+    description: 'Tester asks to change files',
+    requested_at: 1,
+    ...more,
+  }
+  return renderToString(h(ApprovalCard, { approval, keys: false, onAnswer: () => undefined }))
+}
+
+test('the change is drawn, file by file, with what is left out of it', () => {
+  const diff =
+    '--- a.txt\n+++ a.txt\n@@ -1,1 +1,1 @@\n-first\n+<b>second</b>\n' +
+    '--- /dev/null\n+++ new.txt\n@@ -0,0 +1,1 @@\n+third\n\\ 7 more lines of this change are not shown.\n'
+  const shown = draw({ diff }).replace(/<\/?mark[^>]*>/g, '')
+  for (const words of ['a.txt', 'first', '&lt;b>second&lt;/b>', 'new.txt', 'third', '7 more lines'])
+    assert.ok(shown.includes(words), words)
+  assert.not.match(draw({}), /ask-diff/)
+})
+
+test('only the answers on offer', () => {
+  const count = (shown: string) => shown.match(/<button/g)?.length
+  assert.is(count(draw({})), 4)
+  assert.is(count(draw({ choices: ['once', 'deny'] })), 2)
+  assert.is(count(draw({ choices: ['deny'] })), 1)
+})
+
+test.run()
