@@ -1,4 +1,5 @@
 /** What `doctor` looks at: each check is a sentence about one thing, and what to do when it is not well. Nothing is changed. */
+import { agentChecks } from './checks-agents.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateFile } from '../cli/state-db.ts'
@@ -111,7 +112,7 @@ const mcpChecks = ({ home, config }: Looked): Check[] =>
   })
 
 /** In the order a person would look. */
-export const runChecks = async (looked: Looked): Promise<Check[]> => [
+export const runChecks = async (looked: Looked, version: string): Promise<Check[]> => [
   ...homeChecks(looked),
   ...listChecks(looked),
   ...guardChecks(looked),
@@ -122,4 +123,5 @@ export const runChecks = async (looked: Looked): Promise<Check[]> => [
   ...programChecks(looked),
   databaseCheck(looked),
   ...mcpChecks(looked),
+  ...(await agentChecks(looked, version)),
 ]

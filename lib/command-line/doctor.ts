@@ -56,7 +56,7 @@ export const doctor = async (
     redact,
     agentModels: () => [],
   })
-  const checks = redactValue(await runChecks({ config, home, models, addon }))
+  const checks = redactValue(await runChecks({ config, home, models, addon }, version))
   const failed = checks.some(({ level }) => level === 'fail')
   if (json) terminal.out(`${JSON.stringify({ ok: !failed, version, checks }, null, 2)}\n`)
   else {

@@ -169,6 +169,23 @@ const toEndpoint = (
   }
 }
 
+/** All that can be picked: the command to start it with, null where its program is missing, and its own environment. */
+export const agentsOf = (setup: ModelSetup) => {
+  const path = setup.env.PATH ?? ''
+  const agents = new Map(
+    [...programsOn(path), ...configuredAgents(setup)].map(agent => [agent.id, agent]),
+  )
+  return [...agents.values()].map(({ id, name, command: [file = '', ...args] }) => {
+    const place = whereIs(file, path)
+    return {
+      id,
+      name,
+      command: place === null ? null : [place, ...args],
+      env: settingsOf(setup, id)?.env ?? {},
+    }
+  })
+}
+
 /** Null when the pair means no agent. Throws the sentence why one that is meant cannot be started. */
 export const agentEndpoint = (
   setup: ModelSetup,

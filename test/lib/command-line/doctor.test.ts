@@ -56,6 +56,29 @@ test('a model that cannot be called; programs that are missing', async ({ desk }
   assert.ok(about('model')[0]?.said)
 })
 
+test('agents of other programs: which are there, and whether they answer', async ({ desk }) => {
+  const agent = join(import.meta.dirname, '../../_acp-agent.ts')
+  const start = { acp_command: process.execPath, acp_args: [agent] }
+  const providers = {
+    well: { name: 'Well', ...start },
+    dead: { ...start, env: { ACP_TEST: 'dies' } },
+    gone: { acp_command: 'nonesuch-agent' },
+    far: { acp_command: 'npx', acp_args: ['-y', 'some-agent'] },
+  }
+  desk.config(JSON.stringify({ providers }))
+  const { about, level } = await report(desk)
+  assert.match(about('agent well')[0]?.said ?? '', /^Well 1, /)
+  assert.match(about('agent dead')[0]?.said ?? '', /ended with code 3: no license found/)
+  assert.match(about('agent far')[0]?.said ?? '', /fetched when it is used first/)
+  for (const [id, wanted] of [
+    ['well', 'ok'],
+    ['dead', 'warn'],
+    ['gone', 'warn'],
+    ['far', 'ok'],
+  ])
+    assert.is(level(`agent ${id}`), wanted, id)
+})
+
 test('secrets others may read are named; nothing is changed by looking', async ({ desk }) => {
   const env = join(desk.home, '.env')
   writeFileSync(env, 'OPENAI_API_KEY=sk-abcdefghijklmnop1234\n')

@@ -1,0 +1,57 @@
+/** Starts an agent to see whether it answers, and ends it. */
+import { type Child, startChild } from './child.ts'
+import { connectAgent, type Services } from './connection.ts'
+
+export type ProbeOptions = {
+  name: string
+  command: readonly string[]
+  env: Readonly<Record<string, string>>
+  version: string
+  startMs: number
+}
+
+const GRACE_MS = 1_000
+
+const refuse = (): never => {
+  throw new Error('No turn runs.')
+}
+
+/** No session is open: there is nothing to ask for. */
+const services: Services = {
+  permission: async () => ({ outcome: { outcome: 'cancelled' } }),
+  read: refuse,
+  write: refuse,
+  terminal: refuse,
+  output: refuse,
+  wait: refuse,
+  kill: refuse,
+  release: refuse,
+  form: async () => ({ action: 'cancel' }),
+}
+
+/** Its name and version, in its own words. Throws the sentence why it does not answer. */
+export const probeAgent = async (options: ProbeOptions): Promise<string> => {
+  const { name, command, env, version, startMs } = options
+  const child: Child = startChild({
+    command,
+    cwd: env.HOME || '/',
+    env,
+    graceMs: GRACE_MS,
+    onComplaint: () => undefined,
+  })
+  try {
+    const { can } = await connectAgent({
+      child,
+      name,
+      version,
+      startMs,
+      services,
+      onUpdate: () => undefined,
+      onHeard: () => undefined,
+      onNoise: () => undefined,
+    })
+    return [name, can.agentInfo?.version].filter(Boolean).join(' ')
+  } finally {
+    await child.stop()
+  }
+}
