@@ -187,11 +187,12 @@ export const rename = endpoint({
 })
 
 export const update = endpoint({
-  summary: 'Choose the model or the workspace of a session',
+  summary: 'Choose the model, the workspace, or a profile in place of a deleted one',
   input: z.object({
     session_id: SessionId,
     workspace: z.string().optional(),
     model: z.string().optional(),
+    profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
   }),
   output: z.object({ session: Session }),
   run: async (ctx, { session_id, ...patch }) => {

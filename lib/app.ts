@@ -230,7 +230,7 @@ export const createApp = async (
     changed: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
     redact,
   })
-  const begin = createBegin({ sessions, turns, homeOf: homes.of, models, workspaces })
+  const begin = createBegin({ sessions, turns, homes, models, workspaces })
   const queue = createQueue({
     sessions,
     hub,

@@ -1,6 +1,6 @@
 /** What a start needs of the machine. The start and `doctor` share it: each failure is an Error with one sentence. */
 import { X509Certificate } from 'node:crypto'
-import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { get as getHttp, type RequestOptions, type Server } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
@@ -8,6 +8,7 @@ import { createSecureContext } from 'node:tls'
 import type { Config } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { Tls } from './http/server.ts'
+import { makeDir } from './store/make-dir.ts'
 
 const failed = (sentence: string, cause: unknown): Error =>
   new Error(`${sentence}: ${messageOf(cause)}`, { cause })
@@ -15,7 +16,7 @@ const failed = (sentence: string, cause: unknown): Error =>
 /** Makes the state directory where it is missing. */
 export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void => {
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 })
+    makeDir(stateDir)
     accessSync(stateDir, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw failed(`The state directory ${stateDir} cannot be used`, error)

@@ -1,5 +1,5 @@
 /** `agent-webui chat`: the engine at a terminal, in the directory one stands in, kept where the agent's own command line keeps it. */
-import { mkdirSync } from 'node:fs'
+import { makeDir } from '../store/make-dir.ts'
 import {
   createRecord,
   newCliId,
@@ -79,7 +79,7 @@ export const chat = async (asked: ChatArguments, given: ChatGiven): Promise<numb
       throw error
     })
   // As the service does at its first start; other profiles are made by whoever wants one.
-  mkdirSync(home.dir, { recursive: true, mode: 0o700 })
+  makeDir(home.dir)
   const file = stateFile(home)
   const record = createRecord({
     file,

@@ -1,5 +1,6 @@
 /** `agent-webui export --as json`: the sessions as Hermes WebUI keeps them, one file each, beside an index of them. */
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { makeDir } from '../store/make-dir.ts'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing, messageOf } from '../errors.ts'
@@ -35,7 +36,7 @@ export const exportSessions = async (
   const taken = wanted.find(id => existsSync(join(to, `${id}.json`)))
   if (taken !== undefined && to !== from)
     throw invalid(`${join(to, `${taken}.json`)} exists already. Choose an empty directory.`)
-  mkdirSync(to, { recursive: true, mode: 0o700 })
+  makeDir(to)
 
   const failed: string[] = []
   const rows: { updated_at: number }[] = []

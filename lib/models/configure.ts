@@ -2,13 +2,8 @@
 import { invalid } from '../errors.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './aliases.ts'
-import {
-  asMapping,
-  checkedModelId,
-  type EditableHome,
-  keyEdits,
-  setDefaultModel,
-} from './default.ts'
+import { asMapping, checkedModelId, type EditableHome, setDefaultModel } from './default.ts'
+import { leaveEndpoint } from './keep-endpoint.ts'
 import { PROVIDERS } from './providers.ts'
 import { addressOf } from './runtime.ts'
 import { type ModelHome, readSetup } from './setup.ts'
@@ -42,17 +37,16 @@ export const ownName = (provider: string, model: string): string =>
 /** Provider, model and address together, in one write. Keys of the provider before go to that one's own entry. */
 export const configureProvider = (home: EditableHome, chosen: Chosen): void => {
   const setup = readSetup(home)
-  const raw = home.config.read().model
-  const hasChanged = setup.active !== null && setup.active !== toProviderId(chosen.provider)
+  const config = home.config.read()
   const edits: YamlEdit[] = [
-    ...asMapping(raw),
+    ...asMapping(config.model),
+    ...leaveEndpoint(setup, config, chosen.provider, chosen.baseUrl),
     [['model', 'provider'], chosen.provider],
     [['model', 'default'], ownName(chosen.provider, checkedModelId(chosen.model))],
     [['model', 'base_url'], chosen.baseUrl ?? undefined],
     // The older places at the root would otherwise speak for what was removed.
     [['base_url'], undefined],
     [['provider'], undefined],
-    ...keyEdits(setup, raw, hasChanged),
     ...(chosen.apiKey ? [[['model', 'api_key'], chosen.apiKey] as const] : []),
   ]
   home.config.editAll(edits)

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
 import { toProviderId } from './aliases.ts'
+import { leaveEndpoint, returnToEndpoint } from './keep-endpoint.ts'
 import { PROVIDERS } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
@@ -26,6 +27,9 @@ export const checkedModelId = (raw: string): string => {
   const id = raw.trim()
   if (!id) throw invalid('model is required')
   if (id.length > 500) throw invalid('model must be at most 500 characters long')
+  const [, provider, name] = /^@([^:]*):(.*)$/s.exec(id) ?? []
+  if (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))
+    throw invalid(`"${id}" names no model. Write it as @provider:model.`)
   // Control characters, line ends and halves of surrogate pairs never name a model.
   if (/[\p{Cc}\u2028\u2029]/u.test(id) || !id.isWellFormed())
     throw invalid('model contains characters that cannot be part of a name')
@@ -49,17 +53,6 @@ const baseUrlEdits = (resolved: Resolved, hasChanged: boolean): YamlEdit[] => {
         [path, undefined],
         [['base_url'], undefined],
       ]
-}
-
-/** `model.api_key` is the configured provider's: on a change it moves to that provider's own entry, or the new one would be sent it. */
-export const keyEdits = (setup: ModelSetup, raw: unknown, hasChanged: boolean): YamlEdit[] => {
-  const key = typeof raw === 'object' && raw !== null && 'api_key' in raw ? raw.api_key : undefined
-  if (!hasChanged || !setup.active || typeof key !== 'string' || !key.trim()) return []
-  const keeps = setup.providers.get(setup.active)?.apiKey
-  return [
-    ...(keeps ? [] : [[['providers', setup.active, 'api_key'], key] as const]),
-    [['model', 'api_key'], undefined],
-  ]
 }
 
 /**
@@ -89,13 +82,16 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
   const hasChanged =
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)
   const model = persistedForm(setup, resolved.model, provider)
-  const raw = home.config.read().model
+  const config = home.config.read()
+  const brought = hasChanged && provider !== null ? returnToEndpoint(config, provider) : null
   home.config.editAll([
-    ...asMapping(raw),
+    ...asMapping(config.model),
+    ...(provider === null ? [] : leaveEndpoint(setup, config, provider, resolved.baseUrl)),
     [['model', 'default'], model],
     ...(provider === null ? [] : [[['model', 'provider'], provider] as const]),
-    ...baseUrlEdits({ ...resolved, provider }, hasChanged),
-    ...keyEdits(setup, raw, hasChanged),
+    ...(brought
+      ? [[['base_url'], undefined] as const, ...brought]
+      : baseUrlEdits({ ...resolved, provider }, hasChanged)),
   ])
   return model
 }

@@ -6,9 +6,8 @@ import { isEndpoint, PROVIDERS } from './providers.ts'
 import { addressOf } from './runtime.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 
-/** spec.md, Limits; the address a person configured as `model.base_url` gets ten (contract §6.2). */
+/** spec.md, Limits. */
 export const LIVE_MS = 8_000
-const ENDPOINT_MS = 10_000
 const KEPT_MS = 60_000
 /** A server that was away is asked again sooner. */
 const FAILED_MS = 15_000
@@ -73,7 +72,7 @@ const ownQuestion = (setup: ModelSetup, provider: string): Question | null => {
       'user-agent': isConfigured ? 'OpenAI/Python 1.0' : 'agent-webui',
       ...bearer(key),
     },
-    timeoutMs: isConfigured ? ENDPOINT_MS : LIVE_MS,
+    timeoutMs: LIVE_MS,
     isKnown,
   }
 }

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path'
 import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { syncDir } from '../store/atomic.ts'
+import { makeDir } from '../store/make-dir.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { type Home, openHome } from './home.ts'
 import { BAD_NAME, DEFAULT_PROFILE, type Homes } from './homes.ts'
@@ -93,7 +94,7 @@ const fill = (place: Home, { source, baseUrl, apiKey, prepare }: NewProfile): vo
 /** Whoever makes the directory owns the name, the command line included. */
 const claim = (path: string, name: string): void => {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeDir(dirname(path))
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
     if (existsSync(path)) throw invalid(`Profile '${name}' already exists.`)

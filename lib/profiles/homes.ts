@@ -6,6 +6,7 @@ import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/replace.ts'
+import { goneHome } from './gone.ts'
 import { type Home, openHome } from './home.ts'
 
 export const DEFAULT_PROFILE = 'default'
@@ -20,8 +21,13 @@ export type Homes = {
   list(): Home[]
   /** The home of a profile that has to exist; refuses a bad name and an absent directory. */
   open(name: string): Home
-  /** The home of a profile that may be gone or never named: then the base home. */
+  /**
+   * The home a conversation belongs to: the base home where none was named. For a profile that is gone one that refuses
+   * everything but to be looked at: another home's keys are never used in its place.
+   */
   of(name: string | null | undefined): Home
+  /** Is there a profile of this name? */
+  has(name: string): boolean
   /** The name of the process-level profile: the marker's, else the one AGENT_HOME pointed at, else `default`. */
   active(): string
   /** The profile of a request: its cookie's when that is a valid name, else the active one. */
@@ -90,13 +96,21 @@ export const createHomes = (
     return wanted && find(wanted) ? wanted : DEFAULT_PROFILE
   }
 
-  const of = (name: string | null | undefined): Home => (name && find(name)) || base
+  const gone = new Map<string, Home>()
+  const goneOf = (name: string): Home => {
+    const home = gone.get(name) ?? goneHome(name, dir)
+    gone.set(name, home)
+    return home
+  }
+  const of = (name: string | null | undefined): Home => (name ? (find(name) ?? goneOf(name)) : base)
+  const orBase = (name: string): Home => find(name) ?? base
 
   return {
     base,
     dir,
     active,
     of,
+    has: name => find(name) !== undefined,
     list: () => [
       base,
       ...namesIn(dir)
@@ -121,7 +135,7 @@ export const createHomes = (
     },
     forCookie: cookie =>
       cookie !== undefined && (cookie === DEFAULT_PROFILE || PROFILE_NAME.test(cookie))
-        ? of(cookie)
-        : of(active()),
+        ? orBase(cookie)
+        : orBase(active()),
   }
 }

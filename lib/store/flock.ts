@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -14,6 +13,7 @@ import {
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '../errors.ts'
+import { makeDir } from './make-dir.ts'
 
 export type FileLockOptions = {
   /** How long to wait for whoever holds it; 0 tries once. */
@@ -36,7 +36,7 @@ const codeOf = (error: unknown): unknown =>
 
 /** Makes the file flock locks, private; its content says nothing. */
 const touch = (path: string): void => {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeDir(dirname(path))
   closeSync(openSync(path, 'a', 0o600))
 }
 

@@ -1,9 +1,10 @@
 /** Puts new text in place of a file that a person or another program may own as well. */
-import { mkdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { diskFull } from '../errors.ts'
 import { writeAtomic } from './atomic.ts'
 import { realPath } from './inside.ts'
+import { makeDir } from './make-dir.ts'
 
 const FULL: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -28,7 +29,7 @@ export const replaceText = (
     // People keep config.yaml in a repository and link it.
     const target = realPath(path)
     const mode = forced ?? modeOf(target)
-    mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+    makeDir(dirname(target))
     writeAtomic(target, text, { mode })
   } catch (error) {
     // A disk that takes nothing more is the person's to mend; every other failure goes up as it is.

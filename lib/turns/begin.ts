@@ -1,7 +1,8 @@
 /** Where sessions and turns come from: which home, workspace and model are meant is decided here, once. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { Refusal } from '../errors.ts'
+import { conflict, Refusal } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
+import type { Homes } from '../profiles/homes.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -12,7 +13,7 @@ import type { Unattended } from './turn.ts'
 export type BeginDeps = {
   sessions: Sessions
   turns: Pick<Turns, 'start' | 'requireIdle'>
-  homeOf: (profile: string | null | undefined) => Home
+  homes: Pick<Homes, 'of' | 'open' | 'has'>
   models: {
     default: (home: Home) => string
     /** `changed`: the session's own model does not fit this home any more. */
@@ -56,7 +57,8 @@ type Choice = { workspace?: string | undefined; model?: string | null | undefine
 
 export type Begin = ReturnType<typeof createBegin>
 
-export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: BeginDeps) => {
+export const createBegin = ({ sessions, turns, homes, models, workspaces }: BeginDeps) => {
+  const homeOf = homes.of
   const endpointOf = (home: Home, model: string, baseUrl?: string): ModelEndpoint | Refusal => {
     try {
       return models.endpoint(home, model, baseUrl)
@@ -70,6 +72,20 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
   /** An empty string means the default; absent means as before. */
   const modelPatch = (model: string | null | undefined) =>
     model === undefined ? {} : { model: model?.trim() || null }
+
+  const isThere = (profile: string | null | undefined): boolean => !profile || homes.has(profile)
+
+  /** Gives a conversation whose profile was deleted to another one; where it may not work there, it moves. */
+  const adopt = (sessionId: string, profile: string): void => {
+    const row = sessions.require(sessionId)
+    const home = homes.open(profile)
+    if (row.profile === home.name) return
+    if (isThere(row.profile))
+      throw conflict(`The conversation belongs to the profile '${row.profile ?? 'default'}'.`)
+    turns.requireIdle(row.session_id)
+    const workspace = knownPlace(home, row.workspace) ?? workspaces.last(home)
+    sessions.append(row.session_id, [{ t: 'meta', patch: { profile: home.name, workspace } }])
+  }
 
   /** Undefined for a folder of another machine, or one this profile may not work in. */
   const knownPlace = (home: Home, path: string | undefined): string | undefined => {
@@ -87,7 +103,7 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
       home: Home,
       { workspace, model, profile }: Choice & { profile?: string | null | undefined },
     ): SessionRow {
-      const own = profile ? homeOf(profile) : home
+      const own = profile ? homes.open(profile) : home
       return sessions.create({
         workspace: workspace ? workspaces.check(own, workspace) : workspaces.last(own),
         model: model?.trim() || models.default(own) || null,
@@ -112,7 +128,11 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
       )
     },
 
-    update(sessionId: string, { workspace, model }: Choice): SessionRow {
+    update(
+      sessionId: string,
+      { workspace, model, profile }: Choice & { profile?: string | undefined },
+    ): SessionRow {
+      if (profile !== undefined) adopt(sessionId, profile)
       const row = sessions.require(sessionId)
       const home = homeOf(row.profile)
       const place = workspace === undefined ? {} : { workspace: workspaces.check(home, workspace) }
@@ -144,7 +164,7 @@ export const createBegin = ({ sessions, turns, homeOf, models, workspaces }: Beg
         patch,
         endpoint: endpointOf(home, fitting),
       })
-      workspaces.setLast(home, place)
+      if (isThere(row.profile)) workspaces.setLast(home, place)
       return { ...started, effectiveModel: changed ? fitting : undefined }
     },
 

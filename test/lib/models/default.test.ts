@@ -10,6 +10,10 @@ import {
   effectiveDefault,
   setDefaultModel,
 } from '../../../lib/models/default.ts'
+import { configureProvider } from '../../../lib/models/configure.ts'
+import { modelGroups } from '../../../lib/models/groups.ts'
+import { resolveFor } from '../../../lib/models/resolve.ts'
+import { runtimeEndpoint } from '../../../lib/models/runtime.ts'
 import {
   parseDisplay,
   readReasoning,
@@ -25,16 +29,29 @@ test.before.each(context => {
 })
 test.after.each(({ base }) => rmSync(base, { recursive: true, force: true }))
 
-const open = (base: string, text?: string) => {
+const open = (base: string, text?: string, env: Record<string, string> = {}) => {
   if (text !== undefined) writeFileSync(join(base, 'config.yaml'), text)
-  return createHomes({ baseHome: base, agentHome: base, configPath: null, env: {} }).base
+  return createHomes({ baseHome: base, agentHome: base, configPath: null, env }).base
 }
 const written = (base: string) => readFileSync(join(base, 'config.yaml'), 'utf8')
 const isInvalid = (error: unknown) => error instanceof Refusal && error.kind === 'invalid'
 
 test('what is no model is refused and nothing is written', ({ base }) => {
   const home = open(base, 'a: 1\n')
-  for (const id of ['', '  ', 'a\nb', 'a\0b', 'a\u2028b', '\ud800', 'x'.repeat(501)])
+  for (const id of [
+    '@openai:',
+    '@openai: ',
+    '@custom:box:',
+    '@:m',
+    '@:',
+    '',
+    '  ',
+    'a\nb',
+    'a\0b',
+    'a\u2028b',
+    '\ud800',
+    'x'.repeat(501),
+  ])
     assert.throws(() => setDefaultModel(home, id), isInvalid, JSON.stringify(id))
   assert.is(written(base), 'a: 1\n')
 })
@@ -102,14 +119,14 @@ const WRITES: [name: string, before: string, id: string, answer: string, after: 
     'model:\n  provider: openai\n  base_url: http://h\n',
     'anthropic/x',
     'anthropic/x',
-    'model:\n  provider: openrouter\n  default: anthropic/x\n',
+    'model:\n  provider: openrouter\n  default: anthropic/x\nproviders:\n  openai:\n    base_url: http://h\n',
   ],
   [
     'a named endpoint leaves the address',
     'model:\n  provider: openai\n  base_url: http://h\n',
     '@custom:box:m',
     'm',
-    'model:\n  provider: custom:box\n  base_url: http://h\n  default: m\n',
+    'model:\n  provider: custom:box\n  base_url: http://h\n  default: m\nproviders:\n  openai:\n    base_url: http://h\n',
   ],
   [
     'a named endpoint’s own model brings its address',
@@ -144,6 +161,96 @@ for (const [name, before, id, answer, after] of WRITES) {
     assert.is(written(base), expected)
   })
 }
+
+/** From an endpoint of one's own to another provider and back: what is called is the same as before. */
+const ENDPOINTS: [name: string, config: string, back: string][] = [
+  [
+    'address and key',
+    '{provider: custom, base_url: http://10.0.0.1:1234/v1, api_key: sk-of-the-endpoint, default: m}',
+    '@custom:m',
+  ],
+  ['an address alone', '{base_url: http://10.0.0.1:1234/v1, default: m}', '@custom:m'],
+  [
+    'another wire format',
+    '{provider: custom, base_url: http://10.0.0.1:1234/v1, api_key: sk-of-the-endpoint, api_mode: anthropic_messages, default: org/m}',
+    '@custom:org/m',
+  ],
+  [
+    'a window',
+    '{provider: custom, base_url: http://10.0.0.1:1234/v1, default: m, context_length: 12345}',
+    '@custom:m',
+  ],
+  [
+    'a local server',
+    '{provider: ollama, base_url: http://10.0.0.1:11434/v1, default: m}',
+    '@ollama:m',
+  ],
+  [
+    'the older key',
+    '{provider: custom, base_url: http://10.0.0.1:1234/v1, api: sk-of-the-endpoint, default: m}',
+    '@custom:m',
+  ],
+]
+const WAYS: [name: string, change: (home: ReturnType<typeof open>) => void][] = [
+  ['a chosen model', home => void setDefaultModel(home, '@anthropic:claude-opus-4.6')],
+  [
+    'the set-up',
+    home =>
+      configureProvider(home, { provider: 'anthropic', model: 'claude-opus-4.6', baseUrl: null }),
+  ],
+  [
+    'two others in turn',
+    home => {
+      setDefaultModel(home, '@zai:glm-5')
+      setDefaultModel(home, '@anthropic:claude-opus-4.6')
+    },
+  ],
+]
+for (const [what, config, back] of ENDPOINTS)
+  for (const [way, change] of WAYS)
+    test(`there and back keeps the endpoint: ${what}, by ${way}`, ({ base }) => {
+      const home = open(base, `model: ${config}\n`, {
+        ANTHROPIC_API_KEY: 'sk-ant-1234',
+        GLM_API_KEY: 'sk-zai-1234',
+      })
+      const call = () => runtimeEndpoint(home, bare, resolveFor(home, ''))
+      const before = call()
+      change(home)
+      const other = call()
+      assert.equal(
+        [other.provider, other.apiKey, other.baseUrl],
+        ['anthropic', 'sk-ant-1234', 'https://api.anthropic.com'],
+      )
+      assert.is(other.apiMode, 'anthropic_messages')
+      const offered = modelGroups(home, bare).groups.flatMap(({ models }) =>
+        models.map(({ id }) => id),
+      )
+      assert.ok(offered.includes(back), `${back} is not on offer: ${offered.slice(0, 5)}`)
+      setDefaultModel(home, back)
+      assert.equal(call(), before)
+      change(home)
+      setDefaultModel(home, back)
+      assert.equal(call(), before, 'and once more')
+    })
+
+test('a second endpoint does not take the place of the first: both can be called', ({ base }) => {
+  const home = open(
+    base,
+    'model: {provider: custom, base_url: http://10.0.0.1/v1, api_key: sk-of-one, default: one}\n',
+  )
+  configureProvider(home, {
+    provider: 'custom',
+    model: 'two',
+    baseUrl: 'http://10.0.0.2/v1',
+    apiKey: 'sk-of-two',
+  })
+  const call = (id: string) => {
+    const { baseUrl, apiKey, model } = runtimeEndpoint(home, bare, resolveFor(home, id))
+    return [baseUrl, apiKey, model]
+  }
+  assert.equal(call(''), ['http://10.0.0.2/v1', 'sk-of-two', 'two'])
+  assert.equal(call('@custom:10.0.0.1:one'), ['http://10.0.0.1/v1', 'sk-of-one', 'one'])
+})
 
 test('an old default of the settings is adopted only where the home has none', ({ base }) => {
   adoptDefaultModel(open(base, '# mine\n'), ' old ')

@@ -1,5 +1,5 @@
 /** A profile is a parameter: homes share nothing, and what changes on disk is seen at the next use. */
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -53,13 +53,25 @@ test('a bad name is refused, an absent one is missing', ({ base }) => {
   assert.throws(() => homes.open('gone'), refuses('missing'))
 })
 
-test('a session of a deleted profile gets the base home', ({ base }) => {
+test('a session of a deleted profile gets no home of another one: only looking is left', ({
+  base,
+}) => {
   const homes = open(base)
   const dir = profile(base, 'work')
+  writeFileSync(join(base, '.env'), 'OPENAI_API_KEY=sk-of-the-base-home\n')
   assert.is(homes.of('work').dir, dir)
   rmSync(dir, { recursive: true })
-  assert.is(homes.of('work').name, 'default')
-  for (const name of [null, undefined, '', '../x', 'default']) assert.is(homes.of(name).dir, base)
+  for (const name of ['work', 'never', '../x', 'profiles']) {
+    const gone = homes.of(name)
+    assert.is(gone.name, name)
+    for (const read of [gone.values, gone.env, gone.dotenv, gone.authJson, gone.config.read])
+      assert.throws(read, refuses('unavailable'))
+    assert.throws(() => gone.childEnv(), refuses('unavailable'))
+    assert.throws(() => gone.config.edit(['a'], 1), refuses('unavailable'))
+    assert.equal([gone.peek(), gone.problems()], [{}, []])
+    assert.is(existsSync(gone.dir), false)
+  }
+  for (const name of [null, undefined, '', 'default']) assert.is(homes.of(name).dir, base)
 })
 
 test('the cookie wins when it is a valid name, the active profile serves the rest', ({ base }) => {

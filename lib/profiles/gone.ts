@@ -1,0 +1,40 @@
+/** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
+import { join } from 'node:path'
+import { type Refusal, unavailable } from '../errors.ts'
+import type { Home } from './home.ts'
+
+const NOTHING = Object.freeze({})
+
+/** `profilesDir` never holds a profile of this name: whatever is looked for there is missing, and stays so. */
+export const goneHome = (name: string, profilesDir: string): Home => {
+  const dir = join(profilesDir, '.missing')
+  const refusal = (): Refusal =>
+    unavailable(
+      `The profile '${name}' of this conversation does not exist. Choose another profile for it to go on.`,
+      { config_problem: true, missing_profile: name },
+    )
+  const refuse = (): never => {
+    throw refusal()
+  }
+  return {
+    name,
+    dir,
+    config: {
+      path: join(dir, 'config.yaml'),
+      read: refuse,
+      peek: () => NOTHING,
+      problem: () => null,
+      isLost: () => true,
+      edit: refuse,
+      editAll: refuse,
+    },
+    values: refuse,
+    peek: () => NOTHING,
+    dotenv: refuse,
+    env: refuse,
+    authJson: refuse,
+    authProblem: () => null,
+    problems: () => [],
+    childEnv: refuse,
+  }
+}

@@ -1,0 +1,22 @@
+/** Makes a directory and those above it, one after the other. */
+import { mkdirSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { codeOf } from './file-error.ts'
+
+const isDirectory = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+
+/**
+ * Like `mkdir -p`. Node's own recursive way never ends where the system answers ENOENT for a name below a directory that
+ * exists, as it does in /proc.
+ */
+export const makeDir = (path: string, mode = 0o700): void => {
+  if (isDirectory(path)) return
+  const parent = dirname(path)
+  if (parent !== path) makeDir(parent, mode)
+  try {
+    mkdirSync(path, { mode })
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST' || !isDirectory(path)) throw error
+  }
+}

@@ -1,0 +1,28 @@
+/** Directories are made or refused; a place where none can be made is an error at once. */
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { makeDir } from '../../../lib/store/make-dir.ts'
+
+const test = suite<{ dir: string }>('make dir')
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'make-dir-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+test('every missing directory is made, private, and again is no error', ({ dir }) => {
+  const path = join(dir, 'a', 'b', 'c')
+  for (const _ of [1, 2]) makeDir(path)
+  assert.is(statSync(path).mode & 0o777, 0o700)
+})
+
+test('a file in the way, and a place that takes no directory, are errors', ({ dir }) => {
+  writeFileSync(join(dir, 'file'), '')
+  assert.throws(() => makeDir(join(dir, 'file')))
+  assert.throws(() => makeDir(join(dir, 'file', 'x')))
+  if (process.platform === 'linux') assert.throws(() => makeDir('/proc/webui/state'))
+})
+
+test.run()
