@@ -14,6 +14,7 @@ import { conflict, invalid, missing } from '../errors.ts'
 import type { LinkedFile } from '../schema/skill.ts'
 import { isInside, realPath } from '../store/inside.ts'
 import { replaceText } from '../store/replace.ts'
+import { rewrite } from '../store/text-rewrite.ts'
 
 type Kind = { name: string; endings: RegExp; deep: boolean }
 
@@ -111,8 +112,9 @@ export const writeLinked = (dir: string, file: string, content: string): string 
   if (Buffer.byteLength(content) > MAX_BYTES) throw invalid('A file of a skill has at most 1 MB.')
   // A folder may be a link to somewhere else.
   if (!isInside(dir, path)) throw invalid('Invalid file path')
-  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory())
-    throw conflict('There is a folder of this name.')
-  replaceText(path, content)
+  const old = lstatSync(path, { throwIfNoEntry: false })
+  if (old?.isDirectory()) throw conflict('There is a folder of this name.')
+  // Fields of a page know one kind of line end; the file keeps its own.
+  replaceText(path, old?.isFile() ? rewrite(readFileSync(path), content) : content)
   return path
 }

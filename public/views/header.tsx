@@ -1,6 +1,6 @@
 /** The line above the conversation: its title (editable in place), its model, its menu. */
 import { useSignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { formatKeys } from '../keys.ts'
 import { IconButton } from '../parts/button.tsx'
 import { MenuButton } from '../parts/menu.tsx'
@@ -15,7 +15,8 @@ type TitleFieldProps = { title: string; onDone: (title: string | null) => void }
 const TitleField = ({ title, onDone }: TitleFieldProps) => {
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
-  useEffect(() => ref.current?.select(), [])
+  // Before anything can be typed into it.
+  useLayoutEffect(() => ref.current?.select(), [])
   const finish = (keep: boolean) => {
     if (finished.current) return
     finished.current = true

@@ -1,5 +1,5 @@
 /** One conversation in the sidebar. */
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../lib/schema/session.ts'
 import { Icon } from '../parts/icon.tsx'
 import { MenuButton } from '../parts/menu.tsx'
@@ -37,7 +37,8 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
   const app = useApp()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
-  useEffect(() => ref.current?.select(), [])
+  // Before anything can be typed into it.
+  useLayoutEffect(() => ref.current?.select(), [])
   const finish = (keep: boolean) => {
     if (finished.current) return
     finished.current = true

@@ -217,7 +217,7 @@ test('made, renamed, moved, deleted, brought back, dropped', async () => {
   await page.keyboard.press('F2')
   await page.getByRole('textbox', { name: 'New name of new.txt' }).fill('named.txt')
   await page.keyboard.press('Enter')
-  await row(page, 'named.txt').waitFor()
+  await page.locator('[data-path="named.txt"]').waitFor()
   await page.locator('.preview-base', { hasText: 'named.txt' }).waitFor()
   // The same events a hand makes, without the pointer's race against a busy machine.
   const dataTransfer = await page.evaluateHandle(() => new DataTransfer())
@@ -238,6 +238,27 @@ test('made, renamed, moved, deleted, brought back, dropped', async () => {
   await dropFile(page, '[data-path="src"]', 'dropped.txt', 'dropped')
   await row(page, 'dropped.txt').waitFor()
   assert.is(readFileSync(join(world.work, 'src/dropped.txt'), 'utf8'), 'dropped')
+})
+
+test('what is typed the moment a name is asked for is the name, all of it', async () => {
+  const page = await show(`session/${world.session}`)
+  await page.keyboard.press('Control+Shift+E')
+  await row(page, 'README.md').waitFor()
+  await row(page, 'README.md').focus()
+  await page.locator('[data-path="README.md"][tabindex="0"]').waitFor()
+  const begun = await row(page, 'README.md').evaluate(element => {
+    element.dispatchEvent(new KeyboardEvent('keydown', { key: 'F2', bubbles: true }))
+    // The field is there after the drawing that follows in the same task; what it selects must be by then, too.
+    return new Promise<number[]>(resolve => {
+      const look = () => {
+        const field = document.querySelector<HTMLInputElement>('.tree-field')
+        if (field) resolve([field.selectionStart ?? -1, field.selectionEnd ?? -1])
+      }
+      new MutationObserver(look).observe(document.body, { childList: true, subtree: true })
+    })
+  })
+  assert.equal(begun, [0, 'README'.length])
+  await page.keyboard.press('Escape')
 })
 
 test('changes: branch, staged and unstaged files, diffs with marks in the tree', async () => {

@@ -1,7 +1,7 @@
 /** One row of the tree: its name, its mark, its menu; or the field its name is written in. */
 import { visibleName } from '../../visible.ts'
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { nameOf } from '../../file-kind.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
@@ -44,7 +44,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
   const { files, preview } = useRooms()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
-  useEffect(() => {
+  // Before anything can be typed: later, the selection would take what was typed already.
+  useLayoutEffect(() => {
     const field = ref.current
     if (!field) return
     field.focus()

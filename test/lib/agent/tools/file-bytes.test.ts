@@ -227,6 +227,28 @@ test('what is added is written in the encoding of the file, or refused', async (
   }
 })
 
+test('what is read is the text, whatever its encoding', async () => {
+  const READ: [string, Buffer, string, string | undefined][] = [
+    ['a mark', Buffer.from('\ufeffgröße\r\nb'), '  1|größe\n  2|b', undefined],
+    ['UTF-16', Buffer.from('\ufeffgröße\nb', 'utf16le'), '  1|größe\n  2|b', 'UTF-16 LE'],
+    ['Latin-1', latin('gr\xf6\xdfe \x80\n'), '  1|größe €', 'Windows-1252'],
+    [
+      'stray',
+      Buffer.concat([utf8('größe '), latin('\xff')]),
+      '  1|größe \ufffd',
+      'UTF-8 with other bytes',
+    ],
+    ['carriage returns', utf8('a\rb\r'), '  1|a\n  2|b', undefined],
+  ]
+  for (const [name, bytes, content, encoding] of READ) {
+    bench.write('f', bytes)
+    const read = await bench.json('read_file', { path: 'f' })
+    assert.equal([read.content, read.encoding], [content, encoding], name)
+  }
+  bench.write('f', Buffer.from([0xff, 0xfe, 0, 0, 65, 0, 0, 0]))
+  assert.match(await refused(bench.use('read_file', { path: 'f' })), 'binary')
+})
+
 test('no edit splits a character of an unknown encoding', async () => {
   // The second byte of "ア" is an A.
   const bytes = Buffer.from('\x83A\x83C = A\n\x83A\x83C\n', 'latin1')
