@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
+import { asMeant } from './as-meant.ts'
 import { stepWarning, withWarning } from './budget.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { type SettledCall, settleCalls, toolSchemas, withoutCallMarkup } from './calls.ts'
@@ -168,9 +169,10 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   if (run.signal.aborted) throw run.signal.reason
   await requireBudget(run)
   const messageId = request.nextMessageId()
-  const reply = await speakSomehow(run, messageId, withTools)
+  const said = await speakSomehow(run, messageId, withTools)
   run.steps++
   const known = request.tools.map(tool => tool.name)
+  const reply = run.endpoint.apiMode === 'chat_completions' ? asMeant(said, known) : said
   const settled = withTools ? settleCalls(reply.calls, known, run.ids, messageId) : []
   const calls = settled.map(({ call }) => call)
   run.text = reply.text
