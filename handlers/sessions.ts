@@ -7,6 +7,7 @@ import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'
 import { Message } from '../lib/schema/message.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Draft, Session, SessionRow } from '../lib/schema/session.ts'
+import { isEmptyRow } from '../lib/sessions/row.ts'
 import { toBoolean } from '../lib/settings.ts'
 
 const One = z.object({ session_id: SessionId })
@@ -50,7 +51,7 @@ export const list = endpoint({
         ...(page.pinned ? [Buffer.from(',"pinned":'), page.pinned] : []),
         Buffer.from(`,"cli_count":${page.foreign}${tail}}`),
       ],
-      { etag: place ? page.etag.replace(/"$/, `-${place}"`) : page.etag },
+      { etag: place ? `"${page.etag}-${place}"` : `"${page.etag}"` },
     )
   },
 })
@@ -68,10 +69,12 @@ export const get = endpoint({
   run: async (ctx, { session_id, limit, before, messages }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw missing('Session not found')
-    if (!ctx.app.sessions.resolve(session_id)) {
+    const own = ctx.app.sessions.row(session_id)
+    // An empty one of ours hides nothing that the command line has under its id.
+    if (!own || isEmptyRow(own)) {
       const found = ctx.app.bridge.session(ctx.home, session_id)
-      if (!found) throw missing('Session not found')
-      return { session: ctx.app.views.foreign(found, { limit, before, messages }) }
+      if (!found && !own) throw missing('Session not found')
+      if (found) return { session: ctx.app.views.foreign(found, { limit, before, messages }) }
     }
     // Written at the terminal meanwhile: it is there when the conversation is opened.
     const { profile, session_id: id, is_cli_session } = ctx.app.sessions.require(session_id)

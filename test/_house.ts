@@ -95,7 +95,7 @@ export const rules: readonly Rule[] = [
     where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
     except: {
       'lib/store/instance-lock.ts': 'the only one',
-      'lib/turns/equip.ts': 'names it to the tools that must not touch it',
+      'lib/store/own-state.ts': 'names it to the tools that must not touch it',
     },
     find: hits(/instance\.lock\b/),
     bad: [sample('lib/start.ts', "open(join(stateDir, 'instance.lock'))")],

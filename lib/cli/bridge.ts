@@ -6,6 +6,7 @@ import { messageOf, missing } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
+import type { NewEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { type Asked, findMessages, type FoundMessage } from './find.ts'
@@ -123,29 +124,32 @@ export const createBridge = (deps: BridgeDeps) => {
     const words = [...asked.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('')
     const title = titled ? row.title : words || 'CLI Session'
     const followed: Followed = { seen: newest(messages), count: messages.length, title }
-    sessions.adopt(
-      id,
-      {
-        title,
-        // A name from the terminal is a name: none is made up for it here.
-        ...(titled ? { llm_title_generated: true } : {}),
-        ...(row.archived ? { archived: true } : {}),
-        _cli: followed,
-        workspace: row.workspace,
-        model: row.model,
-        profile: home.name,
-        created_at: row.created_at,
-        updated_at: row.updated_at,
-        // Usage goes on from here: the mirror writes totals over the ones in the database.
-        input_tokens: row.input_tokens,
-        output_tokens: row.output_tokens,
-        estimated_cost: row.estimated_cost,
-        is_cli_session: true,
-        _cli_origin: id,
-        source_tag: row.source_tag,
-      },
-      messages,
-    )
+    const meta = {
+      title,
+      // A name from the terminal is a name: none is made up for it here.
+      ...(titled ? { llm_title_generated: true } : {}),
+      ...(row.archived ? { archived: true } : {}),
+      _cli: followed,
+      workspace: row.workspace,
+      model: row.model,
+      profile: home.name,
+      created_at: row.created_at,
+      updated_at: row.updated_at,
+      // Usage goes on from here: the mirror writes totals over the ones in the database.
+      input_tokens: row.input_tokens,
+      output_tokens: row.output_tokens,
+      estimated_cost: row.estimated_cost,
+      is_cli_session: true,
+      _cli_origin: id,
+      source_tag: row.source_tag,
+    }
+    if (!sessions.row(id)) return void sessions.adopt(id, meta, messages)
+    // An empty one of ours has the id: it is filled.
+    const { created_at: _, updated_at: __, ...patch } = meta
+    sessions.append(id, [
+      { t: 'meta', patch },
+      ...messages.map(({ id: ___, ...message }): NewEntry => ({ t: 'message', message })),
+    ])
   }
 
   /** Adds what the command line has said since; see `planFollow`. Costs nothing while its database stays as it was. */
@@ -231,9 +235,10 @@ export const createBridge = (deps: BridgeDeps) => {
     /** The session becomes one of ours, under the same id. Asked again, it is brought up to date. */
     importSession(home: CliHome, id: string): { id: string; imported: boolean } {
       const own = sessions.row(id)
-      if (own) refresh(home, own.session_id)
+      const isEmpty = own?.message_count === 0 && own.title === 'Untitled'
+      if (own && !isEmpty) refresh(home, own.session_id)
       else importNew(home, id)
-      return { id: own?.session_id ?? id, imported: !own }
+      return { id: own?.session_id ?? id, imported: !own || isEmpty }
     },
 
     /** Deletes it from the database; unless `permanent`, its rows lie in the trash for a day. False when there was none. */

@@ -147,11 +147,15 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
         ifRange === undefined || ifRange === etag ? parseRange(req.headers.range, size) : undefined
       const headers = { ...how.headers, 'Accept-Ranges': 'bytes' }
       if (range === null) {
-        return send(x, {
-          ...how,
-          status: 416,
-          headers: { ...headers, 'Content-Range': `bytes */${size}` },
-        })
+        return sendJson(
+          x,
+          { error: `The file has ${size} bytes; the range lies behind them` },
+          {
+            cache: 'no-store',
+            status: 416,
+            headers: { ...headers, 'Content-Range': `bytes */${size}` },
+          },
+        )
       }
       if (notModified(req.headers['if-none-match'], etag)) return send(x, { ...how, etag, headers })
       const { start, end } = range ?? { start: 0, end: size - 1 }

@@ -55,12 +55,16 @@ const toWire = (message: Message): WireMessage => {
 
 const callIds = (message: WireMessage): string[] => (message.tool_calls ?? []).map(({ id }) => id)
 
+/** An answer that was stopped before its first word has nothing a provider would take. */
+const isTold = ({ _error, _partial, role, content, tool_calls }: Message): boolean =>
+  !_error && !(_partial && role === 'assistant' && content === '' && !tool_calls?.length)
+
 /**
  * The messages sent before a turn. Results stand right after the message that called for them, in the order of
  * the calls, as providers want it; a result nobody called for is left out.
  */
 export const toHistory = (messages: readonly Message[]): WireMessage[] =>
-  settle(messages.filter(message => !message._error).map(toWire))
+  settle(messages.filter(isTold).map(toWire))
 
 /**
  * The same of a whole session, as the engine wants it: a summary in force stands where its messages stood, and each
@@ -86,7 +90,7 @@ export const toConversation = ({
       open ??= standIn(summary, message.id)
       if (open.summary) open.summary.to = message.id
       if (told.at(-1) !== open) told.push(open)
-    } else if (!message._error) {
+    } else if (isTold(message)) {
       told.push({ ...toWire(message), id: message.id, place: n })
     }
   })

@@ -4,6 +4,7 @@ import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
+import { isEmptyRow } from './row.ts'
 import type { ListPage, Sessions } from './types.ts'
 
 const MAX_PAGE = 500
@@ -54,13 +55,19 @@ export const createListing = (catalog: Catalog) => {
   let kept: Kept | null = null
   let drop: NodeJS.Timeout | null = null
 
+  /** One of ours with nothing in it is in no list, and hides nothing. */
+  const isListed = (id: string): boolean => {
+    const text = catalog.rowText(id)
+    return text !== undefined && !isEmptyRow(JSON.parse(text) as SessionRow)
+  }
+
   /** Those that are not one of ours, and in the profile that is asked for. */
   const admitted = (foreign: readonly SessionRow[], profile: string | null): Placed[] =>
     foreign
       .filter(
         ({ session_id: id, profile: owner }) =>
           (profile === null || owner === profile) &&
-          catalog.stamp(id) === undefined &&
+          !isListed(id) &&
           catalog.alias(id) === undefined,
       )
       .map(toPlaced)

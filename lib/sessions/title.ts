@@ -32,19 +32,47 @@ const unwrapped = (line: string): string => {
   }
 }
 
-/** The model talks about its task instead of doing it. */
-const META =
-  /^(?:(?:okay|ok|alright|well|hmm+|so)[,.!…]?\s+)?(?:the\s+(?:user|person|human|assistant|conversation|request|task)\b(?=.*\b(?:is|are|was|wants?|asks?|asked|asking|says?|said|needs?|seems?|appears?|would|should|has)\b)|(?:i|we)\s+(?:need|should|must|will|have|want|can|am|think|would)\b|(?:i'll|i'm|i’ll|i’m|we'll|we’ll)\b|let\s+(?:me|us)\b|let['’]s\b|here(?:\s+is|['’]s|\s+are)\b|first,|this\s+(?:conversation|chat|session|request)\s+(?:is|seems|appears|was)\b|based\s+on\b|as\s+an\s+ai\b|looking\s+at\b|analy[sz]ing\s+the\s+(?:user|conversation|request)|generate\s+(?:a|the)\b.*\btitle)/i
-const ACKNOWLEDGEMENT =
-  /^(?:sure|sure thing|ok|okay|got it|done|understood|of course|certainly|absolutely|great|thanks|thank you|yes|no|no problem|will do|alright|hello|hi|hi there)(?:[,!.…\s].*)?$/i
-/** An acknowledgement of more words than these is a sentence about something. */
-const ACKNOWLEDGEMENT_CHARS = 40
+/** What a model does with a title, when it talks about its task instead of doing it. */
+const TASK =
+  'think|see|start|begin|look|analy[sz]e|summari[sz]e|generate|create|write|produce|provide|come up|consider|break|figure|find|identify|determine|choose|pick|craft|suggest|propose|respond|answer|keep|check|focus|try|output|title|give'
+const SAYS =
+  'is|was|has|wants?|wanted|asks?|asked|needs?|needed|seems?|appears?|says?|said|would|should|mentions?|mentioned|requests?|requested|greets?|greeted'
+const TALK = 'user|conversation|request|message|chat|exchange|session|question|prompt|context|above'
+
+/** Whole sentences of reasoning only: a title may begin with the same words ("Let's Encrypt", "I Will Survive"). */
+const META = [
+  `the (?:user|human|assistant)(?:['’]s (?:question|request|message))? (?:\\w+ly )?(?:${SAYS})\\b`,
+  `the (?:conversation|request|task|message|question) (?:is|was|seems|appears|asks|should|would)\\b`,
+  `(?:i|we)(?:['’](?:ll|d|m|re))? (?:(?:need|have|want|am going|are going|going|should|must|will|can|would|am asked|['’]ll) )?(?:to |just )?(?:${TASK})\\b`,
+  `i(?:['’]m| am) (?:going|asked|supposed|sorry|happy|glad|unable|an ai|not able|here to)\\b`,
+  `let (?:me|us) (?:\\w+ly )?(?:${TASK})\\b`,
+  `let['’]s (?:\\w+ly )?(?:${TASK})\\b`,
+  `here(?: is|['’]s| are) .*\\b(?:titles?|summary|suggestions?|options?|name)\\b`,
+  'here you (?:go|are)\\b',
+  `first, (?:i|we|let|the (?:${TALK}))\\b`,
+  `this (?:conversation|chat|session|request) (?:is about|was about|is a|seems|appears)\\b`,
+  `based on (?:the|this|our|your) (?:\\w+ )?(?:${TALK})\\b`,
+  `looking at (?:the|this|our|your) (?:\\w+ )?(?:${TALK})\\b`,
+  'as an ai\\b',
+  `analy[sz]ing the (?:${TALK})\\b`,
+  'generate (?:a|the) (?:\\w+, )*(?:(?:short|concise|brief|descriptive|suitable|new|good|fitting) )*title(?:$|[.:,]| for (?:this|the)\\b)',
+].map(pattern => new RegExp(`^(?:(?:okay|ok|alright|well|hmm+|so)[,.!…]? )?(?:${pattern})`, 'i'))
+
+const YES =
+  'sure thing|sure|okay|ok|got it|done|understood|of course|certainly|absolutely|great|thanks|thank you|yes|no problem|no|will do|alright|hello there|hello|hi there|hi'
+const ACKNOWLEDGEMENT = [
+  new RegExp(`^(?:${YES})[\\s!,.…]*$`, 'i'),
+  /** With something about the answer itself behind it. */
+  new RegExp(
+    `^(?:${YES})(?:[,!.…:—-]+ ?|,? )(?:here(?:['’]s| is| are| you)|i\\b|i['’]|you(?:['’]re| are)|we (?:can|will)|let me|how (?:can|may)|what can|happy to|glad to|the title|a title|that(?:['’]s| is)|sounds good|no problem|thank)`,
+    'i',
+  ),
+]
 
 const isRejected = (title: string): boolean =>
   !/[\p{L}\p{N}]/u.test(title) ||
   isProvisional(title) ||
-  META.test(title) ||
-  (title.length <= ACKNOWLEDGEMENT_CHARS && ACKNOWLEDGEMENT.test(title))
+  [...META, ...ACKNOWLEDGEMENT].some(pattern => pattern.test(title))
 
 /** Null when what the model wrote is no title. A `#word` in it stays: clients read it as a tag. */
 export const cleanTitle = (raw: string): string | null => {

@@ -45,7 +45,8 @@ export const closingMessages = (
   const messages: NewMessage[] = []
   const { messageId, text, reasoning } = live.unfinished()
   const spoken = withoutThinking(text)
-  if (spoken) {
+  // Stopped while it was still thinking: what it had thought is all there is.
+  if (spoken || reasoning) {
     messages.push({
       ...(messageId ? { id: messageId } : {}),
       role: 'assistant',

@@ -1,5 +1,6 @@
 /** Binds a turn to its session and home: history, prompt, tools, environment, and who may say yes. */
 import { join } from 'node:path'
+import { ownPlaces } from '../store/own-state.ts'
 import { stripVTControlCharacters } from 'node:util'
 import type {
   Agent,
@@ -88,29 +89,9 @@ const triesOf = ({ config, unattended }: TurnPlace): { tries?: number } => {
   return tries === undefined ? {} : { tries }
 }
 
-/** What the state directory holds of ours; `workspace` beside it is where the agent may work. */
-const OWN_STATE = [
-  'sessions',
-  'live',
-  'trash',
-  'file-trash',
-  'incoming',
-  'tool-output',
-  'cache',
-  'settings.json',
-  'auth-sessions.json',
-  '.signing_key',
-  'instance.lock',
-  'instance.json',
-  'workspaces.json',
-  'projects.json',
-  'accepted-guards.json',
-  'last_workspace.txt',
-]
-
 /** Where no tool may go: the service's own state and the secrets of the home. */
 const forbiddenOf = (home: Home, stateDir: string): string[] => [
-  ...OWN_STATE.map(name => join(stateDir, name)),
+  ...ownPlaces(stateDir),
   ...['.env', 'auth.json', 'auth.lock', 'checkpoints'].map(name => join(home.dir, name)),
 ]
 

@@ -103,7 +103,10 @@ export const createLive = (now: () => number) => {
     /** The assistant message that was being spoken, if anything of it is there. */
     partial: () => ({ messageId, text, reasoning }),
     /** The same for a turn that ends here: what was being said again counts as it was said before. */
-    unfinished: () => (text === '' ? { messageId, ...withdrawn } : { messageId, text, reasoning }),
+    unfinished: () =>
+      text === '' && (withdrawn.text !== '' || reasoning === '')
+        ? { messageId, ...withdrawn }
+        : { messageId, text, reasoning },
     /** Undefined unless a failed call is about to be made again. */
     retry: () => retry,
     tools: () => [...tools.values()],

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { missing } from '../errors.ts'
 import type { Bounds } from '../store/hold.ts'
 import { isInside, realPath } from '../store/inside.ts'
+import { isOwnPlace } from '../store/own-state.ts'
 import { realDirectory } from './validate.ts'
 
 export type Area = Bounds & {
@@ -113,11 +114,14 @@ export type AreaNeeds = {
 }
 
 export const createAreas = ({ config, sessionOf, placesOfOthers }: AreaNeeds) => {
-  /** The folder of the state that is a workspace by default. */
-  const ownWorkspace = join(config.stateDir, 'workspace')
+  /** A folder beside what the service keeps in its state directory is like any other. */
+  const isShown = (workspace: string): boolean => {
+    const [state, real] = [realPath(config.stateDir), realPath(workspace)]
+    return isInside(state, real) && !isOwnPlace(state, real)
+  }
   const areaFor = (home: AreaHome, workspace: string): Area =>
     makeArea(workspace, {
-      shown: isInside(ownWorkspace, workspace) ? [ownWorkspace] : [],
+      shown: isShown(workspace) ? [workspace] : [],
       hidden: [
         config.stateDir,
         // A workspace in a place of the others was put there on purpose.

@@ -4,8 +4,9 @@ import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import { fileView } from '../store/file-view.ts'
-import { isInside } from '../store/inside.ts'
+import { isInside, realPath } from '../store/inside.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
+import { isOwnPlace } from '../store/own-state.ts'
 import { replaceText } from '../store/replace.ts'
 import { suggestDirectories } from './suggest.ts'
 import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './validate.ts'
@@ -136,7 +137,7 @@ export const createWorkspaces = (
     ]
     for (const path of wanted) {
       const found = path ? realDirectory(expandPath(path, userHome)) : undefined
-      if (found) return found
+      if (found && !isOwnPlace(realPath(stateDir), found)) return found
     }
     return boot()
   }
@@ -168,6 +169,7 @@ export const createWorkspaces = (
   const trust = (home: WorkspaceHome) => ({
     userHome,
     boot: boot(),
+    stateDir,
     saved: shown(home).map(({ path }) => path),
   })
 
@@ -175,7 +177,7 @@ export const createWorkspaces = (
     list,
     defaultOf,
     add(home, path, name) {
-      const real = checkDirectory(path, { userHome, boot: boot() })
+      const real = checkDirectory(path, { userHome, boot: boot(), stateDir })
       const entries = shown(home)
       if (entries.some(entry => entry.path === real)) throw invalid('Workspace already in list')
       if (isOthers(profilesDir, home, real)) throw invalid('Path belongs to another profile')

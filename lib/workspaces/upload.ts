@@ -1,7 +1,7 @@
 /** A file that arrives from a browser: its name made harmless, and put into the workspace beside what is there. */
 import { rmSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
-import { basename, join } from 'node:path'
+import { basename, isAbsolute, join } from 'node:path'
 import { conflict, invalid } from '../errors.ts'
 import { codeOf, refusingLater } from '../store/file-error.ts'
 import { type Held, hold } from '../store/hold.ts'
@@ -64,10 +64,23 @@ const putAside = (from: string, folder: Held, name: string): string => {
   throw conflict('There are too many files of this name')
 }
 
+/** Names a place above where it begins, at its end or on the way. */
+const leaves = (folder: string): boolean => {
+  if (isAbsolute(folder)) return true
+  let depth = 0
+  for (const part of folder.split('/')) {
+    if (part === '..') depth -= 1
+    else if (part !== '' && part !== '.') depth += 1
+    if (depth < 0) return true
+  }
+  return false
+}
+
 /** Moves the file at `from` into `folder` (relative to the workspace, made when missing) and says under which name. */
 export const placeUpload = (area: Area, from: string, given: string, folder = '.') =>
   refusingLater(async () => {
     const name = uploadName(given)
+    if (leaves(folder)) throw invalid('The folder lies outside the workspace')
     using held = hold(area, join(folder || '.', name), { link: true, make: true })
     const place = async (): Promise<string> => {
       try {

@@ -2,7 +2,8 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../errors.ts'
-import { isInside } from '../store/inside.ts'
+import { isInside, realPath } from '../store/inside.ts'
+import { isOwnPlace } from '../store/own-state.ts'
 
 const SYSTEM = [
   '/etc',
@@ -66,6 +67,8 @@ export type Trust = {
   userHome: string
   /** Where the agent works when nobody says. */
   boot: string
+  /** Where the service keeps what is its own. */
+  stateDir: string
   /** The profile's own list. */
   saved: readonly string[]
 }
@@ -80,7 +83,10 @@ const exists = (path: string): boolean => {
 }
 
 /** An existing directory outside the system ones; its real path. What adding to the list asks for. */
-export const checkDirectory = (path: string, { userHome, boot }: Omit<Trust, 'saved'>): string => {
+export const checkDirectory = (
+  path: string,
+  { userHome, boot, stateDir }: Omit<Trust, 'saved'>,
+): string => {
   if (path.includes('\0')) throw invalid('Path does not exist')
   const full = expandPath(path, userHome)
   if (!exists(full)) throw invalid(`Path does not exist: ${path.slice(0, 200)}`)
@@ -88,6 +94,8 @@ export const checkDirectory = (path: string, { userHome, boot }: Omit<Trust, 'sa
   if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
   if (isSystemPath(real, [userHome, boot]))
     throw invalid(`Path points to a system directory: ${path}`)
+  if (isOwnPlace(realPath(stateDir), real))
+    throw invalid(`The service keeps its own files there; choose another folder: ${path}`)
   return real
 }
 

@@ -415,13 +415,16 @@ test('the service’s state and the secrets of the home are not there for anybod
   assert.is(readFileSync(join(app.home, '.env'), 'utf8'), 'SECRET: 1')
 })
 
-test('a workspace that is a folder of the state shows nothing of it', async ({ app }) => {
-  await app.post('/api/workspaces/add', { path: app.state })
-  const made = await app.post('/api/session/new', { workspace: app.state })
-  const id = made.body.session.session_id
+test('the state as a workspace is refused, and where a file says so all the same, nothing of it is shown', async ({
+  app,
+}) => {
+  assert.is((await app.post('/api/session/new', { workspace: app.state })).status, 400)
+  const meta = { title: 'x', workspace: app.state }
+  const line = { n: 1, t: 'session', at: 1, v: 1, id: 'inside', meta }
+  writeFileSync(join(app.state, 'sessions', 'inside.jsonl'), `${JSON.stringify(line)}\n`)
   for (const path of ['.', 'settings.json', '.signing_key', 'sessions'])
-    assert.is((await app.get(`/api/list?session_id=${id}&path=${path}`)).status, 404, path)
-  assert.is((await app.get(`/api/file?session_id=${id}&path=.signing_key`)).status, 404)
+    assert.is((await app.get(`/api/list?session_id=inside&path=${path}`)).status, 404, path)
+  assert.is((await app.get('/api/file?session_id=inside&path=.signing_key')).status, 404)
   // Only the folder in it that is a workspace by default.
   const own = join(app.state, 'workspace')
   mkdirSync(own, { recursive: true })

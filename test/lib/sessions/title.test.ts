@@ -67,6 +67,52 @@ for (const [raw, expected] of CLEAN) {
     assert.is(cleanTitle(raw), expected))
 }
 
+/** Ordinary names of conversations, many of which begin as a remark about the task would. */
+const ORDINARY =
+  `Hello World in Rust|No Internet Connection Fix|Hello, World! in Twelve Languages|Hi-Fi Speaker Setup|Hi-Res Audio on Linux
+No Man's Sky Save Recovery|No-Code Tools Compared|No Sound After Update|Yes/No Prompt in Bash|Yes Minister Episode Guide|Great Gatsby Summary
+Great Circle Distance Formula|Great Barrier Reef Trip|Thanks for All the Fish|Thank You Note for Teacher|Thank You Email After Interview
+Sure Start Programme History|Sure-Footed Hiking Boots|OK Button Not Responding|OK Computer Album Notes|Okay Google Voice Commands
+Done Is Better Than Perfect|Done Flag in State Machine|Understood Betsy Book Report|Absolutely Positioned Elements|Absolute Beginner Piano Plan
+Certainly Maybe Lyrics|Let's Encrypt Certificate Renewal|Let's Go Fishing Game Design|Let It Be Chords|Let Me Love You Cover
+I Will Survive Karaoke Key|I Want to Hold Your Hand Lyrics|I'm Not There Film Notes|I Robot Plot Explained|I/O Error on External Drive
+We Will Rock You Drum Beat|We Have Always Lived in the Castle|The User Guide for a Lathe|The User Table Has No Index|The Human Genome Project
+The Assistant Film Review|The Task Scheduler in Windows|The Conversation (1974)|The Request Header Explained|The Person of the Year List
+Here Comes the Sun Tab|Here Be Dragons Map Origins|First, Second and Third Normal Form|First Aid for Burns|First, Do No Harm
+Based on a True Story Films|Based on Trees: Data Structures|Looking at Art with Children|Looking Glass Self Theory|As an Adverb: Grammar
+Generate a Title Page in LaTeX|Generate the Site Map with a Title|This Chat Server Leaks Memory|This Session Cookie Expires Early|So Long and Thanks
+Well Water Testing|Well, Actually: Pedantry|So Sánh Vue Và React|Alright Algorithm|Will Do Lists Help|Of Course Design for Golf
+Hola Mundo en Python|No funciona la impresora|Hallo Welt in C|Kein Internet nach Update|Reise nach Japan planen|Bonjour et Avahi sous Linux
+Recette de pain au levain|Ok Google no responde|夜行列車の旅|用户界面设计|パスワードの変更方法|Как настроить VPN|إعداد الخادم|안녕하세요 인사말
+Olá Mundo em Go|Sí o no: encuesta|C++ vs Rust|404 Error|Über uns Seite`
+    .split(/[|\n]/)
+    .map(title => title.trim())
+
+test('ordinary titles are kept as they are', () => {
+  assert.ok(ORDINARY.length >= 60)
+  assert.equal(
+    ORDINARY.filter(title => cleanTitle(title) !== title),
+    [],
+  )
+})
+
+test('remarks about the task, acknowledgements and reasoning are none', () => {
+  const none =
+    `Okay.|Sure!|Sure, here is a title for you|Certainly! Here's a concise title|Of course, I can help with that|Thank you!|Hello! How can I help you today?
+Hi there!|Yes, I can do that|No problem!|Got it, I'll generate a title|The user is asking about trains|The user asked how to bake bread
+The user seems to want a recipe|The conversation is about bread|Okay, the user wants a title|So the user needs a short title|I'll summarize the conversation
+I need to come up with a title|I should create a short title|We need to produce a title|Let me analyze the conversation|Let me think|Let's create a title
+Let's see what the user wants|Here is a suggested title|Here are some options|Here you go|First, I need to understand|This conversation is about Rust
+Based on the conversation, a title|Based on this exchange|Looking at the conversation|As an AI language model|Analyzing the user's message
+Generate a concise title|I'm happy to help|I am an AI|I'm sorry, but I can't do that|Alright, let me think about it|Great! I will write one|Hmm, the user says hello`
+      .split(/[|\n]/)
+      .map(title => title.trim())
+  assert.equal(
+    none.filter(title => cleanTitle(title) !== null),
+    [],
+  )
+})
+
 test('provisional: the first 64 characters of the person’s own words', () => {
   assert.is(provisionalTitle('  hello \n world '), 'hello world')
   assert.is(provisionalTitle('a'.repeat(70)), 'a'.repeat(64))

@@ -34,6 +34,7 @@ const suggest = (root: string, prefix: string): string[] =>
   suggestDirectories(prefix, {
     userHome: join(root, 'user'),
     boot: join(root, 'saved'),
+    stateDir: '/nowhere/state',
     saved: [join(root, 'saved'), join(root, 'gone'), '/etc'],
   }).map(path => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path))
 
