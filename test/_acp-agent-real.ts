@@ -259,6 +259,40 @@ export const likeReal: Behaviours = {
     await text('Planned.')
     return undefined
   },
+  /** It ends while a person is asked. */
+  async perish({ client, id }, command) {
+    const toolCall = { toolCallId: 'p1', title: command, kind: 'execute' as const }
+    void client.request('session/request_permission', {
+      sessionId: id,
+      toolCall: { ...toolCall, rawInput: { command } },
+      options,
+    })
+    // The request is out before the end.
+    await new Promise(resolve => process.stdout.write('', resolve))
+    setTimeout(() => process.exit(7), 200)
+    return new Promise(() => undefined)
+  },
+  /** It asks once more after it was told to stop, and twice for one call. */
+  async late(turn, command) {
+    const head = {
+      toolCallId: 'l1',
+      title: command,
+      kind: 'execute' as const,
+      rawInput: { command },
+    }
+    const both = [
+      mayI(turn, { ...head, status: 'pending' }),
+      mayI(turn, { ...head, status: 'pending' }),
+    ]
+    const answers = await Promise.all(both)
+    if (answers.includes(false)) {
+      await mayI(turn, { ...head, status: 'pending' })
+      return 'cancelled'
+    }
+    await turn.say({ sessionUpdate: 'tool_call_update', toolCallId: 'l1', status: 'completed' })
+    await turn.text('Both allowed.')
+    return undefined
+  },
   /** Qwen Code: two ways to say yes to one command. */
   async yes(turn, command) {
     const head = { toolCallId: 'y1', title: `${command} (Runs it)`, kind: 'execute' as const }

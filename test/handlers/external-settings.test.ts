@@ -112,6 +112,45 @@ test(
 )
 
 test(
+  'an agent that ends while a person is asked leaves no question behind',
+  using([], async ({ app, newSession, turn }) => {
+    const id = await newSession('other')
+    const seen: string[] = []
+    assert.match(await turn(id, 'perish echo hi', ({ event }) => seen.push(event)), /code 7/)
+    assert.ok(seen.includes('approval') && seen.includes('apperror'), seen.join())
+    const { body } = await app.get(`/api/approval/pending?session_id=${id}`)
+    assert.is(body.pending ?? null, null)
+    assert.match(await turn(id, 'hello'), /^Hello/)
+  }),
+)
+
+test(
+  'it may ask twice for one call; once the turn is stopped no question of it is open any more',
+  using([], async ({ app, newSession, turn }) => {
+    const id = await newSession('other')
+    const answer = (choice: string) => app.post('/api/approval/respond', { session_id: id, choice })
+    const asked: Seen[] = []
+    const said = await turn(id, 'late echo hi', async event => {
+      if (event.event !== 'approval') return
+      asked.push(event)
+      await answer('once')
+    })
+    assert.is(said, 'Both allowed.')
+    assert.is(asked.length, 2)
+    let open = 0
+    await turn(id, 'late echo ho', async ({ event, data }) => {
+      if (event !== 'approval') return
+      open++
+      const { active_stream_id } = (await app.get(`/api/session?session_id=${data.session_id}`))
+        .body.session
+      await app.get(`/api/chat/cancel?stream_id=${active_stream_id}`)
+    })
+    assert.ok(open >= 1 && open <= 2, String(open))
+    assert.is((await app.get(`/api/approval/pending?session_id=${id}`)).body.pending ?? null, null)
+  }),
+)
+
+test(
   'a mode that was chosen is there again after a restart',
   using([], async ({ app, newSession, turn }) => {
     const id = await newSession('other')

@@ -53,7 +53,7 @@ const IDLE_MS = 10 * 60_000
 const FORGETFUL = 6
 const GRACE_MS = 2_000
 const SILENCE_MS = 15 * 60_000
-const MAX_IDLE = 8
+const MAX_IDLE = 4
 const MAX_EARLY = 500
 
 export type ExternalAgents = ReturnType<typeof createExternalAgents>
