@@ -16,10 +16,11 @@ export type SettingsStore = {
   get(): Settings
   /** Stores what is valid; names what is not, or is no setting at all. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
-  /** The password hash of an earlier version; today it has a file of its own (`lib/auth/record.ts`). */
-  formerPassword: {
+  /** The copy of the password hash; `lib/auth/record.ts` decides. */
+  password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
-    forget(): void
+    /** Null removes it. */
+    store(hash: string | null): void
   }
 }
 
@@ -193,7 +194,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
       if (Object.keys(valid).length > 0) write(valid)
       return { settings: get(), ignored }
     },
-    formerPassword: {
+    password: {
       read() {
         const { password_hash: hash } = stored()
         // Saying "no password" for a file somebody mistyped would admit everyone.
@@ -203,9 +204,10 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
           ? { kind: 'hash', hash: hash.toLowerCase() }
           : { kind: 'damaged', why: `The password_hash in ${path} is damaged` }
       },
-      forget() {
-        const { password_hash: _, ...rest } = stored()
-        file.write(rest)
+      store(hash) {
+        const { password_hash: before, ...rest } = stored()
+        if (hash === null ? before !== undefined : before !== hash)
+          file.write(hash === null ? rest : { ...rest, password_hash: hash })
       },
     },
   }

@@ -67,7 +67,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
   const auth = createAuth({
     stateDir,
     config,
-    former: settings.formerPassword,
+    settings: settings.password,
     log,
     learned: own.add,
   })

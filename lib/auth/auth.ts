@@ -5,7 +5,7 @@ import { conflict, Refusal, unauthorized, unavailable } from '../errors.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
 import { openKey } from './key.ts'
 import { createHasher, isSameHash } from './password.ts'
-import { type FormerPassword, openRecord } from './record.ts'
+import { openRecord, type SettingsPassword } from './record.ts'
 import { createSetup } from './setup.ts'
 import { openSignIns, type SignIn } from './sign-ins.ts'
 import { passwordProblem, storedForm, typedForms } from './spelling.ts'
@@ -21,8 +21,8 @@ export type AuthOptions = {
     /** The service can be reached from other machines: without a password it asks for a set-up token. */
     isExposed: boolean
   }
-  /** The hash in settings.json of an earlier version. */
-  former: FormerPassword
+  /** The copy of the hash in settings.json. */
+  settings: SettingsPassword
   log: { warn(text: string): void }
   /** A password that is right, in clear: so that it can be hidden where it turns up. */
   learned?: (password: string) => void
@@ -67,7 +67,7 @@ type Rule =
 export const createAuth = ({
   stateDir,
   config,
-  former,
+  settings,
   log,
   learned,
   now = Date.now,
@@ -84,7 +84,7 @@ export const createAuth = ({
     ticks,
     warn: log.warn,
   })
-  const record = openRecord({ dir: stateDir, key, former, warn: log.warn })
+  const record = openRecord({ dir: stateDir, key, settings, warn: log.warn })
   const signIns = openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, log.warn)
   const setup = createSetup(log.warn)
   const verified = new Map<string, SignIn>()

@@ -18,16 +18,17 @@ import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
 
-/** What settings.json of an earlier version says. It is taken over once, and removed there. */
-export type FormerHash =
+/** What settings.json says: where the specification and the former service keep the hash. */
+export type SettingsHash =
   | { kind: 'none' }
   | { kind: 'hash'; hash: string }
   | { kind: 'damaged'; why: string }
 
-export type FormerPassword = {
-  read(): FormerHash
-  /** Removes it from the file; throws when that cannot be done. */
-  forget(): void
+/** The copy in settings.json: input when it says something else, never a reason to admit everyone. */
+export type SettingsPassword = {
+  read(): SettingsHash
+  /** Null removes it. Throws when the file cannot be written. */
+  store(hash: string | null): void
 }
 
 export type Stored =
@@ -83,12 +84,12 @@ type Read =
 export const openRecord = ({
   dir,
   key,
-  former,
+  settings,
   warn,
 }: {
   dir: string
   key: Buffer
-  former: FormerPassword
+  settings: SettingsPassword
   warn: (text: string) => void
 }) => {
   const path = join(dir, RECORD)
@@ -143,20 +144,24 @@ export const openRecord = ({
   const write = (hash: string | null): void => {
     // The mark first: a kill in between leaves a state that refuses, never one that admits.
     if (hash !== null && !isMarked()) writeAtomic(mark, 'A password is set.\n')
+    // A rename does not replace a directory.
+    if (stampOf(path)?.isDirectory()) rmSync(path, { recursive: true })
     writeAtomic(path, `${JSON.stringify({ version: 1, hash, seal: sealOf(key, hash) })}\n`)
     if (hash === null) rmSync(mark, { force: true })
     known = hash
     lastWarning = ''
   }
 
-  /** Takes the hash of an earlier version over; it stays valid where that cannot be written. */
+  /** Another program set this password, or the record is lost. It is valid where the record cannot be written, too. */
   const adopt = (hash: string): Stored => {
-    try {
-      const now = read()
-      if (now.kind !== 'read' || now.hash !== hash) write(hash)
-      former.forget()
-    } catch (error) {
-      warnOnce(`The password of settings.json cannot be moved to ${path}: ${messageOf(error)}`)
+    const now = read()
+    if (now.kind !== 'read' || now.hash !== hash) {
+      try {
+        write(hash)
+        warn(`The password of settings.json is in force; it was copied to ${path}`)
+      } catch (error) {
+        warnOnce(`The password of settings.json cannot be copied to ${path}: ${messageOf(error)}`)
+      }
     }
     known = hash
     return { kind: 'hash', hash }
@@ -171,7 +176,7 @@ export const openRecord = ({
 
   return {
     state(): Stored {
-      const old = former.read()
+      const old = settings.read()
       if (old.kind === 'hash') return adopt(old.hash)
       const now = read()
       if (now.kind === 'bad') return damaged(now.why)
@@ -183,14 +188,8 @@ export const openRecord = ({
     },
     /** Null turns the password off. Replaces whatever is there. */
     set(hash: string | null): void {
-      try {
-        if (former.read().kind !== 'none') former.forget()
-      } catch (error) {
-        // "Off" would not hold beside it; a new password decides over what cannot be read.
-        if (hash === null) throw error
-      }
-      // A rename does not replace a directory.
-      if (stampOf(path)?.isDirectory()) rmSync(path, { recursive: true })
+      // First, and nothing happens when it fails: a copy that says something else would be taken for a newer password.
+      settings.store(hash)
       write(hash)
     },
   }

@@ -58,7 +58,7 @@ export const changePassword = async (
   })
   const key = openKey(stateDir)
   const warn = terminal.note
-  const record = openRecord({ dir: stateDir, key, former: settings.formerPassword, warn })
+  const record = openRecord({ dir: stateDir, key, settings: settings.password, warn })
   if (off) {
     record.set(null)
     terminal.out('The password is removed.\n')

@@ -43,7 +43,7 @@ test.before.each(async context => {
   const auth = createAuth({
     stateDir: context.dir,
     config: { password: null, isExposed: false },
-    former: { read: () => ({ kind: 'none' }), forget() {} },
+    settings: { read: () => ({ kind: 'none' }), store() {} },
     log: { warn: () => {} },
     iterations: 10,
   })

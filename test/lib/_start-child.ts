@@ -46,7 +46,7 @@ await start({
     const auth = createAuth({
       stateDir: config.stateDir,
       config,
-      former: { read: () => ({ kind: 'none' }), forget() {} },
+      settings: { read: () => ({ kind: 'none' }), store() {} },
       log,
     })
     return {

@@ -42,7 +42,7 @@ test('a broken file: defaults to read, nothing to write, and nobody is let in', 
     const settings = open(dir)
     assert.is(settings.get().theme, 'dark')
     assert.throws(() => settings.save({ theme: 'nord' }), /mend or remove/)
-    assert.is(settings.formerPassword.read().kind, 'damaged')
+    assert.is(settings.password.read().kind, 'damaged')
     assert.is(readFileSync(path, 'utf8'), text)
   }
 })
@@ -52,7 +52,7 @@ test('a file that breaks while the service runs keeps the password', ({ dir, pat
   writeFileSync(path, JSON.stringify({ password_hash: 'a'.repeat(64) }))
   settings.get()
   writeFileSync(path, '{"password')
-  assert.equal(settings.formerPassword.read(), { kind: 'hash', hash: 'a'.repeat(64) })
+  assert.equal(settings.password.read(), { kind: 'hash', hash: 'a'.repeat(64) })
 })
 
 test('the defaults are those of the contract', ({ dir }) => {
@@ -237,7 +237,7 @@ test('a password hash of an earlier version: read, never taken for "none" when i
   dir,
   path,
 }) => {
-  const read = () => open(dir).formerPassword.read()
+  const read = () => open(dir).password.read()
   assert.equal(read(), { kind: 'none' })
   const hash = 'ab'.repeat(32)
   for (const none of [{}, { password_hash: null }, { password_hash: '' }]) {
@@ -262,12 +262,15 @@ test('a password hash of an earlier version: read, never taken for "none" when i
   }
   writeFileSync(path, JSON.stringify({ theme: 'x', password_hash: hash.toUpperCase() }))
   const settings = open(dir)
-  assert.equal(settings.formerPassword.read(), { kind: 'hash', hash })
+  assert.equal(settings.password.read(), { kind: 'hash', hash })
   assert.equal(settings.save({ password_hash: null }).ignored, ['password_hash'])
-  assert.equal(settings.formerPassword.read(), { kind: 'hash', hash })
-  settings.formerPassword.forget()
+  assert.equal(settings.password.read(), { kind: 'hash', hash })
+  settings.password.store('cd'.repeat(32))
+  assert.equal(onDisk(path), { theme: 'x', password_hash: 'cd'.repeat(32) })
+  assert.equal(settings.password.read(), { kind: 'hash', hash: 'cd'.repeat(32) })
+  settings.password.store(null)
   assert.equal(onDisk(path), { theme: 'x' })
-  assert.equal(settings.formerPassword.read(), { kind: 'none' })
+  assert.equal(settings.password.read(), { kind: 'none' })
 })
 
 test('an old default model moves on once, and waits while it cannot', ({ dir, path }) => {

@@ -17,7 +17,7 @@ import { type AuthOptions, BY_ENVIRONMENT, createAuth } from '../../../lib/auth/
 import { createToken, signToken, verifyCookie } from '../../../lib/auth/cookie.ts'
 import { openKey } from '../../../lib/auth/key.ts'
 import { createHasher } from '../../../lib/auth/password.ts'
-import type { FormerHash } from '../../../lib/auth/record.ts'
+import type { SettingsHash } from '../../../lib/auth/record.ts'
 import { bucketOf, type From, openThrottle } from '../../../lib/auth/throttle.ts'
 import { Refusal } from '../../../lib/errors.ts'
 
@@ -33,33 +33,33 @@ const storedHash = (dir: string): string | null | undefined =>
     ? JSON.parse(readFileSync(join(dir, '.password'), 'utf8')).hash
     : undefined
 
-/** settings.json of an earlier version, in memory. */
-const formerOf = (first: FormerHash = { kind: 'none' }) => {
-  const state = { now: first }
+/** settings.json, in memory. */
+const settingsOf = () => {
+  const state: { now: SettingsHash } = { now: { kind: 'none' } }
   return {
     state,
     read: () => state.now,
-    forget() {
-      state.now = { kind: 'none' }
+    store(hash: string | null) {
+      state.now = hash === null ? { kind: 'none' } : { kind: 'hash', hash }
     },
   }
 }
 
 const make = (dir: string, options: Partial<AuthOptions> = {}) => {
   const clock = { now: 1_700_000_000_000 }
-  const former = formerOf()
+  const settings = settingsOf()
   const warnings: string[] = []
   const auth = createAuth({
     stateDir: dir,
     config: { password: null, isExposed: false },
-    former,
+    settings,
     log: { warn: text => warnings.push(text) },
     now: () => clock.now,
     ticks: () => clock.now - 1_600_000_000_000,
     iterations: 10,
     ...options,
   })
-  return { auth, clock, former, warnings }
+  return { auth, clock, settings, warnings }
 }
 
 const withVariable = (password: string) => ({ config: { password, isExposed: false } })
@@ -181,7 +181,7 @@ test('a restart signs nobody out; the file holds no token', async ({ dir }) => {
 })
 
 test('changing the password ends all other sign-ins', async ({ dir }) => {
-  const { auth, former, clock } = make(dir)
+  const { auth, settings, clock } = make(dir)
   await auth.setPassword('one')
   const [mine, other] = [await auth.login('one', HERE), await auth.login('one', HERE)]
   await auth.setPassword('two', mine)
@@ -194,7 +194,7 @@ test('changing the password ends all other sign-ins', async ({ dir }) => {
   // The former service set a password in settings.json.
   const last = await auth.login('three', HERE)
   assert.ok(auth.check(last))
-  former.state.now = { kind: 'hash', hash: 'f'.repeat(64) }
+  settings.state.now = { kind: 'hash', hash: 'f'.repeat(64) }
   assert.not.ok(auth.check(last))
 })
 

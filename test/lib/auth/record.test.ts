@@ -84,7 +84,7 @@ const boot = (dir: string) => {
   return createAuth({
     stateDir: dir,
     config: { password: null, isExposed: false },
-    former: settings.formerPassword,
+    settings: settings.password,
     log: { warn: () => {} },
     iterations: 10,
   })
@@ -102,6 +102,14 @@ for (const [name, damage] of Object.entries(DAMAGE)) {
     await first.setPassword(SECRET)
     const cookie = await first.login(SECRET, HERE)
     damage(join(dir, '.password'))
+    // The copy in settings.json is still there: closed, and the password works.
+    const copied = boot(dir)
+    assert.equal([copied.enabled(), copied.check(undefined)], [true, false])
+    assert.is(await kindOf(copied.login('wrong', HERE)), 'unauthorized')
+    assert.is(await kindOf(copied.login(SECRET, HERE)), 'signed in')
+    // Without it nobody can sign in.
+    damage(join(dir, '.password'))
+    rmSync(join(dir, 'settings.json'))
     const auth = boot(dir)
     assert.is(auth.enabled(), true)
     assert.is(auth.check(cookie), false)
@@ -118,6 +126,7 @@ for (const [name, damage] of Object.entries(DAMAGE)) {
     await auth.setPassword(SECRET)
     const cookie = await auth.login(SECRET, HERE)
     damage(join(dir, '.password'))
+    rmSync(join(dir, 'settings.json'))
     assert.is(auth.enabled(), true)
     assert.is(auth.check(undefined), false)
     assert.is(auth.check(cookie), true)
@@ -158,6 +167,7 @@ test('over HTTP a lost record refuses pages and the API, and sign-in says what t
   await reset(app)
   const cookie = await setPassword(app)
   rmSync(join(app.state, '.password'))
+  rmSync(join(app.state, 'settings.json'))
   await assertClosed(app, 'running')
   assert.is((await app.get('/api/sessions', { headers: { cookie } })).status, 200)
   await app.restart()
@@ -197,7 +207,7 @@ test('an odd hash in settings.json refuses everyone, before the start and while 
   assert.is((await app.get('/api/sessions')).status, 200)
 })
 
-test('the hash the former service stored in settings.json turns authentication on, and moves to its own file', async ({
+test('the hash the former service stored in settings.json turns authentication on, also after settings.json is gone', async ({
   app,
 }) => {
   await reset(app)
@@ -209,9 +219,7 @@ test('the hash the former service stored in settings.json turns authentication o
     )
     await assertClosed(app, written)
     assert.is((await login(app)).status, 200)
-    assert.equal(JSON.parse(readFileSync(join(app.state, 'settings.json'), 'utf8')), {
-      theme: 'nord',
-    })
+    writeFileSync(join(app.state, 'settings.json'), '{}')
     await app.restart()
     await assertClosed(app, written)
     assert.is((await login(app)).status, 200)
@@ -233,6 +241,12 @@ test('another signing key makes the record useless, not the service open', async
   rmSync(join(app.state, '.signing_key'))
   await app.restart()
   await assertClosed(app, 'another key')
+  // The hash of the copy was made with the other key, too.
+  assert.is((await login(app)).status, 401)
+  rmSync(join(app.state, 'settings.json'))
+  rmSync(join(app.state, '.signing_key'))
+  await app.restart()
+  await assertClosed(app, 'another key, no copy')
   assert.is((await login(app)).status, 503)
 })
 

@@ -48,6 +48,7 @@ test('a running service follows: set, changed, damaged and set again, removed', 
     assert.is((await login('another one')).status, 200)
 
     writeFileSync(join(app.state, '.password'), '{')
+    rmSync(join(app.state, 'settings.json'))
     await app.stop()
     await app.start()
     assert.is((await login('another one')).status, 503)
