@@ -459,4 +459,21 @@ test('contract 9.3: two browsers on two profiles see and change their own skills
   )
 })
 
+test('saving from a page that knows one kind of line end keeps those of the file, its mark and its encoding', async ({
+  app,
+  root,
+}) => {
+  const asWindows = (text: string) => text.replaceAll('\n', '\r\n')
+  const path = join(root, 'deploy/SKILL.md')
+  put(path, `\ufeff${asWindows(skillText('deploy'))}`)
+  put(join(root, 'deploy/scripts/a.bat'), 'echo one\r\necho two\r\n')
+  const text = skillText('deploy').replace('well', 'better')
+  const saved = await app.post('/api/skills/save', { name: 'deploy', content: text })
+  assert.is(saved.status, 200)
+  assert.is(readFileSync(path, 'utf8'), `\ufeff${asWindows(text)}`)
+  const file = { name: 'deploy', file: 'scripts/a.bat', content: 'echo one\necho 2\n' }
+  assert.is((await app.post('/api/skills/save', file)).status, 200)
+  assert.is(readFileSync(join(root, file.name, file.file), 'utf8'), 'echo one\r\necho 2\r\n')
+})
+
 test.run()
