@@ -257,6 +257,25 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     exportAs(id: string, format: 'md' | 'json' | 'html'): void {
       leave(urlOf(base, 'api/session/export', { session_id: id, format }), { download: true })
     },
+    /** A conversation exported as JSON, here or by a program of the same family, as a new one. */
+    async importFile(file: File): Promise<void> {
+      let body: unknown
+      try {
+        body = JSON.parse(await file.text())
+      } catch {
+        // A picture, a Markdown export, half a file.
+        body = null
+      }
+      if (typeof body !== 'object' || body === null || !('messages' in body)) {
+        return void toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
+      }
+      await attempt(async () => {
+        const { session } = await api('POST /api/session/import', body)
+        sessions.upsert(session)
+        route.openSession(session.session_id)
+        toasts.show(t('import.done', { title: titleOf(session) }))
+      })
+    },
     async chooseModel(id: string): Promise<void> {
       models.used(id)
       await update({ model: id })

@@ -5,6 +5,9 @@ import type { Platform } from './platform.ts'
 
 export type Origin = 'web' | 'cli' | 'cron'
 
+/** Blank: all but what tasks did by themselves, which would be most of the list; it is in the history of its task. */
+export type Choice = Origin | 'any' | ''
+
 /** Where a conversation began; one that was taken over from the command line began there. */
 export const originOf = (row: SessionRow): Origin => {
   if (row.source_tag === 'cron') return 'cron'
@@ -16,12 +19,11 @@ export const createFilters = (
   rows: ReadonlySignal<readonly SessionRow[]>,
   profile: ReadonlySignal<string>,
 ) => {
-  /** Blank: wherever it began. */
-  const origin = signal<Origin | ''>(device.read<Origin | ''>('origin', ''))
+  const origin = signal<Choice>(device.read<Choice>('origin', ''))
   const everyProfile = signal(device.read('every-profile', false))
   const hasOthers = computed(() => rows.value.some(row => row.profile !== profile.value))
 
-  const choose = (wanted: Origin | ''): void => {
+  const choose = (wanted: Choice): void => {
     origin.value = wanted
     device.write('origin', wanted)
   }
@@ -38,8 +40,13 @@ export const createFilters = (
     /** Rows must say whose they are. */
     mixed: computed(() => everyProfile.value && hasOthers.value),
     /** Something is left out that would be there without. */
-    narrowed: computed(() => origin.value !== ''),
-    keeps: (row: SessionRow): boolean => origin.value === '' || originOf(row) === origin.value,
+    narrowed: computed(() => origin.value !== '' && origin.value !== 'any'),
+    keeps: (row: SessionRow): boolean => {
+      if (origin.value === 'any') return true
+      if (origin.value !== '') return originOf(row) === origin.value
+      // One that waits for a person, or that a person holds on to, is never folded away.
+      return originOf(row) !== 'cron' || row.waiting > 0 || row.pinned
+    },
     choose,
     showEvery,
   }

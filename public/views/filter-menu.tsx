@@ -3,7 +3,7 @@ import { MenuButton, type MenuItem } from '../parts/menu.tsx'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
 
-const ORIGINS = ['', 'web', 'cli', 'cron'] as const
+const ORIGINS = ['', 'any', 'web', 'cli', 'cron'] as const
 
 export const FilterMenu = () => {
   const { filters } = useApp()

@@ -123,6 +123,29 @@ const Foot = () => {
   )
 }
 
+/** Beside "new chat": the way back in for what was exported. */
+const Import = () => {
+  const app = useApp()
+  const ref = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <IconButton icon="upload" label={t('import.action')} onClick={() => ref.current?.click()} />
+      <input
+        ref={ref}
+        type="file"
+        accept=".json,application/json"
+        hidden
+        onChange={event => {
+          const [file] = event.currentTarget.files ?? []
+          // The same file may be chosen again.
+          event.currentTarget.value = ''
+          if (file) void app.importFile(file)
+        }}
+      />
+    </>
+  )
+}
+
 export const Sidebar = () => {
   const app = useApp()
   const { mac } = app.layout
@@ -140,6 +163,7 @@ export const Sidebar = () => {
             app.layout.palette.value = true
           }}
         />
+        <Import />
         <IconButton
           icon="plus"
           label={t('chat.new')}
