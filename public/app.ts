@@ -22,6 +22,7 @@ import { createOpenChat, type Ended, textOf } from './state/open-chat.ts'
 import { createPanel } from './state/panel.ts'
 import { createPersonalities } from './state/personalities.ts'
 import type { Platform } from './state/platform.ts'
+import { createTrouble } from './state/trouble.ts'
 import { createProfiles } from './state/profiles.ts'
 import { createProjects } from './state/projects.ts'
 import { createQueue } from './state/queue.ts'
@@ -72,6 +73,7 @@ export const createApp = (options: AppOptions) => {
   const route = createRoute(base, options.href, options.history)
   const settings = createSettings(platform, toasts, options.theme)
   const profiles = createProfiles(platform)
+  const trouble = createTrouble(api as ApiCall)
   const sessions = createSessions(
     platform,
     toasts,
@@ -207,6 +209,7 @@ export const createApp = (options: AppOptions) => {
   const takeNotice = (frame: Frame): void => {
     // It may be about the profile this page is in.
     if (frame.type === 'notice') void profileVerbs.followProfile()
+    if (frame.type === 'notice') void trouble.load().catch(() => undefined)
     if (frame.type === 'notice') {
       const { message, level, session_id: id } = frame.data
       const run = () => route.openSession(id ?? null)
@@ -302,6 +305,7 @@ export const createApp = (options: AppOptions) => {
     route,
     settings,
     profiles,
+    trouble,
     projects,
     filters,
     sessions,
@@ -379,12 +383,9 @@ export const createApp = (options: AppOptions) => {
         .load()
         .then(() => Promise.all([gateway.probe(), lookForUpdates()]))
         .catch(tell)
-      void profiles.load().catch(tell)
-      void projects.load().catch(tell)
       profileVerbs.greet()
-      void models.load().catch(tell)
-      void reasoning.load().catch(tell)
-      void workspaces.load().catch(tell)
+      for (const part of [profiles, trouble, projects, models, reasoning, workspaces])
+        void part.load().catch(tell)
       void personalities.load().catch(tell)
       void skillCommands.load().catch(tell)
       await list

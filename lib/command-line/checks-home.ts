@@ -106,7 +106,7 @@ export const guardChecks = (looked: Looked): Check[] => {
           : fail(
               key,
               `${value}: ${why} Refused because of it: ${closes.join(', ')}.`,
-              'Change it, or accept it in the settings of the page under Safety.',
+              'Change it, or accept it in the settings of the page under Security.',
             ),
       ),
     ),

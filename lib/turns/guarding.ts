@@ -45,7 +45,7 @@ export const guardedHome = (home: Home): GuardedHome => {
 
 /** A guard that is asked for and not kept, as it is told to whoever is refused. */
 const toSentence = ({ key, file, why }: Unkept): string =>
-  `Refused because of ${key} in ${file}. ${why} Change it there, or accept it in the settings under Safety.`
+  `Refused because of ${key} in ${file}. ${why} Change it there, or accept it in the settings under Security.`
 
 const TOOLS: Readonly<Record<string, Closed>> = {
   execute_code: 'scripts',

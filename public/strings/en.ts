@@ -7,6 +7,13 @@ import { enViews } from './en-views.ts'
 import { enWorkspace } from './en-workspace.ts'
 
 export const en = {
+  'trouble.kept': '{file} cannot be read: {reason}. The last version that could be read is used.',
+  'trouble.lost': '{file} cannot be read: {reason}. Nothing runs until it is fixed.',
+  'trouble.guards':
+    'The agent is restricted by settings that this service does not support: {keys}.',
+  'trouble.look': 'Review',
+  'trouble.profile': 'The profile “{name}” of this conversation does not exist.',
+  'trouble.adopt': 'Continue with {name}',
   ...enTranscript,
   ...enBridge,
   ...enModels,

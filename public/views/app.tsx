@@ -12,6 +12,7 @@ import { lazy } from './lazy.tsx'
 import { PanelPlace } from './panel-place.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from './sign-in.tsx'
+import { TroubleBar } from './trouble-bar.tsx'
 
 /** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
 const Drawer = () => {
@@ -150,6 +151,7 @@ const Shell = () => {
       <div class="shell-page" inert={covered}>
         <Side />
         <main class="main" id="main" tabIndex={-1}>
+          <TroubleBar />
           <View />
         </main>
       </div>

@@ -7,6 +7,7 @@ import { ts } from '../../strings/settings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
 import { Devices } from './devices.tsx'
+import { Safety } from './safety.tsx'
 
 const SHORTEST = 8
 
@@ -124,6 +125,7 @@ export const Security = () => {
         </div>
       )}
       {password !== 'none' && <Devices />}
+      <Safety />
     </>
   )
 }
