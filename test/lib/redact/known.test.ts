@@ -9,15 +9,17 @@ import { createHomes } from '../../../lib/profiles/homes.ts'
 import { createKnownSecrets } from '../../../lib/profiles/known-secrets.ts'
 import {
   redact,
+  redactJsonLine,
   redactKnown,
   refreshSecrets,
   reveal,
+  suspectPlaces,
   unusableCommand,
   watchSecrets,
 } from '../../../lib/redact.ts'
 import { createFinder } from '../../../lib/redact/spans.ts'
 import { isDistinctive } from '../../../lib/redact/spellings.ts'
-import { KNOWN } from './_secrets.ts'
+import { KNOWN, SHAPED } from './_secrets.ts'
 
 const test = suite('known secrets')
 
@@ -68,6 +70,20 @@ test('in every writing', () =>
         assert.is(redact(shown), shown, 'hidden once is hidden')
       }
     }
+  }))
+
+test('the quick look at JSON lines misses nothing, of bytes as well', () =>
+  withKnown(KNOWN, () => {
+    for (const secret of [...KNOWN, ...SHAPED])
+      for (const before of ['', ' ', '\n', '\t', '"', 'x = ', '\u001b[31m', 'é\n', '\\', '\r\n'])
+        for (const after of ['', '\n', '"', ', b']) {
+          const text = `a ${before}${secret}${after}`
+          const json = JSON.stringify({ text })
+          const wanted = redact(text)
+          assert.is(JSON.parse(redactJsonLine(json)).text, wanted)
+          if (wanted !== text)
+            assert.ok(suspectPlaces(Buffer.from(json).toString('latin1')).length > 0, json)
+        }
   }))
 
 test('JSON stays JSON', () =>
