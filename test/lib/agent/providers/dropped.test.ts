@@ -100,11 +100,11 @@ const check = (
   )
 }
 
-/** One position of each kind, and some between; all of them in the full proof. */
+/** One position of each kind; every seventh of all in the full proof. */
 const positions = (format: Format, step: Step): number[] => {
   const bytes = Buffer.from(streamFor(format.path, step))
   const text = bytes.toString('latin1')
-  if (FULL) return Array.from({ length: bytes.length }, (_, at) => at)
+  if (FULL) return Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) => at * 7)
   const fox = bytes.indexOf(Buffer.from('🦊'))
   const inArguments = text.lastIndexOf(step.toolCalls ? 'second' : 'done')
   const between = text.indexOf('\n\n', text.length / 2) + 2
