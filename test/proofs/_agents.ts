@@ -210,7 +210,7 @@ export const AGENTS: readonly RealAgent[] = [
           tools: { todoWrite: { enabled: true } },
         }),
       },
-      env: { OPENAI_API_KEY: 'x', OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'test' },
+      env: { OPENAI_API_KEY: 'x', OPENAI_BASE_URL: `${url}/v1`, OPENAI_MODEL: 'gpt-4o' },
     }),
     create: (file_path, content) => ({ tool: 'write_file', args: { file_path, content } }),
     edit: (file_path, old_string, new_string) => [
