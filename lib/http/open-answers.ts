@@ -15,6 +15,8 @@ export const createOpenAnswers = (): OpenAnswers => {
 
   const sweep = () => {
     for (const [res, entry] of open) {
+      // What has not begun is still to be decided: a caller without a word of an answer would try again.
+      if (!res.headersSent) continue
       // Whatever is in the way of judging is no reason to go on sending.
       if (isTrue(entry.isAdmitted)) entry.isDoomed = false
       // Only at the second look: the answer that ends its own sign-in (sign out, password removed) is on its way.
