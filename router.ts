@@ -229,6 +229,8 @@ export const routes = {
   'GET /api/approval/pending': approvals.pending,
   'GET /api/approval/stream': approvals.approvalStream,
   'POST /api/approval/respond': approvals.respond,
+  'GET /api/approval/grants': approvals.grants,
+  'POST /api/approval/grants/revoke': approvals.revokeGrant,
   'GET /api/approval/inject_test': approvals.injectApproval,
   'POST /api/approval/inject_test': approvals.injectApproval,
   'GET /api/clarify/pending': approvals.clarifyPending,

@@ -4,6 +4,7 @@ import { endpoint } from '../lib/ctx.ts'
 import type { Ctx } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { stream } from '../lib/http/reply.ts'
+import { Grant } from '../lib/turns/grants.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
 
@@ -46,6 +47,22 @@ export const respond = endpoint({
     const answered = questions.respond(session_id, 'approval', approval_id, valid.data, by)
     return { ok: true as const, choice: valid.data, ...answered }
   },
+})
+
+export const grants = endpoint({
+  summary: 'Commands the person has allowed for good in the current profile',
+  output: z.object({ grants: z.array(Grant) }),
+  run: ctx => ({ grants: ctx.app.grants.list(ctx.home.name) }),
+})
+
+export const revokeGrant = endpoint({
+  summary: 'Ask about a command again that was allowed for good',
+  input: z.object({ id: z.string() }),
+  output: z.object({ ok: z.literal(true), removed: z.boolean() }),
+  run: (ctx, { id }) => ({
+    ok: true as const,
+    removed: ctx.app.grants.remove(ctx.home.name, id),
+  }),
 })
 
 export const clarifyPending = endpoint({

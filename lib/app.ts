@@ -341,6 +341,7 @@ export const createApp = async (
     agentChoices,
     agentPast,
     compressions: engine.compressions,
+    grants: engine.grants,
     queue,
     asides,
     background,

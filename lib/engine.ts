@@ -1,4 +1,5 @@
 /** Models, tools and turns, joined once: what the service and the command line have in common. */
+import { join } from 'node:path'
 import { createExternalAgents } from './agent/acp/agents.ts'
 import { hintFor } from './agent/failure.ts'
 import { createAgent } from './agent/loop.ts'
@@ -26,6 +27,8 @@ import { createBudget, type Spending } from './turns/budget.ts'
 import { codeTools } from './turns/code-tools.ts'
 import { createCompressions } from './turns/compression.ts'
 import { createDelegating } from './turns/delegating.ts'
+import { controlOf, ownPorts } from './turns/control.ts'
+import { createGrants } from './turns/grants.ts'
 import { createEquip, type EquipDeps } from './turns/equip.ts'
 import { homeTools } from './turns/home-tools.ts'
 import { mcpTools } from './turns/mcp-tools.ts'
@@ -114,6 +117,7 @@ export const createEngine = async (deps: EngineDeps) => {
   const budgetFor = (about: Spending, ask: Parameters<typeof createBudget>[1]['ask']) =>
     createBudget(about, { sessions, ask, spentSince, now })
 
+  const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
   const equip = createEquip({
     sessions,
     agentFor: endpoint =>
@@ -154,6 +158,16 @@ export const createEngine = async (deps: EngineDeps) => {
     guardsFor: deps.guardsFor,
     placesOfOthers: home => placesOfOthers(homes, home),
     stateDir: config.stateDir,
+    controlOf: home =>
+      controlOf({
+        home: home.dir,
+        baseHome: config.baseHome,
+        stateDir: config.stateDir,
+        userHome: config.userHome,
+        program: process.argv[1] ?? process.execPath,
+      }),
+    ownPorts: () => ownPorts(config.stateDir, config.port),
+    grants,
     checkpoints: deps.checkpoints,
     ...(deps.processesOf && { processesOf: deps.processesOf }),
     toolOutput: deps.toolOutput,
@@ -189,5 +203,6 @@ export const createEngine = async (deps: EngineDeps) => {
     spentSince,
     budgetFor,
     turns,
+    grants,
   }
 }

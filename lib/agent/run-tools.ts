@@ -144,6 +144,8 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
     workspace: request.workspace,
     env: request.env,
     forbidden: request.forbidden,
+    ...(request.control && { control: request.control }),
+    ...(request.own && { own: request.own }),
     ...(request.guards && { guards: request.guards }),
     signal,
     // What a tool left behind still prints belongs to nobody.

@@ -127,6 +127,8 @@ export type ApprovalAsk = {
   diff?: string
   /** The answers on offer; all four when absent. */
   choices?: readonly ApprovalChoice[]
+  /** It concerns what decides about the agent: no setting and no earlier answer stands for the person's own. */
+  isControl?: true
 }
 
 /**
@@ -152,6 +154,10 @@ export type ToolContext = {
   env: Readonly<Record<string, string>>
   /** Directories and files no tool may touch: the service's state, secrets. Absolute paths. */
   forbidden: readonly string[]
+  /** What decides about the agent itself: configuration, tasks, other profiles, the service. Always asked about. */
+  control?: readonly string[]
+  /** Ports this service answers on. */
+  own?: readonly string[]
   /** Absent: the home forbids nothing. */
   guards?: Guards
   signal: AbortSignal
@@ -222,6 +228,9 @@ export type AgentRequest = {
   workspace: string
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]
+  /** As in `ToolContext`. */
+  control?: readonly string[]
+  own?: readonly string[]
   /** As in `ToolContext`. */
   guards?: Guards
   /** Model calls per turn. At the limit one last call without tools asks for a summary. */

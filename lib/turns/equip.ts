@@ -28,6 +28,7 @@ import type { GuardsFor } from './guarding.ts'
 import { keepChanges, type Keeping } from './keeping.ts'
 import { numberAt, type TurnPlace } from './place.ts'
 import { queuedOf, withoutQueued } from './queue.ts'
+import type { Grants } from './grants.ts'
 import type { Questions } from './questions.ts'
 import type { Turn, TurnTools } from './turn.ts'
 
@@ -56,6 +57,10 @@ export type EquipDeps = {
   /** What belongs to other profiles. */
   placesOfOthers: (home: Home) => string[]
   stateDir: string
+  /** What decides about the agent of a home, and the ports this service answers on. */
+  controlOf: (home: Home) => string[]
+  ownPorts: () => string[]
+  grants: Grants
   /** Records what a turn changes. */
   checkpoints: Keeping | null
   /** Programs that run on beside a session; absent where there are none. */
@@ -146,10 +151,13 @@ export const createEquip =
             AGENT_EXEC_ASK: '1',
           }),
           forbidden,
+          control: deps.controlOf(home),
+          own: deps.ownPorts(),
           guards: deps.guardsFor(home),
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: approver(place, {
+            grants: deps.grants,
             sessions,
             redactKnown: deps.redactKnown,
             ask: questions.approve,

@@ -7,11 +7,11 @@ export type PolicyDeps = {
   sessionId: string
   /** `approvals.mode`, `approvals.gateway_timeout`, `command_allowlist` of the session's home, read at each call. */
   config: () => Record<string, unknown>
-  /** Adds labels to `command_allowlist` of config.yaml. */
-  allowAlways: (labels: string[]) => void
   /** Labels the person allowed for this session; kept in its journal. */
   sessionAllowed: () => string[]
-  allowForSession: (labels: string[]) => void
+  /** The person has allowed exactly this before, in this session or for good. */
+  isGranted: (ask: ApprovalAsk) => boolean
+  grant: (ask: ApprovalAsk, until: 'session' | 'always') => void
   ask: (
     ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
     timeoutMs: number,
@@ -45,11 +45,11 @@ export const createPolicy =
   (deps: PolicyDeps) =>
   async (ask: ApprovalAsk): Promise<ApprovalChoice> => {
     const config = deps.config()
-    if (isOff(section(config.approvals).mode)) return 'once'
+    if (!ask.isControl && isOff(section(config.approvals).mode)) return 'once'
     const allowed = [...strings(config.command_allowlist), ...deps.sessionAllowed()]
-    if (ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))) {
-      return 'once'
-    }
+    const isCovered =
+      ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
+    if (!ask.isControl && (isCovered || deps.isGranted(ask))) return 'once'
     const choice = await deps.ask(
       {
         session_id: deps.sessionId,
@@ -63,7 +63,8 @@ export const createPolicy =
       },
       approvalWaitMs(config),
     )
-    if (choice === 'session' || choice === 'always') deps.allowForSession(ask.patternKeys)
-    if (choice === 'always') deps.allowAlways(ask.patternKeys)
+    // Only what was on offer counts: a longer answer stands for this one time.
+    if (ask.isControl) return choice === 'deny' ? 'deny' : 'once'
+    if (choice === 'session' || choice === 'always') deps.grant(ask, choice)
     return choice
   }

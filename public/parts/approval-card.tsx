@@ -74,6 +74,7 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
   const isBudget = approval.pattern_key.startsWith('budget: ')
   const offers = (choice: ApprovalChoice): boolean =>
     (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
+  const isTool = approval.pattern_key.startsWith('mcp: ')
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
       type="button"
@@ -114,6 +115,11 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
         <span class="ask-gap" />
         {button('deny', keys ? 'Escape' : undefined)}
       </div>
+      {!isBudget && (
+        <p class="ask-covers">
+          {t(offers('always') ? (isTool ? 'ask.covers.tool' : 'ask.covers') : 'ask.covers.once')}
+        </p>
+      )}
     </article>
   )
 }

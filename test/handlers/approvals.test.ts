@@ -115,7 +115,7 @@ approvals(
 )
 
 approvals(
-  'session: asked once a session, again in the next; always: in config.yaml, with its comments kept',
+  'session: asked once a session, again in the next; always: for this command alone',
   withChat(
     [
       runs('rm -rf victim'),
@@ -145,9 +145,83 @@ approvals(
       const second = await chat.newSession()
       await answer(second, await chat.send(second, 'delete'), 'always')
       assert.match(readFileSync(config, 'utf8'), /^# keep me\n/)
-      assert.match(readFileSync(config, 'utf8'), /command_allowlist:\n\s+- recursive delete/)
+      assert.not.match(readFileSync(config, 'utf8'), /command_allowlist/)
+      const { grants } = (await chat.app.get('/api/approval/grants')).body
+      assert.equal(
+        grants.map((grant: { command: string }) => grant.command),
+        ['rm -rf victim'],
+      )
       const again = await chat.turn(second, 'delete again')
       assert.not.ok(types(again).includes('approval'))
+    },
+  ),
+)
+
+const script = (command: string, id: string) => [
+  runs(command, id),
+  { text: 'Done.' },
+  { text: 'A title' },
+]
+
+approvals(
+  'always allows one command, not its kind: no other script, and no other session’s',
+  withChat(
+    [
+      ...script("python3 -c 'print(1)'", 'c1'),
+      ...script("python3 -c 'print(1)'", 'c2'),
+      ...script("perl -e 'print 2'", 'c3'),
+      ...script("python3 -c 'print(3)'", 'c4'),
+    ],
+    async chat => {
+      const ask = async (choice: string) => {
+        const id = await chat.newSession()
+        const stream = await chat.send(id, 'go')
+        const { data } = (await chat.follow(stream, 'approval')).at(-1)!
+        await chat.app.post('/api/approval/respond', { session_id: id, choice })
+        await chat.follow(stream)
+        return data
+      }
+      await ask('always')
+      const same = await chat.turn(await chat.newSession(), 'again')
+      assert.not.ok(types(same).includes('approval'))
+      assert.equal((await ask('deny')).pattern_keys, ['script execution via -e/-c flag'])
+      await ask('deny')
+      const { grants } = (await chat.app.get('/api/approval/grants')).body
+      assert.is(grants.length, 1)
+      const revoked = await chat.app.post('/api/approval/grants/revoke', { id: grants[0].id })
+      assert.is(revoked.body.removed, true)
+      assert.equal((await chat.app.get('/api/approval/grants')).body.grants, [])
+    },
+  ),
+)
+
+approvals(
+  'what decides about the agent is asked about every time, whatever is switched off or allowed',
+  withChat(
+    [
+      runs('printf "\\nx: 1\\n" >> "$AGENT_HOME/config.yaml"', 'c1'),
+      runs('printf "\\nx: 1\\n" >> "$AGENT_HOME/config.yaml"', 'c2'),
+      runs('cd "$AGENT_HOME" && sed -i s/a/b/ conf*.yaml', 'c3'),
+      { text: 'Done.' },
+      { text: 'A title' },
+    ],
+    async chat => {
+      const config = join(chat.app.home, 'config.yaml')
+      writeFileSync(config, `${readFileSync(config, 'utf8')}approvals:\n  mode: off\n`)
+      const id = await chat.newSession()
+      await chat.app.post('/api/session/yolo', { session_id: id, enabled: true })
+      const stream = await chat.send(id, 'change it')
+      let after = 0
+      for (const choice of ['always', 'deny', 'deny']) {
+        const asked = (await chat.follow(stream, 'approval', after)).at(-1)!
+        after = Number(asked.id)
+        assert.equal(asked.data.choices, ['once', 'deny'])
+        const { approval_id } = asked.data
+        await chat.app.post('/api/approval/respond', { session_id: id, approval_id, choice })
+      }
+      await chat.follow(stream)
+      assert.is(readFileSync(config, 'utf8').match(/^x: 1$/gm)?.length, 1)
+      assert.equal((await chat.app.get('/api/approval/grants')).body.grants, [])
     },
   ),
 )

@@ -161,7 +161,7 @@ test('a permission waits as an approval; what it wrote is there; another model g
     const { pending } = (await app.get(`/api/approval/pending?session_id=${id}`)).body
     assert.equal(
       [pending.command, pending.description],
-      ['echo approved', 'Tester asks to run a command'],
+      ['echo approved', 'Tester asks to run a command.'],
     )
     await app.post('/api/approval/respond', { session_id: id, choice: 'session' })
     const seen = await at.follow(stream)

@@ -4,6 +4,9 @@ import type {
   RequestPermissionOutcome,
   RequestPermissionRequest,
 } from '@agentclientprotocol/sdk'
+import { CONTROL, describeLabels } from '../shell/labels.ts'
+import { placeFor } from '../tools/command-gate.ts'
+import { CONTROL_ANSWERS, isControlled } from '../tools/places.ts'
 import { isInside, realPath } from '../../store/inside.ts'
 import { assess, forbiddenIn } from '../danger.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
@@ -15,7 +18,15 @@ export type Asking = {
   name: string
   request: Pick<
     AgentRequest,
-    'approve' | 'clarify' | 'workspace' | 'env' | 'forbidden' | 'guards' | 'tools'
+    | 'approve'
+    | 'clarify'
+    | 'workspace'
+    | 'env'
+    | 'forbidden'
+    | 'guards'
+    | 'tools'
+    | 'control'
+    | 'own'
   >
   /** Commands the person has said yes to: they are not asked again when the agent runs them with our terminal. */
   allowed: Set<string>
@@ -109,11 +120,17 @@ export const askPermission = async (
 ): Promise<RequestPermissionOutcome> => {
   const { workspace } = request
   const command = commandOf(call)
-  const place = { home: request.env.HOME ?? '', cwd: workspace }
-  const { hardline, labels } = command === '' ? { labels: [] } : assess(command, place)
+  const place = placeFor(request, workspace)
+  const judged = command === '' ? null : assess(command, place)
+  const hardline = judged?.hardline
+  const paths = pathsOf(call, workspace)
+  const isControl =
+    judged?.isControl === true ||
+    (call.kind !== 'read' && paths.some(path => isControlled(request, realPath(path))))
+  const labels = [...(judged?.labels ?? []), ...(isControl && !judged?.isControl ? [CONTROL] : [])]
   const kept =
     (command === '' ? undefined : forbiddenIn(command, place, request.forbidden)) ??
-    pathsOf(call, workspace).find(path => request.forbidden.some(closed => isInside(closed, path)))
+    paths.find(path => request.forbidden.some(closed => isInside(closed, path)))
   const denied = deniedByHome(request.guards, call, command, place)
   if (hardline !== undefined || kept !== undefined || denied !== null) {
     const why = denied ?? hardline ?? `it touches ${kept}`
@@ -138,12 +155,15 @@ export const askPermission = async (
       command: command || namedAct(call, workspace),
       patternKeys: labels.length > 0 ? labels : [`${name}: ${act}`],
       description: [
-        `${name} asks to ${act}`,
-        ...labels,
-        ...(isOnlyForGood ? ['it offers no permission for once: a yes stays with the agent'] : []),
-      ].join('; '),
+        `${name} asks to ${act}.`,
+        describeLabels(labels),
+        isOnlyForGood ? 'It offers no permission for once: a yes stays with the agent.' : '',
+      ]
+        .filter(sentence => sentence !== '')
+        .join(' '),
       cwd: workspace,
       ...(diff !== '' && { diff }),
+      ...(isControl && CONTROL_ANSWERS),
     },
     callId,
   )

@@ -12,6 +12,8 @@ export const contextOf = (request: AgentRequest, callId: string): ToolContext =>
   workspace: request.workspace,
   env: request.env,
   forbidden: request.forbidden,
+  ...(request.control && { control: request.control }),
+  ...(request.own && { own: request.own }),
   ...(request.guards && { guards: request.guards }),
   signal: request.signal,
   output: () => undefined,

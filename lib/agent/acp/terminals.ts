@@ -5,7 +5,9 @@ import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
 import { assess, forbiddenIn } from '../danger.ts'
-import { toPlace } from '../tools/places.ts'
+import { describeLabels } from '../shell/labels.ts'
+import { placeFor } from '../tools/command-gate.ts'
+import { CONTROL_ANSWERS, toPlace } from '../tools/places.ts'
 import type { ToolContext } from '../types.ts'
 
 const MAX_OPEN = 64
@@ -76,10 +78,10 @@ export const createTerminals = () => {
       const { command, args = [] } = asked
       const line = args.length > 0 ? [command, ...args].map(quoted).join(' ') : command
       const cwd = asked.cwd ? toPlace(ctx, asked.cwd) : ctx.workspace
-      const here = { home: ctx.env.HOME ?? '', cwd }
+      const here = placeFor(ctx, cwd)
       const denied = ctx.guards?.command(line, here) ?? null
       if (denied !== null) throw new Error(denied)
-      const { hardline, labels } = assess(line, here)
+      const { hardline, labels, isControl } = assess(line, here)
       if (hardline !== undefined)
         throw new Error(`Refused, and no approval can allow it: ${hardline}.`)
       const kept = forbiddenIn(line, here, ctx.forbidden)
@@ -88,8 +90,14 @@ export const createTerminals = () => {
           `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         )
       if (labels.length > 0 && !agent.allowed.has(line)) {
-        const description = [`${agent.name} asks to run a command`, ...labels].join('; ')
-        const choice = await ctx.approve({ command: line, patternKeys: labels, description, cwd })
+        const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`
+        const choice = await ctx.approve({
+          command: line,
+          patternKeys: labels,
+          description,
+          cwd,
+          ...(isControl && CONTROL_ANSWERS),
+        })
         if (choice === 'deny')
           throw new Error(`The user denied this command (${labels.join('; ')}).`)
       }

@@ -151,10 +151,18 @@ export const controlIn = (path: string, cwd: string | null, place: Place): strin
   if (full === null) return undefined
   const pattern = /[*?[\0\u0001]/.test(full) ? globRegex(full.replace(/[\0\u0001]+/g, '*')) : null
   return place.control.find(control =>
-    pattern
-      ? prefixesOf(control).some(each => pattern.test(each))
-      : lies(control, full) || (!isOpen(full) && reallyInside(control, full, place)),
+    control.includes('/**/')
+      ? belowPattern(control, full)
+      : pattern
+        ? prefixesOf(control).some(each => pattern.test(each))
+        : lies(control, full) || (!isOpen(full) && reallyInside(control, full, place)),
   )
+}
+
+/** Two stars between a root and a name: everything in a folder of that name below the root. */
+const belowPattern = (control: string, full: string): boolean => {
+  const [root = '', name = ''] = control.split('/**/')
+  return lies(root, full) && full.split('/').includes(name)
 }
 
 const prefixesOf = (path: string): string[] => {
@@ -170,5 +178,5 @@ export const controlBelow = (
 ): string | undefined => {
   const full = absolute(path, cwd, place)
   if (full === null || !place.control?.length) return undefined
-  return place.control.find(control => lies(full, control))
+  return place.control.find(control => lies(full, control.split('/**/')[0] ?? control))
 }

@@ -1,5 +1,7 @@
 /** What every command passes before it runs, however it is started: refused, asked about, or free to go. */
-import { assess, forbiddenIn } from '../danger.ts'
+import { assess, forbiddenIn, type Place } from '../danger.ts'
+import { describeLabels } from '../shell/labels.ts'
+import { CONTROL_ANSWERS } from './places.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
 export const blocked = (error: string, hint: string): ToolResult => ({
@@ -13,16 +15,35 @@ export const askAbout = async (
   command: string,
   labels: string[],
   cwd: string,
+  isControl = false,
 ): Promise<ToolResult | null> => {
-  const description = labels.join('; ')
-  const choice = await ctx.approve({ command, patternKeys: labels, description, cwd })
+  const choice = await ctx.approve({
+    command,
+    patternKeys: labels,
+    description: describeLabels(labels),
+    cwd,
+    ...(isControl && CONTROL_ANSWERS),
+  })
   return choice === 'deny'
     ? blocked(
-        `The user denied this command (${description}).`,
+        `The user denied this command (${labels.join('; ')}).`,
         'Do not try the same by another way.',
       )
     : null
 }
+
+/** Where a command of this turn would run, and what it must not reach unasked. */
+export const placeFor = (
+  ctx: Pick<ToolContext, 'env' | 'workspace' | 'control' | 'own'>,
+  cwd: string,
+): Place => ({
+  home: ctx.env.HOME ?? '',
+  cwd,
+  workspace: ctx.workspace,
+  env: ctx.env,
+  ...(ctx.control && { control: ctx.control }),
+  ...(ctx.own && { own: ctx.own }),
+})
 
 /** Null when the command may run; what it may change is recorded then. */
 export const passCommand = async (
@@ -30,10 +51,10 @@ export const passCommand = async (
   command: string,
   cwd: string,
 ): Promise<ToolResult | null> => {
-  const here = { home: ctx.env.HOME ?? '', cwd }
+  const here = placeFor(ctx, cwd)
   const denied = ctx.guards?.command(command, here) ?? null
   if (denied !== null) return blocked(denied, 'The command was not run. Do not try it another way.')
-  const { hardline, labels, looks } = assess(command, here)
+  const { hardline, labels, looks, isControl } = assess(command, here)
   if (hardline !== undefined)
     return blocked(
       `Refused, and no approval can allow it: ${hardline}.`,
@@ -45,7 +66,7 @@ export const passCommand = async (
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
       'The command was not run.',
     )
-  const refused = labels.length > 0 ? await askAbout(ctx, command, labels, cwd) : null
+  const refused = labels.length > 0 ? await askAbout(ctx, command, labels, cwd, isControl) : null
   if (refused) return refused
   if (!looks) await ctx.beforeChange?.('workspace')
   return null

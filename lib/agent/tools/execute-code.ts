@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
-import { deniedInScript, hardlineInScript } from '../danger.ts'
+import { assessScript, deniedInScript } from '../danger.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
-import { askAbout, blocked } from './command-gate.ts'
+import { askAbout, blocked, placeFor } from './command-gate.ts'
 import { killGroup, readSlowly } from './group.ts'
 import { createOutput } from './output.ts'
 
-/** The label that `python -c` has in the terminal: whoever allowed that has allowed this. */
+/** The label that `python -c` has in the terminal. */
 const LABEL = 'script execution via -e/-c flag'
 const KILL_AFTER_MS = 250
 const LINGER_MS = 100
@@ -48,7 +48,7 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
   preview: ({ code }) => code.split('\n').find(line => line.trim() !== '') ?? '',
   async run(ctx, { code }) {
     if (!ctx.call) throw new Error('Scripts cannot call tools here.')
-    const here = { home: ctx.env.HOME ?? '', cwd: ctx.workspace }
+    const here = placeFor(ctx, ctx.workspace)
     const denied = ctx.guards && deniedInScript(code, here, ctx.guards)
     if (denied) return blocked(denied, 'The script was not run.')
     const kept = ctx.forbidden.find(path => code.includes(path))
@@ -57,10 +57,14 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
         `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         'The script was not run.',
       )
-    const deadly = hardlineInScript(code, here)
-    if (deadly !== undefined)
-      return blocked(`Refused, and no approval can allow it: ${deadly}.`, 'The script was not run.')
-    const refused = await askAbout(ctx, code, [LABEL], ctx.workspace)
+    const { hardline, labels, isControl } = assessScript(code, here)
+    if (hardline !== undefined)
+      return blocked(
+        `Refused, and no approval can allow it: ${hardline}.`,
+        'The script was not run.',
+      )
+    const reasons = [...new Set([...labels, LABEL])]
+    const refused = await askAbout(ctx, code, reasons, ctx.workspace, isControl)
     if (refused) return refused
     await ctx.beforeChange?.('workspace')
     const dir = mkdtempSync(join(tmpdir(), 'agent-code-'))

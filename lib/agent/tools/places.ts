@@ -1,6 +1,8 @@
 /** Where tools may look and write: paths read as a person means them, secrets and the system kept out. */
+import { statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/inside.ts'
+import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
 /** Below the home directory: keys and logins. Neither read nor written. */
@@ -42,6 +44,7 @@ export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
   return place =>
     SYSTEM_SECRET.test(place) ||
     (isIn(forbidden, place) && !isIn(readable, place)) ||
+    forbidden.some(path => isSameFile(place, path)) ||
     (home !== null && SECRET.test(below(home, place)))
 }
 
@@ -71,7 +74,25 @@ export const guardWrite = (ctx: ToolContext, place: string): void => {
     throw new Error(`Writing to ${place} is denied: it would replace the state of this service.`)
 }
 
-export const OUTSIDE = 'write outside the workspace'
+/** What decides about the agent is asked about each time: no longer answer is on offer. */
+export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
+
+/** The same file under another name: a hard link. */
+const isSameFile = (one: string, other: string): boolean => {
+  const [a, b] = [one, other].map(path => statSync(path, { throwIfNoEntry: false }))
+  return a !== undefined && a.nlink > 1 && a.dev === b?.dev && a.ino === b.ino
+}
+
+/** What decides about the agent, by any of its names. */
+export const isControlled = (ctx: Pick<ToolContext, 'control'>, place: string): boolean =>
+  (ctx.control ?? []).some(path => controls(path, place) || isSameFile(place, path))
+
+const controls = (path: string, place: string): boolean => {
+  const [root = '', name] = path.split('/**/')
+  return name === undefined
+    ? isInside(path, place)
+    : isInside(root, place) && place.split(sep).includes(name)
+}
 
 /** Asks before a file outside the workspace and the temporary directory is touched. True when it may be. */
 export const mayWrite = async (
@@ -79,14 +100,26 @@ export const mayWrite = async (
   places: string[],
   verb: string,
 ): Promise<boolean> => {
+  const controlled = places.filter(place => isControlled(ctx, place))
+  if (controlled.length > 0) {
+    const choice = await ctx.approve({
+      command: `${verb} ${controlled.join(' ')}`,
+      patternKeys: [CONTROL],
+      description: describeLabels([CONTROL]),
+      cwd: ctx.workspace,
+      ...CONTROL_ANSWERS,
+    })
+    if (choice === 'deny') return false
+  }
   const outside = places.filter(
-    place => !isInside(ctx.workspace, place) && !isInside('/tmp', place),
+    place =>
+      !controlled.includes(place) && !isInside(ctx.workspace, place) && !isInside('/tmp', place),
   )
   if (outside.length === 0) return true
   const choice = await ctx.approve({
     command: `${verb} ${outside.join(' ')}`,
     patternKeys: [OUTSIDE],
-    description: 'changes a file outside the workspace',
+    description: describeLabels([OUTSIDE]),
     cwd: ctx.workspace,
   })
   return choice !== 'deny'
