@@ -117,7 +117,13 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       </div>
       {!isBudget && (
         <p class="ask-covers">
-          {t(offers('always') ? (isTool ? 'ask.covers.tool' : 'ask.covers') : 'ask.covers.once')}
+          {t(
+            offers('always') || offers('session')
+              ? isTool
+                ? 'ask.covers.tool'
+                : 'ask.covers'
+              : 'ask.covers.once',
+          )}
         </p>
       )}
     </article>
