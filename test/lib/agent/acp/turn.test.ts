@@ -18,7 +18,7 @@ test(
       {
         command: 'echo hi',
         patternKeys: ['Tester: run a command'],
-        description: 'Tester asks to run a command',
+        description: 'Tester asks to run a command.',
         cwd: at.workspace,
       },
     ])
