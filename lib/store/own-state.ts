@@ -11,6 +11,7 @@ const OWN = [
   'tool-output',
   'cache',
   'settings.json',
+  'grants.json',
   'auth-sessions.json',
   '.signing_key',
   'instance.lock',
