@@ -14,18 +14,3 @@ export type ApprovalAsk = {
   /** It concerns what decides about the agent: no setting and no earlier answer stands for the person's own. */
   isControl?: true
 }
-
-/**
- * What the home itself forbids (`approvals.deny`, a terminal back end that is not ours, …), whatever a person, a session or
- * a mode allows. Each answers the sentence why, or null; asked at every use, because the file may change meanwhile.
- */
-export type Guards = {
-  /** Why no command at all may run. */
-  commands: () => string | null
-  /** Why this one may not. */
-  command: (command: string, place: { home: string; cwd: string }) => string | null
-  /** Why the file tools may not write at this real path. */
-  write: (path: string) => string | null
-  /** Why a tool may not be used at all. */
-  tool: (name: string) => string | null
-}

@@ -120,6 +120,21 @@ export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
 
 export type { ApprovalAsk }
 
+/**
+ * What the home itself forbids (`approvals.deny`, a terminal back end that is not ours, …), whatever a person, a session or
+ * a mode allows. Each answers the sentence why, or null; asked at every use, because the file may change meanwhile.
+ */
+export type Guards = {
+  /** Why no command at all may run. */
+  commands: () => string | null
+  /** Why this one may not. */
+  command: (command: string, place: { home: string; cwd: string }) => string | null
+  /** Why the file tools may not write at this real path. */
+  write: (path: string) => string | null
+  /** Why a tool may not be used at all. */
+  tool: (name: string) => string | null
+}
+
 /** What a tool is given. Everything comes as a value; a tool reads no global. */
 export type ToolContext = {
   callId: string
