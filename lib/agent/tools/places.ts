@@ -39,12 +39,18 @@ export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
   const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
     paths.map(path => realPath(path)),
   ) as [string[], string[]]
+  // Asked once, not for every file of a search.
+  const kept = new Set(forbidden.flatMap(path => inodeOf(path)?.key ?? []))
+  const isLinked = (place: string): boolean => {
+    const inode = inodeOf(place)
+    return inode !== null && inode.links > 1 && kept.has(inode.key)
+  }
   const isIn = (paths: string[], place: string) =>
     paths.some(path => place === path || place.startsWith(path + sep))
   return place =>
     SYSTEM_SECRET.test(place) ||
     (isIn(forbidden, place) && !isIn(readable, place)) ||
-    forbidden.some(path => isSameFile(place, path)) ||
+    isLinked(place) ||
     (home !== null && SECRET.test(below(home, place)))
 }
 
@@ -76,6 +82,11 @@ export const guardWrite = (ctx: ToolContext, place: string): void => {
 
 /** What decides about the agent is asked about each time: no longer answer is on offer. */
 export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
+
+const inodeOf = (path: string): { key: string; links: number } | null => {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
+}
 
 /** The same file under another name: a hard link. */
 const isSameFile = (one: string, other: string): boolean => {
