@@ -1,9 +1,9 @@
 /** A block of code: language label, copy, wrap, colours; long ones grow without being laid out anew. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CopyButton } from '../parts/copy-button.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import { t } from '../strings/t.ts'
-import { Diagram } from './diagram.tsx'
 import { grammarOf, paint, spansOf } from './highlight.ts'
 
 /** Lines in one piece: a token then touches one small box, not the whole text. */
@@ -52,6 +52,8 @@ export function CodeText({ text, grammar }: { text: string; grammar: string | nu
     </code>
   )
 }
+
+const Diagram = lazy(async () => (await import('./diagram.tsx')).Diagram, true, false)
 
 export function CodeBlock({ text, lang, open }: { text: string; lang: string; open: boolean }) {
   const [drawn, setDrawn] = useState(false)

@@ -8,11 +8,10 @@ import { ChatView } from './chat.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
 import { useApp } from './context.ts'
-import { lazy } from './lazy.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { PanelPlace } from './panel-place.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from './sign-in.tsx'
-import { TroubleBar } from './trouble-bar.tsx'
 
 /** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
 const Drawer = () => {
@@ -95,6 +94,7 @@ const Toasts = () => {
   )
 }
 
+const TroubleBar = lazy(async () => (await import('./trouble-bar.tsx')).TroubleBar, true, false)
 const SettingsView = lazy(async () => (await import('./settings/settings.tsx')).SettingsView)
 const SkillsView = lazy(async () => (await import('./skills/skills.tsx')).SkillsView)
 const TasksView = lazy(async () => (await import('./tasks/tasks.tsx')).TasksView)

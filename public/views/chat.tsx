@@ -5,7 +5,7 @@ import { t } from '../strings/t.ts'
 import { Composer } from './composer.tsx'
 import { useApp } from './context.ts'
 import { Header } from './header.tsx'
-import { lazy } from './lazy.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { Transcript, type TranscriptActions } from './transcript.tsx'
 
 const FindBar = lazy(async () => (await import('./find-bar.tsx')).FindBar, true)

@@ -4,7 +4,7 @@ import { Icon, type IconName } from '../parts/icon.tsx'
 import type { Picker } from '../state/layout.ts'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
-import { lazy } from './lazy.tsx'
+import { lazy } from '../parts/lazy.tsx'
 
 const ChipPopover = lazy(async () => (await import('./overlays.ts')).ChipPopover, true)
 const AgentChip = lazy(async () => (await import('./agent-chip.tsx')).AgentChip, true)

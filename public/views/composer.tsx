@@ -7,9 +7,13 @@ import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachmen
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
 import { useApp } from './context.ts'
-import { DictateButton } from './dictate-button.tsx'
-import { lazy } from './lazy.tsx'
+import { lazy } from '../parts/lazy.tsx'
 
+const DictateButton = lazy(
+  async () => (await import('./dictate-button.tsx')).DictateButton,
+  true,
+  false,
+)
 const ContextMeter = lazy(async () => (await import('./context-meter.tsx')).ContextMeter, true)
 const Beside = lazy(async () => (await import('./steering.ts')).Beside, true)
 

@@ -4,7 +4,7 @@ import { Divider } from '../parts/divider.tsx'
 import { PANEL_MAX, PANEL_MIN } from '../state/panel.ts'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
-import { lazy } from './lazy.tsx'
+import { lazy } from '../parts/lazy.tsx'
 
 const Contents = lazy(async () => (await import('./workspace/panel.tsx')).PanelView)
 

@@ -2,7 +2,7 @@
 import { ErrorCard, parseFailure, toFailure } from '../../parts/error-card.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
-import { lazy } from '../lazy.tsx'
+import { lazy } from '../../parts/lazy.tsx'
 import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { FootRowView } from './foot-row.tsx'

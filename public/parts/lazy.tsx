@@ -1,7 +1,7 @@
 /** A view whose code loads when it is first shown; until then a quiet word, and a way to try again when it cannot be had. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Button } from '../parts/button.tsx'
+import { Button } from './button.tsx'
 import { laterStyle } from '../later-style.ts'
 import { t } from '../strings/t.ts'
 
@@ -11,6 +11,8 @@ export const lazy = <P extends object>(
   load: () => Promise<ComponentType<P>>,
   /** Nothing stands in its place while it loads. */
   quiet = false,
+  /** False for parts of the first view, whose styles are there already. */
+  styled = true,
 ): ComponentType<P> => {
   /** Loaded once, drawn at once from then on. */
   const kept: State<P> = { view: null }
@@ -19,7 +21,7 @@ export const lazy = <P extends object>(
     const [attempt, setAttempt] = useState(0)
     useEffect(() => {
       if (kept.view) return
-      Promise.all([load(), laterStyle()]).then(
+      Promise.all([load(), styled ? laterStyle() : null]).then(
         ([view]) => {
           kept.view = view
           setState({ view })
