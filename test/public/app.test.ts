@@ -30,6 +30,7 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     }),
     'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
     'GET /api/commands': () => ({ commands: [] }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [] }),
     'GET /api/projects': () => ({ projects: [] }),
     'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
     'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
@@ -267,7 +268,7 @@ test('a reset fetches again, and goes on from there', async () => {
   await settle()
   assert.equal(texts(), ['later'])
   assert.is(service.of('GET /api/session').length, 2)
-  assert.is(app.toasts.list.value.length, 0)
+  assert.equal(app.toasts.list.value, [])
 })
 
 test('a late answer for a conversation one has left is not used', async () => {
