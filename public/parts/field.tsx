@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
 export type RowProps = {
-  label: string
+  label: ComponentChildren
   hint?: string | undefined
   status?: string | undefined
   failed?: boolean

@@ -6,6 +6,7 @@ import { Row } from '../../parts/field.tsx'
 import { ts } from '../../strings/settings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../context.ts'
+import { Allowed } from './allowed.tsx'
 import { Devices } from './devices.tsx'
 import { Safety } from './safety.tsx'
 
@@ -125,6 +126,7 @@ export const Security = () => {
         </div>
       )}
       {password !== 'none' && <Devices />}
+      <Allowed />
       <Safety />
     </>
   )
