@@ -5,6 +5,7 @@ import type { Ctx } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { stream } from '../lib/http/reply.ts'
 import { Grant } from '../lib/turns/grants.ts'
+import { readRule, RuleScope } from '../lib/turns/rules.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
 
@@ -32,6 +33,9 @@ export const respond = endpoint({
     session_id: SessionId,
     choice: z.string().default('deny'),
     approval_id: z.string().optional(),
+    /** With `session` or `always`: the exact command, or its first words and ` *`. */
+    rule: z.string().max(10_000).optional(),
+    scope: RuleScope.optional(),
   }),
   output: z.object({
     ok: z.literal(true),
@@ -39,12 +43,22 @@ export const respond = endpoint({
     accepted: z.boolean(),
     answer: z.string().nullable(),
   }),
-  run: (ctx, { session_id, choice, approval_id }) => {
+  run: (ctx, { session_id, choice, approval_id, rule, scope }) => {
     const valid = ApprovalChoice.safeParse(choice)
     if (!valid.success) throw invalid(`Invalid choice: ${choice.slice(0, 40)}`)
     const { questions } = ctx.app.turns
     const by = ctx.client.address
-    const answered = questions.respond(session_id, 'approval', approval_id, valid.data, by)
+    const answered = questions.respond(
+      session_id,
+      'approval',
+      approval_id,
+      valid.data,
+      by,
+      asked =>
+        asked.kind === 'approval' && (valid.data === 'always' || valid.data === 'session')
+          ? readRule(asked, rule, scope)
+          : undefined,
+    )
     return { ok: true as const, choice: valid.data, ...answered }
   },
 })

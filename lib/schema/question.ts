@@ -20,6 +20,8 @@ export const Approval = z
     diff: z.string().optional(),
     /** The answers on offer; all four when absent. `deny` is always among them. */
     choices: z.array(ApprovalChoice).optional(),
+    /** First words and ` *`: the shortest rule that may be given for commands of this kind; absent where only the exact command can be allowed. */
+    suggested_rule: z.string().optional(),
     requested_at: z.number(),
   })
   .meta({ id: 'Approval' })

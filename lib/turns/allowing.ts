@@ -2,12 +2,10 @@
 import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
 import { visibleText } from '../visible.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { grantId, type Grants } from './grants.ts'
+import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
 import type { TurnPlace } from './place.ts'
 import { createPolicy, type PolicyDeps } from './policy.ts'
-
-/** Keys that name one tool or one limit, not a kind of command. */
-const isOwnKey = (key: string): boolean => /^(?:mcp|budget): /.test(key)
+import { isOwnKey, ruleText } from './rules.ts'
 
 export type Allowing = {
   sessions: Pick<Sessions, 'append' | 'head'>
@@ -28,15 +26,32 @@ export const approver = (
     sessionId,
     config: () => home.values(),
     sessionAllowed: () => [...allowed],
-    isGranted: ask =>
-      allowed.has(grantId(ask)) || (!ask.patternKeys.some(isOwnKey) && grants.has(home.name, ask)),
-    grant(ask, until) {
+    isGranted(ask) {
+      if (ask.patternKeys.some(isOwnKey)) return allowed.has(grantId(ask))
+      const ids = coveringIds(ask, workspace)
+      return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
+    },
+    grant(ask, until, rule) {
       // Another program's tool is one thing whatever it is called with; a command is only itself.
       const isTool = ask.patternKeys.every(isOwnKey)
-      for (const key of isTool ? ask.patternKeys : [grantId(ask)]) allowed.add(key)
+      const isShort = until === 'session' || rule?.scope === 'session'
+      const command = shown(rule?.words ? ruleText(rule.words) : ask.command)
+      if (!isTool && !isShort) {
+        const scope = rule && rule.scope !== 'session' ? rule.scope : undefined
+        return grants.add(home.name, {
+          id: rule ? ruleId(ask, rule, workspace) : grantId(ask),
+          command,
+          cwd: scope === 'workspace' ? workspace : ask.cwd,
+          ...(scope && { scope }),
+          reasons: ask.patternKeys,
+        })
+      }
+      const keys = rule?.words
+        ? [ruleId(ask, { ...rule, scope: 'session' }, workspace)]
+        : [grantId(ask)]
+      for (const key of isTool ? ask.patternKeys : keys) allowed.add(key)
       sessions.append(sessionId, [{ t: 'meta', patch: { approved_patterns: [...allowed] } }])
-      if (until === 'session') return
-      if (!isTool) return grants.add(home.name, ask, shown(ask.command))
+      if (isShort) return
       const { command_allowlist: before } = home.config.read()
       const list = Array.isArray(before) ? before : []
       home.config.edit(['command_allowlist'], [...new Set([...list, ...ask.patternKeys])])

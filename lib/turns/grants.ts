@@ -1,9 +1,12 @@
-/** What a person has allowed for good: exactly one command, in one folder, of one profile. */
+/** What a person has allowed for good in a profile: one command in one folder, or a rule of their own. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { ApprovalAsk } from '../agent/types.ts'
+import { coveringPrefixes } from '../agent/shell/prefix.ts'
 import { writeAtomic } from '../store/atomic.ts'
+import { isInside, realPath } from '../store/inside.ts'
+import type { Rule, RuleScope } from './rules.ts'
 
 const MAX_GRANTS = 1_000
 
@@ -14,6 +17,8 @@ export const Grant = z
     /** As it was shown; what counts is the id, a digest of what it really is. */
     command: z.string(),
     cwd: z.string(),
+    /** Where it holds: below `cwd`, or everywhere in the profile; absent: exactly in `cwd`. */
+    scope: z.enum(['workspace', 'profile']).optional(),
     reasons: z.array(z.string()),
     granted_at: z.number(),
   })
@@ -30,6 +35,34 @@ export const grantId = ({ command, cwd, patternKeys }: ApprovalAsk): string =>
   createHash('sha256')
     .update(JSON.stringify([command.trim(), cwd, [...patternKeys].sort()]))
     .digest('hex')
+
+const digest = (...parts: unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex')
+
+/** Names a rule as it is given for `ask`; with the same reasons, and for a workspace only there. */
+export const ruleId = (
+  { command, patternKeys }: ApprovalAsk,
+  { scope, words }: Rule,
+  workspace: string,
+): string =>
+  digest(
+    scope,
+    scope === 'workspace' ? realPath(workspace) : '',
+    words ?? command.trim(),
+    [...patternKeys].sort(),
+  )
+
+/** Every id under which a yes to this may be kept, in any scope. */
+export const coveringIds = (ask: ApprovalAsk, workspace: string): string[] => {
+  const scopes: RuleScope[] = isInside(realPath(workspace), realPath(ask.cwd))
+    ? ['session', 'workspace', 'profile']
+    : ['session', 'profile']
+  const all = [null, ...coveringPrefixes(ask.command, ask.patternKeys)]
+  return [
+    grantId(ask),
+    ...scopes.flatMap(scope => all.map(words => ruleId(ask, { scope, words }, workspace))),
+  ]
+}
 
 export type Grants = ReturnType<typeof createGrants>
 
@@ -50,23 +83,13 @@ export const createGrants = ({ path, now }: { path: string; now: () => number })
     writeAtomic(path, `${JSON.stringify({ version: 1, grants }, null, 1)}\n`)
   return {
     list: (profile: string): Grant[] => read().filter(grant => grant.profile === profile),
-    has(profile: string, ask: ApprovalAsk): boolean {
-      const id = grantId(ask)
-      return read().some(grant => grant.profile === profile && grant.id === id)
-    },
-    /** `shown` is the command as the person saw it. */
-    add(profile: string, ask: ApprovalAsk, shown: string): void {
-      const id = grantId(ask)
+    has: (profile: string, ids: readonly string[]): boolean =>
+      read().some(grant => grant.profile === profile && ids.includes(grant.id)),
+    /** `command` is what is allowed as the person saw it. */
+    add(profile: string, added: Omit<Grant, 'profile' | 'granted_at'>): void {
+      const { id } = added
       const others = read().filter(grant => grant.id !== id || grant.profile !== profile)
-      const added: Grant = {
-        id,
-        profile,
-        command: shown,
-        cwd: ask.cwd,
-        reasons: ask.patternKeys,
-        granted_at: now(),
-      }
-      write([...others, added].slice(-MAX_GRANTS))
+      write([...others, { ...added, profile, granted_at: now() }].slice(-MAX_GRANTS))
     },
     /** False when there was none. */
     remove(profile: string, id: string): boolean {

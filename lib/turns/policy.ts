@@ -1,7 +1,9 @@
 /** Who may say yes: what the configuration and the session allow already, else a person. */
 import { isAllowed } from '../agent/shell/labels.ts'
+import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalAsk } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
+import { type Rule, ruleText } from './rules.ts'
 
 export type PolicyDeps = {
   sessionId: string
@@ -11,10 +13,11 @@ export type PolicyDeps = {
   sessionAllowed: () => string[]
   /** The person has allowed exactly this before, in this session or for good. */
   isGranted: (ask: ApprovalAsk) => boolean
-  grant: (ask: ApprovalAsk, until: 'session' | 'always') => void
+  grant: (ask: ApprovalAsk, until: 'session' | 'always', rule: Rule | undefined) => void
   ask: (
     ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
     timeoutMs: number,
+    onRule?: (rule: Rule) => void,
   ) => Promise<ApprovalChoice>
   /** A command as a person decides about it: known secrets masked, nothing else hidden, hidden characters visible. */
   shown: (text: string) => string
@@ -40,6 +43,16 @@ export const approvalWaitMs = (config: Record<string, unknown>): number => {
  */
 const isOff = (mode: unknown): boolean => mode === 'off' || mode === false
 
+/** A command that is not shown as it is cannot be named by its words either. */
+const suggestion = (
+  { command, patternKeys, isControl, choices }: ApprovalAsk,
+  shown: (text: string) => string,
+): { suggested_rule?: string } => {
+  if (isControl || !(choices?.includes('always') ?? true) || shown(command) !== command) return {}
+  const words = suggestedPrefix(command, patternKeys)
+  return words ? { suggested_rule: ruleText(words) } : {}
+}
+
 /** `once` runs this call only; `session` and `always` are remembered before it runs. */
 export const createPolicy =
   (deps: PolicyDeps) =>
@@ -50,6 +63,7 @@ export const createPolicy =
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
     if (!ask.isControl && (isCovered || deps.isGranted(ask))) return 'once'
+    let rule: Rule | undefined
     const choice = await deps.ask(
       {
         session_id: deps.sessionId,
@@ -60,11 +74,15 @@ export const createPolicy =
         cwd: deps.shown(ask.cwd),
         ...(ask.diff !== undefined && { diff: deps.shown(ask.diff) }),
         ...(ask.choices && { choices: [...ask.choices] }),
+        ...suggestion(ask, deps.shown),
       },
       approvalWaitMs(config),
+      given => {
+        rule = given
+      },
     )
     // Only what was on offer counts: a longer answer stands for this one time.
     if (ask.isControl) return choice === 'deny' ? 'deny' : 'once'
-    if (choice === 'session' || choice === 'always') deps.grant(ask, choice)
+    if (choice === 'session' || choice === 'always') deps.grant(ask, choice, rule)
     return choice
   }

@@ -10,6 +10,7 @@ import { redact } from '../redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
+import type { Rule } from './rules.ts'
 
 type QuestionEntry =
   | { t: 'asked'; question: Question }
@@ -30,10 +31,12 @@ export type QuestionsDeps = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
+type Said = { answer: string | null; rule: Rule | undefined }
+
 type Open = {
   question: Question
-  answer: Promise<string | null>
-  settle: (answer: string | null) => void
+  said: Promise<Said>
+  settle: (said: Said) => void
   timer: NodeJS.Timeout | undefined
 }
 
@@ -61,7 +64,7 @@ export const createQuestions = (deps: QuestionsDeps) => {
     deps.setLive(sessionId, { waiting: pending(sessionId).length })
 
   /** Files the answer; `null` is nobody's: a time-out or the end of the turn. */
-  const settle = (id: string, answer: string | null, by: string): void => {
+  const settle = (id: string, answer: string | null, by: string, rule?: Rule): void => {
     const entry = open.get(id)
     if (!entry) return
     const { question } = entry
@@ -81,7 +84,7 @@ export const createQuestions = (deps: QuestionsDeps) => {
       type: 'settled',
       data: { id, session_id: question.session_id, answer: redact(said) },
     })
-    entry.settle(answer)
+    entry.settle({ answer, rule })
   }
 
   /** Nobody answered in time. Thrown out of a timer, a full disk would end the process: the no then stands unwritten. */
@@ -92,17 +95,17 @@ export const createQuestions = (deps: QuestionsDeps) => {
       deps.log('a question could not be closed', { id, error: messageOf(error) })
       const entry = open.get(id)
       open.delete(id)
-      entry?.settle(null)
+      entry?.settle({ answer: null, rule: undefined })
     }
   }
 
-  const file = (question: Question, timeoutMs: number): Promise<string | null> => {
+  const file = (question: Question, timeoutMs: number): Promise<Said> => {
     const id = idOf(question)
     deps.append(question.session_id, [{ t: 'asked', question }])
-    const { promise, resolve } = Promise.withResolvers<string | null>()
+    const { promise, resolve } = Promise.withResolvers<Said>()
     const timer = timeoutMs > 0 ? setTimeout(() => expire(id), timeoutMs) : undefined
     timer?.unref()
-    open.set(id, { question, answer: promise, settle: resolve, timer })
+    open.set(id, { question, said: promise, settle: resolve, timer })
     showWaiting(question.session_id)
     deps.emit(
       question.session_id,
@@ -123,17 +126,20 @@ export const createQuestions = (deps: QuestionsDeps) => {
     async approve(
       ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
       timeoutMs: number,
+      /** Called before it resolves when the person answered with a rule of their own. */
+      onRule?: (rule: Rule) => void,
     ): Promise<ApprovalChoice> {
       const approval_id = randomBytes(16).toString('hex')
-      const answer = await file(
+      const { answer, rule } = await file(
         { kind: 'approval', approval_id, requested_at: deps.now(), ...ask },
         timeoutMs,
       )
+      if (rule) onRule?.(rule)
       return (answer ?? 'deny') as ApprovalChoice
     },
 
     /** Waits for a person; null when nobody answers in `timeoutMs`. */
-    clarify(
+    async clarify(
       ask: Omit<Clarify, 'kind' | 'clarify_id' | 'requested_at'>,
       timeoutMs: number,
     ): Promise<string | null> {
@@ -143,9 +149,10 @@ export const createQuestions = (deps: QuestionsDeps) => {
           question.session_id === ask.session_id &&
           question.question === ask.question,
       )
-      if (same) return same.answer
+      if (same) return (await same.said).answer
       const clarify_id = randomBytes(16).toString('hex')
-      return file({ kind: 'clarify', clarify_id, requested_at: deps.now(), ...ask }, timeoutMs)
+      const question = { kind: 'clarify' as const, clarify_id, requested_at: deps.now(), ...ask }
+      return (await file(question, timeoutMs)).answer
     },
 
     /**
@@ -158,6 +165,8 @@ export const createQuestions = (deps: QuestionsDeps) => {
       id: string | undefined,
       answer: string,
       by: string,
+      /** Reads what came with the answer against the question; what it throws leaves the question open. */
+      ruleFor?: (asked: Question) => Rule | undefined,
     ): Answered {
       const wanted = id || pending(sessionId, kind).map(idOf)[0]
       if (!wanted) return { accepted: false, answer: null }
@@ -165,7 +174,7 @@ export const createQuestions = (deps: QuestionsDeps) => {
       if (question?.session_id !== sessionId || question.kind !== kind) {
         return { accepted: false, answer: settled.get(wanted) ?? null }
       }
-      settle(wanted, answer, by)
+      settle(wanted, answer, by, ruleFor?.(question))
       return { accepted: true, answer }
     },
 

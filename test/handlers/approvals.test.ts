@@ -196,6 +196,62 @@ approvals(
 )
 
 approvals(
+  'a rule is offered, refused when it allows more, and holds in its session or until it is removed',
+  withChat(
+    [
+      ...script('git push --force origin one', 'c1'),
+      ...script('git push --force origin two', 'c2').slice(0, 2),
+      ...script('git push --force origin three', 'c3'),
+      ...script('git push --force origin four; rm -rf victim', 'c4').slice(0, 2),
+      ...script('git push --force origin five', 'c5').slice(0, 2),
+    ],
+    async chat => {
+      const asked = async (id: string) => {
+        const stream = await chat.send(id, 'go')
+        const { data } = (await chat.follow(stream, 'approval')).at(-1)!
+        const respond = async (more: object) => {
+          const body = { session_id: id, approval_id: data.approval_id, choice: 'deny', ...more }
+          return chat.app.post('/api/approval/respond', body)
+        }
+        return { data, respond, end: () => chat.follow(stream) }
+      }
+      const first = await chat.newSession()
+      const one = await asked(first)
+      assert.is(one.data.suggested_rule, 'git push --force *')
+      for (const rule of ['*', '', 'git push *', 'rm *', 'git push --force origin two']) {
+        const { status, body } = await one.respond({ choice: 'always', rule })
+        assert.is(status, 400, rule)
+        assert.match(body.error, /rule|covers|command/i)
+      }
+      const rule = 'git push --force *'
+      const odd = await one.respond({ choice: 'always', rule, scope: 'everywhere' })
+      assert.is(odd.status, 400)
+      const yes = await one.respond({ choice: 'always', rule, scope: 'session' })
+      assert.is(yes.body.accepted, true)
+      await one.end()
+      assert.equal((await chat.app.get('/api/approval/grants')).body.grants, [])
+      assert.not.ok(types(await chat.turn(first, 'again')).includes('approval'))
+
+      // Another session knows nothing of it; this time it is for the workspace.
+      const second = await chat.newSession()
+      const three = await asked(second)
+      await three.respond({ choice: 'always', rule, scope: 'workspace' })
+      await three.end()
+      const { grants } = (await chat.app.get('/api/approval/grants')).body
+      assert.equal([grants.length, grants[0].command, grants[0].scope], [1, rule, 'workspace'])
+      const four = await asked(second)
+      assert.is(four.data.suggested_rule, undefined)
+      await four.respond({})
+      await four.end()
+      await chat.app.post('/api/approval/grants/revoke', { id: grants[0].id })
+      const five = await asked(second)
+      await five.respond({})
+      await five.end()
+    },
+  ),
+)
+
+approvals(
   'what decides about the agent is asked about every time, whatever is switched off or allowed',
   withChat(
     [

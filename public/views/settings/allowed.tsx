@@ -43,7 +43,7 @@ export const Allowed = () => {
           }
           hint={ts('allowed.hint', {
             where: whereOf(grant),
-            time: TIME.format(grant.granted_at),
+            time: TIME.format(grant.granted_at * 1_000),
           })}
           control={ids => (
             <Button
