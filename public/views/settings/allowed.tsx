@@ -12,7 +12,12 @@ type Grant = Api['GET /api/approval/grants']['output']['grants'][number]
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-const whereOf = ({ cwd }: Grant): string => ts('allowed.folder', { folder: visibleText(cwd) })
+const whereOf = ({ scope, cwd }: Grant): string =>
+  scope === 'profile'
+    ? ts('allowed.profile')
+    : ts(scope === 'workspace' ? 'allowed.workspace' : 'allowed.folder', {
+        folder: visibleText(cwd),
+      })
 
 export const Allowed = () => {
   const app = useApp()
