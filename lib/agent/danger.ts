@@ -47,6 +47,7 @@ const RAW = new Set([
   'execute remote script via process substitution',
   'decoded text piped to shell',
   'start gateway outside systemd',
+  'kill hermes/gateway process (self-termination)',
 ])
 
 /** Deterministic; it reads the scripts that the command would run, and changes nothing. */

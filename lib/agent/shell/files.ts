@@ -1,4 +1,5 @@
 /** Which files a command writes, deletes and reads, as far as its words say so. */
+import { dirname, join } from 'node:path/posix'
 import { readGit } from './git.ts'
 import { sedScripts } from './interpreters.ts'
 import { readCurl, readHttpie, readWget } from './network.ts'
@@ -89,13 +90,26 @@ export const touchedBy = (simple: Simple): Touched => {
       if (words.some(word => /^\/dev\/null$/.test(word)) && (name === 'cp' || name === 'install'))
         found.empties.push(...last)
       else found.writes.push(...last)
+      // What is written through the link lands where it leads.
+      if (name === 'ln' && args.some(arg => /^-\w*s|^--sym/.test(arg)))
+        found.writes.push(
+          ...(target.length > 0 || words.length === 1 ? words : words.slice(0, -1)).map(source =>
+            /^[~/\0\u0001]/.test(source) ? source : join(dirname(last[0] ?? '.'), source),
+          ),
+        )
       if (name === 'rsync' && args.some(arg => /^--remove-source/.test(arg)))
         found.deletes.push(...words.slice(0, -1))
       break
     }
+    case 'tee': {
+      const words = wordsBehind(args, NONE)
+      const isEmpty = redirects.some(({ op, target: from }) => op === '<' && from === '/dev/null')
+      const appends = args.some(arg => /^(?:-\w*a|--append)/.test(arg))
+      ;(isEmpty && !appends ? found.empties : found.writes).push(...words)
+      break
+    }
     case 'touch':
     case 'mkdir':
-    case 'tee':
     case 'sponge':
     case 'mkfifo':
     case 'mknod':

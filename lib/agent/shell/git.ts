@@ -138,6 +138,8 @@ const losesWork = (sub: string, rest: readonly string[]): boolean => {
         words[0] === 'deinit' ||
         (words[0] === 'update' && (short(rest, 'f') || long(rest, /^--fo/)))
       )
+    case 'apply':
+      return long(rest, /^--unsafe/)
     case 'lfs':
       return /^(?:prune|migrate|uninstall)$/.test(words[0] ?? '')
     case 'notes':

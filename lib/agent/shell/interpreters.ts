@@ -101,6 +101,13 @@ const shellRuns = ({ args, input }: Simple): Runs[] => {
   return [input === null ? { kind: 'unknown' } : { kind: 'shell', text: input }]
 }
 
+/** A module a runtime loads first: a file, or an address that is code itself. */
+const loaded = (address: string): Runs => {
+  if (/^data:/i.test(address)) return { kind: 'code', text: address.replace(/^[^,]*,/, '') }
+  if (/^https?:/i.test(address)) return { kind: 'unknown' }
+  return { kind: 'file', path: address, language: 'code' }
+}
+
 const codeRuns = ({ args, input, name }: Simple, language: Language): Runs[] => {
   const found: Runs[] = []
   const code = (text: string | undefined): Runs =>
@@ -109,8 +116,7 @@ const codeRuns = ({ args, input, name }: Simple, language: Language): Runs[] => 
     const word = args[at] ?? ''
     const joined = /^(--\w[\w-]*)=([\s\S]*)$/.exec(word)
     if (joined && language.code.test(joined[1] ?? '')) found.push(code(joined[2]))
-    else if (joined && language.loads?.test(joined[1] ?? ''))
-      found.push({ kind: 'file', path: joined[2] ?? '', language: 'code' })
+    else if (joined && language.loads?.test(joined[1] ?? '')) found.push(loaded(joined[2] ?? ''))
     else if (language.code.test(word)) {
       found.push(code(args[at + 1]))
       if (/^python|^pypy/.test(name)) return found
@@ -122,7 +128,7 @@ const codeRuns = ({ args, input, name }: Simple, language: Language): Runs[] => 
     )
       found.push(code(word.slice(2)))
     else if (language.loads?.test(word)) {
-      found.push({ kind: 'file', path: args[at + 1] ?? '', language: 'code' })
+      found.push(loaded(args[at + 1] ?? ''))
       at++
     } else if (/^-m$/.test(word) && /^(?:python|pypy)/.test(name)) return found
     else if (/^-[a-zA-Z]*m$/.test(word) && /^(?:python|pypy)/.test(name)) return found

@@ -12,7 +12,7 @@ import { RULES } from './rules.ts'
 import { setsLoadedVariable } from './environment.ts'
 import { type Ask, judgeControl, judgeOwn, judgePlaces } from './touching.ts'
 import { touchedBy, readsOf } from './files.ts'
-import { isOpen, UNKNOWN } from './syntax.ts'
+import { HIDDEN_INDEX, isOpen, UNKNOWN } from './syntax.ts'
 import type { Finding, Place, Simple } from './types.ts'
 import type { LocalPrograms } from './local.ts'
 
@@ -24,8 +24,41 @@ const ASKS: Record<'command' | 'write' | 'system' | 'secret', string> = {
 }
 
 const SYSTEM_CHANGES =
-  /^(?:useradd|userdel|usermod|adduser|deluser|groupadd|groupdel|groupmod|gpasswd|passwd|chpasswd|chsh|chfn|vipw|visudo|newusers|umount|swapon|swapoff|losetup|insmod|rmmod|depmod|lvremove|lvcreate|vgremove|pvremove|mdadm|dmsetup|setenforce|setcap|chattr|setfacl|iptables-restore|ebtables|nftables|ufw|wg|wg-quick|openvpn|update-alternatives|update-grub|grub-install|efibootmgr|ldconfig|authconfig|pam-auth-update|timedatectl|hwclock|ntpdate|sysctl|csrutil|nvram|pmset|spctl|dpkg-reconfigure|make-install|tuned-adm|cpupower|xattr|setsebool|semanage|auditctl|mknod|pivot_root|chcon|restorecon|hdparm|nvme|fsck.*|tune2fs|resize2fs|e2fsck|debugfs|partprobe|quotaon|exportfs|smbpasswd|kinit|realm|pam_tally2|faillock|mkswap|cryptsetup)$/
+  /^(?:useradd|userdel|usermod|adduser|deluser|groupadd|groupdel|groupmod|gpasswd|passwd|chpasswd|chsh|chfn|vipw|visudo|newusers|umount|swapon|swapoff|losetup|insmod|rmmod|depmod|lvremove|lvcreate|vgremove|pvremove|mdadm|dmsetup|setenforce|setcap|chattr|setfacl|iptables-restore|ebtables|nftables|ufw|wg|wg-quick|openvpn|update-alternatives|update-grub|grub-install|efibootmgr|ldconfig|authconfig|pam-auth-update|timedatectl|hwclock|ntpdate|sysctl|csrutil|nvram|pmset|spctl|dpkg-reconfigure|make-install|tuned-adm|cpupower|xattr|setsebool|semanage|auditctl|mknod|pivot_root|chcon|restorecon|hdparm|nvme|nsenter|fsck.*|tune2fs|resize2fs|e2fsck|debugfs|partprobe|quotaon|exportfs|smbpasswd|kinit|realm|pam_tally2|faillock|mkswap|cryptsetup)$/
 const SCHEDULES = /^(?:crontab|at|batch|atrm|anacron|systemd-run|fcrontab)$/
+
+/** Builtins that evaluate the index of a name they get as text, and run what stands in it. */
+const EVALUATES =
+  /^(?:\[\[?|test|let|declare|typeset|local|readonly|export|printf|unset|read|wait|mapfile|readarray|getopts)$/
+
+const DROPS =
+  /^(?:db:(?:drop|reset|purge|wipe|migrate:reset)(?::\w+)?|migrate:(?:fresh|reset|refresh)|doctrine:(?:database|schema):drop|ecto\.(?:drop|reset)|schema:drop|reset_db)$/
+
+/** Verbs by which web frameworks delete a database, whatever program starts them. */
+const dropsData = ({ name, args }: Simple): boolean =>
+  args.some(arg => DROPS.test(arg)) ||
+  (args.some(arg => /(?:^|\/)manage\.py$/.test(arg)) && args.includes('flush')) ||
+  (name === 'manage.py' && args.includes('flush')) ||
+  (args.includes('prisma') && args.some(arg => /^(?:reset|--force-reset)$/.test(arg))) ||
+  (name === 'dotnet' && args[0] === 'ef' && args.includes('drop'))
+
+/** A server for files that does not stay in the workspace. */
+const servesOutside = ({ name, args, cwd }: Simple, place: Place): boolean => {
+  const isServer =
+    args.some(arg => /^(?:http\.server|http-server|serve|live-server)$/.test(arg)) ||
+    /^(?:http-server|serve|live-server)$/.test(name) ||
+    (name === 'php' && args.includes('-S'))
+  if (!isServer) return false
+  const isOutside = (path: string) => /^(?:outside|system)$/.test(kindOf(path, cwd, place))
+  return (
+    isOutside('.') ||
+    args.some(
+      arg =>
+        /^(?:[~/]|\.\.)/.test(arg.replace(/^--?\w+=/, '')) &&
+        isOutside(arg.replace(/^--?\w+=/, '')),
+    )
+  )
+}
 
 /** The reasons to ask about one command, floor included. `looks`: it surely changes nothing. */
 export const judge = (
@@ -68,6 +101,12 @@ export const judge = (
   if (name === '' || name === ':') looks = true
   else if (name !== UNKNOWN) looks = judgeProgram(simple, place, local, ask)
 
+  if (EVALUATES.test(name) && args.some(arg => HIDDEN_INDEX.test(arg)))
+    ask(UNCLEAR, { isUnclear: true })
+  if (simple.assigns.some(([, value]) => HIDDEN_INDEX.test(value)))
+    ask(UNCLEAR, { isUnclear: true })
+  if (!isProse && dropsData(simple)) ask('SQL DROP')
+  if (servesOutside(simple, place)) ask('send data to another machine')
   if (setsLoadedVariable(simple)) ask('environment that changes other programs')
 
   const touched = touchedBy(simple)
@@ -119,12 +158,18 @@ export const judge = (
 const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: Ask): boolean => {
   const { name, args, path, input } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
+  const tool = /^(?:gradle|mvn)w$/.test(name)
+    ? name.slice(0, -1)
+    : /^(?:npx|pnpx|bunx)$/.test(name)
+      ? (words[0] ?? '').replace(/(?<=.)@.*$/, '')
+      : name
+  for (const [pattern, kind] of Object.hasOwn(DENIED, tool) ? (DENIED[tool] ?? []) : [])
+    if (args.some(arg => pattern.test(arg))) ask(ASKS[kind])
+  if (/^(?:rimraf|del-cli|shx|trash-cli)$/.test(tool) && tool !== name) ask('recursive delete')
   if (path.includes('/') && local.isLocalProgram(path, simple.cwd)) {
     local.judgeFile(simple, ask)
     return false
   }
-  for (const [pattern, kind] of DENIED[name] ?? [])
-    if (args.some(arg => pattern.test(arg))) ask(ASKS[kind])
   if (/^(?:shred|srm|wipe)$/.test(name)) ask('empty an existing file')
   if (SYSTEM_CHANGES.test(name)) ask('system administration')
   if (SCHEDULES.test(name) && !(name === 'crontab' && args.includes('-l'))) ask('scheduled command')
@@ -184,6 +229,13 @@ const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: A
         name === 'kill' &&
         killTargets(args).some(arg => /^-\d+$|^[01]$/.test(arg)) &&
         !args.includes('-l')
+      )
+        ask('end a process')
+      if (
+        name !== 'kill' &&
+        words.some(word =>
+          /^(?:python[\d.]*|(?:ba|z|fi)?sh|java|ruby|perl|php|docker|code|\.\*?)$/.test(word),
+        )
       )
         ask('end a process')
       if (name === 'killall' && args.some(arg => /^-[ur]|^--user|^--regexp/.test(arg)))
@@ -246,6 +298,8 @@ const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: A
     case 'tar':
     case 'bsdtar':
       if (args.some(arg => arg.startsWith(UNKNOWN))) ask(UNCLEAR, { isUnclear: true })
+      if (args.includes('--remove-files')) ask('recursive delete')
+      if (/^(?=[a-zA-Z]*x)[a-zA-Z]*P/.test(args[0] ?? '')) ask(OUTSIDE)
       return false
     case 'systemd-run':
       ask('scheduled command')
@@ -264,7 +318,7 @@ const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: A
         ask('system administration')
       return true
     case 'rsync':
-      if (args.some(arg => /^--del/.test(arg))) ask('recursive delete')
+      if (args.some(arg => /^--(?:del|remove-s)/.test(arg))) ask('recursive delete')
       return false
     case 'make':
     case 'gmake':

@@ -49,6 +49,7 @@ const STAKES: Readonly<Record<string, string>> = {
   [CODE_FLAG]: 'It runs a script given with the command.',
   'SQL DROP': 'It deletes a table or a database.',
   'SQL DELETE without WHERE': 'It deletes every row of a table.',
+  'SQL UPDATE without WHERE': 'It changes every row of a table.',
   'SQL TRUNCATE': 'It deletes every row of a table.',
   'stop/disable system service': 'It stops or changes a service of the system.',
   'kill hermes/gateway process (self-termination)': 'It ends this service or the agent.',

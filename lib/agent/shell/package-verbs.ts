@@ -35,8 +35,10 @@ export const verbLabels: Readonly<Record<string, readonly [RegExp, string][]>> =
   ],
   helm: [[/^(?:install|uninstall|delete|upgrade|rollback|push|plugin)$/, CLOUD]],
   helmfile: [[/^(?:apply|destroy|sync|delete)$/, CLOUD]],
-  terraform: [[/^(?:apply|destroy|import|taint|untaint|force-unlock|login|state-rm|push)$/, CLOUD]],
-  tofu: [[/^(?:apply|destroy|import|taint|untaint|force-unlock)$/, CLOUD]],
+  terraform: [
+    [/^(?:apply|destroy|import|taint|untaint|force-unlock|delete|login|state-rm|push)$/, CLOUD],
+  ],
+  tofu: [[/^(?:apply|destroy|import|taint|untaint|force-unlock|delete)$/, CLOUD]],
   terragrunt: [[/^(?:apply|destroy|run-all|apply-all|destroy-all)$/, CLOUD]],
   gh: [
     [

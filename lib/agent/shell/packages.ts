@@ -74,7 +74,10 @@ const node = (
     !args.includes('--dry-run')
   )
     return [PUBLISHES]
-  if (/^(?:config|set|c)$/.test(verb) && /^(?:set|delete|edit|fix)$/.test(rest[0] ?? ''))
+  if (
+    verb === 'set' ||
+    (/^(?:config|c)$/.test(verb) && /^(?:set|delete|edit|fix)$/.test(rest[0] ?? ''))
+  )
     return ['environment that changes other programs']
   if (
     verb === 'set-script' ||
@@ -118,7 +121,7 @@ const pip = (args: readonly string[]): string[] => {
   ) {
     if (
       args.some(arg =>
-        /^(?:-i|--index-url|--extra-index-url|-f|--find-links|--trusted-host|--break-system-packages|--target|--prefix|--root)(?:=|$)/.test(
+        /^(?:-i|--index-url|--extra-index-url|-f|--find-links|--trusted-host|--(?:global|build|install)-option|--break-system-packages|--target|--prefix|--root)(?:=|$)/.test(
           arg,
         ),
       )

@@ -49,7 +49,7 @@ export const TOOLS = set(`
   tmux-ls code-lint bundle bundler gem composer npm npx yarn yarnpkg pnpm pnpx bun bunx deno pip pip3 pipx uv uvx poetry pipenv pdm rye hatch conda mamba micromamba opam luarocks cpanm hex vcpkg conan
   node nodejs tsx ts-node python ruby perl php lua luajit julia rscript elixir iex groovy scala swift octave sqlite3 sqlite
   docker podman nerdctl docker-compose kubectl oc helm minikube kind k3d terraform tofu terragrunt pulumi packer vagrant ansible-lint gh glab hub
-  sed gsed cp mv rm rmdir unlink ln install rsync truncate curl wget http https xh httpie openssl git jj hg svn psql mysql mariadb mongosh redis-cli
+  yq sed gsed cp mv rm rmdir unlink ln install rsync truncate curl wget http https xh httpie openssl git jj hg svn psql mysql mariadb mongosh redis-cli
   source . eval trap alias exec command builtin env nice nohup setsid timeout gtimeout watch entr watchexec xargs gxargs parallel flock script stdbuf unbuffer ionice chrt taskset strace ltrace
   sudo doas su busybox toybox bash sh zsh dash ksh fish kill pkill killall wait4x pv ts sponge vipe chmod chown chgrp ed ex vi vim nvim view emacs gdb lldb catchsegv fakeroot xvfb-run dbus-run-session systemd-inhibit caffeinate
   cross-env env-cmd dotenv systemctl service launchctl brew id3v2 lz4cat tmux screen complete
@@ -220,7 +220,9 @@ export const DENIED: Readonly<
   typeorm: [[/schema:drop|migration:revert/, 'command']],
   gdb: [[/^(?:-p|--pid|-x|--command)/, 'command']],
   lldb: [[/^(?:-p|--attach|-n)/, 'command']],
-  strace: [[/^-\w*p|^--attach/, 'command']],
+  strace: [[/^-\w*p|^--attach|^(?:-\w*o|--output=)?[|!]/, 'command']],
+  bwrap: [[/./, 'command']],
+  cargo: [[/^--config(?:=|$)/, 'command']],
   sponge: [],
   ansible: [[/./, 'command']],
 }

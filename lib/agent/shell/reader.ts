@@ -12,7 +12,7 @@ import {
 import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, printed } from './printing.ts'
 import { baseName, isBomb, isEmptied, setsVariables } from './tree.ts'
 import { changeShell, knownFile, newShell, type Reading, type Shell, variableOf } from './state.ts'
-import { DATA, parseShell, UNKNOWN } from './syntax.ts'
+import { DATA, HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
 import type { Place, Redirect, Simple } from './types.ts'
 import {
   bodyText,
@@ -253,8 +253,10 @@ const createWalk = (shell: Shell, reading: Reading) => {
   /** Words and substitutions in tests and arithmetic: only what they run matters. */
   const others = (tree: SyntaxNode): void =>
     forEachChild(tree, child => {
-      if (child.type === 'Word') fieldsOf(child, scope)
-      else if (child.type === 'CommandExpansion' || child.type === 'ArithmeticCommandExpansion')
+      if (child.type === 'Word') {
+        if (fieldsOf(child, scope).some(({ text }) => HIDDEN_INDEX.test(text)))
+          reading.report('syntax')
+      } else if (child.type === 'CommandExpansion' || child.type === 'ArithmeticCommandExpansion')
         outputOf(child.script)
       else others(child)
     })
@@ -315,7 +317,8 @@ const createWalk = (shell: Shell, reading: Reading) => {
     const own = redirections(tree.redirects)
     const redirects = own.redirects
     const input = own.input === undefined ? around.input : own.input
-    const heads = tree.name ? waysOf(tree.name, scope) : [[]]
+    const ways = tree.name ? waysOf(tree.name, scope) : []
+    const heads = ways.length > 0 ? ways : [[]]
     const rest: Field[][] = tree.suffix.flatMap(each => {
       if (each.type === 'Assignment') {
         return [assign(each).map(([name, value]) => ({ text: `${name}=${value}`, glob: false }))]

@@ -188,6 +188,10 @@ export const RULES: readonly Rule[] = [
     label: 'SQL DELETE without WHERE',
     text: /\bdelete\s+from\b(?![\s\S]{0,4000}\bwhere\b)|deleteMany\s*\(\s*\{\s*\}/i,
   },
+  {
+    label: 'SQL UPDATE without WHERE',
+    text: /\bupdate\s+["`\w.]+\s+set\s+\S+\s*=(?![\s\S]{0,4000}\bwhere\b)/i,
+  },
   { label: 'SQL TRUNCATE', text: /\btruncate\s+(?:table\s+\S|(?!-)[a-z_][\w.]*\s*(?:;|["']|$))/im },
   {
     label: 'stop/disable system service',
@@ -214,6 +218,7 @@ export const RULES: readonly Rule[] = [
   },
   {
     label: 'kill hermes/gateway process (self-termination)',
+    text: /\bkill\b[^\n]{0,200}\bp(?:grep|idof)\b[^\n]{0,200}(?:hermes|agent-?webui|gateway)|\bp(?:grep|idof)\b[^\n]{0,200}(?:hermes|agent-?webui|gateway)[^\n]{0,200}\bkill\b/i,
     command: ({ name, args }) =>
       /^(?:pkill|killall|kill|skill|snice|fuser|xkill)$/.test(name) &&
       args.some(arg =>

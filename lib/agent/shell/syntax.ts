@@ -32,5 +32,8 @@ export const parseShell = (text: string): ParsedScript | null =>
     ? null
     : parse(text)
 
+/** Text that arithmetic and names of variables run: `a[$(…)]`, with the substitution still in it. */
+export const HIDDEN_INDEX = /\w\[[\s\S]*(?:\$\(|`)/
+
 /** True when a word holds something that is only known when it runs. */
 export const isOpen = (word: string): boolean => word.includes(UNKNOWN) || word.includes(DATA)

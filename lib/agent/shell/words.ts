@@ -57,6 +57,8 @@ const splitValue = (value: string): Way => {
 
 const fromValue = (value: Value, quoted: boolean): Way[] => {
   if (value === null) return plain(UNKNOWN)
+  // A list without items leaves what stands around it.
+  if (value.length === 0) return plain('')
   return value
     .slice(0, MAX_ALTERNATIVES)
     .map(text => (quoted ? [{ text, glob: false }] : splitValue(text)))
@@ -73,15 +75,20 @@ const substitutionsIn = (tree: SyntaxNode, scope: Scope): void => {
   else forEachChild(tree, child => substitutionsIn(child, scope))
 }
 
+/** The shell runs what stands inside a pattern before it looks for names. */
+const globWays = (part: WordPart, scope: Scope): Way[] => {
+  forEachChild(part, child => substitutionsIn(child, scope))
+  return plain(/[$`]/.test(part.text) ? UNKNOWN : part.text, true)
+}
+
 const partWays = (part: WordPart, quoted: boolean, scope: Scope, depth: number): Way[] => {
   scope.spend(1)
   switch (part.type) {
     case 'Literal':
       return plain(part.value)
     case 'Glob':
-      return plain(part.text, true)
     case 'ExtendedGlob':
-      return plain(part.text, true)
+      return globWays(part, scope)
     case 'SingleQuoted':
     case 'AnsiCQuoted':
       return plain(part.value)
@@ -201,7 +208,8 @@ export const waysOf = (word: Word, scope: Scope, depth = 0): Way[] => {
   let ways: Way[] = plain('')
   for (const part of parts) ways = joinWays(ways, partWays(part, false, scope, depth), scope)
   // An unquoted expansion to nothing is no word at all.
-  const isQuoted = parts.some(({ type }) => /Quoted|Locale/.test(type))
+  const isList = /\$(?:@|\{[^}]*@)/.test(word.text)
+  const isQuoted = !isList && parts.some(({ type }) => /Quoted|Locale/.test(type))
   return ways.map(way =>
     isQuoted ? way : way.filter(({ text }, at) => text !== '' || (at > 0 && at < way.length - 1)),
   )

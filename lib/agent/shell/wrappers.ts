@@ -238,7 +238,9 @@ export const innerCommands = (simple: Simple): Inner[] => {
     case 'runuser': {
       const texts = optionText(args, /^(?:-\w*c|--command)$/).map(text => ({ text }))
       if (texts.length > 0 || name === 'su') return texts
-      break
+      if (name === 'runuser') break
+      const { words } = behindOptions(args, { values: 'tTEIOBmo', skip: 1 })
+      return words.length > 0 ? [{ words }] : []
     }
     case 'flock': {
       const texts = optionText(args, /^(?:-\w*c|--command)$/).map(text => ({ text }))
