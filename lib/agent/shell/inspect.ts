@@ -141,8 +141,20 @@ export const inspect = (text: string, place: Place): Inspection => {
       /localhost|127\.\d|0\.0\.0\.0|::1|gethostname|AGENT_|HERMES_/.test(source)
     )
       add(OWN_ADDRESS, { isControl: true })
+    if (namesInParts(textsIn(source).map(({ text: literal }) => literal)))
+      add(CONTROL, { isControl: true })
     if (place.control?.length && /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source))
       add(CONTROL, { isControl: true })
+  }
+
+  /** A protected place whose folder and name are two literals of a script, to be put together when it runs. */
+  const namesInParts = (literals: readonly string[]): boolean => {
+    const has = (name: string) =>
+      literals.some(literal => literal === name || literal.endsWith(`/${name}`))
+    return (place.control ?? []).some(path => {
+      const [folder = '', name = ''] = path.split('/').slice(-2)
+      return folder.startsWith('.') && has(folder) && has(name)
+    })
   }
 
   /** A literal of a script that names a protected place. */
@@ -178,10 +190,8 @@ export const inspect = (text: string, place: Place): Inspection => {
     shell: Shell,
     more: { isSourced?: boolean; isCode?: boolean; args?: string[] },
   ): unknown => {
-    if (isOpen(path)) {
-      // A loop over scripts that only the running shell knows, or one whose name it makes up.
-      return path.startsWith('/dev/fd/') && !more.isCode ? unclear() : unclear()
-    }
+    // A loop over scripts that only the running shell knows, or one whose name it makes up.
+    if (isOpen(path)) return unclear()
     const full = placeOf(path, { cwd: simple.cwd, place })
     if (full === null) return unclear()
     if (/[*?[]/.test(path)) return more.isCode ? undefined : unclear()

@@ -31,10 +31,21 @@ export type PathKind =
   | 'outside'
   | 'unknown'
 
+/** `/proc/self/root/etc` is `/etc`: what follows such a link is the place itself. */
+const throughProcess = (path: string, cwd: string | null): string => {
+  const [link, kind] = /^\/+proc\/+[^/]+\/+(?:task\/+[^/]+\/+)?(root|cwd)(?=\/)/.exec(path) ?? []
+  if (link === undefined) return path
+  if (kind === 'root')
+    return throughProcess(`/${path.slice(link.length)}`.replace(/^\/+/, '/'), cwd)
+  return /^\/+proc\/+(?:self|thread-self)\//.test(path) && cwd !== null
+    ? `${cwd}${path.slice(link.length)}`
+    : path
+}
+
 /** Absolute, `~` and `..` resolved; null when only the running shell knows it. */
 export const absolute = (path: string, cwd: string | null, { home }: Place): string | null => {
   if (path.startsWith(UNKNOWN)) return null
-  const full = path.replace(/^~(?=\/|$)/, home)
+  const full = throughProcess(path.replace(/^~(?=\/|$)/, home), cwd)
   if (/^~[\w.-]+/.test(full)) return resolve('/home', full.slice(1))
   if (full.startsWith('/')) return resolve(full)
   return cwd === null ? null : resolve(cwd, full)

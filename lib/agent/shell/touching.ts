@@ -60,6 +60,38 @@ export const judgePlaces = (
   return isQuiet
 }
 
+const MOST_LANDINGS = 400
+
+/** Where files arrive that a command puts into a folder under their own names. */
+const landings = ({ args }: Simple, { writes, fills }: ReturnType<typeof touchedBy>): string[] =>
+  [...new Set([...writes, ...fills])]
+    .flatMap(dir =>
+      pathsIn(args).flatMap(word => [
+        `${dir}/${word}`,
+        `${dir}/${word.replace(/\/+$/, '').split('/').at(-1)}`,
+      ]),
+    )
+    .filter(path => path.length < 4_096)
+    .slice(0, MOST_LANDINGS)
+
+/** Folders in which a program is made to start another one. */
+const startedIn = ({ name, args }: Simple): string[] =>
+  /^(?:env|sudo|doas|g?make|ninja|cmake|meson|npm|pnpm|yarn|uv|poetry|cargo|go|composer|unshare|nsenter|pkexec|run0|systemd-run)$/.test(
+    name,
+  )
+    ? args.flatMap((arg, at) => {
+        const joined = /^(?:-C=?|-D|--[a-z-]*(?:dir|directory|prefix|cwd|wd)=)([~/.][\s\S]*)$/.exec(
+          arg,
+        )?.[1]
+        if (joined !== undefined) return [joined]
+        return /^(?:-C|-D|-d|--chdir|--directory|--dir|--prefix|--cwd|--wd|--project|--working-dir)$/.test(
+          arg,
+        )
+          ? [args[at + 1] ?? '']
+          : []
+      })
+    : []
+
 export const judgeControl = (
   simple: Simple,
   touched: ReturnType<typeof touchedBy>,
@@ -77,13 +109,36 @@ export const judgeControl = (
   const named = pathsIn(harmless ? redirects.map(({ target }) => target) : words).filter(
     word => word !== '' && !/^-/.test(word) && /^[^\s]|\//.test(word),
   )
-  if (named.some(path => controlIn(path, cwd, place) !== undefined)) return control()
+  const changed = [...touched.writes, ...touched.fills, ...touched.empties, ...touched.deletes]
+  if ([...named, ...changed].some(path => controlIn(path, cwd, place) !== undefined))
+    return control()
+  // Only the folder is unknown.
+  const names = changed.flatMap(path => /^[\0\u0001]+(\/[^\0\u0001*?[]+)$/.exec(path)?.[1] ?? [])
+  if (names.some(ending => place.control?.some(path => path.endsWith(ending)))) return control()
+  if (
+    name.endsWith('awk') &&
+    args.some(arg =>
+      [...arg.matchAll(/"([^"]+)"/g)].some(
+        ([, path = '']) => controlIn(path, cwd, place) !== undefined,
+      ),
+    )
+  )
+    return control()
+  if (!harmless && landings(simple, touched).some(path => controlIn(path, cwd, place)))
+    return control()
   const below = [
+    ...startedIn(simple),
+    ...(name === 'ln' ? touched.writes : []),
+    ...(/^(?:docker|podman|nerdctl)$/.test(name) && args.some(arg => /^(?:run|create)$/.test(arg))
+      ? args
+          .flatMap(arg => arg.replace(/^(?:-v|--volume=)/, '').split(/:|,?\w+=/, 2))
+          .filter(arg => /^[~./]/.test(arg))
+      : []),
+    ...(/^(?:chmod|chown|chgrp|mount|chattr|setfacl)$/.test(name)
+      ? args.filter(arg => /[/~]/.test(arg))
+      : []),
     ...touched.deletes,
     ...touched.fills,
-    ...(/^(?:chmod|chown|chgrp)$/.test(name) && args.some(arg => /^-\w*R|^--rec/.test(arg))
-      ? touched.writes
-      : []),
   ]
   if (below.some(path => controlBelow(path, cwd, place) !== undefined)) return control()
   if (name === 'git') {

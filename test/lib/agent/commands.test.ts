@@ -63,6 +63,24 @@ test('everyday commands ask for nothing: at most 5 of 100', () => {
   assert.ok(asked.length <= EVERYDAY.length / 20, asked.join('\n'))
 })
 
+test('what decides about the agent is recognized in every spelling, and reading elsewhere is not taken for it', () => {
+  const agent = `${HOME}/.agent`
+  const place: Place = {
+    ...PLACE,
+    control: ['config.yaml', '.env', 'auth.json', 'webui', 'cron', '**/hooks'].map(
+      name => `${agent}/${name}`,
+    ),
+  }
+  const isControl = (command: string) => {
+    const { isControl: found, hardline } = assess(command, place)
+    return found === true || hardline !== undefined
+  }
+  const missed = corpus('control').filter(command => !isControl(command))
+  assert.equal(missed, [])
+  const wrong = EVERYDAY.filter(command => assess(command, place).isControl)
+  assert.equal(wrong, [])
+})
+
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Each hides a command behind something that runs it all the same. */

@@ -179,6 +179,7 @@ const ASKED: Record<string, string[]> = {
   'script execution via -e/-c flag': ['python3 -c "print(1)"', 'node -e 1', 'perl -e 1'],
   'SQL DROP': ['sqlite3 x.db "DROP TABLE users"'],
   'SQL DELETE without WHERE': ['psql -c "delete from users"'],
+  'SQL UPDATE without WHERE': ['psql -c "UPDATE users SET admin = true"'],
   'SQL TRUNCATE': ['psql -c "TRUNCATE TABLE users"'],
   'stop/disable system service': ['sudo systemctl stop nginx', 'systemctl disable --now x'],
   'kill hermes/gateway process (self-termination)': ['pkill -f agent-webui', 'killall hermes'],
