@@ -87,7 +87,7 @@ export const inspect = (text: string, place: Place): Inspection => {
   }
   const unclear = () => add(UNCLEAR, { isUnclear: true })
 
-  /** What is found meanwhile, instead of going to the findings at once. */
+  /** What is found, instead of going to the findings at once. */
   const apart = (run: () => void): Finding[] => {
     const before = findings
     const wasClear = isClear
@@ -149,8 +149,7 @@ export const inspect = (text: string, place: Place): Inspection => {
 
   /** A protected place whose folder and name are two literals of a script, to be put together when it runs. */
   const namesInParts = (literals: readonly string[]): boolean => {
-    const has = (name: string) =>
-      literals.some(literal => literal === name || literal.endsWith(`/${name}`))
+    const has = (name: string) => literals.some(literal => `/${literal}`.endsWith(`/${name}`))
     return (place.control ?? []).some(path => {
       const [folder = '', name = ''] = path.split('/').slice(-2)
       return folder.startsWith('.') && has(folder) && has(name)
