@@ -1,7 +1,6 @@
 /** The whole page without its pictures: builds every state once, joins them, and holds the verbs that need several. */
 import { computed, signal } from '@preact/signals'
 import { type ApiCall, urlOf } from './api.ts'
-import { commands, parseCommand } from './commands.ts'
 import type { Frame } from '../lib/schema/event.ts'
 import type { Question } from '../lib/schema/question.ts'
 import { createSources } from './sources.ts'
@@ -269,10 +268,18 @@ export const createApp = (options: AppOptions) => {
     see()
   }
 
+  /** They come after the first view, or with the first slash. */
+  const slash: { commands: typeof import('./commands.ts')['commands'] } = { commands: [] }
+  const loadCommands = async () => {
+    const loaded = await import('./commands.ts')
+    slash.commands = loaded.commands
+    return loaded
+  }
+
   const completion = createCompletion({
     platform,
     commands: () => [
-      ...commands.map(({ name, summary, argument }) => ({
+      ...slash.commands.map(({ name, summary, argument }) => ({
         name,
         summary: t(summary),
         argument: argument ? t(argument) : '',
@@ -284,7 +291,8 @@ export const createApp = (options: AppOptions) => {
   })
 
   const runCommand = async (text: string): Promise<boolean> => {
-    const found = parseCommand(text)
+    if (!text.trimStart().startsWith('/')) return false
+    const found = (await loadCommands()).parseCommand(text)
     if (!found) return false
     try {
       const said = await found.command.run(app, found.argument)
@@ -354,7 +362,14 @@ export const createApp = (options: AppOptions) => {
         return
       }
       const draft = composer.take()
-      if (draft.files.length === 0 && (await runCommand(draft.text))) return
+      try {
+        if (draft.files.length === 0 && (await runCommand(draft.text))) return
+      } catch (error) {
+        // The commands could not be loaded: nothing was done with the words.
+        toasts.fail(error)
+        composer.giveBack(draft)
+        return
+      }
       const text = withFiles(draft.text.trim(), draft.files)
       const id = route.sessionId.value
       const taken =
@@ -388,6 +403,7 @@ export const createApp = (options: AppOptions) => {
         void part.load().catch(tell)
       void personalities.load().catch(tell)
       void skillCommands.load().catch(tell)
+      void loadCommands().catch(tell)
       await list
       await opened
       see()
