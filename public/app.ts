@@ -30,6 +30,7 @@ import { createRoute, type HistoryLike, pathOf } from './state/route.ts'
 import { createSearch } from './state/search.ts'
 import { createSessions, isForeign, titleOf } from './state/sessions.ts'
 import { createSettings } from './state/settings.ts'
+import { createSlash } from './slash.ts'
 import { createSkillCommands } from './state/skill-commands.ts'
 import { createToasts } from './state/toast.ts'
 import { lookOnce } from './state/update-look.ts'
@@ -268,40 +269,12 @@ export const createApp = (options: AppOptions) => {
     see()
   }
 
-  /** They come after the first view, or with the first slash. */
-  const slash: { commands: typeof import('./commands.ts')['commands'] } = { commands: [] }
-  const loadCommands = async () => {
-    const loaded = await import('./commands.ts')
-    slash.commands = loaded.commands
-    return loaded
-  }
-
+  const slash = createSlash(toasts)
   const completion = createCompletion({
     platform,
-    commands: () => [
-      ...slash.commands.map(({ name, summary, argument }) => ({
-        name,
-        summary: t(summary),
-        argument: argument ? t(argument) : '',
-      })),
-      ...skillCommands.list.value,
-      ...skillCommands.more.value,
-    ],
+    commands: () => [...slash.offers(), ...skillCommands.list.value, ...skillCommands.more.value],
     entries: async directory => workspaces.entries(await verbs.ensureSession(), directory),
   })
-
-  const runCommand = async (text: string): Promise<boolean> => {
-    if (!text.trimStart().startsWith('/')) return false
-    const found = (await loadCommands()).parseCommand(text)
-    if (!found) return false
-    try {
-      const said = await found.command.run(app, found.argument)
-      if (said) toasts.show(said)
-    } catch (error) {
-      toasts.fail(error)
-    }
-    return true
-  }
 
   const state = {
     api: api as ApiCall,
@@ -363,7 +336,7 @@ export const createApp = (options: AppOptions) => {
       }
       const draft = composer.take()
       try {
-        if (draft.files.length === 0 && (await runCommand(draft.text))) return
+        if (draft.files.length === 0 && (await slash.run(app, draft.text))) return
       } catch (error) {
         // The commands could not be loaded: nothing was done with the words.
         toasts.fail(error)
@@ -403,7 +376,7 @@ export const createApp = (options: AppOptions) => {
         void part.load().catch(tell)
       void personalities.load().catch(tell)
       void skillCommands.load().catch(tell)
-      void loadCommands().catch(tell)
+      void slash.load().catch(tell)
       await list
       await opened
       see()
