@@ -1,6 +1,6 @@
 /** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
 import { join } from 'node:path'
-import { type Refusal, unavailable } from '../errors.ts'
+import { conflict, type Refusal } from '../errors.ts'
 import type { Home } from './home.ts'
 
 const NOTHING = Object.freeze({})
@@ -9,7 +9,7 @@ const NOTHING = Object.freeze({})
 export const goneHome = (name: string, profilesDir: string): Home => {
   const dir = join(profilesDir, '.missing')
   const refusal = (): Refusal =>
-    unavailable(
+    conflict(
       `The profile '${name}' of this conversation does not exist. Choose another profile for it to go on.`,
       { config_problem: true, missing_profile: name },
     )

@@ -23,13 +23,13 @@ type Chat = Awaited<ReturnType<typeof startChat>>
 
 const LABEL = 'script execution via -e/-c flag'
 
-/** A chat whose session works in a folder of its own; `allowed` labels are not asked about. */
-const begin = async (allowed: string[] = [LABEL], more = '') => {
+/** A chat whose session works in a folder of its own; where nothing is asked, scripts run at once. */
+const begin = async (asks = false, more = '') => {
   const chat = await startChat()
   const file = join(chat.app.home, 'config.yaml')
   writeFileSync(
     file,
-    `${readFileSync(file, 'utf8')}command_allowlist: ${JSON.stringify(allowed)}\n${more}`,
+    `${readFileSync(file, 'utf8')}approvals:\n  mode: ${asks ? 'manual' : 'off'}\n${more}`,
   )
   const dir = join(chat.app.userHome, 'project')
   mkdirSync(dir)
@@ -53,7 +53,7 @@ const run = async (chat: Chat, id: string, code: string) => {
 }
 
 test('asked about by the label of the terminal; denied it does not run', async () => {
-  const { chat, dir, id } = await begin([])
+  const { chat, dir, id } = await begin(true)
   push(chat, "open('made', 'w').write('x')")
   const stream = await chat.send(id, 'go')
   await chat.follow(stream, 'approval')
@@ -113,7 +113,7 @@ open("c.txt", "w").write("plain")
 })
 
 test('failures say why; time, calls and output are bounded; nothing is left behind', async () => {
-  const { chat, id } = await begin([LABEL], 'code_execution:\n  timeout: 2\n  max_tool_calls: 2\n')
+  const { chat, id } = await begin(false, 'code_execution:\n  timeout: 2\n  max_tool_calls: 2\n')
   const left = () => readdirSync(tmpdir()).filter(name => name.startsWith('agent-code-'))
   const before = left().length
   const failed = await run(chat, id, 'print("so far")\nraise ValueError("broken")')

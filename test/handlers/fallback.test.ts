@@ -207,7 +207,7 @@ test('it lasts for this turn, all of its steps, and no longer', async context =>
 
 for (const [name, step] of [
   ['model_not_found', refuse(404, 'no such model')],
-  ['a refused request', refuse(400, 'tools are not supported here')],
+  ['a refused request', refuse(400, 'this model is for other accounts')],
   ['auth', DENIED],
 ] as const)
   test(`${name} falls back too`, async context => {

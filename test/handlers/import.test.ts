@@ -358,7 +358,15 @@ test('files of the former service and journals edited by hand go through the sam
     const id = `touched${at}`
     const isJournal = at % 2 === 0
     const lines = [
-      { n: 1, t: 'session', at: 5, v: 1, id, meta: { ...record, workspace: undefined } },
+      // A profile that is not there is a refusal of its own; see deleted-profile.test.ts.
+      {
+        n: 1,
+        t: 'session',
+        at: 5,
+        v: 1,
+        id,
+        meta: { ...record, workspace: undefined, profile: undefined },
+      },
       ...messages.map((message, index) => ({
         n: index + 2,
         t: 'message',

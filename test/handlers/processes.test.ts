@@ -3,7 +3,9 @@ import { setTimeout as later } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createProcesses } from '../../lib/processes.ts'
-import { startChat } from './_chat.ts'
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { startChat as start } from './_chat.ts'
 
 const test = suite('processes')
 
@@ -20,7 +22,14 @@ const gone = async (pid: number): Promise<boolean> => {
   return false
 }
 
-type Chat = Awaited<ReturnType<typeof startChat>>
+type Chat = Awaited<ReturnType<typeof start>>
+
+/** Nothing is asked: what is refused here is refused whatever was allowed. */
+const startChat = async (...given: Parameters<typeof start>): Promise<Chat> => {
+  const chat = await start(...given)
+  appendFileSync(join(chat.app.home, 'config.yaml'), 'approvals:\n  mode: off\n')
+  return chat
+}
 
 /** One turn with these calls; what each answered. */
 const use = async (chat: Chat, id: string, ...calls: [string, Record<string, unknown>][]) => {

@@ -45,7 +45,7 @@ test('a dangerous command asks, and denied it does not run', async () => {
   assert.equal(bench.asked[0], {
     command: 'rm -r sub',
     patternKeys: ['recursive delete'],
-    description: 'recursive delete',
+    description: 'It deletes folders with everything in them.',
     cwd: bench.workspace,
   })
   bench.say('once')
