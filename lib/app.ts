@@ -328,7 +328,7 @@ export const createApp = async (
     workspaces,
     files,
     skills,
-    tools: createToolViews({ ...engine, sessions, homeOf: homes.of }),
+    tools: createToolViews({ ...engine, sessions, homeOf: profile => homes.of(profile).shown }),
     auth,
     hub,
     sessions,
@@ -361,7 +361,8 @@ export const createApp = async (
       const home = {
         configurable: true,
         get: () => {
-          const value = homes.forCookie(base.cookies.agent_profile)
+          const found = homes.forCookie(base.cookies.agent_profile)
+          const value = base.isShowing ? found.shown : found
           Object.defineProperty(ctx, 'home', { value })
           return value
         },

@@ -59,6 +59,12 @@ export class BaseCtx {
     return this.#exchange.method
   }
 
+  /** The endpoint only shows something: it changes nothing and asks nobody. */
+  get isShowing(): boolean {
+    const { method, endpoint } = this.#exchange
+    return (method === 'GET' || method === 'HEAD') && !endpoint?.effects
+  }
+
   get client(): Client {
     return this.#service.clientOf(this.#exchange)
   }

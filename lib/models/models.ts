@@ -72,8 +72,8 @@ export const createModels = ({
   const pools = createPools({ log, redact })
   return {
     /** To be shown; blank while the home's files cannot be read. */
-    default: (home: Home) => tolerating(() => catalogue.defaultModel(home), ''),
-    defaults: (home: Home) => tolerating(() => catalogue.defaults(home), config),
+    default: ({ strict }: Home) => tolerating(() => catalogue.defaultModel(strict), ''),
+    defaults: ({ strict }: Home) => tolerating(() => catalogue.defaults(strict), config),
     /** To be awaited before a turn: what `endpoint` looks up is there then. */
     async ready(home: Home): Promise<void> {
       try {
@@ -112,9 +112,9 @@ export const createModels = ({
     /** When all notes of how keys fared are written. */
     settled: pools.settled,
     /** To be shown; empty while the home's files cannot be read. */
-    async list(home: Home): Promise<ModelList> {
+    async list({ strict }: Home): Promise<ModelList> {
       try {
-        return await catalogue.list(home)
+        return await catalogue.list(strict)
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
         return { active_provider: null, default_model: '', groups: [] }

@@ -1,7 +1,7 @@
 /** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
 import { join } from 'node:path'
 import { conflict, type Refusal } from '../errors.ts'
-import type { Home } from './home.ts'
+import { type Home, withShown } from './home.ts'
 
 const NOTHING = Object.freeze({})
 
@@ -16,7 +16,7 @@ export const goneHome = (name: string, profilesDir: string): Home => {
   const refuse = (): never => {
     throw refusal()
   }
-  return {
+  const home: Parameters<typeof withShown>[0] = {
     name,
     dir,
     config: {
@@ -37,4 +37,5 @@ export const goneHome = (name: string, profilesDir: string): Home => {
     problems: () => [],
     childEnv: refuse,
   }
+  return withShown(home, home)
 }

@@ -32,6 +32,10 @@ export type Home = {
   values(): Readonly<Record<string, unknown>>
   /** The same to look at only: what cannot be read counts as empty. Nothing may be run or decided by it. */
   peek(): Readonly<Record<string, unknown>>
+  /** The same home for what only shows something: there, what cannot be read counts as empty instead of refusing. */
+  readonly shown: Home
+  /** The form that refuses, of either form. */
+  readonly strict: Home
   /** The home's .env alone. */
   dotenv(): Variables
   /** The process environment of the start, overlaid by the home's .env. */
@@ -85,6 +89,33 @@ const derived = <A extends object, B extends object, T>(make: (a: A, b: B) => T)
   }
 }
 
+const NO_VARIABLES: Variables = Object.freeze({})
+
+type Form = Omit<Home, 'shown' | 'strict'>
+
+/** Completes a home by its form for showing. */
+export const withShown = (refusing: Form, lenient: Form): Home => {
+  const home: Home = {
+    ...refusing,
+    get shown() {
+      return shown
+    },
+    get strict() {
+      return home
+    },
+  }
+  const shown: Home = {
+    ...lenient,
+    get shown() {
+      return shown
+    },
+    get strict() {
+      return home
+    },
+  }
+  return home
+}
+
 export const openHome = (given: {
   name: string
   dir: string
@@ -128,7 +159,7 @@ export const openHome = (given: {
     (raw: Record<string, unknown>, own: Variables) =>
       expandVariables(raw, own) as Readonly<Record<string, unknown>>,
   )
-  return {
+  const home: Form = {
     name,
     dir,
     config,
@@ -159,4 +190,14 @@ export const openHome = (given: {
       return { ...child, AGENT_HOME: dir }
     },
   }
+  const shownDotenv = (): Variables => variables().value ?? NO_VARIABLES
+  const lenient: Form = {
+    ...home,
+    config: { ...config, read: config.peek },
+    values: home.peek,
+    dotenv: shownDotenv,
+    env: () => overlay(given.env, shownDotenv()),
+    authJson: auth.read,
+  }
+  return withShown(home, lenient)
 }

@@ -65,9 +65,9 @@ test('a session of a deleted profile gets no home of another one: only looking i
     const gone = homes.of(name)
     assert.is(gone.name, name)
     for (const read of [gone.values, gone.env, gone.dotenv, gone.authJson, gone.config.read])
-      assert.throws(read, refuses('unavailable'))
-    assert.throws(() => gone.childEnv(), refuses('unavailable'))
-    assert.throws(() => gone.config.edit(['a'], 1), refuses('unavailable'))
+      assert.throws(read, refuses('conflict'))
+    assert.throws(() => gone.childEnv(), refuses('conflict'))
+    assert.throws(() => gone.config.edit(['a'], 1), refuses('conflict'))
     assert.equal([gone.peek(), gone.problems()], [{}, []])
     assert.is(existsSync(gone.dir), false)
   }
