@@ -128,6 +128,8 @@ const unredactLines = (edited: string, stored: string, spans: readonly Span[]): 
     .join('\n')
 }
 
+const oneDot = (mask: string): string => mask.replace('...', '…')
+
 /**
  * A text that was read redacted, edited and sent back: what `redact` had hidden of `stored` stands in it again, so that an
  * edit destroys no secret. The k-th of equal masks stands for the k-th of what it hides.
@@ -140,6 +142,8 @@ export const unredact = (edited: string, stored: string): string => {
     const is = maskOf(was, as)
     if (is !== was) hidden.set(is, [...(hidden.get(is) ?? []), was])
   }
+  // Models like to write three dots as one character.
+  for (const [is, was] of [...hidden]) if (is.includes('...')) hidden.set(oneDot(is), was)
   let text = hidden.delete(NOTHING_LEFT) ? unredactLines(edited, stored, spans) : edited
   for (const [is, was] of hidden) {
     let at = 0
@@ -152,11 +156,13 @@ const countOf = (text: string, part: string): number => text.split(part).length 
 
 /** The mask of a known secret in a text, or undefined. */
 const maskIn = (text: string): string | undefined =>
-  text.includes('...')
+  /\.\.\.|…/.test(text)
     ? known
         .secrets()
         .map(secret => maskOf(secret))
-        .find(mask => mask !== NOTHING_LEFT && text.includes(mask))
+        .filter(mask => mask !== NOTHING_LEFT)
+        .flatMap(mask => [mask, oneDot(mask)])
+        .find(mask => text.includes(mask))
     : undefined
 
 /** Why a command that holds a mask would not do what it says; null when it holds none. */

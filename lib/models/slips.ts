@@ -55,13 +55,39 @@ const misspelled = (of: Mapping, place: string, wanted: readonly string[]): stri
   return null
 }
 
+const OTHER_NAMES =
+  /^(?:ur[il]|base|baseuri|apibase|apiurl|apibaseurl|apiendpoint|endpoint|endpointurl|openaiapibase|openaibaseurl|host|hostname|address|server|serverurl)$/
+
+/** An address under a name that other programs use: read past, the table's own address would take its place. */
+const otherAddress = (of: Mapping, place: string, wanted: readonly string[]): string | null => {
+  if (wanted.some(name => !isAbsent(of[name]))) return null
+  const key = Object.keys(of).find(
+    name =>
+      !wanted.includes(name) &&
+      OTHER_NAMES.test(plain(name)) &&
+      /^[a-z]+:\/\/|^[\w.-]+:\d+|^localhost\b|\./i.test(String(of[name] ?? '')),
+  )
+  return key === undefined ? null : `${place}${key} is no setting; "base_url" is probably meant`
+}
+
+/** Where an entry may say its address. */
+const ADDRESSES = ['base_url', 'url', 'api']
+
+const ofEntry = (entry: Mapping, place: string): string | null =>
+  notText(entry, place, [...ADDRESSES, 'api_key', 'api_mode']) ??
+  (ADDRESSES.some(name => !isAbsent(entry[name]))
+    ? null
+    : misspelled(entry, place, ['base_url'])) ??
+  otherAddress(entry, place, ADDRESSES)
+
 const ofModel = (model: unknown): string | null => {
   if (isAbsent(model) || isText(model)) return null
   if (!isMapping(model))
     return `model is ${shapeOf(model)}, but it has to be a name or a mapping of settings`
   return (
     notText(model, 'model.', ['provider', 'base_url', 'default', 'model', 'api_key', 'api_mode']) ??
-    misspelled(model, 'model.', ['provider', 'base_url'])
+    misspelled(model, 'model.', ['provider', 'base_url']) ??
+    otherAddress(model, 'model.', ['base_url'])
   )
 }
 
@@ -71,13 +97,13 @@ const ofRoot = (config: Mapping): string | null => {
   // Only what clearly is the section of a model: other programs have keys of their own here.
   const section = Object.keys(config).find(
     key =>
-      !NOT_MEANT.has(key) &&
+      key !== 'providers' &&
       key !== 'model' &&
       isAbsent(config.model) &&
       key.length <= 8 &&
       distance(plain(key), 'model') <= 2 &&
       isMapping(config[key]) &&
-      ['provider', 'base_url', 'default'].some(name => name in (config[key] as Mapping)),
+      ['provider', 'base_url', 'default'].some(name => isText((config[key] as Mapping)[name])),
   )
   return section === undefined ? null : `${section} is no setting; "model" is probably meant`
 }
@@ -90,6 +116,14 @@ const ofEntries = (config: Mapping): string | null => {
     ([, entry]) => !isAbsent(entry) && !isMapping(entry),
   )
   if (bad) return `providers.${bad[0]} is ${shapeOf(bad[1])}, but it has to be a mapping`
+  for (const [id, entry] of Object.entries(isMapping(providers) ? providers : {})) {
+    const slip = isMapping(entry) ? ofEntry(entry, `providers.${id}.`) : null
+    if (slip !== null) return slip
+  }
+  for (const [at, entry] of Object.entries(isAbsent(custom) ? {} : (custom as object))) {
+    const slip = isMapping(entry) ? ofEntry(entry, `custom_providers.${at}.`) : null
+    if (slip !== null) return slip
+  }
   if (isAbsent(custom) || isMapping(custom)) return null
   if (!Array.isArray(custom))
     return `custom_providers is ${shapeOf(custom)}, but it has to be a list`

@@ -112,6 +112,9 @@ const TOKENS: readonly Shape[] = [
   token(['ATATT3', 'ATCTT3'], '[A-Za-z0-9_=-]{50,4000}', '='),
   token(['ATBB'], `${A}{28,4000}`),
   token(['sgp_', 'sbp_', 'pul-'], `${H}{40}`),
+  // Fly; a signed address of Azure's storage.
+  token(['fm2_', 'fm1r_', 'fm1a_'], '[A-Za-z0-9+/_-]{40,4000}={0,2}', '+/='),
+  token(['sig='], '(?:[A-Za-z0-9+/]|%2[BbFf]){43}(?:=|%3[Dd])', '%+/='),
   // Money
   token(['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_', 'shippo_live_'], `${A}{10,4000}`),
   token(['whsec_'], '[A-Za-z0-9+/]{16,4000}={0,2}', '+/='),
@@ -298,6 +301,7 @@ const UPPER = ['API_KEY', 'APIKEY', 'TOKEN', 'SECRET', 'PASSWORD', 'PASSWD', 'CR
 const LOWER = [
   ...['api_key', 'apikey', 'api-key', 'apiKey', 'Api-Key', 'ApiKey', 'API-Key'],
   ...['token', 'Token', 'secret', 'Secret', 'password', 'Password', 'passwd', 'passphrase'],
+  ...['_PASS', '_pass', 'AccountKey'],
   ...['access_key', 'access-key', 'accessKey', 'AccessKey', 'ACCESS_KEY'],
   ...['private_key', 'privateKey', 'PRIVATE_KEY', 'credential', 'Credential'],
 ]

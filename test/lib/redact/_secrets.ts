@@ -90,6 +90,10 @@ export const SHAPED: readonly string[] = [
   `my_secret=${a(24)}`,
   `MY_TOKEN=${a(9)}`,
   `--api-key ${a(24)}`,
+  `fm2_${a(60)}`,
+  `sig=${a(43)}%3D`,
+  `AccountKey=${a(86)}==`,
+  `db_pass: ${a(16)}`,
   `postgres://joe:${a(12)}@db.example.org/x`,
   `-----BEGIN RSA PRIVATE KEY-----\n${`${a(64)}\n`.repeat(8)}-----END RSA PRIVATE KEY-----`,
 ]
