@@ -1,5 +1,6 @@
 /** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
 import { visibleText } from '../visible.ts'
+import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
 import { CodeText } from '../markdown/code.tsx'
@@ -32,20 +33,40 @@ const isFree = (card: HTMLElement): boolean => {
   )
 }
 
+export type RuleScope = 'session' | 'workspace' | 'profile'
+/** `rule` is absent for the exact command. */
+export type GivenRule = { scope: RuleScope; rule?: string }
+
+export type RuleFormProps = {
+  approval: Approval
+  disabled: boolean
+  onAllow: (given: GivenRule) => void
+  onBack: () => void
+}
+
 export type ApprovalCardProps = {
   approval: Approval
   /** Only the first of several waiting cards listens to keys. */
   keys: boolean
-  onAnswer: (choice: ApprovalChoice) => void
+  onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
+  /** Says what “always” allows before it is given. */
+  ruleForm: ComponentType<RuleFormProps>
 }
 
-export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
+export function ApprovalCard({ approval, keys, onAnswer, ruleForm: RuleForm }: ApprovalCardProps) {
   const [sent, setSent] = useState<ApprovalChoice | null>(null)
+  const [isRuling, setRuling] = useState(false)
   const card = useRef<HTMLElement>(null)
-  const answer = (choice: ApprovalChoice) => {
+  const always = useRef<HTMLButtonElement>(null)
+  const answer = (choice: ApprovalChoice, given?: GivenRule) => {
     setSent(choice)
-    onAnswer(choice)
+    onAnswer(choice, given)
   }
+  const wasRuling = useRef(false)
+  useEffect(() => {
+    if (wasRuling.current && !isRuling) always.current?.focus()
+    wasRuling.current = isRuling
+  }, [isRuling])
   useEffect(() => {
     if (sent === null) return
     const timer = setTimeout(() => setSent(null), AGAIN_MS)
@@ -55,8 +76,9 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
   onKey.current = event => {
     if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return
     if (event.key !== 'Enter' && event.key !== 'Escape') return
-    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey || !isFree(card.current))
-      return
+    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return
+    // The keys of an open form are its own: they neither allow once nor deny.
+    if (isRuling || !isFree(card.current)) return
     event.preventDefault()
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
@@ -75,12 +97,14 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
   const offers = (choice: ApprovalChoice): boolean =>
     (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
   const isTool = approval.pattern_key.startsWith('mcp: ')
+  const isRule = !isBudget && !isTool
   const button = (choice: ApprovalChoice, key?: string) => (
     <button
       type="button"
       class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
       disabled={sent !== null}
-      onClick={() => answer(choice)}
+      ref={choice === 'always' ? always : null}
+      onClick={() => (choice === 'always' && isRule ? setRuling(true) : answer(choice))}
       aria-keyshortcuts={key}
     >
       {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
@@ -108,14 +132,23 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       </ScrollBox>
       {approval.diff && <AskedDiff text={approval.diff} />}
       {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
-      <div class="ask-buttons">
-        {offers('once') && button('once', keys ? 'Enter' : undefined)}
-        {offers('session') && button('session')}
-        {offers('always') && button('always')}
-        <span class="ask-gap" />
-        {button('deny', keys ? 'Escape' : undefined)}
-      </div>
-      {!isBudget && (
+      {isRuling ? (
+        <RuleForm
+          approval={approval}
+          disabled={sent !== null}
+          onAllow={given => answer('always', given)}
+          onBack={() => setRuling(false)}
+        />
+      ) : (
+        <div class="ask-buttons">
+          {offers('once') && button('once', keys ? 'Enter' : undefined)}
+          {offers('session') && button('session')}
+          {offers('always') && button('always')}
+          <span class="ask-gap" />
+          {button('deny', keys ? 'Escape' : undefined)}
+        </div>
+      )}
+      {!isBudget && !isRuling && (
         <p class="ask-covers">
           {t(
             offers('always') || offers('session')

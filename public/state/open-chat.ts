@@ -229,13 +229,18 @@ export const createOpenChat = ({
       await reload()
     },
     /** The first answer wins; a late one is told which. */
-    async answerApproval(id: string, choice: string): Promise<void> {
+    async answerApproval(
+      id: string,
+      choice: string,
+      given?: { scope: 'session' | 'workspace' | 'profile'; rule?: string },
+    ): Promise<void> {
       const { sessionId, questions } = chat.value
       const question = questions.find(one => one.kind === 'approval' && one.approval_id === id)
       const reply = await api('POST /api/approval/respond', {
         session_id: question?.session_id ?? sessionId,
         choice,
         approval_id: id,
+        ...given,
       })
       late(reply)
     },

@@ -122,7 +122,8 @@ export const enTranscript = {
   'ask.session': 'Allow for this session',
   'ask.always': 'Always allow',
   'ask.deny': 'Deny',
-  'ask.covers': 'For this session or always, only this exact command in this folder is allowed.',
+  'ask.covers':
+    'For this session, only this exact command in this folder is allowed. “Always allow” shows first what it covers.',
   'ask.covers.tool': 'For this session or always, every call of this tool is allowed.',
   'ask.covers.once': 'This can only be allowed once.',
   'ask.sending': 'Sending your answer…',

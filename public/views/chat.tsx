@@ -61,7 +61,8 @@ const useActions = (): TranscriptActions => {
       retry: id => void app.retry(id),
       branch: id => void app.branch(app.chat.chat.value.sessionId, id),
       copy: text => void app.copy(text),
-      answerApproval: (id, choice) => void app.attempt(() => app.chat.answerApproval(id, choice)),
+      answerApproval: (id, choice, given) =>
+        void app.attempt(() => app.chat.answerApproval(id, choice, given)),
       answerClarify: (id, text) => void app.attempt(() => app.chat.answerClarify(id, text)),
       openFile: (path, line) => app.panel.openFile(path, line),
       switchModel: () => {

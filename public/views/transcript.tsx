@@ -6,6 +6,7 @@ import { ApprovalCard, AnsweredLine } from '../parts/approval-card.tsx'
 import { ErrorCard, toFailure } from '../parts/error-card.tsx'
 import { Retrying } from '../parts/retrying.tsx'
 import { Icon } from '../parts/icon.tsx'
+import { lazy } from '../parts/lazy.tsx'
 import { QuestionCard } from '../parts/question-card.tsx'
 import { questionId } from '../state/chat.ts'
 import type { Chat, Settled } from '../state/chat.ts'
@@ -15,6 +16,8 @@ import type { LiveShape, Row } from './transcript/rows.ts'
 import { ScopeProvider, useScope } from './transcript/scope.ts'
 import type { Scope, TranscriptActions } from './transcript/scope.ts'
 import { WindowView } from './transcript/window-view.tsx'
+
+const RuleForm = lazy(async () => (await import('./transcript/rule-form.tsx')).RuleForm, true)
 
 export type { TranscriptActions } from './transcript/scope.ts'
 
@@ -170,7 +173,10 @@ function Tail() {
             key={question.approval_id}
             approval={question}
             keys={index === keyed}
-            onAnswer={choice => actions.answerApproval(question.approval_id, choice)}
+            ruleForm={RuleForm}
+            onAnswer={(choice, given) =>
+              actions.answerApproval(question.approval_id, choice, given)
+            }
           />
         ) : (
           <QuestionCard

@@ -22,7 +22,9 @@ const draw = (more: Partial<Approval>): string => {
     requested_at: 1,
     ...more,
   }
-  return renderToString(h(ApprovalCard, { approval, keys: false, onAnswer: () => undefined }))
+  return renderToString(
+    h(ApprovalCard, { approval, keys: false, ruleForm: () => null, onAnswer: () => undefined }),
+  )
 }
 
 test('the change is drawn, file by file, with what is left out of it', () => {

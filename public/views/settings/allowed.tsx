@@ -35,7 +35,7 @@ export const Allowed = () => {
 
   if (grants.value.length === 0) return null
   return (
-    <section class="rows" aria-label={ts('allowed.title')}>
+    <section class="rows allowed" aria-label={ts('allowed.title')}>
       <h3 class="settings-sub">{ts('allowed.title')}</h3>
       <p class="field-hint">{ts('allowed.text')}</p>
       {grants.value.toReversed().map(grant => (

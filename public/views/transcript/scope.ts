@@ -3,6 +3,7 @@ import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import type { ApprovalChoice } from '../../../lib/schema/question.ts'
+import type { GivenRule } from '../../parts/approval-card.tsx'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { Chat } from '../../state/chat.ts'
@@ -14,7 +15,7 @@ export type TranscriptActions = {
   retry(id: string): void
   branch(id: string): void
   copy(text: string): void
-  answerApproval(id: string, choice: ApprovalChoice): void
+  answerApproval(id: string, choice: ApprovalChoice, given?: GivenRule): void
   answerClarify(id: string, text: string): void
   openFile?(path: string, line?: number): void
   switchModel(): void
