@@ -1,14 +1,14 @@
 /** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
 import { visibleText } from '../visible.ts'
-import type { ComponentType } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
 import { CodeText } from '../markdown/code.tsx'
-import { t } from '../strings/t.ts'
+import { ta } from '../strings/ask.ts'
 import { ExactText, isMixed } from './exact-text.tsx'
 import { parseDiff } from './diff.ts'
 import { Diff, DiffCounts } from './diff-view.tsx'
 import { Icon } from './icon.tsx'
+import { RuleForm } from './rule-form.tsx'
 import { ScrollBox } from './scroll-box.tsx'
 
 /** An answer that did not arrive by then may be given again. */
@@ -49,11 +49,9 @@ export type ApprovalCardProps = {
   /** Only the first of several waiting cards listens to keys. */
   keys: boolean
   onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
-  /** Says what “always” allows before it is given. */
-  ruleForm: ComponentType<RuleFormProps>
 }
 
-export function ApprovalCard({ approval, keys, onAnswer, ruleForm: RuleForm }: ApprovalCardProps) {
+export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
   const [sent, setSent] = useState<ApprovalChoice | null>(null)
   const [isRuling, setRuling] = useState(false)
   const card = useRef<HTMLElement>(null)
@@ -107,7 +105,7 @@ export function ApprovalCard({ approval, keys, onAnswer, ruleForm: RuleForm }: A
       onClick={() => (choice === 'always' && isRule ? setRuling(true) : answer(choice))}
       aria-keyshortcuts={key}
     >
-      {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
+      {ta(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
       {key && (
         <span class="ask-key" aria-hidden="true">
           {key === 'Enter' ? '↵' : 'esc'}
@@ -116,12 +114,12 @@ export function ApprovalCard({ approval, keys, onAnswer, ruleForm: RuleForm }: A
     </button>
   )
   return (
-    <article class="ask" ref={card} aria-label={t('ask.approval')}>
+    <article class="ask" ref={card} aria-label={ta('ask.approval')}>
       <h3 class="ask-title">
-        <Icon name="shield" /> {t('ask.approval')}
+        <Icon name="shield" /> {ta('ask.approval')}
       </h3>
-      <p class="ask-why">{approval.description || t('ask.approval.text')}</p>
-      <ScrollBox class="ask-command" label={t('ask.approval.text')}>
+      <p class="ask-why">{approval.description || ta('ask.approval.text')}</p>
+      <ScrollBox class="ask-command" label={ta('ask.approval.text')}>
         <pre dir="ltr">
           {isMixed(approval.command) ? (
             <ExactText text={approval.command} />
@@ -131,7 +129,7 @@ export function ApprovalCard({ approval, keys, onAnswer, ruleForm: RuleForm }: A
         </pre>
       </ScrollBox>
       {approval.diff && <AskedDiff text={approval.diff} />}
-      {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
+      {approval.cwd && <p class="ask-where">{ta('ask.where', { cwd: approval.cwd })}</p>}
       {isRuling ? (
         <RuleForm
           approval={approval}
@@ -150,7 +148,7 @@ export function ApprovalCard({ approval, keys, onAnswer, ruleForm: RuleForm }: A
       )}
       {!isBudget && !isRuling && (
         <p class="ask-covers">
-          {t(
+          {ta(
             offers('always') || offers('session')
               ? isTool
                 ? 'ask.covers.tool'
@@ -186,24 +184,5 @@ function AskedDiff({ text }: { text: string }) {
         </p>
       ))}
     </div>
-  )
-}
-
-/** What is left of a card once somebody has answered, here or elsewhere. */
-export function AnsweredLine({
-  denied,
-  text,
-  object,
-}: {
-  denied: boolean
-  text: string
-  object: string
-}) {
-  return (
-    <p class={denied ? 'ask-line ask-denied' : 'ask-line'}>
-      <Icon name={denied ? 'close' : 'check'} size={14} />
-      <span>{text}</span>
-      {object && <code dir="ltr">{visibleText(object)}</code>}
-    </p>
   )
 }

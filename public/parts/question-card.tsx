@@ -1,7 +1,7 @@
 /** A question the agent asks: its choices as buttons, and room for another answer. */
 import { useEffect, useState } from 'preact/hooks'
 import type { Clarify } from '../../lib/schema/question.ts'
-import { t } from '../strings/t.ts'
+import { ta } from '../strings/ask.ts'
 import { Icon } from './icon.tsx'
 
 /** An answer that did not arrive by then may be given again. */
@@ -27,9 +27,9 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
     answer(text)
   }
   return (
-    <article class="ask" aria-label={t('ask.question')}>
+    <article class="ask" aria-label={ta('ask.question')}>
       <h3 class="ask-title">
-        <Icon name="question" /> {t('ask.question')}
+        <Icon name="question" /> {ta('ask.question')}
       </h3>
       <p class="ask-why ask-question">{question.question}</p>
       {question.choices_offered.length > 0 && (
@@ -50,14 +50,16 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
       <form class="ask-form" onSubmit={submit}>
         <input
           class="ask-input"
-          aria-label={t('ask.answer')}
-          placeholder={question.choices_offered.length > 0 ? t('ask.answer.hint') : t('ask.answer')}
+          aria-label={ta('ask.answer')}
+          placeholder={
+            question.choices_offered.length > 0 ? ta('ask.answer.hint') : ta('ask.answer')
+          }
           value={text}
           disabled={sent}
           onInput={event => setText(event.currentTarget.value)}
         />
         <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
-          {t('ask.answer.send')}
+          {ta('ask.answer.send')}
         </button>
       </form>
     </article>

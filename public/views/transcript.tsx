@@ -2,12 +2,11 @@
 import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import { useMemo, useState } from 'preact/hooks'
-import { ApprovalCard, AnsweredLine } from '../parts/approval-card.tsx'
+import { AnsweredLine } from '../parts/answered-line.tsx'
 import { ErrorCard, toFailure } from '../parts/error-card.tsx'
 import { Retrying } from '../parts/retrying.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { lazy } from '../parts/lazy.tsx'
-import { QuestionCard } from '../parts/question-card.tsx'
 import { questionId } from '../state/chat.ts'
 import type { Chat, Settled } from '../state/chat.ts'
 import { t } from '../strings/t.ts'
@@ -17,7 +16,9 @@ import { ScopeProvider, useScope } from './transcript/scope.ts'
 import type { Scope, TranscriptActions } from './transcript/scope.ts'
 import { WindowView } from './transcript/window-view.tsx'
 
-const RuleForm = lazy(async () => (await import('./transcript/rule-form.tsx')).RuleForm, true)
+/** Only shown while something waits: their code is no part of the first load. */
+const ApprovalCard = lazy(async () => (await import('../parts/approval-card.tsx')).ApprovalCard)
+const QuestionCard = lazy(async () => (await import('../parts/question-card.tsx')).QuestionCard)
 
 export type { TranscriptActions } from './transcript/scope.ts'
 
@@ -173,7 +174,6 @@ function Tail() {
             key={question.approval_id}
             approval={question}
             keys={index === keyed}
-            ruleForm={RuleForm}
             onAnswer={(choice, given) =>
               actions.answerApproval(question.approval_id, choice, given)
             }

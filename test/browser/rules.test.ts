@@ -36,12 +36,12 @@ rules(
       for (const wrong of ['*', '', 'git push *', 'git push --force origin other']) {
         await field.fill(wrong)
         await page.keyboard.press('Enter')
-        assert.match(await card.getByRole('status').innerText(), RULE)
+        assert.match((await card.getByRole('status').textContent()) ?? '', RULE)
         assert.ok(await card.locator('button[type=submit]').isDisabled())
       }
       await field.fill(RULE)
       await card.getByRole('radio', { name: 'This profile' }).check()
-      assert.match(await card.getByRole('status').innerText(), /in every folder/)
+      assert.match((await card.getByRole('status').textContent()) ?? '', /in every folder/)
       for (const theme of ['light', 'dark']) {
         await app.post('/api/settings', { theme })
         await page.reload()
@@ -65,7 +65,7 @@ rules(
       await page.goto(`${app.url}/settings/security`)
       const row = page.getByRole('region', { name: 'Always allowed' })
       await row.getByText(RULE, { exact: true }).waitFor()
-      assert.match(await row.innerText(), /In all folders/)
+      assert.match((await row.textContent()) ?? '', /In all folders/)
       assert.equal(await at.axe(), [])
       await row.getByRole('button', { name: `Remove: ${RULE}` }).click()
       await row.waitFor({ state: 'detached' })

@@ -23,7 +23,7 @@ const draw = (more: Partial<Approval>): string => {
     ...more,
   }
   return renderToString(
-    h(ApprovalCard, { approval, keys: false, ruleForm: () => null, onAnswer: () => undefined }),
+    h(ApprovalCard, { approval, keys: false, onAnswer: () => undefined }),
   )
 }
 

@@ -1,7 +1,7 @@
 /** What “Always allow” will allow: shown, edited within what may be allowed, and limited to a place, before it is given. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import type { RuleFormProps, RuleScope } from '../../parts/approval-card.tsx'
-import { tr } from '../../strings/rule.ts'
+import type { RuleFormProps, RuleScope } from './approval-card.tsx'
+import { tr } from '../strings/rule.ts'
 
 const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']
 
