@@ -22,9 +22,7 @@ const draw = (more: Partial<Approval>): string => {
     requested_at: 1,
     ...more,
   }
-  return renderToString(
-    h(ApprovalCard, { approval, keys: false, onAnswer: () => undefined }),
-  )
+  return renderToString(h(ApprovalCard, { approval, keys: false, onAnswer: () => undefined }))
 }
 
 test('the change is drawn, file by file, with what is left out of it', () => {
