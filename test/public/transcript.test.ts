@@ -21,6 +21,8 @@ import {
 } from '../../public/views/transcript/window.ts'
 
 const { Transcript } = await import('../../public/views/transcript.tsx')
+const { ApprovalCard } = await import('../../public/parts/approval-card.tsx')
+const { QuestionCard } = await import('../../public/parts/question-card.tsx')
 const { parseFailure } = await import('../../public/parts/error-card.tsx')
 
 const transcript = suite('transcript')
@@ -232,31 +234,44 @@ const draw = (value: Partial<Chat>): string =>
   )
 
 transcript('cards say what is asked and what went wrong', () => {
-  const html = draw({
-    messages: [say('m1', 'user', '<b>x</b>')],
-    questions: [
-      {
-        kind: 'approval',
-        approval_id: 'q1',
-        session_id: 'a',
-        command: 'rm -rf <dist>',
-        pattern_key: 'k',
-        pattern_keys: [],
-        description: 'Deletes files',
-        cwd: '/work',
-        requested_at: 1,
-      },
-      {
-        kind: 'clarify',
-        clarify_id: 'q2',
-        session_id: 'a',
-        question: 'Which?',
-        choices_offered: ['One'],
-        requested_at: 1,
-      },
-    ],
-    error: { type: 'model_not_found', message: 'gpt-0 is unknown' },
-  })
+  const onAnswer = () => undefined
+  const html = [
+    draw({
+      messages: [say('m1', 'user', '<b>x</b>')],
+      error: { type: 'model_not_found', message: 'gpt-0 is unknown' },
+    }),
+    // They load when something waits, so that the transcript drawn once does not hold them yet.
+    renderToString(
+      h(ApprovalCard, {
+        approval: {
+          kind: 'approval',
+          approval_id: 'q1',
+          session_id: 'a',
+          command: 'rm -rf <dist>',
+          pattern_key: 'k',
+          pattern_keys: [],
+          description: 'Deletes files',
+          cwd: '/work',
+          requested_at: 1,
+        },
+        keys: true,
+        onAnswer,
+      }),
+    ),
+    renderToString(
+      h(QuestionCard, {
+        question: {
+          kind: 'clarify',
+          clarify_id: 'q2',
+          session_id: 'a',
+          question: 'Which?',
+          choices_offered: ['One'],
+          requested_at: 1,
+        },
+        onAnswer,
+      }),
+    ),
+  ].join('')
   for (const part of [
     '&lt;b>x',
     'rm -rf &lt;dist>',
