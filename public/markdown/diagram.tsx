@@ -107,6 +107,8 @@ const draw = async (text: string, place: Element) => {
     suppressErrorRendering: true,
     htmlLabels: false,
     look: 'classic',
+    // mermaid's own choice, ELK, is not bundled; see build/browser.mjs.
+    layout: 'dagre',
     theme: 'base',
     themeVariables: colors(place),
     fontFamily: 'system-ui, sans-serif',
