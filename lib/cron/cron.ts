@@ -88,7 +88,7 @@ export const createCron = (deps: CronDeps) => {
   }
 
   /** A profile that was deleted and made again is another home, with a room of its own. */
-  const of = (home: Home) => {
+  const of = ({ strict: home }: Home) => {
     const room = rooms.get(home) ?? open(home)
     rooms.set(home, room)
     return room

@@ -110,11 +110,13 @@ export const createLive = (ask: Asker, now: () => number = Date.now): Live => {
   /** The same files give the same objects: another one means that something was edited. */
   const heldOf = (home: ModelHome): Map<string, Held> => {
     const [values, env, auth] = [home.values(), home.env(), home.authJson()]
-    const files = homes.get(home)
+    // One home has two forms; see `Home.shown`.
+    const key = 'strict' in home ? (home.strict as ModelHome) : home
+    const files = homes.get(key)
     if (files && files.values === values && files.env === env && files.auth === auth)
       return files.held
     const held = new Map<string, Held>()
-    homes.set(home, { values, env, auth, held })
+    homes.set(key, { values, env, auth, held })
     return held
   }
 

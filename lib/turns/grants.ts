@@ -1,6 +1,7 @@
 /** What a person has allowed for good in a profile: one command in one folder, or a rule of their own. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { z } from 'zod'
 import type { ApprovalAsk } from '../agent/types.ts'
 import { coveringPrefixes } from '../agent/shell/prefix.ts'
@@ -79,8 +80,11 @@ export const createGrants = ({ path, now }: { path: string; now: () => number })
     }
     return GrantFile.parse(JSON.parse(text)).grants
   }
-  const write = (grants: Grant[]) =>
+  const write = (grants: Grant[]): void => {
+    // At a terminal nothing else has made the folder.
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     writeAtomic(path, `${JSON.stringify({ version: 1, grants }, null, 1)}\n`)
+  }
   return {
     list: (profile: string): Grant[] => read().filter(grant => grant.profile === profile),
     has: (profile: string, ids: readonly string[]): boolean =>

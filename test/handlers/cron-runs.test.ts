@@ -258,6 +258,7 @@ runs(
     const { app, provider } = chat
     await app.post('/api/profile/create', { name: 'other' })
     const held = Promise.withResolvers<void>()
+    provider.clear()
     provider.push({ gate: held.promise, text: 'ok' })
     const id = await create(app)
     await app.post('/api/crons/run', { job_id: id })

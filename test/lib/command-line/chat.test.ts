@@ -159,7 +159,7 @@ test('what needs a yes is denied with a sentence when nobody can be asked', asyn
   const { code, out, err } = await desk.talk(['chat', 'clean up'])
   assert.is(code, 0)
   assert.is(out, 'I may not.\n')
-  assert.match(err, /Denied, because nobody can be asked here: .*recursive delete/)
+  assert.match(err, /Denied, because nobody can be asked here: .*It deletes folders/)
   assert.ok(existsSync(join(desk.workspace, 'keep.txt')))
 })
 
@@ -243,7 +243,7 @@ test('line after line; /new begins another conversation', async ({ desk, provide
   )
 })
 
-test('an approval is asked until it is answered; "always" is kept in config.yaml', async ({
+test('an approval is asked until it is answered; "always" is kept for that command', async ({
   desk,
   provider,
 }) => {
@@ -251,20 +251,23 @@ test('an approval is asked until it is answered; "always" is kept in config.yaml
     toolCalls: [{ name: 'terminal', arguments: { command: `rm -rf ./${name}` } }],
   })
   for (const name of ['a', 'b', 'c']) writeFileSync(join(desk.workspace, name), 'x')
-  provider.push(remove('a'), { text: 'no' }, remove('b'), { text: 'yes' }, remove('c'), {
-    text: 'ok',
-  })
+  provider.push(remove('a'), { text: 'no' }, remove('b'), { text: 'yes' })
+  provider.push(remove('b'), { text: 'ok' }, remove('c'), { text: 'no' })
   const denied = await desk.talk(['chat', 'one'], { answers: ['what?', 'd'] })
   assert.is(denied.asked.length, 2)
   assert.match(denied.err, 'rm -rf ./a')
   const always = await desk.talk(['chat', 'two'], { answers: ['always'] })
-  assert.is(always.code, 0)
-  assert.match(readFileSync(join(desk.home, 'config.yaml'), 'utf8'), 'recursive delete')
+  assert.is(always.code, 0, always.err)
+  assert.not(existsSync(join(desk.workspace, 'b')))
+  // It is kept for this very command, and for no other.
+  writeFileSync(join(desk.workspace, 'b'), 'again')
   const silent = await desk.talk(['chat', 'three'], { answers: [] })
   assert.equal(silent.asked, [])
+  const other = await desk.talk(['chat', 'four'], { answers: ['d'] })
+  assert.is(other.asked.length, 1)
   assert.equal(
     ['a', 'b', 'c'].map(name => existsSync(join(desk.workspace, name))),
-    [true, false, false],
+    [true, false, true],
   )
 })
 
