@@ -130,7 +130,7 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
         return { text, value: null, problem: messageOf(error) }
       }
     },
-    { maxBytes: MAX_BYTES, isKeptWhenEmptied: true },
+    { maxBytes: MAX_BYTES },
   )
   let good: Seen | null = null
   /** When the file was first found to be gone. */
