@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp } from '../../_app.ts'
+import { approving } from '../../_person.ts'
 import { programEnv } from '../../_program.ts'
 import { createProvider } from '../../_provider.ts'
 import { createDesk } from './_run.ts'
@@ -114,9 +115,11 @@ test('a program of the agent cannot use it, whatever it does to its environment'
       { text: 'done' },
       { text: 'Title' },
     )
+    const stopAnswering = approving(app, session_id, headers)
     const started = await app.post('/api/chat/start', { session_id, message: 'go' }, { headers })
     const path = `/api/chat/stream?stream_id=${started.body.stream_id}`
     for await (const { event } of app.events(path, { headers })) if (event === 'done') break
+    stopAnswering()
     assert.match(readFileSync(out, 'utf8'), /The agent cannot change the password[\s\S]*\n1\n$/)
     assert.is(readFileSync(join(app.state, '.password'), 'utf8'), before)
   } finally {
@@ -125,5 +128,4 @@ test('a program of the agent cannot use it, whatever it does to its environment'
   }
 })
 
-// Waits for an approval since commands that name our own address always ask: to be adapted, see the closing note.
-if (process.env.PROOF === 'full') test.run()
+test.run()

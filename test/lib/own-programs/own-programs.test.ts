@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type SpawnedApp, spawnApp } from '../../_app.ts'
+import { approving } from '../../_person.ts'
 import { createProvider } from '../../_provider.ts'
 
 const ATTACK = join(import.meta.dirname, '_attack.mjs')
@@ -115,6 +116,8 @@ test('every way the agent can start a program: each request that decides somethi
       { text: 'done' },
       { text: 'Title' },
     )
+    // Commands that name our own address are asked about; what follows holds even after a yes.
+    const stopAnswering = approving(app, session_id)
     const started = await app.post('/api/chat/start', { session_id, message: 'go' })
     assert.is(started.status, 200)
     const lines = await linesOf(out, [
@@ -127,6 +130,7 @@ test('every way the agent can start a program: each request that decides somethi
       'code',
       'mcp',
     ])
+    stopAnswering()
     for (const { label, path, status, text } of lines)
       assert.equal(
         [label, path, status, JSON.parse(text).error?.slice(0, REFUSED.length)],
@@ -196,8 +200,10 @@ test('by whatever address of this machine, with the password and with a stolen c
       { text: 'done' },
       { text: 'Title' },
     )
+    const stopAnswering = approving(app, session_id, headers)
     await app.post('/api/chat/start', { session_id, message: 'go' }, { headers })
     const lines = await linesOf(out, ['all'])
+    stopAnswering()
     assert.is(lines.length, bases.length * requests.length)
     // Reading is no decision; what it may read is up to the cookie.
     for (const { base, path, status } of lines)
@@ -230,9 +236,11 @@ test('a program that closes its connection at once is refused, too', async () =>
       { text: 'done' },
       { text: 'Title' },
     )
+    const stopAnswering = approving(app, session_id)
     const { stream_id } = (await app.post('/api/chat/start', { session_id, message: 'go' })).body
     for await (const { event } of app.events(`/api/chat/stream?stream_id=${stream_id}`))
       if (event === 'done') break
+    stopAnswering()
     assert.ok(existsSync(join(app.userHome, 'done')))
     assert.is((await app.get('/api/settings')).body.theme, 'dark')
   } finally {
@@ -263,5 +271,4 @@ test('once it runs, nothing of its environment that is a secret can be read', as
   }
 })
 
-// Waits for an approval since commands that name our own address always ask: to be adapted, see the closing note.
-if (process.env.PROOF === 'full') programs.run()
+programs.run()

@@ -1,0 +1,25 @@
+/** A person who answers: every approval of a session is given once, as it is asked. */
+import type { Client } from './_http.ts'
+
+/** Until the returned function is called. */
+export const approving = (
+  app: Pick<Client, 'events' | 'post'>,
+  session_id: string,
+  headers: Record<string, string> = {},
+): (() => void) => {
+  const stream = app.events(`/api/approval/stream?session_id=${session_id}`, { headers })
+  const answer = async (): Promise<void> => {
+    for await (const { event, data } of stream) {
+      const asked = event === 'initial' ? data.pending : event === 'approval' ? data : null
+      if (!asked) continue
+      const { approval_id } = asked
+      await app.post(
+        '/api/approval/respond',
+        { session_id, approval_id, choice: 'once' },
+        { headers },
+      )
+    }
+  }
+  void answer()
+  return () => stream.close()
+}
