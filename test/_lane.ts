@@ -1,5 +1,6 @@
 /** One lane of the test run: a process that takes test files one by one from `run.ts` and says how each went. */
 import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { countSuites } from './_house.ts'
@@ -12,6 +13,8 @@ export type FileResult = {
   skipped: number
   /** What a person needs to read, already formatted; empty when all passed. */
   report: string
+  /** Bytes of memory the lane holds after it. */
+  rss?: number
 }
 
 type Suite = () => Promise<[errors: string | true, passed: number, skipped: number, total: number]>
@@ -54,6 +57,8 @@ const runFile = async (file: string): Promise<FileResult> => {
   // What was rejected in the last tick of the last test surfaces now.
   await new Promise(resolve => setImmediate(resolve))
   for (const stray of strays.splice(0)) fail(stray)
+  // A service that is killed writes nothing to the cache; what this process has compiled serves the next one.
+  flushCompileCache()
   const made = countSuites(readFileSync(file, 'utf8'))
   if (made > queue.length) fail(`  ${made - queue.length} suite(s) without .run()`)
   if (result.passed + result.failed + result.skipped === 0) fail('  no test in this file')
@@ -62,7 +67,7 @@ const runFile = async (file: string): Promise<FileResult> => {
 
 process.on('message', async (file: string) => {
   const result = await runFile(file)
-  process.send?.(result)
+  process.send?.({ ...result, rss: process.memoryUsage.rss() })
 })
 // The runner has gone: nobody waits for us.
 process.on('disconnect', () => process.exit())

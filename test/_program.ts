@@ -45,11 +45,16 @@ export const freePort = (): Promise<number> =>
     })
   })
 
+/** Kept by the test run; measurements have none. */
+const { NODE_COMPILE_CACHE } = process.env
+const compileCache: Record<string, string> = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
+
 /** Only what a bare machine has, so that nothing of the caller's agent or keys gets in. */
 export const programEnv = (home: string, port: number, env: Record<string, string> = {}) => ({
   PATH: process.env.PATH ?? '',
   HOME: home,
   AGENT_WEBUI_PORT: String(port),
+  ...compileCache,
   ...env,
 })
 

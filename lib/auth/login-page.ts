@@ -20,12 +20,12 @@ const WORDS = {
     title: 'Sign in',
     password: 'Password',
     enter: 'Sign in',
-    wrong: 'This password is not right.',
+    wrong: 'Incorrect password.',
     lost: 'The service cannot be reached.',
     token: 'Set-up token',
     tokenHint:
       'No password is set yet. Enter the set-up token from the service log, then set a password.',
-    tokenWrong: 'This token is not right.',
+    tokenWrong: 'Incorrect token.',
   },
   es: {
     lang: 'es-ES',

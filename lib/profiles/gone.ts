@@ -10,7 +10,7 @@ export const goneHome = (name: string, profilesDir: string): Home => {
   const dir = join(profilesDir, '.missing')
   const refusal = (): Refusal =>
     conflict(
-      `The profile '${name}' of this conversation does not exist. Choose another profile for it to go on.`,
+      `This conversation’s profile, '${name}', no longer exists. Choose another profile to continue.`,
       { config_problem: true, missing_profile: name },
     )
   const refuse = (): never => {

@@ -24,6 +24,7 @@ export type Details = Pick<
   | 'input_tokens'
   | 'output_tokens'
   | 'estimated_cost'
+  | 'profile'
 >
 export type Ended = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 

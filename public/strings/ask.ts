@@ -11,8 +11,8 @@ export const enAsk = {
   'ask.always': 'Always allow',
   'ask.deny': 'Deny',
   'ask.covers':
-    'For this session, only this exact command in this folder is allowed. “Always allow” shows first what it covers.',
-  'ask.covers.tool': 'For this session or always, every call of this tool is allowed.',
+    '“Allow for this session” covers only this exact command in this folder. “Always allow” lets you review first what it covers.',
+  'ask.covers.tool': '“Allow for this session” and “Always allow” cover every call of this tool.',
   'ask.covers.once': 'This can only be allowed once.',
   'ask.question': 'Question',
   'ask.answer': 'Your answer',

@@ -12,7 +12,7 @@ export const en = {
   'trouble.guards':
     'The agent is restricted by settings that this service does not support: {keys}.',
   'trouble.look': 'Review',
-  'trouble.profile': 'The profile “{name}” of this conversation does not exist.',
+  'trouble.profile': 'This conversation’s profile, “{name}”, no longer exists.',
   'trouble.adopt': 'Continue with {name}',
   ...enTranscript,
   ...enBridge,
@@ -59,7 +59,7 @@ export const en = {
   'filter.title': 'Filter conversations',
   'filter.on': 'Filter: {origin}',
   'filter.all': 'All but scheduled',
-  'filter.any': 'All, scheduled too',
+  'filter.any': 'All, including scheduled',
   'filter.web': 'Web',
   'filter.cli': 'Command line',
   'filter.cron': 'Scheduled',
@@ -260,7 +260,7 @@ export const en = {
   'signin.text': 'Your session has ended. What you wrote is kept.',
   'signin.password': 'Password',
   'signin.submit': 'Sign in',
-  'signin.wrong': 'That password is not right.',
+  'signin.wrong': 'Incorrect password.',
 
   'connection.live': 'Connected',
   'connection.connecting': 'Connecting…',

@@ -18,7 +18,7 @@ export const enSettings = {
   'settings.safety.closed': 'Refused: {what}.',
   'settings.safety.accepted': 'Accepted. Allowed without it: {what}.',
   'settings.safety.accept': 'Accept this value',
-  'settings.safety.withdraw': 'No longer accept',
+  'settings.safety.withdraw': 'Stop accepting',
   'settings.safety.commands': 'commands',
   'settings.safety.writes': 'writing files',
   'settings.safety.scripts': 'scripts',

@@ -1,16 +1,22 @@
 /** Above every view while a file cannot be read, a guard closes something, or the open conversation has no profile. */
+import { useEffect } from 'preact/hooks'
 import { Button } from '../parts/button.tsx'
 import { t } from '../strings/t.ts'
 import { useApp } from './context.ts'
 
 export const TroubleBar = () => {
   const app = useApp()
-  const { trouble, sessions, profiles, route, layout } = app
+  const { trouble, chat, profiles, route, layout } = app
   const { problems, guards } = trouble.current.value
-  const row = sessions.row(route.sessionId.value ?? '')
+  const open = chat.details.value
+  const active = profiles.active.value
+  // A conversation of another profile: whether that one exists is asked once for each such conversation.
+  const other = open?.profile && active && open.profile !== active ? open.profile : null
+  useEffect(() => {
+    if (other) void app.attempt(() => profiles.refresh())
+  }, [other, open?.session_id])
   const known = profiles.list.value
-  const gone = row?.profile && known.length > 0 && !known.some(({ name }) => name === row.profile)
-  const active = known.find(({ is_active }) => is_active)?.name ?? 'default'
+  const gone = other && known.length > 0 && !known.some(({ name }) => name === other)
   if (problems.length === 0 && guards.length === 0 && !gone) return null
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
@@ -23,14 +29,15 @@ export const TroubleBar = () => {
           <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('trouble.look')}</a>
         </p>
       )}
-      {gone && row && (
+      {gone && open && (
         <p>
-          {t('trouble.profile', { name: row.profile ?? '' })}{' '}
+          {t('trouble.profile', { name: other })}{' '}
           <Button
             onClick={() =>
               void app.attempt(async () => {
-                const session_id = row.session_id
+                const { session_id } = open
                 await app.api('POST /api/session/update', { session_id, profile: active })
+                chat.patch({ profile: active })
               })
             }
           >

@@ -125,6 +125,7 @@ safety(
       const session_id = body.session.session_id
       await app.post('/api/approval/inject_test', { session_id })
       const found: string[] = []
+      const at = await openPage(app.url)
       for (const theme of ['dark', 'light', 'solarized', 'monokai', 'nord']) {
         await app.post('/api/settings', { theme })
         // Widths change the layout, themes the colours: at full size each width in both of the usual themes.
@@ -133,7 +134,8 @@ safety(
           const isUsual = theme === 'dark' || theme === 'light' || process.env.PROOF === 'full'
           const others = isUsual ? ['/settings/appearance', '/login'] : []
           for (const path of [`/session/${session_id}`, ...others]) {
-            const at = await openPage(`${app.url}${path}`, { viewport: { width, height: 800 } })
+            await at.page.setViewportSize({ width, height: 800 })
+            await at.page.goto(`${app.url}${path}`)
             if (path.startsWith('/session')) await at.page.getByText('Approval needed').waitFor()
             if (path.startsWith('/settings'))
               await at.page.getByRole('heading', { name: 'Appearance' }).waitFor()
@@ -144,11 +146,11 @@ safety(
             )
             if (sideways > 0)
               found.push(`${theme} ${width} ${path} scrolls sideways by ${sideways}`)
-            found.push(...at.problems)
-            await at.close()
           }
         }
       }
+      found.push(...at.problems)
+      await at.close()
       assert.equal(found, [])
     } finally {
       await app.close()

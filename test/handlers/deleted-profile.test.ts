@@ -61,16 +61,13 @@ deleted(
         await turn(one, 'and more words')
         const all = await messages(one)
         assert.is(all.findLast(({ role }) => role === 'user')?.content, 'and more words')
-        assert.match(
-          String(all.at(-1)?.content),
-          /profile 'work' of this conversation does not exist/,
-        )
+        assert.match(String(all.at(-1)?.content), /profile, 'work', no longer exists/)
       }
       const sync = await app.post('/api/chat', { session_id: id, message: 'at once' })
-      assert.match(JSON.stringify(sync.body), /profile 'work'/)
+      assert.match(JSON.stringify(sync.body), /profile, 'work'/)
       const aside = await app.post('/api/btw', { session_id: id, question: 'x' })
       assert.ok(aside.status >= 400)
-      assert.match(aside.body.error, /profile 'work'/)
+      assert.match(aside.body.error, /profile, 'work'/)
       const compress = await app.post('/api/session/compress', { session_id: id })
       assert.ok(compress.status >= 400)
       await app.post('/api/background', { session_id: id, prompt: 'x' })

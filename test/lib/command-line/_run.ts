@@ -28,12 +28,8 @@ export const createDesk = () => {
   const start = (args: readonly string[], { input = '', env = {} } = {}): Running => {
     const child = spawn(process.execPath, [router, ...args], {
       cwd: workspace,
-      // Half the time of a start is reading the sources; and what a killed one leaves behind goes with the desk.
-      env: programEnv(root, 0, {
-        NODE_COMPILE_CACHE: join(tmpdir(), 'compile-cache'),
-        TMPDIR: root,
-        ...env,
-      }),
+      // What a killed one leaves behind goes with the desk.
+      env: programEnv(root, 0, { TMPDIR: root, ...env }),
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const texts = { out: '', err: '' }

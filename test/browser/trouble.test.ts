@@ -1,0 +1,33 @@
+/** A conversation whose profile was deleted says so and goes on in another one. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp } from '../_app.ts'
+import { closeBrowser, openPage } from '../_browser.ts'
+
+const trouble = suite('page: trouble bar')
+trouble.after(closeBrowser)
+
+trouble('a conversation of a deleted profile is told, and adopted with one click', async () => {
+  const app = await startApp()
+  try {
+    await app.post('/api/profile/create', { name: 'gone' })
+    const { session } = (await app.post('/api/session/new', { profile: 'gone' })).body
+    const { session_id } = session
+    await app.post('/api/session/rename', { session_id, title: 'Left behind' })
+    assert.is((await app.post('/api/profile/delete', { name: 'gone' })).status, 200)
+    const { page } = await openPage(`${app.url}/session/${session_id}`)
+    const bar = page.locator('.trouble')
+    await bar.getByText('“gone”').waitFor()
+    await bar.getByRole('button').click()
+    await bar.waitFor({ state: 'detached' })
+    const after = await app.get(`/api/session?session_id=${session_id}`)
+    assert.is(after.body.session.profile, 'default')
+    await page.reload()
+    await page.getByText('Left behind').first().waitFor()
+    assert.is(await bar.count(), 0)
+  } finally {
+    await app.close()
+  }
+})
+
+trouble.run()
