@@ -8,8 +8,9 @@ const rules = suite('page: rules')
 rules.after(closeBrowser)
 
 const say = async ({ page }: TestPage, text: string) => {
-  await page.locator('textarea').first().fill(text)
-  await page.keyboard.press('Enter')
+  const composer = page.locator('textarea').first()
+  await composer.fill(text)
+  await composer.press('Enter')
 }
 const RULE = 'git push --force *'
 
