@@ -23,6 +23,8 @@ export const list = endpoint({
     limit: z.coerce.number().int().min(1).max(500).optional(),
     cursor: z.string().max(200).optional(),
     profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
+    /** `0` leaves the runs of scheduled tasks out of a page, but for those that wait for a person or are pinned. */
+    scheduled: Flag,
   }),
   output: z.object({
     sessions: z.array(SessionRow),
@@ -32,7 +34,7 @@ export const list = endpoint({
     next: z.string().nullable().optional(),
     cursor: z.string().optional(),
   }),
-  run: async (ctx, { limit, cursor, profile }) => {
+  run: async (ctx, { limit, cursor, profile, scheduled }) => {
     await ctx.app.sessions.settle()
     const shown = ctx.app.settings.get().show_cli_sessions
     const page = ctx.app.sessions.list({
@@ -40,9 +42,10 @@ export const list = endpoint({
       ...(limit === undefined ? {} : { limit }),
       ...(cursor === undefined ? {} : { cursor }),
       ...(profile === undefined ? {} : { profile }),
+      scheduled,
     })
     // Clients that know no paging know no cursor either: without it their copy stays valid while turns run.
-    const place = limit === undefined ? '' : ctx.app.hub.cursor()
+    const place = limit === undefined && scheduled ? '' : ctx.app.hub.cursor()
     const tail = place ? `,"next":${JSON.stringify(page.next)},"cursor":"${place}"` : ''
     return jsonText(
       [

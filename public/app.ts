@@ -80,8 +80,14 @@ export const createApp = (options: AppOptions) => {
     profiles.active,
     row => projects.keeps(row) && filters.keeps(row),
     () => filters.everyProfile.value,
+    () => filters.withScheduled(),
   )
-  const filters = createFilters(platform, sessions.rows, profiles.active)
+  const filters = createFilters(
+    platform,
+    sessions.rows,
+    profiles.active,
+    () => void snapshot('list'),
+  )
   const projects = createProjects(platform, sessions.mine)
   const viewed = createViewed(platform)
   const models = createModels(platform)
@@ -182,6 +188,7 @@ export const createApp = (options: AppOptions) => {
     platform,
     sources,
     toasts,
+    onSession: sessions.keep,
     onWatch: () => tabs.changed(),
     onEnded: end => ended(end),
   })

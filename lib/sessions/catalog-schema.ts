@@ -1,5 +1,8 @@
 /** Tables of `catalog.db`. Everything in them is derived from the session files and may be deleted at any time. */
 
+/** Runs of scheduled tasks are left out, but for those that wait for a person or that a person pinned. */
+export const NOT_ONLY_SCHEDULED = `(json_extract(row, '$.source_tag') is not 'cron' or json_extract(row, '$.pinned') = 1 or waiting > 0)`
+
 export const MIGRATIONS = [
   `
   create table about (key text primary key, value text not null) without rowid;
@@ -56,6 +59,10 @@ export const MIGRATIONS = [
   -- Few: they stand at the top of every list, however old they are.
   create index by_pin on session (updated_ms desc, id)
     where listed = 1 and json_extract(row, '$.pinned') = 1;
+  `,
+  `
+  -- Without what scheduled tasks did by themselves, which may be most of the list. Pages give the same words as condition.
+  create index by_person on session (updated_ms desc, id) where listed = 1 and ${NOT_ONLY_SCHEDULED};
   `,
 ] as const
 

@@ -1,5 +1,6 @@
 /** Every statement of the catalogue, prepared once for each opened file. */
 import type { Database } from '../store/sqlite.ts'
+import { NOT_ONLY_SCHEDULED } from './catalog-schema.ts'
 import type { Mark } from './files.ts'
 import type { UsageRow } from './usage.ts'
 
@@ -73,6 +74,12 @@ export const prepare = (db: Database) => ({
   page: db.prepare<[number, number, string, number], PageRow>(PAGE('')),
   profilePage: db.prepare<[string, number, number, string, number], PageRow>(
     PAGE('and profile = ?'),
+  ),
+  personPage: db.prepare<[number, number, string, number], PageRow>(
+    PAGE(`and ${NOT_ONLY_SCHEDULED}`),
+  ),
+  profilePersonPage: db.prepare<[string, number, number, string, number], PageRow>(
+    PAGE(`and profile = ? and ${NOT_ONLY_SCHEDULED}`),
   ),
   pinned: db.prepare<[string | null, string | null, number, number, string, number], PageRow>(
     PINNED,

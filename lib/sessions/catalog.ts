@@ -297,12 +297,18 @@ export const createCatalog = (options: CatalogOptions) => {
       guard(() =>
         q.titles.all(JSON.stringify(words), profile, profile, limit).map(({ row }) => row),
       ),
-    page: (after: { ms: number; id: string } | null, limit: number, profile: string | null) =>
+    /** `scheduled` false: without the runs of scheduled tasks that neither wait for a person nor are pinned. */
+    page: (
+      after: { ms: number; id: string } | null,
+      limit: number,
+      profile: string | null,
+      scheduled = true,
+    ) =>
       guard(() => {
         const { ms, id } = after ?? { ms: Number.MAX_SAFE_INTEGER, id: '' }
         return profile === null
-          ? q.page.all(ms, ms, id, limit)
-          : q.profilePage.all(profile, ms, ms, id, limit)
+          ? q[scheduled ? 'page' : 'personPage'].all(ms, ms, id, limit)
+          : q[scheduled ? 'profilePage' : 'profilePersonPage'].all(profile, ms, ms, id, limit)
       }),
     pinnedBelow: ({ ms, id }: { ms: number; id: string }, limit: number, profile: string | null) =>
       guard(() => q.pinned.all(profile, profile, ms, ms, id, limit)),

@@ -103,12 +103,16 @@ export const createListing = (catalog: Catalog) => {
     cursor: string | undefined,
     profile: string | null,
     foreign: readonly SessionRow[],
+    scheduled: boolean,
   ): ListPage => {
     const size = Math.min(Math.max(Math.trunc(limit), 1), MAX_PAGE)
     const after = cursor === undefined ? null : parseCursor(cursor)
-    const theirs = admitted(foreign, profile)
+    const theirs = admitted(
+      scheduled ? foreign : foreign.filter(row => row.source_tag !== 'cron' || row.pinned),
+      profile,
+    )
     const below = theirs.filter(place => after === null || isBefore(after, place))
-    const rows = merge(catalog.page(after, size + 1, profile), below)
+    const rows = merge(catalog.page(after, size + 1, profile, scheduled), below)
     const shown = rows.slice(0, size)
     const last = shown.at(-1)
     const body = bodyOf(shown)
@@ -133,11 +137,13 @@ export const createListing = (catalog: Catalog) => {
       cursor,
       profile,
       foreign = NONE,
+      scheduled = true,
     }: Parameters<Sessions['list']>[0] = {}): ListPage {
       // A blank value is an absent one, as everywhere in a query.
       const after = cursor || undefined
-      if (limit === undefined && after === undefined) return whole(profile || null, foreign)
-      return page(limit ?? 100, after, profile || null, foreign)
+      if (limit === undefined && after === undefined && scheduled)
+        return whole(profile || null, foreign)
+      return page(limit ?? 100, after, profile || null, foreign, scheduled)
     },
     /** The kept body may hold words that were just erased. */
     drop(): void {

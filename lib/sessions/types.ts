@@ -102,6 +102,8 @@ export type Sessions = {
     profile?: string | undefined
     /** Rows of another place to merge in by time, newest first; ours win. Another array means another list. */
     foreign?: readonly SessionRow[] | undefined
+    /** False: a page without the runs of scheduled tasks, but for those that wait for a person or are pinned. */
+    scheduled?: boolean | undefined
   }): ListPage
   /** What the turns that ended since then have used, and in how many sessions. Await `settle` before. */
   usage(since: number): { buckets: UsageBucket[]; sessions: number }

@@ -18,14 +18,18 @@ export const createFilters = (
   { device }: Pick<Platform, 'device'>,
   rows: ReadonlySignal<readonly SessionRow[]>,
   profile: ReadonlySignal<string>,
+  /** Other rows are wanted than those that were fetched. */
+  refetch: () => void = () => {},
 ) => {
   const origin = signal<Choice>(device.read<Choice>('origin', ''))
   const everyProfile = signal(device.read('every-profile', false))
   const hasOthers = computed(() => rows.value.some(row => row.profile !== profile.value))
 
   const choose = (wanted: Choice): void => {
+    const crosses = (wanted === '') !== (origin.value === '')
     origin.value = wanted
     device.write('origin', wanted)
+    if (crosses) refetch()
   }
   const showEvery = (every: boolean): void => {
     everyProfile.value = every
@@ -47,6 +51,8 @@ export const createFilters = (
       // One that waits for a person, or that a person holds on to, is never folded away.
       return originOf(row) !== 'cron' || row.waiting > 0 || row.pinned
     },
+    /** Whether runs of tasks are in what is fetched. */
+    withScheduled: () => origin.value !== '',
     choose,
     showEvery,
   }

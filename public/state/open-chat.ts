@@ -47,6 +47,8 @@ export type OpenChatOptions = {
   toasts: Toasts
   /** What is watched has changed. */
   onWatch: () => void
+  /** It was fetched. */
+  onSession: (session: Session) => void
   onEnded: (ended: Ended) => void
 }
 
@@ -55,6 +57,7 @@ export const createOpenChat = ({
   sources,
   toasts,
   onWatch,
+  onSession,
   onEnded,
 }: OpenChatOptions) => {
   const { api, soon, nowMs } = platform
@@ -108,6 +111,7 @@ export const createOpenChat = ({
       if (!sources.isCurrent(hold)) return
       frames = []
       details.value = session
+      onSession(session)
       // What was sent is either stored by now or was refused; a start under way keeps its message.
       if (!starting.value) sent = []
       else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp)))

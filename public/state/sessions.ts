@@ -80,6 +80,8 @@ export const createSessions = (
   /** What the list is narrowed down to. */
   keeps: (row: SessionRow) => boolean = () => true,
   everyProfile: () => boolean = () => false,
+  /** Whether runs of scheduled tasks are in the list. */
+  withScheduled: () => boolean = () => true,
 ) => {
   const rows = signal<readonly SessionRow[]>([])
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
@@ -88,6 +90,9 @@ export const createSessions = (
   /** Headings depend on the day: moved by whoever owns the clock. */
   const now = signal(nowMs() / 1000)
   let fetchingMore = false
+  /** The open one may stand below the pages that are loaded, or be left out of them. */
+  let kept = ''
+  const scheduled = () => (withScheduled() ? {} : { scheduled: 0 })
 
   const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
   /** A new or cleared conversation without a name is in no list until something is said in it. */
@@ -100,13 +105,14 @@ export const createSessions = (
     ),
   )
 
-  const kept = computed(() => mine.value.filter(keeps))
+  const listed = computed(() => mine.value.filter(keeps))
 
   /** Some replies are whole sessions: their messages must not stay behind in the list. */
   const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
     rows.value = placeRow(rows.value, row as SessionRow)
   }
   const drop = (id: string): void => {
+    if (id === kept) kept = ''
     rows.value = rows.value.filter(row => row.session_id !== id)
   }
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
@@ -144,10 +150,15 @@ export const createSessions = (
     row,
     upsert,
     drop,
+    /** Its row is there as long as it is open. */
+    keep(session: SessionRow): void {
+      kept = session.session_id
+      if (!row(kept)) upsert(session)
+    },
     /** Conversations of this profile, or of all of them when that is chosen. */
     mine,
-    items: computed(() => toItems(kept.value, { now: now.value, archived: showArchived.value })),
-    archivedCount: computed(() => kept.value.filter(({ archived }) => archived).length),
+    items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
+    archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
     /** How many conversations wait for a person. */
     waiting: computed(() => mine.value.filter(({ waiting }) => waiting > 0).length),
 
@@ -155,9 +166,11 @@ export const createSessions = (
     async load(): Promise<string | undefined> {
       try {
         const limit = Math.min(MOST, Math.max(PAGE, rows.value.length))
-        const reply = await api('GET /api/sessions', { limit })
+        const reply = await api('GET /api/sessions', { limit, ...scheduled() })
         // Pinned ones of later pages come along at once: they stand at the top.
+        const open = row(kept)
         rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
+        if (open && !row(kept)) upsert(open)
         next.value = reply.next ?? null
         state.value = 'ready'
         return reply.cursor
@@ -170,7 +183,11 @@ export const createSessions = (
       if (!next.value || fetchingMore) return
       fetchingMore = true
       try {
-        const reply = await api('GET /api/sessions', { limit: PAGE, cursor: next.value })
+        const reply = await api('GET /api/sessions', {
+          limit: PAGE,
+          cursor: next.value,
+          ...scheduled(),
+        })
         // A row may have moved up between the pages: the one already here is the newer.
         const known = byId.value
         rows.value = [

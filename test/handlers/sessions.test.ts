@@ -1,5 +1,5 @@
 /** Sessions over HTTP: every verb refused first, then done; nothing moves that should not, nothing cut is ever shown. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -288,6 +288,49 @@ sessions(
     })
     assert.is(after.status, 200)
     assert.is((await app.get('/api/sessions?cursor=nonsense&limit=3')).status, 400)
+  }),
+)
+
+sessions(
+  'a page leaves runs of scheduled tasks out when asked to, but for those a person waits for or pinned; the whole list has them',
+  withApp(async app => {
+    mkdirSync(join(app.state, 'sessions'), { recursive: true })
+    const write = (id: string, at: number, meta: object): void => {
+      const lines = [
+        { n: 1, t: 'session', at, v: 1, id, meta: { title: id, workspace: '/w', ...meta } },
+        { n: 2, t: 'message', at, message: { role: 'user', content: id } },
+      ]
+      const text = lines.map(line => `${JSON.stringify(line)}\n`).join('')
+      writeFileSync(join(app.state, 'sessions', `${id}.jsonl`), text)
+    }
+    for (let at = 0; at < 40; at++)
+      write(`run${at}`, 2_000 + at, { source_tag: 'cron', profile: at % 2 ? 'default' : 'work' })
+    for (let at = 0; at < 5; at++) write(`talk${at}`, 1_000 + at, { profile: 'default' })
+    const ids = (rows: { session_id: string }[]) => rows.map(row => row.session_id)
+    const pages = async (query: string): Promise<string[]> => {
+      const seen: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const path = `/api/sessions?${query}&cursor=${encodeURIComponent(cursor)}`
+        const { body } = await app.get(path)
+        seen.push(...ids(body.sessions))
+        cursor = body.next
+      }
+      return seen
+    }
+    await app.post('/api/session/pin', { session_id: 'run3', pinned: true })
+    await app.post('/api/approval/inject_test', { session_id: 'run5' })
+    const talks = ['talk4', 'talk3', 'talk2', 'talk1', 'talk0']
+    for (const limit of [2, 100])
+      for (const profile of ['', '&profile=default'])
+        assert.equal(
+          (await pages(`limit=${limit}&scheduled=0${profile}`)).toSorted(),
+          ['run3', 'run5', ...talks].toSorted(),
+        )
+    assert.equal((await pages('limit=3&scheduled=0')).slice(-5), talks)
+    assert.is((await pages('limit=7')).length, 45)
+    assert.is((await pages('limit=7&scheduled=1')).length, 45)
+    assert.is((await app.get('/api/sessions')).body.sessions.length, 45)
+    assert.is((await app.get('/api/sessions?scheduled=0')).body.sessions.length, 7)
   }),
 )
 

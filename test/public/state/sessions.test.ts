@@ -160,4 +160,37 @@ test('10 000 rows: a delta is quick', () => {
   assert.is(sessions.rows.value.length, 10_000)
 })
 
+test('the open conversation keeps its row although no page that was fetched has it', async () => {
+  const asked: unknown[] = []
+  const { platform } = fakePlatform({
+    'GET /api/sessions': input => {
+      asked.push(input)
+      return { sessions: [fakeRow('a')], cli_count: 0, next: null, cursor: 'aaaaaaaa-1' }
+    },
+  })
+  let all = false
+  const profile = signal('default')
+  const sessions = createSessions(
+    platform,
+    createToasts(platform),
+    profile,
+    () => true,
+    () => true,
+    () => all,
+  )
+  await sessions.load()
+  sessions.keep(fakeRow('old', { title: 'Nightly' }))
+  await sessions.load()
+  assert.is(sessions.row('old')?.title, 'Nightly')
+  all = true
+  await sessions.load()
+  assert.equal(
+    asked.map(input => (input as { scheduled?: number }).scheduled),
+    [0, 0, undefined],
+  )
+  sessions.drop('old')
+  await sessions.load()
+  assert.is(sessions.row('old'), undefined)
+})
+
 test.run()
