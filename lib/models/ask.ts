@@ -3,6 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { Refusal, unavailable } from '../errors.ts'
+import { whyUnreachable } from '../http/unreachable.ts'
 
 /** A model as a server lists it; `contextLength` is 0 when it does not say. */
 export type FoundModel = { readonly id: string; readonly contextLength: number }
@@ -101,22 +102,6 @@ const STATUS: Readonly<Record<number, string>> = {
   429: 'it asks to slow down',
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was reset',
-  UND_ERR_SOCKET: 'the connection broke off',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-  ABORT_ERR: 'it took too long',
-}
-
-const why = (error: unknown): string => {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'it took too long'
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return REASONS[code] ?? (/CERT|TLS|SSL/.test(code) ? `its certificate: ${code}` : 'no connection')
-}
-
 const readJson = async (body: Dispatcher.ResponseData['body'], host: string): Promise<unknown> => {
   const chunks: Buffer[] = []
   let size = 0
@@ -200,7 +185,9 @@ export const createAsker = (options: AskerOptions = {}): Asker => {
     } catch (error) {
       throw error instanceof Refusal
         ? error
-        : unavailable(`No models from ${url.host}: ${why(signal.aborted ? signal.reason : error)}.`)
+        : unavailable(
+            `No models from ${url.host}: ${whyUnreachable(signal.aborted ? signal.reason : error)}.`,
+          )
     } finally {
       if (dispatcher && dispatcher !== options.dispatcher) void dispatcher.destroy()
     }

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { messageOf, Refusal, unavailable } from '../errors.ts'
+import { whyUnreachable } from '../http/unreachable.ts'
 import { type Allow, checkAddresses, checkUrl, nobody } from './address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
@@ -33,20 +34,9 @@ const AGENT = 'Mozilla/5.0 (compatible; agent-webui)'
 
 const BECAUSE = 'BECAUSE'
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the name is unknown',
-  EAI_AGAIN: 'the name could not be looked up',
-  ECONNRESET: 'the connection was reset',
-  UND_ERR_SOCKET: 'the connection broke off',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection timed out',
-}
-
 const why = (error: unknown): string => {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'it took too long'
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code === BECAUSE) return messageOf(error)
-  return REASONS[code] ?? (/CERT|TLS|SSL/.test(code) ? `its certificate: ${code}` : 'no connection')
+  const isOurs = error instanceof Error && 'code' in error && error.code === BECAUSE
+  return isOurs ? messageOf(error) : whyUnreachable(error)
 }
 
 /** Words that follow "could not be read:". */
