@@ -7,6 +7,7 @@ import { isZone, toIso } from '../lib/cron/zone.ts'
 import { type Ctx, endpoint } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { Completion, Job, JobId, JobRun } from '../lib/schema/cron.ts'
+import { redactValue } from '../lib/redact.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { toBoolean } from '../lib/settings.ts'
 
@@ -16,7 +17,8 @@ type Stored = Parameters<typeof toWire>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
   const { zone, now, scheduler } = room(ctx)
-  return toWire(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) })
+  // What is sent back masked is made whole again by `jobs.update`.
+  return redactValue(toWire(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }))
 }
 
 const text = z.string().optional()
@@ -175,7 +177,7 @@ export const recent = endpoint({
     completions: z.array(Completion),
     since: z.number(),
   }),
-  run: (ctx, { since }) => ({ completions: room(ctx).completions(since), since }),
+  run: (ctx, { since }) => ({ completions: redactValue(room(ctx).completions(since)), since }),
 })
 
 export const history = endpoint({
@@ -197,8 +199,7 @@ export const history = endpoint({
       .history.list()
       .filter(each => job_id === undefined || each.job_id === job_id)
     const runs = all.slice(offset, offset + limit).map(({ by: _, claimed_at: __, ...each }) => ({
-      ...each,
-      error: each.error === null ? null : ctx.app.redact(each.error),
+      ...redactValue(each),
     }))
     return { job_id: job_id ?? null, runs, total: all.length, limit, offset }
   },

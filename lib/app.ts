@@ -181,7 +181,7 @@ export const createApp = async (
         type: 'notice',
         data: {
           level: exit_code === 0 ? 'info' : 'warn',
-          message: redact(`Ended with exit code ${exit_code}: ${command.slice(0, 200)}`),
+          message: `Ended with exit code ${exit_code}: ${redact(command).slice(0, 200)}`,
           session_id,
         },
       }),

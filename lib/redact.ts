@@ -1,7 +1,7 @@
 /** Hides credentials in text that leaves the service or is read by a model; `lib/redact/` finds them. */
 import { createKnown, type SecretSource } from './redact/known.ts'
 import { isMasked } from './redact/shapes.ts'
-import { isCuttable, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './redact/spans.ts'
+import { isCuttable, merged, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './redact/spans.ts'
 
 const known = createKnown()
 
@@ -41,7 +41,12 @@ const written = (text: string, spans: readonly Span[]): string => {
   return out + text.slice(at)
 }
 
-const spansOf = (text: string): Span[] => known.finder().analyze(text, true).spans
+/** What was cut out of a longer text may begin and end in the middle of a secret. */
+const spansOf = (text: string): Span[] => {
+  const { spans } = known.finder().analyze(text, true)
+  const pieces = [...known.cut().start(text), ...known.cut().end(text)]
+  return pieces.length === 0 ? spans : merged([...spans, ...pieces])
+}
 
 export const redact = (text: string): string => written(text, spansOf(text))
 
@@ -73,7 +78,9 @@ export const createStreamRedactor = (): StreamRedactor => {
   const take = (final: boolean): string => {
     const text = before + held
     const sent = before.length
-    const { spans, pending } = known.finder().analyze(text, final)
+    const { spans: whole, pending } = known.finder().analyze(text, final)
+    const pieces = final ? known.cut().end(text) : []
+    const spans = pieces.length === 0 ? whole : merged([...whole, ...pieces])
     const stop = Math.max(sent, pending)
     let out = ''
     let at = sent

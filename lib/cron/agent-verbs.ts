@@ -1,6 +1,7 @@
 /** The jobs of a home as its agent manages them: the person's own verbs, and a closer look at what is to be run. */
 import type { CronFields, CronStore } from '../agent/tools/cronjob.ts'
 import { forbidden } from '../errors.ts'
+import { reveal } from '../redact.ts'
 import { findThreat } from '../threats.ts'
 import type { Cron } from './cron.ts'
 import { toWire } from './job.ts'
@@ -42,11 +43,13 @@ export const cronVerbs = ({ jobs, scheduler, now, zone }: Room): CronStore => {
     list: () => jobs.list().map(show),
     async create(fields) {
       checkPrompt(fields)
+      // Of a task that is new nothing was shown: a mask in it was read somewhere else.
+      for (const text of [fields.prompt, fields.name]) if (text !== undefined) reveal(text, '')
       return show(await jobs.create(fields))
     },
     async update(id, fields) {
       checkPrompt(fields)
-      return show(await jobs.update(id, fields))
+      return show(await jobs.update(id, fields, reveal))
     },
     pause: async id => show(await jobs.pause(id, null)),
     resume: async id => show(await jobs.resume(id)),

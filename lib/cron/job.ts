@@ -1,4 +1,5 @@
 /** One job of the file, whoever wrote it: read leniently, and shown with every key a client knows. Pure. */
+import { redact } from '../redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
 import type { RawJob } from './jobs-file.ts'
 import { inWords, readSchedule } from './schedule.ts'
@@ -53,9 +54,13 @@ export const repeatOf = (job: RawJob): { times: number | null; completed: number
   return { times: number(times) > 0 ? number(times) : null, completed: number(completed) }
 }
 
-/** First words of the prompt, or the first skill. */
+const NAMING_CHARS = 2_000
+
+/** First words of the prompt, or the first skill. A name is read in more places than the prompt: no secret becomes part of it. */
 export const defaultName = (prompt: string, skills: readonly string[]): string =>
-  prompt.trim().replace(/\s+/g, ' ').slice(0, 50).trim() || skills[0] || 'cron job'
+  redact(prompt.trim().slice(0, NAMING_CHARS)).replace(/\s+/g, ' ').slice(0, 50).trim() ||
+  skills[0] ||
+  'cron job'
 
 export const displayOf = (job: RawJob, schedule: Schedule | undefined): string =>
   text(job.schedule_display) ?? schedule?.display ?? text(job.schedule) ?? ''

@@ -1,6 +1,7 @@
 /** The jobs of one home and what a person may do with them; each edit is one read, change and write under the agent's lock. */
 import { randomBytes } from 'node:crypto'
 import { invalid, missing } from '../errors.ts'
+import { unredact } from '../redact.ts'
 import type { Schedule } from '../schema/cron.ts'
 import { defaultName, type Planned, toPlanned } from './job.ts'
 import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
@@ -34,6 +35,25 @@ export type JobsDeps = {
 
 const MAX_PROMPT_CHARS = 200_000
 const MAX_NAME_CHARS = 200
+
+const SHOWN_TEXTS = ['name', 'prompt', 'deliver', 'base_url', 'script'] as const
+
+const restored = <T extends JobFields>(
+  given: T,
+  job: RawJob,
+  restore: (edited: string, stored: string) => string,
+): T => {
+  const textAt = (key: string): string => (typeof job[key] === 'string' ? job[key] : '')
+  return {
+    ...given,
+    ...Object.fromEntries(
+      SHOWN_TEXTS.flatMap(key => {
+        const edited = given[key]
+        return edited === undefined ? [] : [[key, restore(edited, textAt(key))]]
+      }),
+    ),
+  }
+}
 
 const blankToNull = (value: string): string | null => value.trim() || null
 
@@ -166,10 +186,13 @@ export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
 
     update(
       id: string,
-      given: JobFields & { enabled?: boolean | undefined },
+      masked: JobFields & { enabled?: boolean | undefined },
+      /** Whoever sends a text back has read it masked: what stands in the file is put in its place. */
+      restore: (edited: string, stored: string) => string = unredact,
     ): Promise<RawJob & { id: string }> {
-      const { name, ...fields } = fieldsOf(given)
       return editJob(id, (job, before) => {
+        const given = restored(masked, job, restore)
+        const { name, ...fields } = fieldsOf(given)
         Object.assign(job, fields, name ? { name } : {})
         const after = toPlanned(job, now(), zone())
         if (!after.prompt.trim() && after.skills.length === 0) throw invalid('prompt is required')

@@ -31,11 +31,12 @@ export const secretsOf = (config: ServerConfig): string[] =>
 
 const toolsOf = ({ config, server }: Listed, taken: Set<string>): McpTool[] => {
   if (isBad(config) || !server) return []
+  const secrets = secretsOf(config)
   return (server.listing()?.tools ?? []).map(tool => ({
     name: toolName(config.name, tool.name, taken),
     server: config.name,
     tool: tool.name,
-    description: tool.description,
+    description: hideValues(tool.description, secrets),
     enabled: isShown(config.filter, tool.name),
     read_only: tool.readOnly,
     destructive: tool.destructive,
@@ -69,8 +70,9 @@ const toRow = (home: Home, listed: Listed, taken: Set<string>): McpServerRow => 
     timeout: isBad(config) ? 0 : config.timeoutMs / 1_000,
     connect_timeout: isBad(config) ? 0 : config.connectTimeoutMs / 1_000,
     error: error === null ? null : hideValues(error, secrets),
-    stderr: hideValues(server?.chatter().slice(-STDERR_SHOWN) ?? '', secrets),
-    version: version ? `${version.name} ${version.version}` : null,
+    // Cut afterwards: half of a value is not found.
+    stderr: hideValues(server?.chatter() ?? '', secrets).slice(-STDERR_SHOWN),
+    version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
     tools: toolsOf(listed, taken),
   }
 }

@@ -4,6 +4,7 @@
  * One set a process, on purpose: a key of one profile must not show in anything of another, and a place that forgot to be
  * given the set would show everything.
  */
+import { createCutFinder, type CutFinder } from './cut.ts'
 import { createFinder, type Finder } from './spans.ts'
 import { secretsInValue } from './spellings.ts'
 
@@ -19,6 +20,7 @@ export const createKnown = () => {
   let lookedAt = -Infinity
   let secrets: readonly string[] = []
   let finder: Finder = createFinder([])
+  let cut: CutFinder = createCutFinder([])
 
   const look = (): void => {
     const values = [...sources].map(source => source())
@@ -27,6 +29,7 @@ export const createKnown = () => {
     seen = values
     secrets = [...new Set(values.flat().flatMap(secretsInValue))]
     finder = createFinder(secrets)
+    cut = createCutFinder(secrets)
   }
 
   return {
@@ -53,5 +56,7 @@ export const createKnown = () => {
       }
       return finder
     },
+    /** As of the last look of `finder`. */
+    cut: (): CutFinder => cut,
   }
 }

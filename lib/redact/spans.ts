@@ -42,7 +42,7 @@ const words = (secrets: readonly string[]): Word<Tag>[] => [
 ]
 
 /** Two that overlap are one: what hid the more says how. */
-const merged = (found: Span[]): Span[] => {
+export const merged = (found: Span[]): Span[] => {
   const spans: Span[] = []
   for (const span of found.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
     const last = spans.at(-1)

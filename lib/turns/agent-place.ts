@@ -3,6 +3,7 @@ import type { ModelEndpoint } from '../agent/types.ts'
 import { sayError } from '../agent/acp/failures.ts'
 import { invalid, Refusal, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
+import { redact } from '../redact.ts'
 import type { Sessions } from '../sessions/types.ts'
 
 export type AgentPlaceDeps = {
@@ -44,6 +45,6 @@ export const asked = async <T>(name: string, work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (error) {
-    throw unavailable(`${name}: ${sayError(error)}`.slice(0, 500))
+    throw unavailable(`${name}: ${redact(sayError(error)).slice(0, 500)}`)
   }
 }

@@ -148,7 +148,7 @@ export const createCompressions = (deps: CompressionDeps) => {
       compression_anchor_message_key: {
         role: message.role,
         ts: message._ts ?? message.timestamp ?? null,
-        text: deps.redact(text.replace(/\s+/g, ' ').trim().slice(0, 160)),
+        text: deps.redact(text.replace(/\s+/g, ' ').trim()).slice(0, 160),
         attachments: message.attachments?.length ?? 0,
       },
     }

@@ -8,8 +8,10 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spellingsOf } from '../../lib/redact/spellings.ts'
+import { routes, tails } from '../../router.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted, type ScriptedCall } from '../_provider.ts'
+import { create, runNow } from './_crons.ts'
 
 const test = suite('keys reach neither a page nor a model')
 
@@ -309,6 +311,215 @@ const attack = async (allowed: boolean): Promise<string[]> => {
     await provider.close()
   }
 }
+
+/** Any ten characters of one that are no word: a text that was cut before it was masked ends in the middle of a secret. */
+const piecesIn = (text: string): string[] =>
+  Object.entries(FAILING).flatMap(([name, secret]) => {
+    const pieces = Array.from({ length: secret.length - 9 }, (_, at) => secret.slice(at, at + 10))
+    const found = pieces.find(piece => /\d/.test(piece) && text.includes(piece))
+    return found === undefined ? [] : [`${name}: …${found}… in ${around(text, found)}`]
+  })
+
+const around = (text: string, found: string): string => {
+  const at = text.indexOf(found)
+  return JSON.stringify(text.slice(Math.max(0, at - 60), at + 40))
+}
+
+/** Secrets of what fails. One is given only to the program that shows it. */
+const FAILING = {
+  provider: 'cfgKEY-9z8y7x6w5v4u3t2s',
+  agentNamed: 'agentTokenNamed0192837465',
+  agentRandom: 'agentSettingQwErTy123456',
+  agentArgument: 'agentArgument-aa11-bb22-cc33',
+  serverNamed: 'serverTokenNamed5647382910',
+  serverRandom: 'serverSettingAsDfGh654321',
+  serverArgument: 'serverArgument-dd44-ee55-ff66',
+  script: 'scriptVariable9h8g7f6e5d4c',
+} as const
+
+/** Says its secrets so often that whatever cuts the text cuts one of them. */
+const OFTEN = `const often = texts => Array(700).fill(texts.join(' ')).join(' ')`
+
+const serverProgram = `${OFTEN}
+const manner = process.argv[2]
+const secrets = often([process.env.SHOP_TOKEN, process.env.SHOP_SETTING, process.argv[4]])
+process.stderr.write(secrets + '\\n' + secrets)
+if (manner === 'ends') process.exit(3)
+const send = (id, more) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...more }) + '\\n')
+require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id, method } = JSON.parse(line)
+  const error = { code: -32603, message: 'refused: ' + secrets }
+  if (id === undefined) return
+  if (manner === 'refuses') return send(id, { error })
+  if (method === 'initialize')
+    return send(id, { result: { protocolVersion: '2025-06-18', capabilities: { tools: {} },
+      serverInfo: { name: process.env.SHOP_TOKEN, version: process.env.SHOP_SETTING } } })
+  if (method === 'tools/list')
+    return send(id, { result: { tools: [{ name: 'look', description: secrets, inputSchema: { type: 'object' } }] } })
+  send(id, { error })
+})
+`
+
+const agentProgram = `${OFTEN}
+const secrets = often([process.env.LEAKY_TOKEN, process.env.LEAKY_SETTING, process.argv[3]])
+process.stderr.write(secrets + '\\n' + secrets)
+require('node:readline').createInterface({ input: process.stdin }).on('line', line => {
+  const { id } = JSON.parse(line)
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: secrets, data: { details: secrets } } }) + '\\n')
+})
+`
+
+const scriptProgram = `${OFTEN}
+const secrets = often([process.env.JOB_TOKEN])
+process.stdout.write(secrets)
+process.stderr.write(secrets)
+if (!process.env.NO_FAILURE) process.exit(4)
+`
+
+const writeFailing = (app: TestApp, url: string): void => {
+  const put = (path: string, text: string) => {
+    mkdirSync(join(app.home, path, '..'), { recursive: true })
+    writeFileSync(join(app.home, path), text, { mode: 0o600 })
+  }
+  const server = (manner: string) => ({
+    command: process.execPath,
+    args: [join(app.home, 'server.cjs'), manner, '--api-key', FAILING.serverArgument],
+    env: { SHOP_TOKEN: FAILING.serverNamed, SHOP_SETTING: FAILING.serverRandom },
+  })
+  const config = {
+    model: {
+      provider: 'custom',
+      base_url: url,
+      api_key: FAILING.provider,
+      default: 'test-model',
+    },
+    agent: { api_max_retries: 0 },
+    providers: {
+      leaky: {
+        name: 'Leaky',
+        acp_command: process.execPath,
+        acp_args: [join(app.home, 'agent.cjs'), '--token', FAILING.agentArgument],
+        env: { LEAKY_TOKEN: FAILING.agentNamed, LEAKY_SETTING: FAILING.agentRandom },
+      },
+    },
+    mcp_servers: { ends: server('ends'), refuses: server('refuses'), answers: server('answers') },
+  }
+  put('config.yaml', JSON.stringify(config))
+  put('.env', `JOB_TOKEN=${FAILING.script}\n`)
+  put('server.cjs', serverProgram)
+  put('agent.cjs', agentProgram)
+  put('scripts/job.js', scriptProgram)
+}
+
+/** Paths that answer without an end, or with a page that is the same for everybody. */
+const WITHOUT_SECRETS =
+  /^\/(?:$|index|settings|tasks|profiles|skills|memory|usage|session\/|static\/|favicon|login$)|\/inject_test$|^\/api\/(?:events|media\/remote|updates\/check|openapi\.json|chat\/cancel|(?:approval|clarify|sessions\/gateway)\/stream)$/
+
+/** How each other path is asked; a path in none of them is asked as it is. */
+const pathsToAsk = (given: Record<string, string>): string[] => {
+  const queries: [RegExp, string[]][] = [
+    [/^\/api\/session\/message$/, ['session_id', 'id']],
+    [
+      /^\/api\/(?:session|processes|process|git|git-info|list|queue|rollback|background|folder|clarify|approval)\b/,
+      ['session_id'],
+    ],
+    [/^\/api\/crons\/(?:output|history|status)$/, ['job_id']],
+    [/^\/api\/chat\/stream/, ['stream_id']],
+    [/^\/api\/sessions\/search$/, ['q']],
+    [/^\/api\/file/, ['session_id', 'path']],
+    [/^\/api\/workspaces\/suggest$/, ['prefix']],
+  ]
+  return Object.keys({ ...routes, ...tails }).flatMap(route => {
+    const [method, path = ''] = route.split(' ')
+    if (method !== 'GET' || WITHOUT_SECRETS.test(path)) return []
+    const names = queries.find(([pattern]) => pattern.test(path))?.[1] ?? []
+    const query = names.map(name => `${name}=${encodeURIComponent(given[name] ?? '')}`).join('&')
+    return [`${path.replace(/:\w+$/, 'general')}?${query}`]
+  })
+}
+
+const saidOften = (text: string): string => Array(700).fill(text).join(' ')
+
+test('what fails shows no secret of its own: providers, servers, agents, subagents, scheduled tasks', async () => {
+  const provider = await createProvider()
+  const app = await startApp({ allowErrors: true })
+  const found: string[] = []
+  const look = (where: string, text: string): void =>
+    void found.push(...piecesIn(text).map(piece => `${where}: ${piece}`))
+  try {
+    writeFailing(app, provider.url)
+    const workspace = join(app.userHome, 'work')
+    mkdirSync(workspace)
+    const newSession = async (model?: string): Promise<string> =>
+      (await app.post('/api/session/new', model ? { workspace, model } : { workspace })).body
+        .session.session_id
+    const streams: string[] = []
+    const turn = async (session_id: string, message: string): Promise<void> => {
+      const started = await app.post('/api/chat/start', { session_id, message })
+      look(`chat/start of ${message.slice(0, 20)}`, started.text)
+      const { stream_id } = started.body
+      streams.push(stream_id)
+      for await (const event of app.events(`/api/chat/stream?stream_id=${stream_id}`)) {
+        look(`${message.slice(0, 20)}: ${event.event}`, JSON.stringify(event))
+        if (event.event === 'stream_end') break
+      }
+    }
+    const refused = {
+      status: 400,
+      body: { error: { message: `cannot: ${saidOften(FAILING.provider)}` } },
+    }
+    const delegates = {
+      toolCalls: [{ id: 'd1', name: 'delegate_task', arguments: { goal: 'Look' } }],
+    }
+    const asks = { toolCalls: [{ id: 'm1', name: 'mcp_answers_look', arguments: {} }] }
+
+    const sessions = {
+      provider: await newSession(),
+      subagent: await newSession(),
+      agent: await newSession('@acp:leaky'),
+    }
+    provider.push(refused)
+    await turn(sessions.provider, `the key is ${saidOften(FAILING.provider)}`)
+    provider.push(delegates, refused, asks, { text: 'So be it.' }, { text: 'A title' })
+    await turn(sessions.subagent, 'the subagent fails')
+    await turn(sessions.agent, 'the agent fails')
+    look(
+      'agent/open',
+      (await app.post('/api/session/agent/open', { session_id: sessions.agent })).text,
+    )
+    for (const name of ['ends', 'refuses', 'answers'])
+      look(`mcp/test ${name}`, (await app.post('/api/mcp/test', { name })).text)
+
+    const job = await create(app, { script: 'job.js', name: '', prompt: saidOften(FAILING.script) })
+    await runNow(app, job)
+    const output = join(app.home, 'cron', 'output', job)
+    writeFileSync(join(output, '2020-01-01_00-00-00.md'), saidOften(FAILING.script))
+
+    const given = {
+      id: 'm1',
+      job_id: job,
+      stream_id: streams.at(-1) ?? '',
+      q: 'the',
+      path: '.',
+      prefix: workspace,
+    }
+    const paths = Object.values(sessions).flatMap(session_id =>
+      pathsToAsk({ session_id, ...given }),
+    )
+    for (const path of new Set(paths)) look(path, (await app.get(path)).text)
+    // What the person wrote is for the model; everything else it reads is masked.
+    for (const { body } of provider.requests)
+      look(
+        'request',
+        JSON.stringify(body.messages.filter(({ role }: { role: string }) => role !== 'user')),
+      )
+    look('log', app.lines.join('\n'))
+    assert.equal([...new Set(found)], [])
+  } finally {
+    await app.close()
+    await provider.close()
+  }
+})
 
 if (process.env.PROOF === 'full')
   test('while every approval is denied', async () => assert.equal(await attack(false), []))

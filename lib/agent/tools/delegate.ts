@@ -1,7 +1,7 @@
 /** `delegate_task`: gives work to subagents, up to three at once, and answers with what each has to say. */
 import { z } from 'zod'
 import { DELEGATE } from '../subagent.ts'
-import type { SubagentResult, Tool, ToolContext } from '../types.ts'
+import type { SubagentResult, Tool, ToolContext, TraceEntry } from '../types.ts'
 
 const MAX_TASKS = 3
 /** A summary is meant to be short; a subagent that pastes a file does not fill its caller's window. */
@@ -39,21 +39,34 @@ const bounded = (text: string): string =>
     ? `${text.slice(0, SUMMARY_CHARS)}\n[… ${text.length - SUMMARY_CHARS} characters left out …]`
     : text
 
-const toResult = (goal: string, task_index: number, done: SubagentResult) => {
+const maskedTrace = (trace: readonly TraceEntry[], mask: (text: string) => string): TraceEntry[] =>
+  trace.map(({ trace: inner, ...entry }) => ({
+    ...entry,
+    preview: mask(entry.preview),
+    ...(inner && { trace: maskedTrace(inner, mask) }),
+  }))
+
+/** Masked piece by piece: in the middle of a JSON text nobody can see that a message was cut in the middle of a secret. */
+const toResult = (
+  goal: string,
+  task_index: number,
+  done: SubagentResult,
+  mask: (text: string) => string,
+) => {
   const { outcome, reason, trace } = done
   const { text, steps, usage, model, failure, status } = outcome
   return {
     task_index,
     goal,
     status: status === 'finished' ? 'completed' : status === 'stopped' ? 'interrupted' : 'failed',
-    summary: bounded(text),
-    ...(failure && { error: failure.message }),
+    summary: bounded(mask(text)),
+    ...(failure && { error: mask(failure.message) }),
     api_calls: steps,
     duration_seconds: seconds(done.durationMs),
     model,
     exit_reason: reason,
     tokens: { input: usage.input_tokens, output: usage.output_tokens },
-    tool_trace: trace,
+    tool_trace: maskedTrace(trace, mask),
   }
 }
 
@@ -69,6 +82,7 @@ const run = async (ctx: ToolContext, input: Input) => {
         task.goal,
         index,
         await spawn({ index, ...task, ...(limit !== undefined && { maxSteps: limit }) }),
+        ctx.secrets?.mask ?? (text => text),
       ),
     ),
   )

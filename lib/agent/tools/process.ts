@@ -54,6 +54,10 @@ const log = (processes: Processes, id: string, { offset, limit }: Input) => {
   }
 }
 
+/** Masked before it is cut: half of a secret is not found. */
+const shownEnd = ({ secrets }: ToolContext, text: string, chars: number): string =>
+  (secrets?.mask(text) ?? text).slice(-chars)
+
 const act = async (ctx: ToolContext, processes: Processes, given: Input): Promise<ToolResult> => {
   const { action, session_id: id, data, timeout } = given
   if (action === 'list')
@@ -63,7 +67,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
         command: view.command,
         cwd: view.cwd,
         pid: view.pid,
-        output_preview: processes.read(view.session_id).text.slice(-200),
+        output_preview: shownEnd(ctx, processes.read(view.session_id).text, 200),
       })),
     })
   if (!id) throw new Error(`action ${action} needs session_id.`)
@@ -82,8 +86,8 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
   }
   if (action === 'kill') {
     const view = await processes.kill(id)
-    const output = processes.read(id).text.slice(-PREVIEW_CHARS)
-    return answer({ ...stateOf(view), output_preview: output })
+    const output_preview = shownEnd(ctx, processes.read(id).text, PREVIEW_CHARS)
+    return answer({ ...stateOf(view), output_preview })
   }
   if (data === undefined) throw new Error(`action ${action} needs data.`)
   // It may be a shell that reads it: what is typed passes where commands pass, pieces put together.

@@ -221,6 +221,27 @@ test('all homes, and each change of their files', () => {
   }
 })
 
+test('of a text that was cut no part of a secret is left at its ends', () => {
+  const secrets = KNOWN.filter(secret => /\d/.test(secret) && secret.length >= 12)
+  withKnown(secrets, () => {
+    for (const secret of secrets) {
+      const text = `before ${secret} after`
+      for (let at = 12; at < secret.length; at++) {
+        const head = secret.slice(0, at)
+        const tail = secret.slice(-at)
+        for (const cut of [`before ${head}`, `before ${head}...`, `before ${head}…`])
+          if (/\d/.test(head) || at > 18) assert.not.match(redact(cut), head, cut)
+        for (const cut of [`${tail} after`, `…${tail} after`, tail])
+          if (/\d/.test(tail)) assert.not.match(redact(cut), tail, cut)
+      }
+      assert.is(redact('before'), 'before')
+      assert.is(reveal(redact(text.slice(0, -8)), text.slice(0, -8)), text.slice(0, -8))
+    }
+    assert.is(redact('two words'), 'two words')
+    assert.is(redact('…correct-horse'), '…correct-horse')
+  })
+})
+
 test('what was read masked is written whole, or not at all', () => {
   const long = 'LongKey-0123456789-abcdef'
   withKnown([long, 'Short#99x'], () => {
