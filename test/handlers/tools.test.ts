@@ -6,7 +6,6 @@ import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { TOOLSETS } from '../../lib/agent/toolsets.ts'
-import { redact } from '../../lib/redact.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import type { RequestOptions } from '../_http.ts'
 import { createProvider, type Scripted } from '../_provider.ts'
@@ -378,84 +377,6 @@ test('cronjob: the person’s own rules, a closer look at prompts, and only the 
   assert.match(changed.job.schedule_in_words, '09:00')
   assert.is(removed.job.job_id, id)
   assert.equal((await app.get('/api/crons', as('ada'))).body.jobs, [])
-})
-
-test('a text that was read masked and is written back keeps its secrets, or is refused', async context => {
-  const { app, ada } = context
-  const secret = 'pool-Secret-1a2b3c4d5e6f'
-  const other = 'other-Secret-6f5e4d3c2b1a'
-  put(join(ada, '.env'), `SHOP_API_KEY=${secret}\nOTHER_API_KEY=${other}\n`)
-  const prompt = `Call the shop with ${secret} and count the orders.`
-  const skill = `---\nname: shop\ndescription: Orders\n---\n\nUse ${secret} for orders.\n`
-  const note = `The shop key is ${secret} for orders`
-  put(join(ada, 'skills/shop/SKILL.md'), skill)
-  put(join(ada, 'skills/shop/references/a.md'), note)
-  put(join(ada, 'memories/MEMORY.md'), note)
-  const made = await app.post('/api/crons/create', { prompt, schedule: 'every 2h' }, as('ada'))
-  const { id } = made.body.job
-  assert.not.match(made.text, secret)
-
-  const mask = (text: string) => redact(text).replace('orders', 'ORDERS')
-  assert.not.match(mask(prompt), secret)
-  const session = await newSession(app, 'ada')
-  const writes = {
-    cronjob: { action: 'update', job_id: id, prompt: mask(prompt), name: mask(prompt) },
-    memory: {
-      action: 'replace',
-      target: 'memory',
-      old_text: redact(note),
-      content: mask(note),
-    },
-    skill_manage: { action: 'edit', name: 'shop', content: mask(skill) },
-  }
-  const reference = { action: 'write_file', name: 'shop', file_path: 'references/a.md' }
-  const { results } = await call(
-    context,
-    session,
-    ...Object.entries(writes).map(([name, args]) => ({ name, arguments: args })),
-    { name: 'skill_manage', arguments: { ...reference, file_content: mask(note) } },
-  )
-  assert.equal(
-    results.map(({ success, error }) => [success, error]),
-    Array(4).fill([true, undefined]),
-  )
-  const jobsFile = join(ada, 'cron/jobs.json')
-  const files = () => [
-    JSON.parse(readFileSync(jobsFile, 'utf8')).jobs[0].prompt,
-    ...['memories/MEMORY.md', 'skills/shop/SKILL.md', 'skills/shop/references/a.md'].map(path =>
-      readFileSync(join(ada, path), 'utf8').trimEnd(),
-    ),
-  ]
-  const edited = [prompt, note, skill, note].map(text => text.replace('orders', 'ORDERS').trimEnd())
-  assert.equal(files(), edited)
-
-  // The page reads and sends masks as well.
-  const { jobs } = (await app.get('/api/crons', as('ada'))).body
-  assert.not.match(JSON.stringify(jobs), secret)
-  const saved = { job_id: id, prompt: jobs[0].prompt.replace('count', 'list'), name: 'Shop' }
-  assert.is((await app.post('/api/crons/update', saved, as('ada'))).status, 200)
-  edited[0] = edited[0]!.replace('count', 'list')
-  assert.equal(files(), edited)
-
-  // A mask of something that does not stand there would be stored instead of a secret.
-  const foreign = `Use ${redact(secret)} and ${redact(other)}`
-  const refused = await call(
-    context,
-    session,
-    { name: 'cronjob', arguments: { action: 'update', job_id: id, prompt: foreign } },
-    {
-      name: 'cronjob',
-      arguments: { action: 'create', schedule: 'every 2h', prompt: mask(prompt) },
-    },
-    { name: 'memory', arguments: { action: 'add', target: 'user', content: mask(note) } },
-    {
-      name: 'skill_manage',
-      arguments: { ...reference, file_path: 'references/b.md', file_content: mask(note) },
-    },
-  )
-  for (const answer of refused.results)
-    assert.match(String(answer.error), /stands for a secret/, JSON.stringify(answer))
-  assert.equal(files(), edited)
 })
 
 test('a scheduled run is offered neither questions nor notes nor tasks', async context => {
