@@ -110,11 +110,13 @@ const PLAIN = new Set(
   ),
 )
 
+/** Dots and slashes inside belong to it: `notes.txt`, `src/app.ts`, `Node.js`. */
+const WORD = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_-]|[./](?=[\p{L}\p{N}]))*/gu
+
 /** Up to four words of the first sentence. */
 export const fallbackTitle = (text: string): string => {
   const sentence = /^.*?(?:[.!?。！？](?=\s|$)|$)/su.exec(ownWords(text))?.[0] ?? ''
-  const words =
-    cut(sentence, FALLBACK_CHARS * 2).match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’_-]*/gu) ?? []
+  const words = cut(sentence, FALLBACK_CHARS * 2).match(WORD) ?? []
   const kept: string[] = []
   for (const word of words) {
     const plain = word.toLowerCase()
@@ -125,5 +127,7 @@ export const fallbackTitle = (text: string): string => {
     if (kept.length === FALLBACK_WORDS) break
   }
   const title = cut(kept.join(' '), FALLBACK_CHARS)
-  return title === '' ? NO_TOPIC : title.charAt(0).toUpperCase() + title.slice(1)
+  if (title === '') return NO_TOPIC
+  // A file's name begins as it does.
+  return /[./]/.test(kept[0] ?? '') ? title : title.charAt(0).toUpperCase() + title.slice(1)
 }

@@ -140,6 +140,8 @@ test('fallback: up to four words of the first sentence', () => {
   assert.is(fallbackTitle(''), 'Conversation topic')
   assert.is(fallbackTitle('??? !!!'), 'Conversation topic')
   assert.is(fallbackTitle('夜行列車の旅'), '夜行列車の旅')
+  assert.is(fallbackTitle('write notes.txt.'), 'Write notes.txt')
+  assert.is(fallbackTitle('src/app.ts: mend it, and/or Node.js'), 'src/app.ts mend and/or Node.js')
   assert.ok(fallbackTitle('wordword'.repeat(50)).length <= 60)
 })
 
