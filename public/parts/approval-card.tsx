@@ -5,11 +5,12 @@ import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
 import { CodeText } from '../markdown/code.tsx'
 import { ta } from '../strings/ask.ts'
 import { ExactText, isMixed } from './exact-text.tsx'
-import { parseDiff } from './diff.ts'
+import { type FileDiff, parseDiff } from './diff.ts'
 import { Diff, DiffCounts } from './diff-view.tsx'
 import { Icon } from './icon.tsx'
 import { RuleForm } from './rule-form.tsx'
 import { ScrollBox } from './scroll-box.tsx'
+import { useWhole, WholeFrame } from './whole.tsx'
 
 /** An answer that did not arrive by then may be given again. */
 const AGAIN_MS = 8000
@@ -51,7 +52,11 @@ export type ApprovalCardProps = {
   onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
 }
 
-export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
+export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardProps) {
+  // The service sends it so already; a card never depends on that. What is visible stays as it is.
+  const command = visibleText(asked.command)
+  const approval = { ...asked, command }
+  const whole = useWhole(command)
   const [sent, setSent] = useState<ApprovalChoice | null>(null)
   const [isRuling, setRuling] = useState(false)
   const card = useRef<HTMLElement>(null)
@@ -80,6 +85,8 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
     event.preventDefault()
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
+    // Nothing is allowed by a key whose end has not been on the screen.
+    if (choice === 'once' && !whole.isSeen) return whole.further()
     if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
   }
   useEffect(() => {
@@ -118,16 +125,18 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
       <h3 class="ask-title">
         <Icon name="shield" /> {ta('ask.approval')}
       </h3>
-      <p class="ask-why">{approval.description || ta('ask.approval.text')}</p>
-      <ScrollBox class="ask-command" label={ta('ask.approval.text')}>
-        <pre dir="ltr">
-          {isMixed(approval.command) ? (
-            <ExactText text={approval.command} />
-          ) : (
-            <CodeText text={approval.command} grammar="bash" />
-          )}
-        </pre>
-      </ScrollBox>
+      <p class="ask-why">{visibleText(approval.description) || ta('ask.approval.text')}</p>
+      <WholeFrame whole={whole} more={ta('ask.more')} keys={keys && offers('once') && !isRuling}>
+        <ScrollBox class="ask-command" label={ta('ask.command')}>
+          <pre dir="ltr">
+            {isMixed(command) ? (
+              <ExactText text={command} />
+            ) : (
+              <CodeText text={command} grammar="bash" />
+            )}
+          </pre>
+        </ScrollBox>
+      </WholeFrame>
       {approval.diff && <AskedDiff text={approval.diff} />}
       {approval.cwd && <p class="ask-where">{ta('ask.where', { cwd: approval.cwd })}</p>}
       {isRuling ? (
@@ -139,7 +148,7 @@ export function ApprovalCard({ approval, keys, onAnswer }: ApprovalCardProps) {
         />
       ) : (
         <div class="ask-buttons">
-          {offers('once') && button('once', keys ? 'Enter' : undefined)}
+          {offers('once') && button('once', keys && whole.isSeen ? 'Enter' : undefined)}
           {offers('session') && button('session')}
           {offers('always') && button('always')}
           <span class="ask-gap" />
@@ -175,14 +184,23 @@ function AskedDiff({ text }: { text: string }) {
             <code dir="ltr">{visibleText(file.path)}</code>
             <DiffCounts added={file.added} removed={file.removed} />
           </p>
-          <Diff file={file} />
+          <Change file={file} />
         </section>
       ))}
       {notes.map((note, at) => (
         <p key={at} class="ask-where">
-          {note.slice(2)}
+          {visibleText(note.slice(2))}
         </p>
       ))}
     </div>
+  )
+}
+
+function Change({ file }: { file: FileDiff }) {
+  const whole = useWhole(file)
+  return (
+    <WholeFrame whole={whole} more={ta('ask.more.change')}>
+      <Diff file={file} />
+    </WholeFrame>
   )
 }

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Clarify } from '../../lib/schema/question.ts'
 import { ta } from '../strings/ask.ts'
+import { visibleText } from '../visible.ts'
 import { Icon } from './icon.tsx'
 
 /** An answer that did not arrive by then may be given again. */
@@ -31,7 +32,7 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
       <h3 class="ask-title">
         <Icon name="question" /> {ta('ask.question')}
       </h3>
-      <p class="ask-why ask-question">{question.question}</p>
+      <p class="ask-why ask-question">{visibleText(question.question)}</p>
       {question.choices_offered.length > 0 && (
         <div class="ask-choices">
           {question.choices_offered.map(choice => (
@@ -42,7 +43,7 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
               disabled={sent}
               onClick={() => answer(choice)}
             >
-              {choice}
+              {visibleText(choice)}
             </button>
           ))}
         </div>

@@ -4,6 +4,11 @@ import { translator } from './t.ts'
 export const enAsk = {
   'ask.approval': 'Approval needed',
   'ask.approval.text': 'The agent wants to run this command.',
+  'ask.command': 'Command',
+  'ask.more': 'Show the whole command',
+  'ask.more.change': 'Show the whole change',
+  'ask.end': 'Go to the end',
+  'ask.less': 'Show less',
   'ask.where': 'in {cwd}',
   'ask.once': 'Allow once',
   'ask.again': 'Allow as much again',
@@ -11,7 +16,7 @@ export const enAsk = {
   'ask.always': 'Always allow',
   'ask.deny': 'Deny',
   'ask.covers':
-    '“Allow for this session” covers only this exact command in this folder. “Always allow” lets you review first what it covers.',
+    '“Allow for this session” covers only this exact command in this folder. “Always allow” first shows what it will cover.',
   'ask.covers.tool': '“Allow for this session” and “Always allow” cover every call of this tool.',
   'ask.covers.once': 'This can only be allowed once.',
   'ask.question': 'Question',

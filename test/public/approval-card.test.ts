@@ -5,6 +5,8 @@ import * as assert from 'uvu/assert'
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Approval } from '../../lib/schema/question.ts'
+import { visibleName, visibleText } from '../../public/visible.ts'
+import { createRandom } from '../_random.ts'
 
 const { ApprovalCard } = await import('../../public/parts/approval-card.tsx')
 
@@ -40,6 +42,43 @@ test('only the answers on offer', () => {
   assert.is(count(draw({})), 4)
   assert.is(count(draw({ choices: ['once', 'deny'] })), 2)
   assert.is(count(draw({ choices: ['deny'] })), 1)
+})
+
+test('characters that hide others are shown once, whether the service showed them already or not', () => {
+  const raw = 'ls \u202e\u200b gpj.x\u001b[8m ; rm -rf ~'
+  const shown = 'ls ⟨U+202E⟩⟨U+200B⟩ gpj.x⟨U+001B⟩[8m ; rm -rf ~'
+  for (const command of [raw, shown, `${raw} שלום`, `${shown} שלום`]) {
+    const card = draw({ command, description: command, cwd: command, diff: `\\ ${command}` })
+    const text = card.replace(/<[^>]*>/g, '')
+    // The title, the command, the note of the diff and the folder.
+    assert.is(text.split('⟨U+202E⟩⟨U+200B⟩').length - 1, 4, text)
+    assert.not.match(card, /[\u202e\u200b\u001b]|⟨[^⟩]*⟨/u)
+  }
+})
+
+test('what was made visible stays as it is', () => {
+  const parts = [
+    'a',
+    ' ',
+    '\n',
+    '\u202e',
+    '\u200b',
+    '\u200d',
+    '\ufe0f',
+    '\ud800',
+    '👩',
+    '👍🏽',
+    '🏴',
+  ]
+  parts.push('\u{e0067}', '\u{e007f}', 'ب', '葛', '\u{e0100}', '1', '\u20e3', '⟨', 'U+202E', '⟩')
+  const random = createRandom(7)
+  for (let run = 0; run < 3_000; run++) {
+    const text = Array.from({ length: 1 + random.below(12) }, () => random.pick(parts)).join('')
+    for (const each of [visibleText, visibleName]) {
+      const once = each(text)
+      assert.is(each(once), once, JSON.stringify(text))
+    }
+  }
 })
 
 test.run()

@@ -3,10 +3,14 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
 import { ts } from '../../strings/settings.ts'
+import { visibleName } from '../../visible.ts'
 import { useApp } from '../context.ts'
 
 type Shown = Api['GET /api/guards']['output']['guards']
+
+const LIST = new Intl.ListFormat('en')
 
 export const Safety = () => {
   const app = useApp()
@@ -18,33 +22,36 @@ export const Safety = () => {
   }, [])
   if (guards.value.length === 0) return null
   return (
-    <>
-      <h3>{ts('settings.safety')}</h3>
-      <p>{ts('settings.safety.text')}</p>
+    <section class="rows safeguards" aria-label={ts('settings.safety')}>
+      <h3 class="settings-sub">{ts('settings.safety')}</h3>
+      <p class="field-hint">{ts('settings.safety.text')}</p>
       {guards.value.map(({ key, value, value_id, why, closes, accepted }) => (
-        <fieldset key={key} class="safety">
-          <legend>
-            <code>
-              {key}: {value}
-            </code>
-          </legend>
-          <p>{why}</p>
-          <p>
-            {ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', {
-              what: closes.map(each => ts(`settings.safety.${each}`)).join(', '),
-            })}
-          </p>
-          <Button
-            onClick={() =>
-              void app.attempt(async () => {
-                guards.value = (await app.trouble.accept(key, value_id, !accepted)).guards
-              })
-            }
-          >
-            {ts(accepted ? 'settings.safety.withdraw' : 'settings.safety.accept')}
-          </Button>
-        </fieldset>
+        <Row
+          key={key}
+          label={<code dir="ltr">{visibleName(`${key}: ${value}`)}</code>}
+          hint={`${why} ${ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', {
+            what: LIST.format(closes.map(each => ts(`settings.safety.${each}`))),
+          })}`}
+          control={ids => (
+            <Button
+              id={ids.control}
+              aria-label={ts(
+                accepted ? 'settings.safety.withdraw.of' : 'settings.safety.accept.of',
+                {
+                  key,
+                },
+              )}
+              onClick={() =>
+                void app.attempt(async () => {
+                  guards.value = (await app.trouble.accept(key, value_id, !accepted)).guards
+                })
+              }
+            >
+              {ts(accepted ? 'settings.safety.withdraw' : 'settings.safety.accept')}
+            </Button>
+          )}
+        />
       ))}
-    </>
+    </section>
   )
 }
