@@ -7,7 +7,7 @@ import { ta } from '../strings/ask.ts'
 const SLACK_PX = 4
 
 export type Whole = {
-  frame: RefObject<HTMLDivElement>
+  frame: RefObject<HTMLDivElement | null>
   /** Something of it lies below the edge. */
   isCut: boolean
   isOpen: boolean
