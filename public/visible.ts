@@ -1,6 +1,6 @@
 /**
  * Makes characters visible that would let a name or a command look like another one: controls, marks that turn the
- * direction of writing, and what has no width. `lib/visible.ts` is the same for what the server shows; a test keeps both
+ * direction of writing, what has no width, and what looks like a space and is none. `lib/visible.ts` is the same for what the server shows; a test keeps both
  * alike.
  */
 
@@ -20,23 +20,46 @@ const WRITTEN = [
 ].join('|')
 
 const HIDDEN =
-  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufff9-\ufffb\u2800]/u
+  '\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\ufff9-\\ufffc\\u2800'
 
-const EACH = new RegExp(`${WRITTEN}|(?<hidden>${HIDDEN.source})`, 'gu')
+/** Spaces that a shell takes for letters: it does not part words at them. */
+const SPACES = '\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000'
+
+/** Of them, those that keyboards and systems put between the words of a name. */
+const USUAL = '\\u00a0\\u202f\\u3000'
+
+type Marking = { any: RegExp; each: RegExp; kept: string }
+
+const marking = (marked: string, kept: string): Marking => ({
+  any: new RegExp(marked, 'u'),
+  each: new RegExp(`${WRITTEN}|(?<hidden>${marked})`, 'gu'),
+  kept,
+})
+
+const NAME = marking(
+  // Beside another space, or with nothing on one side, a space is not seen.
+  `[${HIDDEN}]|(?![${USUAL}])[${SPACES}]|(?<![^\\s])[${USUAL}]|[${USUAL}](?![^\\s])`,
+  '',
+)
+const TEXT = marking(`[${HIDDEN}${SPACES}]`, '\n\t')
+const WORDS = marking(`[${HIDDEN}]`, '\n\t')
 
 const codeOf = (character: string): string =>
   `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`
 
-const escaped = (text: string, kept: string): string =>
-  HIDDEN.test(text)
-    ? text.replace(EACH, (found, ...rest) => {
+const escaped = (text: string, { any, each, kept }: Marking): string =>
+  any.test(text)
+    ? text.replace(each, (found, ...rest) => {
         const { hidden } = rest.at(-1) as { hidden?: string }
         return hidden === undefined || kept.includes(hidden) ? found : codeOf(hidden)
       })
     : text
 
 /** A name, a path, a title: everything on one line. */
-export const visibleName = (text: string): string => escaped(text, '')
+export const visibleName = (text: string): string => escaped(text, NAME)
 
-/** A command, a program, a diff: lines and tabs are part of it. */
-export const visibleText = (text: string): string => escaped(text, '\n\t')
+/** A command, a program, a diff: lines and tabs are part of it, and every space that is not the plain one is marked. */
+export const visibleText = (text: string): string => escaped(text, TEXT)
+
+/** Sentences: the spaces that languages and formats of numbers and times use stay as they are. */
+export const visibleWords = (text: string): string => escaped(text, WORDS)

@@ -97,11 +97,16 @@ export const hardlineInScript = (code: string, place: Partial<Place>): string | 
   return hardline
 }
 
+/** It is read as a part of a command. */
+const MAX_SCRIPT_CHARS = MAX_COMMAND_CHARS - 1_000
+
 /** A script given as text, in the language of `execute_code`. */
 export const assessScript = (
   code: string,
   place: Partial<Place>,
 ): Pick<Assessment, 'hardline' | 'labels' | 'isControl'> => {
+  // What is too long to be read is not run, like a command.
+  if (code.length > MAX_SCRIPT_CHARS) return { hardline: 'a script of this length', labels: [] }
   const where: Place = {
     ...place,
     home: place.home || '/root',

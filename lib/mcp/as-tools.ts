@@ -23,7 +23,9 @@ const anything = z.looseObject({})
 /** The first short text among the arguments tells calls apart. */
 const previewOf = (label: string, args: Readonly<Record<string, unknown>>): string => {
   const words = Object.values(args).find(value => typeof value === 'string' && value !== '')
-  return (words === undefined ? label : `${label} · ${String(words)}`).slice(0, MAX_PREVIEW)
+  const whole = words === undefined ? label : `${label} · ${String(words)}`
+  const left = whole.length - MAX_PREVIEW
+  return left > 0 ? `${whole.slice(0, MAX_PREVIEW)}… (${left} more characters)` : whole
 }
 
 const optionsOf = (server: McpServer, ctx: ToolContext) => ({

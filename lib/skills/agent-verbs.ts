@@ -2,7 +2,7 @@
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
-import { isInside } from '../store/inside.ts'
+import { isInside, realPath } from '../store/inside.ts'
 import { replaceText } from '../store/replace.ts'
 import { readTextBytes, shown } from '../store/text-bytes.ts'
 import { rewrite } from '../store/text-rewrite.ts'
@@ -117,6 +117,14 @@ export const createAgentVerbs = (
     remove: (home: SkillsHome, name: string): string => {
       requireWritable(home, name)
       return writer.remove(home, name)
+    },
+
+    /** Where a file really lies that may be written with this text, or removed (null). */
+    place(home: SkillsHome, name: string, file: string, content: string | null): string {
+      const found = requireWritable(home, name)
+      const parts = checkPlace(file)
+      if (content !== null) checkText(content)
+      return realPath(join(found.dir, ...parts))
     },
 
     writeFile(home: SkillsHome, name: string, file: string, content: string): string {

@@ -19,7 +19,7 @@ import type { Message, NewMessage } from '../schema/message.ts'
 import type { Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { visibleText } from '../visible.ts'
+import { visibleWords } from '../visible.ts'
 import { approver } from './allowing.ts'
 import { asSent, tell, withSkills, wordsOf } from './as-sent.ts'
 import type { Compressions } from './compression.ts'
@@ -169,8 +169,8 @@ export const createEquip =
               : questions.clarify(
                   {
                     session_id: id,
-                    question: visibleText(deps.redact(question)),
-                    choices_offered: choices.map(choice => visibleText(deps.redact(choice))),
+                    question: visibleWords(deps.redact(question)),
+                    choices_offered: choices.map(choice => visibleWords(deps.redact(choice))),
                   },
                   (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
                 ),

@@ -70,6 +70,7 @@ const skillsOf = ({ home }: TurnPlace, skills: Skills): Tool[] => {
         remove: name => agent.remove(home, name),
         writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
         removeFile: (name, file) => agent.removeFile(home, name, file),
+        place: (name, file, content) => agent.place(home, name, file, content),
       }),
     ),
   ]

@@ -10,6 +10,7 @@ import { redact } from '../redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
+import { visibleText, visibleWords } from '../visible.ts'
 import type { Rule } from './rules.ts'
 
 type QuestionEntry =
@@ -42,6 +43,25 @@ type Open = {
 
 /** What the caller of `respond` learns: whether this answer counted, and which one did. */
 export type Answered = { accepted: boolean; answer: string | null }
+
+type Asked<Q extends Question> = Omit<Q, 'kind' | 'requested_at' | 'approval_id' | 'clarify_id'>
+
+/** What is shown is what runs, whoever asks: no character of it is hidden. */
+const shownApproval = ({ diff, cwd, ...ask }: Asked<Approval>): Asked<Approval> => ({
+  ...ask,
+  command: visibleText(ask.command),
+  pattern_key: visibleText(ask.pattern_key),
+  pattern_keys: ask.pattern_keys.map(visibleText),
+  description: visibleText(ask.description),
+  ...(cwd !== undefined && { cwd: visibleText(cwd) }),
+  ...(diff !== undefined && { diff: visibleText(diff) }),
+})
+
+const shownClarify = (ask: Asked<Clarify>): Asked<Clarify> => ({
+  ...ask,
+  question: visibleWords(ask.question),
+  choices_offered: ask.choices_offered.map(visibleWords),
+})
 
 export const idOf = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
@@ -124,14 +144,14 @@ export const createQuestions = (deps: QuestionsDeps) => {
 
     /** Waits for a person; `deny` when nobody answers in `timeoutMs` (0: waits for ever). */
     async approve(
-      ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
+      ask: Asked<Approval>,
       timeoutMs: number,
       /** Called before it resolves when the person answered with a rule of their own. */
       onRule?: (rule: Rule) => void,
     ): Promise<ApprovalChoice> {
       const approval_id = randomBytes(16).toString('hex')
       const { answer, rule } = await file(
-        { kind: 'approval', approval_id, requested_at: deps.now(), ...ask },
+        { kind: 'approval', approval_id, requested_at: deps.now(), ...shownApproval(ask) },
         timeoutMs,
       )
       if (rule) onRule?.(rule)
@@ -139,10 +159,8 @@ export const createQuestions = (deps: QuestionsDeps) => {
     },
 
     /** Waits for a person; null when nobody answers in `timeoutMs`. */
-    async clarify(
-      ask: Omit<Clarify, 'kind' | 'clarify_id' | 'requested_at'>,
-      timeoutMs: number,
-    ): Promise<string | null> {
+    async clarify(given: Asked<Clarify>, timeoutMs: number): Promise<string | null> {
+      const ask = shownClarify(given)
       const same = [...open.values()].find(
         ({ question }) =>
           question.kind === 'clarify' &&

@@ -1,5 +1,5 @@
 /** The notices in the corner. */
-import { visibleText } from '../visible.ts'
+import { visibleWords } from '../visible.ts'
 import { Button, IconButton } from './button.tsx'
 import { Icon } from './icon.tsx'
 
@@ -34,7 +34,7 @@ export const ToastList = (props: ToastsProps) => {
       {list.map(toast => (
         <div key={toast.id} class={`toast toast-${toast.kind}`}>
           {toast.kind === 'error' && <Icon name="alert" size={16} />}
-          <span class="toast-text">{visibleText(toast.text)}</span>
+          <span class="toast-text">{visibleWords(toast.text)}</span>
           {toast.action && (
             <Button
               kind="quiet"

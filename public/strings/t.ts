@@ -1,5 +1,5 @@
 /** Looks a sentence up in the catalogue and fills its places; key and names are checked by the compiler. */
-import { visibleText } from '../visible.ts'
+import { visibleWords } from '../visible.ts'
 import { en } from './en.ts'
 
 type Plural = { readonly one: string; readonly other: string }
@@ -34,7 +34,7 @@ export const translator =
         const value = places[name]
         if (typeof value === 'number') return value.toLocaleString(locale)
         // Names of files, sessions and tools stand in sentences, too.
-        return value === undefined ? whole : visibleText(value)
+        return value === undefined ? whole : visibleWords(value)
       },
     )
   }

@@ -14,6 +14,7 @@ test('every character that changes how others look is shown, on every side alike
     if (shown !== text) hidden.push(code.toString(16))
     assert.is(page.visibleName(text), shown)
     assert.is(page.visibleText(text), server.visibleText(text))
+    assert.is(page.visibleWords(text), server.visibleWords(text))
     if (shown !== text)
       assert.is(shown, `a⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩b`)
   }
@@ -40,6 +41,33 @@ test('what people write in names stays readable', () => {
   ]) {
     assert.is(server.visibleName(name), name)
     assert.is(page.visibleName(name), name)
+  }
+})
+
+/** Unicode's spaces other than the plain one. */
+const SPACES = [0xa0, 0x1680, 0x202f, 0x205f, 0x3000].concat(
+  Array.from({ length: 11 }, (_, at) => 0x2000 + at),
+)
+
+test('a space that is not the plain one is marked in a command, wherever it stands', () => {
+  const codes = Array.from({ length: 0x10000 }, (_, code) => code)
+  assert.equal(
+    codes.filter(code => /\p{Zs}/u.test(String.fromCharCode(code))),
+    [0x20, ...SPACES].sort((a, b) => a - b),
+  )
+  for (const code of SPACES) {
+    const space = String.fromCharCode(code)
+    const mark = `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
+    for (const side of [server, page]) {
+      assert.is(side.visibleText(`${space}rm${space}-rf x${space}`), `${mark}rm${mark}-rf x${mark}`)
+      assert.is(side.visibleText(`--- a/x${space}`), `--- a/x${mark}`)
+      assert.is(side.visibleWords(`9:41${space}AM`), `9:41${space}AM`)
+      // In a name it may part two words; at an end or beside another space it cannot be seen.
+      assert.is(side.visibleName(`${space}a`), `${mark}a`)
+      assert.is(side.visibleName(`a${space}`), `a${mark}`)
+      assert.is(side.visibleName(`a ${space}b`), `a ${mark}b`)
+      assert.is(side.visibleName(`a${space}${space}b`), `a${mark}${mark}b`)
+    }
   }
 })
 

@@ -1,7 +1,7 @@
 /** What an agent's edit changes: as a diff before it is allowed, and as one of what was done. */
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 import { resolve } from 'node:path'
-import { bag, type Call, pathsOf, shownPath, text } from './tool-calls.ts'
+import { bag, type Call, cutLine, pathsOf, shownPath, text } from './tool-calls.ts'
 
 /** A file as it is now: null where there is none, undefined where it may not or cannot be read as text. */
 export type ReadFile = (path: string) => string | null | undefined
@@ -25,7 +25,7 @@ const fitting = (hunks: readonly StructuredPatchHunk[], room: Room) => {
   for (const hunk of hunks) {
     const lines: string[] = []
     for (const line of hunk.lines) {
-      const shown = line.length > MAX_LINE_CHARS ? `${line.slice(0, MAX_LINE_CHARS)}…` : line
+      const shown = cutLine(line, MAX_LINE_CHARS)
       if (left > 0 || lines.length >= room.lines || shown.length > room.chars) left++
       else {
         lines.push(shown)
@@ -91,13 +91,21 @@ const afterInput = (rawInput: unknown, before: string | null): string | undefine
 }
 
 /** A diff in an agent's own words, without the headings that are none of a diff's. */
-const ownDiff = (rawInput: unknown): string =>
-  text(bag(rawInput).diff, bag(rawInput).patch, bag(rawInput).unified_diff)
+const ownDiff = (rawInput: unknown): string => {
+  const lines = text(bag(rawInput).diff, bag(rawInput).patch, bag(rawInput).unified_diff)
     .split('\n')
     .filter(line => !/^(?:Index: |={20,}$)/.test(line))
+  let room = MAX_CHARS
+  const kept = lines
     .slice(0, MAX_LINES)
-    .join('\n')
-    .slice(0, MAX_CHARS)
+    .map(line => cutLine(line, MAX_LINE_CHARS))
+    .filter(line => {
+      room -= line.length + 1
+      return room >= 0
+    })
+  const left = lines.length - kept.length
+  return kept.join('\n') + (left > 0 ? `\n\\ ${left} more lines of this change are not shown.` : '')
+}
 
 const isEdit = ({ kind, content }: Call): boolean =>
   kind === 'edit' || kind === 'delete' || content.some(({ type }) => type === 'diff')

@@ -101,6 +101,12 @@ const plainName = (call: Call): string => {
   )
 }
 
+const MAX_PREVIEW = 200
+
+/** What is left out of a line is said: a command must not look whole when it goes on. */
+export const cutLine = (line: string, max: number): string =>
+  line.length > max ? `${line.slice(0, max)}… (${line.length - max} more characters)` : line
+
 /** Which of our tools it is like, and the arguments that one would have had. */
 export const describe = (
   call: Call,
@@ -112,7 +118,7 @@ export const describe = (
   const as = (name: string, args: Record<string, unknown>, preview = title) => ({
     name,
     args: Object.fromEntries(Object.entries(args).filter(([, value]) => value !== '')),
-    preview: preview.slice(0, 200),
+    preview: cutLine(preview, MAX_PREVIEW),
   })
   const steps = stepsOf(call)
   if (steps) return { name: 'todo', ...planCall(steps) }

@@ -64,7 +64,8 @@ const BUILDS =
 
 const TROUBLE: Record<Trouble, Finding> = {
   syntax: { label: UNCLEAR, isUnclear: true },
-  tangled: { label: UNCLEAR, isUnclear: true },
+  // It may write anything anywhere, so no setting answers for the person.
+  tangled: { label: UNCLEAR, isUnclear: true, isControl: true },
   nameref: { label: UNCLEAR, isUnclear: true },
   'field separator': { label: UNCLEAR, isUnclear: true },
   'fork bomb': { label: 'fork bomb', floor: 'a fork bomb' },

@@ -105,26 +105,34 @@ const controls = (path: string, place: string): boolean => {
     : isInside(root, place) && place.split(sep).includes(name)
 }
 
+/** Asks before what decides about the agent is changed. True when all of it may be. */
+export const mayControl = async (
+  ctx: ToolContext,
+  places: string[],
+  verb: string,
+): Promise<boolean> => {
+  const controlled = places.filter(place => isControlled(ctx, place))
+  if (controlled.length === 0) return true
+  const choice = await ctx.approve({
+    command: `${verb} ${controlled.join(' ')}`,
+    patternKeys: [CONTROL],
+    description: describeLabels([CONTROL]),
+    cwd: ctx.workspace,
+    ...CONTROL_ANSWERS,
+  })
+  return choice !== 'deny'
+}
+
 /** Asks before a file outside the workspace and the temporary directory is touched. True when it may be. */
 export const mayWrite = async (
   ctx: ToolContext,
   places: string[],
   verb: string,
 ): Promise<boolean> => {
-  const controlled = places.filter(place => isControlled(ctx, place))
-  if (controlled.length > 0) {
-    const choice = await ctx.approve({
-      command: `${verb} ${controlled.join(' ')}`,
-      patternKeys: [CONTROL],
-      description: describeLabels([CONTROL]),
-      cwd: ctx.workspace,
-      ...CONTROL_ANSWERS,
-    })
-    if (choice === 'deny') return false
-  }
+  if (!(await mayControl(ctx, places, verb))) return false
   const outside = places.filter(
     place =>
-      !controlled.includes(place) && !isInside(ctx.workspace, place) && !isInside('/tmp', place),
+      !isControlled(ctx, place) && !isInside(ctx.workspace, place) && !isInside('/tmp', place),
   )
   if (outside.length === 0) return true
   const choice = await ctx.approve({

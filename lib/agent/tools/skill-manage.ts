@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
+import { deniedResult, mayControl } from './places.ts'
 import { telling } from './telling.ts'
 
 /** Every verb throws a sentence when it may not be; nothing is written then. */
@@ -13,6 +14,8 @@ export type SkillManageStore = {
   remove: (name: string) => unknown
   writeFile: (name: string, file: string, content: string) => string
   removeFile: (name: string, file: string) => void
+  /** Where a file beside SKILL.md really lies, when it may be written with this text, or removed (null). */
+  place: (name: string, file: string, content: string | null) => string
 }
 
 const input = z.object({
@@ -62,6 +65,12 @@ const patched = (text: string, { old_string, new_string, replace_all }: Input): 
   )
 }
 
+/** As the question names them. */
+const VERBS: Partial<Record<Input['action'], string>> = {
+  write_file: 'write',
+  remove_file: 'delete',
+}
+
 type Verb = (given: Input, ctx: ToolContext) => Record<string, unknown>
 
 export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => {
@@ -76,6 +85,34 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     }
     return ctx.secrets.reveal(edited, stored)
   }
+  const patchedFile = (given: Input, ctx: ToolContext): string => {
+    const { name, file_path } = given
+    const file = file_path || null
+    return patched(store.text(name, file), {
+      ...given,
+      old_string: revealed(ctx, given.old_string, name, file),
+      new_string: revealed(ctx, given.new_string, name, file),
+    })
+  }
+  const writtenFile = ({ name, file_path, file_content }: Input, ctx: ToolContext): string => {
+    need(file_path, 'file_path', 'write_file')
+    if (file_content === undefined) throw new Error('file_content is required for write_file.')
+    return revealed(ctx, file_content, name, file_path)
+  }
+  /** The file beside SKILL.md that would change, after everything that refuses it without a question. */
+  const changedFile = (given: Input, ctx: ToolContext): string | null => {
+    const { action, name, file_path: file } = given
+    switch (action) {
+      case 'write_file':
+        return store.place(name, file, writtenFile(given, ctx))
+      case 'patch':
+        return file ? store.place(name, file, patchedFile(given, ctx)) : null
+      case 'remove_file':
+        return store.place(name, need(file, 'file_path', action), null)
+      default:
+        return null
+    }
+  }
   const verbs: Record<Input['action'], Verb> = {
     create({ name, content: given, category }, ctx) {
       const content = revealed(ctx, need(given, 'content', 'create'), name, null)
@@ -89,12 +126,7 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     },
     patch(given, ctx) {
       const { name, file_path: file } = given
-      const place = file || null
-      const text = patched(store.text(name, place), {
-        ...given,
-        old_string: revealed(ctx, given.old_string, name, place),
-        new_string: revealed(ctx, given.new_string, name, place),
-      })
+      const text = patchedFile(given, ctx)
       const path = file ? store.writeFile(name, file, text) : store.edit(name, text).path
       return { message: `${file || 'SKILL.md'} of "${name}" was changed.`, path }
     },
@@ -102,11 +134,9 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
       store.remove(name)
       return { message: `The skill "${name}" was deleted.` }
     },
-    write_file({ name, file_path, file_content }, ctx) {
-      need(file_path, 'file_path', 'write_file')
-      if (file_content === undefined) throw new Error('file_content is required for write_file.')
-      const content = revealed(ctx, file_content, name, file_path)
-      const path = store.writeFile(name, file_path, content)
+    write_file(given, ctx) {
+      const { name, file_path } = given
+      const path = store.writeFile(name, file_path, writtenFile(given, ctx))
       return { message: `${file_path} of "${name}" was written.`, path }
     },
     remove_file({ name, file_path }) {
@@ -122,8 +152,15 @@ export const skillManageTool = (store: SkillManageStore): Tool<typeof input> => 
     kind: 'write',
     preview: ({ action, name, file_path }) =>
       file_path ? `${action} ${name} · ${file_path}` : `${action} ${name}`,
-    run: telling((ctx, given) => ({
-      content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }),
-    })),
+    run: telling(async (ctx, given) => {
+      const place = changedFile(given, ctx)
+      // A script of a skill is run later: it is asked about like a write_file to the same path.
+      if (place !== null && !(await mayControl(ctx, [place], VERBS[given.action] ?? 'change')))
+        return deniedResult('changing this file')
+      // Looked at again: while a person thought about it, a link may have taken its place.
+      if (place !== null && changedFile(given, ctx) !== place)
+        throw new Error(`${given.file_path} now leads to another place.`)
+      return { content: JSON.stringify({ success: true, ...verbs[given.action](given, ctx) }) }
+    }),
   }
 }

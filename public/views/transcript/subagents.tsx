@@ -1,5 +1,5 @@
 /** What stands in the card of a call that delegated: each subagent's task, its calls in order, and what it said in the end. */
-import { visibleName, visibleText } from '../../visible.ts'
+import { visibleName, visibleWords } from '../../visible.ts'
 import { useComputed } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
@@ -147,7 +147,7 @@ function Head({ goal, status, since, seconds, calls }: HeadProps) {
   return (
     <h4 class="sub-head">
       <Icon name="branch" size={14} />
-      <span class="sub-goal">{visibleText(goal)}</span>
+      <span class="sub-goal">{visibleWords(goal)}</span>
       <span class="tool-outcome">
         {calls !== undefined && calls > 0 && <span>{ts('sub.calls', { count: calls })}</span>}
         {isRunning && since !== null && <Elapsed since={since} />}

@@ -40,6 +40,37 @@ questions('nothing open: nothing is answered', () => {
   assert.equal(journal, [])
 })
 
+questions('whoever asks, no character of what is shown is hidden', async () => {
+  const { q, journal } = setup()
+  const odd = (text: string) => `\u00a0${text}\u202e\u200b\u3000x\u2028\u001b[2K `
+  const plain = (text: string) => `⟨U+00A0⟩${text}⟨U+202E⟩⟨U+200B⟩⟨U+3000⟩x⟨U+2028⟩⟨U+001B⟩[2K `
+  const answer = q.approve(
+    {
+      session_id: 'a',
+      command: odd('rm'),
+      pattern_key: odd('key'),
+      pattern_keys: [odd('key')],
+      description: odd('why'),
+      cwd: odd('/w'),
+      diff: odd('--- a/x\n\t+y'),
+    },
+    0,
+  )
+  const [shown] = q.pending('a') as unknown as Record<string, unknown>[]
+  assert.equal(
+    [shown?.command, shown?.pattern_key, shown?.pattern_keys, shown?.description, shown?.cwd],
+    [plain('rm'), plain('key'), [plain('key')], plain('why'), plain('/w')],
+  )
+  assert.is(shown?.diff, plain('--- a/x\n\t+y'))
+  assert.equal((journal[0] as unknown as { question: unknown }).question, shown)
+  q.respond('a', 'approval', undefined, 'once', 'x')
+  assert.is(await answer, 'once')
+  void q.clarify({ session_id: 'a', question: 'A\u202e\u00a0?', choices_offered: ['\u2066b'] }, 0)
+  const [asked] = q.pending('a') as unknown as Record<string, unknown>[]
+  assert.equal([asked?.question, asked?.choices_offered], ['A⟨U+202E⟩\u00a0?', ['⟨U+2066⟩b']])
+  q.close()
+})
+
 questions('an id that is not open approves nothing in its place', async () => {
   const { q } = setup()
   const answer = q.approve(ask('a'), 0)
