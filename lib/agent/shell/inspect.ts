@@ -1,15 +1,17 @@
 /** Follows a command line into everything it would run, and gathers the reasons to ask about any of it. */
-import { floorInCode, removedPaths, runsComputedText, textsIn } from './code.ts'
+import { floorInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
+import { namedPrograms } from './elsewhere.ts'
 import { readGit } from './git.ts'
 import { touchedBy } from './files.ts'
-import { type Runs, runsOf } from './interpreters.ts'
+import { moduleRuns, type Runs, runsOf } from './interpreters.ts'
 import { judge } from './judge.ts'
-import { CODE_FLAG, CONTROL, OWN_ADDRESS, SHELL_FLAG, UNCLEAR } from './labels.ts'
+import { CODE_FLAG, CONTROL, ELSEWHERE, OWN_ADDRESS, SHELL_FLAG, UNCLEAR } from './labels.ts'
 import {
   hasPackageIn,
   isBuildWrapper,
   isLocalProgram,
   isOwnPlace,
+  isProgramDirectory,
   languageOfFile,
   readScript,
 } from './local.ts'
@@ -17,6 +19,7 @@ import { floorInText } from './floor.ts'
 import { reachesUs } from './network.ts'
 import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'
+import { startedIn } from './touching.ts'
 import { readShell } from './reader.ts'
 import { placeOf, type Shell, type Trouble } from './state.ts'
 import { isOpen, UNKNOWN } from './syntax.ts'
@@ -142,19 +145,15 @@ export const inspect = (text: string, place: Place): Inspection => {
       /localhost|127\.\d|0\.0\.0\.0|::1|gethostname|AGENT_|HERMES_/.test(source)
     )
       add(OWN_ADDRESS, { isControl: true })
-    if (namesInParts(textsIn(source).map(({ text: literal }) => literal)))
+    if (
+      namesInParts(
+        textsIn(source).map(({ text: literal }) => literal),
+        place,
+      )
+    )
       add(CONTROL, { isControl: true })
     if (place.control?.length && /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source))
       add(CONTROL, { isControl: true })
-  }
-
-  /** A protected place whose folder and name are two literals of a script, to be put together when it runs. */
-  const namesInParts = (literals: readonly string[]): boolean => {
-    const has = (name: string) => literals.some(literal => `/${literal}`.endsWith(`/${name}`))
-    return (place.control ?? []).some(path => {
-      const [folder = '', name = ''] = path.split('/').slice(-2)
-      return folder.startsWith('.') && has(folder) && has(name)
-    })
   }
 
   /** A literal of a script that names a protected place. */
@@ -230,6 +229,8 @@ export const inspect = (text: string, place: Place): Inspection => {
       return
     }
     const isCode = more.isCode || languageOfFile(full, found.text) === 'code'
+    if (isCode && !isOwnPlace(path, { cwd: simple.cwd, place }) && !isProgramDirectory(full))
+      add(ELSEWHERE)
     inScript(full, () => {
       if (isCode) return code(found.text, shell, false)
       if (isBuildWrapper(full) || (more.isSourced && ACTIVATES.test(full))) {
@@ -296,6 +297,9 @@ export const inspect = (text: string, place: Place): Inspection => {
     for (const { label, ...more } of result.findings) add(label, more)
     if (!result.looks) looks = false
     nested++
+    const [dir] = simple.wraps ? startedIn(simple) : []
+    // Only the program behind it starts there.
+    const cwd = dir === undefined ? simple.cwd : placeOf(dir, { cwd: simple.cwd, place })
     for (const each of inner) {
       if ('text' in each) {
         if (each.text.startsWith(UNKNOWN) || each.text.startsWith('\u0001')) unclear()
@@ -306,13 +310,23 @@ export const inspect = (text: string, place: Place): Inspection => {
       const name =
         isOpen(path) || /[*?]/.test(path) ? UNKNOWN : (path.split('/').at(-1) ?? '').toLowerCase()
       visit(
-        { ...simple, name, path, args, redirects: [], assigns: each.assigns ?? [], wraps: false },
+        {
+          ...simple,
+          cwd,
+          name,
+          path,
+          args,
+          redirects: [],
+          assigns: each.assigns ?? [],
+          wraps: false,
+        },
         shell,
       )
     }
     nested--
     const git = simple.name === 'git' ? readGit(simple.args).runs : []
     follow([...runsOf(simple), ...git, ...moduleRuns(simple)], simple, shell)
+    if (namedPrograms(simple).some(path => isFresh(path, simple, shell))) unclear()
     for (const text of projectTexts(simple, shell)) {
       if (text === null) unclear()
       else {
@@ -323,6 +337,12 @@ export const inspect = (text: string, place: Place): Inspection => {
       }
     }
     remember(simple, shell, result.looks)
+  }
+
+  /** This line has made the program itself, from what nobody has read. */
+  const isFresh = (path: string, simple: Simple, shell: Shell): boolean => {
+    const full = isOpen(path) ? null : placeOf(path, { cwd: simple.cwd, place })
+    return full !== null && shell.files.has(full)
   }
 
   /** What it writes may be run by what comes next. */
@@ -381,21 +401,4 @@ const floorOfUnclear = (text: string, simples: readonly Simple[]): string | unde
       args.some(arg => floorInText(arg) !== undefined),
   )
   return isProse ? undefined : floor
-}
-
-const moduleRuns = ({ name, args }: Simple): Runs[] => {
-  if (!/^(?:python|pypy)[\d.]*$/.test(name)) return []
-  const at = args.findIndex(arg => /^-[a-zA-Z]*m$/.test(arg))
-  if (at < 0) return []
-  const [module = '', ...rest] = args.slice(at + 1)
-  if (isOpen(module)) return [{ kind: 'unknown' }]
-  const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`
-  if (/^(?:pip|uv|poetry|tox|nox|ruff|twine|hatch)$/.test(module))
-    return [{ kind: 'shell', text: [module, ...rest].map(quoted).join(' ') }]
-  if (module === 'timeit') return [{ kind: 'code', text: rest.at(-1) ?? '' }]
-  if (/^(?:cProfile|profile|pdb|trace|runpy|coverage|kernprof|scalene|debugpy)$/.test(module)) {
-    const script = rest.find(word => /\.py$/.test(word))
-    return script ? [{ kind: 'file', path: script, language: 'code' }] : []
-  }
-  return []
 }

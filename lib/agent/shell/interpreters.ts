@@ -1,5 +1,6 @@
 /** What a program that runs text would run: where its script is, and in which language. */
 import { readSed } from './sed.ts'
+import { isOpen } from './syntax.ts'
 import type { Simple } from './types.ts'
 
 export type Runs =
@@ -136,6 +137,8 @@ const codeRuns = ({ args, input, name }: Simple, language: Language): Runs[] => 
     else if (language.verbs?.test(word)) continue
     else if (/^(?:deno|bun)$/.test(name) && RUNTIME_VERBS.test(word)) return found
     else if (word === '-' || word === '/dev/stdin') break
+    // An archive is no text; where it lies decides (`elsewhere.ts`).
+    else if (/\.(?:phar|pyz|pex|jar|war)$/i.test(word)) return found
     else if (!/^[-+]./.test(word)) {
       const isFile = /[./]/.test(word) || !/^(?:deno|bun)$/.test(name)
       return isFile && found.every(({ kind }) => kind !== 'code')
@@ -274,4 +277,22 @@ export const runsOf = (simple: Simple): Runs[] => {
   }
   const language = languageOf(name)
   return language ? codeRuns(simple, language) : []
+}
+
+/** What a module of Python's runs: another program, or a script. */
+export const moduleRuns = ({ name, args }: Simple): Runs[] => {
+  if (!/^(?:python|pypy)[\d.]*$/.test(name)) return []
+  const at = args.findIndex(arg => /^-[a-zA-Z]*m$/.test(arg))
+  if (at < 0) return []
+  const [module = '', ...rest] = args.slice(at + 1)
+  if (isOpen(module)) return [{ kind: 'unknown' }]
+  const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`
+  if (/^(?:pip|uv|poetry|tox|nox|ruff|twine|hatch|pytest)$/.test(module))
+    return [{ kind: 'shell', text: [module, ...rest].map(quoted).join(' ') }]
+  if (module === 'timeit') return [{ kind: 'code', text: rest.at(-1) ?? '' }]
+  if (/^(?:cProfile|profile|pdb|trace|runpy|coverage|kernprof|scalene|debugpy)$/.test(module)) {
+    const script = rest.find(word => /\.py$/.test(word))
+    return script ? [{ kind: 'file', path: script, language: 'code' }] : []
+  }
+  return []
 }

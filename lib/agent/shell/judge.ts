@@ -1,10 +1,20 @@
 /** One command: what is known about it, and what a person has to be asked. */
+import { judgeAwk } from './awk.ts'
 import { DENIED, LOOKS, TOOLS } from './programs.ts'
-import { OUTSIDE, UNCLEAR, unrecognized } from './labels.ts'
+import { ELSEWHERE, OUTSIDE, UNCLEAR, unrecognized } from './labels.ts'
+import { runsElsewhere } from './elsewhere.ts'
 import { floorOf } from './floor.ts'
 import { readGit } from './git.ts'
 import { isShell, languageOf, sedScripts } from './interpreters.ts'
-import { networkLabels, readCurl, readHttpie, readWget } from './network.ts'
+import {
+  networkLabels,
+  readCurl,
+  readHttpie,
+  readWget,
+  SENDS,
+  sendsInAddress,
+  sendsInName,
+} from './network.ts'
 import { packageLabels } from './packages.ts'
 import { isSecret, kindOf, pathsIn, absolute } from './paths.ts'
 import { readSed } from './sed.ts'
@@ -60,6 +70,21 @@ const servesOutside = ({ name, args, cwd }: Simple, place: Place): boolean => {
   )
 }
 
+/** Without the filter of jq and its like: `.env` is a key there. */
+const filesOf = (simple: Simple): string[] => {
+  const reads = readsOf(simple)
+  const { name, args } = simple
+  if (!/^(?:jq|gojq|yq)$/.test(name) || args.some(arg => /^(?:-\w*f|--from-file)/.test(arg)))
+    return reads
+  const at = args.findIndex(arg => !arg.startsWith('-'))
+  const filter = args[at]
+  return /^-(?:\w*[nrcsSeajCMR]\w*|-(?!arg|slurpfile|rawfile|indent)\S*)$/.test(
+    args[at - 1] ?? '-n',
+  )
+    ? reads.filter((path, next) => path !== filter || reads.indexOf(path) !== next)
+    : reads
+}
+
 /** The reasons to ask about one command, floor included. `looks`: it surely changes nothing. */
 export const judge = (
   simple: Simple,
@@ -106,7 +131,10 @@ export const judge = (
   if (simple.assigns.some(([, value]) => HIDDEN_INDEX.test(value)))
     ask(UNCLEAR, { isUnclear: true })
   if (!isProse && dropsData(simple)) ask('SQL DROP')
-  if (servesOutside(simple, place)) ask('send data to another machine')
+  if (servesOutside(simple, place) || sendsInName(simple, place)) ask(SENDS)
+  const where = runsElsewhere(simple, place)
+  if (where === 'outside') ask(ELSEWHERE)
+  else if (where === 'unknown') ask(UNCLEAR, { isUnclear: true })
   if (setsLoadedVariable(simple)) ask('environment that changes other programs')
 
   const touched = touchedBy(simple)
@@ -120,7 +148,7 @@ export const judge = (
     ) ||
     redirects.some(({ op }) => op === '<')
   )
-    for (const path of pathsIn(readsOf(simple))) {
+    for (const path of pathsIn(filesOf(simple))) {
       const full = absolute(path, cwd, place)
       if (
         full !== null &&
@@ -187,8 +215,9 @@ const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: A
     case 'http':
     case 'https':
     case 'xh': {
-      const { labels } =
+      const { labels, urls } =
         name === 'curl' ? readCurl(simple) : name === 'wget' ? readWget(simple) : readHttpie(simple)
+      if (sendsInAddress(urls, place)) labels.push(SENDS)
       for (const label of new Set(labels)) ask(label)
       return false
     }
@@ -368,22 +397,3 @@ const killTargets = (args: string[]): string[] =>
       !(at === 0 && args.length > 1 && /^-[\w]+$/.test(arg)) &&
       !/^-[sn]$/.test(args[at - 1] ?? ''),
   )
-
-const AWK_RUNS = /\bsystem\s*\(|\|\s*&?\s*getline|\bgetline\b|\|&|@load|@include/
-
-/** Awk runs a command in `system()` and behind a pipe, and writes behind `>`. */
-const judgeAwk = ({ args }: Simple, ask: Ask): unknown => {
-  const values = /^(?:-F|-v|--field-separator|--assign|-f|--file)$/
-  if (args.some(arg => /^(?:-\w*f|--file)/.test(arg))) ask(UNCLEAR, { isUnclear: true })
-  const program = args.find((arg, at) => !/^-./.test(arg) && !values.test(args[at - 1] ?? ''))
-  if (program === undefined) return
-  if (/^[\0\u0001]/.test(program)) return ask(UNCLEAR, { isUnclear: true })
-  const plain = program.replace(/\\./g, '_')
-  if (AWK_RUNS.test(plain)) ask('program starts another command')
-  const bare = plain
-    .replace(/"[^"]*"/g, '""')
-    .replace(/(^|[\s,(!~&|{;])\/[^/\n]*\//g, '$1R')
-    .replace(/\|\|/g, ' ')
-  if (/\|/.test(bare)) ask('program starts another command')
-  else if (/\bprintf?\b[^;}\n]*>/.test(bare.replace(/\([^()]*\)/g, ''))) ask(OUTSIDE)
-}

@@ -3,6 +3,7 @@
 export const UNCLEAR = 'command not understood'
 export const unrecognized = (name: string): string => `program not recognized: ${name}`
 export const OUTSIDE = 'write outside the workspace'
+export const ELSEWHERE = 'program from outside the workspace'
 export const CONTROL = 'change what decides about the agent'
 export const OWN_ADDRESS = 'request to this service'
 export const CODE_FLAG = 'script execution via -e/-c flag'
@@ -12,6 +13,7 @@ export const SHELL_FLAG = 'shell command via -c/-lc flag'
 const STAKES: Readonly<Record<string, string>> = {
   [UNCLEAR]: 'Parts of this command can only be known when it runs.',
   [OUTSIDE]: 'It changes files outside the workspace.',
+  [ELSEWHERE]: 'It runs a program or a project that lies outside the workspace.',
   [CONTROL]:
     'It touches files that decide what the agent may do, such as its configuration, tasks or keys. Only you should change them.',
   [OWN_ADDRESS]:

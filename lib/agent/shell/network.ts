@@ -1,5 +1,6 @@
 /** Programs that talk to other machines: what they fetch, send, and write. */
-import type { Simple } from './types.ts'
+import { isOpen, UNKNOWN } from './syntax.ts'
+import type { Place, Simple } from './types.ts'
 
 export const SENDS = 'send data to another machine'
 export const SHELL = 'network shell'
@@ -90,6 +91,8 @@ export const readCurl = ({ args }: Simple): Call => {
     else if (/^--(?:engine|proto-default)$/.test(option))
       labels.push('program starts another command')
   }
+  if (all.some(({ option }) => is(option, 'O', /^remote-name(?:-all)?$/)))
+    writes.push(...urls.flatMap(nameIn))
   if (dir !== '') writes.push(...(writes.length > 0 ? writes.map(name => `${dir}/${name}`) : [dir]))
   if (
     urls.some(
@@ -131,6 +134,8 @@ export const readWget = ({ args }: Simple): Call => {
       labels.push(SENDS)
     }
   }
+  if (!all.some(({ option }) => is(option, 'O', /^output-document$/)))
+    writes.push(...urls.flatMap(nameIn))
   return { urls, labels, writes, reads }
 }
 
@@ -154,6 +159,58 @@ export const readHttpie = ({ args, from }: Simple): Call => {
     writes,
     reads: words.flatMap(word => /@(.+)$/.exec(word)?.[1] ?? []),
   }
+}
+
+/** Programs that ask others about a name, or knock at it: whoever owns the name reads it. */
+const ASKS_NAMES =
+  /^(?:dig|nslookup|host|drill|kdig|delv|dog|doggo|resolvectl|systemd-resolve|getent|ping6?|fping|hping3|traceroute6?|tracepath6?|tcptraceroute|mtr|whois|arping)$/
+
+const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASS|CRED|AUTH/i
+
+/** The value of a variable that holds a secret, as the shell would put it into a word. */
+const holdsSecret = (word: string, { env }: Place): boolean =>
+  Object.entries(env ?? {}).some(
+    ([name, value]) => SECRET_VARIABLE.test(name) && value.length >= 8 && word.includes(value),
+  )
+
+/** Text that is put together when it runs leaves in a name, or a whole file of names does. */
+export const sendsInName = ({ name, args, input, from }: Simple, place: Place): boolean => {
+  if (!ASKS_NAMES.test(name) || (name === 'getent' && !/hosts/.test(args[0] ?? ''))) return false
+  // `$(whoami)` is known before it runs, and a name's first part that is the user's is no accident.
+  const user = place.home.split('/').at(-1) || 'root'
+  return (
+    args.some(
+      arg =>
+        isOpen(arg) || holdsSecret(arg, place) || (arg.startsWith(`${user}.`) && !LOCAL.test(arg)),
+    ) ||
+    (name === 'dig' && args.some(arg => /^-f/.test(arg))) ||
+    (/^(?:nslookup|fping)$/.test(name) && (from.length > 0 || input !== undefined))
+  )
+}
+
+/** What is put together when it runs leaves in an address of another machine. */
+export const sendsInAddress = (urls: readonly string[], place: Place): boolean =>
+  urls.some(url => {
+    const host = /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? ''
+    const user = place.home.split('/').at(-1) || 'root'
+    return (
+      !LOCAL.test(url) &&
+      ((url.includes(UNKNOWN) && !url.startsWith(UNKNOWN)) ||
+        isOpen(host) ||
+        host.startsWith(`${user}.`) ||
+        holdsSecret(url, place))
+    )
+  })
+
+/** The name a file gets that is fetched without one. */
+const nameIn = (url: string): string[] => {
+  const name =
+    url
+      .replace(/[?#].*/s, '')
+      .replace(/^[a-z]+:\/\/[^/]*/i, '')
+      .split('/')
+      .at(-1) ?? ''
+  return name === '' || isOpen(name) ? [] : [name]
 }
 
 /** Everything else that opens a connection. Null when the program is none of them. */
@@ -208,6 +265,17 @@ export const networkLabels = (simple: Simple): string[] | null => {
     case 'magic-wormhole':
     case 'wormhole':
       return [SENDS]
+    case 'openssl': {
+      if (args[0] !== 's_client') return null
+      const at = args.findIndex(arg => /^-{1,2}(?:connect|host)$/.test(arg))
+      if (at >= 0 && LOCAL.test(args[at + 1] ?? '')) return null
+      const { input, from } = simple
+      const isEmpty = simple.redirects.some(
+        ({ op, target }) => op === '<' && target === '/dev/null',
+      )
+      const isSilent = isEmpty || (input === undefined ? from.length === 0 : input?.trim() === '')
+      return isSilent && !args.some(isOpen) ? null : [SENDS]
+    }
     case 'ngrok':
     case 'cloudflared':
     case 'localtunnel':

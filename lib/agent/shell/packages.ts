@@ -11,7 +11,7 @@ const COMMAND = 'program starts another command'
 
 /** Packages that `npx` and the like may fetch: tools of everyday work. */
 const WELL_KNOWN =
-  /^(?:@(?:biomejs|playwright|angular|nestjs|storybook|tailwindcss|changesets|commitlint|redocly|openapitools|graphql-codegen|microsoft|typescript-eslint|vue|sveltejs|astrojs|modelcontextprotocol|types|babel|swc|cspell|eslint|stoplight)\/[\w.-]+|tsc|typescript|tsx|ts-node|eslint|prettier|jest|vitest|mocha|ava|tap|c8|nyc|playwright|cypress|biome|oxlint|stylelint|webpack|webpack-cli|vite|rollup|esbuild|parcel|turbo|nx|lerna|next|nuxt|nuxi|astro|gatsby|remix|ng|vue-tsc|tsup|tsd|typedoc|knip|depcheck|madge|lint-staged|husky|commitlint|changeset|postcss|sass|tailwindcss|json-server|serve|http-server|live-server|concurrently|npm-run-all|wait-on|nodemon|npm-check-updates|ncu|syncpack|sort-package-json|publint|attw|markdownlint|markdownlint-cli|markdownlint-cli2|cspell|prisma|drizzle-kit|knex|swagger-cli|create-[\w-]+|degit|serverless-offline|mkdirp|cross-env|cowsay|size-limit|lighthouse|pyright|shadcn|expo|react-native|svelte-check|jsdoc|standard|xo|semver|license-checker|source-map-explorer|bundle-phobia|speccy|spectral|autocannon|clinic|0x)(?:@[\w.^~<>=*-]+)?$/
+  /^(?:@(?:biomejs|playwright|angular|nestjs|storybook|tailwindcss|changesets|commitlint|redocly|openapitools|graphql-codegen|microsoft|typescript-eslint|vue|sveltejs|astrojs|modelcontextprotocol|types|babel|swc|cspell|eslint|stoplight)\/[\w.-]+|tsc|typescript|tsx|ts-node|eslint|prettier|jest|vitest|mocha|ava|tap|c8|nyc|playwright|cypress|biome|oxlint|stylelint|webpack|webpack-cli|vite|rollup|esbuild|parcel|turbo|nx|lerna|next|nuxt|nuxi|astro|gatsby|remix|ng|vue-tsc|tsup|tsd|typedoc|knip|depcheck|madge|lint-staged|husky|commitlint|changeset|postcss|sass|tailwindcss|json-server|serve|http-server|live-server|concurrently|npm-run-all|wait-on|nodemon|npm-check-updates|ncu|syncpack|sort-package-json|publint|attw|markdownlint|markdownlint-cli|markdownlint-cli2|cspell|prisma|drizzle-kit|knex|swagger-cli|create-(?:vite|vite-extra|next-app|react-app|react-router|vue|svelte|astro|remix|t3-app|t3-turbo|expo-app|expo|nuxt|docusaurus|tauri-app|preact|solid|qwik|hono|cloudflare|fastify|turbo|nx-workspace|electron-vite|rspack|rsbuild|farm|react-native-app|react-native-library|strapi-app|strapi|medusa-app|payload-app|sanity|docz-app|gatsby|gatsby-plugin|storybook|playwright|eslint-config|typescript-app|node-app|express-api|mcp-server|typescript-server)|degit|serverless-offline|mkdirp|cross-env|cowsay|size-limit|lighthouse|pyright|shadcn|expo|react-native|svelte-check|jsdoc|standard|xo|semver|license-checker|source-map-explorer|bundle-phobia|speccy|spectral|autocannon|clinic|0x)(?:@[\w.^~<>=*-]+)?$/
 
 const URL_SPEC =
   /^(?:git\+|https?:|git:|ssh:|git@|github:|gitlab:|bitbucket:|gist:|svn\+|hg\+|bzr\+|file:\/\/)|@\s*(?:git\+|https?:)|\.(?:tgz|tar\.gz|whl|zip)$|^[\w.-]+\/[\w.-]+(?:#.*)?$/i
@@ -24,6 +24,10 @@ const VALUE_OPTIONS =
 /** Words without the values of options that stand before them. */
 const verbsOf = (args: readonly string[]): string[] =>
   args.filter((arg, at) => !arg.startsWith('-') && !VALUE_OPTIONS.test(args[at - 1] ?? ''))
+
+/** `npm create x` starts `create-x`, `@x` starts `@x/create`. */
+const creator = (spec: string): string =>
+  spec.startsWith('@') ? (spec.includes('/') ? spec : `${spec}/create`) : `create-${spec}`
 
 const node = (
   name: string,
@@ -62,7 +66,9 @@ const node = (
   }
   if (/^(?:exec|dlx|x|create|init)$/.test(verb)) {
     if (verb === 'create' || verb === 'init')
-      return rest.some(word => URL_SPEC.test(word) && word.includes(':')) ? [DOWNLOADED] : []
+      return rest.length > 0 && (verb === 'create' || name === 'npm')
+        ? fetched(creator(rest[0] ?? ''))
+        : []
     return args.some(arg => /^(?:-c|--call|--shell-mode|-c=)/.test(arg))
       ? [COMMAND]
       : fetched(rest[0])
@@ -137,44 +143,107 @@ const pip = (args: readonly string[]): string[] => {
   return []
 }
 
+/** The package of which `uvx`, `pipx` and `uv tool` fetch a program; null when it is something else. */
+const pythonTool = (name: string, args: readonly string[]): string | null => {
+  const words = wordsOf(args)
+  if (name === 'uvx') return words[0] ?? ''
+  const [verb = '', ...rest] = name === 'uv' && words[0] === 'tool' ? words.slice(1) : words
+  const isTool = name === 'pipx' || (name === 'uv' && words[0] === 'tool')
+  return isTool && /^(?:run|install|inject)$/.test(verb) ? (rest[0] ?? '') : null
+}
+
+/** `example.org/x/tool@v1`, `https://…`: the module is fetched from there. The first word that is no option is meant. */
+const isRemotePackage = ([, program = '']: readonly string[]): boolean =>
+  !/^[./~]/.test(program) &&
+  (/@[\w.-]+$/.test(program) || program.includes('://') || /^[\w-]+(?:\.[\w-]+)+\//.test(program))
+
+const installsCrate = (words: readonly string[], args: readonly string[]): boolean => {
+  const [verb = ''] = words.filter(word => !word.startsWith('+'))
+  if (/^(?:binstall|generate|install-update)$/.test(verb)) return true
+  return verb === 'install' && !args.some(arg => /^--(?:path|list)(?:=|$)/.test(arg))
+}
+
+/** Code of other places that deno would run; what it only fetches or looks at runs nothing. */
+const deno = (args: readonly string[]): string[] => {
+  const [verb = ''] = wordsOf(args)
+  if (/^(?:add|cache|info|doc|fmt|lint|check|remove|outdated)$/.test(verb)) return []
+  if (verb === 'upgrade') return [SYSTEM]
+  return args.some(arg => /^(?:https?:|npm:|jsr:|data:)/i.test(arg)) ? [DOWNLOADED] : []
+}
+
+/** Verbs behind which a named package is fetched and put where everything finds its programs. */
+const INSTALLERS: Readonly<Record<string, RegExp>> = {
+  gem: /^(?:exec|install|i|update)(?= |$)/,
+  dotnet:
+    /^(?:tool (?:install|update|exec|execute)|new (?:install|-i)|workload (?:install|update))(?= |$)/,
+  luarocks: /^(?:install|build|make) (?!\.)/,
+  cpanm: /^(?!\.)./,
+  cpan: /./,
+  nimble: /^install ./,
+  raco: /^pkg install/,
+  mix: /^(?:archive|escript)\.install/,
+  cabal: /^install (?!\.|all)/,
+  stack: /^install (?!\.)/,
+  dart: /^pub global (?:activate|run)/,
+  flutter: /^pub global (?:activate|run)/,
+  asdf: /^plugin(?:-| )add/,
+  volta: /^(?:install|run) ./,
+  yarn: /^plugin import /,
+  bun: /^(?:upgrade$|(?:run )?https?:)/,
+}
+
+/** What bundler and composer change beyond the project. */
+const dependencyTool = (name: string, args: readonly string[]): string[] => {
+  const words = verbsOf(args).join(' ')
+  const isConfig = /^config\b/.test(words)
+  const isGlobal = args.some(arg => /^(?:--global|-g)$/.test(arg))
+  if (isConfig && isGlobal) return ['environment that changes other programs']
+  if (name === 'composer')
+    return /^config (?:scripts|repositor)/.test(words)
+      ? [COMMAND]
+      : /^create-project (?!(?:laravel|symfony|drupal|roots|yiisoft|cakephp|slim|codeigniter4|laminas|typo3|craftcms|shopware|statamic)\/)\S/.test(
+            words,
+          )
+        ? [DOWNLOADED]
+        : []
+  if (isConfig && /\b(?:mirror|build|gemfile)\b/.test(words))
+    return ['environment that changes other programs']
+  return /^plugin install /.test(words) ? [DOWNLOADED] : []
+}
+
 /** Reasons to ask; null when the program is none of these. */
 export const packageLabels = (
   { name, args }: Simple,
   hasLocal: (program: string) => boolean,
 ): string[] | null => {
+  if (INSTALLERS[name]?.test(wordsOf(args).join(' '))) return [DOWNLOADED]
   if (
     /^(?:npm|npx|pnpm|pnpx|yarn|yarnpkg|bunx)$/.test(name) ||
     (name === 'bun' && !args.some(arg => /^(?:-e|--eval|-p)$/.test(arg)))
   )
     return node(name, args, hasLocal)
-  if (/^uvx$/.test(name) || (name === 'pipx' && args[0] === 'run'))
+  const tool = pythonTool(name, args)
+  if (tool !== null)
     return /^(?:ruff|black|mypy|pytest|flake8|isort|pyright|tox|nox|pre-commit|mkdocs|cookiecutter|poetry|hatch|twine|build|httpie|codespell|djlint|sqlfluff|yamllint|ty)(?:[@=<>].*)?$/.test(
-      wordsOf(args).find(word => word !== 'run') ?? '',
+      tool,
     )
       ? []
       : [DOWNLOADED]
   if (/^(?:pip[\d.]*|pipx|uv|pipenv|poetry|pdm|rye|hatch)$/.test(name))
     return [...pip(args), ...verbMatch(name, args)]
   if (name === 'go') {
-    const words = wordsOf(args)
-    if (
-      words[0] === 'run' &&
-      words.slice(1).some(word => /@[\w.-]+$/.test(word) && !/^\./.test(word))
-    )
-      return [DOWNLOADED]
+    const words = verbsOf(args)
+    if (/^(?:run|install)$/.test(words[0] ?? '') && isRemotePackage(words)) return [DOWNLOADED]
     if (words[0] === 'env' && args.some(arg => /^-[wu]$/.test(arg)))
       return ['environment that changes other programs']
     return words[0] === 'clean' && args.some(arg => /^-modcache|^-cache/.test(arg)) ? [] : []
   }
-  if (name === 'cargo' && wordsOf(args).includes('install') && args.includes('--git'))
-    return [DOWNLOADED]
-  if (name === 'deno')
-    return args.some(
-      (arg, at) =>
-        at > 0 && /^(?:https?:|npm:|jsr:)/.test(arg) && /^(?:run|install|x)$/.test(args[0] ?? ''),
-    )
-      ? [DOWNLOADED]
-      : []
+  if (name === 'cargo' && installsCrate(wordsOf(args), args)) return [DOWNLOADED]
+  if (name === 'deno') return deno(args)
+  if (name === 'bundle' || name === 'bundler' || name === 'composer') {
+    const labels = dependencyTool(name, args)
+    if (labels.length > 0) return labels
+  }
   const looking = LOOKING_VERBS[name]
   if (looking) {
     const words = args.filter(arg => !arg.startsWith('-') || looking.test(arg))
@@ -265,7 +334,8 @@ const containerLabels = (name: string, args: readonly string[]): string[] => {
       /(?:source|src)=(?:\/|~|\/(?:etc|root|home|var\/run\/docker\.sock)[^,]*)(?:,|$)/.test(
         value,
       ) ||
-      /^--(?:privileged|pid=host|ipc=host|userns=host|cap-add(?:=|$)|device(?:=|$)|security-opt(?:=|$))/.test(
+      (/^--net(?:work)?$/.test(arg) && args[at + 1] === 'host') ||
+      /^--(?:privileged|net(?:work)?=host$|pid=host|ipc=host|userns=host|cap-add(?:=|$)|device(?:=|$)|security-opt(?:=|$))/.test(
         arg,
       )
     )

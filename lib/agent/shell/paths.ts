@@ -146,6 +146,14 @@ export const kindOf = (path: string, cwd: string | null, place: Place): PathKind
   return SYSTEM.test(full) && !lies(place.home, full) ? 'system' : 'outside'
 }
 
+/** True for what surely lies in the workspace, links followed. */
+export const isInWorkspace = (full: string, place: Place): boolean => {
+  const workspace = place.workspace ?? place.cwd
+  return lies(workspace, full)
+    ? isOpen(full) || /[*?[]/.test(full) || reallyInside(workspace, full, place)
+    : !isOpen(full) && reallyInside(workspace, full, place)
+}
+
 /** Words that may be paths: options with a value, `@file`, `a:b`. */
 export const pathsIn = (words: readonly string[]): string[] =>
   words.flatMap(word => {

@@ -75,7 +75,7 @@ const landings = ({ args }: Simple, { writes, fills }: ReturnType<typeof touched
     .slice(0, MOST_LANDINGS)
 
 /** Folders in which a program is made to start another one. */
-const startedIn = ({ name, args }: Simple): string[] =>
+export const startedIn = ({ name, args }: Simple): string[] =>
   /^(?:env|sudo|doas|g?make|ninja|cmake|meson|npm|pnpm|yarn|uv|poetry|cargo|go|composer|unshare|nsenter|pkexec|run0|systemd-run)$/.test(
     name,
   )

@@ -87,6 +87,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
   rbenv: { verbs: 'exec' },
   pyenv: { verbs: 'exec' },
   bundle: { verbs: 'exec' },
+  composer: { values: 'd', long: 'working-dir', verbs: 'exec' },
   conda: { values: 'np', long: 'name prefix', verbs: 'run' },
   mamba: { values: 'np', long: 'name prefix', verbs: 'run' },
   micromamba: { values: 'np', long: 'name prefix', verbs: 'run' },
