@@ -288,3 +288,15 @@ export const floorInText = (text: string): string | undefined => {
   if (/mkfs/.test(found)) return 'formatting a file system'
   return /\(\)/.test(found) ? 'a fork bomb' : 'writing to a raw device'
 }
+
+/** Literal floor text in what could not be taken apart; not in the words of a command that was. */
+export const floorOfUnclear = (text: string, simples: readonly Simple[]): string | undefined => {
+  const floor = floorInText(text)
+  if (floor === undefined) return undefined
+  const isProse = simples.some(
+    ({ name, args }) =>
+      /^(?:echo|printf|git|grep|rg|gh|cat|tee|sed|awk)$/.test(name) &&
+      args.some(arg => floorInText(arg) !== undefined),
+  )
+  return isProse ? undefined : floor
+}

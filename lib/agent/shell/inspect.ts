@@ -15,7 +15,7 @@ import {
   languageOfFile,
   readScript,
 } from './local.ts'
-import { floorInText } from './floor.ts'
+import { floorOfUnclear } from './floor.ts'
 import { reachesUs } from './network.ts'
 import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'
@@ -389,16 +389,4 @@ export const inspect = (text: string, place: Place): Inspection => {
     isClear,
     simples,
   }
-}
-
-/** Literal floor text in what could not be taken apart; not in the words of a command that was. */
-const floorOfUnclear = (text: string, simples: readonly Simple[]): string | undefined => {
-  const floor = floorInText(text)
-  if (floor === undefined) return undefined
-  const isProse = simples.some(
-    ({ name, args }) =>
-      /^(?:echo|printf|git|grep|rg|gh|cat|tee|sed|awk)$/.test(name) &&
-      args.some(arg => floorInText(arg) !== undefined),
-  )
-  return isProse ? undefined : floor
 }
