@@ -1,6 +1,6 @@
 /** What the agent remembers of a profile: two curated notes and SOUL.md, written under the lock the command line takes too. */
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { conflict, invalid } from './errors.ts'
 import type { Home } from './profiles/home.ts'
@@ -10,6 +10,7 @@ import { replaceText } from './store/replace.ts'
 import { readTextBytes, shown } from './store/text-bytes.ts'
 import { rewrite } from './store/text-rewrite.ts'
 import { yamlFlag } from './store/yaml-file.ts'
+import { readWhole } from './store/read-text.ts'
 
 export const SECTIONS = ['memory', 'user', 'soul'] as const
 export type Section = (typeof SECTIONS)[number]
@@ -48,14 +49,14 @@ const textOf = (bytes: Buffer): string => {
 
 /** Whole new text; encoding and line ends stay what they were. */
 export const writeNote = (path: string, text: string): void =>
-  replaceText(path, existsSync(path) ? rewrite(readFileSync(path), text) : text)
+  replaceText(path, existsSync(path) ? rewrite(readWhole(path), text) : text)
 
 export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PLACES[section])
   const found = statSync(path, { throwIfNoEntry: false })
   // A pipe would never end, a directory is no text.
   if (found && !found.isFile()) throw conflict(`${path} is not a file`)
-  const text = found ? textOf(readFileSync(path)) : ''
+  const text = found ? textOf(readWhole(path)) : ''
   return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
 }
 

@@ -1,6 +1,6 @@
 /** What a start needs of the machine. The start and `doctor` share it: each failure is an Error with one sentence. */
 import { X509Certificate } from 'node:crypto'
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { get as getHttp, type RequestOptions, type Server } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
@@ -9,6 +9,7 @@ import type { Config } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { Tls } from './http/server.ts'
 import { makeDir } from './store/make-dir.ts'
+import { readWhole } from './store/read-text.ts'
 
 const failed = (sentence: string, cause: unknown): Error =>
   new Error(`${sentence}: ${messageOf(cause)}`, { cause })
@@ -27,7 +28,7 @@ export const prepareStateDir = ({ stateDir }: Pick<Config, 'stateDir'>): void =>
 export const readTls = ({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>) => {
   if (tlsCert === null || tlsKey === null) return undefined
   try {
-    const tls = { cert: readFileSync(tlsCert), key: readFileSync(tlsKey) } satisfies Tls
+    const tls = { cert: readWhole(tlsCert), key: readWhole(tlsKey) } satisfies Tls
     createSecureContext(tls)
     return tls
   } catch (error) {

@@ -83,6 +83,27 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/hub.ts', '// console.log\nexport const a = 1')],
   },
   {
+    name: 'files are read by name in lib/store only: a named pipe in place of one would stop the service',
+    where: /^(router\.ts|(lib|handlers)\/(?!store\/).*\.ts)$/,
+    find: hits(
+      /\b(?:readFileSync\((?!fd\b|["'`]\/proc\/)|appendFileSync\(|openSync\([^()]*, ["']r)/,
+    ),
+    except: {
+      'lib/own-programs/environment.ts': 'the memory of this process',
+      'lib/packed.ts': 'its own file',
+    },
+    bad: [
+      sample('lib/auth/key.ts', "export const a = readFileSync(path, 'utf8')"),
+      sample('lib/cron/history.ts', 'appendFileSync(path, text)'),
+      sample('lib/sessions/files.ts', "const fd = openSync(path, 'r')"),
+    ],
+    good: [
+      sample('lib/auth/key.ts', 'export const a = readFileSync(fd)'),
+      sample('lib/store/read-text.ts', 'export const a = readFileSync(path)'),
+      sample('lib/sessions/catalog.ts', "readFileSync('/proc/sys/kernel/random/boot_id')"),
+    ],
+  },
+  {
     name: 'the SQLite driver is imported in lib/store/sqlite.ts only',
     where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
     except: { 'lib/store/sqlite.ts': 'the only importer' },

@@ -1,23 +1,15 @@
 /** The service's one secret: 32 random bytes that salt passwords and sign cookies. */
 import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  rmSync,
-  writeSync,
-} from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, linkSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
+import { readWhole } from '../store/read-text.ts'
 
 const KEY_BYTES = 32
 
 const read = (path: string): Buffer | undefined => {
   try {
-    return readFileSync(path)
+    return readWhole(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw new Error(`The signing key ${path} cannot be read: ${messageOf(error)}`, { cause: error })

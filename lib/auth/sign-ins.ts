@@ -1,8 +1,8 @@
 /** Who is signed in: hashes of tokens in one private file, so that a restart signs nobody out. */
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { writeAtomic } from '../store/atomic.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 /** Not sliding. */
 export const LIFETIME_S = 86_400
@@ -30,7 +30,7 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
   const read = (): SignIn[] => {
     let text: string
     try {
-      text = readFileSync(path, 'utf8')
+      text = readWholeText(path)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         warn(`${path} cannot be read; everyone has to sign in again`)

@@ -1,8 +1,9 @@
 /** Five wrong passwords a minute from one client, then silence until the window clears; a restart does not clear it. */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { messageOf, tooMany } from '../errors.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 const ATTEMPTS = 5
 /** For all clients together that one proxy nobody has configured vouches for: any local program can claim to be one. */
@@ -71,7 +72,7 @@ export const openThrottle = ({
     if (path === undefined) return []
     let saved: z.infer<typeof Saved>
     try {
-      saved = Saved.parse(JSON.parse(readFileSync(path, 'utf8')))
+      saved = Saved.parse(JSON.parse(readWholeText(path)))
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
         warn(`${path} cannot be read; earlier sign-in attempts are not counted`)
@@ -100,7 +101,11 @@ export const openThrottle = ({
       .filter(([, times]) => times.length > 0)
     try {
       // Renamed into place, not synced: a power cut may forget a minute, a killed process does not.
-      writeFileSync(`${path}.tmp`, JSON.stringify(Object.fromEntries(rows)), { mode: 0o600 })
+      rmSync(`${path}.tmp`, { force: true })
+      writeFileSync(`${path}.tmp`, JSON.stringify(Object.fromEntries(rows)), {
+        mode: 0o600,
+        flag: 'wx',
+      })
       renameSync(`${path}.tmp`, path)
       isBroken = false
     } catch (error) {

@@ -1,11 +1,12 @@
 /** The folder of one workspace's checkpoints: git where there is git, plain copies beside it, and the records of turns. */
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeAtomic } from '../store/atomic.ts'
 import type { Content } from './content.ts'
 import { OpenRecord, TurnRecord, type Version } from './record.ts'
 import { blobId, type GitPlaces, openShadowGit } from './shadow-git.ts'
+import { readWhole, readWholeText } from '../store/read-text.ts'
 
 /** agent-home §1.1: named by the workspace's absolute path. */
 export const depotDir = (homeDir: string, root: string): string =>
@@ -27,7 +28,7 @@ const idsIn = (dir: string): string[] =>
 /** One that cannot be read is as if it were not there: it can undo nothing. */
 const readRecord = <T>(path: string, parse: (value: unknown) => T): T | undefined => {
   try {
-    return parse(JSON.parse(readFileSync(path, 'utf8')))
+    return parse(JSON.parse(readWholeText(path)))
   } catch {
     // Damaged, of another version, or removed meanwhile.
     return undefined
@@ -62,7 +63,7 @@ export const openDepot = async (dir: string, root: string, places: GitPlaces) =>
       if (!existsSync(own('files', id))) writeAtomic(own('files', id), bytes)
       return id
     },
-    get: (id: string): Buffer => readFileSync(own('files', id)),
+    get: (id: string): Buffer => readWhole(own('files', id)),
   }
 
   const removeUnused = (): void => {

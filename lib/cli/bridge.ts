@@ -1,5 +1,5 @@
 /** The agent's command line and this service share a home: its sessions are listed, read, taken over, deleted and brought back. */
-import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf, missing } from '../errors.ts'
@@ -23,6 +23,7 @@ import {
   stateFile,
   writeState,
 } from './state-db.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 export type BridgeDeps = {
   sessions: Pick<Sessions, 'row' | 'load' | 'append' | 'adopt'>
@@ -265,7 +266,7 @@ export const createBridge = (deps: BridgeDeps) => {
     async restore(homeOf: (profile: string) => CliHome, id: string): Promise<CliHome | undefined> {
       const path = join(placeOf(id), TAKEN)
       if (!SESSION_ID.test(id) || !existsSync(path)) return undefined
-      const text = readFileSync(path, 'utf8')
+      const text = readWholeText(path)
       const cut = text.indexOf('\n')
       const home = homeOf(text.slice(0, cut))
       const taken = parseTaken(text.slice(cut + 1))

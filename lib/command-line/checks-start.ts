@@ -5,7 +5,6 @@ import {
   existsSync,
   lstatSync,
   readdirSync,
-  readFileSync,
   statfsSync,
   statSync,
 } from 'node:fs'
@@ -17,6 +16,7 @@ import { askHealth, expiryOf, readTls, tryListen, urlOf } from '../preflight.ts'
 import { isDirectory, unreadableSessions } from '../sessions/survey.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
 import { type Check, fail, type Looked, ok, warn } from './check.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 const MB = 1024 * 1024
 const LITTLE_MB = 1_024
@@ -83,7 +83,7 @@ const STATE_FILES = [
 const jsonProblem = (path: string): string | null => {
   try {
     if (!statSync(path).isFile()) return 'it is not a file'
-    JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
+    JSON.parse(readWholeText(path).replace(/^\uFEFF/, ''))
     return null
   } catch (error) {
     return messageOf(error)
@@ -177,7 +177,7 @@ const HEALTH_MS = 2_000
 /** Where a running service said that it answers; null when there is no such note. */
 export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | null => {
   try {
-    const note: unknown = JSON.parse(readFileSync(join(config.stateDir, 'instance.json'), 'utf8'))
+    const note: unknown = JSON.parse(readWholeText(join(config.stateDir, 'instance.json')))
     const address =
       note !== null && typeof note === 'object' && 'address' in note ? note.address : null
     return typeof address === 'string' && URL.canParse(address) ? address : null

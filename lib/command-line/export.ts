@@ -1,6 +1,6 @@
 /** `agent-webui export --as json`: the sessions as Hermes WebUI keeps them, one file each, beside an index of them. */
 import { makeDir } from '../store/make-dir.ts'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing, messageOf } from '../errors.ts'
@@ -9,6 +9,7 @@ import { toRecord } from '../sessions/transfer.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import type { ExportArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 /** What both programs keep in the state directory under the same name and in the same shape. */
 const SHARED = ['settings.json', 'projects.json', 'workspaces.json', 'last_workspace.txt'] as const
@@ -73,6 +74,6 @@ const exportOne = (file: SessionFile, path: string, workspace: string): { update
 const copyShared = (from: string, to: string): void => {
   for (const name of SHARED) {
     const [source, target] = [join(from, name), join(to, name)]
-    if (existsSync(source) && !existsSync(target)) writeAtomic(target, readFileSync(source, 'utf8'))
+    if (existsSync(source) && !existsSync(target)) writeAtomic(target, readWholeText(source))
   }
 }

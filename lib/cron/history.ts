@@ -10,11 +10,12 @@
  * to its newest runs when it grows beyond 2 MB; deleting it costs the history and nothing else.
  */
 import { randomBytes } from 'node:crypto'
-import { appendFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JobRun } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { fileView } from '../store/file-view.ts'
+import { appendText, readWholeText } from '../store/read-text.ts'
 
 export type Runner = { pid: number; boot: string }
 export type Ending = {
@@ -140,13 +141,13 @@ export const openHistory = (dir: string, by: Runner, now: () => number): History
 
   const shorten = (): void => {
     if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) <= MOST_BYTES) return
-    const kept = fold(readFileSync(path, 'utf8')).slice(0, KEPT_RUNS).reverse()
+    const kept = fold(readWholeText(path)).slice(0, KEPT_RUNS).reverse()
     writeAtomic(path, format(kept.flatMap(toLines)))
   }
   const append = (line: Line): void => {
     mkdirSync(dir, { recursive: true, mode: 0o700 })
     // A line torn by a killed writer must not swallow this one: readers skip the empty line.
-    appendFileSync(path, `\n${format([line])}`, { mode: 0o600 })
+    appendText(path, `\n${format([line])}`)
   }
   const seconds = () => Math.round(now()) / 1_000
   const newRun = (): string => randomBytes(6).toString('hex')

@@ -1,9 +1,10 @@
 /** What runs of a job said: `cron/output/<job id>/<YYYY-MM-DD_HH-MM-SS>.md`, in the form the agent writes. */
-import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { JOB_ID } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { toIso, toStamp } from './zone.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 export type Report = {
   id: string
@@ -79,6 +80,6 @@ export const readReports = (
     .slice(0, limit)
     .map(filename => ({
       filename,
-      content: readFileSync(join(place, filename), 'utf8').slice(0, SHOWN_CHARS),
+      content: readWholeText(join(place, filename)).slice(0, SHOWN_CHARS),
     }))
 }

@@ -1,5 +1,5 @@
 /** Where a session's files are, and reading them: the whole, a tail, or the bytes of its messages. */
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { unavailable } from '../errors.ts'
 import { codeOf } from '../store/file-error.ts'
@@ -10,6 +10,7 @@ import { contentText, type Entry, type Meta, messageHead, parseEntry } from './e
 import { foldBackward } from './fold-backward.ts'
 import { foldForward, isHidden, type Summary, toPreview } from './fold.ts'
 import { toEntries, toLines } from './legacy.ts'
+import { openFile, readWhole } from '../store/read-text.ts'
 
 export type Format = 'jsonl' | 'json'
 export type SessionFile = { id: string; path: string; format: Format }
@@ -19,7 +20,7 @@ export type Mark = { n: number; offset: number; seen: number }
 const MARK_BYTES = 65_536
 
 /** What the person, not the program, can mend. */
-const UNREADABLE = new Set(['EACCES', 'EPERM', 'EIO', 'EISDIR'])
+const UNREADABLE = new Set(['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ENOTSUP'])
 
 const readable = <T>(read: () => T): T => {
   try {
@@ -33,7 +34,7 @@ const readable = <T>(read: () => T): T => {
 
 export const withFile = <T>(path: string, read: (fd: number) => T): T => {
   return readable(() => {
-    const fd = openSync(path, 'r')
+    const fd = openFile(path)
     try {
       return read(fd)
     } finally {
@@ -91,7 +92,7 @@ export const foldFile = ({
   if (format === 'jsonl') return withFile(path, fd => foldForward(id, readLines(fd)))
   const entries = toEntries(
     id,
-    readable(() => readFileSync(path)),
+    readable(() => readWhole(path)),
   )
   if (!entries) return null
   const result = foldForward(id, toLines(entries))

@@ -1,5 +1,5 @@
 /** Keeps the catalogue true to the files: whatever another program changed, added or removed is noticed before an answer. */
-import { existsSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { basename } from 'node:path'
 import { messageOf, Refusal } from '../errors.ts'
@@ -10,6 +10,7 @@ import { type Files, foldFile, idOfName, readHeader } from './files.ts'
 import { finishConversion, takeAside, toEntries } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
+import { readWhole } from '../store/read-text.ts'
 
 type Needs = Pick<SessionsOptions, 'onRow' | 'onGone' | 'log'> & {
   files: Files
@@ -173,7 +174,7 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
       }
     },
     /** The session a legacy file holds, as lines. */
-    legacyEntries: (id: string) => toEntries(id, readFileSync(files.json(id))),
+    legacyEntries: (id: string) => toEntries(id, readWhole(files.json(id))),
   }
 }
 export type Freshness = ReturnType<typeof createFreshness>

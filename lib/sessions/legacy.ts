@@ -5,7 +5,6 @@ import {
   existsSync,
   fsyncSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
@@ -18,6 +17,7 @@ import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { isBag, toMessages, toTime } from './foreign.ts'
 import { toRecord } from './foreign-record.ts'
+import { readWhole } from '../store/read-text.ts'
 
 type Bag = Record<string, unknown>
 
@@ -104,7 +104,9 @@ export const toLines = (entries: readonly Entry[]): { offset: number; bytes: Buf
 export const writeJournal = (path: string, entries: readonly Entry[]): void => {
   const temporary = `${path}.tmp`
   try {
-    const fd = openSync(temporary, 'w', 0o600)
+    // What a killed process left there; or something else, which opening might wait for.
+    rmSync(temporary, { force: true })
+    const fd = openSync(temporary, 'wx', 0o600)
     try {
       writeFileSync(fd, entries.map(entry => `${formatEntry(entry)}\n`).join(''))
       fsyncSync(fd)
@@ -126,7 +128,7 @@ export const writeJournal = (path: string, entries: readonly Entry[]): void => {
  * both names exist; `finishConversion` then ends it. False when the file is no session.
  */
 export const convert = (id: string, json: string, jsonl: string): boolean => {
-  const entries = toEntries(id, readFileSync(json))
+  const entries = toEntries(id, readWhole(json))
   if (!entries) return false
   writeJournal(jsonl, entries)
   renameSync(json, `${json}.migrated`)
@@ -157,7 +159,7 @@ export const takeAside = (
   path: (id: string, ending: 'json' | 'jsonl') => string,
 ): string | null => {
   const json = path(id, 'json')
-  const entries = toEntries(id, readFileSync(json))
+  const entries = toEntries(id, readWhole(json))
   if (!entries) return null
   const said = messagesOf(entries)
   const known = spoken.map(wireOf)
@@ -166,7 +168,7 @@ export const takeAside = (
   const free = candidates.find(candidate => {
     if (existsSync(path(candidate, 'jsonl'))) return false
     if (!existsSync(path(candidate, 'json'))) return true
-    const before = toEntries(candidate, readFileSync(path(candidate, 'json')))
+    const before = toEntries(candidate, readWhole(path(candidate, 'json')))
     return before !== null && begins(messagesOf(before), said)
   })
   if (free === undefined) return null
@@ -179,7 +181,7 @@ export const takeAside = (
 export const finishConversion = (json: string, header: Entry | null): boolean => {
   const from = header?.t === 'session' ? header.from : undefined
   if (!from) return false
-  const bytes = readFileSync(json)
+  const bytes = readWhole(json)
   if (bytes.length !== from.size) return false
   if (createHash('sha256').update(bytes).digest('hex') !== from.sha256) return false
   renameSync(json, `${json}.migrated`)

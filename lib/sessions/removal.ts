@@ -1,13 +1,5 @@
 /** Trash, deletion for good and purging: the only code that makes words of a session disappear. */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { conflict, messageOf, missing } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
@@ -25,6 +17,7 @@ import type { Search } from './search.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 import type { Writer } from './writer.ts'
+import { readWhole, readWholeText } from '../store/read-text.ts'
 
 type Needs = Pick<SessionsOptions, 'trashDir' | 'onGone' | 'now' | 'log'> & {
   files: Files
@@ -114,7 +107,7 @@ export const createRemoval = (needs: Needs) => {
 
   const trashedAt = (id: string): number => {
     try {
-      const about: unknown = JSON.parse(readFileSync(join(trashOf(id), 'about.json'), 'utf8'))
+      const about: unknown = JSON.parse(readWholeText(join(trashOf(id), 'about.json')))
       if (typeof about === 'object' && about !== null && 'at' in about) return Number(about.at)
     } catch {
       // Killed before it was written: the directory's own time serves.
@@ -125,7 +118,7 @@ export const createRemoval = (needs: Needs) => {
   const readEntries = (id: string): Entry[] => {
     const file = files.find(id)
     if (!file) throw missing('Session not found')
-    if (file.format === 'json') return toEntries(id, readFileSync(file.path)) ?? []
+    if (file.format === 'json') return toEntries(id, readWhole(file.path)) ?? []
     return withFile(file.path, fd =>
       [...readLines(fd)]
         .map(({ bytes }) => parseEntry(bytes.toString()))

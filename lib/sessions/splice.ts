@@ -1,8 +1,8 @@
 /** The messages of a session as JSON text, cut out of the journal's bytes without parsing what need not be parsed. */
-import { readFileSync } from 'node:fs'
 import { isSuspect, suspectPlaces } from '../redact.ts'
 import { messageHead } from './entries.ts'
 import { isHidden } from './fold.ts'
+import { readWhole } from '../store/read-text.ts'
 
 const LF = 10
 const COMMA = 44
@@ -29,7 +29,7 @@ export const spliceMessages = (
   cuts: readonly [number, number][],
   redact: (jsonText: string) => string,
 ): Buffer => {
-  const bytes = readFileSync(path)
+  const bytes = readWhole(path)
   const found = ranges(bytes, cuts)
   // One character a byte, so places in the text are places in the bytes.
   const text = bytes.toString('latin1')

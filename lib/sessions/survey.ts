@@ -1,10 +1,11 @@
 /** A quick look through the session files for what cannot be read; nothing is opened for writing. */
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { readLines } from '../store/journal.ts'
 import { parseEntry } from './entries.ts'
 import { idOfName, withFile } from './files.ts'
 import { toEntries } from './legacy.ts'
+import { readWhole } from '../store/read-text.ts'
 
 export const isDirectory = (path: string): boolean => {
   try {
@@ -18,7 +19,7 @@ export const isDirectory = (path: string): boolean => {
 /** Whether every line can be read; a line of a newer version can. */
 const isWhole = (path: string): boolean => {
   if (!statSync(path).isFile()) return false
-  if (path.endsWith('.json')) return toEntries('', readFileSync(path)) !== null
+  if (path.endsWith('.json')) return toEntries('', readWhole(path)) !== null
   return withFile(path, fd => {
     for (const { bytes } of readLines(fd)) if (parseEntry(bytes.toString()) === null) return false
     return true

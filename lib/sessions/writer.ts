@@ -1,5 +1,5 @@
 /** Appends to session journals: numbers and ids are given here, and the catalogue follows in the same tick. */
-import { closeSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, fsyncSync } from 'node:fs'
 import { conflict, invalid, missing } from '../errors.ts'
 import { syncDir } from '../store/atomic.ts'
 import { type Journal, openJournal } from '../store/journal.ts'
@@ -14,6 +14,7 @@ import { convert } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import { usageOf } from './usage.ts'
 import type { Watch } from './watch.ts'
+import { openFile } from '../store/read-text.ts'
 
 type Needs = Pick<SessionsOptions, 'onRow' | 'now' | 'write'> & {
   files: Files
@@ -32,7 +33,7 @@ const idNumber = (id: string | undefined): number => {
 }
 
 const syncFile = (path: string): void => {
-  const fd = openSync(path, 'r')
+  const fd = openFile(path)
   try {
     fsyncSync(fd)
   } finally {

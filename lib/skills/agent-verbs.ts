@@ -1,5 +1,5 @@
 /** What the agent itself may do with skills: look, write and remove, each text looked through before it is on disk. */
-import { lstatSync, readFileSync, rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { isInside, realPath } from '../store/inside.ts'
@@ -18,6 +18,7 @@ import {
   dropSnapshot,
   requireOwn,
 } from './write.ts'
+import { readWhole } from '../store/read-text.ts'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const MOST_NAMES = 30
@@ -44,8 +45,8 @@ const checkHead = (content: string): void => {
 }
 
 /** As `rewrite` takes it back. */
-const readWhole = (path: string): string => {
-  const file = readTextBytes(readFileSync(path))
+const shownText = (path: string): string => {
+  const file = readTextBytes(readWhole(path))
   if (!file) throw invalid('The file is not text.')
   return shown(file)
 }
@@ -89,7 +90,7 @@ export const createAgentVerbs = (
     /** What a patch begins with; only of skills that may be written. */
     text(home: SkillsHome, name: string, file: string | null): string {
       const found = requireWritable(home, name)
-      if (file === null) return readWhole(join(found.dir, 'SKILL.md'))
+      if (file === null) return shownText(join(found.dir, 'SKILL.md'))
       const { content, is_binary } = readFile(found, file)
       if (is_binary) throw invalid('The file is not text.')
       return content
@@ -109,7 +110,7 @@ export const createAgentVerbs = (
       checkHead(content)
       checkText(content)
       const path = join(found.dir, 'SKILL.md')
-      replaceText(path, rewrite(readFileSync(path), checkContent(content, found.name)))
+      replaceText(path, rewrite(readWhole(path), checkContent(content, found.name)))
       dropSnapshot(home)
       return { path }
     },

@@ -1,5 +1,5 @@
 /** Which skills a profile has: its own directory first, then those its configuration names; read again when a file changed. */
-import { type Dirent, lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
+import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Home } from '../profiles/home.ts'
@@ -13,6 +13,7 @@ import {
   textsOf,
 } from './front-matter.ts'
 import { type Conditions, conditionsOf } from './prompt-index.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 export type SkillsHome = Pick<Home, 'dir' | 'values' | 'env' | 'config'>
 
@@ -137,7 +138,7 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
   }
   let text: string
   try {
-    text = readFileSync(path, 'utf8').slice(0, MAX_BYTES)
+    text = readWholeText(path).slice(0, MAX_BYTES)
   } catch {
     // Not ours to read, or gone since: nobody could use it.
     return undefined

@@ -1,5 +1,4 @@
 /** The skills of a profile: listed, read, written, and put in front of what a person asks. */
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { invalid, missing, Refusal } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
@@ -10,7 +9,7 @@ import { readLinked } from './linked.ts'
 import { type Active, promptIndex } from './prompt-index.ts'
 import { toRow, toSkill, versionOf } from './view.ts'
 import { createSkillWriter } from './write.ts'
-import { readText } from '../store/read-text.ts'
+import { readText, readWholeText } from '../store/read-text.ts'
 
 export type Skills = ReturnType<typeof createSkills>
 
@@ -46,7 +45,7 @@ export const createSkills = ({
   }
 
   const instructions = (found: Found): string => {
-    const text = readFileSync(join(found.dir, 'SKILL.md'), 'utf8')
+    const text = readWholeText(join(found.dir, 'SKILL.md'))
     return `[Skill: ${found.name}, in ${found.dir}]\n${text.trim()}`
   }
 

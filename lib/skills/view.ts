@@ -1,12 +1,13 @@
 /** One skill as a whole: its text, its files, and what it needs that is not there yet. */
 import { createHash } from 'node:crypto'
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import type { Skill, SkillRow } from '../schema/skill.ts'
 import { resolveInside } from '../store/inside.ts'
 import type { Found, SkillsHome } from './find.ts'
 import { agentMetadata, parseFrontMatter, textOf, textsOf } from './front-matter.ts'
 import { linkedFiles } from './linked.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 type Values = Readonly<Record<string, unknown>>
 type Wanted = { name: string; [key: string]: unknown }
@@ -83,7 +84,7 @@ const needsOf = (home: SkillsHome, values: Values) => {
 
 export const toSkill = (home: SkillsHome, found: Found): Skill => {
   const path = join(found.dir, 'SKILL.md')
-  const content = readFileSync(path, 'utf8')
+  const content = readWholeText(path)
   const { values } = parseFrontMatter(content)
   const more = agentMetadata(values)
   const linked_files = linkedFiles(found.dir)

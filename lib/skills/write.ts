@@ -1,14 +1,6 @@
 /** Skills are written, removed, switched on and off: only in the profile's own directory, whole or not at all. */
 import { randomBytes } from 'node:crypto'
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-} from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { conflict, forbidden, invalid, missing } from '../errors.ts'
 import { isInside } from '../store/inside.ts'
@@ -25,6 +17,7 @@ import {
 } from './front-matter.ts'
 import { checkPlace, readLinked, writeLinked } from './linked.ts'
 import { versionOf } from './view.ts'
+import { readWhole, readWholeText } from '../store/read-text.ts'
 
 export const MAX_CONTENT = 100_000
 
@@ -141,7 +134,7 @@ export const createSkillWriter = (finder: Finder) => {
 
   const requireVersion = (found: Found, expected: string | undefined): void => {
     if (expected === undefined) return
-    const content = readFileSync(join(found.dir, 'SKILL.md'), 'utf8')
+    const content = readWholeText(join(found.dir, 'SKILL.md'))
     const version = versionOf(content)
     if (version !== expected)
       throw conflict('The skill was changed meanwhile; look at it before you write over it', {
@@ -181,7 +174,7 @@ export const createSkillWriter = (finder: Finder) => {
       const path = join(dir, 'SKILL.md')
       // A category may be a link to somewhere else.
       if (!isInside(root, path)) throw invalid('Invalid skill path')
-      replaceText(path, found ? rewrite(readFileSync(path), content) : content)
+      replaceText(path, found ? rewrite(readWhole(path), content) : content)
       dropSnapshot(home)
       return { name: found ? found.dirName : name, path, version: versionOf(content) }
     },

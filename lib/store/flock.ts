@@ -1,19 +1,12 @@
 /** A lock between processes that the command-line client takes as well: flock(1) on a lock file, or a file of our own where there is no flock. */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { linkSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { unavailable } from '../errors.ts'
 import { makeDir } from './make-dir.ts'
+import { appendText, readWholeText } from './read-text.ts'
 
 export type FileLockOptions = {
   /** How long to wait for whoever holds it; 0 tries once. */
@@ -34,10 +27,18 @@ const SELF = `${process.pid} ${randomBytes(8).toString('hex')}`
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
+/** Of a pipe, a socket, a device, a folder. */
+const NO_FILE = new Set(['ENXIO', 'ENOTSUP', 'EISDIR'])
+
 /** Makes the file flock locks, private; its content says nothing. */
 const touch = (path: string): void => {
   makeDir(dirname(path))
-  closeSync(openSync(path, 'a', 0o600))
+  try {
+    appendText(path, '')
+  } catch (error) {
+    if (!NO_FILE.has(String(codeOf(error)))) throw error
+    throw unavailable(`${path} is not an ordinary file. Remove it, and try again.`)
+  }
 }
 
 /**
@@ -101,7 +102,7 @@ const isLeft = (mark: string): boolean => {
 
 const readMark = (path: string): string | undefined => {
   try {
-    return readFileSync(path, 'utf8')
+    return readWholeText(path)
   } catch {
     // Released between our try and this look.
     return undefined

@@ -1,8 +1,9 @@
 /** One service per state directory: a lock that dies with its process, however that ends. */
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeAtomic } from './atomic.ts'
 import { openDatabase } from './sqlite.ts'
+import { readWholeText } from './read-text.ts'
 
 export type InstanceInfo = {
   pid: number
@@ -22,7 +23,7 @@ export type InstanceLock = {
 export const runningPid = (stateDir: string): number | undefined => {
   try {
     const { pid } = JSON.parse(
-      readFileSync(join(stateDir, 'instance.json'), 'utf8'),
+      readWholeText(join(stateDir, 'instance.json')),
     ) as Partial<InstanceInfo>
     return Number.isInteger(pid) ? pid : undefined
   } catch {
@@ -33,7 +34,7 @@ export const runningPid = (stateDir: string): number | undefined => {
 
 const holderOf = (file: string): string => {
   try {
-    const { pid, address } = JSON.parse(readFileSync(file, 'utf8')) as Partial<InstanceInfo>
+    const { pid, address } = JSON.parse(readWholeText(file)) as Partial<InstanceInfo>
     return ` (process ${Number(pid)}, ${String(address).slice(0, 200)})`
   } catch {
     // It is only for the sentence, and the holder may not have written it yet.
@@ -62,8 +63,12 @@ export const acquireLock = (
   { timeoutMs = 0, addon }: { timeoutMs?: number; addon?: string | undefined } = {},
 ): InstanceLock => {
   const note = join(stateDir, 'instance.json')
+  const path = join(stateDir, 'instance.lock')
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found && !found.isFile())
+    throw new Error(`${path} is not an ordinary file; remove it and start again`)
   const open = () => {
-    const db = openDatabase(join(stateDir, 'instance.lock'), {
+    const db = openDatabase(path, {
       timeoutMs,
       addon,
       pragmas: ['locking_mode = EXCLUSIVE'],

@@ -1,18 +1,17 @@
 /** An append-only file of lines: one write for each batch, a torn tail mended on open, a full disk undone. */
 import {
-  appendFileSync,
   closeSync,
   constants,
   fdatasync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readSync,
   statSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { diskFull, unavailable } from '../errors.ts'
+import { appendText, openFile } from './read-text.ts'
 
 const LF = 10
 const CHUNK_BYTES = 65_536
@@ -155,7 +154,7 @@ const mendTail = (fd: number, path: string): number => {
     break
   }
   const torn = readAt(fd, keep, size - keep).toString()
-  if (isJsonObject(torn)) appendFileSync(path.replace(/\.jsonl$/, '.torn'), `${torn}\n`)
+  if (isJsonObject(torn)) appendText(path.replace(/\.jsonl$/, '.torn'), `${torn}\n`)
   ftruncateSync(fd, keep)
   return keep
 }
@@ -166,7 +165,7 @@ export const openJournal = (
   { create = false, write = writeSync }: JournalOptions = {},
 ): Journal => {
   const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants
-  const fd = openSync(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0), 0o600)
+  const fd = openFile(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0))
   let size: number
   try {
     size = mendTail(fd, path)

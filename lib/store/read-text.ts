@@ -1,5 +1,15 @@
 /** Reads a file that a person or another program can damage: an ordinary file of a sane size in UTF-8, or the reason why not. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, type Stats } from 'node:fs'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  type Stats,
+  writeFileSync,
+} from 'node:fs'
 import { codeOf } from './file-error.ts'
 
 /** Far beyond any file of settings. */
@@ -45,15 +55,51 @@ const isMissing = (path: string, error: unknown): boolean => {
 const sizeText = (bytes: number): string =>
   bytes >= 1024 * 1024 ? `${bytes / 1024 / 1024} MB` : `${bytes / 1024} kB`
 
-/** Never waits for what is no file: opening a pipe nobody writes to would hold up the whole service. */
-const readBounded = (path: string, maxBytes: number): Buffer => {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY)
+/** With the code the system has for it: callers tell a folder from what is missing. */
+const notOrdinary = (found: Stats): Error => {
+  const kind = KINDS.find(([is]) => is(found))?.[1]
+  const error = new Error(`it is ${kind ?? 'no file'}, not an ordinary file`)
+  return Object.assign(error, { code: found.isDirectory() ? 'EISDIR' : 'ENOTSUP' })
+}
+
+const { O_RDONLY, O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK = 0, O_NOCTTY = 0 } = constants
+
+/**
+ * Opens an ordinary file, or what a link leads to. Never waits for what is none: opening a pipe at whose other end is no
+ * program would hold up the whole service. Throws the system's error, or the reason.
+ */
+export const openFile = (path: string, flags = O_RDONLY, mode = 0o600): number => {
+  const fd = openSync(path, flags | O_NONBLOCK | O_NOCTTY, mode)
   try {
     const found = fstatSync(fd)
-    if (!found.isFile()) {
-      const kind = KINDS.find(([is]) => is(found))?.[1]
-      throw new Error(`it is ${kind ?? 'no file'}, not an ordinary file`)
-    }
+    if (found.isFile()) return fd
+    throw notOrdinary(found)
+  } catch (error) {
+    closeSync(fd)
+    throw error
+  }
+}
+
+const withFd = <T>(fd: number, work: (fd: number) => T): T => {
+  try {
+    return work(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** All of an ordinary file, however long. */
+export const readWhole = (path: string): Buffer => withFd(openFile(path), fd => readFileSync(fd))
+
+export const readWholeText = (path: string): string => readWhole(path).toString('utf8')
+
+/** Adds to an ordinary file, which is made where it is missing. */
+export const appendText = (path: string, text: string): void =>
+  withFd(openFile(path, O_WRONLY | O_APPEND | O_CREAT), fd => writeFileSync(fd, text))
+
+const readBounded = (path: string, maxBytes: number): Buffer => {
+  const fd = openFile(path)
+  try {
     const chunks: Buffer[] = []
     let size = 0
     // Not by the size it claims: some files have none, others grow.

@@ -1,6 +1,7 @@
 /** What decides about the agent itself, and where this service answers: commands that reach for either are always asked about. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { readWholeText } from '../store/read-text.ts'
 
 /** Below the state directory: where the agent may work, and its own long results. */
 const OPEN = ['workspace', 'tool-output']
@@ -59,7 +60,7 @@ export const controlOf = ({
 export const ownPorts = (stateDir: string, port: number): string[] => {
   const found = port > 0 ? [String(port)] : []
   try {
-    const { address } = JSON.parse(readFileSync(join(stateDir, 'instance.json'), 'utf8'))
+    const { address } = JSON.parse(readWholeText(join(stateDir, 'instance.json')))
     found.push(new URL(address).port)
   } catch {
     // Not running as a service: there is nothing else to reach.

@@ -5,10 +5,11 @@
  * `{"pos":n,"type":…,"data":…}`, positions from 1 without a gap. The newest events also stay in memory; a reader who
  * asks for older ones is served from the file. There is no flush timer: a line is written, then it is sent.
  */
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 export type Logged = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
 export type LogHeader = { session_id: string; stream_id: string; at: number }
@@ -201,7 +202,7 @@ const parseLine = (line: string): Logged | undefined => {
 
 /** What a former process left: header and whole lines; a torn tail is ignored. Undefined when even the header is torn. */
 export const readLiveFile = (path: string): { header: LogHeader; events: Logged[] } | undefined => {
-  const [first = '', ...rest] = readFileSync(path, 'utf8').split('\n')
+  const [first = '', ...rest] = readWholeText(path).split('\n')
   try {
     const header = JSON.parse(first) as LogHeader
     if (typeof header.session_id !== 'string' || typeof header.stream_id !== 'string')

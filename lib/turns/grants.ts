@@ -1,12 +1,13 @@
 /** What a person has allowed for good in a profile: one command in one folder, or a rule of their own. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
 import type { ApprovalAsk } from '../agent/types.ts'
 import { coveringPrefixes } from '../agent/shell/prefix.ts'
-import { writeAtomic } from '../store/atomic.ts'
+import { unavailable } from '../errors.ts'
 import { isInside, realPath } from '../store/inside.ts'
+import { jsonFile } from '../store/json-file.ts'
 import type { Rule, RuleScope } from './rules.ts'
 
 const MAX_GRANTS = 1_000
@@ -69,26 +70,25 @@ export type Grants = ReturnType<typeof createGrants>
 
 /** `path`: one file for all profiles, in the state directory. */
 export const createGrants = ({ path, now }: { path: string; now: () => number }) => {
-  /** A file that cannot be read grants nothing, and is never taken for an empty one. */
+  const file = jsonFile(path, value => (value === undefined ? [] : GrantFile.parse(value).grants))
+  /** A file that cannot be read is never taken for an empty one. */
   const read = (): Grant[] => {
-    let text: string
-    try {
-      text = readFileSync(path, 'utf8')
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw error
-    }
-    return GrantFile.parse(JSON.parse(text)).grants
+    const problem = file.problem()
+    if (problem !== null)
+      throw unavailable(`${path} cannot be read: ${problem}. Mend it, or remove it.`)
+    return file.read()
   }
   const write = (grants: Grant[]): void => {
     // At a terminal nothing else has made the folder.
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    writeAtomic(path, `${JSON.stringify({ version: 1, grants }, null, 1)}\n`)
+    file.write({ version: 1, grants })
   }
   return {
     list: (profile: string): Grant[] => read().filter(grant => grant.profile === profile),
     has: (profile: string, ids: readonly string[]): boolean =>
-      read().some(grant => grant.profile === profile && ids.includes(grant.id)),
+      // Where it cannot be read nothing is granted: the person is asked.
+      file.problem() === null &&
+      file.read().some(grant => grant.profile === profile && ids.includes(grant.id)),
     /** `command` is what is allowed as the person saw it. */
     add(profile: string, added: Omit<Grant, 'profile' | 'granted_at'>): void {
       const { id } = added

@@ -2,12 +2,13 @@
  * The prompts of sessions, `<state>/cache/prompts/<session>.json`, so that a conversation keeps its own over a restart.
  * They stand beside the transcript, not in it: nobody exports or shows them. Deletable at any time, then built anew.
  */
-import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { codeOf } from '../store/file-error.ts'
 import { replaceText } from '../store/replace.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 /** `basis` tells what the text was made of: another basis, another text. */
 const Stored = z.object({ v: z.literal(1), basis: z.string(), text: z.string() })
@@ -30,7 +31,7 @@ export const createPromptShelf = ({
 
   const read = (sessionId: string): z.output<typeof Stored> | null => {
     try {
-      return Stored.parse(JSON.parse(readFileSync(pathOf(sessionId), 'utf8')))
+      return Stored.parse(JSON.parse(readWholeText(pathOf(sessionId))))
     } catch {
       // Missing, or somebody's edit: it is built anew.
       return null

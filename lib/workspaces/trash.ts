@@ -1,6 +1,6 @@
 /** Deleted files and folders, kept for a day so that a person can have them back. */
 import { randomBytes } from 'node:crypto'
-import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { conflict, invalid, missing } from '../errors.ts'
@@ -11,6 +11,7 @@ import { mutex } from '../store/mutex.ts'
 import type { Area } from './area.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken, requireOwn } from './entries.ts'
+import { readWholeText } from '../store/read-text.ts'
 
 const KEPT_SECONDS = 24 * 3600
 const TRASH_ID = /^[0-9a-f]{24}$/
@@ -36,9 +37,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
 
   const readAbout = (id: string): About | undefined => {
     try {
-      const { workspace, path, at } = JSON.parse(
-        readFileSync(join(placeOf(id), 'about.json'), 'utf8'),
-      )
+      const { workspace, path, at } = JSON.parse(readWholeText(join(placeOf(id), 'about.json')))
       return { workspace: String(workspace), path: String(path), at: Number(at) }
     } catch {
       // Killed before it was written: then the entry is still where it was.
