@@ -45,6 +45,8 @@ export type ModelEndpoint = {
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
   /** How long a marked prompt stays in the provider's cache; five minutes when absent. */
   cacheTtl?: '5m' | '1h'
+  /** Which of a router's own providers may serve the request, in the router's words. */
+  routing?: Readonly<Record<string, unknown>>
   /** Which entry of a credential pool the key is, so that it can be rested when the provider refuses it. */
   credential?: { pool: string; id: string }
   /** Command line of an agent that speaks ACP; only with `acp`. */

@@ -10,6 +10,7 @@ import { keyFor, type PickKey, pickFirst } from './endpoint-key.ts'
 import type { ModelFacts } from './prices.ts'
 import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
+import { routingOf } from './routing.ts'
 import { type CustomProvider, type ModelHome, type ModelSetup, readSetup } from './setup.ts'
 import { refuseSlips } from './slips.ts'
 import { familyWindow } from './windows.ts'
@@ -180,6 +181,7 @@ export const runtimeEndpoint = (
     model: pair.model,
     apiMode,
     ...keyed,
+    ...routingOf(home.values(), provider, keyed.baseUrl),
     contextLength:
       configuredWindow(setup, provider, pair.model) ||
       facts?.contextLength ||

@@ -9,6 +9,7 @@ import { speak } from '../agent/speak.ts'
 import { createTally } from '../agent/tally.ts'
 import type { ModelEndpoint, Provider, Providers, WireMessage } from '../agent/types.ts'
 import { Refusal, unavailable } from '../errors.ts'
+import { routingOf } from '../models/routing.ts'
 import type { Home } from '../profiles/home.ts'
 import { noUsage, type Usage } from '../schema/usage.ts'
 
@@ -95,18 +96,23 @@ export const auxiliarySettings = (config: Bag, task: AuxiliaryTask): AuxiliarySe
 const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : '')
 
 /** An address of the task's own. A key goes there only when it stands beside it, or belongs to that host already. */
-const atAddress = (said: AuxiliarySettings, own: ModelEndpoint | null): ModelEndpoint => ({
+const atAddress = (
+  said: AuxiliarySettings,
+  own: ModelEndpoint | null,
+  config: Bag,
+): ModelEndpoint => ({
   provider: said.provider ?? 'custom',
   model: said.model || (own?.model ?? ''),
   apiMode: /\/anthropic$/.test(said.baseUrl) ? 'anthropic_messages' : 'chat_completions',
   baseUrl: said.baseUrl,
   apiKey: said.apiKey ?? (own && hostOf(own.baseUrl) === hostOf(said.baseUrl) ? own.apiKey : null),
   contextLength: 0,
+  ...routingOf(config, said.provider ?? 'custom', said.baseUrl),
 })
 
 export const createAuxiliary = (deps: AuxiliaryDeps): AuxiliaryFor => {
   const named = (home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) => {
-    if (said.baseUrl) return atAddress(said, own)
+    if (said.baseUrl) return atAddress(said, own, home.values())
     // A provider alone says nothing about which of its models is meant.
     if (!said.model) return null
     const id = said.provider ? `@${said.provider}:${said.model}` : said.model

@@ -55,6 +55,7 @@ export const toAnthropicBody = (
     messages: turns,
     ...toolFields(request, turns),
     ...thinkingFields(endpoint, quirks),
+    ...(endpoint.routing && { provider: endpoint.routing }),
   }
 }
 

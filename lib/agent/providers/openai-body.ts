@@ -53,6 +53,8 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
       tools: tools.map(tool => ({ type: 'function', function: tool })),
     }),
     ...limit(endpoint, quirks),
+    // Never left out for an objection: it may say who must not read this.
+    ...(endpoint.routing && { provider: endpoint.routing }),
     ...(quirks.has('no thinking')
       ? { thinking: { type: 'disabled' } }
       : !quirks.has('no effort') && reasoning(endpoint)),

@@ -70,6 +70,7 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): Json 
     ...(sessionKey &&
       !quirks.has('no cache key') && { prompt_cache_key: sessionKey.slice(0, MAX_KEY_CHARS) }),
     ...limitOf(endpoint, quirks),
+    ...(endpoint.routing && { provider: endpoint.routing }),
   }
 }
 

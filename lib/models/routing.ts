@@ -1,0 +1,91 @@
+/**
+ * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request, sent as `provider` with each one.
+ * `data_collection: deny` is about privacy, so what cannot be understood is refused instead of left out. agent-home §2.2.
+ */
+import { unavailable } from '../errors.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+
+export type Routing = Readonly<Record<string, unknown>>
+
+type Bag = Readonly<Record<string, unknown>>
+
+const isBag = (value: unknown): value is Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isNothing = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'string' && value.trim() === '') ||
+  (Array.isArray(value) && value.length === 0)
+
+/** Undefined: not of this shape. */
+type Read = (value: unknown) => unknown
+
+const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
+
+/** One text counts as a list of one. */
+const list: Read = value => {
+  const all = Array.isArray(value) ? value : [value]
+  return all.every(isText) ? all.map(each => String(each).trim()) : undefined
+}
+
+const word =
+  (...words: string[]): Read =>
+  value => {
+    const found = typeof value === 'string' ? value.trim().toLowerCase() : ''
+    return words.includes(found) ? found : undefined
+  }
+
+const mapping: Read = value => (isBag(value) ? value : undefined)
+const number: Read = value => (typeof value === 'number' ? value : mapping(value))
+const sort: Read = value => word('price', 'throughput', 'latency')(value) ?? mapping(value)
+
+/** All that OpenRouter knows; the command line has the first six. */
+const KEYS: Readonly<Record<string, { read: Read; wanted: string }>> = {
+  sort: { read: sort, wanted: 'price, throughput or latency' },
+  only: { read: list, wanted: 'a list of names' },
+  ignore: { read: list, wanted: 'a list of names' },
+  order: { read: list, wanted: 'a list of names' },
+  require_parameters: { read: yamlFlag, wanted: 'true or false' },
+  data_collection: { read: word('allow', 'deny'), wanted: 'allow or deny' },
+  allow_fallbacks: { read: yamlFlag, wanted: 'true or false' },
+  zdr: { read: yamlFlag, wanted: 'true or false' },
+  enforce_distillable_text: { read: yamlFlag, wanted: 'true or false' },
+  quantizations: { read: list, wanted: 'a list of names' },
+  max_price: { read: mapping, wanted: 'a mapping' },
+  preferred_min_throughput: { read: number, wanted: 'a number' },
+  preferred_max_latency: { read: number, wanted: 'a number' },
+}
+
+const refuse = (what: string): never => {
+  throw unavailable(
+    `config.yaml: ${what}. Correct it: nothing is sent to OpenRouter while it is not known which of its providers may read it.`,
+    { config_problem: true },
+  )
+}
+
+/** Null when nothing is asked for. */
+const readRouting = (value: unknown): Routing | null => {
+  if (isNothing(value)) return null
+  if (!isBag(value)) return refuse('provider_routing has to be a mapping')
+  const asked = Object.entries(value).filter(([, each]) => !isNothing(each))
+  const routing = asked.map(([key, each]) => {
+    if (!Object.hasOwn(KEYS, key)) return refuse(`provider_routing.${key} is no setting`)
+    const known = KEYS[key]
+    const read = known?.read(each)
+    if (read === undefined) return refuse(`provider_routing.${key} has to be ${known?.wanted}`)
+    return [key, read] as const
+  })
+  return routing.length > 0 ? Object.fromEntries(routing) : null
+}
+
+const isOpenRouter = (provider: string, url: string): boolean => {
+  const host = URL.canParse(url) ? new URL(url).hostname : ''
+  return provider === 'openrouter' || host === 'openrouter.ai' || host.endsWith('.openrouter.ai')
+}
+
+/** The part of an endpoint that says it; nothing for any other provider. */
+export const routingOf = (config: Bag, provider: string, url: string): { routing?: Routing } => {
+  const routing = isOpenRouter(provider, url) ? readRouting(config.provider_routing) : null
+  return routing ? { routing } : {}
+}

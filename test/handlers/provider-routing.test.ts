@@ -1,0 +1,97 @@
+/** `provider_routing` of config.yaml: with every request to OpenRouter, of whatever kind, and with no other; refused where it cannot be understood. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { startApp, type TestApp } from '../_app.ts'
+import { createProvider, type Scripted } from '../_provider.ts'
+
+const test = suite<{ app: TestApp; provider: Scripted }>('provider routing')
+test.before.each(async context => {
+  context.provider = await createProvider()
+  context.provider.otherwise = () => ({ text: 'Orders of a shop' })
+  context.app = await startApp()
+})
+test.after.each(async ({ app, provider }) => {
+  await app.close()
+  await provider.close()
+})
+
+const ROUTING = {
+  sort: 'throughput',
+  only: ['anthropic', 'google-vertex'],
+  ignore: 'deepinfra',
+  order: ['anthropic'],
+  require_parameters: true,
+  data_collection: 'deny',
+  zdr: true,
+}
+
+const configure = (app: TestApp, config: Record<string, unknown>): void =>
+  writeFileSync(join(app.home, 'config.yaml'), JSON.stringify(config))
+
+const model = (url: string, more: Record<string, unknown> = {}) => ({
+  provider: 'openrouter',
+  base_url: url,
+  api_key: 'sk-or-0123456789abcdef',
+  default: 'anthropic/claude-opus-4.6',
+  ...more,
+})
+
+const ask = async (app: TestApp) => {
+  const { session } = (await app.post('/api/session/new', {})).body
+  return app.post('/api/chat', { session_id: session.session_id, message: 'Count the orders' })
+}
+
+for (const api_mode of ['chat_completions', 'codex_responses', 'anthropic_messages'])
+  test(`sent with each request in the format ${api_mode}, the title's too`, async ({
+    app,
+    provider,
+  }) => {
+    configure(app, { model: model(provider.url, { api_mode }), provider_routing: ROUTING })
+    const answer = await ask(app)
+    assert.is(answer.status, 200, answer.text)
+    await provider.arrived(2)
+    const sent = provider.requests.map(({ body }) => body.provider)
+    assert.equal(sent, Array(sent.length).fill({ ...ROUTING, ignore: ['deepinfra'] }))
+  })
+
+test('of no concern to another provider; nothing is sent where nothing is asked for', async ({
+  app,
+  provider,
+}) => {
+  for (const config of [
+    { model: model(provider.url, { provider: 'custom' }), provider_routing: ROUTING },
+    { model: model(provider.url), provider_routing: { only: [], sort: '' } },
+    { model: model(provider.url) },
+  ]) {
+    configure(app, config)
+    assert.is((await ask(app)).status, 200)
+  }
+  assert.ok(provider.requests.length >= 3)
+  for (const { body } of provider.requests) assert.not('provider' in body)
+})
+
+const SLIPS: [unknown, RegExp][] = [
+  [{ data_collection: 'forbid' }, /provider_routing\.data_collection has to be allow or deny/],
+  [{ data_collection: false }, /data_collection has to be/],
+  [{ data_colection: 'deny' }, /provider_routing\.data_colection is no setting/],
+  [{ only: { a: 1 } }, /provider_routing\.only has to be a list/],
+  [{ require_parameters: 'perhaps' }, /require_parameters has to be true or false/],
+  [{ sort: 'beauty' }, /sort has to be/],
+  [['deny'], /provider_routing has to be a mapping/],
+]
+
+test('what cannot be understood is refused by its name, and nothing is sent', async ({
+  app,
+  provider,
+}) => {
+  for (const [provider_routing, words] of SLIPS) {
+    configure(app, { model: model(provider.url), provider_routing })
+    const { text } = await ask(app)
+    assert.match(text, words)
+  }
+  assert.is(provider.requests.length, 0)
+})
+
+test.run()
