@@ -1,6 +1,8 @@
 /** What kind of place a path in a command is: the agent's own, a secret, the system's, the workspace's, or elsewhere. */
 import { resolve } from 'node:path/posix'
-import { isInside } from '../../store/inside.ts'
+import { readdirSync } from 'node:fs'
+import { isInside, realPath } from '../../store/inside.ts'
+import { hardLinkOf } from '../hard-links.ts'
 import { DATA, isOpen, UNKNOWN } from './syntax.ts'
 import type { Place } from './types.ts'
 
@@ -168,13 +170,52 @@ export const controlIn = (path: string, cwd: string | null, place: Place): strin
   if (!place.control?.length) return undefined
   const full = absolute(path, cwd, place)
   if (full === null) return undefined
-  const pattern = /[*?[\0\u0001]/.test(full) ? globRegex(full.replace(/[\0\u0001]+/g, '*')) : null
-  return place.control.find(control =>
+  const glob = /[*?[\0\u0001]/.test(full) ? full.replace(/[\0\u0001]+/g, '*') : null
+  const pattern = glob === null ? null : globRegex(glob)
+  const found = place.control.find(control =>
     control.includes('/**/')
       ? belowPattern(control, full)
       : pattern
         ? prefixesOf(control).some(each => pattern.test(each))
         : lies(control, full) || (!isOpen(full) && reallyInside(control, full, place)),
+  )
+  if (found !== undefined) return found
+  for (const each of glob === null ? [full] : matching(glob, pattern)) {
+    const key = `held\n${each}`
+    const held = place.seen?.get(key) === false ? undefined : heldBy(each, place)
+    if (held !== undefined) return held
+    place.seen?.set(key, false)
+  }
+  return undefined
+}
+
+const MAX_NAMES = 2_000
+
+/** Files on the disk that a glob in the last part of a path stands for. */
+const matching = (glob: string, pattern: RegExp | null): string[] => {
+  const dir = glob.slice(0, glob.lastIndexOf('/')) || '/'
+  if (pattern === null || /[*?[]/.test(dir)) return []
+  try {
+    return readdirSync(dir)
+      .slice(0, MAX_NAMES)
+      .map(name => `${dir === '/' ? '' : dir}/${name}`)
+      .filter(path => pattern.test(path))
+  } catch {
+    // No such folder: then nothing in it is meant.
+    return []
+  }
+}
+
+/** The control file that this is another name of: by a link on the way, or a hard link. */
+const heldBy = (full: string, { control = [] }: Place): string | undefined => {
+  const real = realPath(full)
+  return (
+    control.find(path => {
+      const [root = '', name] = path.split('/**/')
+      return name === undefined
+        ? real !== full && isInside(path, real)
+        : belowPattern(`${realPath(root)}/**/${name}`, real)
+    }) ?? hardLinkOf(control, real)
   )
 }
 

@@ -2,6 +2,7 @@
 import { statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/inside.ts'
+import { hardLinkOf } from '../hard-links.ts'
 import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -88,15 +89,10 @@ const inodeOf = (path: string): { key: string; links: number } | null => {
   return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
 }
 
-/** The same file under another name: a hard link. */
-const isSameFile = (one: string, other: string): boolean => {
-  const [a, b] = [one, other].map(path => statSync(path, { throwIfNoEntry: false }))
-  return a !== undefined && a.nlink > 1 && a.dev === b?.dev && a.ino === b.ino
-}
-
 /** What decides about the agent, by any of its names. */
 export const isControlled = (ctx: Pick<ToolContext, 'control'>, place: string): boolean =>
-  (ctx.control ?? []).some(path => controls(path, place) || isSameFile(place, path))
+  (ctx.control ?? []).some(path => controls(path, place)) ||
+  hardLinkOf(ctx.control ?? [], place) !== undefined
 
 const controls = (path: string, place: string): boolean => {
   const [root = '', name] = path.split('/**/')
