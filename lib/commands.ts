@@ -26,7 +26,7 @@ const REGISTRY: Readonly<Record<string, readonly Words[]>> = {
     { name: 'title', description: 'Rename this conversation', args_hint: '<text>' },
     {
       name: 'compact',
-      description: 'Summarise earlier messages for the model',
+      description: 'Summarize earlier messages for the model',
       aliases: ['compress'],
       args_hint: '[topic to keep]',
     },
@@ -50,7 +50,7 @@ const REGISTRY: Readonly<Record<string, readonly Words[]>> = {
     },
     {
       name: 'steer',
-      description: 'Say something into the running turn',
+      description: 'Send a message into the running turn',
       args_hint: '<text>',
     },
     {
@@ -60,12 +60,12 @@ const REGISTRY: Readonly<Record<string, readonly Words[]>> = {
     },
     {
       name: 'btw',
-      description: 'Ask beside the conversation, without tools',
+      description: 'Ask a side question, without tools',
       args_hint: '<text>',
     },
     {
       name: 'background',
-      description: 'Run a prompt in a new conversation beside this one',
+      description: 'Run a prompt in a separate conversation',
       aliases: ['bg'],
       args_hint: '<text>',
     },
@@ -96,12 +96,12 @@ const REGISTRY: Readonly<Record<string, readonly Words[]>> = {
     { name: 'yolo', description: 'Run commands without asking in this conversation, or ask again' },
   ],
   'Tools & Skills': [
-    { name: 'skills', description: 'Look through the skills', args_hint: '[search]' },
+    { name: 'skills', description: 'Browse the skills', args_hint: '[search]' },
     { name: 'tools', description: 'Choose the agent’s tools', aliases: ['toolsets'] },
   ],
   Info: [
     { name: 'help', description: 'List all commands' },
-    { name: 'insights', description: 'Tokens and cost of the last days', args_hint: '[days]' },
+    { name: 'insights', description: 'Show recent tokens and cost', args_hint: '[days]' },
   ],
 }
 

@@ -33,7 +33,7 @@ const later: Platform['later'] = (run, afterMs) => {
   return () => clearTimeout(timer)
 }
 
-const transport = { base, signIn: gate.wait, unreachable: () => t('error.network') }
+const transport = { base, signIn: gate.wait, unreachable: () => t('error.server') }
 const fetching = { ...transport, fetch: (...rest: Parameters<typeof fetch>) => fetch(...rest) }
 const api = createApi(fetching)
 

@@ -180,20 +180,16 @@ export const classify = (evidence: {
 /** One sentence of advice for the person; `error` and `interrupted` speak for themselves. */
 const HINTS: Partial<Record<FailureType, string>> = {
   quota_exhausted:
-    'The account of this provider has no credit left. Top it up, or choose another model.',
-  rate_limit:
-    'The provider asks to slow down. Wait a moment and send again, or choose another model.',
+    'Your account with this provider has no credit left. Top it up, or choose another model.',
+  rate_limit: 'Wait a moment and send again, or choose another model.',
   auth_mismatch:
-    'The provider did not accept the key. Check that the key in the .env of the agent home belongs to this provider and may use this model.',
-  model_not_found:
-    'The provider does not offer this model. Check its name, or choose one from the list.',
+    'Check that the key in the agent home’s .env belongs to this provider and can use this model.',
+  model_not_found: 'Check the model’s name, or choose one from the list.',
   context_overflow:
-    'The conversation is longer than this model can read. Compact it, start a new session, or choose a model with a larger window.',
-  network:
-    'The provider could not be reached or broke off. Check its address and the connection, then send again.',
-  budget_reached: 'Raise or lift the budget under Settings, Budgets, and send again.',
-  no_response:
-    'The model answered nothing. Check that the model is available with this key, or choose another one.',
+    'Compact the conversation, start a new one, or choose a model with a larger context window.',
+  network: 'Check the provider’s address and your connection, then send again.',
+  budget_reached: 'Raise or remove the budget in Settings → Budgets, then send again.',
+  no_response: 'Check that this key can use the model, or choose another one.',
 }
 
 export const hintFor = (type: FailureType): string | undefined => HINTS[type]

@@ -21,7 +21,7 @@ const WORDS = {
     password: 'Password',
     enter: 'Sign in',
     wrong: 'Incorrect password.',
-    lost: 'The service cannot be reached.',
+    lost: 'Can’t reach the service.',
     token: 'Set-up token',
     tokenHint:
       'No password is set yet. Enter the set-up token from the service log, then set a password.',

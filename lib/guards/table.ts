@@ -66,9 +66,10 @@ const isLocal = (value: unknown): boolean =>
   (typeof value === 'string' && LOCAL.includes(value.trim().toLowerCase()))
 
 const COMMANDS: readonly Closed[] = ['commands', 'scripts']
-const NOT_A_MAPPING = 'It should be a mapping, so what it asks for cannot be known.'
-const NOT_A_LIST = 'It should be a list of texts, so what it asks for cannot be known.'
-const OTHER_PLACE = 'Commands are to run in another place; this service runs them on this computer.'
+const NOT_A_MAPPING = 'This should be a mapping, so the service can’t tell what it asks for.'
+const NOT_A_LIST = 'This should be a list of texts, so the service can’t tell what it asks for.'
+const OTHER_PLACE =
+  'It asks for commands to run elsewhere, but this service runs them on this computer.'
 
 const isNoMapping = (value: unknown): boolean =>
   value !== undefined && value !== null && !isBag(value)
@@ -122,7 +123,7 @@ export const RULES: readonly Rule[] = [
   {
     key: 'hooks',
     closes: [...COMMANDS, 'writes'],
-    why: 'Programs are to be asked before and after the agent acts; this service does not run them.',
+    why: 'It names programs to run before and after the agent acts, but this service doesn’t run them.',
     isUnkept: value => !isNothing(value),
   },
   section('approvals', COMMANDS),
@@ -132,7 +133,7 @@ export const RULES: readonly Rule[] = [
   {
     key: 'security.tirith_fail_open',
     closes: COMMANDS,
-    why: 'Commands are to be refused when the scanner tirith cannot look at them; this service does not run it.',
+    why: 'It asks to refuse commands that the tirith scanner can’t check, but this service doesn’t run tirith.',
     isUnkept: (value, { values }) =>
       value !== undefined &&
       value !== null &&
@@ -142,7 +143,7 @@ export const RULES: readonly Rule[] = [
   {
     key: 'security.tirith_enabled',
     closes: COMMANDS,
-    why: 'Commands are to be looked at by the scanner tirith, which is installed; this service does not run it.',
+    why: 'It asks for the installed tirith scanner to check commands, but this service doesn’t run tirith.',
     isUnkept: (value, { values, hasProgram }) => {
       const path = bag(values.security).tirith_path
       return isAskedFor(value) && hasProgram(typeof path === 'string' && path ? path : 'tirith')
@@ -151,25 +152,25 @@ export const RULES: readonly Rule[] = [
   {
     key: 'security.protected_instruction_files',
     closes: ['instructions'],
-    why: 'Changes of instruction files (AGENTS.md and the like) are to be asked about in every mode; this service asks as for any other file.',
+    why: 'It asks for approval of every change to instruction files such as AGENTS.md, but this service treats them like any other file.',
     isUnkept: isAskedFor,
   },
   {
     key: 'code_execution.mode',
     closes: ['scripts'],
-    why: 'Scripts are to run apart from the project; this service runs them in the workspace.',
+    why: 'It asks for scripts to run outside the project, but this service runs them in the workspace.',
     isUnkept: value => !isNothing(value) && yamlWord(value) !== 'project',
   },
   {
     key: 'memory.write_approval',
     closes: ['memory'],
-    why: 'Notes are to be approved before they are kept; this service keeps them at once.',
+    why: 'It asks for approval before notes are saved, but this service saves them immediately.',
     isUnkept: isAskedFor,
   },
   {
     key: 'skills.write_approval',
     closes: ['skills'],
-    why: 'Changes of skills are to be approved first; this service makes them at once.',
+    why: 'It asks for approval before skills change, but this service changes them immediately.',
     isUnkept: isAskedFor,
   },
   section('agent', ['tools']),

@@ -7,14 +7,14 @@ export const enAgent = {
   opening: 'Starting…',
   mode: 'Mode',
   search: 'Find a mode or an option',
-  nothing: '{name} offers nothing to choose here.',
+  nothing: '{name} has no options to choose from.',
   earlier: 'Earlier sessions',
-  past: 'Continue a session of {name}…',
-  'past.head': 'Sessions of {name} in this workspace',
+  past: 'Continue a {name} session…',
+  'past.head': '{name} sessions in this workspace',
   'past.search': 'Find a session',
-  'past.loading': 'Asking…',
-  'past.none': 'No session of that name.',
-  here: 'Open here already',
+  'past.loading': 'Loading…',
+  'past.none': 'No matching sessions.',
+  here: 'Already open here',
 } as const
 
 export const ta = translator(enAgent)

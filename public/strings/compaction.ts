@@ -2,30 +2,30 @@
 import { translator } from './t.ts'
 
 const enCompaction = {
-  label: 'Context {percent} % full',
+  label: 'Context {percent}% full',
   title: 'Context window',
   used: 'Used',
-  threshold: 'Summarised at',
+  threshold: 'Summarized at',
   of: '{used} of {total} tokens',
   turn: 'Last turn',
   session: 'This conversation',
   cost: 'Cost',
   tokens: '{in} in · {out} out',
   compact: 'Compact',
-  'compact.text': 'Earlier messages are summarised for the model. You keep all of them.',
+  'compact.text': 'Earlier messages are summarized for the model. You keep all of them.',
 
-  divider: 'Earlier conversation summarised',
+  divider: 'Earlier conversation summarized',
   'divider.note': 'The model reads this instead of the messages above.',
   undo: 'Undo',
   loading: 'Loading…',
-  failed: 'The summary could not be loaded.',
+  failed: 'Couldn’t load the summary.',
 
   busy: 'Wait for the running turn to end, then compact.',
-  working: 'Summarising the earlier conversation…',
+  working: 'Summarizing the earlier conversation…',
   stop: 'Stop',
   stopped: 'Stopped. Nothing has changed.',
   done: '{before} → {after} messages for the model. You keep all of them.',
-  undone: 'The model reads the messages themselves again.',
+  undone: 'The model reads the original messages again.',
 } as const
 
 export const tc = translator(enCompaction)

@@ -2,7 +2,7 @@
 import { translator } from './t.ts'
 
 export const enDemo = {
-  text: 'This is the demo model: offline and scripted, no language model. It understands a few plain requests and really works in the directory above.',
+  text: 'This is the demo model: an offline script, not a language model. It understands a few simple requests and really works in the folder above.',
   samples: 'Things to try',
   list: 'List the files',
   write: 'Write notes.txt with hello brave world',

@@ -5,7 +5,7 @@ export const enBridge = {
   'updates.show': 'Show',
   'dictate.start': 'Dictate',
   'dictate.stop': 'Stop dictating',
-  'dictate.busy': 'Writing down what was said…',
-  'dictate.denied': 'The browser does not allow the microphone.',
-  'dictate.nothing': 'Nothing was heard.',
+  'dictate.busy': 'Transcribing…',
+  'dictate.denied': 'Your browser blocked the microphone.',
+  'dictate.nothing': 'No speech was detected.',
 } as const

@@ -6,7 +6,7 @@ export const enFind = {
   count: '{at} of {total}',
   none: 'Not found',
   searching: 'Searching…',
-  part: 'Earlier messages could not be loaded',
+  part: 'Couldn’t load earlier messages',
   again: 'Try again',
   previous: 'Previous match',
   next: 'Next match',

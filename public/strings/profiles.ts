@@ -4,9 +4,9 @@ import { translator } from './t.ts'
 const enProfilesPage = {
   'profiles.title': 'Profiles',
   'profiles.lead':
-    'Each profile is an agent of its own: configuration, keys, skills, memory and tasks. Conversations stay with the profile they were started in.',
+    'Each profile is a separate agent with its own configuration, keys, skills, memory, and tasks. Conversations stay with the profile they were started in.',
   'profiles.new': 'New profile',
-  'profiles.failed': 'The profiles could not be loaded.',
+  'profiles.failed': 'Couldn’t load the profiles.',
   'profiles.list': 'All profiles',
   'profiles.default': 'Built-in',
   'profiles.active': 'Active',
@@ -30,7 +30,7 @@ const enProfilesPage = {
   'profiles.delete.label': 'Delete {name}',
   'profiles.delete.title': 'Delete profile {name}?',
   'profiles.delete.text':
-    'Its configuration, keys, skills, memory and tasks are erased from the disk. Its conversations stay in the list of sessions and would then run with the default profile. This cannot be undone.',
+    'Its configuration, keys, skills, memory, and tasks will be erased from the disk. Its conversations are kept, and you can continue them in another profile. This can’t be undone.',
   'profiles.delete.type': 'Type {name} to confirm',
   'profiles.delete.confirm': 'Delete profile',
   'profiles.form.clone': 'Clone {name}',
@@ -39,17 +39,17 @@ const enProfilesPage = {
     'Lowercase letters, digits, - and _, beginning with a letter or digit.',
   'profiles.form.name.bad':
     'Use lowercase letters, digits, - and _ only, at most 64, beginning with a letter or digit.',
-  'profiles.form.name.taken': 'There is a profile with this name already.',
+  'profiles.form.name.taken': 'A profile with this name already exists.',
   'profiles.form.source': 'Start with',
   'profiles.form.source.empty': 'An empty profile',
   'profiles.form.source.of': 'Configuration, keys and memory of {name}',
-  'profiles.form.own': 'Model of its own',
+  'profiles.form.own': 'Use its own model',
   'profiles.form.model': 'Model',
-  'profiles.form.model.hint': 'Blank: chosen later in the model menu.',
+  'profiles.form.model.hint': 'Leave blank to choose one later in the model menu.',
   'profiles.form.url': 'Address of the model server',
   'profiles.form.url.hint':
     'For a local or compatible server, for example http://127.0.0.1:11434/v1',
-  'profiles.form.url.bad': 'The address begins with http:// or https://',
+  'profiles.form.url.bad': 'The address must begin with http:// or https://',
   'profiles.form.key': 'Key for this address',
   'profiles.form.key.hint': 'Stored in the profile’s config.yaml; never shown again.',
   'profiles.form.create': 'Create profile',

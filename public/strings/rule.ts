@@ -21,7 +21,8 @@ export const enRule = {
     'Runs commands that begin with “{words}” without asking, in this workspace. You can remove it in the settings under Security.',
   'first.profile':
     'Runs commands that begin with “{words}” without asking, in every folder. You can remove it in the settings under Security.',
-  limits: 'Combined commands, other options, and paths outside the folder are still asked about.',
+  limits:
+    'The agent still asks about combined commands, other options, and paths outside the folder.',
   wrong:
     'Enter the exact command, or its first words followed by “ *”. The shortest rule is “{rule}”.',
   allow: 'Allow',

@@ -3,14 +3,15 @@ import { translator } from './t.ts'
 
 export const enTools = {
   loading: 'Loading…',
-  failed: 'The tools could not be loaded.',
+  failed: 'Couldn’t load the tools.',
   retry: 'Try again',
-  lead: 'What the agent may use. The command line reads the same choice: platform_toolsets.cli in config.yaml.',
+  lead: 'Choose what the agent can use. The command line uses the same setting: platform_toolsets.cli in config.yaml.',
   profile: 'Profile “{name}”',
   session: 'This conversation',
-  'session.own': 'Its own choice of tools',
-  'session.own.hint': 'For “{title}” only, from its next turn on. Otherwise the profile decides.',
-  forbidden: 'agent.disabled_toolsets in config.yaml keeps it off.',
+  'session.own': 'Separate tool selection',
+  'session.own.hint':
+    'Only for “{title}”, starting with its next turn. Otherwise the profile’s selection applies.',
+  forbidden: 'Turned off by agent.disabled_toolsets in config.yaml.',
 
   terminal: 'Terminal',
   file: 'Files',

@@ -3,9 +3,9 @@ import { translator } from './t.ts'
 
 export const enTurnChanges = {
   turns: 'By turn',
-  'turns.failed': 'The changes of turns could not be read.',
+  'turns.failed': 'Couldn’t load the changes by turn.',
   'turns.none': 'No turn has changed a file yet',
-  'turns.none.hint': 'What a turn changes shows here, and can be undone.',
+  'turns.none.hint': 'What a turn changes appears here, and you can undo it.',
   files: { one: '{count} file', other: '{count} files' },
   'files.more': { one: 'and {count} more file', other: 'and {count} more files' },
   untitled: 'A turn',
@@ -26,11 +26,11 @@ export const enTurnChanges = {
   'ask.file.text': 'It goes back to what it was before this turn. This can be undone again.',
   'ask.file.yes': 'Restore',
   'conflict.title': 'Changed since then',
-  'conflict.text': 'After this turn these were changed: {paths}. Restore them all the same?',
+  'conflict.text': 'These changed after this turn: {paths}. Restore them anyway?',
   'conflict.more': '{paths} and {count} more',
   'conflict.yes': 'Overwrite',
   'said.restored': { one: 'Restored {count} file', other: 'Restored {count} files' },
-  'said.same': 'Everything is as it was already',
+  'said.same': 'Nothing to restore',
   'said.back': 'Undo',
   'said.none': 'There is no such turn',
 
@@ -42,8 +42,8 @@ export const enTurnChanges = {
   'program.stop.short': 'Stop',
   'program.running': 'Running since {when}',
   'program.ended': 'Ended with exit code {code}',
-  'program.failed': 'The output could not be read.',
-  'program.quiet': 'It has printed nothing yet.',
+  'program.failed': 'Couldn’t read the output.',
+  'program.quiet': 'No output yet.',
 } as const
 
 export const tc = translator(enTurnChanges)

@@ -147,7 +147,7 @@ chat('signed out elsewhere: one sheet, the draft stays, and signing in goes on',
   try {
     const at = await openPage(`${app.url}/settings/security`)
     await at.page.getByLabel('New password').fill('correct horse')
-    await at.page.getByLabel('Repeat it').fill('correct horse')
+    await at.page.getByLabel('Confirm password').fill('correct horse')
     await at.page.getByRole('button', { name: 'Set password' }).click()
     await at.page.getByRole('button', { name: 'Sign out', exact: true }).first().waitFor()
     await at.page.goto(`${app.url}/`)

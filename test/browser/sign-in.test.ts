@@ -170,7 +170,7 @@ test('bound to the network without a password: the token of the log signs in onc
     await at.page.getByText('Set a password.').waitFor()
     assert.is(new URL(at.page.url()).pathname, '/settings/security')
     await at.page.getByLabel('New password').fill(PASSWORD)
-    await at.page.getByLabel('Repeat it').fill(PASSWORD)
+    await at.page.getByLabel('Confirm password').fill(PASSWORD)
     await at.page.getByRole('button', { name: 'Set password' }).click()
     await at.page.getByText('A password protects this page.').waitFor()
     await at.close()

@@ -287,7 +287,7 @@ trees(
     uploads.cancel(uploads.list.value[2]!.id)
     await done
     assert.equal([sent, arrived, uploads.list.value], [['d/a', 'd/bad'], ['d'], []])
-    assert.match(toasts.list.value.at(-1)!.text, /bad was not uploaded: Invalid filename/)
+    assert.match(toasts.list.value.at(-1)!.text, /Couldn’t upload bad: Invalid filename/)
   },
 )
 
