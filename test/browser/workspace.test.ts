@@ -152,7 +152,7 @@ test('shapes: table, Markdown, picture, PDF, sandboxed HTML; binary and large on
   )
   assert.not.match(await page.title(), /stolen/)
   for (const [name, why] of [
-    ['blob.bin', 'not text'],
+    ['blob.bin', 'isn’t a text file'],
     ['big.txt', 'too large'],
   ] as const) {
     await openFile(page, name)
