@@ -201,6 +201,8 @@ export const setYolo = endpoint({
     // What waits already was asked before this answer to all of it.
     for (const open of enabled ? questions.pending(id, 'approval') : []) {
       if (open.kind !== 'approval' || isBudgetKey(open.pattern_key)) continue
+      // What offers no longer answer than this once is for a person, each time.
+      if (open.choices && !open.choices.includes('session')) continue
       questions.respond(id, 'approval', open.approval_id, 'once', 'yolo')
     }
     return { ...ok, yolo_enabled: enabled }

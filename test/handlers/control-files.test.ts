@@ -245,6 +245,27 @@ test('no answer to one question stands for the next', async () => {
   }
 })
 
+test('switching asking off does not answer a question that is open', async () => {
+  const { chat, id } = await begin()
+  const { app, provider } = chat
+  try {
+    await app.post('/api/session/yolo', { session_id: id, enabled: false })
+    const call = write(join(app.home, 'scripts/new.sh'))
+    provider.push({ toolCalls: [{ id: 'c', ...call }] }, { text: 'Done.' })
+    const stream = await chat.send(id, 'go')
+    await chat.follow(stream, 'approval')
+    await app.post('/api/session/yolo', { session_id: id, enabled: true })
+    const { body } = await app.get(`/api/approval/pending?session_id=${id}`)
+    assert.is(body.pending_count, 1)
+    const { approval_id } = body.pending
+    await app.post('/api/approval/respond', { session_id: id, approval_id, choice: 'deny' })
+    await chat.follow(stream)
+    assert.not(existsSync(join(app.home, 'scripts/new.sh')))
+  } finally {
+    await chat.close()
+  }
+})
+
 test('a command or script that cannot be read is asked about all the same, or refused', async () => {
   const { chat, id } = await begin()
   try {

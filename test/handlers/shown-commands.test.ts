@@ -44,6 +44,8 @@ const COMMANDS: [string, string][] = [
   [`echo ${KEY} > x`, `echo ${KEY.slice(0, 6)}...${KEY.slice(-4)} > x`],
   ['cat results\u202etxt.user', 'cat results⟨U+202E⟩txt.user'],
   ['echo a\u200b\u2066b\u001b[2K\rc', 'echo a⟨U+200B⟩⟨U+2066⟩b⟨U+001B⟩[2K⟨U+000D⟩c'],
+  ['echo a\u00a0b \u2003 \u3000c', 'echo a⟨U+00A0⟩b ⟨U+2003⟩ ⟨U+3000⟩c'],
+  ['echo a\u2028b\ufeffc', 'echo a⟨U+2028⟩b⟨U+FEFF⟩c'],
   ['echo "שלום 👩‍👩‍👧"', ''],
 ]
 
@@ -55,5 +57,25 @@ for (const [command, shown] of COMMANDS)
     const acts = (text: string) => text.replace(/[^;|&$()<>`]/g, '')
     assert.is(acts(card.preview), acts(`${DANGER}; ${command}`))
   })
+
+test('what a test files is shown like what the agent asks, on every way to a client', async () => {
+  const chat = await startChat()
+  const { app } = chat
+  try {
+    const session_id = await chat.newSession()
+    const command = '\u00a0rm\u202e -rf x\u200b\u3000'
+    await app.post('/api/approval/inject_test', { session_id, command, pattern_key: 'a\u00a0b' })
+    const shown = '⟨U+00A0⟩rm⟨U+202E⟩ -rf x⟨U+200B⟩⟨U+3000⟩'
+    const { body } = await app.get(`/api/approval/pending?session_id=${session_id}`)
+    assert.equal([body.pending.command, body.pending.pattern_key], [shown, 'a⟨U+00A0⟩b'])
+    assert.is((await app.get('/api/inbox')).body.questions[0].command, shown)
+    for await (const event of app.events(`/api/approval/stream?session_id=${session_id}`)) {
+      assert.is((event.data as { pending: { command: string } }).pending.command, shown)
+      break
+    }
+  } finally {
+    await chat.close()
+  }
+})
 
 test.run()

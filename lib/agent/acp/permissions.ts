@@ -28,12 +28,16 @@ export type Asking = {
     | 'control'
     | 'own'
   >
-  /** Commands the person has said yes to: they are not asked again when the agent runs them with our terminal. */
+  /** Commands the person has said yes to (`allowedKey`): not asked again when the agent runs them with our terminal. */
   allowed: Set<string>
   warn: (message: string) => void
   /** What would change; '' where that is not known. */
   diff: string
 }
+
+/** A command in the folder it was judged for: elsewhere it may be another one. */
+export const allowedKey = (command: string, cwd: string): string =>
+  JSON.stringify([command, realPath(cwd)])
 
 const refused: RequestPermissionOutcome = { outcome: 'cancelled' }
 
@@ -167,6 +171,6 @@ export const askPermission = async (
     },
     callId,
   )
-  if (choice !== 'deny' && command !== '') allowed.add(command)
+  if (choice !== 'deny' && command !== '') allowed.add(allowedKey(command, workspace))
   return answerFor(choice, options)
 }

@@ -7,6 +7,7 @@ import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprot
 import { assess, forbiddenIn } from '../danger.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { placeFor } from '../tools/command-gate.ts'
+import { allowedKey } from './permissions.ts'
 import { CONTROL_ANSWERS, toPlace } from '../tools/places.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -71,7 +72,7 @@ export const createTerminals = () => {
     async create(
       ctx: ToolContext,
       asked: CreateTerminalRequest,
-      agent: { name: string; allowed: ReadonlySet<string> },
+      agent: { name: string; allowed: Set<string> },
     ): Promise<string> {
       if (open.size >= MAX_OPEN)
         throw new Error(`${MAX_OPEN} terminals are open. Release some of them first.`)
@@ -89,7 +90,11 @@ export const createTerminals = () => {
         throw new Error(
           `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         )
-      if (labels.length > 0 && !agent.allowed.has(line)) {
+      const key = allowedKey(line, cwd)
+      const isAllowed = agent.allowed.has(key)
+      // A yes to what decides about the agent is one for this once.
+      if (isControl) agent.allowed.delete(key)
+      if (labels.length > 0 && !isAllowed) {
         const description = `${agent.name} asks to run a command. ${describeLabels(labels)}`
         const choice = await ctx.approve({
           command: line,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Asking, askPermission } from '../../../../lib/agent/acp/permissions.ts'
+import { allowedKey, type Asking, askPermission } from '../../../../lib/agent/acp/permissions.ts'
 import { createTerminals } from '../../../../lib/agent/acp/terminals.ts'
 import type { Call } from '../../../../lib/agent/acp/tool-calls.ts'
 import type { ToolContext } from '../../../../lib/agent/types.ts'
@@ -147,11 +147,56 @@ test('a yes to a program is no yes to whatever it is given', async () => {
       return 'deny'
     },
   } as unknown as ToolContext
-  const agent = { name: 'Tester', allowed: new Set(['rm', 'rm -rf ./old']) }
+  const agent = {
+    name: 'Tester',
+    allowed: new Set([allowedKey('rm', '/'), allowedKey('rm -rf ./old', '/')]),
+  }
   const create = { sessionId: 's', command: 'rm', args: ['-rf', './precious'] }
   const refused = await terminals.create(ctx, create, agent).catch(messageOf)
   assert.match(refused, 'The user denied')
   assert.equal(asked, ['rm -rf ./precious'])
+})
+
+test('a yes holds in the folder it was given in, and for what decides about the agent only once', async () => {
+  const asked: string[] = []
+  const terminals = createTerminals()
+  const ctx = {
+    workspace: '/',
+    env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
+    forbidden: [],
+    control: ['/tmp/config.yaml'],
+    signal: AbortSignal.abort(),
+    approve: async ({ command }: { command: string }) => {
+      asked.push(command)
+      return 'deny'
+    },
+  } as unknown as ToolContext
+  const removal = 'rm -rf ./old'
+  const write = 'echo x >> /tmp/config.yaml'
+  const agent = {
+    name: 'Tester',
+    allowed: new Set([allowedKey(removal, '/'), allowedKey(write, '/')]),
+  }
+  const run = async (command: string, cwd: string) => {
+    const create = { sessionId: 's', command, cwd }
+    return String(await terminals.create(ctx, create, agent).catch(messageOf))
+  }
+  // An ended turn starts nothing, but what is asked about is decided before.
+  for (const [command, cwd, asks] of [
+    [removal, '/', false],
+    [removal, '/', false],
+    [removal, '/tmp', true],
+    [write, '/', false],
+    [write, '/', true],
+  ] as const) {
+    asked.length = 0
+    const said = await run(command, cwd)
+    assert.equal(
+      [asked.length > 0, /denied/.test(said)],
+      [asks, asks],
+      `${command} in ${cwd}: ${said}`,
+    )
+  }
 })
 
 test('no permission opens what is closed to every tool', async () => {
