@@ -102,12 +102,22 @@ export const guardChecks = (looked: Looked): Check[] => {
     ...unlessUnread(() =>
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
         isAccepted
-          ? warn(key, `${value}: not kept here, and accepted`, why)
-          : fail(
+          ? warn(
               key,
-              `${value}: ${why} Refused because of it: ${closes.join(', ')}.`,
-              'Change it, or accept it in the settings of the page under Security.',
-            ),
+              `${value}: ${closes.length === 0 ? 'has no effect here, and was dismissed' : 'not kept here, and accepted'}`,
+              why,
+            )
+          : closes.length === 0
+            ? warn(
+                key,
+                `${value}: ${why}`,
+                'Change it, or dismiss it in the settings of the page under Security.',
+              )
+            : fail(
+                key,
+                `${value}: ${why} Refused because of it: ${closes.join(', ')}.`,
+                'Change it, or accept it in the settings of the page under Security.',
+              ),
       ),
     ),
   ]

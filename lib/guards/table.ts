@@ -1,7 +1,8 @@
 /**
  * The keys of a shared home that ask for a guard, and which of them this service keeps. The home belongs to the agent's
  * command line as well: what somebody switched on there must not be off here without a word. A guard that is not kept
- * closes what it guards until the person accepts that value. agent-home §2.2, §8.
+ * closes what it guards until the person accepts that value. What only is not as the person believes (a toolset that does not
+ * exist, secrets that are masked all the same) closes nothing and is named. agent-home §2.2, §8.
  */
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
@@ -17,6 +18,7 @@ export type Unkept = {
   /** Where a person finds it. */
   file: string
   value: unknown
+  /** Empty: nothing is refused because of it, but the person believes something that is not so. */
   closes: readonly Closed[]
   /** What it asks for, and why that is not had here. */
   why: string
@@ -29,6 +31,8 @@ export type GuardedHome = {
   readonly env: Readonly<Record<string, string>>
   /** Is a program of this name on the PATH? */
   readonly hasProgram: (name: string) => boolean
+  /** Is this the name of a toolset, of a group of them, or of a server? */
+  readonly isToolset: (name: string) => boolean
 }
 
 type Bag = Readonly<Record<string, unknown>>
@@ -52,7 +56,7 @@ const isAskedFor = (value: unknown): boolean => !isNothing(value) && yamlFlag(va
 type Rule = {
   key: string
   closes: readonly Closed[]
-  why: string
+  why: string | ((value: unknown, home: GuardedHome) => string)
   /** Not kept: asked for in a way we do not serve. `value` is what stands at the key. */
   isUnkept: (value: unknown, home: GuardedHome) => boolean
   /** From a variable instead of config.yaml. */
@@ -95,6 +99,41 @@ const list = (key: string, closes: readonly Closed[]): Rule => ({
   closes,
   why: NOT_A_LIST,
   isUnkept: isNoList,
+})
+
+const textsOf = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : isText(value) ? [value] : [])
+    .filter(isText)
+    .map(each => String(each).trim())
+    .filter(each => each !== '')
+
+/** Names in a list of toolsets that mean none; one text may hold several. */
+const unknownToolsets = (value: unknown, { isToolset }: GuardedHome): string[] =>
+  (typeof value === 'string' ? value.split(/[,\s]+/).filter(Boolean) : textsOf(value)).filter(
+    name => !isToolset(name),
+  )
+
+/** Shared with other programs, some of which have toolsets of their own: named, but nothing is refused because of it. */
+const toolsetNames = (key: string, follows: string): Rule => ({
+  key,
+  closes: [],
+  why: (value, home) => {
+    const names = unknownToolsets(value, home)
+    const list = names.map(name => `"${name}"`).join(', ')
+    return `${list} ${names.length === 1 ? 'names' : 'name'} no toolset here, so ${follows}.`
+  },
+  isUnkept: (value, home) => !isNoList(value) && unknownToolsets(value, home).length > 0,
+})
+
+const SHOWN_SECRETS = 'Secrets are to be shown as they are; this service always masks them.'
+
+/** As the command line reads it. */
+const secretsVariable = (key: string): Rule => ({
+  key,
+  variable: true,
+  closes: [],
+  why: SHOWN_SECRETS,
+  isUnkept: value => yamlFlag(value) === false,
 })
 
 /** In the order in which a person is shown them. */
@@ -179,6 +218,23 @@ export const RULES: readonly Rule[] = [
   list('platform_toolsets.cli', ['tools']),
   section('skills', ['skills']),
   list('skills.disabled', ['skills']),
+  toolsetNames('agent.disabled_toolsets', 'no tool is switched off by it'),
+  toolsetNames('platform_toolsets.cli', 'no tool is switched on by it'),
+  {
+    key: 'toolsets',
+    closes: [],
+    why: 'This place is not read any more, by the command line neither; platform_toolsets.cli and agent.disabled_toolsets are.',
+    // What the command line itself once wrote there says nothing.
+    isUnkept: value => textsOf(value).some(name => !/^(?:all|(?:agent|hermes)-cli)$/.test(name)),
+  },
+  {
+    key: 'security.redact_secrets',
+    closes: [],
+    why: SHOWN_SECRETS,
+    isUnkept: value => yamlFlag(value) === false,
+  },
+  secretsVariable('AGENT_REDACT_SECRETS'),
+  secretsVariable('HERMES_REDACT_SECRETS'),
 ]
 
 const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
@@ -194,14 +250,9 @@ export const unkeptGuards = (home: GuardedHome): Unkept[] =>
     const value = valueAt(home, rule)
     if (!rule.isUnkept(value, home)) return []
     const file = rule.variable ? join(home.dir, '.env') : home.configPath
-    return [{ key: rule.key, file, value, closes: rule.closes, why: rule.why }]
+    const why = typeof rule.why === 'string' ? rule.why : rule.why(value, home)
+    return [{ key: rule.key, file, value, closes: rule.closes, why }]
   })
-
-const textsOf = (value: unknown): string[] =>
-  (Array.isArray(value) ? value : isText(value) ? [value] : [])
-    .filter(isText)
-    .map(each => String(each).trim())
-    .filter(each => each !== '')
 
 /** Patterns of commands that never run; and of those that only run where they are asked about in every mode, which is not here. */
 export const denyRules = (values: Bag): { deny: string[]; review: string[] } => {

@@ -21,6 +21,7 @@ export const ShownGuard = z.object({
   /** Stands for the value where it is accepted. */
   value_id: z.string(),
   why: z.string(),
+  /** Empty: nothing is refused because of it; it only is not as the file says. */
   closes: z.array(z.enum(closed)),
   accepted: z.boolean(),
 })

@@ -17,6 +17,7 @@ import {
 import type { Home } from '../profiles/home.ts'
 import type { ShownGuard } from '../schema/guard.ts'
 import { isInside, realPath } from '../store/inside.ts'
+import { isKnownName } from './selection.ts'
 
 const isRunnable = (path: string): boolean => {
   try {
@@ -31,11 +32,13 @@ const isRunnable = (path: string): boolean => {
 /** The home as the table reads it. */
 export const guardedHome = (home: Home): GuardedHome => {
   const env = home.env()
+  const values = home.values()
   return {
     dir: home.dir,
     configPath: home.config.path,
-    values: home.values(),
+    values,
     env,
+    isToolset: name => isKnownName(values, name),
     hasProgram: name =>
       name.includes('/')
         ? isRunnable(name)

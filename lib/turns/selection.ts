@@ -45,6 +45,10 @@ const spelled = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_
 
 const servers = (config: Config): string[] => Object.keys(bag(config.mcp_servers))
 
+/** Whether a list of toolsets may hold this name: otherwise it says nothing. */
+export const isKnownName = (config: Config, name: string): boolean =>
+  isOurs(name) || name === NO_MCP || servers(config).includes(name)
+
 /** All servers, unless some are named or none is wanted. */
 const mcpOf = (config: Config, names: readonly string[]) => {
   const known = servers(config)

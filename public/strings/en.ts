@@ -11,6 +11,7 @@ export const en = {
   'trouble.lost': '{file} can’t be read: {reason}. Nothing runs until you fix it.',
   'trouble.guards':
     'The agent is restricted because this service doesn’t support these settings: {keys}.',
+  'trouble.notes': 'Some settings don’t have the effect they seem to have: {keys}.',
   'trouble.look': 'Review',
   'trouble.profile': 'This conversation’s profile, “{name}”, no longer exists.',
   'trouble.adopt': 'Continue with {name}',

@@ -8,6 +8,8 @@ export const TroubleBar = () => {
   const app = useApp()
   const { trouble, chat, profiles, route, layout } = app
   const { problems, guards } = trouble.current.value
+  const closing = guards.filter(({ closes }) => closes.length > 0)
+  const notes = guards.filter(({ closes }) => closes.length === 0)
   const open = chat.details.value
   const active = profiles.active.value
   // A conversation of another profile: whether that one exists is asked once for each such conversation.
@@ -23,11 +25,18 @@ export const TroubleBar = () => {
       {problems.map(({ file, reason, in_force }) => (
         <p key={file}>{t(in_force ? 'trouble.kept' : 'trouble.lost', { file, reason })}</p>
       ))}
-      {guards.length > 0 && (
-        <p>
-          {t('trouble.guards', { keys: guards.map(({ key }) => key).join(', ') })}{' '}
-          <a href={route.hrefOf({ view: 'settings', section: 'security' })}>{t('trouble.look')}</a>
-        </p>
+      {[closing, notes].map(
+        (found, at) =>
+          found.length > 0 && (
+            <p key={at}>
+              {t(at === 0 ? 'trouble.guards' : 'trouble.notes', {
+                keys: found.map(({ key }) => key).join(', '),
+              })}{' '}
+              <a href={route.hrefOf({ view: 'settings', section: 'security' })}>
+                {t('trouble.look')}
+              </a>
+            </p>
+          ),
       )}
       {gone && open && (
         <p>

@@ -231,6 +231,64 @@ guards(
   },
 )
 
+/** Nothing is refused, but the file says what is not so: the key, and what its sentence has to name. */
+const NAMED: [yaml: string, key: string, says: RegExp, dotenv?: string][] = [
+  [
+    'agent:\n  disabled_toolsets: [termnal]',
+    'agent.disabled_toolsets',
+    /"termnal" names no toolset/,
+  ],
+  ['agent:\n  disabled_toolsets: Terminal', 'agent.disabled_toolsets', /"Terminal" names no/],
+  ['agent:\n  disabled_toolsets: [web, execute_code]', 'agent.disabled_toolsets', /"execute_code"/],
+  ['agent:\n  disabled_toolsets: "web, wbe"', 'agent.disabled_toolsets', /"wbe" names/],
+  [
+    'platform_toolsets:\n  cli: [web, fiel, brwser]',
+    'platform_toolsets.cli',
+    /"fiel", "brwser" name no/,
+  ],
+  ['toolsets: [web]', 'toolsets', /platform_toolsets\.cli/],
+  ['security:\n  redact_secrets: false', 'security.redact_secrets', /always masks/],
+  ['security:\n  redact_secrets: "off"', 'security.redact_secrets', /always masks/],
+  ['', 'HERMES_REDACT_SECRETS', /always masks/, 'HERMES_REDACT_SECRETS=false\n'],
+]
+const NOT_NAMED = [
+  'agent:\n  disabled_toolsets: [terminal, browser, moa, hermes-telegram, safe, odd]\nmcp_servers:\n  odd: {command: x, enabled: false}',
+  'platform_toolsets:\n  cli: [hermes-cli, no_mcp]',
+  'toolsets: [hermes-cli]',
+  'toolsets:',
+  'security:\n  redact_secrets: true',
+  'security:\n  redact_secrets:',
+]
+
+guards(
+  'a setting that does nothing here is named, refuses nothing, and can be dismissed',
+  async () => {
+    const chat = await startChat()
+    try {
+      const list = async () => (await chat.app.get('/api/guards')).body.guards
+      const named = async () => (await chat.app.get('/api/config/problems')).body.guards
+      for (const [yaml, key, says, dotenv] of NAMED) {
+        configure(chat, yaml, dotenv)
+        const [found, ...others] = await list()
+        assert.equal([found?.key, found?.closes, others], [key, [], []], yaml)
+        assert.match(found.why, says)
+        assert.is((await named()).length, 1, yaml)
+      }
+      assert.ok((await command(chat)).ran)
+      const [shown] = await list()
+      const accept = { key: shown.key, value_id: shown.value_id, accepted: true }
+      assert.is((await chat.app.post('/api/guards/accept', accept)).status, 200)
+      assert.equal(await named(), [])
+      for (const yaml of NOT_NAMED) {
+        configure(chat, yaml)
+        assert.equal(await list(), [], yaml)
+      }
+    } finally {
+      await chat.close()
+    }
+  },
+)
+
 guards(
   'file tools: hooks, a write root, instruction files; scripts, notes and skills by their own keys',
   async () => {

@@ -24,19 +24,31 @@ export const Safety = () => {
   return (
     <section class="rows safeguards" aria-label={ts('settings.safety')}>
       <h3 class="settings-sub">{ts('settings.safety')}</h3>
-      <p class="field-hint">{ts('settings.safety.text')}</p>
+      {guards.value.some(({ closes }) => closes.length > 0) && (
+        <p class="field-hint">{ts('settings.safety.text')}</p>
+      )}
       {guards.value.map(({ key, value, value_id, why, closes, accepted }) => (
         <Row
           key={key}
           label={<code dir="ltr">{visibleName(`${key}: ${value}`)}</code>}
-          hint={`${why} ${ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', {
-            what: LIST.format(closes.map(each => ts(`settings.safety.${each}`))),
-          })}`}
+          hint={
+            closes.length === 0
+              ? why
+              : `${why} ${ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', {
+                  what: LIST.format(closes.map(each => ts(`settings.safety.${each}`))),
+                })}`
+          }
           control={ids => (
             <Button
               id={ids.control}
               aria-label={ts(
-                accepted ? 'settings.safety.withdraw.of' : 'settings.safety.accept.of',
+                closes.length === 0
+                  ? accepted
+                    ? 'settings.safety.remind.of'
+                    : 'settings.safety.dismiss.of'
+                  : accepted
+                    ? 'settings.safety.withdraw.of'
+                    : 'settings.safety.accept.of',
                 {
                   key,
                 },
@@ -47,7 +59,15 @@ export const Safety = () => {
                 })
               }
             >
-              {ts(accepted ? 'settings.safety.withdraw' : 'settings.safety.accept')}
+              {ts(
+                closes.length === 0
+                  ? accepted
+                    ? 'settings.safety.remind'
+                    : 'settings.safety.dismiss'
+                  : accepted
+                    ? 'settings.safety.withdraw'
+                    : 'settings.safety.accept',
+              )}
             </Button>
           )}
         />
