@@ -15,6 +15,7 @@ export const enSettings = {
   'settings.safety': 'Safety',
   'settings.safety.text':
     'Your configuration asks for these safeguards, but this service can’t provide them. Until you accept a value, the service refuses whatever the safeguard would protect. If the value changes, you have to accept it again.',
+  'settings.safety.notes': 'These settings don’t have the effect they seem to have.',
   'settings.safety.closed': 'Refused: {what}.',
   'settings.safety.accepted': 'Allowed without this safeguard: {what}.',
   'settings.safety.accept': 'Accept this value',

@@ -92,6 +92,22 @@ test('secrets others may read are named; nothing is changed by looking', async (
   assert.not.ok(existsSync(join(desk.home, 'webui')))
 })
 
+test('settings without effect are named, and are no failure', async ({ desk }) => {
+  writeFileSync(
+    join(desk.home, 'config.yaml'),
+    'agent:\n  disabled_toolsets: [termnal]\nsecurity:\n  redact_secrets: false\n',
+  )
+  const { ok, level, about } = await report(desk)
+  assert.ok(ok)
+  for (const [key, words] of [
+    ['agent.disabled_toolsets', '"termnal" names no toolset'],
+    ['security.redact_secrets', 'always masks'],
+  ] as const) {
+    assert.is(level(key), 'warn')
+    assert.match(about(key)[0]?.said ?? '', words)
+  }
+})
+
 test('a fresh home works, with the demo model', async ({ desk }) => {
   const { ok, level, about } = await report(desk)
   assert.ok(ok)
