@@ -1,4 +1,6 @@
 /** A conversation whose profile was deleted says so and goes on in another one. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp } from '../_app.ts'
@@ -7,7 +9,7 @@ import { closeBrowser, openPage } from '../_browser.ts'
 const trouble = suite('page: trouble bar')
 trouble.after(closeBrowser)
 
-trouble('a conversation of a deleted profile is told, and adopted with one click', async () => {
+trouble('a conversation of a deleted profile says so, and is adopted with one click', async () => {
   const app = await startApp()
   try {
     await app.post('/api/profile/create', { name: 'gone' })
@@ -25,6 +27,33 @@ trouble('a conversation of a deleted profile is told, and adopted with one click
     await page.reload()
     await page.getByText('Left behind').first().waitFor()
     assert.is(await bar.count(), 0)
+  } finally {
+    await app.close()
+  }
+})
+
+trouble('a safeguard that is not provided is named, accepted and asked for again', async () => {
+  const app = await startApp()
+  try {
+    writeFileSync(join(app.home, 'config.yaml'), 'terminal:\n  backend: docker\n')
+    const at = await openPage(app.url, { viewport: { width: 390, height: 844 } })
+    const { page } = at
+    const bar = page.locator('.trouble')
+    await bar.getByRole('link', { name: 'Review' }).click()
+    const list = page.getByRole('region', { name: 'Safety' })
+    await list.getByText('terminal.backend: docker').waitFor()
+    assert.match((await list.textContent()) ?? '', 'Refused: commands and scripts.')
+    assert.equal(await at.axe(), [])
+    await list.getByRole('button', { name: 'Accept this value: terminal.backend' }).click()
+    const stop = list.getByRole('button', { name: 'Stop accepting: terminal.backend' })
+    await stop.waitFor()
+    await bar.waitFor({ state: 'detached' })
+    assert.match((await list.textContent()) ?? '', 'Allowed without this safeguard')
+    assert.equal(await at.axe(), [])
+    await stop.click()
+    await bar.waitFor()
+    assert.equal(at.problems, [])
+    await at.close()
   } finally {
     await app.close()
   }

@@ -135,7 +135,7 @@ export const SkillsView = ({ skill, query }: Chosen) => {
           {draft ? (
             <SkillForm skills={skills} draft={draft} />
           ) : skill === null ? (
-            <p class="view-blank">{tk('skills.choose')}</p>
+            skills.rows.value.length > 0 && <p class="view-blank">{tk('skills.choose')}</p>
           ) : (
             <SkillPage skills={skills} name={skill} />
           )}
