@@ -29,6 +29,10 @@ const firstOf =
   (find: (words: readonly string[]) => readonly string[]) =>
   (words: readonly string[]): readonly string[] =>
     find(words).slice(0, 1)
+/** A program that is compiled and started in one go; a path behind it is its own argument. */
+const started = firstOf(words =>
+  words.filter(word => isPath(word) || /\.(?:zig|dart|v|nim|cr|ml)$/.test(word)),
+)
 /** Packages that are taken from a folder run its scripts. */
 const installed = (words: readonly string[]): readonly string[] =>
   /^(?:pip |tool )?(?:install|i|add|link|sync|inject|run-script)(?: |$)/.test(words.join(' '))
@@ -108,10 +112,11 @@ const NAMINGS: readonly [RegExp, Naming][] = [
   [/^(?:docker|docker-compose|podman)$/, {}],
   [/^(?:terraform|tofu|terragrunt)$/, { ...BUILD, long: 'chdir' }],
   [/^swift$/, { ...BUILD, long: 'package-path chdir' }],
-  [/^zig$/, { ...BUILD, long: 'build-file' }],
+  [/^zig$/, { ...BUILD, long: 'build-file', words: started }],
+  [/^(?:dart|v|nim|crystal|ocaml|gleam|odin)$/, { ...BUILD, words: started }],
   [/^(?:stack|cabal)$/, { ...BUILD, long: 'stack-yaml project-file' }],
   [/^xcodebuild$/, { ...BUILD, long: 'project workspace' }],
-  [/^(?:sbt|lein|mix|rebar3|dune|flutter|dart|rails|artisan|symfony)$/, BUILD],
+  [/^(?:sbt|lein|mix|rebar3|dune|flutter|rails|artisan|symfony)$/, BUILD],
   [/^(?:pytest|py\.test|rspec|mocha|ava|tap|phpunit|pest|bats|jest|vitest|playwright)$/, TESTS],
   [
     /^(?:vite|webpack|webpack-cli|rollup|eslint|prettier|cypress|karma|next|nuxt|astro|gatsby|turbo|nx|lerna|tsup|storybook|gulp|grunt|babel|postcss|tailwindcss|ng)$/,
@@ -220,6 +225,11 @@ export const runsElsewhere = (simple: Simple, place: Place): 'outside' | 'unknow
   const naming = namingOf(name)
   // A build file that is fetched, and run.
   if (naming?.isBuild && valuesOf(simple.args, naming).some(value => /^https?:/i.test(value)))
+    return 'outside'
+  if (
+    naming === JAVA &&
+    simple.args.some(arg => /^https?:\/\/\S+\.(?:groovy|jar|jsh|kts|java)$/i.test(arg))
+  )
     return 'outside'
   const named = namedPrograms(simple).filter(isPlace)
   if (named.some(isOutside)) return 'outside'

@@ -287,6 +287,7 @@ export const inspect = (text: string, place: Place): Inspection => {
     if (shell.aliases.has(simple.path)) unclear()
     const result = judge(simple, place, {
       hasPackage,
+      hasQuoted: shell.hasQuoted,
       isLocalProgram: (path, cwd) => isLocalProgram(path, cwd, place),
       judgeFile: ({ path, args }) => {
         if (isOpen(path)) return unclear()

@@ -217,7 +217,7 @@ const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: A
     case 'xh': {
       const { labels, urls } =
         name === 'curl' ? readCurl(simple) : name === 'wget' ? readWget(simple) : readHttpie(simple)
-      if (sendsInAddress(urls, place)) labels.push(SENDS)
+      if (sendsInAddress(urls, place, local.hasQuoted)) labels.push(SENDS)
       for (const label of new Set(labels)) ask(label)
       return false
     }

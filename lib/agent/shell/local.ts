@@ -17,6 +17,8 @@ export type LocalPrograms = {
   /** The path names a file of its own, not a program of the system. */
   isLocalProgram: (path: string, cwd: string | null) => boolean
   judgeFile: (simple: Simple, ask: (label: string, more?: Partial<Finding>) => void) => void
+  /** What is put together from files may stand in a word. */
+  hasQuoted: boolean
   /** A package's program is installed in the workspace. */
   hasPackage: (program: string) => boolean
 }

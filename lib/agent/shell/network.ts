@@ -189,13 +189,18 @@ export const sendsInName = ({ name, args, input, from }: Simple, place: Place): 
 }
 
 /** What is put together when it runs leaves in an address of another machine. */
-export const sendsInAddress = (urls: readonly string[], place: Place): boolean =>
+export const sendsInAddress = (
+  urls: readonly string[],
+  place: Place,
+  hasQuoted: boolean,
+): boolean =>
   urls.some(url => {
     const host = /^[a-z]+:\/\/([^/?#]*)/i.exec(url)?.[1] ?? ''
     const user = place.home.split('/').at(-1) || 'root'
     return (
       !LOCAL.test(url) &&
       ((url.includes(UNKNOWN) && !url.startsWith(UNKNOWN)) ||
+        (hasQuoted && isOpen(url)) ||
         isOpen(host) ||
         host.startsWith(`${user}.`) ||
         holdsSecret(url, place))
@@ -228,6 +233,12 @@ export const networkLabels = (simple: Simple): string[] | null => {
           /^(?:-\w*[ec]|--(?:exec|sh-exec|lua-exec))/.test(arg) || /^(?:exec|system):/i.test(arg),
       )
       if (runs) return [SHELL]
+      // Whoever connects gets it.
+      if (
+        args.some(arg => /^-\w*l/.test(arg)) &&
+        (simple.input !== undefined || simple.from.length > 0)
+      )
+        return [SENDS]
       // Only looking whether a port answers.
       if (args.some(arg => /^-\w*z/.test(arg))) return []
       return words.length > 0 && LOCAL.test(words[0] ?? '') && name !== 'socat' ? [] : [SHELL]

@@ -85,6 +85,12 @@ export const PRINTS_DATA = new Set(
     ' ',
   ),
 )
+/** Programs that print files, or the environment, word for word. */
+export const QUOTES = new Set(
+  'cat tac head tail nl less more sed awk cut rev strings env printenv history base64 base32 xxd od paste fold'.split(
+    ' ',
+  ),
+)
 /** Programs that print what came from elsewhere. */
 export const PRINTS_ANYTHING = new Set(
   'curl wget nc base64 base32 xxd openssl gpg rev printf echo tr sed'.split(' '),

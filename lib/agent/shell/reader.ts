@@ -9,7 +9,7 @@ import {
   type Statement,
   type SyntaxNode,
 } from 'unbash'
-import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, printed } from './printing.ts'
+import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, QUOTES, printed } from './printing.ts'
 import { baseName, isBomb, isEmptied, setsVariables } from './tree.ts'
 import { changeShell, knownFile, newShell, type Reading, type Shell, variableOf } from './state.ts'
 import { DATA, HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
@@ -99,6 +99,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
       const said = printed(only, shell)
       if (said !== undefined) return [said.replace(/\n+$/, '')]
     }
+    if (seen.some(({ name }) => QUOTES.has(name))) shell.hasQuoted = true
     if (seen.some(({ name }) => name === UNKNOWN)) return null
     const last = seen.at(-1)
     if (!last) return null

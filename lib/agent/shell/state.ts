@@ -27,6 +27,8 @@ export type Shell = {
   /** Something before has written files nobody can name, or has waited. */
   mayHaveWritten: boolean
   hasWaited: boolean
+  /** A substitution has printed what stands in a file, or in the environment. */
+  hasQuoted: boolean
   left: number
   depth: number
   /** Reads text as commands that run here. */
@@ -134,6 +136,7 @@ export const newShell = (place: Place, left: number, run: Shell['run']): Shell =
   files: new Map(),
   mayHaveWritten: false,
   hasWaited: false,
+  hasQuoted: false,
   left,
   depth: 0,
   run,
