@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
+import { redactValue } from '../lib/redact.ts'
 import { Ok } from '../lib/schema/ok.ts'
 import { LinkedFile, Skill, SkillCategory, SkillRow } from '../lib/schema/skill.ts'
 import { toBoolean } from '../lib/settings.ts'
@@ -12,7 +13,7 @@ export const list = endpoint({
   output: z.object({ skills: z.array(SkillRow), categories: z.array(SkillCategory) }),
   run(ctx, { all }) {
     const rows = ctx.app.skills.list(ctx.home, { all: toBoolean(all) })
-    return { skills: rows, categories: ctx.app.skills.categories(ctx.home, rows) }
+    return redactValue({ skills: rows, categories: ctx.app.skills.categories(ctx.home, rows) })
   },
 })
 
@@ -23,8 +24,8 @@ export const content = endpoint({
   run(ctx, { name, file }) {
     if (!name) throw invalid('name required')
     return file === undefined
-      ? ctx.app.skills.content(ctx.home, name)
-      : ctx.app.skills.file(ctx.home, name, file)
+      ? redactValue(ctx.app.skills.content(ctx.home, name))
+      : redactValue(ctx.app.skills.file(ctx.home, name, file))
   },
 })
 

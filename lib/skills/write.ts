@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { conflict, forbidden, invalid, missing } from '../errors.ts'
+import { redact, unredact } from '../redact.ts'
 import { isInside } from '../store/inside.ts'
 import { replaceText } from '../store/replace.ts'
 import { rewrite } from '../store/text-rewrite.ts'
@@ -138,7 +139,7 @@ export const createSkillWriter = (finder: Finder) => {
     const version = versionOf(content)
     if (version !== expected)
       throw conflict('The skill was changed meanwhile; look at it before you write over it', {
-        content,
+        content: redact(content),
         version,
       })
   }
@@ -151,12 +152,19 @@ export const createSkillWriter = (finder: Finder) => {
     const version = versionOf(content)
     if (version !== expected)
       throw conflict('The file was changed meanwhile; look at it before you write over it', {
-        content,
+        content: redact(content),
         version,
       })
   }
 
+  /** What the page has read of it, masked; nothing of a file that is new. */
+  const storedFile = ({ dir }: Found, file: string): string =>
+    lstatSync(join(dir, ...checkPlace(file)), { throwIfNoEntry: false })?.isFile()
+      ? readLinked(dir, file).content
+      : ''
+
   return {
+    /** Secrets in a text are shown masked; what is sent back masked is made whole again. */
     save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
       const name = checkName(given.name)
       const category = checkCategory(given.category)
@@ -174,16 +182,18 @@ export const createSkillWriter = (finder: Finder) => {
       const path = join(dir, 'SKILL.md')
       // A category may be a link to somewhere else.
       if (!isInside(root, path)) throw invalid('Invalid skill path')
-      replaceText(path, found ? rewrite(readWhole(path), content) : content)
+      const text = found ? unredact(content, readWholeText(path)) : content
+      replaceText(path, found ? rewrite(readWhole(path), text) : text)
       dropSnapshot(home)
-      return { name: found ? found.dirName : name, path, version: versionOf(content) }
+      return { name: found ? found.dirName : name, path, version: versionOf(text) }
     },
 
     saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
-      const { file, content, expected_version: expected } = given
+      const { file, expected_version: expected } = given
       const found = requireSkill(home, given.name)
       requireOwn(found)
       if (expected !== undefined) requireFileVersion(found, file, expected)
+      const content = unredact(given.content, storedFile(found, file))
       const path = writeLinked(found.dir, file, content)
       dropSnapshot(home)
       return { name: found.dirName, path, version: versionOf(content) }

@@ -98,6 +98,28 @@ test('a text that was read masked and is written back keeps its secrets, or is r
   edited[0] = edited[0]!.replace('count', 'list')
   assert.equal(files(), edited)
 
+  const skillOf = async (file = '') =>
+    (await app.get(`/api/skills/content?name=shop${file}`)).body as {
+      content: string
+      version: string
+    }
+  for (const [file, at] of [
+    [undefined, 2],
+    ['references/a.md', 3],
+  ] as const) {
+    const { content, version } = await skillOf(file && `&file=${file}`)
+    assert.not.match(content, secret)
+    const body = { name: 'shop', file, content: content.replace('ORDERS', 'sales') }
+    const stale = await app.post('/api/skills/save', { ...body, expected_version: 'other' })
+    assert.is(stale.status, 409)
+    assert.not.match(stale.text, secret)
+    const answer = await app.post('/api/skills/save', { ...body, expected_version: version })
+    assert.is(answer.status, 200, answer.text)
+    assert.is(answer.body.version, (await skillOf(file && `&file=${file}`)).version)
+    edited[at] = edited[at]!.replace('ORDERS', 'sales')
+  }
+  assert.equal(files(), edited)
+
   // A mask of something that does not stand there would be stored instead of a secret.
   const foreign = `Use ${redact(secret)} and ${redact(other)}`
   const refused = await call(
