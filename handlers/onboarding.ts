@@ -1,6 +1,7 @@
 /** The first visit: what is there, setting one provider up, trying an address, and being done with it. */
 import { z } from 'zod'
 import { endpoint } from '../lib/ctx.ts'
+import { redactValue } from '../lib/redact.ts'
 import { ModelList, ModelOption } from '../lib/schema/model.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
 import { toBoolean } from '../lib/settings.ts'
@@ -119,12 +120,14 @@ export const probe = endpoint({
     message: z.string(),
     error: z.string().optional(),
   }),
-  run(ctx, { provider, base_url, api_key }) {
+  async run(ctx, { provider, base_url, api_key }) {
     ctx.app.onboarding.requireNear(ctx.client.address)
-    return ctx.app.models.testing.probe(ctx.home, {
+    const found = await ctx.app.models.testing.probe(ctx.home, {
       provider,
       ...(base_url ? { baseUrl: base_url } : {}),
       ...(api_key ? { apiKey: api_key } : {}),
     })
+    // An address may hold a key.
+    return redactValue(found)
   },
 })

@@ -5,6 +5,7 @@ import { forbidden, invalid } from './errors.ts'
 import type { Chosen } from './models/configure.ts'
 import type { QuickProvider, Readiness } from './models/readiness.ts'
 import type { Home } from './profiles/home.ts'
+import { redact, unredact } from './redact.ts'
 import type { ModelList } from './schema/model.ts'
 import type { Workspace } from './schema/workspace.ts'
 import type { SettingsStore } from './settings.ts'
@@ -50,6 +51,7 @@ export const createOnboarding = (deps: OnboardingDeps) => {
 
   const status = async (home: Home) => {
     const found = models.readiness(home)
+    const baseUrl = found.baseUrl === null ? null : redact(found.baseUrl)
     const saved = settings.get()
     const configExists = deps.exists(home.config.path)
     const quick = models.quick()
@@ -79,7 +81,7 @@ export const createOnboarding = (deps: OnboardingDeps) => {
         provider_note: found.note,
         current_provider: found.provider,
         current_model: found.model || null,
-        current_base_url: found.baseUrl,
+        current_base_url: baseUrl,
         env_path: `${home.dir}/.env`,
       },
       setup: {
@@ -89,7 +91,7 @@ export const createOnboarding = (deps: OnboardingDeps) => {
         current: {
           provider: found.provider ?? 'openrouter',
           model: found.model || 'anthropic/claude-sonnet-4.6',
-          base_url: found.baseUrl ?? '',
+          base_url: baseUrl ?? '',
         },
       },
       workspaces: { items: workspaces.list(home), last: workspaces.last(home) },
@@ -138,7 +140,9 @@ export const createOnboarding = (deps: OnboardingDeps) => {
       }
       if (!input.model.trim()) throw invalid('model is required')
       const model = models.checkedModel(input.model)
-      const baseUrl = addressOf(provider, input.baseUrl)
+      // A client may send back the address it was shown.
+      const stored = models.readiness(home).baseUrl ?? ''
+      const baseUrl = addressOf(provider, unredact(input.baseUrl, stored))
       const chosen = { provider: provider.id, model, baseUrl }
       if (deps.exists(home.config.path) && !input.confirmOverwrite) return 'config_exists'
       const key = input.apiKey.trim() ? models.checkedKey(input.apiKey) : ''

@@ -335,6 +335,8 @@ const FAILING = {
   serverRandom: 'serverSettingAsDfGh654321',
   serverArgument: 'serverArgument-dd44-ee55-ff66',
   script: 'scriptVariable9h8g7f6e5d4c',
+  addressPassword: 'addressPass-1q2w3e4r5t',
+  addressKey: 'addressKey-6y7u8i9o0p',
 } as const
 
 /** Says its secrets so often that whatever cuts the text cuts one of them. */
@@ -393,6 +395,13 @@ const writeFailing = (app: TestApp, url: string): void => {
       api_key: FAILING.provider,
       default: 'test-model',
     },
+    custom_providers: [
+      {
+        name: 'walled',
+        base_url: `http://me:${FAILING.addressPassword}@127.0.0.1:9/v1?api_key=${FAILING.addressKey}`,
+        models: ['odd'],
+      },
+    ],
     agent: { api_max_retries: 0 },
     providers: {
       leaky: {
@@ -513,6 +522,9 @@ test('what fails shows no secret of its own: providers, servers, agents, subagen
         'request',
         JSON.stringify(body.messages.filter(({ role }: { role: string }) => role !== 'user')),
       )
+    for (const path of ['/api/providers/test', '/api/onboarding/probe'])
+      look(path, (await app.post(path, { provider: 'custom:walled', model: 'odd' })).text)
+    look('live', (await app.get('/api/models/live?provider=custom:walled')).text)
     look('log', app.lines.join('\n'))
     assert.equal([...new Set(found)], [])
   } finally {
