@@ -125,7 +125,7 @@ const toolsetNames = (key: string, follows: string): Rule => ({
   isUnkept: (value, home) => !isNoList(value) && unknownToolsets(value, home).length > 0,
 })
 
-const SHOWN_SECRETS = 'Secrets are to be shown as they are; this service always masks them.'
+const SHOWN_SECRETS = 'It asks to show secrets, but this service always masks them.'
 
 /** As the command line reads it. */
 const secretsVariable = (key: string): Rule => ({
@@ -218,12 +218,12 @@ export const RULES: readonly Rule[] = [
   list('platform_toolsets.cli', ['tools']),
   section('skills', ['skills']),
   list('skills.disabled', ['skills']),
-  toolsetNames('agent.disabled_toolsets', 'no tool is switched off by it'),
-  toolsetNames('platform_toolsets.cli', 'no tool is switched on by it'),
+  toolsetNames('agent.disabled_toolsets', 'it turns no tool off'),
+  toolsetNames('platform_toolsets.cli', 'it turns no tool on'),
   {
     key: 'toolsets',
     closes: [],
-    why: 'This place is not read any more, by the command line neither; platform_toolsets.cli and agent.disabled_toolsets are.',
+    why: 'Neither this service nor the command line reads this key. Use platform_toolsets.cli and agent.disabled_toolsets.',
     // What the command line itself once wrote there says nothing.
     isUnkept: value => textsOf(value).some(name => !/^(?:all|(?:agent|hermes)-cli)$/.test(name)),
   },
