@@ -5,6 +5,7 @@ import type { Ctx } from '../lib/ctx.ts'
 import { invalid } from '../lib/errors.ts'
 import { stream } from '../lib/http/reply.ts'
 import { Grant } from '../lib/turns/grants.ts'
+import { visibleText } from '../lib/visible.ts'
 import { readRule, RuleScope } from '../lib/turns/rules.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
@@ -66,7 +67,11 @@ export const respond = endpoint({
 export const grants = endpoint({
   summary: 'Commands the person has allowed for good in the current profile',
   output: z.object({ grants: z.array(Grant) }),
-  run: ctx => ({ grants: ctx.app.grants.list(ctx.home.name) }),
+  run: ctx => ({
+    grants: ctx.app.grants
+      .list(ctx.home.name)
+      .map(grant => ({ ...grant, cwd: visibleText(grant.cwd) })),
+  }),
 })
 
 export const revokeGrant = endpoint({

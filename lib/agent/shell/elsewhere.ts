@@ -152,7 +152,7 @@ const valuesOf = (args: readonly string[], { short = '', long = '' }: Naming): s
 
 /** Behind these stands where results go. */
 const OUTPUT =
-  /^--?(?:o|out|output|outfile|outputFile|out-?dir|output-dir\w*|d|w|dest|destdir|wheel-dir|\w*profile|trace|junit-?xml|basetemp|results-directory|artifacts-path|target-dir|cache-dir|cache|store-dir|pack-destination|log|log-?file|report|coverageDirectory|html|json|xml|diag|logger|reporter-options?)$/
+  /^--?(?:prefix|o|out|output|outfile|outputFile|out-?dir|output-dir\w*|d|w|dest|destdir|wheel-dir|\w*profile|trace|junit-?xml|basetemp|results-directory|artifacts-path|target-dir|cache-dir|cache|store-dir|pack-destination|log|log-?file|report|coverageDirectory|html|json|xml|diag|logger|reporter-options?)$/
 
 /** Everything behind `--` is for the program that is started. */
 const ownArgs = (name: string, args: readonly string[]): readonly string[] => {

@@ -87,9 +87,15 @@ export const stakeOf = (label: string): string =>
     ? `“${label.slice('program not recognized: '.length)}” is not a program known to be harmless.`
     : `${label.slice(0, 1).toUpperCase()}${label.slice(1)}.`)
 
-/** What a person reads: one sentence for each reason, each only once. */
-export const describeLabels = (labels: readonly string[]): string =>
-  [...new Set(labels.map(stakeOf))].slice(0, 4).join(' ')
+const MOST_SENTENCES = 4
+
+/** What a person reads: one sentence for each reason, each only once; of many, the gravest and how many more. */
+export const describeLabels = (labels: readonly string[]): string => {
+  const sentences = [...new Set(labels.map(stakeOf))]
+  const more = sentences.length - MOST_SENTENCES
+  const rest = more > 0 ? [`${more} more ${more === 1 ? 'reason' : 'reasons'} to ask.`] : []
+  return [...sentences.slice(0, MOST_SENTENCES), ...rest].join(' ')
+}
 
 /** They stand for text that is different each time: an old entry of a list covers none of it. */
 const ARBITRARY = new Set([

@@ -29,6 +29,16 @@ const verbsOf = (args: readonly string[]): string[] =>
 const creator = (spec: string): string =>
   spec.startsWith('@') ? (spec.includes('/') ? spec : `${spec}/create`) : `create-${spec}`
 
+/** What stands before the program that npx starts: `-p` behind it is its own. */
+const beforeProgram = (args: readonly string[]): readonly string[] => {
+  const at = args.findIndex(
+    (arg, next) =>
+      !arg.startsWith('-') &&
+      !/^(?:-p|--package|-c|--call|--shell|-w|--workspace)$/.test(args[next - 1] ?? ''),
+  )
+  return at < 0 ? args : args.slice(0, at)
+}
+
 const node = (
   name: string,
   args: readonly string[],
@@ -52,10 +62,11 @@ const node = (
   )
     return [COMMAND]
   if (/^(?:npx|pnpx|bunx)$/.test(name)) {
-    const at = args.findIndex(arg => /^(?:-c|--call|--shell)$/.test(arg))
-    const packages = args.flatMap((arg, next) =>
+    const own = beforeProgram(args)
+    const at = own.findIndex(arg => /^(?:-c|--call|--shell)$/.test(arg))
+    const packages = own.flatMap((arg, next) =>
       /^(?:-p|--package)$/.test(arg)
-        ? [args[next + 1] ?? '']
+        ? [own[next + 1] ?? '']
         : (/^--package=(.+)$/.exec(arg)?.[1] ?? []),
     )
     return [

@@ -149,7 +149,7 @@ export const DENIED: Readonly<
     [/^(?:generate)$/, 'command'],
   ],
   java: [[/^(?:-javaagent|-agentpath|-agentlib|-XX:OnError|-XX:OnOutOfMemoryError|@)/, 'command']],
-  perl: [[/^-[a-zA-Z]*(?:i)/, 'write']],
+  perl: [[/^-(?![IM])[a-zA-Z]*i/, 'write']],
   pytest: [[/^-p$|^--pdbcls/, 'command']],
   pandoc: [[/^(?:-F|--filter|-L|--lua-filter|--pdf-engine)/, 'command']],
   pdflatex: [[/^-{1,2}(?:shell-escape|enable-write18)/, 'command']],

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assess, normalise } from '../../../lib/agent/danger.ts'
-import { isAllowed, isKnownLabel } from '../../../lib/agent/shell/labels.ts'
+import { describeLabels, isAllowed, isKnownLabel } from '../../../lib/agent/shell/labels.ts'
 import { RULES } from '../../../lib/agent/shell/rules.ts'
 
 const test = suite('danger')
@@ -273,6 +273,13 @@ test('the most severe label comes first', () => {
 test('a workspace that is the home directory', () => {
   assert.ok(assess('rm -rf *', { home: '/home/ada', cwd: '/home/ada' }).hardline)
   assert.not(judge('rm -rf *').hardline)
+})
+
+test('a card says how many reasons it leaves out', () => {
+  const labels = ['recursive delete', 'SQL DROP', 'disk copy', 'publish to others', 'fork bomb']
+  assert.not.match(describeLabels(labels.slice(1)), 'more reason')
+  assert.match(describeLabels(labels), / 1 more reason to ask\.$/)
+  assert.match(describeLabels([...labels, 'docker removal']), / 2 more reasons to ask\.$/)
 })
 
 test('labels of older and newer allow-lists count', () => {
