@@ -40,7 +40,6 @@ const LIB_GROUND = new Set([
   'log',
   'hub',
   'redact',
-  'visible',
   'threats',
   'packed',
   'assets',
@@ -58,7 +57,7 @@ export const placeOf = (path: string): Place | undefined => {
   // A second place that builds everything: the engine without the service.
   if (LIB_TOP.has(path) || second === 'command-line') return { floor: 3, room: 'top' }
   const room = second.replace(/\.ts$/, '')
-  if (room === 'schema' || room === 'errors') return { floor: 0, room }
+  if (room === 'schema' || room === 'errors' || room === 'base') return { floor: 0, room }
   if (LIB_GROUND.has(room)) return { floor: 1, room }
   return { floor: room === 'turns' || room === 'cron' ? 2.5 : 2, room }
 }
@@ -71,8 +70,12 @@ export const refusal = ({ from, to, isType }: Import): string | undefined => {
   if (here.room === 'public') {
     if (to.startsWith('node:')) return 'the page has no Node'
     if (!there || there.room === 'public') return undefined
+    // Small shared code without Node: the bundler of the page fails where it has some.
+    if (there.room === 'base') return undefined
     const mayKnow = to === 'router.ts' || to.startsWith('lib/schema/')
-    return isType && mayKnow ? undefined : 'the page takes only types, of the router and the schema'
+    return isType && mayKnow
+      ? undefined
+      : 'the page takes only types, of the router and the schema, and what lies in lib/base'
   }
   if (!there) return to.startsWith('test/') || to.startsWith('bench/') ? 'a test file' : undefined
   if (there.room === 'public') return 'the server does not know the page'

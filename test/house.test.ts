@@ -114,10 +114,10 @@ test('no full-text statement on the main thread', () => {
   assert.equal(fullTextOf('router.ts', tree), AT_A_TERMINAL)
 })
 
-test('what runs in the browser lies in public/ or in a package', async () => {
+test('what runs in the browser lies in public/, in lib/base or in a package', async () => {
   const { metafile } = await bundleBrowser()
   const foreign = Object.keys(metafile.inputs).filter(
-    path => !/^(public\/|node_modules\/|<|without-elk:)/.test(path),
+    path => !/^(public\/|lib\/base\/|node_modules\/|<|without-elk:)/.test(path),
   )
   assert.equal(foreign, [])
 })

@@ -4,7 +4,7 @@ import type { ApprovalChoice } from '../schema/question.ts'
 import { redact } from '../redact.ts'
 import { createMasking } from '../turns/masking.ts'
 import type { Questions } from '../turns/questions.ts'
-import { visibleName } from '../visible.ts'
+import { visibleName } from '../base/visible.ts'
 import type { Terminal } from './terminal.ts'
 
 export type Talk = {

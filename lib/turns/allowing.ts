@@ -1,6 +1,6 @@
 /** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
 import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
-import { visibleText } from '../visible.ts'
+import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
 import type { TurnPlace } from './place.ts'

@@ -10,7 +10,7 @@ import { redact } from '../redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { visibleText, visibleWords } from '../visible.ts'
+import { visibleText, visibleWords } from '../base/visible.ts'
 import type { Rule } from './rules.ts'
 
 type QuestionEntry =

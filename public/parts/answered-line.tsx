@@ -1,5 +1,5 @@
 /** What is left of a card that waited for an answer. */
-import { visibleText } from '../visible.ts'
+import { visibleText } from '../../lib/base/visible.ts'
 import { Icon } from './icon.tsx'
 
 /** What is left of a card once somebody has answered, here or elsewhere. */

@@ -1,5 +1,5 @@
 /** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
-import { visibleText } from '../visible.ts'
+import { visibleText } from '../../lib/base/visible.ts'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../lib/schema/question.ts'
 import { CodeText } from '../markdown/code.tsx'

@@ -1,5 +1,5 @@
 /** A file's changes: one line each, numbered, with what changed inside the line marked. */
-import { visibleText } from '../visible.ts'
+import { visibleText } from '../../lib/base/visible.ts'
 import { useMore } from '../markdown/more.tsx'
 import { t } from '../strings/t.ts'
 import type { DiffLine, FileDiff } from './diff.ts'

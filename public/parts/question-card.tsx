@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Clarify } from '../../lib/schema/question.ts'
 import { ta } from '../strings/ask.ts'
-import { visibleText } from '../visible.ts'
+import { visibleText } from '../../lib/base/visible.ts'
 import { Icon } from './icon.tsx'
 
 /** An answer that did not arrive by then may be given again. */

@@ -1,5 +1,5 @@
 /** The notices in the corner. */
-import { visibleWords } from '../visible.ts'
+import { visibleWords } from '../../lib/base/visible.ts'
 import { Button, IconButton } from './button.tsx'
 import { Icon } from './icon.tsx'
 

@@ -1,5 +1,5 @@
 /** One step of the agent: a line in words, and behind it the arguments and what came back. */
-import { visibleText } from '../visible.ts'
+import { visibleText } from '../../lib/base/visible.ts'
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { grammarOf } from '../markdown/highlight.ts'

@@ -1,5 +1,5 @@
 /** A tool call in words: which icon, which verb, and what the verb's object is. */
-import { visibleName } from '../visible.ts'
+import { visibleName } from '../../lib/base/visible.ts'
 import { t } from '../strings/t.ts'
 import type { IconName } from './icon.tsx'
 

@@ -1,5 +1,5 @@
 /** The conversation list: fetched by pages, kept fresh by deltas, newest first. */
-import { visibleName } from '../visible.ts'
+import { visibleName } from '../../lib/base/visible.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'

@@ -1,5 +1,5 @@
 /** What each turn of the conversation changed in files, its diffs, and the way back. */
-import { visibleName } from '../visible.ts'
+import { visibleName } from '../../lib/base/visible.ts'
 import { signal } from '@preact/signals'
 import { ApiError } from '../api.ts'
 import type { Api } from '../../router.ts'

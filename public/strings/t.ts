@@ -1,5 +1,5 @@
 /** Looks a sentence up in the catalogue and fills its places; key and names are checked by the compiler. */
-import { visibleWords } from '../visible.ts'
+import { visibleWords } from '../../lib/base/visible.ts'
 import { en } from './en.ts'
 
 type Plural = { readonly one: string; readonly other: string }

@@ -1,5 +1,5 @@
 /** The files of the message being written: chips with picture, size and progress; picking, dropping and pasting them. */
-import { visibleName } from '../visible.ts'
+import { visibleName } from '../../lib/base/visible.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { urlOf } from '../api.ts'
 import { formatBytes, kindOf, nameOf } from '../file-kind.ts'

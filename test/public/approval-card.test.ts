@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import type { Approval } from '../../lib/schema/question.ts'
-import { visibleName, visibleText } from '../../public/visible.ts'
+import { visibleName, visibleText } from '../../lib/base/visible.ts'
 import { createRandom } from '../_random.ts'
 
 const { ApprovalCard } = await import('../../public/parts/approval-card.tsx')

@@ -5,7 +5,7 @@ import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { ts } from '../../strings/settings.ts'
-import { visibleText } from '../../visible.ts'
+import { visibleText } from '../../../lib/base/visible.ts'
 import { useApp } from '../context.ts'
 
 type Grant = Api['GET /api/approval/grants']['output']['grants'][number]

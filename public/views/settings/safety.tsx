@@ -5,7 +5,7 @@ import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { ts } from '../../strings/settings.ts'
-import { visibleName } from '../../visible.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import { useApp } from '../context.ts'
 
 type Shown = Api['GET /api/guards']['output']['guards']

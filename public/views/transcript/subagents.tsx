@@ -1,5 +1,5 @@
 /** What stands in the card of a call that delegated: each subagent's task, its calls in order, and what it said in the end. */
-import { visibleName, visibleWords } from '../../visible.ts'
+import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { useComputed } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'

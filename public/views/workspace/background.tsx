@@ -1,5 +1,5 @@
 /** Programs that run on beside the conversation: one quiet line, and on demand what they print and a way to stop them. */
-import { visibleName, visibleText } from '../../visible.ts'
+import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { useState } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'

@@ -1,5 +1,5 @@
 /** The Changes tab: branch, how far it is from its upstream, and every changed file with its diff. */
-import { visibleName } from '../../visible.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from '../../file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'

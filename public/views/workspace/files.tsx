@@ -1,5 +1,5 @@
 /** The Files tab: what can be done with the workspace as a whole, its tree, and the file that is open. */
-import { visibleName } from '../../visible.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { formatBytes } from '../../file-kind.ts'

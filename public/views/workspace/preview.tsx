@@ -1,5 +1,5 @@
 /** The open file: its name and state, how it is shown, and the editor when it is changed. */
-import { visibleName } from '../../visible.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { Signal } from '@preact/signals'
 import { directoryOf, formatBytes, nameOf } from '../../file-kind.ts'
 import { formatKeys } from '../../keys.ts'

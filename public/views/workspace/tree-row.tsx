@@ -1,5 +1,5 @@
 /** One row of the tree: its name, its mark, its menu; or the field its name is written in. */
-import { visibleName } from '../../visible.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { nameOf } from '../../file-kind.ts'

@@ -1,5 +1,5 @@
 /** What each turn changed: its files with their diffs, and the button that takes all of it back. */
-import { visibleName } from '../../visible.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from '../../file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { DiffCounts } from '../../parts/diff-view.tsx'

@@ -1,20 +1,16 @@
 /** Hidden characters in names and commands: shown by their number; what people write stays as it is. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import * as server from '../../lib/visible.ts'
-import * as page from '../../public/visible.ts'
+import { visibleName, visibleText, visibleWords } from '../../../lib/base/visible.ts'
 
 const test = suite('hidden characters')
 
-test('every character that changes how others look is shown, on every side alike', () => {
+test('every character that changes how others look is shown', () => {
   const hidden: string[] = []
   for (let code = 0; code <= 0x10ffff; code++) {
     const text = `a${String.fromCodePoint(code)}b`
-    const shown = server.visibleName(text)
+    const shown = visibleName(text)
     if (shown !== text) hidden.push(code.toString(16))
-    assert.is(page.visibleName(text), shown)
-    assert.is(page.visibleText(text), server.visibleText(text))
-    assert.is(page.visibleWords(text), server.visibleWords(text))
     if (shown !== text)
       assert.is(shown, `a⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩b`)
   }
@@ -39,8 +35,8 @@ test('what people write in names stays readable', () => {
     ...['👩‍👩‍👧‍👦 family', '🏳️‍🌈', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', '1️⃣', '☎︎', '❤️', '👍🏽', '🧑🏽‍💻', '🇩🇪', '葛󠄀'],
     'Screenshot 2026-01-01 at 9.00\u202fAM.png',
   ]) {
-    assert.is(server.visibleName(name), name)
-    assert.is(page.visibleName(name), name)
+    assert.is(visibleName(name), name)
+    assert.is(visibleName(name), name)
   }
 })
 
@@ -58,24 +54,22 @@ test('a space that is not the plain one is marked in a command, wherever it stan
   for (const code of SPACES) {
     const space = String.fromCharCode(code)
     const mark = `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
-    for (const side of [server, page]) {
-      assert.is(side.visibleText(`${space}rm${space}-rf x${space}`), `${mark}rm${mark}-rf x${mark}`)
-      assert.is(side.visibleText(`--- a/x${space}`), `--- a/x${mark}`)
-      assert.is(side.visibleWords(`9:41${space}AM`), `9:41${space}AM`)
-      // In a name it may part two words; at an end or beside another space it cannot be seen.
-      assert.is(side.visibleName(`${space}a`), `${mark}a`)
-      assert.is(side.visibleName(`a${space}`), `a${mark}`)
-      assert.is(side.visibleName(`a ${space}b`), `a ${mark}b`)
-      assert.is(side.visibleName(`a${space}${space}b`), `a${mark}${mark}b`)
-    }
+    assert.is(visibleText(`${space}rm${space}-rf x${space}`), `${mark}rm${mark}-rf x${mark}`)
+    assert.is(visibleText(`--- a/x${space}`), `--- a/x${mark}`)
+    assert.is(visibleWords(`9:41${space}AM`), `9:41${space}AM`)
+    // In a name it may part two words; at an end or beside another space it cannot be seen.
+    assert.is(visibleName(`${space}a`), `${mark}a`)
+    assert.is(visibleName(`a${space}`), `a${mark}`)
+    assert.is(visibleName(`a ${space}b`), `a ${mark}b`)
+    assert.is(visibleName(`a${space}${space}b`), `a${mark}${mark}b`)
   }
 })
 
 test('lines and tabs belong to a command, not to a name', () => {
-  assert.is(server.visibleText('a\n\tb\r\u001b[2K'), 'a\n\tb⟨U+000D⟩⟨U+001B⟩[2K')
-  assert.is(server.visibleName('a\nb'), 'a⟨U+000A⟩b')
-  assert.is(server.visibleName('results\u202etxt.user'), 'results⟨U+202E⟩txt.user')
-  assert.is(server.visibleName(server.visibleName('\u202e')), '⟨U+202E⟩')
+  assert.is(visibleText('a\n\tb\r\u001b[2K'), 'a\n\tb⟨U+000D⟩⟨U+001B⟩[2K')
+  assert.is(visibleName('a\nb'), 'a⟨U+000A⟩b')
+  assert.is(visibleName('results\u202etxt.user'), 'results⟨U+202E⟩txt.user')
+  assert.is(visibleName(visibleName('\u202e')), '⟨U+202E⟩')
 })
 
 test.run()

@@ -1,7 +1,6 @@
 /**
  * Makes characters visible that would let a name or a command look like another one: controls, marks that turn the
- * direction of writing, what has no width, and what looks like a space and is none. `public/visible.ts` is the same for names the page shows; a test keeps
- * both alike.
+ * direction of writing, what has no width, and what looks like a space and is none. Server and page use the same functions.
  */
 
 /** Scripts in which letters are joined or kept apart by a mark without width. */
