@@ -125,14 +125,14 @@ const toolsetNames = (key: string, follows: string): Rule => ({
   isUnkept: (value, home) => !isNoList(value) && unknownToolsets(value, home).length > 0,
 })
 
-const SHOWN_SECRETS = 'It asks to show secrets, but this service always masks them.'
+const MASKING_STAYS = 'It asks to show secrets, but this service always masks them.'
 
 /** As the command line reads it. */
 const secretsVariable = (key: string): Rule => ({
   key,
   variable: true,
   closes: [],
-  why: SHOWN_SECRETS,
+  why: MASKING_STAYS,
   isUnkept: value => yamlFlag(value) === false,
 })
 
@@ -230,7 +230,7 @@ export const RULES: readonly Rule[] = [
   {
     key: 'security.redact_secrets',
     closes: [],
-    why: SHOWN_SECRETS,
+    why: MASKING_STAYS,
     isUnkept: value => yamlFlag(value) === false,
   },
   secretsVariable('AGENT_REDACT_SECRETS'),
