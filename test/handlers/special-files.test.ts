@@ -17,7 +17,7 @@ import { freePort, launch, startUnbuilt } from '../_program.ts'
 const test = suite('special files')
 
 /** Each answer is there long before. */
-const PATIENCE_MS = 8_000
+const PATIENCE_MS = 20_000
 
 const SIGN_IN = [
   ...['.password', '.password_set', 'settings.json', 'auth-sessions.json', 'auth-throttle.json'],
