@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { FileResult } from './_lane.ts'
 
-/** One more than there are processors: a file that waits for a program or a file system leaves its processor to another. */
-const LANES = 3
+/** More than there are processors: a file that waits for a program or a file system leaves its processor to another. */
+const LANES = 4
 /** Bytes: every program a test starts is forked from its lane, and a fork takes the longer the larger the lane has grown. */
-const LANE_GROWN = 320e6
+const LANE_GROWN = 420e6
 const bin = (name: string) => join('node_modules', '.bin', name)
 
 type Job = { name: string; timeoutMs: number; run: (lane: Lane) => Promise<FileResult> }

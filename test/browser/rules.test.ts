@@ -59,10 +59,16 @@ rules(
       await field.press('Enter')
       await card.waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Send' }).waitFor()
+      const started = page.waitForResponse(/api\/chat\/start/)
       await say(at, 'run `git push --force origin other`')
-      await page.getByText('git push --force origin other').nth(1).waitFor()
+      await started
+      // Steps are folded when the turn ends: what ran is in the session.
       await page.getByRole('button', { name: 'Send' }).waitFor()
       assert.is(await card.count(), 0)
+      const id = page.url().split('/').at(-1)
+      const { body } = await app.get(`/api/session?session_id=${id}`)
+      const ran = body.session.messages.findLast(({ role }: { role: string }) => role === 'tool')
+      assert.match(String(ran.content), /"exit_code": *\d/)
       await page.goto(`${app.url}/settings/security`)
       const row = page.getByRole('region', { name: 'Always allowed' })
       await row.getByText(RULE, { exact: true }).waitFor()

@@ -126,6 +126,10 @@ const GETS = Object.keys(routes)
   .filter(path => !/^\/(?:$|index|settings|tasks|profiles|skills|memory|usage)/.test(path))
   .filter(path => !/inject_test|updates\/check|media\/remote|stream$|api\/events/.test(path))
 
+/** Every second one; all of them with PROOF=full. */
+const half = <T>(of: readonly T[]): readonly T[] =>
+  process.env.PROOF === 'full' ? of : of.filter((_, at) => at % 2 === 0)
+
 test('what the service cannot be without: the start is refused with a sentence that names it', () =>
   withHome(['webui/.signing_key', 'webui/instance.lock'], async (_home, base) => {
     const state = join(base, 'webui')
@@ -177,7 +181,7 @@ test('all others: every request is answered, nothing of them is removed, and doc
       assert.equal(
         await unanswered(
           client,
-          GETS.map(path => ['GET', path] as const),
+          half(GETS).map(path => ['GET', path] as const),
         ),
         [],
       )
