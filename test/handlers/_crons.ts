@@ -16,7 +16,10 @@ export const create = async (
   return answer.body.job.id
 }
 
-/** Asks until nothing runs any more: each question is a turn of the service's own loop. */
+/** Between two questions; asking without a pause takes the processor from the tests beside it. */
+const pause = () => new Promise(resolve => setTimeout(resolve, 10))
+
+/** Asks until nothing runs any more. */
 export const idle = async (
   app: TestApp,
   options: Parameters<TestApp['get']>[1] = {},
@@ -27,6 +30,7 @@ export const idle = async (
       (run: { ended_at: number | null }) => run.ended_at === null,
     )
     if (Object.keys(body.running).length === 0 && open.length === 0) return
+    await pause()
   }
 }
 
@@ -38,6 +42,7 @@ export const ran = async (
   for (;;) {
     const { runs } = (await app.get('/api/crons/history', options)).body
     if (runs.some((run: { ended_at: number | null }) => run.ended_at !== null)) return
+    await pause()
   }
 }
 
