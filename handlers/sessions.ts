@@ -24,7 +24,10 @@ export const list = endpoint({
     cursor: z.string().max(200).optional(),
     profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
     /** `0` leaves the runs of scheduled tasks out of a page, but for those that wait for a person or are pinned. */
-    scheduled: Flag,
+    scheduled: z
+      .string()
+      .optional()
+      .transform(value => !value?.trim() || toBoolean(value)),
   }),
   output: z.object({
     sessions: z.array(SessionRow),

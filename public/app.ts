@@ -189,6 +189,7 @@ export const createApp = (options: AppOptions) => {
     sources,
     toasts,
     onSession: sessions.keep,
+    onMissing: sessions.drop,
     onWatch: () => tabs.changed(),
     onEnded: end => ended(end),
   })

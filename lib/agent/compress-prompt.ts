@@ -102,12 +102,12 @@ export const summaryPrompt = ({ notes, portion, budget, focus }: PromptParts): W
 
 /** Sections that are put down word for word, so that no model can garble them. */
 const REQUEST = '\n\n## Latest request, word for word\n'
-const TODOS = '\n\n## Open steps\n'
+const OPEN_STEPS = '\n\n## Open steps\n'
 const REQUEST_CHARS = 8_000
 
 /** The notes a model wrote, and the request that was put behind them. */
 export const splitSummary = (text: string): { notes: string; request: string } => {
-  const [before = '', ...steps] = text.split(TODOS)
+  const [before = '', ...steps] = text.split(OPEN_STEPS)
   const at = before.lastIndexOf(REQUEST)
   if (at < 0) return { notes: steps.length > 0 ? before : text, request: '' }
   return { notes: before.slice(0, at), request: before.slice(at + REQUEST.length) }
@@ -117,7 +117,7 @@ export const joinSummary = (notes: string, request: string, todos: readonly stri
   [
     notes.replace(/^```(?:markdown|md)?\n([\s\S]*)\n```$/, '$1').trim(),
     request ? `${REQUEST}${clip(request, REQUEST_CHARS)}` : '',
-    todos.length > 0 ? `${TODOS}${todos.map(todo => `- ${todo}`).join('\n')}` : '',
+    todos.length > 0 ? `${OPEN_STEPS}${todos.map(todo => `- ${todo}`).join('\n')}` : '',
   ].join('')
 
 const LEAST = 2_000

@@ -3,7 +3,7 @@ import type { SessionRow } from '../schema/session.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
 const TITLE_CHARS = 100
-/** As many conversations of one name as anybody has; then the title is left out. */
+/** A title is unique there: so many numbered variants are tried, then the title is left out. */
 const TITLE_TRIES = 50
 
 /** As the command line cleans titles: one line without control or invisible characters. */

@@ -1,6 +1,9 @@
 /** Tables of `catalog.db`. Everything in them is derived from the session files and may be deleted at any time. */
 
-/** Runs of scheduled tasks are left out, but for those that wait for a person or that a person pinned. */
+/**
+ * Runs of scheduled tasks are left out, but for those that wait for a person or that a person pinned. Part of a migration:
+ * a change of it needs a new index, or pages are found without one.
+ */
 export const NOT_ONLY_SCHEDULED = `(json_extract(row, '$.source_tag') is not 'cron' or json_extract(row, '$.pinned') = 1 or waiting > 0)`
 
 export const MIGRATIONS = [

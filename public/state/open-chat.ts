@@ -49,6 +49,8 @@ export type OpenChatOptions = {
   onWatch: () => void
   /** It was fetched. */
   onSession: (session: Session) => void
+  /** There is no such conversation any more. */
+  onMissing: (id: string) => void
   onEnded: (ended: Ended) => void
 }
 
@@ -58,6 +60,7 @@ export const createOpenChat = ({
   toasts,
   onWatch,
   onSession,
+  onMissing,
   onEnded,
 }: OpenChatOptions) => {
   const { api, soon, nowMs } = platform
@@ -123,6 +126,7 @@ export const createOpenChat = ({
     } catch (error) {
       if (!sources.isCurrent(hold)) return
       const missing = error instanceof ApiError && error.status === 404
+      if (missing) onMissing(id)
       if (state.value !== 'ready' || missing) state.value = missing ? 'missing' : 'failed'
       else toasts.fail(error)
     }

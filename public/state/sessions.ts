@@ -92,7 +92,9 @@ export const createSessions = (
   let fetchingMore = false
   /** The open one may stand below the pages that are loaded, or be left out of them. */
   let kept = ''
-  const scheduled = () => (withScheduled() ? {} : { scheduled: 0 })
+  /** Counts the requests for the first page. */
+  let asked = 0
+  const scheduled = () => (withScheduled() ? {} : { scheduled: '0' })
 
   const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
   /** A new or cleared conversation without a name is in no list until something is said in it. */
@@ -166,7 +168,10 @@ export const createSessions = (
     async load(): Promise<string | undefined> {
       try {
         const limit = Math.min(MOST, Math.max(PAGE, rows.value.length))
+        const order = ++asked
         const reply = await api('GET /api/sessions', { limit, ...scheduled() })
+        // Asked for again since then, perhaps with another filter: that reply counts.
+        if (order !== asked) return reply.cursor
         // Pinned ones of later pages come along at once: they stand at the top.
         const open = row(kept)
         rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
@@ -180,14 +185,17 @@ export const createSessions = (
       }
     },
     async more(): Promise<void> {
-      if (!next.value || fetchingMore) return
+      const from = next.value
+      if (!from || fetchingMore) return
       fetchingMore = true
       try {
         const reply = await api('GET /api/sessions', {
           limit: PAGE,
-          cursor: next.value,
+          cursor: from,
           ...scheduled(),
         })
+        // The list was fetched again meanwhile: its next page begins somewhere else.
+        if (next.value !== from) return
         // A row may have moved up between the pages: the one already here is the newer.
         const known = byId.value
         rows.value = [

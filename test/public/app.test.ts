@@ -134,6 +134,23 @@ test('a conversation that is not there says so', async () => {
   assert.is(app.chat.state.value, 'missing')
 })
 
+test('an open conversation that no page of the list has keeps its row until it is gone', async () => {
+  const { app, sessions } = await page('session/old', {
+    'GET /api/session': ({ session_id: id }) => {
+      if (sessions.has('deleted')) throw new ApiError(404, 'Session not found')
+      return { session: fakeSession(String(id), { cursor: 'aaaaaaaa-10', title: 'Nightly' }) }
+    },
+  })
+  assert.is(app.sessions.row('old')?.title, 'Nightly')
+  await app.sessions.load()
+  assert.is(app.sessions.row('old')?.title, 'Nightly')
+  // Deleted elsewhere while this page was not connected.
+  sessions.set('deleted', {})
+  await app.chat.reload()
+  await app.sessions.load()
+  assert.is(app.sessions.row('old'), undefined)
+})
+
 test('a conversation another tab is running: the message waits in line', async () => {
   const { submit, app, service } = await page('session/a', {
     [START]: () => {

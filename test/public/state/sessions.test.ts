@@ -185,12 +185,46 @@ test('the open conversation keeps its row although no page that was fetched has 
   all = true
   await sessions.load()
   assert.equal(
-    asked.map(input => (input as { scheduled?: number }).scheduled),
-    [0, 0, undefined],
+    asked.map(input => (input as { scheduled?: string }).scheduled),
+    ['0', '0', undefined],
   )
   sessions.drop('old')
   await sessions.load()
   assert.is(sessions.row('old'), undefined)
+})
+
+test('a reply that was overtaken by another filter changes nothing', async () => {
+  const replies: ((rows: string) => void)[] = []
+  const { platform } = fakePlatform({
+    'GET /api/sessions': () =>
+      new Promise(resolve =>
+        replies.push(rows =>
+          resolve({
+            sessions: [...rows].map(id => fakeRow(id)),
+            cli_count: 0,
+            next: `after ${rows}`,
+            cursor: 'aaaaaaaa-1',
+          }),
+        ),
+      ),
+  })
+  const sessions = createSessions(platform, createToasts(platform), signal('default'))
+  const first = sessions.load()
+  const second = sessions.load()
+  replies[1]?.('ab')
+  await second
+  replies[0]?.('a')
+  await first
+  assert.is(ids(sessions.rows.value), 'ab')
+  // A further page of the old list, and the list again while it is on its way.
+  const more = sessions.more()
+  const again = sessions.load()
+  replies[3]?.('xyz')
+  await again
+  replies[2]?.('c')
+  await more
+  assert.is(ids(sessions.rows.value), 'xyz')
+  assert.is(sessions.next.value, 'after xyz')
 })
 
 test.run()
