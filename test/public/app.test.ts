@@ -135,9 +135,10 @@ test('a conversation that is not there says so', async () => {
 })
 
 test('an open conversation that no page of the list has keeps its row until it is gone', async () => {
-  const { app, sessions } = await page('session/old', {
+  let isDeleted = false
+  const { app } = await page('session/old', {
     'GET /api/session': ({ session_id: id }) => {
-      if (sessions.has('deleted')) throw new ApiError(404, 'Session not found')
+      if (isDeleted) throw new ApiError(404, 'Session not found')
       return { session: fakeSession(String(id), { cursor: 'aaaaaaaa-10', title: 'Nightly' }) }
     },
   })
@@ -145,7 +146,7 @@ test('an open conversation that no page of the list has keeps its row until it i
   await app.sessions.load()
   assert.is(app.sessions.row('old')?.title, 'Nightly')
   // Deleted elsewhere while this page was not connected.
-  sessions.set('deleted', {})
+  isDeleted = true
   await app.chat.reload()
   await app.sessions.load()
   assert.is(app.sessions.row('old'), undefined)
