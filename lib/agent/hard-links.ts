@@ -5,11 +5,12 @@ import { join, sep } from 'node:path'
 /** As many entries are looked at; folders of the home come first. */
 const MAX_ENTRIES = 20_000
 
-const statOf = (path: string): Stats | undefined => {
+/** Undefined where nothing can be looked at: missing, closed to us, links in a circle. */
+export const statOf = (path: string): Stats | undefined => {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // Closed to us, or no folder on the way: no file of ours.
+    // The guards ask this of any path a model may name; none of them may fail over it.
     return undefined
   }
 }

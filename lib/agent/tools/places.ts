@@ -1,8 +1,7 @@
 /** Where tools may look and write: paths read as a person means them, secrets and the system kept out. */
-import { statSync } from 'node:fs'
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/inside.ts'
-import { hardLinkOf } from '../hard-links.ts'
+import { hardLinkOf, statOf } from '../hard-links.ts'
 import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -85,7 +84,7 @@ export const guardWrite = (ctx: ToolContext, place: string): void => {
 export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
 
 const inodeOf = (path: string): { key: string; links: number } | null => {
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = statOf(path)
   return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
 }
 

@@ -125,6 +125,20 @@ test('secrets and the state of the service are neither read nor listed, through 
     assert.match(await refused(search({ pattern: 'SECRET', path })), 'denied')
 })
 
+test('links in a circle, in the workspace or in place of what is kept, stop no search and no read', async () => {
+  bench.write('f', 'word\n')
+  for (const dir of [bench.workspace, bench.root]) {
+    symlinkSync(join(dir, 'two'), join(dir, 'one'))
+    symlinkSync(join(dir, 'one'), join(dir, 'two'))
+  }
+  Object.assign(bench.ctx, { forbidden: [...bench.ctx.forbidden, join(bench.root, 'one')] })
+  for (const target of ['content', 'files'])
+    assert.ok(
+      (await search({ pattern: target === 'files' ? '*' : 'word', target })).total_count > 0,
+    )
+  assert.match(JSON.stringify(await bench.json('read_file', { path: 'f' })), 'word')
+})
+
 test('a pattern that never ends is ended, and a text that is no pattern is searched as text', async () => {
   bench.write('f', `${'a'.repeat(60)}!\n`)
   bench.write('g', 'call(a[0\n')
