@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { buildExecutable } from './build/executable.mjs'
 import { replaceFile, root } from './build/files.mjs'
 import { fileText, pack } from './build/pack.mjs'
-import { thisTarget } from './lib/store/addon.ts'
+import { thisTarget } from './lib/store/sqlite-addon.ts'
 
 const { values } = parseArgs({
   options: {

@@ -7,7 +7,7 @@ import { root } from './files.mjs'
 
 const CODE = new Set(['.ts', '.tsx', '.css'])
 
-const ENTRIES = ['public/main.tsx', 'public/style/main.css', 'public/style/later.css']
+const ENTRIES = ['public/main.tsx', 'public/style/main.css', 'public/style/lazy.css']
 
 /** KaTeX offers each font three times; every browser we serve reads woff2. */
 const onlyWoff2 = {

@@ -6,7 +6,7 @@ import { basename, dirname, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import * as esbuild from 'esbuild'
-import { thisTarget } from '../lib/store/addon.ts'
+import { thisTarget } from '../lib/store/sqlite-addon.ts'
 import { freePort, programEnv } from '../test/_program.ts'
 import { listAssets } from './browser.mjs'
 import { kept, root, sha256 } from './files.mjs'
@@ -88,7 +88,7 @@ const bundleServer = async () => {
     format: 'cjs',
     legalComments: 'eof',
     plugins: [packedAddon, plainStart, oneLanguage],
-    external: ['../build/browser.mjs'],
+    external: ['./browser.mjs'],
     define: { 'import.meta.url': 'SELF_URL', 'import.meta.dirname': 'SELF_DIRECTORY' },
   })
   return `(function (require, module, exports, PACKING, SELF_URL, SELF_DIRECTORY) {${code}\n})`

@@ -1,12 +1,13 @@
 /** What waits for a person: listed, answered once, streamed, and (for tests on this machine only) injected. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
-import type { Ctx } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
+import type { Ctx } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { stream } from '../lib/http/reply.ts'
-import { Grant } from '../lib/turns/grants.ts'
+import { Grant } from '../lib/turn-context/grants.ts'
 import { visibleText } from '../lib/base/visible.ts'
-import { readRule, RuleScope } from '../lib/turns/rules.ts'
+import { RuleScope } from '../lib/schema/question.ts'
+import { readRule } from '../lib/turn-context/allow-rules.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
 

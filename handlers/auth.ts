@@ -1,8 +1,8 @@
 /** Signing in and out. */
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { LIFETIME_S } from '../lib/auth/sign-ins.ts'
-import { endpoint } from '../lib/ctx.ts'
+import { LIFETIME_S } from '../lib/auth/login-sessions.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { clearCookie, formatCookie } from '../lib/http/cookies.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'

@@ -1,7 +1,13 @@
 /** Budgets of the profile: what turns may use before they ask, and what today has used. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
-import { BudgetChanges, BudgetsOut, budgetsOf, measures, scopes } from '../lib/turns/limits.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import {
+  BudgetChanges,
+  BudgetsOut,
+  budgetsOf,
+  measures,
+  scopes,
+} from '../lib/turn-context/budget-settings.ts'
 
 const Answer = z.object({
   budgets: BudgetsOut,

@@ -1,7 +1,7 @@
 /** Turns: start one, read its stream, stop it, or wait for its answer. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
-import type { Ctx } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
+import type { Ctx } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { stream } from '../lib/http/reply.ts'
 import { Attachments } from '../lib/schema/attachments.ts'

@@ -1,7 +1,7 @@
 /** What a composer may offer after a slash. */
 import { z } from 'zod'
 import { listCommands } from '../lib/commands.ts'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 
 export const list = endpoint({
   summary: 'Slash commands of this service and the skills of the profile',

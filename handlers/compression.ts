@@ -1,7 +1,7 @@
 /** Summaries of earlier messages: made by hand, read, and taken back. */
 import { z } from 'zod'
 import { shortTokens } from '../lib/agent/tokens.ts'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
 

@@ -1,6 +1,6 @@
 /** What is wrong with the files a person or another program writes, and what is refused because of it. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { Refusal } from '../lib/errors.ts'
 import { FileProblem } from '../lib/schema/file-problem.ts'
 import { ShownGuard } from '../lib/schema/guard.ts'

@@ -1,6 +1,6 @@
 /** Everything a page needs over one event stream. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { parseWatch } from '../lib/hub.ts'
 import { stream } from '../lib/http/reply.ts'
 

@@ -1,6 +1,6 @@
 /** Another program's agent in a session: what it offers to choose from, and choosing. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { Adopted, AgentSessions, ExternalAgent } from '../lib/schema/external.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 

@@ -1,7 +1,7 @@
 /** Files of a session's workspace: listed, read, saved, created, moved, deleted and brought back. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
-import { disposition } from '../lib/http/disposition.ts'
+import { endpoint } from '../lib/context.ts'
+import { disposition } from '../lib/http/content-disposition.ts'
 import { file, pour } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
@@ -10,7 +10,7 @@ import { createDirectory, moveEntry, renameEntry } from '../lib/workspaces/entri
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { listDirectory } from '../lib/workspaces/files.ts'
 import { rawFile } from '../lib/workspaces/media.ts'
-import { createText, readText, saveText } from '../lib/workspaces/text.ts'
+import { createText, readText, saveText } from '../lib/workspaces/text-files.ts'
 import { zipFolder } from '../lib/workspaces/zip.ts'
 
 /** Relative to the workspace; what is no place in it is refused where it is looked up. */

@@ -1,8 +1,8 @@
 /** Changes of the command line's sessions, for clients that do not listen to GET /api/events. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { missing, unavailable } from '../lib/errors.ts'
-import { FALLBACK_POLL_MS } from '../lib/gateway.ts'
+import { FALLBACK_POLL_MS } from '../lib/host-session-watcher.ts'
 import { reply, stream } from '../lib/http/reply.ts'
 import { comment, frame } from '../lib/http/sse.ts'
 import type { SessionRow } from '../lib/schema/session.ts'

@@ -1,6 +1,6 @@
 /** What git says of a session's workspace; looking only. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import type { DiffKind } from '../lib/workspaces/git-diff.ts'

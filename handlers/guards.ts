@@ -1,6 +1,6 @@
 /** Guards the shared home asks for that this service does not keep: what they close, and what the person accepted. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { GuardsOut } from '../lib/schema/guard.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({

@@ -1,6 +1,6 @@
 /** Is it alive, and what can be called. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 
 export const health = endpoint({
   summary: 'Whether the service answers, and how busy it is',

@@ -1,6 +1,6 @@
 /** Usage over the last days: what the conversations of this service have cost. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import {
   daysUpTo,
   isZone,

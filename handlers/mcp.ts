@@ -1,8 +1,8 @@
 /** MCP servers of the profile: other programs whose tools the agent may use. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/edit.ts'
+import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/edit-config.ts'
 import { McpServerRow, McpTool, McpTrial } from '../lib/schema/mcp.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 

@@ -1,8 +1,8 @@
 /** Pictures and other files that a conversation shows by their absolute path. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { disposition } from '../lib/http/disposition.ts'
+import { disposition } from '../lib/http/content-disposition.ts'
 import { bytes, file } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'

@@ -1,8 +1,8 @@
 /** The agent's notes about its work and its person, and the text that says who it is. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { readMemory, SECTIONS, type Section, writeMemory } from '../lib/memory.ts'
+import { readMemory, SECTIONS, type Section, writeMemory } from '../lib/memory/memory.ts'
 
 const Time = z.number().nullable()
 

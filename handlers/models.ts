@@ -1,7 +1,7 @@
 /** Models on offer: by files, by asking their providers, and on this machine. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
-import { readSetup } from '../lib/models/setup.ts'
+import { endpoint } from '../lib/context.ts'
+import { readSetup } from '../lib/models/provider-config.ts'
 import { ModelList, ModelOption } from '../lib/schema/model.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { LocalServer } from '../lib/schema/provider.ts'

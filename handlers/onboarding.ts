@@ -1,7 +1,7 @@
 /** The first visit: what is there, setting one provider up, trying an address, and being done with it. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
-import { redactValue } from '../lib/redact.ts'
+import { endpoint } from '../lib/context.ts'
+import { redactValue } from '../lib/redact/redact.ts'
 import { ModelList, ModelOption } from '../lib/schema/model.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
 import { toBoolean } from '../lib/settings.ts'

@@ -1,10 +1,10 @@
 /** What the address bar opens: the shell of every view, the login page, and files. */
 import { createHash } from 'node:crypto'
 import { loginPage } from '../lib/auth/login-page.ts'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
-import { notModified } from '../lib/http/conditional.ts'
-import { fillTemplate } from '../lib/http/page.ts'
+import { notModified } from '../lib/http/etag.ts'
+import { fillTemplate } from '../lib/http/html-template.ts'
 import { empty, html } from '../lib/http/reply.ts'
 import { assetReply } from '../lib/http/static.ts'
 

@@ -1,6 +1,6 @@
 /** Personalities of the profile, and which one a session speaks with. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { listPersonalities, requirePersonality } from '../lib/personalities.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'

@@ -1,7 +1,7 @@
 /** Programs that run on beside a conversation: listed, read and ended by the person. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
-import type { Ctx } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
+import type { Ctx } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Process } from '../lib/schema/process.ts'

@@ -1,9 +1,9 @@
 /** Profiles: isolated homes of the agent; which one this browser is in, and how they come and go. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { conflict, invalid } from '../lib/errors.ts'
 import { formatCookie } from '../lib/http/cookies.ts'
-import { setDefaultModel } from '../lib/models/default.ts'
+import { setDefaultModel } from '../lib/models/default-model.ts'
 import { DEFAULT_PROFILE, PROFILE_COOKIE } from '../lib/profiles/homes.ts'
 import { PROFILE_NAME } from '../lib/schema/ids.ts'
 import { ok } from '../lib/schema/ok.ts'

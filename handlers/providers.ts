@@ -1,7 +1,7 @@
 /** Keys of providers: which there are, adding and removing them, trying them, and servers of one's own. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
-import { listProviders } from '../lib/models/keys.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
+import { listProviders } from '../lib/models/provider-keys.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { ProviderRow, Trial } from '../lib/schema/provider.ts'
 

@@ -1,6 +1,6 @@
 /** Sessions leave as JSON, Markdown or HTML, and come in as JSON. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
 import { bytes } from '../lib/http/reply.ts'
 import { SESSION_ID } from '../lib/schema/ids.ts'

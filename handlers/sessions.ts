@@ -1,13 +1,13 @@
 /** Sessions: listed, read, searched, named, flagged, edited, thrown away and brought back. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
 import { jsonText } from '../lib/http/reply.ts'
 import { SESSION_ID, PROFILE_NAME, SessionId } from '../lib/schema/ids.ts'
 import { Message } from '../lib/schema/message.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Draft, Session, SessionRow } from '../lib/schema/session.ts'
-import { isEmptyRow } from '../lib/sessions/row.ts'
+import { isEmptyRow } from '../lib/sessions/list-row.ts'
 import { toBoolean } from '../lib/settings.ts'
 
 const One = z.object({ session_id: SessionId })

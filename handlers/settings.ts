@@ -1,11 +1,11 @@
 /** Settings of the service, and the three choices that live in the profile's config.yaml instead. */
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { LIFETIME_S } from '../lib/auth/sign-ins.ts'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { LIFETIME_S } from '../lib/auth/login-sessions.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { formatCookie } from '../lib/http/cookies.ts'
-import { setDefaultModel } from '../lib/models/default.ts'
+import { setDefaultModel } from '../lib/models/default-model.ts'
 import {
   parseDisplay,
   readReasoning,

@@ -1,8 +1,8 @@
 /** Skills of the profile: what the agent can be taught to do. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { redactValue } from '../lib/redact.ts'
+import { redactValue } from '../lib/redact/redact.ts'
 import { Ok } from '../lib/schema/ok.ts'
 import { LinkedFile, Skill, SkillCategory, SkillRow } from '../lib/schema/skill.ts'
 import { toBoolean } from '../lib/settings.ts'

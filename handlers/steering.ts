@@ -1,13 +1,13 @@
 /** What a person says while a turn runs: into it, behind it, instead of it, or beside it. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Queued } from '../lib/schema/queue.ts'
 import { toBoolean } from '../lib/settings.ts'
-import { isBudgetKey } from '../lib/turns/budget.ts'
+import { isBudgetKey } from '../lib/turn-context/spending-limit.ts'
 
 const MAX_CHARS = 500_000
 

@@ -1,6 +1,6 @@
 /** The agent's toolsets: which there are, which are on in a profile or one conversation, and switching them. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Toolsets } from '../lib/schema/toolset.ts'

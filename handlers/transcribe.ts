@@ -1,10 +1,10 @@
 /** Recordings become text. */
 import { join } from 'node:path'
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid, unavailable } from '../lib/errors.ts'
 import { readForm } from '../lib/http/multipart.ts'
-import { speechEndpoint, transcribe as hear } from '../lib/models/speech.ts'
+import { speechEndpoint, transcribe as hear } from '../lib/models/transcription.ts'
 
 export const capability = endpoint({
   summary: 'Whether recordings can be turned into text here',

@@ -1,6 +1,6 @@
 /** Newer versions of the service and of the agent: looked for, and put in place. */
 import { z } from 'zod'
-import { type Ctx, endpoint } from '../lib/ctx.ts'
+import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { UpdateCheck, UpdateResult, UpdateTarget } from '../lib/schema/update.ts'
 import { toBoolean } from '../lib/settings.ts'

@@ -1,8 +1,8 @@
 /** Files that come from the browser. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { parseInput } from '../lib/http/input.ts'
+import { parseInput } from '../lib/http/parse-input.ts'
 import { readForm } from '../lib/http/multipart.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { placeUpload } from '../lib/workspaces/upload.ts'

@@ -1,6 +1,6 @@
 /** The directories a profile's agent works in. */
 import { z } from 'zod'
-import { endpoint } from '../lib/ctx.ts'
+import { endpoint } from '../lib/context.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Workspace } from '../lib/schema/workspace.ts'
 

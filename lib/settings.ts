@@ -16,7 +16,7 @@ export type SettingsStore = {
   get(): Settings
   /** Stores what is valid; names what is not, or is no setting at all. */
   save(patch: Readonly<Record<string, unknown>>): { settings: Settings; ignored: string[] }
-  /** The copy of the password hash; `lib/auth/record.ts` decides. */
+  /** The copy of the password hash; `lib/auth/password-record.ts` decides. */
   password: {
     read(): { kind: 'none' } | { kind: 'hash'; hash: string } | { kind: 'damaged'; why: string }
     /** Null removes it. */

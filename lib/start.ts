@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
-import { verbOf } from './command-line/arguments.ts'
+import { verbOf } from './cli/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
@@ -12,10 +12,10 @@ import { type BaseCtx, type Gate, serve } from './http/serve.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
-import { forgetEnvironment } from './own-programs/environment.ts'
-import { MARK_VARIABLE, markOwnPrograms } from './own-programs/own-programs.ts'
+import { forgetEnvironment } from './own-processes/environment.ts'
+import { MARK_VARIABLE, markOwnPrograms } from './own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
-import { redact } from './redact.ts'
+import { redact } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
 
 /** What the process needs of the application it carries. */
@@ -248,7 +248,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
   const readable = live ? forgetEnvironment(live, isSecretName) : []
   const verb = verbOf(argv)
   if (verb) {
-    const { runVerb } = await import('./command-line/run.ts')
+    const { runVerb } = await import('./cli/run.ts')
     process.exit(await runVerb(verb, argv, { environment, placeAddon: options.placeAddon }))
   }
   const log = createLog({ redact })

@@ -129,7 +129,7 @@ const weight = (file: string) =>
   needsBuild(file) ? 2 : /browser|contract|proof/.test(file) ? 0 : 1
 
 const listJobs = (): Job[] => {
-  const wanted = values.check ? ['test/house.test.ts'] : positionals
+  const wanted = values.check ? ['test/structure.test.ts'] : positionals
   const files = globSync('test/**/*.test.{ts,tsx}')
     .filter(file => wanted.length === 0 || wanted.some(part => file.includes(part)))
     .sort((a, b) => weight(a) - weight(b) || a.localeCompare(b))

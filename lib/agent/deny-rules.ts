@@ -1,5 +1,5 @@
 /** Rules of a home that forbid commands (`approvals.deny`): glob patterns over a command and over everything it would start. */
-import { normalise, type Place, startedBy } from './danger.ts'
+import { normalise, type Place, startedBy } from './command-risk.ts'
 
 /** `[…]` and `[!…]` at `at` of a pattern: whether it has `char`, and where it ends; null when no bracket closes it. */
 const bracket = (

@@ -1,7 +1,7 @@
 /** Runs the tool calls of one message: checked, in order, stoppable, every call answered exactly once. */
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { fitArguments, readArguments } from './calls.ts'
+import { fitArguments, readArguments } from './tool-calls.ts'
 import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, shorten } from './long-result.ts'
 import { orAborted } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'

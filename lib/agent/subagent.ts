@@ -1,9 +1,9 @@
 /** Subagents: the same loop on one task, with a conversation of its own; what it does is told to whoever delegated. */
 import { messageOf } from '../errors.ts'
 import { noUsage, type Usage } from '../schema/usage.ts'
-import type { Tally } from './tally.ts'
+import type { Tally } from './usage-meter.ts'
 import { toolsOf } from './toolsets.ts'
-import { createTrace } from './trace.ts'
+import { createTrace } from './subagent-trace.ts'
 import type {
   Agent,
   AgentEvent,

@@ -1,5 +1,5 @@
 /** The login page's words in the languages of the settings, and its document. */
-import { fillTemplate, inlineHashes } from '../http/page.ts'
+import { fillTemplate, inlineHashes } from '../http/html-template.ts'
 
 type Words = {
   lang: string

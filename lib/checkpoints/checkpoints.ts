@@ -3,13 +3,21 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { conflict, messageOf, missing, unavailable } from '../errors.ts'
-import type { Bounds } from '../store/hold.ts'
-import { realPath } from '../store/inside.ts'
+import type { Bounds } from '../store/dir-handle.ts'
+import { realPath } from '../store/path-within.ts'
 import { mutex } from '../store/mutex.ts'
-import { type Depot, depotDir, dropOpen, openDepot, openIds, readOpen, readTurns } from './depot.ts'
-import { closeRecord, type Room, scanBefore, touch } from './recording.ts'
+import {
+  type Depot,
+  depotDir,
+  dropOpen,
+  openDepot,
+  openIds,
+  readOpen,
+  readTurns,
+} from './checkpoint-store.ts'
+import { closeRecord, type Room, scanBefore, touch } from './turn-recorder.ts'
 import type { OpenRecord, TurnRecord } from './record.ts'
-import { type ScanLimits, TooMuch } from './scan.ts'
+import { type ScanLimits, TooMuch } from './scan-workspace.ts'
 import { type ChangeDiff, diffOf, type Restored, undoTurn } from './undo.ts'
 
 /** agent-home §2.1, `checkpoints`. */

@@ -10,9 +10,9 @@ import {
   removeContent,
   removeFolder,
   writeContent,
-} from './content.ts'
-import type { Depot } from './depot.ts'
-import { placeIn, type Room, toChanges } from './recording.ts'
+} from './file-content.ts'
+import type { Depot } from './checkpoint-store.ts'
+import { placeIn, type Room, toChanges } from './turn-recorder.ts'
 import { type Change, sameVersion, type TurnRecord, type Version } from './record.ts'
 import { blobId } from './shadow-git.ts'
 

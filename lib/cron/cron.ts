@@ -7,7 +7,7 @@ import { openHistory } from './history.ts'
 import { createJobs } from './jobs.ts'
 import { jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
-import { createRun, type RunDeps } from './run.ts'
+import { createRun, type RunDeps } from './run-job.ts'
 import { createScheduler } from './scheduler.ts'
 import { toIso, zoneOf } from './zone.ts'
 

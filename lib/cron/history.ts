@@ -14,7 +14,7 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { JobRun } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic.ts'
-import { fileView } from '../store/file-view.ts'
+import { fileView } from '../store/cached-file.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 
 export type Runner = { pid: number; boot: string }

@@ -1,8 +1,8 @@
 /** One job of the file, whoever wrote it: read leniently, and shown with every key a client knows. Pure. */
-import { redact } from '../redact.ts'
+import { redact } from '../redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
 import type { RawJob } from './jobs-file.ts'
-import { inWords, readSchedule } from './schedule.ts'
+import { inWords, readSchedule } from './parse-schedule.ts'
 import { parseInstant } from './zone.ts'
 
 /** What the scheduler needs of a job. Times are milliseconds since 1970. */

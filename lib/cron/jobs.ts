@@ -1,13 +1,13 @@
 /** The jobs of one home and what a person may do with them; each edit is one read, change and write under the agent's lock. */
 import { randomBytes } from 'node:crypto'
 import { invalid, missing } from '../errors.ts'
-import { unredact } from '../redact.ts'
+import { unredact } from '../redact/redact.ts'
 import type { Schedule } from '../schema/cron.ts'
 import { defaultName, type Planned, toPlanned } from './job.ts'
 import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
 import { nextRun } from './next-run.ts'
-import { parseSchedule } from './schedule.ts'
-import { findScript } from './script.ts'
+import { parseSchedule } from './parse-schedule.ts'
+import { findScript } from './job-script.ts'
 import { toIso } from './zone.ts'
 
 /** What a person may set. Absent leaves it, a blank text clears it. */

@@ -1,6 +1,6 @@
 /** When a job is due: its next run, how late it may be, and which due times have gone by. Pure. */
 import type { Schedule } from '../schema/cron.ts'
-import { cronAfter, ONCE_GRACE_MS } from './schedule.ts'
+import { cronAfter, ONCE_GRACE_MS } from './parse-schedule.ts'
 import { parseInstant } from './zone.ts'
 
 const MIN_GRACE_MS = 120_000

@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import { conflict, messageOf, missing, Refusal } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
-import { type Completion, completed, judge, type Verdict } from './claims.ts'
+import { type Completion, completed, judge, type Verdict } from './due-jobs.ts'
 import { type History, isAbandoned } from './history.ts'
 import { type Planned, toPlanned } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'

@@ -13,7 +13,7 @@ export const contentPolicy = (styleNonce?: string): string =>
     "base-uri 'self'",
     "form-action 'self'",
     "frame-ancestors 'none'",
-    // The names are those of public/trusted.ts, and of the cleaner that mermaid brings along.
+    // The names are those of public/markdown/trusted-types.ts, and of the cleaner that mermaid brings along.
     "require-trusted-types-for 'script'",
     'trusted-types agent-webui default dompurify',
   ].join('; ')

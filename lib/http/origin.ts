@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { forbidden } from '../errors.ts'
-import type { Client } from './client.ts'
+import type { Client } from './client-address.ts'
 
 type HostPort = { name: string; port: string }
 

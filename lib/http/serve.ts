@@ -2,20 +2,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
-import { BaseCtx, cookiesOf, type Exchange, type Service } from './base-ctx.ts'
+import { BaseCtx, cookiesOf, type Exchange, type Service } from './request-context.ts'
 import { BODY_BYTES, declaredBytes, readJson, tooLarge } from './body.ts'
-import { clientReader } from './client.ts'
+import { clientReader } from './client-address.ts'
 import { wantedCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
-import { parseInput, parseQuery } from './input.ts'
-import { createOpenAnswers } from './open-answers.ts'
+import { parseInput, parseQuery } from './parse-input.ts'
+import { createOpenAnswers } from './open-responses.ts'
 import { openApi } from './openapi.ts'
 import { checkOrigin, hostCheck, isFromElsewhere, UNKNOWN_HOST } from './origin.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
 import { type AnyEndpoint, createFinder, type Found, isMethod } from './routes.ts'
-import { createWriter, type RequestLog } from './write.ts'
+import { createWriter, type RequestLog } from './write-response.ts'
 
-export { BaseCtx } from './base-ctx.ts'
+export { BaseCtx } from './request-context.ts'
 
 /** Who may pass; `lib/auth/gate.ts` makes one. */
 export type Gate = {

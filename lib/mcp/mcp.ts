@@ -6,8 +6,8 @@ import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTrial } from '../schema/mcp.ts'
 import { asTools } from './as-tools.ts'
 import { type BadServer, isBad, parseServers, type ServerConfig } from './config.ts'
-import { hideValues } from './masks.ts'
-import { secretsOf, serverRows } from './rows.ts'
+import { hideValues } from './mask-config.ts'
+import { secretsOf, serverRows } from './server-rows.ts'
 import { createServer, type McpServer } from './server.ts'
 
 export type McpDeps = {

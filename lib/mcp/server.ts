@@ -3,8 +3,8 @@ import type { Client } from '@modelcontextprotocol/client'
 import { messageOf } from '../errors.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type Place } from './connect.ts'
-import { type Asker, answerElicitation } from './elicit.ts'
-import { type Listing, readListing } from './listing.ts'
+import { type Asker, answerElicitation } from './elicitation.ts'
+import { type Listing, readListing } from './list-tools.ts'
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 

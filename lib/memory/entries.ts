@@ -1,9 +1,9 @@
 /** The entries of the two curated notes as the agent edits them: added, replaced, removed, one at a time, within their limit. */
-import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from '../memory.ts'
-import { reveal } from '../redact.ts'
+import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from './memory.ts'
+import { reveal } from '../redact/redact.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
-import { findThreat } from '../threats.ts'
+import { findThreat } from '../prompt-injection.ts'
 
 export const TARGETS = ['memory', 'user'] as const
 export type Target = (typeof TARGETS)[number]

@@ -1,7 +1,7 @@
 /** Which keys a home holds, and to which host each of them may be sent (contract, decisions 5 and 8). */
 import { isIP } from 'node:net'
 import { PROVIDERS } from './providers.ts'
-import type { ModelSetup, PoolEntry } from './setup.ts'
+import type { ModelSetup, PoolEntry } from './provider-config.ts'
 
 export type Credential = {
   key: string

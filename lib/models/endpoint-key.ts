@@ -9,7 +9,7 @@ import {
   isLocalUrl,
 } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
-import type { ModelSetup } from './setup.ts'
+import type { ModelSetup } from './provider-config.ts'
 
 /** Chooses among the keys that may go to the address. */
 export type PickKey = (

@@ -4,7 +4,7 @@ import { Refusal } from '../errors.ts'
 import { isUsableSecret } from './credentials.ts'
 import { type PickKey, pickFirst } from './endpoint-key.ts'
 import { type Resolved, resolveFor } from './resolve.ts'
-import { asCustom, type ModelHome, readSetup } from './setup.ts'
+import { asCustom, type ModelHome, readSetup } from './provider-config.ts'
 
 export type Fallback = {
   pair: Resolved

@@ -1,17 +1,17 @@
 /** The model list of a home: which providers it is set up for, and what each of them offers (contract §5.6). */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
-import { agentGroup, type AgentsBeyond } from './agents.ts'
+import { agentGroup, type AgentsBeyond } from './external-agents.ts'
 import { toProviderId } from './aliases.ts'
 import { builtinModels } from './builtin.ts'
 import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
-import type { FoundModel } from './ask.ts'
-import { type DefaultConfig, defaultOf } from './default.ts'
+import type { FoundModel } from './fetch-json.ts'
+import { type DefaultConfig, defaultOf } from './default-model.ts'
 import { liveLabel, shortLabel, tagLabel } from './labels.ts'
-import { endpointName, isTagServer } from './local.ts'
+import { endpointName, isTagServer } from './local-servers.ts'
 import { displayName } from './providers.ts'
 import { resolveModel } from './resolve.ts'
-import { addressOf } from './runtime.ts'
-import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
+import { addressOf } from './endpoint.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
 /** What is known beyond the home's files; without it the list is made of those alone. */
 export type Beyond = {

@@ -3,12 +3,12 @@ import { Refusal } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
-import { type DefaultConfig, defaultOf } from './default.ts'
-import { isAgentReady } from './agents.ts'
+import { type DefaultConfig, defaultOf } from './default-model.ts'
+import { isAgentReady } from './external-agents.ts'
 import { PROVIDERS } from './providers.ts'
-import { addressOf, providerName } from './runtime.ts'
-import { type ModelHome, type ModelSetup, readSetup } from './setup.ts'
-import { refuseSlips } from './slips.ts'
+import { addressOf, providerName } from './endpoint.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+import { refuseSlips } from './config-typos.ts'
 
 /** A home that can say whether its auth.json is whole. */
 export type JudgedHome = ModelHome & { authProblem(): string | null }

@@ -1,8 +1,8 @@
 /** How hard the model thinks and whether its thinking is shown: two keys of config.yaml that the command line shares. */
 import { invalid } from '../errors.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
-import type { EditableHome } from './default.ts'
-import type { ModelHome } from './setup.ts'
+import type { EditableHome } from './default-model.ts'
+import type { ModelHome } from './provider-config.ts'
 
 export type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
 

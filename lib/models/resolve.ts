@@ -2,7 +2,7 @@
 import { toProviderId, toSlug } from './aliases.ts'
 import { STATIC_MODELS } from './builtin.ts'
 import { AGGREGATORS, isEndpoint, PROVIDERS, providerNames } from './providers.ts'
-import { type ModelHome, readSetup } from './setup.ts'
+import { type ModelHome, readSetup } from './provider-config.ts'
 
 export type Resolved = {
   /** As the provider knows it; blank means "the default". */

@@ -1,12 +1,12 @@
 /** One profile's home: its configuration, variables and credentials, each as it stands on disk right now. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileView } from '../store/file-view.ts'
+import { fileView } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { unreadable, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-file.ts'
-import { expandVariables } from './expand.ts'
+import { expandVariables } from './expand-variables.ts'
 
 type Variables = Readonly<Record<string, string>>
 

@@ -6,7 +6,7 @@ import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/replace.ts'
-import { goneHome } from './gone.ts'
+import { goneHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
 
 export const DEFAULT_PROFILE = 'default'

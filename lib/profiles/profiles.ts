@@ -4,7 +4,7 @@ import type { Profile } from '../schema/profile.ts'
 import { checkNewName, createProfile, type NewProfile } from './create.ts'
 import type { Home } from './home.ts'
 import type { Homes } from './homes.ts'
-import { toProfile } from './record.ts'
+import { toProfile } from './profile-summary.ts'
 import { checkRemovable, removeProfile, sweepGraves } from './remove.ts'
 
 export type ProfilesOptions = {

@@ -7,7 +7,7 @@ import { conflict, invalid } from '../errors.ts'
 import { syncDir } from '../store/atomic.ts'
 import type { Home } from './home.ts'
 import { DEFAULT_PROFILE, type Homes } from './homes.ts'
-import { isGatewayRunning } from './record.ts'
+import { isGatewayRunning } from './profile-summary.ts'
 
 const GRAVE = '.deleted-'
 

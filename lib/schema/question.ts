@@ -4,6 +4,12 @@ import { z } from 'zod'
 export const ApprovalChoice = z.enum(['once', 'session', 'always', 'deny'])
 export type ApprovalChoice = z.infer<typeof ApprovalChoice>
 
+export const RuleScope = z.enum(['session', 'workspace', 'profile'])
+export type RuleScope = z.infer<typeof RuleScope>
+
+/** A lasting permission for commands; `words` is null for the exact command. */
+export type Rule = { scope: RuleScope; words: string[] | null }
+
 export const Approval = z
   .object({
     kind: z.literal('approval'),

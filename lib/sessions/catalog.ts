@@ -16,7 +16,7 @@ import { foldText, MIGRATIONS, PRAGMAS } from './catalog-schema.ts'
 import { prepare } from './catalog-statements.ts'
 import type { Mark } from './files.ts'
 import type { Summary } from './fold.ts'
-import { isEmptyRow, type Live, toRow, UNTITLED } from './row.ts'
+import { isEmptyRow, type Live, toRow, UNTITLED } from './list-row.ts'
 import { sourceOf, type UsageRow } from './usage.ts'
 
 export type CatalogOptions = {

@@ -27,8 +27,8 @@
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
-import { isBag, isSound, toMessage } from './foreign.ts'
-import { toRecord } from './foreign-record.ts'
+import { isBag, isSound, toMessage } from './import-messages.ts'
+import { toRecord } from './import-record.ts'
 
 /** The stored keys of the record C, `composer_draft`, and whatever unknown keys came with a file. */
 export type Meta = {

@@ -1,7 +1,7 @@
 /** What a provider may see of a session: six keys, no errors, every tool call answered and every answer called for. */
 import type { LoopMessage, WireMessage } from '../agent/types.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
-import { redactValue } from '../redact.ts'
+import { redactValue } from '../redact/redact.ts'
 import { summaryContent } from '../schema/summary.ts'
 import type { SummaryEntry } from './entries.ts'
 import { type Folded, spansInForce } from './fold.ts'

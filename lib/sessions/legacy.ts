@@ -15,8 +15,8 @@ import { syncDir } from '../store/atomic.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import { isBag, toMessages, toTime } from './foreign.ts'
-import { toRecord } from './foreign-record.ts'
+import { isBag, toMessages, toTime } from './import-messages.ts'
+import { toRecord } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
 
 type Bag = Record<string, unknown>

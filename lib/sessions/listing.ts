@@ -4,7 +4,7 @@ import { invalid } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
-import { isEmptyRow } from './row.ts'
+import { isEmptyRow } from './list-row.ts'
 import type { ListPage, Sessions } from './types.ts'
 
 const MAX_PAGE = 500

@@ -1,7 +1,7 @@
 /** `search.db`: the words of all sessions, ranked. Runs in the search worker only; derived, deletable at any time. */
 import { readLines } from '../store/journal.ts'
 import { type Database, isRuined, openDatabase, removeDatabase } from '../store/sqlite.ts'
-import { redact } from '../redact.ts'
+import { redact } from '../redact/redact.ts'
 import type { Message } from '../schema/message.ts'
 import { messageHead, parseEntry } from './entries.ts'
 import { createFiles, foldFile, searchText, withFile } from './files.ts'

@@ -1,13 +1,13 @@
 /** A session as a file to keep or to read, redacted; and back again. */
 import { invalid } from '../errors.ts'
-import { redact, redactValue } from '../redact.ts'
+import { redact, redactValue } from '../redact/redact.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { contentText, type Meta } from './entries.ts'
 import type { Folded } from './fold.ts'
-import { toMessages } from './foreign.ts'
-import { toRecord as toMeta } from './foreign-record.ts'
-import { toRow, UNTITLED } from './row.ts'
-import { toolSummaries } from './summaries.ts'
+import { toMessages } from './import-messages.ts'
+import { toRecord as toMeta } from './import-record.ts'
+import { toRow, UNTITLED } from './list-row.ts'
+import { toolSummaries } from './tool-call-summaries.ts'
 import { toPreview } from './fold.ts'
 
 type Masking = { text: (text: string) => string; value: <T>(value: T) => T }

@@ -7,7 +7,7 @@ import type { JournalOptions } from '../store/journal.ts'
 import type { UsageBucket } from './catalog-statements.ts'
 import type { Entry, NewEntry } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
-import type { Live } from './row.ts'
+import type { Live } from './list-row.ts'
 import type { SnippetPart } from './search-query.ts'
 
 export type SessionsOptions = {

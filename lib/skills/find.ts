@@ -3,7 +3,7 @@ import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
 import type { Home } from '../profiles/home.ts'
-import { isInside, realPath } from '../store/inside.ts'
+import { isInside, realPath } from '../store/path-within.ts'
 import {
   descriptionOf,
   type FrontMatter,

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { invalid, missing, Refusal } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
-import { createAgentVerbs } from './agent-verbs.ts'
+import { createAgentVerbs } from './agent-api.ts'
 import { createFinder, type Found, type SkillsHome, skillsRoot } from './find.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
 import { readLinked } from './linked.ts'

@@ -1,7 +1,7 @@
 /** One JSON file: read as it stands now, replaced whole, never overwritten while it cannot be understood. */
 import { basename } from 'node:path'
 import { conflict, messageOf } from '../errors.ts'
-import { type FileText, fileView } from './file-view.ts'
+import { type FileText, fileView } from './cached-file.ts'
 import type { ReadOptions } from './read-text.ts'
 import { replaceText } from './replace.ts'
 

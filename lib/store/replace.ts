@@ -3,7 +3,7 @@ import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { diskFull } from '../errors.ts'
 import { writeAtomic } from './atomic.ts'
-import { realPath } from './inside.ts'
+import { realPath } from './path-within.ts'
 import { makeDir } from './make-dir.ts'
 
 const FULL: ReadonlyMap<string, string> = new Map(

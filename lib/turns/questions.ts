@@ -6,12 +6,12 @@
  */
 import { randomBytes } from 'node:crypto'
 import { messageOf } from '../errors.ts'
-import { redact } from '../redact.ts'
+import { redact } from '../redact/redact.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Approval, ApprovalChoice, Clarify, Question } from '../schema/question.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { visibleText, visibleWords } from '../base/visible.ts'
-import type { Rule } from './rules.ts'
+import type { Rule } from '../schema/question.ts'
 
 type QuestionEntry =
   | { t: 'asked'; question: Question }

@@ -12,11 +12,11 @@ import { stampOf } from '../store/journal.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { closingMessages, failureText, INTERRUPTED } from './closing.ts'
+import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
 import { createEventLog, type EventLog, type Logged, readLiveFile } from './event-log.ts'
-import { createLive, type Live } from './live.ts'
+import { createLive, type Live } from './live-turn.ts'
 import { idOf } from './questions.ts'
-import { elide } from './wire.ts'
+import { elide } from './to-stream-event.ts'
 
 type RecoverDeps = {
   sessions: Sessions

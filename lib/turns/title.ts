@@ -1,6 +1,6 @@
 /** A title for a new conversation: asked of the model that served it, with a local summary when that gives nothing. */
 import type { ModelEndpoint, Provider, Providers } from '../agent/types.ts'
-import { speakerFor } from '../agent/providers/pick.ts'
+import { speakerFor } from '../agent/providers/registry.ts'
 import type { Message } from '../schema/message.ts'
 import { Refusal } from '../errors.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'

@@ -1,5 +1,5 @@
 /** One turn, read from top to bottom like a recipe: ask the agent, record what it says, close the books. */
-import { withoutCallMarkup } from '../agent/calls.ts'
+import { withoutCallMarkup } from '../agent/tool-calls.ts'
 import type {
   Agent,
   AgentEvent,
@@ -15,12 +15,12 @@ import type { TurnEvent } from '../schema/event.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
-import { closingMessages, CANCEL_MARKER, failureText } from './closing.ts'
+import { closingMessages, CANCEL_MARKER, failureText } from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
-import type { Live } from './live.ts'
-import type { Masking } from './masking.ts'
-import { elide, toCompressed, toWire } from './wire.ts'
+import type { Live } from './live-turn.ts'
+import type { Masking } from './mask-stream.ts'
+import { elide, toCompressed, toWire } from './to-stream-event.ts'
 
 export type Ending = 'done' | 'failed' | 'cancelled'
 

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { messageOf, Refusal, unavailable } from '../errors.ts'
-import { whyUnreachable } from '../http/unreachable.ts'
+import { whyUnreachable } from '../http/network-error.ts'
 import { type Allow, checkAddresses, checkUrl, nobody } from './address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }

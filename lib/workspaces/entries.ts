@@ -3,8 +3,8 @@ import { linkSync, lstatSync, mkdirSync, renameSync, type Stats, unlinkSync } fr
 import { basename, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { codeOf, refusing } from '../store/file-error.ts'
-import { checkName, type Held, hold, refuseGit } from '../store/hold.ts'
-import type { Area } from './area.ts'
+import { checkName, type Held, hold, refuseGit } from '../store/dir-handle.ts'
+import type { Area } from './file-scope.ts'
 
 const exists = (place: string): boolean => lstatSync(place, { throwIfNoEntry: false }) !== undefined
 

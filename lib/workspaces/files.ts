@@ -4,9 +4,9 @@ import { join, relative, sep } from 'node:path'
 import { missing } from '../errors.ts'
 import type { FileEntry } from '../schema/workspace.ts'
 import { codeOf } from '../store/file-error.ts'
-import { type Held, hold, openHeld } from '../store/hold.ts'
-import { isInside, realPath } from '../store/inside.ts'
-import type { Area } from './area.ts'
+import { type Held, hold, openHeld } from '../store/dir-handle.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import type { Area } from './file-scope.ts'
 
 const MOST = 200
 

@@ -3,8 +3,8 @@ import { closeSync, fstatSync, lstatSync, readlinkSync, readSync } from 'node:fs
 import { missing, unavailable } from '../errors.ts'
 import type { GitDiff } from '../schema/git.ts'
 import { refusing } from '../store/file-error.ts'
-import { hold, openHeld } from '../store/hold.ts'
-import type { Area } from './area.ts'
+import { hold, openHeld } from '../store/dir-handle.ts'
+import type { Area } from './file-scope.ts'
 import type { Git } from './git.ts'
 import { readStatus } from './git-status.ts'
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { Refusal } from '../errors.ts'
 import type { GitDiff, GitInfo, GitStatus } from '../schema/git.ts'
-import type { Area, AreaHome } from './area.ts'
+import type { Area, AreaHome } from './file-scope.ts'
 import { type GitPlaces, openGit } from './git.ts'
 import { type DiffKind, readDiff } from './git-diff.ts'
 import { readInfo, readStatus } from './git-status.ts'

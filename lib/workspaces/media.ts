@@ -4,9 +4,9 @@ import { basename, isAbsolute, join } from 'node:path'
 import { forbidden, missing } from '../errors.ts'
 import { type OpenFile, openFile } from '../http/file.ts'
 import { refusing, refusingLater } from '../store/file-error.ts'
-import { hold, openHeld } from '../store/hold.ts'
-import { isInside, realPath } from '../store/inside.ts'
-import { type Area, isSecretName, makeArea } from './area.ts'
+import { hold, openHeld } from '../store/dir-handle.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import { type Area, isSecretName, makeArea } from './file-scope.ts'
 import { realDirectory } from './validate.ts'
 
 export type RawFile = {

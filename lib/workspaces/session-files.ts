@@ -2,7 +2,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { type AreaNeeds, createAreas } from './area.ts'
+import { type AreaNeeds, createAreas } from './file-scope.ts'
 import { createGitViews } from './git-views.ts'
 import { createTrash } from './trash.ts'
 

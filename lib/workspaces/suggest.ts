@@ -1,7 +1,7 @@
 /** Completes a half-typed directory path, inside trusted places only. */
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { isInside } from '../store/inside.ts'
+import { isInside } from '../store/path-within.ts'
 import { isSystemPath, realDirectory, type Trust } from './validate.ts'
 
 const MOST = 12

@@ -2,8 +2,8 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../errors.ts'
-import { isInside, realPath } from '../store/inside.ts'
-import { isOwnPlace } from '../store/own-state.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import { isOwnPlace } from '../store/state-files.ts'
 
 const SYSTEM = [
   '/etc',

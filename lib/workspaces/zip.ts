@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { invalid } from '../errors.ts'
 import { codeOf, refusingLater } from '../store/file-error.ts'
-import { hold } from '../store/hold.ts'
-import type { Area } from './area.ts'
+import { hold } from '../store/dir-handle.ts'
+import type { Area } from './file-scope.ts'
 
 export type ZipLimits = { entries: number; bytes: number }
 export const ZIP_LIMITS: ZipLimits = { entries: 20_000, bytes: 2 * 1024 ** 3 }

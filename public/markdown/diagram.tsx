@@ -1,7 +1,7 @@
 /** A mermaid diagram on demand: drawn to SVG text, stripped of everything active, shown in a shadow root. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../strings/t.ts'
-import { trustedHtml, withTrust } from '../trusted.ts'
+import { trustedHtml, withTrust } from './trusted-types.ts'
 
 /** Elements that could run something, load something, or hold markup of another kind. */
 const forbidden = 'script, foreignObject, iframe, image, use, a[href^="javascript" i], animate, set'

@@ -1,6 +1,6 @@
 /** A file the agent shows by a `MEDIA:<path>` in its answer: a picture, sound or film in place, anything else to download. */
 import { useState } from 'preact/hooks'
-import { kindOf, nameOf } from '../file-kind.ts'
+import { kindOf, nameOf } from '../features/workspace/file-kind.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
 

@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
-import { laterStyle } from '../later-style.ts'
+import { laterStyle } from './lazy-css.ts'
 import { t } from '../strings/t.ts'
 
 type State<P> = { view: ComponentType<P> | 'failed' | null }

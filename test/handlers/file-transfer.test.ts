@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { makeArea } from '../../lib/workspaces/area.ts'
+import { makeArea } from '../../lib/workspaces/file-scope.ts'
 import { zipFolder } from '../../lib/workspaces/zip.ts'
 import { type Desk, HOSTILE_NAMES, openDesk } from './_files.ts'
 

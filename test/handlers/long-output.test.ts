@@ -1,9 +1,9 @@
 /** What a page is sent of a long result: its beginning, its end, how it ended and how long it is – with the colours it was printed in. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createOutput } from '../../lib/agent/tools/output.ts'
+import { createOutput } from '../../lib/agent/tools/command-output.ts'
 import { linesOf, OUTPUT_SHOWN, shortenResult } from '../../lib/turns/shown-result.ts'
-import { parseResult } from '../../public/parts/tool-result.ts'
+import { parseResult } from '../../public/features/tool-calls/tool-result.ts'
 import { startChat } from './_chat.ts'
 
 const test = suite('long output')

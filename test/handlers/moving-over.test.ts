@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
-import { createDesk } from '../lib/command-line/_run.ts'
+import { createDesk } from '../lib/cli/_run.ts'
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/hermes-webui/sessions')
 const ID = '5a5b5c5d5e5f'

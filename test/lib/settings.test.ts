@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Settings } from '../../lib/schema/settings.ts'
 import { createSettings, type SettingsOptions, toBoolean } from '../../lib/settings.ts'
-import { bootWorkspace } from '../../lib/workspaces/boot.ts'
+import { bootWorkspace } from '../../lib/workspaces/default-workspace.ts'
 import { usableWorkspace } from '../../lib/workspaces/validate.ts'
 
 const test = suite<{ dir: string; path: string }>('settings')

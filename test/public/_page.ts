@@ -1,7 +1,7 @@
 /** What the page's tests share: a clock one can move, a scripted service, an event source one can speak through. */
 import type { ApiCall } from '../../public/api.ts'
 import { ApiError } from '../../public/api.ts'
-import type { Memory, Platform } from '../../public/state/platform.ts'
+import type { Memory, Platform } from '../../public/platform.ts'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
 

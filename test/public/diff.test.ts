@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compareWords, diffOfEdit, parseDiff } from '../../public/parts/diff.ts'
-import { looksFailed, parseResult } from '../../public/parts/tool-result.ts'
+import { looksFailed, parseResult } from '../../public/features/tool-calls/tool-result.ts'
 
 const diff = suite('diff')
 

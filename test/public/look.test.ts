@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chordOf, formatKeys, shortcuts } from '../../public/keys.ts'
+import { chordOf, formatKeys, shortcuts } from '../../public/features/shell/keys.ts'
 import { en } from '../../public/strings/en.ts'
 import { enBridge } from '../../public/strings/en-bridge.ts'
 import { enModels } from '../../public/strings/en-models.ts'
@@ -11,8 +11,8 @@ import { enTranscript } from '../../public/strings/en-transcript.ts'
 import { enViews } from '../../public/strings/en-views.ts'
 import { enWorkspace } from '../../public/strings/en-workspace.ts'
 import { t } from '../../public/strings/t.ts'
-import { formatAgo, groupOf } from '../../public/time.ts'
-import { toOffsets, visibleRange } from '../../public/window.ts'
+import { formatAgo, groupOf } from '../../public/features/sessions/time.ts'
+import { toOffsets, visibleRange } from '../../public/features/sessions/visible-range.ts'
 
 const style = new URL('../../public/style/', import.meta.url)
 const ROLES =

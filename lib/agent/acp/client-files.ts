@@ -1,9 +1,9 @@
 /** Files an agent reads and writes through us: inside the workspace, and nowhere else. */
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { messageOf } from '../../errors.ts'
-import { isInside } from '../../store/inside.ts'
+import { isInside } from '../../store/path-within.ts'
 import { hasEscapes, readTextBytes } from '../../store/text-bytes.ts'
-import { guardRead, guardWrite, toPlace } from '../tools/places.ts'
+import { guardRead, guardWrite, toPlace } from '../tools/allowed-paths.ts'
 import { replaceFile } from '../tools/replace-file.ts'
 import { asFile, MAX_TEXT_BYTES, textAt } from '../tools/text-file.ts'
 import { pictureType } from '../tools/vision-analyze.ts'

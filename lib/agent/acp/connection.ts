@@ -1,7 +1,7 @@
 /** A connection to one agent's process: greeted, its version and abilities checked, its requests handed to whoever serves them. */
 import type * as acp from '@agentclientprotocol/sdk'
 import type { Child } from './child.ts'
-import { lineStream } from './lines.ts'
+import { lineStream } from './ndjson-stream.ts'
 import { Initialized } from './updates.ts'
 
 /** What we do for an agent. Each may throw a sentence; the agent is told it. */

@@ -1,5 +1,5 @@
 /** MCP servers in the words of the protocol: those the agent can connect to. */
-import type { External } from '../external.ts'
+import type { External } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { Initialized } from './updates.ts'
 

@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
-import { assess, forbiddenIn } from '../danger.ts'
+import { assess, forbiddenIn } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { placeFor } from '../tools/command-gate.ts'
 import { allowedKey } from './permissions.ts'
-import { CONTROL_ANSWERS, toPlace } from '../tools/places.ts'
+import { CONTROL_ANSWERS, toPlace } from '../tools/allowed-paths.ts'
 import type { ToolContext } from '../types.ts'
 
 const MAX_OPEN = 64

@@ -2,7 +2,7 @@
 import { setImmediate as soon } from 'node:timers'
 import type { AgentRequest, Emit, RunMessage } from '../types.ts'
 import { createEdits, type ReadFile } from './edits.ts'
-import { createPictures } from './pictures.ts'
+import { createPictures } from './images.ts'
 import {
   blockText,
   type Call,

@@ -1,7 +1,7 @@
 /** One turn of another program's agent, behind the same door as our own loop: a prompt, what it streams, an outcome. */
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
-import type { External } from '../external.ts'
+import type { External } from '../external-agent.ts'
 import type {
   Agent,
   AgentRequest,
@@ -12,9 +12,9 @@ import type {
   Outcome,
 } from '../types.ts'
 import type { Running, Timing } from './agents.ts'
-import { markOf } from './marks.ts'
-import { chooseModel } from './choices.ts'
-import { type Joined, joinSession, toSaved } from './join.ts'
+import { markOf } from './history-hash.ts'
+import { chooseModel } from './options.ts'
+import { type Joined, joinSession, toSaved } from './attach-session.ts'
 import type { Session } from './session.ts'
 import { createTranscript, type Transcript } from './transcript.ts'
 import { Prompted } from './updates.ts'

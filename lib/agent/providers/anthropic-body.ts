@@ -2,9 +2,9 @@
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
 import { type AnthropicQuirk, isClaude, thinkingFields } from './anthropic-thinking.ts'
-import { hostname } from './exchange.ts'
+import { hostname } from './stream-request.ts'
 import { fields } from './json.ts'
-import { bearer, urlUnder } from './post.ts'
+import { bearer, urlUnder } from './http-post.ts'
 import { type CacheMark, cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
 import { MISSES_THOUGHT, type Objection } from './quirks.ts'
 

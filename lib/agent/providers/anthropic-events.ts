@@ -1,9 +1,9 @@
 /** Reads the events of Anthropic's Messages, or the whole message of a server that does not stream, into deltas. */
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { AnswerReader } from './exchange.ts'
+import type { AnswerReader } from './stream-request.ts'
 import { count, fields, isJson, type Json, list, text } from './json.ts'
-import type { Placed } from './said-order.ts'
+import type { Placed } from './content-order.ts'
 import { streamFailure } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']

@@ -1,10 +1,10 @@
 /** A conversation in chat shape as Anthropic wants it: roles that alternate, blocks for everything. */
-import { readArguments } from '../calls.ts'
+import { readArguments } from '../tool-calls.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf, readDataUrl } from './content-parts.ts'
 import { type Json, text } from './json.ts'
-import { createPlainIds, plainName } from './plain-names.ts'
-import { inSaidOrder, type Placed, readPlaced } from './said-order.ts'
+import { createPlainIds, plainName } from './sanitize-ids.ts'
+import { inSaidOrder, type Placed, readPlaced } from './content-order.ts'
 
 export type Block = Json & { type: string }
 export type Turn = { role: 'user' | 'assistant'; content: Block[] }

@@ -8,7 +8,7 @@ import {
 } from './anthropic-body.ts'
 import { createAnthropicReader } from './anthropic-events.ts'
 import type { AnthropicQuirk } from './anthropic-thinking.ts'
-import { type Enders, type ExchangeOptions, exchange } from './exchange.ts'
+import { type Enders, type ExchangeOptions, exchange } from './stream-request.ts'
 import { createLearner } from './quirks.ts'
 
 export const createAnthropicMessages = (options: ExchangeOptions = {}): Provider => {

@@ -1,14 +1,14 @@
 /** Speaks with any endpoint that offers OpenAI's `POST /responses`. */
 import type { Provider } from '../types.ts'
 import { createLearner } from './quirks.ts'
-import { type Enders, type ExchangeOptions, exchange } from './exchange.ts'
+import { type Enders, type ExchangeOptions, exchange } from './stream-request.ts'
 import {
   type ResponsesQuirk,
   responsesHeaders,
   responsesObjection,
   toResponsesBody,
 } from './responses-body.ts'
-import { urlUnder } from './post.ts'
+import { urlUnder } from './http-post.ts'
 import { createResponsesReader } from './responses-events.ts'
 import { noticed } from './tool-limit.ts'
 

@@ -1,6 +1,6 @@
 /** What is asked of an OpenAI-compatible endpoint, and what may be left out when a server objects. */
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
-import { hostname } from './exchange.ts'
+import { hostname } from './stream-request.ts'
 import { toChatMessages, wantsDeveloper, wantsMarks } from './openai-messages.ts'
 import { answerLimit } from './openai-strict.ts'
 import { MISSES_THOUGHT, type Objection } from './quirks.ts'

@@ -1,9 +1,9 @@
 /** Speaks with any endpoint that offers `POST /chat/completions`, streamed where the server can. */
 import type { Provider } from '../types.ts'
-import { type Enders, type ExchangeOptions, exchange } from './exchange.ts'
+import { type Enders, type ExchangeOptions, exchange } from './stream-request.ts'
 import { chatObjection, type Quirk, toBody } from './openai-body.ts'
 import { createChunkReader } from './openai-chunks.ts'
-import { keyHeaders, urlUnder } from './post.ts'
+import { keyHeaders, urlUnder } from './http-post.ts'
 import { createLearner } from './quirks.ts'
 import { noticed } from './tool-limit.ts'
 

@@ -1,11 +1,11 @@
 /** Reads the chunks of a chat completion, as many servers write them, into deltas. */
-import { isObject } from '../calls.ts'
+import { isObject } from '../tool-calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { AnswerReader } from './exchange.ts'
+import type { AnswerReader } from './stream-request.ts'
 import { count, fields, isJson, type Json, list, text } from './json.ts'
 import { streamFailure } from './stream-failure.ts'
-import { createKeepsake } from './openai-carry.ts'
+import { createKeepsake } from './openai-reasoning.ts'
 import { createThinkSplitter } from './think-tags.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']

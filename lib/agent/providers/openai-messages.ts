@@ -1,10 +1,10 @@
 /** The messages of a chat completion: six keys each, with the roles, cache marks and own details some models want. */
 import type { ToolCall } from '../../schema/message.ts'
 import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
-import { hostname } from './exchange.ts'
-import { type CarryShape, type Returned, returned } from './openai-carry.ts'
+import { hostname } from './stream-request.ts'
+import { type CarryShape, type Returned, returned } from './openai-reasoning.ts'
 import { inWords, withShortIds, withTurns } from './openai-strict.ts'
-import { plainName } from './plain-names.ts'
+import { plainName } from './sanitize-ids.ts'
 import { cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
 
 export type ChatMessage = Omit<WireMessage, 'role' | 'content'> &

@@ -1,8 +1,8 @@
 /** What is asked of an endpoint that speaks OpenAI's Responses, and what may be left out when it objects. */
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
-import { hostname } from './exchange.ts'
+import { hostname } from './stream-request.ts'
 import { fields, type Json, text } from './json.ts'
-import { keyHeaders } from './post.ts'
+import { keyHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
 import { toItems } from './responses-input.ts'
 import { offered, toolLimit } from './tool-limit.ts'

@@ -1,7 +1,7 @@
 /** Reads the events of OpenAI's Responses, or the whole response of a server that does not stream, into deltas. */
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { AnswerReader } from './exchange.ts'
+import type { AnswerReader } from './stream-request.ts'
 import { count, fields, isJson, type Json, list, text } from './json.ts'
 import { streamFailure } from './stream-failure.ts'
 

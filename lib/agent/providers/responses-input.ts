@@ -2,8 +2,8 @@
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf } from './content-parts.ts'
 import type { Json } from './json.ts'
-import { createPlainIds, plainName } from './plain-names.ts'
-import { inSaidOrder, readPlaced } from './said-order.ts'
+import { createPlainIds, plainName } from './sanitize-ids.ts'
+import { inSaidOrder, readPlaced } from './content-order.ts'
 
 type Message = ProviderRequest['messages'][number]
 

@@ -1,7 +1,7 @@
 /** An error that a provider speaks inside its answer, sorted like one that comes with a status. */
 import { classify, type ProviderFailure, statusOfWord } from '../failure.ts'
 import { fields } from './json.ts'
-import { sayError } from './post.ts'
+import { sayError } from './http-post.ts'
 
 export const streamFailure = (error: unknown): ProviderFailure => {
   const { code, status, type } = fields(error)

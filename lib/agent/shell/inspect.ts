@@ -1,6 +1,6 @@
 /** Follows a command line into everything it would run, and gathers the reasons to ask about any of it. */
 import { floorInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
-import { namedPrograms } from './elsewhere.ts'
+import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
 import { touchedBy } from './files.ts'
 import { moduleRuns, type Runs, runsOf } from './interpreters.ts'
@@ -15,7 +15,7 @@ import {
   languageOfFile,
   readScript,
 } from './local.ts'
-import { floorOfUnclear } from './floor.ts'
+import { floorOfUnclear } from './blocked-commands.ts'
 import { reachesUs } from './network.ts'
 import { absolute, controlIn, isSecret, kindOf } from './paths.ts'
 import { projectTexts } from './project.ts'

@@ -2,8 +2,8 @@
 import { judgeAwk } from './awk.ts'
 import { DENIED, LOOKS, TOOLS } from './programs.ts'
 import { ELSEWHERE, OUTSIDE, UNCLEAR, unrecognized } from './labels.ts'
-import { runsElsewhere } from './elsewhere.ts'
-import { floorOf } from './floor.ts'
+import { runsElsewhere } from './outside-workspace.ts'
+import { floorOf } from './blocked-commands.ts'
 import { readGit } from './git.ts'
 import { isShell, languageOf, sedScripts } from './interpreters.ts'
 import {

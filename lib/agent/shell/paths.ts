@@ -1,7 +1,7 @@
 /** What kind of place a path in a command is: the agent's own, a secret, the system's, the workspace's, or elsewhere. */
 import { resolve } from 'node:path/posix'
 import { readdirSync } from 'node:fs'
-import { isInside, realPath } from '../../store/inside.ts'
+import { isInside, realPath } from '../../store/path-within.ts'
 import { hardLinkOf } from '../hard-links.ts'
 import { DATA, isOpen, UNKNOWN } from './syntax.ts'
 import type { Place } from './types.ts'

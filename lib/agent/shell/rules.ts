@@ -1,5 +1,5 @@
 /** The table of commands that a person is asked about first, whatever else is known of the program. Most severe first. */
-import { killsAll } from './floor.ts'
+import { killsAll } from './blocked-commands.ts'
 import { isShell, languageOf } from './interpreters.ts'
 import { CODE_FLAG, SHELL_FLAG } from './labels.ts'
 import type { Place, Simple } from './types.ts'

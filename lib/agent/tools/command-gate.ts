@@ -1,7 +1,7 @@
 /** What every command passes before it runs, however it is started: refused, asked about, or free to go. */
-import { assess, forbiddenIn, type Place } from '../danger.ts'
+import { assess, forbiddenIn, type Place } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
-import { CONTROL_ANSWERS } from './places.ts'
+import { CONTROL_ANSWERS } from './allowed-paths.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
 export const blocked = (error: string, hint: string): ToolResult => ({

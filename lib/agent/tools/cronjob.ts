@@ -1,7 +1,7 @@
 /** Tool: tasks that run by themselves, at a time that is written down. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { telling } from './telling.ts'
+import { telling } from './error-result.ts'
 
 export type CronFields = {
   name?: string

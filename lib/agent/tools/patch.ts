@@ -7,7 +7,7 @@ import type { Tool, ToolContext } from '../types.ts'
 import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
 import { type Operation, parsePatch, planHunks } from './patch-text.ts'
-import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './places.ts'
+import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './allowed-paths.ts'
 import { applyChanges, type FileChange } from './replace-file.ts'
 import { isThere, noteSeen, readTextFile, staleWarning } from './text-file.ts'
 

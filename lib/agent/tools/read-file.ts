@@ -1,7 +1,7 @@
 /** Tool: reads a text file, page by page, with line numbers. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { guardRead, toName, toPlace } from './places.ts'
+import { guardRead, toName, toPlace } from './allowed-paths.ts'
 import { noteSeen, readTextFile } from './text-file.ts'
 
 const MAX_CHARS = 100_000

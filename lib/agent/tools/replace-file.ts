@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { takeOwner, writeInto } from '../../store/in-place.ts'
+import { takeOwner, writeInto } from '../../store/write-in-place.ts'
 
 /** `place` is a real path; null bytes: the file is not there, or shall go. */
 export type FileChange = {

@@ -3,12 +3,12 @@ import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
-import { globToRegExp } from './ignore.ts'
-import { guardRead, readGuard, toName, toPlace } from './places.ts'
+import { globToRegExp } from './gitignore.ts'
+import { guardRead, readGuard, toName, toPlace } from './allowed-paths.ts'
 import { type Pattern, readPattern } from './search-pattern.ts'
 import { openThreads } from './search-threads.ts'
 import type { FileCount } from './search-worker.ts'
-import { type Found, type Listing, listFiles } from './walk.ts'
+import { type Found, type Listing, listFiles } from './list-files.ts'
 
 const MAX_MS = 10_000
 const MAX_LINE_CHARS = 500

@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
 import { applyEdits, planReplacement } from './patch-replace.ts'
-import { deniedResult, mayControl } from './places.ts'
-import { telling } from './telling.ts'
+import { deniedResult, mayControl } from './allowed-paths.ts'
+import { telling } from './error-result.ts'
 
 /** Every verb throws a sentence when it may not be; nothing is written then. */
 export type SkillManageStore = {

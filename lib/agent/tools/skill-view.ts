@@ -1,7 +1,7 @@
 /** Tool: reads a skill, or one of the files beside it. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { telling } from './telling.ts'
+import { telling } from './error-result.ts'
 
 export type SkillViewStore = {
   /** Everything there is to know of it; throws a sentence when there is none. */

@@ -5,9 +5,9 @@ import { delimiter, join } from 'node:path'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { passCommand } from './command-gate.ts'
-import { killGroup, readSlowly } from './group.ts'
-import { createOutput, type Printed } from './output.ts'
-import { toPlace } from './places.ts'
+import { killGroup, readSlowly } from './process-group.ts'
+import { createOutput, type Printed } from './command-output.ts'
+import { toPlace } from './allowed-paths.ts'
 
 const MAX_TIMEOUT_S = 3_600
 /** Between the polite and the final signal. */

@@ -8,8 +8,8 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Tool, ToolContext } from '../types.ts'
-import { guardRead, toPlace } from './places.ts'
-import { telling } from './telling.ts'
+import { guardRead, toPlace } from './allowed-paths.ts'
+import { telling } from './error-result.ts'
 
 export type VisionStore = {
   /** Throws a sentence when nobody can look. `image` is a `data:` address. */

@@ -1,7 +1,7 @@
 /** Tool: asks a search engine. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { telling } from './telling.ts'
+import { telling } from './error-result.ts'
 
 export type WebSearchStore = {
   /** Throws a sentence when the service does not answer. */

@@ -1,7 +1,7 @@
 /** Tool: writes a whole file, creating directories on the way. */
 import { z } from 'zod'
 import type { Tool } from '../types.ts'
-import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './places.ts'
+import { deniedResult, guardWrite, mayWrite, toName, toPlace } from './allowed-paths.ts'
 import { replaceFile } from './replace-file.ts'
 import { asFile, noteSeen, staleWarning, textAt } from './text-file.ts'
 

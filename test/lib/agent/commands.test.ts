@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { assess, type Place } from '../../../lib/agent/danger.ts'
+import { assess, type Place } from '../../../lib/agent/command-risk.ts'
 
 const test = suite('commands')
 

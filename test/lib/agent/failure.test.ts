@@ -9,7 +9,7 @@ import {
   waitUntilReset,
 } from '../../../lib/agent/retry-after.ts'
 import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
-import { sayError } from '../../../lib/agent/providers/post.ts'
+import { sayError } from '../../../lib/agent/providers/http-post.ts'
 import { retryDelayMs, wait } from '../../../lib/agent/retry.ts'
 import { windowIn } from '../../../lib/agent/tokens.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'

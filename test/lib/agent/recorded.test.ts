@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { isReadOnly } from '../../../lib/agent/danger.ts'
+import { isReadOnly } from '../../../lib/agent/command-risk.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
 import { terminal } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'

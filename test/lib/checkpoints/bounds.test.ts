@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { depotDir } from '../../../lib/checkpoints/depot.ts'
+import { depotDir } from '../../../lib/checkpoints/checkpoint-store.ts'
 import { createTurns, snapshot } from './_turns.ts'
 
 const test = suite('bounds of checkpoints')

@@ -1,5 +1,5 @@
 /** A home as a literal, for rules that only look at values. */
-import type { ModelHome } from '../../../lib/models/setup.ts'
+import type { ModelHome } from '../../../lib/models/provider-config.ts'
 
 type Given = {
   config?: Record<string, unknown>

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtinModels, ROUTER_MODELS, STATIC_MODELS } from '../../../lib/models/builtin.ts'
-import { familyWindow } from '../../../lib/models/windows.ts'
+import { familyWindow } from '../../../lib/models/context-windows.ts'
 
 const test = suite('built-in models')
 

@@ -10,7 +10,7 @@ import {
   isUsableSecret,
 } from '../../../lib/models/credentials.ts'
 import { PROVIDERS } from '../../../lib/models/providers.ts'
-import { readSetup } from '../../../lib/models/setup.ts'
+import { readSetup } from '../../../lib/models/provider-config.ts'
 import { homeOf } from './_home.ts'
 
 type Given = Parameters<typeof homeOf>[0]

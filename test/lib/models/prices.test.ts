@@ -1,12 +1,12 @@
 /** How much a model reads and costs: the person's configuration first, then the table, then the family. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAsker } from '../../../lib/models/ask.ts'
-import { createCatalogue } from '../../../lib/models/catalogue.ts'
-import { createLive } from '../../../lib/models/live.ts'
+import { createAsker } from '../../../lib/models/fetch-json.ts'
+import { createCatalogue } from '../../../lib/models/model-list.ts'
+import { createLive } from '../../../lib/models/remote-models.ts'
 import { createPrices } from '../../../lib/models/prices.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
-import { runtimeEndpoint } from '../../../lib/models/runtime.ts'
+import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
 const test = suite('windows and prices')

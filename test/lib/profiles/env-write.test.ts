@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeEnv } from '../../../lib/profiles/env-write.ts'
-import { tightenSecrets } from '../../../lib/profiles/secrets.ts'
+import { tightenSecrets } from '../../../lib/profiles/file-permissions.ts'
 
 const test = suite<{ dir: string }>('secrets on disk')
 test.before.each(context => {

@@ -16,7 +16,7 @@ import {
   suspectPlaces,
   unusableCommand,
   watchSecrets,
-} from '../../../lib/redact.ts'
+} from '../../../lib/redact/redact.ts'
 import { createFinder } from '../../../lib/redact/spans.ts'
 import { isDistinctive } from '../../../lib/redact/spellings.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'

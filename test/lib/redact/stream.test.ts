@@ -1,7 +1,7 @@
 /** Text in pieces: what is sent is what the whole text would have been, and no piece of it shows more of a secret than its mask. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createStreamRedactor, redact, watchSecrets } from '../../../lib/redact.ts'
+import { createStreamRedactor, redact, watchSecrets } from '../../../lib/redact/redact.ts'
 import { KNOWN, SHAPED } from './_secrets.ts'
 
 const test = suite('redact a stream')

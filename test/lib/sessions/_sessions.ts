@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { redact } from '../../../lib/redact.ts'
+import { redact } from '../../../lib/redact/redact.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { createSessions } from '../../../lib/sessions/store.ts'
 import type { NewEntry } from '../../../lib/sessions/entries.ts'

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
 import { toHistory } from '../../../lib/sessions/history.ts'
-import { toolSummaries } from '../../../lib/sessions/summaries.ts'
+import { toolSummaries } from '../../../lib/sessions/tool-call-summaries.ts'
 
 const test = suite('sessions/history')
 

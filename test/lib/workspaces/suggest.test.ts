@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { makeArea } from '../../../lib/workspaces/area.ts'
+import { makeArea } from '../../../lib/workspaces/file-scope.ts'
 import { listDirectory } from '../../../lib/workspaces/files.ts'
 import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
 

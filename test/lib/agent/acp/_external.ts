@@ -8,7 +8,7 @@ import type {
   AgentSettings,
   ExternalSession,
   PassedServer,
-} from '../../../../lib/agent/external.ts'
+} from '../../../../lib/agent/external-agent.ts'
 import type {
   AgentEvent,
   AgentRequest,

@@ -3,8 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isFetched, startLimit, telling } from '../../../../lib/agent/acp/launch.ts'
-import { createNoise } from '../../../../lib/agent/acp/noise.ts'
+import { isFetched, startLimit, telling } from '../../../../lib/agent/acp/startup.ts'
+import { createNoise } from '../../../../lib/agent/acp/log-limit.ts'
 import { using } from './_external.ts'
 
 const test = suite('acp settings')

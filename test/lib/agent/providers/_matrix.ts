@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
 import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
-import type { ExchangeOptions } from '../../../../lib/agent/providers/exchange.ts'
+import type { ExchangeOptions } from '../../../../lib/agent/providers/stream-request.ts'
 import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
 import type {
   AgentRequest,

@@ -3,7 +3,7 @@ import { LLMock } from '@copilotkit/aimock'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { createProviders } from '../../../../lib/agent/providers/pick.ts'
+import { createProviders } from '../../../../lib/agent/providers/registry.ts'
 import type { ApiMode, ModelEndpoint, Tool } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fitArguments } from '../../../../lib/agent/calls.ts'
+import { fitArguments } from '../../../../lib/agent/tool-calls.ts'
 import type { ApprovalAsk, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'

@@ -14,7 +14,7 @@ import * as assert from 'uvu/assert'
 import { readForAgent, writeForAgent } from '../../../../lib/agent/acp/client-files.ts'
 import { readTextFile } from '../../../../lib/agent/tools/text-file.ts'
 import { splitLines } from '../../../../lib/store/text-rewrite.ts'
-import { readText, saveText } from '../../../../lib/workspaces/text.ts'
+import { readText, saveText } from '../../../../lib/workspaces/text-files.ts'
 import { type Bench, createBench, refused } from './_context.ts'
 
 const test = suite('file bytes')

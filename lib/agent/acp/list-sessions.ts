@@ -1,0 +1,100 @@
+/** Sessions an agent knows by itself: listed where it offers that, and taken over by an empty session of ours. */
+import { realPath } from '../../store/path-within.ts'
+import type { RunMessage } from '../types.ts'
+import type { Running } from './agents.ts'
+import { within } from './connection.ts'
+import { createReplay, type ReplayOptions } from './replay.ts'
+import type { PassedOn } from './passed-servers.ts'
+import { createSession, type Session, takeOpened } from './session.ts'
+import { Listed, Opened } from './updates.ts'
+
+const CALL_MS = 60_000
+const MAX_SESSIONS = 200
+const MAX_PAGES = 50
+
+export type PastSession = { id: string; title: string; updatedAt: number | null; cwd: string }
+
+const secondsOf = (time: string | null | undefined): number | null => {
+  const ms = Date.parse(time ?? '')
+  return Number.isFinite(ms) ? ms / 1_000 : null
+}
+
+/** Of one directory, in the agent's order; null where the agent has no list. */
+export const listPast = async (
+  { connection, name }: Running,
+  cwd: string,
+): Promise<PastSession[] | null> => {
+  if (!connection.can.agentCapabilities.sessionCapabilities.list) return null
+  const place = realPath(cwd)
+  const found = new Map<string, PastSession>()
+  const seen = new Set<string>()
+  let cursor: string | null = null
+  do {
+    const answer: unknown = await within(
+      connection.request('session/list', { cwd, ...(cursor === null ? {} : { cursor }) }),
+      CALL_MS,
+      `${name} did not list its sessions within a minute.`,
+    )
+    const page = Listed.safeParse(answer)
+    if (!page.success) throw new Error(`${name} answered with something that is no list.`)
+    // Some agents list whatever they have, wherever it was.
+    for (const { sessionId, title, updatedAt, cwd: own } of page.data.sessions)
+      if (own && realPath(own) === place)
+        found.set(sessionId, {
+          id: sessionId,
+          title: title ?? '',
+          updatedAt: secondsOf(updatedAt),
+          cwd: own,
+        })
+    cursor = page.data.nextCursor || null
+    if (cursor === null || seen.has(cursor)) break
+    seen.add(cursor)
+  } while (found.size < MAX_SESSIONS && seen.size < MAX_PAGES)
+  return [...found.values()].slice(0, MAX_SESSIONS)
+}
+
+export type Adopted = {
+  session: Session
+  /** Null where the agent goes on without telling what was said. */
+  told: { messages: RunMessage[]; left: number } | null
+}
+
+/** Nothing of ours is changed before the agent has said yes. */
+export const adoptPast = async (
+  running: Running,
+  id: string,
+  options: ReplayOptions,
+  mcpServers: PassedOn[],
+  signal: AbortSignal,
+): Promise<Adopted> => {
+  const { connection, name } = running
+  const { loadSession, sessionCapabilities } = connection.can.agentCapabilities
+  const method = loadSession ? 'session/load' : sessionCapabilities.resume ? 'session/resume' : null
+  if (!method) throw new Error(`${name} cannot go on with an earlier session.`)
+  const session = createSession(id)
+  const replay = loadSession ? createReplay(options) : null
+  session.replay = replay
+  running.register(session)
+  const aborted = new Promise<never>((_, reject) => {
+    const stop = () => reject(new Error('stopped'))
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    const answer = await within(
+      Promise.race([
+        connection.request(method, { sessionId: id, cwd: options.workspace, mcpServers }),
+        aborted,
+      ]),
+      CALL_MS,
+      `${name} did not restore that session within a minute.`,
+    )
+    // What was written before the answer has been read by then.
+    await new Promise(resolve => setImmediate(resolve))
+    const opened = Opened.safeParse(answer ?? {})
+    if (opened.success) takeOpened(session, opened.data)
+    return { session, told: replay?.end() ?? null }
+  } finally {
+    session.replay = null
+  }
+}

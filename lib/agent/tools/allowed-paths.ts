@@ -1,0 +1,145 @@
+/** Where tools may look and write: paths read as a person means them, secrets and the system kept out. */
+import { join, relative, resolve, sep } from 'node:path'
+import { isInside, realPath } from '../../store/path-within.ts'
+import { hardLinkOf, statOf } from '../hard-links.ts'
+import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
+import type { ToolContext } from '../types.ts'
+
+/** Below the home directory: keys and logins. Neither read nor written. */
+const SECRET =
+  /^(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.config\/gh|\.config\/gcloud)(?:\/|$)|^(?:\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials)$/
+/** Below the home directory: what runs at the next login. Read, but not written. */
+const STARTUP =
+  /^\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|config\/(?:fish|systemd|autostart)(?:\/.*)?)$/
+/** Anywhere: read by nobody. A process's environment holds every key it was started with. */
+const SYSTEM_SECRET =
+  /^\/(?:private\/)?etc\/(?:shadow|gshadow|sudoers)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cwd|root|fd)(?:\/|$)|^\/(?:var\/)?run\/docker\.sock$/
+/** Anywhere: not written by the file tools. */
+const SYSTEM =
+  /^\/(?:private\/)?(?:etc|boot|proc|sys|dev)(?:\/|$)|^\/(?:usr\/)?lib\/systemd(?:\/|$)|^\/(?:var\/)?run\/(?:docker\.sock|systemd)/
+
+/** The path the model means: `~` and relative ones expanded, symlinks followed to where they lead. */
+export const toPlace = (ctx: ToolContext, path: string): string => {
+  if (path.includes('\0')) throw new Error('The path contains a NUL character.')
+  const home = ctx.env.HOME ?? ''
+  const expanded = /^~(?:\/|$)/.test(path) && home !== '' ? join(home, path.slice(1)) : path
+  return realPath(resolve(ctx.workspace, expanded))
+}
+
+/** How a place is named to the model: relative inside the workspace, absolute elsewhere. */
+export const toName = (ctx: ToolContext, place: string): string => {
+  const root = realPath(ctx.workspace)
+  if (place === root) return '.'
+  return place.startsWith(root.endsWith(sep) ? root : root + sep) ? relative(root, place) : place
+}
+
+/** Guards compiled once per search instead of once per file. `place` must be a real path. */
+export const readGuard = (ctx: ToolContext): ((place: string) => boolean) => {
+  const home = ctx.env.HOME ? realPath(ctx.env.HOME) : null
+  const [forbidden, readable] = [ctx.forbidden, ctx.readable ?? []].map(paths =>
+    paths.map(path => realPath(path)),
+  ) as [string[], string[]]
+  // Asked once, not for every file of a search.
+  const kept = new Set(forbidden.flatMap(path => inodeOf(path)?.key ?? []))
+  const isLinked = (place: string): boolean => {
+    const inode = inodeOf(place)
+    return inode !== null && inode.links > 1 && kept.has(inode.key)
+  }
+  const isIn = (paths: string[], place: string) =>
+    paths.some(path => place === path || place.startsWith(path + sep))
+  return place =>
+    SYSTEM_SECRET.test(place) ||
+    (isIn(forbidden, place) && !isIn(readable, place)) ||
+    isLinked(place) ||
+    (home !== null && SECRET.test(below(home, place)))
+}
+
+const below = (home: string, place: string): string =>
+  place.startsWith(home + sep) ? place.slice(home.length + 1) : ''
+
+/** Throws when nobody may read there. */
+export const guardRead = (ctx: ToolContext, place: string): void => {
+  if (readGuard(ctx)(place))
+    throw new Error(
+      `Access to ${place} is denied: it may hold secrets or the state of this service.`,
+    )
+}
+
+/** Throws when no file tool may write there. */
+export const guardWrite = (ctx: ToolContext, place: string): void => {
+  guardRead({ ...ctx, readable: [] }, place)
+  const home = ctx.env.HOME ? realPath(ctx.env.HOME) : ''
+  if (SYSTEM.test(place) || STARTUP.test(below(home, place)))
+    throw new Error(
+      `Writing to ${place} is denied: it is a protected file of the system or the user.`,
+    )
+  const forbidden = ctx.guards?.write(place) ?? null
+  if (forbidden !== null) throw new Error(forbidden)
+  const kept = ctx.forbidden.map(path => realPath(path)).some(path => isInside(place, path))
+  if (kept)
+    throw new Error(`Writing to ${place} is denied: it would replace the state of this service.`)
+}
+
+/** What decides about the agent is asked about each time: no longer answer is on offer. */
+export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
+
+const inodeOf = (path: string): { key: string; links: number } | null => {
+  const stat = statOf(path)
+  return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
+}
+
+/** What decides about the agent, by any of its names. */
+export const isControlled = (ctx: Pick<ToolContext, 'control'>, place: string): boolean =>
+  (ctx.control ?? []).some(path => controls(path, place)) ||
+  hardLinkOf(ctx.control ?? [], place) !== undefined
+
+const controls = (path: string, place: string): boolean => {
+  const [root = '', name] = path.split('/**/')
+  return name === undefined
+    ? isInside(path, place)
+    : isInside(root, place) && place.split(sep).includes(name)
+}
+
+/** Asks before what decides about the agent is changed. True when all of it may be. */
+export const mayControl = async (
+  ctx: ToolContext,
+  places: string[],
+  verb: string,
+): Promise<boolean> => {
+  const controlled = places.filter(place => isControlled(ctx, place))
+  if (controlled.length === 0) return true
+  const choice = await ctx.approve({
+    command: `${verb} ${controlled.join(' ')}`,
+    patternKeys: [CONTROL],
+    description: describeLabels([CONTROL]),
+    cwd: ctx.workspace,
+    ...CONTROL_ANSWERS,
+  })
+  return choice !== 'deny'
+}
+
+/** Asks before a file outside the workspace and the temporary directory is touched. True when it may be. */
+export const mayWrite = async (
+  ctx: ToolContext,
+  places: string[],
+  verb: string,
+): Promise<boolean> => {
+  if (!(await mayControl(ctx, places, verb))) return false
+  const outside = places.filter(
+    place =>
+      !isControlled(ctx, place) && !isInside(ctx.workspace, place) && !isInside('/tmp', place),
+  )
+  if (outside.length === 0) return true
+  const choice = await ctx.approve({
+    command: `${verb} ${outside.join(' ')}`,
+    patternKeys: [OUTSIDE],
+    description: describeLabels([OUTSIDE]),
+    cwd: ctx.workspace,
+  })
+  return choice !== 'deny'
+}
+
+export const deniedResult = (what: string) => ({
+  content: JSON.stringify({ status: 'blocked', error: `The user denied ${what}.` }),
+  isError: true,
+})

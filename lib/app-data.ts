@@ -1,0 +1,116 @@
+/** What lies on disk, and who is told of its changes: homes, settings, sign-ins, workspaces, sessions, projects. */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { createAuth } from './auth/auth.ts'
+import { openKey } from './auth/signing-key.ts'
+import type { Config } from './config.ts'
+import { createAccepted } from './guards/accepted.ts'
+import { createHub } from './hub.ts'
+import type { Log } from './log.ts'
+import { adoptDefaultModel } from './models/default-model.ts'
+import { openPacked } from './packed.ts'
+import { createHomes } from './profiles/homes.ts'
+import { createKnownSecrets } from './profiles/known-secrets.ts'
+import { tightenSecrets } from './profiles/file-permissions.ts'
+import { createProjects } from './projects.ts'
+import { redact, refreshSecrets, watchSecrets } from './redact/redact.ts'
+import { WORKER_LIMITS } from './sessions/search.ts'
+import { createSessions } from './sessions/store.ts'
+import { createSettings } from './settings.ts'
+import { createToolOutput } from './tool-output.ts'
+import { createPromptShelf } from './turn-context/prompt-cache.ts'
+import { bootWorkspace } from './workspaces/default-workspace.ts'
+import { createWorkspaces } from './workspaces/list.ts'
+import { usableWorkspace } from './workspaces/validate.ts'
+
+export type StoresOptions = {
+  log: Log
+  /** Seconds since 1970. */
+  now: () => number
+  /** Path of the SQLite addon, in the one-file build. */
+  addon?: string | undefined
+}
+
+/** The search worker comes out of the one file where there is one. */
+export const searchWorkerOf = (packed: ReturnType<typeof openPacked>) =>
+  packed && {
+    startWorker: () =>
+      new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
+  }
+
+/** The password and the key of the service itself. */
+const ownSecrets = ({ stateDir, password }: Config) => {
+  const key = openKey(stateDir)
+  let values = [password ?? '', key.toString('hex'), key.toString('base64')]
+  return {
+    values: (): readonly string[] => values,
+    add(secret: string): void {
+      if (!values.includes(secret)) values = [...values, secret]
+      refreshSecrets()
+    },
+  }
+}
+
+export const openStores = (config: Config, { log, now, addon }: StoresOptions) => {
+  const { stateDir } = config
+  tightenSecrets(config, line => log.warn(line))
+  const homes = createHomes(config)
+  const settings = createSettings(join(stateDir, 'settings.json'), {
+    botName: config.botName,
+    usableWorkspace: path => usableWorkspace(path, config.userHome),
+    bootWorkspace: saved => bootWorkspace(config, saved),
+    adoptDefaultModel: model => adoptDefaultModel(homes.base, model),
+  })
+  const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
+  const own = ownSecrets(config)
+  const auth = createAuth({
+    stateDir,
+    config,
+    settings: settings.password,
+    log,
+    learned: own.add,
+  })
+  const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
+  const hub = createHub({ boot: randomBytes(4).toString('hex') })
+  const acceptedGuards = createAccepted(join(stateDir, 'accepted-guards.json'))
+  const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
+  const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
+  const sessions = createSessions({
+    dir: join(stateDir, 'sessions'),
+    trashDir: join(stateDir, 'trash'),
+    cacheDir: join(stateDir, 'cache'),
+    redact,
+    // Empty untitled ones too: a page that shows a session must hear that it was cleared.
+    onRow: row => hub.publish('list', { type: 'row', data: { row } }),
+    onGone: id => {
+      prompts.forget(id)
+      hub.publish('list', { type: 'gone', data: { session_id: id } })
+    },
+    log: log.warn,
+    now,
+    addon,
+    ...searchWorkerOf(openPacked()),
+  })
+  const projects = createProjects({
+    path: join(stateDir, 'projects.json'),
+    members: sessions.ofProject,
+    unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
+    now,
+  })
+  return {
+    homes,
+    settings,
+    workspaces,
+    auth,
+    hub,
+    acceptedGuards,
+    prompts,
+    toolOutput,
+    sessions,
+    projects,
+    forgetSecrets: () => {
+      for (const stop of unwatch) stop()
+    },
+  }
+}

@@ -1,0 +1,109 @@
+/** The folder of one workspace's checkpoints: git where there is git, plain copies beside it, and the records of turns. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { writeAtomic } from '../store/atomic.ts'
+import type { Content } from './file-content.ts'
+import { OpenRecord, TurnRecord, type Version } from './record.ts'
+import { blobId, type GitPlaces, openShadowGit } from './shadow-git.ts'
+import { readWhole, readWholeText } from '../store/read-text.ts'
+
+/** agent-home §1.1: named by the workspace's absolute path. */
+export const depotDir = (homeDir: string, root: string): string =>
+  join(homeDir, 'checkpoints', createHash('sha256').update(root).digest('hex').slice(0, 16))
+
+export type Depot = Awaited<ReturnType<typeof openDepot>>
+
+const ID = /^[0-9a-f]{16,64}$/
+
+/** Files of a folder by name without `.json`; none where it is not there. */
+const idsIn = (dir: string): string[] =>
+  existsSync(dir)
+    ? readdirSync(dir)
+        .filter(name => name.endsWith('.json'))
+        .map(name => name.slice(0, -5))
+        .filter(id => ID.test(id))
+    : []
+
+/** One that cannot be read is as if it were not there: it can undo nothing. */
+const readRecord = <T>(path: string, parse: (value: unknown) => T): T | undefined => {
+  try {
+    return parse(JSON.parse(readWholeText(path)))
+  } catch {
+    // Damaged, of another version, or removed meanwhile.
+    return undefined
+  }
+}
+
+/** Reading records needs no git and makes nothing. */
+export const readTurns = (dir: string): TurnRecord[] =>
+  idsIn(join(dir, 'webui', 'turns'))
+    .flatMap(id => readRecord(join(dir, 'webui', 'turns', `${id}.json`), TurnRecord.parse) ?? [])
+    .sort((a, b) => a.at - b.at)
+
+export const openIds = (dir: string): string[] => idsIn(join(dir, 'webui', 'open'))
+
+export const readOpen = (dir: string, id: string): OpenRecord | undefined =>
+  readRecord(join(dir, 'webui', 'open', `${id}.json`), OpenRecord.parse)
+
+export const dropOpen = (dir: string, id: string): void =>
+  rmSync(join(dir, 'webui', 'open', `${id}.json`), { force: true })
+
+/** `root`: the workspace at its real place. */
+export const openDepot = async (dir: string, root: string, places: GitPlaces) => {
+  const own = (...names: string[]) => join(dir, 'webui', ...names)
+  for (const folder of ['turns', 'open', 'files'])
+    mkdirSync(own(folder), { recursive: true, mode: 0o700 })
+  if (!existsSync(own('workspace.txt'))) writeFileSync(own('workspace.txt'), root, { mode: 0o600 })
+  const git = await openShadowGit(dir, root, places)
+
+  const plain = {
+    put(bytes: Buffer): string {
+      const id = blobId(bytes)
+      if (!existsSync(own('files', id))) writeAtomic(own('files', id), bytes)
+      return id
+    },
+    get: (id: string): Buffer => readWhole(own('files', id)),
+  }
+
+  const removeUnused = (): void => {
+    const used = new Set(
+      readTurns(dir)
+        .flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after]))
+        .map(version => version?.id),
+    )
+    for (const { touched } of openIds(dir).flatMap(id => readOpen(dir, id) ?? []))
+      for (const [, version] of touched) used.add(version?.id)
+    for (const name of readdirSync(own('files')))
+      if (!used.has(name)) rmSync(own('files', name), { force: true })
+  }
+
+  return {
+    dir,
+    root,
+    git,
+    /** Keeps the bytes of a file as it is now. */
+    async put({ bytes, kind, perm }: Content): Promise<Version> {
+      const id = git ? await git.put(bytes) : plain.put(bytes)
+      return { kind, perm, id, store: git ? 'git' : 'plain' }
+    },
+    get: async (version: Version): Promise<Buffer> => {
+      if (version.store === 'plain') return plain.get(version.id)
+      if (!git) throw new Error('git is not there')
+      return git.get(version.id)
+    },
+    turns: () => readTurns(dir),
+    writeTurn: (record: TurnRecord) =>
+      writeAtomic(own('turns', `${record.id}.json`), JSON.stringify(record)),
+    writeOpen: (record: OpenRecord) =>
+      writeAtomic(own('open', `${record.id}.json`), JSON.stringify(record)),
+    /** Records that are not wanted any more, with the versions only they held. */
+    async dropTurns(ids: readonly string[]): Promise<void> {
+      for (const id of ids) {
+        rmSync(own('turns', `${id}.json`), { force: true })
+        await git?.forget(id)
+      }
+      if (ids.length > 0) removeUnused()
+    },
+  }
+}

@@ -1,0 +1,124 @@
+/** What `doctor` says of the files a person writes: damaged ones, slips, and guards that are asked for and not kept. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { jobsFile } from '../cron/jobs-file.ts'
+import { Refusal } from '../errors.ts'
+import { createAccepted } from '../guards/accepted.ts'
+import { DEFAULT_PROFILE } from '../profiles/homes.ts'
+import { redact } from '../redact/redact.ts'
+import { createGuarding } from '../turn-context/guards.ts'
+import { createWorkspaces } from '../workspaces/list.ts'
+import { type Check, fail, type Looked, ok, warn } from './check.ts'
+
+/** What `look` finds; the sentence of a file that cannot be read instead, where that is said already. */
+export const unlessUnread = <T>(look: () => T[]): T[] => {
+  try {
+    return look()
+  } catch (error) {
+    if (error instanceof Refusal) return []
+    throw error
+  }
+}
+
+export const homeChecks = ({ home }: Looked): Check[] => {
+  if (!existsSync(home.dir))
+    return [
+      warn('home', `${home.dir} does not exist yet`, 'It is made when the service starts first.'),
+    ]
+  const problems = home.problems()
+  const isThere = existsSync(home.config.path)
+  return [
+    ok('home', `${home.dir}, profile ${home.name}`),
+    ...problems.map(({ file, reason }) =>
+      fail(
+        file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),
+        reason,
+        `Mend ${file}; until then no turn runs with it.`,
+      ),
+    ),
+    ...(problems.some(({ file }) => file === home.config.path)
+      ? []
+      : [
+          ok(
+            'config.yaml',
+            isThere ? 'is there and can be read' : 'is not there; defaults are used',
+          ),
+        ]),
+  ]
+}
+
+/** Lists of the profile itself; those of the service are looked at where it starts. */
+export const listChecks = ({ home, config }: Looked): Check[] => {
+  const file = join(home.dir, 'cron', 'jobs.json')
+  const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
+  const workspaces =
+    home.name === DEFAULT_PROFILE
+      ? null
+      : createWorkspaces(config, () => config.userHome).problem(home)
+  return [reason === null ? null : { file, reason }, workspaces].flatMap(problem =>
+    problem
+      ? [fail(problem.file.slice(home.dir.length + 1), problem.reason, `Mend ${problem.file}.`)]
+      : [],
+  )
+}
+
+const MODES = ['', 'manual', 'smart', 'off', 'false']
+
+const modeCheck = ({ home }: Looked): Check[] => {
+  const { approvals } = home.peek()
+  const mode =
+    typeof approvals === 'object' && approvals !== null && 'mode' in approvals
+      ? String(approvals.mode ?? '')
+          .trim()
+          .toLowerCase()
+      : ''
+  if (mode === 'smart')
+    return [
+      warn('approvals.mode', 'smart counts as manual: no model answers for you', 'Set manual.'),
+    ]
+  return MODES.includes(mode)
+    ? []
+    : [warn('approvals.mode', `"${mode}" is no mode and counts as manual`, 'Set manual or off.')]
+}
+
+/** A guard that is asked for, not kept and not accepted keeps the agent from working: that is a failure. */
+export const guardChecks = (looked: Looked): Check[] => {
+  const { home, config } = looked
+  const path = join(config.stateDir, 'accepted-guards.json')
+  const accepted = createAccepted(path)
+  const problem = accepted.problem()
+  const { list } = createGuarding({ accepted, redact })
+  return [
+    ...(problem === null
+      ? []
+      : [
+          fail(
+            'accepted guards',
+            `${path}: ${problem}`,
+            'Remove it, and accept again in the page.',
+          ),
+        ]),
+    ...modeCheck(looked),
+    ...unlessUnread(() =>
+      list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
+        isAccepted
+          ? warn(
+              key,
+              `${value}: ${closes.length === 0 ? 'has no effect here, and was dismissed' : 'not kept here, and accepted'}`,
+              why,
+            )
+          : closes.length === 0
+            ? warn(
+                key,
+                `${value}: ${why}`,
+                'Change it, or dismiss it in the settings of the page under Security.',
+              )
+            : fail(
+                key,
+                `${value}: ${why} Refused because of it: ${closes.join(', ')}.`,
+                'Change it, or accept it in the settings of the page under Security.',
+              ),
+      ),
+    ),
+  ]
+}

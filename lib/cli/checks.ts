@@ -1,0 +1,127 @@
+/** What `doctor` looks at: each check is a sentence about one thing, and what to do when it is not well. Nothing is changed. */
+import { agentChecks } from './checks-agents.ts'
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { columnsOf, readState, stateFile } from '../host-db/state-db.ts'
+import { messageOf, Refusal } from '../errors.ts'
+import { isBad, parseServers } from '../mcp/config.ts'
+import { listProviders } from '../models/provider-keys.ts'
+import { openSecrets } from '../profiles/file-permissions.ts'
+import { guardChecks, homeChecks, listChecks, unlessUnread } from './checks-home.ts'
+import { type Check, fail, type Looked, ok, warn } from './check.ts'
+import { startChecks } from './checks-start.ts'
+
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return statSync(path).isFile()
+  } catch {
+    // Not there, or not ours to run.
+    return false
+  }
+}
+
+const onPath = (name: string, path = ''): string | undefined =>
+  name.includes('/')
+    ? isExecutable(name)
+      ? name
+      : undefined
+    : path
+        .split(delimiter)
+        .filter(Boolean)
+        .map(dir => join(dir, name))
+        .find(isExecutable)
+
+const secretChecks = ({ home, config }: Looked): Check[] => {
+  const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(openSecrets)
+  if (open.length === 0) return [ok('secrets', 'no file with secrets can be read by others')]
+  return open.map(path => warn('secrets', `${path} can be read by others`, `chmod 600 "${path}"`))
+}
+
+const providerChecks = ({ home }: Looked): Check[] => {
+  const held = unlessUnread(() => listProviders(home).providers).filter(
+    row => row.has_key && row.alias_of === null,
+  )
+  // No fault by itself: a server of one's own wants none. The model says whether something is missing.
+  if (held.length === 0) return [ok('providers', 'no provider has a key')]
+  const names = held.map(({ display_name: name, key_name, env_var }) => {
+    const variable = key_name ?? env_var
+    return variable ? `${name} (${variable})` : name
+  })
+  return [ok('providers', `keys for ${names.join(', ')}`)]
+}
+
+const modelCheck = async ({ home, models }: Looked): Promise<Check> => {
+  try {
+    await models.ready(home)
+    const { model } = models.compatible(home, null)
+    const endpoint = models.endpoint(home, model)
+    if (endpoint.apiMode === 'demo')
+      return warn(
+        'model',
+        'the demo model: scripted, offline',
+        'Put a key into .env, or choose a provider in the settings of the page.',
+      )
+    return ok('model', `${endpoint.model} of ${endpoint.provider}`)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    return fail('model', error.message, 'Choose another default model, or add the key it needs.')
+  }
+}
+
+const TOOLS: readonly [name: string, without: string][] = [
+  ['git', 'Install git: changes, checkpoints and updates need it.'],
+  ['python3', 'Install Python 3: the agent often writes and runs scripts with it.'],
+  ['flock', 'Install util-linux: files shared with the command-line client are locked with it.'],
+]
+
+const programChecks = ({ config }: Looked): Check[] =>
+  TOOLS.map(([name, advice]) => {
+    const path = onPath(name, config.env.PATH)
+    return path ? ok(name, path) : warn(name, 'was not found', advice)
+  })
+
+const databaseCheck = ({ home, addon }: Looked): Check => {
+  const file = stateFile(home)
+  try {
+    const found = readState(file, addon, db => {
+      const version = db
+        .prepare<[], { version: number }>('select version from schema_version limit 1')
+        .get()?.version
+      if (!columnsOf(db, 'sessions').has('source')) throw new Error('it has no table of sessions')
+      const { n } = db.prepare('select count(*) as n from sessions').get() as { n: number }
+      return { version, n }
+    })
+    if (!found) return ok('state.db', 'is not there; the first conversation makes it')
+    return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} conversations`)
+  } catch (error) {
+    const advice = `Move ${file} away: conversations of the command line cannot be read from it.`
+    return fail('state.db', messageOf(error), advice)
+  }
+}
+
+const mcpChecks = ({ home, config }: Looked): Check[] =>
+  unlessUnread(() => parseServers(home.values())).map(server => {
+    const about = `mcp ${server.name}`
+    if (isBad(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
+    if (!server.enabled) return ok(about, 'is switched off')
+    if (server.kind === 'http') return ok(about, new URL(server.url).origin)
+    return onPath(server.command, server.env.PATH ?? config.env.PATH)
+      ? ok(about, server.command)
+      : fail(about, `the program "${server.command}" was not found`, 'Install it, or correct it.')
+  })
+
+/** In the order a person would look. */
+export const runChecks = async (looked: Looked, version: string): Promise<Check[]> => [
+  ...homeChecks(looked),
+  ...listChecks(looked),
+  ...guardChecks(looked),
+  ...secretChecks(looked),
+  ...providerChecks(looked),
+  await modelCheck(looked),
+  ...(await startChecks(looked)),
+  ...programChecks(looked),
+  databaseCheck(looked),
+  ...mcpChecks(looked),
+  ...(await agentChecks(looked, version)),
+]

@@ -1,0 +1,69 @@
+/** `agent-webui doctor`: what is set up, what is missing, and what to do about it; 1 when something cannot work. */
+import { hintFor } from '../agent/failure.ts'
+import { createProviders, proxyOf } from '../agent/providers/registry.ts'
+import type { Config } from '../config.ts'
+import { createModels } from '../models/models.ts'
+import { writeEnv } from '../profiles/env-write.ts'
+import { createHomes } from '../profiles/homes.ts'
+import { redact, redactValue } from '../redact/redact.ts'
+import type { DoctorArguments } from './arguments.ts'
+import { type Check, fail, type Level } from './check.ts'
+import { runChecks } from './checks.ts'
+import type { Terminal } from './terminal.ts'
+
+const MARKS: Readonly<Record<Level, string>> = { ok: '✓', warn: '!', fail: '✗' }
+
+const lineOf = ({ about, level, said, advice }: Check): string =>
+  `${MARKS[level]} ${about}: ${said}${advice ? `\n    ${advice}` : ''}`
+
+const END = {
+  ok: 'All is well.',
+  warn: 'It works; see the lines marked with !',
+  fail: 'Something cannot work.',
+} as const
+
+/** The environment itself stops every start: nothing else can be looked at. */
+export const badEnvironment = async (
+  said: string,
+  { json, terminal }: { json: boolean; terminal: Terminal },
+): Promise<number> => {
+  const advice = 'Correct the environment variable, then run doctor again.'
+  const checks: Check[] = [fail('environment', said, advice)]
+  terminal.out(
+    json
+      ? `${JSON.stringify({ ok: false, checks }, null, 2)}\n`
+      : `${checks.map(lineOf).join('\n')}\n\n${END.fail}\n`,
+  )
+  await terminal.drain()
+  return 1
+}
+
+export const doctor = async (
+  { json, profile }: Pick<DoctorArguments, 'json' | 'profile'>,
+  given: { config: Config; addon: string | undefined; version: string; terminal: Terminal },
+): Promise<number> => {
+  const { config, addon, version, terminal } = given
+  const homes = createHomes(config)
+  const home = homes.open(profile ?? homes.active())
+  const dispatcher = await proxyOf(config.env)
+  const models = createModels({
+    config,
+    providers: createProviders(dispatcher),
+    dispatcher,
+    hintFor,
+    writeEnv,
+    log: () => undefined,
+    redact,
+    agentModels: () => [],
+  })
+  const checks = redactValue(await runChecks({ config, home, models, addon }, version))
+  const failed = checks.some(({ level }) => level === 'fail')
+  if (json) terminal.out(`${JSON.stringify({ ok: !failed, version, checks }, null, 2)}\n`)
+  else {
+    const end = END[failed ? 'fail' : checks.some(({ level }) => level === 'warn') ? 'warn' : 'ok']
+    const node = `Node ${process.versions.node}`
+    terminal.out(`agent-webui ${version}, ${node}\n\n${checks.map(lineOf).join('\n')}\n\n${end}\n`)
+  }
+  await terminal.drain()
+  return failed ? 1 : 0
+}

@@ -1,0 +1,83 @@
+/** Prompts that run beside a session, each in a session of its own that looks like it; its end is announced to every page. */
+import type { Hub } from '../hub.ts'
+import type { Message } from '../schema/message.ts'
+import { contentText, type Meta } from '../sessions/entries.ts'
+import { provisionalTitle } from '../sessions/title.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { Begin } from './start-turn.ts'
+
+const KEPT = 50
+const ANSWER_CHARS = 4_000
+
+export type BackgroundDeps = {
+  sessions: Sessions
+  begin: Pick<Begin, 'turn'>
+  hub: Pick<Hub, 'publish'>
+  redact: (text: string) => string
+}
+
+export type BackgroundResult = {
+  task_id: string
+  session_id: string
+  title: string
+  status: 'running' | 'done' | 'failed' | 'cancelled' | 'interrupted'
+  answer: string
+}
+
+const startedBy = ({ background }: Meta): string[] =>
+  Array.isArray(background) ? background.filter(id => typeof id === 'string') : []
+
+const lastAnswer = (messages: readonly Message[]): string => {
+  const last = messages.findLast(({ role, _error }) => role === 'assistant' && !_error)
+  return last ? contentText(last.content).slice(0, ANSWER_CHARS) : ''
+}
+
+export type Background = ReturnType<typeof createBackground>
+
+export const createBackground = ({ sessions, begin, hub, redact }: BackgroundDeps) => {
+  const announce = (sessionId: string): void => {
+    const row = sessions.row(sessionId)
+    if (!row) return
+    const isDone = row.last_turn === 'done'
+    hub.publish('notices', {
+      type: 'notice',
+      data: {
+        level: isDone ? 'info' : 'warn',
+        message: isDone ? `“${row.title}” is done.` : `“${row.title}” did not finish.`,
+        session_id: sessionId,
+      },
+    })
+  }
+
+  return {
+    /** Same workspace, model, profile, personality and project; its messages are its own. */
+    async start(given: string, prompt: string) {
+      const parent = sessions.require(given)
+      const { session_id: sessionId } = sessions.create({
+        workspace: parent.workspace,
+        model: parent.model,
+        profile: parent.profile,
+        title: provisionalTitle(prompt),
+        personality: parent.personality,
+        project_id: parent.project_id,
+        background_of: parent.session_id,
+      })
+      const { turn, result } = await begin.turn({ sessionId, text: prompt, attachments: [] })
+      const before = startedBy(sessions.head(parent.session_id).meta)
+      const background = [...before, sessionId].slice(-KEPT)
+      sessions.append(parent.session_id, [{ t: 'meta', patch: { background } }])
+      void result.then(() => announce(sessionId))
+      return { streamId: turn.streamId, sessionId }
+    },
+
+    /** What became of those a session has started; deleted ones are left out. */
+    results: (given: string): BackgroundResult[] =>
+      startedBy(sessions.head(sessions.require(given).session_id).meta).flatMap(id => {
+        const row = sessions.row(id)
+        if (!row) return []
+        const answer = redact(lastAnswer(sessions.load(id).messages))
+        const status = row.is_streaming ? 'running' : (row.last_turn ?? 'interrupted')
+        return [{ task_id: id, session_id: id, title: row.title, status, answer }]
+      }),
+  }
+}

@@ -1,0 +1,152 @@
+/** What a person may see and choose of another program's agent in a session: modes, options, commands. */
+import type { ExternalAgents } from '../agent/acp/agents.ts'
+import { setMode, setOption } from '../agent/acp/options.ts'
+import { joinForChoices, toSaved } from '../agent/acp/attach-session.ts'
+import type { Session } from '../agent/acp/session.ts'
+import { invalid } from '../errors.ts'
+import type { ExternalAgent } from '../schema/external.ts'
+import {
+  type AgentPlace,
+  type AgentPlaceDeps,
+  asked,
+  createAgentPlaces,
+} from '../turn-context/external-agent-target.ts'
+import { externalOf } from '../turn-context/external-agent.ts'
+
+export type AgentChoicesDeps = AgentPlaceDeps & {
+  external: Pick<ExternalAgents, 'use' | 'peek'>
+}
+
+const none: ExternalAgent = { agent: null, is_open: false, mode: null, options: [], commands: [] }
+
+const isNoMode = ({ category }: { category?: string | null | undefined }): boolean =>
+  category !== 'mode'
+
+const SWITCH = [
+  { value: 'on', name: 'On', description: '' },
+  { value: 'off', name: 'Off', description: '' },
+]
+
+/** Older agents have modes, newer ones an option that says which. */
+const modeOption = (session: Session) => {
+  const option = session.modes
+    ? undefined
+    : session.options.find(({ type, category }) => type === 'select' && category === 'mode')
+  return option?.type === 'select' ? option : undefined
+}
+
+const modeOf = (session: Session): ExternalAgent['mode'] => {
+  const option = modeOption(session)
+  const choices = option?.options ?? session.modes?.availableModes
+  const current = option?.currentValue ?? session.modes?.currentModeId
+  if (!choices || current === undefined) return null
+  return {
+    current,
+    choices: choices.map(choice => ({
+      value: 'value' in choice ? choice.value : choice.id,
+      name: choice.name,
+      description: choice.description ?? '',
+    })),
+  }
+}
+
+const toView = ({ id, name }: { id: string; name: string }, session: Session | null) => ({
+  ...none,
+  agent: { id, name },
+  ...(session && {
+    is_open: true,
+    mode: modeOf(session),
+    // The mode stands above, whichever way the agent says it.
+    options: session.options.filter(isNoMode).map(option => ({
+      id: option.id,
+      name: option.name,
+      description: option.description ?? '',
+      ...(option.type === 'boolean'
+        ? { kind: 'switch' as const, current: option.currentValue ? 'on' : 'off', choices: SWITCH }
+        : {
+            kind: 'select' as const,
+            current: option.currentValue,
+            choices: option.options.map(choice => ({
+              ...choice,
+              description: choice.description ?? '',
+            })),
+          }),
+    })),
+    commands: session.commands.map(({ name: command, description, input }) => ({
+      name: command,
+      description,
+      hint: input?.hint ?? '',
+    })),
+  }),
+})
+
+export const createAgentChoices = ({
+  external,
+  sessions,
+  homeOf,
+  endpointOf,
+}: AgentChoicesDeps) => {
+  const { placeOf, requirePlace } = createAgentPlaces({ sessions, homeOf, endpointOf })
+
+  const peek = (place: AgentPlace) => external.peek(place.endpoint, place.home.name, place.id)
+
+  const view = (sessionId: string): ExternalAgent => {
+    const place = placeOf(sessionId)
+    return place ? toView(place.agent, peek(place)?.session ?? null) : none
+  }
+
+  const requireOpen = (sessionId: string) => {
+    const place = requirePlace(sessionId)
+    const open = peek(place)
+    if (!open) throw invalid(`${place.agent.name} is not running for this session. Open it first.`)
+    return { ...open, place, name: place.agent.name }
+  }
+
+  /** The agent forgets what was chosen when it ends. */
+  const remember = ({ id, home, agent }: AgentPlace, session: Session) => {
+    const side = externalOf({ sessionId: id, home }, sessions)
+    const kept = side.load(agent.id)
+    const chosen = toSaved(session, { workspace: '' }, { mark: '', cost: 0 })
+    const { mode, options } = chosen
+    if (kept?.owner === id) side.save(agent.id, { ...kept, mode, options })
+  }
+
+  return {
+    view,
+    /** Starts its program and its side of the session, so that there is something to choose from before the first message. */
+    async open(sessionId: string): Promise<ExternalAgent> {
+      const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+      const side = externalOf({ sessionId: id, home }, sessions)
+      const workspace = row.workspace || home.dir
+      const work = external.use(endpoint, side, running =>
+        joinForChoices(running, side, agent, { sessionKey: id, workspace }),
+      )
+      await asked(agent.name, work)
+      return view(sessionId)
+    },
+    async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
+      const { running, session, name, place } = requireOpen(sessionId)
+      if (!modeOf(session)?.choices.some(({ value }) => value === mode))
+        throw invalid(`${name} has no mode "${mode}".`)
+      const option = modeOption(session)
+      const work = option
+        ? setOption(running.connection, session, option.id, mode)
+        : setMode(running.connection, session, mode)
+      await asked(name, work)
+      remember(place, session)
+      return view(sessionId)
+    },
+    async setOption(sessionId: string, id: string, value: string): Promise<ExternalAgent> {
+      const { running, session, name, place } = requireOpen(sessionId)
+      const option = session.options.find(each => each.id === id)
+      const values =
+        option?.type === 'boolean' ? ['on', 'off'] : option?.options.map(each => each.value)
+      if (!option || !values?.includes(value))
+        throw invalid(`${name} has no such choice: ${id} = ${value}.`)
+      const given = option.type === 'boolean' ? value === 'on' : value
+      await asked(name, setOption(running.connection, session, id, given))
+      remember(place, session)
+      return view(sessionId)
+    },
+  }
+}

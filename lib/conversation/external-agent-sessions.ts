@@ -1,0 +1,148 @@
+/** Earlier sessions of another program's agent: which there are where a session works, and going on with one of them. */
+import { redactValue } from '../redact/redact.ts'
+import { setImmediate } from 'node:timers/promises'
+import type { ExternalAgents } from '../agent/acp/agents.ts'
+import { toSaved } from '../agent/acp/attach-session.ts'
+import { markOf } from '../agent/acp/history-hash.ts'
+import { passedOn } from '../agent/acp/passed-servers.ts'
+import { adoptPast, listPast } from '../agent/acp/list-sessions.ts'
+import { withoutPlace } from '../agent/acp/prompt.ts'
+import { conflict } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { AgentSessions, Adopted } from '../schema/external.ts'
+import type { SessionRow } from '../schema/session.ts'
+import { toConversation } from '../sessions/history.ts'
+import { fallbackTitle } from '../sessions/title.ts'
+import {
+  type AgentPlaceDeps,
+  asked,
+  createAgentPlaces,
+} from '../turn-context/external-agent-target.ts'
+import { withSkills } from '../turn-context/user-content.ts'
+import { externalOf, keptIn } from '../turn-context/external-agent.ts'
+
+export type AgentPastDeps = AgentPlaceDeps & {
+  external: Pick<ExternalAgents, 'use'>
+  /** Nothing else begins in the session meanwhile. */
+  alone: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  expandSkill: (home: Home, text: string) => string
+  /** Pages that show the session read it anew. */
+  changed: (sessionId: string) => void
+  redact: (text: string) => string
+}
+
+const PAGE = 500
+
+export const createAgentPast = (deps: AgentPastDeps) => {
+  const { sessions, external, redact } = deps
+  const { requirePlace } = createAgentPlaces(deps)
+  /** Two sessions of ours that ask for the same one at once. */
+  const taking = new Set<string>()
+
+  /** The agent's sessions that one of ours goes on with. A copy of ours only remembers where it came from. */
+  const holders = async (agent: string): Promise<Map<string, string>> => {
+    const held = new Map<string, string>()
+    let cursor: string | undefined
+    do {
+      const { body, next } = sessions.list({ limit: PAGE, cursor })
+      for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
+        const kept = keptIn(sessions.head(ours).meta, agent)
+        if (kept?.owner !== ours) continue
+        for (const id of [kept.session_id, ...kept.aliases]) held.set(id, ours)
+      }
+      cursor = next ?? undefined
+      await setImmediate()
+    } while (cursor !== undefined)
+    return held
+  }
+
+  const list = async (sessionId: string): Promise<AgentSessions> => {
+    const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+    const side = externalOf({ sessionId: id, home }, sessions)
+    const workspace = row.workspace || home.dir
+    const found = await asked(
+      agent.name,
+      external.use(endpoint, side, running => listPast(running, workspace)),
+    )
+    if (!found) return { sessions: [], note: `${agent.name} does not tell which sessions it has.` }
+    const held = await holders(agent.id)
+    return {
+      note: found.length === 0 ? `${agent.name} has no earlier session in this workspace.` : '',
+      sessions: found.map(past => ({
+        agent_session_id: past.id,
+        title: redact(past.title).slice(0, 300),
+        updated_at: past.updatedAt,
+        cwd: past.cwd,
+        session_id: held.get(past.id) ?? null,
+      })),
+    }
+  }
+
+  const adopt = async (
+    sessionId: string,
+    theirs: string,
+    title: string | undefined,
+  ): Promise<Adopted> => {
+    const { id, row, home, endpoint, agent } = requirePlace(sessionId)
+    const workspace = row.workspace || home.dir
+    const key = JSON.stringify([home.name, agent.id, theirs])
+    if (taking.has(key)) throw conflict('Another session is going on with that one already.')
+    taking.add(key)
+    try {
+      return await deps.alone(id, async signal => {
+        if (sessions.require(id).message_count > 0)
+          throw conflict('Only an empty session can go on with one of an agent. Begin a new one.')
+        const holder = (await holders(agent.id)).get(theirs)
+        if (holder !== undefined && holder !== id)
+          throw conflict('Another session is going on with that one already.', {
+            session_id: holder,
+          })
+        const side = externalOf({ sessionId: id, home }, sessions)
+        const served = { provider: endpoint.provider, model: endpoint.model }
+        const work = external.use(endpoint, side, async running => {
+          const options = { workspace, served }
+          const { session, told } = await adoptPast(
+            running,
+            theirs,
+            options,
+            passedOn(side, agent, running.connection.can),
+            signal,
+          )
+          const messages = told?.messages ?? []
+          const first = messages.find(({ role }) => role === 'user')?.content
+          const name =
+            title || (typeof first === 'string' && first ? fallbackTitle(first) : agent.name)
+          sessions.append(id, [
+            ...messages.map(({ id: _, ...message }) => ({
+              t: 'message' as const,
+              message: message.role === 'user' ? message : redactValue(message),
+            })),
+            { t: 'meta', patch: { title: name } },
+          ])
+          // As its next turn will see the conversation.
+          const history = withSkills(toConversation(sessions.load(id)), text =>
+            deps.expandSkill(home, text),
+          )
+          const mark = markOf(withoutPlace(history, workspace))
+          side.save(agent.id, toSaved(session, { workspace, sessionKey: id }, { mark, cost: 0 }))
+          running.sessions.set(id, session)
+          return told
+        })
+        const told = await asked(agent.name, work)
+        await sessions.sync(id)
+        deps.changed(id)
+        const left = told?.left ?? 0
+        const note = !told
+          ? `${agent.name} goes on with that session, but does not tell what was said: the earlier messages are not shown.`
+          : left > 0
+            ? `${left} older messages are not shown; ${agent.name} knows them.`
+            : ''
+        return { session_id: id, message_count: told?.messages.length ?? 0, note }
+      })
+    } finally {
+      taking.delete(key)
+    }
+  }
+
+  return { list, adopt }
+}

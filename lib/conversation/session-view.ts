@@ -1,0 +1,132 @@
+/** A session as it goes over the wire: its row, its messages, and what its running turn has beyond them. */
+import type { Hub } from '../hub.ts'
+import { missing } from '../errors.ts'
+import type { Message } from '../schema/message.ts'
+import type { Session, SessionRow } from '../schema/session.ts'
+import { spansInForce } from '../sessions/fold.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { toolSummaries } from '../sessions/tool-call-summaries.ts'
+import { queuedOf } from './queue.ts'
+import type { Turns } from '../turns/runner.ts'
+import { elide } from '../turns/to-stream-event.ts'
+
+export type ViewDeps = {
+  sessions: Sessions
+  turns: Pick<Turns, 'live' | 'questions'>
+  hub: Pick<Hub, 'cursor'>
+  redactValue: <T>(value: T) => T
+  /** The model shown: computed, never written back. */
+  shownModel: (model: string | null, profile: string) => string | null
+}
+
+type Parts = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
+
+export type Views = ReturnType<typeof createViews>
+
+export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: ViewDeps) => {
+  /** Everything but the messages. Call it in the tick that reads them: the cursor says what they hold. */
+  const assemble = (row: SessionRow, { offset, truncated, ...parts }: Parts): Session => {
+    const { meta, spans } = sessions.head(row.session_id)
+    return {
+      ...row,
+      model: shownModel(row.model, row.profile),
+      ...parts,
+      pending_user_message: null,
+      pending_attachments: [],
+      pending_started_at: null,
+      composer_draft: meta.composer_draft ?? { text: '', files: [] },
+      questions: turns.questions.pending(row.session_id),
+      queued: queuedOf(meta),
+      live: redactValue(turns.live(row.session_id)),
+      enabled_toolsets: meta.enabled_toolsets ?? null,
+      last_usage: (meta.last_usage as Session['last_usage']) ?? null,
+      summaries: spansInForce(spans).map(({ n, last }) => ({ n, last })),
+      cursor: hub.cursor(),
+      _messages_truncated: truncated,
+      _messages_offset: offset,
+    }
+  }
+
+  /** The record without its messages, and their text: read in one tick, because reading begins with the call. */
+  const whole = async (id: string): Promise<{ head: Session; messages: Buffer }> => {
+    const row = sessions.require(id)
+    const text = sessions.wholeJson(row.session_id)
+    const head = assemble(row, { messages: [], tool_calls: [], offset: 0, truncated: false })
+    const messages = await text
+    const tool_calls = toolSummaries(JSON.parse(messages.toString()) as Message[])
+    return { head: { ...head, tool_calls }, messages }
+  }
+
+  /** The record F as text: the messages are put in as they stand in the file. */
+  const recordJson = async (id: string): Promise<Buffer[]> => {
+    const { head, messages } = await whole(id)
+    const { messages: _, ...rest } = head
+    return [
+      Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"messages":`),
+      messages,
+      Buffer.from('}'),
+    ]
+  }
+
+  return {
+    /** The record F with every message, as an object. */
+    async full(id: string): Promise<Session> {
+      const { head, messages } = await whole(id)
+      return { ...head, messages: JSON.parse(messages.toString()) as Message[] }
+    },
+
+    recordJson,
+
+    /** `{"session": F}` as text. */
+    async wholeJson(id: string): Promise<Buffer[]> {
+      return [Buffer.from('{"session":'), ...(await recordJson(id)), Buffer.from('}')]
+    },
+
+    /** The last `limit` messages, or those before one; long tool results are cut. */
+    paged(id: string, { limit, before }: { limit: number; before?: string }): Session {
+      const row = sessions.require(id)
+      const { messages, ...page } = sessions.tail(row.session_id, { limit, before })
+      return assemble(row, { ...page, messages: messages.map(elide), tool_calls: [] })
+    },
+
+    /** A session that is not ours, in the form of one: nothing of it runs here. */
+    foreign(
+      { row, messages }: { row: SessionRow; messages: Message[] },
+      page: {
+        limit?: number | undefined
+        before?: string | undefined
+        messages?: string | undefined
+      },
+    ): Session {
+      const at = page.before ? messages.findIndex(({ id }) => id === page.before) : messages.length
+      if (at < 0) throw missing('Message not found')
+      const whole = page.limit === undefined && page.before === undefined
+      const size = page.messages === '0' ? 0 : whole ? at : (page.limit ?? 50)
+      const offset = Math.max(0, at - size)
+      return {
+        ...row,
+        messages: messages.slice(offset, at),
+        tool_calls: [],
+        pending_user_message: null,
+        pending_attachments: [],
+        pending_started_at: null,
+        composer_draft: { text: '', files: [] },
+        questions: [],
+        queued: [],
+        live: null,
+        last_usage: null,
+        summaries: [],
+        cursor: hub.cursor(),
+        _messages_truncated: offset > 0,
+        _messages_offset: offset,
+      }
+    },
+
+    /** One whole message, for what a page has cut. */
+    message(id: string, messageId: string): Message {
+      const found = sessions.load(id).messages.find(message => message.id === messageId)
+      if (!found) throw missing('Message not found')
+      return redactValue(found)
+    },
+  }
+}

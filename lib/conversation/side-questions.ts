@@ -1,0 +1,197 @@
+/**
+ * Side questions: answered from what a session holds so far, without tools, as a stream of their own. The running turn does
+ * not notice, and nothing of it enters the transcript; only what it used is written into the session's books.
+ */
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Agent, AgentEvent, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
+import { conflict, invalid, messageOf, Refusal, unavailable } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Hub } from '../hub.ts'
+import type { ServiceEvent, TurnEvent } from '../schema/event.ts'
+import { noUsage, type Usage } from '../schema/usage.ts'
+import { toConversation } from '../sessions/history.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { createEventLog, type EventLog } from '../turns/event-log.ts'
+import { createMasking } from '../turns/mask-stream.ts'
+import type { Shelf } from '../turns/event-log-registry.ts'
+import { toWire } from '../turns/to-stream-event.ts'
+
+export type AsideDeps = {
+  sessions: Sessions
+  /** Pages hear of it over the connection they have. */
+  hub: Pick<Hub, 'publish'>
+  shelf: Shelf
+  liveDir: string
+  agent: Agent
+  providers: Providers
+  homeOf: (profile: string | null | undefined) => Home
+  /** The session's own model; throws a Refusal with the sentence why it cannot be called. */
+  endpoint: (sessionId: string) => Promise<ModelEndpoint>
+  /** Asked before the question is; nobody is there to be asked for more. */
+  budgetFor: (about: {
+    sessionId: string
+    home: Home
+    turn: { usage: Usage }
+  }) => () => Promise<string | null>
+  redact: (text: string) => string
+  now: () => number
+  log: (message: string, extra?: Record<string, unknown>) => void
+}
+
+const SYSTEM =
+  'You answer a side question about the conversation so far. Answer it briefly and directly, from what stands in the conversation and what you know. You have no tools here, and the work of the conversation goes on without you: do not continue it.'
+
+type AsideEvent = Extract<ServiceEvent, { type: 'aside' }>['data']
+
+/** What a page makes of an event of its stream; null for what it does not show. */
+const told = ({ type, data }: TurnEvent): Omit<AsideEvent, 'stream_id' | 'question'> | null => {
+  if (type === 'token') return { status: 'running', text: data.text }
+  if (type === 'done') return { status: 'done', answer: data.answer ?? '' }
+  if (type === 'apperror') return { status: 'failed', error: data.message }
+  return type === 'cancel' ? { status: 'done' } : null
+}
+
+type Running = { controller: AbortController; streamId: string }
+
+export type Asides = ReturnType<typeof createAsides>
+
+export const createAsides = (deps: AsideDeps) => {
+  const { sessions, shelf } = deps
+  const running = new Map<string, Running>()
+
+  const account = (sessionId: string, streamId: string, usage: Usage): void => {
+    if (usage.input_tokens + usage.output_tokens === 0) return
+    const row = sessions.row(sessionId)
+    if (!row) return
+    sessions.append(sessionId, [
+      { t: 'turn_ended', stream_id: streamId, how: 'done', usage },
+      {
+        t: 'meta',
+        patch: {
+          input_tokens: row.input_tokens + usage.input_tokens,
+          output_tokens: row.output_tokens + usage.output_tokens,
+          estimated_cost: row.estimated_cost + usage.estimated_cost,
+        },
+      },
+    ])
+  }
+
+  const close = (log: EventLog, { status, text, usage, failure }: Outcome): void => {
+    if (status === 'finished') {
+      const answer = deps.redact(text)
+      log.append({ type: 'done', data: { usage, message_ids: [], ephemeral: true, answer } })
+    } else if (status === 'stopped') {
+      log.append({ type: 'cancel', data: { message: 'Cancelled by user' } })
+    } else {
+      const { type, message, hint } = failure ?? { type: 'no_response', message: 'No answer came.' }
+      log.append({
+        type: 'apperror',
+        data: { type, message: deps.redact(message), ...(hint ? { hint: deps.redact(hint) } : {}) },
+      })
+    }
+  }
+
+  const answer = async (
+    log: EventLog,
+    endpoint: ModelEndpoint,
+    question: string,
+    { controller }: Running,
+  ): Promise<void> => {
+    const id = log.session_id
+    const home = deps.homeOf(sessions.row(id)?.profile)
+    const turn = { usage: noUsage }
+    const masking = createMasking()
+    const show = (event: AgentEvent): void => {
+      if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
+        log.append(toWire(event, deps.redact))
+    }
+    const outcome = await deps.agent(
+      {
+        endpoint,
+        system: SYSTEM,
+        history: [...toConversation(sessions.load(id)), { role: 'user', content: question }],
+        tools: [],
+        workspace: home.dir,
+        env: {},
+        forbidden: [],
+        maxSteps: 1,
+        signal: controller.signal,
+        nextMessageId: () => 'aside',
+        approve: async () => 'deny',
+        clarify: async () => null,
+        providers: deps.providers,
+        sessionKey: id,
+        now: () => deps.now() * 1_000,
+        allow: deps.budgetFor({ sessionId: id, home, turn }),
+        spent: usage => {
+          turn.usage = usage
+        },
+      },
+      event => masking.pass(event).forEach(show),
+    )
+    masking.rest().forEach(show)
+    account(id, log.stream_id, turn.usage)
+    close(log, outcome)
+  }
+
+  return {
+    /** Answers at once; the stream is read like a turn's. */
+    async ask(given: string, question: string) {
+      const { session_id: sessionId } = sessions.require(given)
+      const text = question.trim()
+      if (!text) throw invalid('question is required')
+      const endpoint = await deps.endpoint(sessionId)
+      if (endpoint.apiMode === 'acp')
+        throw unavailable('This agent answers whole turns only. Choose a model for side questions.')
+      if (running.has(sessionId)) throw conflict('A side question is being answered already.')
+      const streamId = randomBytes(16).toString('hex')
+      const publish = (data: Omit<AsideEvent, 'stream_id' | 'question'>): void =>
+        void deps.hub.publish(`session:${sessionId}`, {
+          type: 'aside',
+          data: { stream_id: streamId, question: deps.redact(text), ...data },
+        })
+      const log = createEventLog(
+        join(deps.liveDir, `${streamId}.jsonl`),
+        { session_id: sessionId, stream_id: streamId, at: deps.now() },
+        event => {
+          const said = told(event)
+          if (said) publish(said)
+        },
+      )
+      publish({ status: 'running' })
+      shelf.put(log)
+      const own: Running = { controller: new AbortController(), streamId }
+      running.set(sessionId, own)
+      void answer(log, endpoint, text, own)
+        .catch((error: unknown) => {
+          deps.log('a side question failed', { session_id: sessionId, error: messageOf(error) })
+          const message =
+            error instanceof Refusal ? deps.redact(error.message) : 'It could not be answered.'
+          log.say({ type: 'apperror', data: { type: 'error', message } })
+        })
+        .finally(() => {
+          running.delete(sessionId)
+          log.say({ type: 'stream_end', data: { session_id: sessionId } })
+          shelf.retire(log)
+        })
+      return { streamId, sessionId }
+    },
+
+    /** False when no such stream runs. */
+    cancel(streamId: string): boolean {
+      const own = [...running.values()].find(each => each.streamId === streamId)
+      own?.controller.abort(new Error('cancelled'))
+      return own !== undefined
+    },
+
+    /** With its session. */
+    endSession(sessionId: string): void {
+      running.get(sessionId)?.controller.abort(new Error('cancelled'))
+    },
+
+    close(): void {
+      for (const { controller } of running.values()) controller.abort(new Error('closing'))
+    },
+  }
+}

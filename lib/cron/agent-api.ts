@@ -1,0 +1,63 @@
+/** The jobs of a home as its agent manages them: the person's own verbs, and a closer look at what is to be run. */
+import type { CronFields, CronStore } from '../agent/tools/cronjob.ts'
+import { forbidden } from '../errors.ts'
+import { reveal } from '../redact/redact.ts'
+import { findThreat } from '../prompt-injection.ts'
+import type { Cron } from './cron.ts'
+import { toWire } from './job.ts'
+
+type Room = ReturnType<Cron['of']>
+type Stored = Parameters<typeof toWire>[0]
+
+/** The prompt is read by a model with tools and without a witness, and it was another model that wrote it. */
+const checkPrompt = ({ prompt }: CronFields): void => {
+  const threat = findThreat(prompt ?? '')
+  if (threat) throw forbidden(`The task was not stored: its prompt holds ${threat}.`)
+}
+
+export const cronVerbs = ({ jobs, scheduler, now, zone }: Room): CronStore => {
+  const show = (stored: Stored) => {
+    const job = toWire(stored, { now: now(), zone: zone(), running: scheduler.isBusy(stored.id) })
+    return {
+      job_id: job.id,
+      name: job.name,
+      prompt: job.prompt,
+      skills: job.skills,
+      schedule: job.schedule_display,
+      schedule_in_words: job.words,
+      repeat: job.repeat,
+      deliver: job.deliver,
+      model: job.model,
+      provider: job.provider,
+      script: job.script,
+      enabled: job.enabled,
+      state: job.state,
+      running: job.running,
+      next_run_at: job.next_run_at,
+      last_run_at: job.last_run_at,
+      last_status: job.last_status,
+      last_error: job.last_error,
+    }
+  }
+  return {
+    list: () => jobs.list().map(show),
+    async create(fields) {
+      checkPrompt(fields)
+      // Of a task that is new nothing was shown: a mask in it was read somewhere else.
+      for (const text of [fields.prompt, fields.name]) if (text !== undefined) reveal(text, '')
+      return show(await jobs.create(fields))
+    },
+    async update(id, fields) {
+      checkPrompt(fields)
+      return show(await jobs.update(id, fields, reveal))
+    },
+    pause: async id => show(await jobs.pause(id, null)),
+    resume: async id => show(await jobs.resume(id)),
+    async remove(id) {
+      const job = show(jobs.get(id))
+      await jobs.remove(id)
+      return job
+    },
+    run: id => scheduler.runNow(id),
+  }
+}

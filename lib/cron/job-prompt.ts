@@ -1,0 +1,39 @@
+/** What the model is told of a run nobody watches, and what it is given to read: skills, the script's output, the prompt. Pure. */
+import type { ScriptResult } from './job-script.ts'
+
+/** An answer of exactly this is not delivered. */
+export const SILENT = '[SILENT]'
+
+/** Beside the system prompt, for this turn only. */
+export const PREAMBLE = `This is a scheduled run. Nobody is watching and nobody can answer, so do not ask questions: decide, act, and say in your last message what came of it. That last message is the result that is filed and delivered. When there is truly nothing to report, answer with exactly ${SILENT} and nothing else; then nothing is delivered. Commands that would need somebody's approval are denied; do not look for another way around, and name what you could not do.`
+
+export const isSilent = (response: string): boolean => response.trim() === SILENT
+
+export type Loaded = { name: string; content: string | null }
+
+const fence = (text: string): string => {
+  const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(run => run.length))
+  const marks = '`'.repeat(longest + 1)
+  return `${marks}\n${text.trimEnd()}\n${marks}`
+}
+
+/** Skills in their order, then the script, then what was asked. */
+export const composeMessage = (given: {
+  prompt: string
+  skills: readonly Loaded[]
+  script: ({ name: string } & ScriptResult) | null
+}): string => {
+  const parts = given.skills.map(({ name, content }) =>
+    content === null
+      ? `The skill "${name}" is set for this task and could not be found. Say so in your answer.`
+      : `Follow the skill "${name}":\n\n${content.trim()}`,
+  )
+  if (given.script) {
+    const { name, output, error } = given.script
+    if (output.trim()) parts.push(`Output of the script ${name}:\n\n${fence(output)}`)
+    else if (!error) parts.push(`The script ${name} printed nothing.`)
+    if (error) parts.push(`The script ${name} failed; report that.\n\n${fence(error)}`)
+  }
+  if (given.prompt.trim()) parts.push(given.prompt.trim())
+  return parts.join('\n\n')
+}

@@ -1,0 +1,196 @@
+/** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
+import type { ApprovalAsk, Failure, Outcome } from '../agent/types.ts'
+import { forbidden as forbiddenRun, messageOf, Refusal } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { UnattendedInput } from '../conversation/start-turn.ts'
+import type { Planned } from './job.ts'
+import { writeReport } from './outputs.ts'
+import { composeMessage, isSilent, PREAMBLE } from './job-prompt.ts'
+import type { RunResult } from './scheduler.ts'
+import { runScript } from './job-script.ts'
+
+export type StartedTurn = {
+  turn: { sessionId: string; streamId: string; log: { position(): number } }
+  result: Promise<Outcome | null>
+}
+
+export type RunDeps = {
+  home: Home
+  /** `<home>/cron` */
+  dir: string
+  start: (input: UnattendedInput) => Promise<StartedTurn>
+  /** False when the turn is over already. */
+  stop: (streamId: string, failure: Failure) => boolean
+  /** SKILL.md of a skill; null when there is no such skill. */
+  skill: (name: string) => string | null
+  /** Why the home forbids every command, or null. */
+  forbids: () => string | null
+  redact: (text: string) => string
+  now: () => number
+  zone: () => string
+  log: (line: string, extra?: Record<string, unknown>) => void
+}
+
+type On = { signal: AbortSignal; session: (id: string) => void }
+type Came = { response: string } | { error: string; interrupted?: boolean }
+
+const IDLE_S = 600
+const MAX_RUN_S = 7_200
+const MAX_ERROR_CHARS = 2_000
+
+const seconds = (value: unknown, otherwise: number): number => {
+  const read = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof read === 'number' && read >= 0 ? read : otherwise
+}
+
+const section = (value: unknown): Record<string, unknown> =>
+  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+
+/** `AGENT_CRON_TIMEOUT`: seconds without a sign of life; `cron.max_run_seconds`: altogether. 0 is no limit. */
+const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
+  idleMs: seconds(home.env().AGENT_CRON_TIMEOUT, IDLE_S) * 1_000,
+  maxMs: seconds(section(home.values().cron).max_run_seconds, MAX_RUN_S) * 1_000,
+})
+
+/** `approvals.cron_mode: approve` lets through what a person would be asked; anything else denies it. */
+const mayApprove = (home: Home): boolean =>
+  ['approve', 'allow'].includes(String(section(home.values().approvals).cron_mode).toLowerCase())
+
+/** Whose address the model is asked at: a provider named beside it, an address of its own, or as the home resolves it. */
+const modelOf = ({ model, provider, baseUrl }: Planned): string => {
+  if (!model) return ''
+  if (provider) return `@${provider}:${model}`
+  return baseUrl ? `@custom:${model}` : model
+}
+
+const INTERRUPTED: Failure = {
+  type: 'interrupted',
+  message: 'The service stopped while this task was running.',
+}
+
+export const createRun = (deps: RunDeps) => {
+  const { home, dir, redact, now, zone } = deps
+
+  /** Watches a turn from outside: nothing it does may keep the jobs behind it waiting for ever. */
+  const untilEnd = async ({ turn, result }: StartedTurn, signal: AbortSignal): Promise<Came> => {
+    const { idleMs, maxMs } = limitsOf(home)
+    const { promise: given, resolve: giveUp } = Promise.withResolvers<Came>()
+    const end = (failure: Failure, came: Came): void => {
+      deps.stop(turn.streamId, failure)
+      // The engine winds down behind it; the next job need not wait for that.
+      giveUp(came)
+    }
+    const outOfTime = (why: string) => end({ type: 'interrupted', message: why }, { error: why })
+    const seen = { position: -1, atMs: performance.now() }
+    const look = (): void => {
+      const position = turn.log.position()
+      if (position !== seen.position) Object.assign(seen, { position, atMs: performance.now() })
+      else if (performance.now() - seen.atMs >= idleMs)
+        outOfTime(`Stopped: nothing happened for ${idleMs / 1_000} seconds.`)
+    }
+    const watch = idleMs > 0 ? setInterval(look, Math.min(5_000, idleMs / 4)) : undefined
+    const most =
+      maxMs > 0
+        ? setTimeout(
+            () => outOfTime(`Stopped: it ran longer than ${maxMs / 1_000} seconds.`),
+            maxMs,
+          )
+        : undefined
+    const onAbort = () => end(INTERRUPTED, { error: INTERRUPTED.message, interrupted: true })
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await Promise.race([given, result.then(outcome => cameOf(outcome, signal))])
+    } finally {
+      clearInterval(watch)
+      clearTimeout(most)
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  const cameOf = (outcome: Outcome | null, signal: AbortSignal): Came => {
+    if (signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
+    if (!outcome) return { error: 'The run was stopped.' }
+    if (outcome.status !== 'finished')
+      return { error: outcome.failure?.message ?? 'The run did not finish.' }
+    return outcome.text.trim() ? { response: outcome.text } : { error: 'The model gave no answer.' }
+  }
+
+  const compose = async (job: Planned, signal: AbortSignal): Promise<string> => {
+    const forbidden = job.script ? deps.forbids() : null
+    if (forbidden !== null) throw forbiddenRun(forbidden)
+    const script = job.script
+      ? await runScript({ home: home.dir, name: job.script, env: home.childEnv(), signal })
+      : null
+    return composeMessage({
+      prompt: job.prompt,
+      skills: job.skills.map(name => ({ name, content: deps.skill(name) })),
+      script: script && {
+        name: job.script ?? '',
+        output: redact(script.output),
+        error: script.error === null ? null : redact(script.error),
+      },
+    })
+  }
+
+  const converse = async (job: Planned, denied: string[], on: On): Promise<Came> => {
+    const text = await compose(job, on.signal)
+    if (on.signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
+    const ask = ({ command, description }: ApprovalAsk) => {
+      if (mayApprove(home)) return 'once' as const
+      denied.push(
+        `${redact(command)} – ${description}. Nobody was there to allow it; approvals.cron_mode: approve in config.yaml would.`,
+      )
+      return 'deny' as const
+    }
+    const started = await deps.start({
+      title: job.name,
+      text,
+      workspace: job.workdir ?? '',
+      model: modelOf(job),
+      baseUrl: job.model ? (job.baseUrl ?? '') : '',
+      unattended: { preamble: PREAMBLE, ask },
+      meta: { source_tag: 'cron', cron_job_id: job.id, enabled_toolsets: job.toolsets },
+    })
+    on.session(started.turn.sessionId)
+    return untilEnd(started, on.signal)
+  }
+
+  /** Only files are delivered to; that somebody wanted more is said, not swallowed. */
+  const deliveryError = (job: Planned, came: Came): string | null => {
+    if (job.deliver === 'local' || ('response' in came && isSilent(came.response))) return null
+    return `Not delivered to ${job.deliver}: this service delivers locally only. The result is in the task's history.`
+  }
+
+  return async (job: Planned, on: On): Promise<RunResult> => {
+    const denied: string[] = []
+    const began = now()
+    let came: Came
+    try {
+      came = await converse(job, denied, on)
+    } catch (error) {
+      // A border: a refusal says what the person can do; everything else is for the log.
+      if (!(error instanceof Refusal))
+        deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
+      came = { error: error instanceof Refusal ? error.message : 'The run failed; see the log.' }
+    }
+    const error = 'error' in came ? redact(came.error).slice(0, MAX_ERROR_CHARS) : null
+    const { id, name, display: schedule, prompt } = job
+    let filename: string | null = null
+    let unwritten: string | null = null
+    try {
+      const result = 'error' in came ? { error: error ?? '' } : came
+      filename = writeReport(dir, { id, name, schedule, prompt, denied, result }, began, zone())
+    } catch (cause) {
+      // The conversation still holds the answer; the record says why there is no file.
+      unwritten = `The output file could not be written: ${messageOf(cause)}`
+      deps.log('no output file of a scheduled task', { job: id, error: messageOf(cause) })
+    }
+    return {
+      status: error === null && unwritten === null ? 'ok' : 'error',
+      error: error ?? unwritten,
+      deliveryError: deliveryError(job, came),
+      filename,
+      interrupted: 'error' in came && came.interrupted === true,
+    }
+  }
+}

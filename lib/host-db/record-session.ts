@@ -1,0 +1,215 @@
+/**
+ * Conversations of our own command line, written into the agent's state.db as its command line writes its own: each
+ * message when it is whole, by the names of the columns that are there, whatever the version of the file.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Message, ToolCall } from '../schema/message.ts'
+import { cleanTitle, freeTitle } from './usage-mirror.ts'
+import { readMessages } from './read-messages.ts'
+import { ensureStateDb } from './create-database.ts'
+import { columnsOf, type Database, readState, writeState } from './state-db.ts'
+
+export type RecordDeps = {
+  file: string
+  addon: string | undefined
+  /** Seconds since 1970. */
+  now: () => number
+  /** A write that failed: the conversation goes on, the person is told. */
+  problem: (error: unknown) => void
+}
+
+export type Spent = {
+  input_tokens: number
+  output_tokens: number
+  estimated_cost: number
+  provider: string
+  baseUrl: string
+}
+
+/** What is kept of a message. */
+export type Recordable = {
+  role: Message['role']
+  content: Message['content']
+  tool_calls?: ToolCall[]
+  tool_call_id?: string
+  reasoning?: string
+}
+
+const SOURCE = 'cli'
+const MODEL_CALLS = 'tool_calls'
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+/** `20260408_142501_a1b2c3`, in local time. */
+export const newCliId = (at: Date): string => {
+  const day = `${at.getFullYear()}${two(at.getMonth() + 1)}${two(at.getDate())}`
+  const time = `${two(at.getHours())}${two(at.getMinutes())}${two(at.getSeconds())}`
+  return `${day}_${time}_${randomBytes(3).toString('hex')}`
+}
+
+type Row = Readonly<Record<string, string | number | null>>
+
+/** Only columns that are there; a value for one that is not is not worth an error. */
+const fitting = (db: Database, table: string, row: Row): [string, string | number | null][] => {
+  const columns = columnsOf(db, table)
+  return Object.entries(row).filter(([name]) => columns.has(name))
+}
+
+const insert = (db: Database, table: string, row: Row, verb = 'insert'): void => {
+  const pairs = fitting(db, table, row)
+  const names = pairs.map(([name]) => name)
+  db.prepare(
+    `${verb} into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`,
+  ).run(...pairs.map(([, value]) => value))
+}
+
+const update = (db: Database, id: string, row: Row): void => {
+  for (const [name, value] of fitting(db, 'sessions', row))
+    db.prepare(`update sessions set ${name} = ? where id = ?`).run(value, id)
+}
+
+/** Counters go up: another program may be counting in the same row. */
+const add = (db: Database, id: string, row: Readonly<Record<string, number>>): void => {
+  for (const [name, value] of fitting(db, 'sessions', row))
+    if (value)
+      db.prepare(`update sessions set ${name} = coalesce(${name}, 0) + ? where id = ?`).run(
+        value,
+        id,
+      )
+}
+
+const textOf = (content: Recordable['content']): string =>
+  typeof content === 'string' ? content : JSON.stringify(content)
+
+export const createRecord = ({ file, addon, now, problem }: RecordDeps) => {
+  let queue: Promise<unknown> | null = null
+  /** Which tool a result belongs to: the message itself does not say. */
+  const callNames = new Map<string, string>()
+
+  /**
+   * In order. As long as nobody else holds the database the write has happened when this returns, so that a kill
+   * right after it loses nothing.
+   */
+  const write = (work: (db: Database) => void): void => {
+    const run = async () => {
+      try {
+        ensureStateDb(file, addon)
+        await writeState(file, addon, work)
+      } catch (error) {
+        problem(error)
+      }
+    }
+    const before = queue
+    const done: Promise<unknown> = before ? before.then(run) : run()
+    queue = done
+    void done.then(() => {
+      if (queue === done) queue = null
+    })
+  }
+
+  const ensureRow = (db: Database, id: string, more: Row = {}): void =>
+    insert(db, 'sessions', { id, source: SOURCE, started_at: now(), ...more }, 'insert or ignore')
+
+  return {
+    begin(id: string, about: { model: string; cwd: string; maxSteps: number }): void {
+      const { model, cwd, maxSteps } = about
+      write(db => {
+        const config = JSON.stringify({ max_iterations: maxSteps })
+        ensureRow(db, id, { model, model_config: config, cwd, created_source: SOURCE })
+        // Taken up again: it is not over any more.
+        update(db, id, { ended_at: null, end_reason: null })
+      })
+    },
+
+    /** What the agent is told, kept for whoever takes the conversation up. */
+    prompt: (id: string, text: string): void =>
+      write(db => update(db, id, { system_prompt: text })),
+
+    message(id: string, message: Recordable): void {
+      const { role, content, tool_calls: calls = [], tool_call_id, reasoning } = message
+      for (const call of calls) callNames.set(call.id, call.function.name)
+      const timestamp = now()
+      write(db => {
+        ensureRow(db, id)
+        insert(db, 'messages', {
+          session_id: id,
+          role,
+          content: textOf(content),
+          tool_call_id: tool_call_id ?? null,
+          tool_name: tool_call_id === undefined ? null : (callNames.get(tool_call_id) ?? null),
+          tool_calls: calls.length > 0 ? JSON.stringify(calls) : null,
+          timestamp,
+          finish_reason: role !== 'assistant' ? null : calls.length > 0 ? MODEL_CALLS : 'stop',
+          reasoning: reasoning ?? null,
+        })
+        add(db, id, { message_count: 1, tool_call_count: calls.length })
+        update(db, id, { last_activity_at: timestamp })
+      })
+    },
+
+    spent(id: string, spent: Spent): void {
+      write(db => {
+        const { input_tokens, output_tokens, estimated_cost } = spent
+        add(db, id, { input_tokens, output_tokens, estimated_cost_usd: estimated_cost })
+        const isKnown = estimated_cost > 0
+        update(db, id, {
+          billing_provider: spent.provider,
+          billing_base_url: spent.baseUrl,
+          cost_status: isKnown ? 'estimated' : 'unknown',
+          cost_source: isKnown ? 'official_docs_snapshot' : 'none',
+        })
+      })
+    },
+
+    /** Only where there is none; made unique by a number behind it. */
+    title(id: string, text: string): void {
+      write(db => {
+        const stored = db
+          .prepare<[string], { title: string | null }>('select title from sessions where id = ?')
+          .get(id)
+        const wanted = cleanTitle(text)
+        if (!stored || stored.title !== null || !wanted) return
+        const title = freeTitle(db, id, wanted)
+        if (title) update(db, id, { title, title_source: 'derived' })
+      })
+    },
+
+    end: (id: string, reason: string): void =>
+      write(db => update(db, id, { ended_at: now(), end_reason: reason })),
+
+    /** Resolves when all that was given has been written, or has failed. */
+    async flush(): Promise<void> {
+      while (queue) await queue
+    },
+  }
+}
+
+export type CliRecord = ReturnType<typeof createRecord>
+
+/** The newest conversation of the command line; undefined when there is none. */
+export const newestCliSession = (file: string, addon: string | undefined): string | undefined =>
+  readState(file, addon, db =>
+    db
+      .prepare<[string], { id: string }>(
+        `select s.id from sessions s where s.source = ?
+         and exists (select 1 from messages m where m.session_id = s.id)
+         order by coalesce((select max(m.timestamp) from messages m where m.session_id = s.id), s.started_at) desc,
+           s.rowid desc limit 1`,
+      )
+      .get(SOURCE),
+  )?.id
+
+export type Stored = { model: string | null; messages: Message[] }
+
+/** A stored conversation to go on with; undefined for an unknown id. */
+export const readCliSession = (
+  file: string,
+  addon: string | undefined,
+  id: string,
+): Stored | undefined =>
+  readState(file, addon, db => {
+    const found = db
+      .prepare<[string], { model: string | null }>('select model from sessions where id = ?')
+      .get(id)
+    return found && { model: found.model, messages: readMessages(db, id) }
+  })

@@ -1,0 +1,114 @@
+/** Takes a command-line session out of the agent's database, in a form that can be put back as it was. */
+import { columnsOf, type Database } from './state-db.ts'
+import { readChain } from './read-messages.ts'
+
+type Row = Record<string, unknown>
+/** Rows by table, in the order they were deleted in; and the children that lost their parent. */
+export type Taken = {
+  tables: { name: string; rows: Row[] }[]
+  children: { id: string; parent: string }[]
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+/** Tables that point at sessions, with the columns they do it by: later versions have more of them than we know. */
+const references = (db: Database): { table: string; column: string }[] => {
+  const tables = db
+    .prepare<[], { name: string }>("select name from sqlite_master where type = 'table'")
+    .all()
+    .map(({ name }) => name)
+  const found = tables.flatMap(table =>
+    db
+      .prepare<[string], { from: string }>(
+        `select "from" from pragma_foreign_key_list(?) where "table" = 'sessions'`,
+      )
+      .all(table)
+      .filter(() => table !== 'sessions')
+      .map(({ from }) => ({ table, column: from })),
+  )
+  // Version 6 declares it; a file somebody built by hand may not.
+  const known = found.some(({ table }) => table === 'messages')
+  return known ? found : [...found, { table: 'messages', column: 'session_id' }]
+}
+
+const placeholders = (ids: readonly string[]): string => ids.map(() => '?').join(', ')
+
+const select = (db: Database, table: string, column: string, ids: readonly string[]): Row[] =>
+  db
+    .prepare<string[], Row>(
+      `select * from ${quoted(table)} where ${quoted(column)} in (${placeholders(ids)})`,
+    )
+    .all(...ids)
+
+/** Undefined when there is no such session. Deletes nothing. */
+export const readTaken = (db: Database, id: string): Taken | undefined => {
+  const ids = readChain(db, id)
+  const sessions = select(db, 'sessions', 'id', ids)
+  if (!sessions.some(row => row.id === id)) return undefined
+  const hasParent = columnsOf(db, 'sessions').has('parent_session_id')
+  const children = hasParent ? select(db, 'sessions', 'parent_session_id', ids) : []
+  return {
+    tables: [
+      ...references(db).map(({ table, column }) => ({
+        name: table,
+        rows: select(db, table, column, ids),
+      })),
+      { name: 'sessions', rows: sessions },
+    ],
+    children: children
+      .filter(row => !ids.includes(String(row.id)))
+      .map(row => ({ id: String(row.id), parent: String(row.parent_session_id) })),
+  }
+}
+
+/** The whole lineage: its earlier parts alone would come back into the list. */
+export const deleteSession = (db: Database, id: string): void => {
+  const ids = readChain(db, id)
+  const among = placeholders(ids)
+  if (columnsOf(db, 'sessions').has('parent_session_id')) {
+    db.prepare(
+      `update sessions set parent_session_id = null where parent_session_id in (${among})`,
+    ).run(...ids)
+  }
+  for (const { table, column } of references(db)) {
+    db.prepare(`delete from ${quoted(table)} where ${quoted(column)} in (${among})`).run(...ids)
+  }
+  db.prepare(`delete from sessions where id in (${among})`).run(...ids)
+}
+
+/** Puts back what is missing; what is there again by other means stays as it is. */
+export const putBack = (db: Database, { tables, children }: Taken): void => {
+  // Sessions first: the others point at them. Parents may stand after their children.
+  db.pragma('defer_foreign_keys = ON')
+  for (const { name, rows } of tables.toReversed()) {
+    const known = columnsOf(db, name)
+    for (const row of rows) {
+      const columns = Object.keys(row).filter(column => known.has(column))
+      if (columns.length === 0) continue
+      db.prepare(
+        `insert or ignore into ${quoted(name)} (${columns.map(quoted).join(', ')})
+         values (${columns.map(() => '?').join(', ')})`,
+      ).run(...columns.map(column => row[column]))
+    }
+  }
+  for (const { id, parent } of children) {
+    db.prepare(
+      'update sessions set parent_session_id = ? where id = ? and parent_session_id is null',
+    ).run(parent, id)
+  }
+}
+
+/** JSON has no bytes. */
+export const formatTaken = (taken: Taken): string =>
+  JSON.stringify(taken, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
+      ? { $bytes: Buffer.from((value as unknown as { data: number[] }).data).toString('base64') }
+      : value,
+  )
+
+export const parseTaken = (text: string): Taken =>
+  JSON.parse(text, (_, value: unknown) =>
+    typeof value === 'object' && value !== null && '$bytes' in value
+      ? Buffer.from(String(value.$bytes), 'base64')
+      : value,
+  ) as Taken

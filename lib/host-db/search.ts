@@ -1,0 +1,75 @@
+/** Looks for words in the conversations of the command line, a few at a time: the event loop has other work as well. */
+import type { Database } from './state-db.ts'
+import { columnsOf } from './state-db.ts'
+import { IS_LIST, readContent } from './content.ts'
+import { readChain } from './read-messages.ts'
+
+export type Asked = {
+  /** All of them occur in the message. */
+  words: readonly string[]
+  /** Empty for all. */
+  roles: readonly string[]
+  /** Messages of one conversation. */
+  most: number
+}
+
+export type FoundMessage = {
+  role: string
+  text: string
+  /** Seconds since 1970. */
+  timestamp: number | null
+  before: string | null
+  after: string | null
+}
+
+const MAX_CHARS = 20_000
+
+/** `%` and `_` are letters here. */
+const like = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`
+
+type Row = { id: number; session_id: string; role: string; content: string; timestamp: number }
+
+/** A list is needed whole to be read. */
+const CONTENT = `case when ${IS_LIST} then content else substr(content, 1, ${MAX_CHARS}) end as content`
+
+/** Newest first, each with what was said before and after it. */
+export const findMessages = (db: Database, id: string, asked: Asked): FoundMessage[] => {
+  const { words, roles, most } = asked
+  if (words.length === 0) return []
+  const active = columnsOf(db, 'messages').has('active') ? 'and active = 1' : ''
+  const chain = JSON.stringify(readChain(db, id))
+  const holds = (text: string) =>
+    words.every(word => text.toLowerCase().includes(word.toLowerCase()))
+  const rows = db
+    .prepare<unknown[], Row>(
+      `select id, session_id, role, ${CONTENT}, timestamp from messages
+       where session_id in (select value from json_each(?)) ${active}
+         ${roles.length > 0 ? 'and role in (select value from json_each(?))' : ''}
+         and (${IS_LIST} or (${words.map(() => "content like ? escape '\\'").join(' and ')}))
+       order by timestamp desc, id desc`,
+    )
+    .iterate(chain, ...(roles.length > 0 ? [JSON.stringify(roles)] : []), ...words.map(like))
+  const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
+    db.prepare<[string, number], { content: string | null }>(
+      `select ${CONTENT} from messages
+       where session_id = ? and id ${sign} ? ${active} and coalesce(length(cast(content as blob)), 0) > 0
+       order by id ${order} limit 1`,
+    )
+  const found: Row[] = []
+  for (const row of rows) {
+    const text = readContent(row.content)
+    if (text === row.content || holds(text))
+      found.push({ ...row, content: text.slice(0, MAX_CHARS) })
+    if (found.length >= most) break
+  }
+  const textOf = (row: { content: string | null } | undefined) =>
+    row ? readContent(row.content).slice(0, MAX_CHARS) : null
+  const [before, after] = [beside('<', 'desc'), beside('>', 'asc')]
+  return found.map(({ id: at, session_id, role, content, timestamp }) => ({
+    role,
+    text: content,
+    timestamp: typeof timestamp === 'number' ? timestamp : null,
+    before: textOf(before.get(session_id, at)),
+    after: textOf(after.get(session_id, at)),
+  }))
+}

@@ -1,0 +1,171 @@
+/** Changes `mcp_servers` in config.yaml field by field, so that what a person wrote around them stays. */
+import { isDeepStrictEqual } from 'node:util'
+import { conflict, invalid, missing } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { YamlEdit } from '../store/yaml-file.ts'
+import { HIDDEN, maskArgs, maskUrl, maskValues } from './mask-config.ts'
+
+/** What the page may set; absent leaves as it is. */
+export type ServerChange = {
+  command?: string | undefined
+  args?: string[] | undefined
+  env?: Record<string, string> | undefined
+  url?: string | undefined
+  headers?: Record<string, string> | undefined
+  timeout?: number | undefined
+  connect_timeout?: number | undefined
+  enabled?: boolean | undefined
+}
+
+type Mapping = Record<string, unknown>
+
+const isMapping = (value: unknown): value is Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const SECTION = 'mcp_servers'
+
+/** The entry as written, undefined when there is none. */
+const storedIn = (home: Home, name: string): Mapping | undefined => {
+  const section = home.config.read()[SECTION]
+  if (!isMapping(section) || !Object.hasOwn(section, name)) return undefined
+  const entry = section[name]
+  return isMapping(entry) ? entry : {}
+}
+
+const required = (home: Home, name: string): Mapping => {
+  const stored = storedIn(home, name)
+  if (!stored) throw missing(`There is no MCP server "${name}".`)
+  return stored
+}
+
+/** A value that was shown hidden and came back so is the one that is stored. */
+const unmaskMap = (next: Record<string, string>, old: unknown): Record<string, string> => {
+  const stored = isMapping(old) ? old : {}
+  return Object.fromEntries(
+    Object.entries(next).map(([key, value]) => {
+      if (value !== HIDDEN) return [key, value]
+      if (!Object.hasOwn(stored, key)) throw invalid(`The value of ${key} is missing.`)
+      return [key, String(stored[key] ?? '')]
+    }),
+  )
+}
+
+const unmaskArgs = (next: string[], old: unknown): string[] => {
+  const stored = Array.isArray(old) ? old.map(String) : []
+  const masked = maskArgs(stored)
+  return next.map((arg, at) => {
+    const same = masked[at] === arg ? at : masked.indexOf(arg)
+    const kept = stored[same]
+    if (kept !== undefined) return kept
+    if (arg.includes(HIDDEN)) throw invalid('Write out the argument that is hidden.')
+    return arg
+  })
+}
+
+const unmaskUrl = (next: string, old: unknown): string => {
+  const stored = typeof old === 'string' ? old : ''
+  if (next === maskUrl(stored)) return stored
+  if (next.includes(HIDDEN)) throw invalid('Write out the part of the address that is hidden.')
+  return next
+}
+
+const originOf = (url: unknown): string =>
+  typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : String(url ?? '')
+
+/** A key that is shown to nobody does not go to whoever stands behind another address. */
+const requireWritten = ({ url, headers }: ServerChange, old: Mapping): void => {
+  if (url === undefined || originOf(url) === originOf(old.url) || !isMapping(old.headers)) return
+  const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
+  const kept = headers ?? maskValues(Object.fromEntries(stored))
+  if (Object.values(kept).includes(HIDDEN))
+    throw invalid('The address is another one: write out the headers that are hidden.')
+}
+
+const mapEdits = (name: string, field: string, next: Mapping, old: unknown): YamlEdit[] => {
+  if (!isMapping(old) || Object.keys(next).length === 0)
+    return [[[SECTION, name, field], Object.keys(next).length > 0 ? next : undefined]]
+  const gone = Object.keys(old).filter(key => !(key in next))
+  return [
+    ...gone.map((key): YamlEdit => [[SECTION, name, field, key], undefined]),
+    ...Object.entries(next)
+      .filter(([key, value]) => !isDeepStrictEqual(old[key], value))
+      .map(([key, value]): YamlEdit => [[SECTION, name, field, key], value]),
+  ]
+}
+
+const toEdits = (name: string, change: ServerChange, old: Mapping): YamlEdit[] => {
+  requireWritten(change, old)
+  const { env, headers, args, url, ...plain } = change
+  const values: Mapping = {
+    ...plain,
+    ...(args && { args: args.length > 0 ? unmaskArgs(args, old.args) : undefined }),
+    ...(url !== undefined && { url: unmaskUrl(url, old.url) }),
+  }
+  const edits = Object.entries(values)
+    .filter(([field, value]) => !isDeepStrictEqual(old[field], value))
+    .map(([field, value]): YamlEdit => [[SECTION, name, field], value === '' ? undefined : value])
+  return [
+    ...edits,
+    ...(env ? mapEdits(name, 'env', unmaskMap(env, old.env), old.env) : []),
+    ...(headers ? mapEdits(name, 'headers', unmaskMap(headers, old.headers), old.headers) : []),
+  ]
+}
+
+/** `create` refuses a name that is taken. */
+export const saveServer = (
+  home: Home,
+  name: string,
+  change: ServerChange,
+  { create = false } = {},
+): void => {
+  const old = storedIn(home, name)
+  if (old && create) throw conflict(`There is an MCP server "${name}" already.`)
+  const command = change.command ?? old?.command
+  const url = change.url ?? old?.url
+  if (!command && !url) throw invalid('A server needs a command or an address.')
+  if (command && url) throw invalid('A server has either a command or an address, not both.')
+  if (old) {
+    home.config.editAll(toEdits(name, change, old))
+    return
+  }
+  const filled = Object.entries(change).filter(
+    ([, value]) =>
+      value !== undefined &&
+      value !== '' &&
+      !(typeof value === 'object' && Object.keys(value).length === 0),
+  )
+  if (JSON.stringify(filled).includes(HIDDEN))
+    throw invalid('Write out the values that are hidden.')
+  home.config.edit([SECTION, name], Object.fromEntries(filled))
+}
+
+export const removeServer = (home: Home, name: string): void => {
+  required(home, name)
+  home.config.edit([SECTION, name], undefined)
+}
+
+export const enableServer = (home: Home, name: string, enabled: boolean): void => {
+  required(home, name)
+  home.config.edit([SECTION, name, 'enabled'], enabled)
+}
+
+/** Through the list the person already keeps: an `include` where there is one, else an `exclude`. */
+export const enableTool = (home: Home, name: string, tool: string, enabled: boolean): void => {
+  const { tools } = required(home, name)
+  const filter: Mapping = Array.isArray(tools) ? { include: tools } : isMapping(tools) ? tools : {}
+  const listOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : [])
+  const include = listOf(filter.include)
+  const exclude = listOf(filter.exclude).filter(each => each !== tool)
+  const next = {
+    ...filter,
+    ...(include.length > 0
+      ? { include: [...include.filter(each => each !== tool), ...(enabled ? [tool] : [])] }
+      : {}),
+    exclude: include.length === 0 && !enabled ? [...exclude, tool] : exclude,
+  }
+  if (include.length > 0 && next.include?.length === 0)
+    throw invalid('The last tool of a server stays; switch the server off instead.')
+  const { exclude: out, ...rest } = next
+  const kept = { ...rest, ...(out.length > 0 ? { exclude: out } : {}) }
+  home.config.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)
+}

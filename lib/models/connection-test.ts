@@ -1,0 +1,124 @@
+/** Tests of a provider: the key it has or is about to get, called for real or asked for its models. */
+import type { ModelEndpoint } from '../agent/types.ts'
+import { invalid, Refusal } from '../errors.ts'
+import type { ModelOption } from '../schema/model.ts'
+import { toProviderId } from './aliases.ts'
+import type { Catalogue } from './model-list.ts'
+import { checkedBaseUrl, supposing } from './set-provider.ts'
+import { checkedModelId, effectiveDefault } from './default-model.ts'
+import { labelFor } from './groups.ts'
+import { checkedKey, keyChange } from './provider-keys.ts'
+import type { Live } from './remote-models.ts'
+import { parseHint, resolveFor } from './resolve.ts'
+import { addressOf, runtimeEndpoint } from './endpoint.ts'
+import { type ModelHome, readSetup } from './provider-config.ts'
+import { smallestOf, type Trial } from './test-call.ts'
+
+export type Asked = {
+  provider: string
+  model?: string
+  /** Not stored yet: only used for this call. */
+  apiKey?: string
+  baseUrl?: string
+}
+
+export type Probe = {
+  ok: boolean
+  provider: string
+  base_url: string
+  models: ModelOption[]
+  message: string
+  error?: string
+}
+
+export type TestingDeps = {
+  live: Live
+  catalogue: Catalogue
+  trial: (
+    asked: { provider: string; model: string },
+    endpoint: () => ModelEndpoint,
+    signal: AbortSignal,
+  ) => Promise<Trial>
+}
+
+/** The variable an unsaved key would be written to; a nameless endpoint shares OpenAI's, as in the command line. */
+const variablesFor = (
+  home: ModelHome,
+  provider: string,
+  apiKey: string | undefined,
+): Record<string, string> => {
+  if (!apiKey?.trim()) return {}
+  if (provider === 'custom') return { OPENAI_API_KEY: checkedKey(apiKey) }
+  const { values } = keyChange(home, provider, apiKey)
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  )
+}
+
+export type Testing = ReturnType<typeof createTesting>
+
+export const createTesting = ({ live, catalogue, trial }: TestingDeps) => {
+  /** The home to test with, as it is or as it would be. */
+  const suppose = (home: ModelHome, asked: Asked, provider: string, model: string): ModelHome => {
+    const variables = variablesFor(home, provider, asked.apiKey)
+    const baseUrl = asked.baseUrl?.trim() ? checkedBaseUrl(asked.baseUrl) : null
+    if (!baseUrl && Object.keys(variables).length === 0) return home
+    return supposing(home, { provider, model, baseUrl }, variables)
+  }
+
+  const modelFor = async (home: ModelHome, provider: string, wanted: string): Promise<string> => {
+    const setup = readSetup(home)
+    if (wanted) return parseHint(checkedModelId(wanted), setup.custom)?.model ?? wanted
+    const configured = resolveFor(home, effectiveDefault(home, catalogue.defaults(home)))
+    if (configured.model && configured.provider && toProviderId(configured.provider) === provider)
+      return configured.model
+    const id = smallestOf((await catalogue.of(home, provider)).ids)
+    return parseHint(id, setup.custom)?.model ?? id
+  }
+
+  const named = (text: string): string => {
+    const provider = toProviderId(text)
+    if (!provider) throw invalid('provider is required')
+    return provider
+  }
+
+  return {
+    /** The smallest real call there is; the answer says in a sentence how it went. */
+    async call(home: ModelHome, asked: Asked, signal: AbortSignal): Promise<Trial> {
+      const provider = named(asked.provider)
+      const supposed = suppose(home, asked, provider, asked.model ?? '')
+      const model = await modelFor(supposed, provider, asked.model?.trim() ?? '')
+      return trial(
+        { provider, model },
+        () => {
+          if (!model)
+            throw invalid('There is no list of its models to choose from; name the model to test.')
+          const pair = { model, provider, baseUrl: null }
+          return runtimeEndpoint(supposed, catalogue.defaults(home), pair)
+        },
+        signal,
+      )
+    },
+
+    /** Does an address answer with models? Nothing is stored. */
+    async probe(home: ModelHome, asked: Asked): Promise<Probe> {
+      const provider = named(asked.provider)
+      const supposed = suppose(home, asked, provider, asked.model ?? '')
+      const setup = readSetup(supposed)
+      const base_url = addressOf(setup, provider, { model: '', provider, baseUrl: null })
+      const none = { provider, base_url, models: [] }
+      try {
+        const found = await live.ask(supposed, provider)
+        const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
+        return models.length > 0
+          ? { ...none, ok: true, models, message: `${models.length} models` }
+          : { ...none, ok: false, ...said('Nothing could be asked there without a key.') }
+      } catch (error) {
+        if (error instanceof Refusal) return { ...none, ok: false, ...said(error.message) }
+        throw error
+      }
+    },
+  }
+}
+
+const said = (message: string) => ({ message, error: message })

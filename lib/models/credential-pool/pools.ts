@@ -1,0 +1,168 @@
+/** The keys of all homes while the service runs: which one is next, which ones rest, and the notes of it in auth.json. */
+import { createHash } from 'node:crypto'
+import { messageOf } from '../../errors.ts'
+import type { FailureType } from '../../schema/event.ts'
+import { mutex } from '../../store/mutex.ts'
+import { type Candidate, candidatesFor } from '../credentials.ts'
+import { isForeignSignIn } from '../endpoint-key.ts'
+import { chooseKey, strategyOf } from './strategy.ts'
+import { type KeyNote, noteKey } from './auth-json.ts'
+import { type ModelHome, type ModelSetup, REST_MS, readSetup } from '../provider-config.ts'
+
+export type PoolHome = ModelHome & { readonly dir: string }
+
+export type PoolsDeps = {
+  log: (line: string, extra?: Record<string, unknown>) => void
+  redact: (text: string) => string
+  nowMs?: () => number
+  random?: () => number
+  /** The locking program; tests name one that is not there. */
+  flock?: string
+}
+
+/** What the provider said when it refused a key. */
+export type KeyFailure = {
+  type: FailureType
+  message: string
+  status?: number | undefined
+  retryAfterMs?: number | undefined
+}
+
+/** The agent's own words for why (agent-home §9.3). */
+const REASONS: Partial<Record<FailureType, string>> = {
+  rate_limit: 'rate_limit',
+  quota_exhausted: 'billing',
+  auth_mismatch: 'auth',
+}
+
+const MAX_MESSAGE_CHARS = 500
+
+/** What is known of a key beyond auth.json: until it is written there, or for good where it stands elsewhere. */
+type Known = { restsUntilMs?: number; used: number }
+
+/** Ids of ours for keys that have none yet: the same variable gives the same one. */
+const seedId = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 6)
+
+export type Pools = ReturnType<typeof createPools>
+
+export const createPools = ({
+  log,
+  redact,
+  nowMs = Date.now,
+  random = Math.random,
+  flock,
+}: PoolsDeps) => {
+  const known = new Map<string, Known>()
+  const lastChosen = new Map<string, string>()
+  const writing = new Set<Promise<void>>()
+  const inTurn = mutex()
+
+  const placeOf = (home: PoolHome, provider: string) => `${home.dir}\0${provider}`
+  /** With the key: what is known of one is void when another takes its place. */
+  const nameOf = (home: PoolHome, provider: string, { id, key }: Candidate) =>
+    `${placeOf(home, provider)}\0${id}\0${key}`
+
+  const knownOf = (name: string): Known => {
+    const found = known.get(name) ?? { used: 0 }
+    known.set(name, found)
+    return found
+  }
+
+  const withKnown =
+    (home: PoolHome, provider: string) =>
+    (candidate: Candidate): Candidate => {
+      const beyond = known.get(nameOf(home, provider, candidate))
+      if (!beyond) return candidate
+      return {
+        ...candidate,
+        restsUntilMs: beyond.restsUntilMs ?? candidate.restsUntilMs,
+        requests: candidate.requests + beyond.used,
+      }
+    }
+
+  const candidates = (home: PoolHome, provider: string, url: string): Candidate[] =>
+    candidatesFor(readSetup(home), provider, url)
+      .filter(({ key }) => !isForeignSignIn(key))
+      .map(withKnown(home, provider))
+
+  const choose = (home: PoolHome, provider: string, among: readonly Candidate[]) => {
+    const place = placeOf(home, provider)
+    const chosen = chooseKey(among, {
+      strategy: strategyOf(home.values(), provider),
+      nowMs: nowMs(),
+      last: lastChosen.get(place),
+      random,
+    })
+    if (!chosen) return undefined
+    lastChosen.set(place, chosen.id)
+    knownOf(nameOf(home, provider, chosen)).used++
+    return chosen
+  }
+
+  /** In the background and in order: nobody waits for the lock, and no turn fails for it. */
+  const write = (
+    home: PoolHome,
+    provider: string,
+    candidate: Candidate,
+    said: Omit<KeyNote, 'used'>,
+  ) => {
+    const state = knownOf(nameOf(home, provider, candidate))
+    const work = inTurn(home.dir, async () => {
+      const { used } = state
+      const variable = candidate.id.startsWith('env:') ? candidate.name : null
+      const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
+      const noted = { provider, id, key: candidate.key, variable }
+      const isWritten = await noteKey(home.dir, noted, { ...said, used }, flock ? { flock } : {})
+      if (!isWritten) return
+      // From here on the file is the truth, which somebody else may change.
+      delete state.restsUntilMs
+      state.used -= used
+    }).catch((error: unknown) =>
+      log('how a key fared could not be noted in auth.json', { error: messageOf(error) }),
+    )
+    writing.add(work)
+    void work.finally(() => writing.delete(work))
+  }
+
+  const find = (home: PoolHome, provider: string, id: string, url: string) =>
+    candidates(home, provider, url).find(candidate => candidate.id === id)
+
+  return {
+    candidates,
+    choose,
+    /** For `runtimeEndpoint`: the home's strategy decides. */
+    picking:
+      (home: PoolHome) => (_setup: ModelSetup, provider: string, found: readonly Candidate[]) =>
+        choose(home, provider, found.map(withKnown(home, provider))),
+
+    /** The provider refused it: it rests, as long as was said. */
+    rest(home: PoolHome, provider: string, url: string, id: string, failure: KeyFailure): void {
+      const candidate = find(home, provider, id, url)
+      if (!candidate) return
+      const now = nowMs()
+      const resetMs = failure.retryAfterMs === undefined ? undefined : now + failure.retryAfterMs
+      knownOf(nameOf(home, provider, candidate)).restsUntilMs = resetMs ?? now + REST_MS
+      write(home, provider, candidate, {
+        status: 'exhausted',
+        at: now / 1_000,
+        code: failure.status,
+        reason: REASONS[failure.type] ?? failure.type,
+        message: redact(failure.message).slice(0, MAX_MESSAGE_CHARS),
+        resetAt: resetMs === undefined ? undefined : resetMs / 1_000,
+      })
+    },
+
+    /** It was answered: whatever was noted against it is over. */
+    answered(home: PoolHome, provider: string, url: string, id: string): void {
+      const candidate = find(home, provider, id, url)
+      if (!candidate) return
+      delete knownOf(nameOf(home, provider, candidate)).restsUntilMs
+      write(home, provider, candidate, { status: 'ok', at: nowMs() / 1_000 })
+    },
+
+    /** When everything noted so far is written, or has failed to be. */
+    async settled(): Promise<void> {
+      while (writing.size > 0) await Promise.all([...writing])
+    },
+  }
+}

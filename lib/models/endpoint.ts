@@ -1,0 +1,199 @@
+/** From a resolved pair to something that can be called: address, key, wire format, limits; or a sentence why not. */
+import type { ApiMode, Effort, ModelEndpoint } from '../agent/types.ts'
+import { invalid, unavailable } from '../errors.ts'
+import { agentEndpoint } from './external-agents.ts'
+import { toProviderId } from './aliases.ts'
+import { builtinModels } from './builtin.ts'
+import { credentialsOf, isUnconfigured } from './credentials.ts'
+import { type DefaultConfig, defaultOf } from './default-model.ts'
+import { keyFor, type PickKey, pickFirst } from './endpoint-key.ts'
+import type { ModelFacts } from './prices.ts'
+import { displayName, PROVIDERS, type Wire } from './providers.ts'
+import { type Resolved, resolveModel } from './resolve.ts'
+import { routingOf } from './routing.ts'
+import {
+  type CustomProvider,
+  type ModelHome,
+  type ModelSetup,
+  readSetup,
+} from './provider-config.ts'
+import { refuseSlips } from './config-typos.ts'
+import { familyWindow } from './context-windows.ts'
+
+/** The scripted model that needs nothing: what a fresh installation talks to. */
+const DEMO: ModelEndpoint = {
+  provider: 'demo',
+  model: 'demo',
+  apiMode: 'demo',
+  baseUrl: '',
+  apiKey: null,
+  contextLength: 8_192,
+}
+
+const EFFORTS: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
+
+/** Newer command lines know levels above ours. */
+const HIGHER: ReadonlySet<string> = new Set(['max', 'ultra'])
+
+const effortOf = ({ effort }: ModelSetup): Effort | undefined =>
+  HIGHER.has(effort) ? 'xhigh' : EFFORTS.find(known => known === effort)
+
+/** The `custom_providers` entry a provider id means. */
+export const customEntry = (setup: ModelSetup, provider: string): CustomProvider | undefined =>
+  setup.custom.find(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
+
+/**
+ * Which provider serves a model when nobody named one (agent-home §3.5): the first with a key, and among those one that
+ * lists the model, because the picker showed it there. Ambient tokens choose nothing.
+ */
+const chooseProvider = (setup: ModelSetup, model: string): string | null => {
+  const wanted = setup.env.AGENT_INFERENCE_PROVIDER?.trim()
+  if (wanted && wanted.toLowerCase() !== 'auto') return wanted
+  const hasAddress = Boolean(setup.env.OPENAI_BASE_URL?.trim())
+  const [named] = setup.custom
+  const usable = [...PROVIDERS.keys(), ...setup.providers.keys()].filter(
+    id => id !== 'copilot' && credentialsOf(setup, id).length > 0,
+  )
+  const lists = (id: string): boolean =>
+    setup.providers.get(id)?.models.has(model) === true ||
+    builtinModels(id)?.some(option => option.id === model) === true
+  const custom = named ? `custom${named.slug ? `:${named.slug}` : ''}` : null
+  return usable.find(lists) ?? (hasAddress ? 'openai' : (usable[0] ?? custom))
+}
+
+/** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */
+export const addressOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
+  const facts = PROVIDERS.get(provider)
+  const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
+  const url =
+    customEntry(setup, provider)?.baseUrl ||
+    resolved.baseUrl ||
+    (setup.active === provider && setup.baseUrl) ||
+    setup.providers.get(provider)?.baseUrl ||
+    fromEnv ||
+    (provider === 'custom' && setup.env.OPENAI_BASE_URL?.trim()) ||
+    facts?.baseUrl ||
+    ''
+  return url.replace(/\/+$/, '')
+}
+
+const checkAddress = (name: string, url: string): void => {
+  if (!url)
+    throw unavailable(
+      `${name} has no address. Set base_url for it in config.yaml, or pick another model.`,
+    )
+  const parsed = URL.canParse(url) ? new URL(url) : null
+  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.username || parsed.password)
+    throw invalid(
+      `The address of ${name} in config.yaml is not a plain http:// or https:// address.`,
+    )
+}
+
+type SpokenWire = Extract<Wire, ApiMode>
+
+const WIRES: readonly SpokenWire[] = ['chat_completions', 'anthropic_messages', 'codex_responses']
+
+/** Aggregators that pass each maker's own format through. */
+const wireByModel = (model: string): SpokenWire => {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  if (name.startsWith('gpt-5')) return 'codex_responses'
+  return name.startsWith('claude') ? 'anthropic_messages' : 'chat_completions'
+}
+
+/** Said in the configuration (for the configured provider, or beside a custom one), else told by provider and address. */
+const wireOf = (setup: ModelSetup, provider: string, model: string, url: string): Wire => {
+  const said =
+    customEntry(setup, provider)?.apiMode ??
+    setup.providers.get(provider)?.apiMode ??
+    (setup.active === provider ? setup.apiMode : null)
+  const explicit = WIRES.find(wire => wire === said)
+  if (explicit) return explicit
+  if (/\/anthropic(?:\/v1)?$/.test(url)) return 'anthropic_messages'
+  if (URL.canParse(url) && new URL(url).hostname === 'api.openai.com') return 'codex_responses'
+  const wire = PROVIDERS.get(provider)?.wire ?? 'chat_completions'
+  return wire === 'per_model' ? wireByModel(model) : wire
+}
+
+/** What we speak ourselves; anything else is another program's to speak. */
+const spoken = (name: string, model: string, wire: Wire): SpokenWire => {
+  const known = WIRES.find(one => one === wire)
+  if (known) return known
+  throw unavailable(
+    `${name} serves ${model} only through an external agent program. Pick another model, or that program itself.`,
+  )
+}
+
+/** What is known of a model beyond the home's files. */
+export type FactsOf = (provider: string, model: string) => ModelFacts | null
+
+/** What the configuration says: beside the model, or for the one model it speaks of; 0 when it says nothing. */
+export const configuredWindow = (setup: ModelSetup, provider: string, model: string): number => {
+  const listed =
+    customEntry(setup, provider)?.models.get(model)?.contextLength ||
+    setup.providers.get(provider)?.models.get(model)?.contextLength
+  if (listed) return listed
+  const own = { ...setup, customProviders: setup.custom }
+  const isConfigured =
+    setup.active === provider &&
+    (!setup.model || [setup.model, resolveModel(setup.model, own).model].includes(model))
+  return isConfigured ? setup.contextLength : 0
+}
+
+export const providerName = (setup: ModelSetup, provider: string): string =>
+  customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
+
+/** A prompt that stays in the cache for an hour costs twice its price to put there; the table knows the short stay. */
+const keptLonger = (price: ModelEndpoint['price']): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
+  cacheTtl: '1h',
+  ...(price?.cacheWrite ? { price: { ...price, cacheWrite: price.input * 2 } } : {}),
+})
+
+/**
+ * The endpoint of a turn. A blank model means the default one. Throws a Refusal whose sentence names the provider and what
+ * would help; never falls over to a provider that was not meant.
+ */
+export const runtimeEndpoint = (
+  home: ModelHome,
+  config: DefaultConfig,
+  resolved: Resolved,
+  factsOf: FactsOf = () => null,
+  pick: PickKey = pickFirst,
+): ModelEndpoint => {
+  refuseSlips(home)
+  const setup = readSetup(home)
+  const isBlank = !resolved.model
+  const pair = isBlank
+    ? resolveModel(defaultOf(setup, config), { ...setup, customProviders: setup.custom })
+    : resolved
+  if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
+  const chosen = pair.provider ?? chooseProvider(setup, pair.model)
+  if (!chosen)
+    throw unavailable('No provider is chosen. Pick a model, or set model.provider in config.yaml.')
+  const provider = toProviderId(chosen)
+  const external = agentEndpoint(setup, provider, pair.model)
+  if (external) return external
+  if (!pair.model) throw unavailable('No model is chosen yet. Pick one in the model menu.')
+  const name = providerName(setup, provider)
+  const table = addressOf(setup, provider, pair)
+  const apiMode = spoken(name, pair.model, wireOf(setup, provider, pair.model, table))
+  checkAddress(name, table)
+  const keyed = keyFor(setup, provider, name, table, pick)
+  const effort = effortOf(setup)
+  const isOwn = setup.active === provider
+  const facts = factsOf(provider, pair.model)
+  return {
+    provider,
+    model: pair.model,
+    apiMode,
+    ...keyed,
+    ...routingOf(home.values(), provider, keyed.baseUrl),
+    contextLength:
+      configuredWindow(setup, provider, pair.model) ||
+      facts?.contextLength ||
+      familyWindow(pair.model),
+    ...(facts?.price ? { price: facts.price } : {}),
+    ...(setup.cacheTtl === '1h' ? keptLonger(facts?.price) : {}),
+    ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),
+    ...(effort ? { effort } : {}),
+  }
+}

@@ -1,0 +1,259 @@
+/** Agents of other programs: which are on this machine, which the configuration names, and how a model id means one. */
+import { statSync } from 'node:fs'
+import { delimiter, isAbsolute, join } from 'node:path'
+import type { AgentSettings } from '../agent/external-agent.ts'
+import type { ModelEndpoint } from '../agent/types.ts'
+import { unavailable } from '../errors.ts'
+import type { ModelGroup } from '../schema/model.ts'
+import { toProviderId } from './aliases.ts'
+import { displayName } from './providers.ts'
+import type { ModelSetup } from './provider-config.ts'
+
+export type ProgramAgent = {
+  id: string
+  /** For people. */
+  name: string
+  command: readonly string[]
+}
+
+/** Provider id of all of them: `@acp:<agent>` or `@acp:<agent>:<model>`. */
+export const AGENTS = 'acp'
+
+const program = (id: string, name: string, command: string): ProgramAgent => ({
+  id,
+  name,
+  command: command.split(' '),
+})
+
+/** How each is started (agent-home §10.4). Only what is installed is offered: nothing is fetched by itself. */
+const LAUNCH: readonly ProgramAgent[] = [
+  program('claude', 'Claude Code', 'claude-agent-acp'),
+  program('claude', 'Claude Code', 'claude-code-acp'),
+  program('codex', 'Codex', 'codex-acp'),
+  program('gemini', 'Gemini CLI', 'gemini --acp'),
+  program('opencode', 'OpenCode', 'opencode acp'),
+  program('goose', 'goose', 'goose acp'),
+  program('copilot', 'GitHub Copilot CLI', 'copilot --acp --stdio'),
+  program('cursor', 'Cursor', 'cursor-agent acp'),
+  program('kiro', 'Kiro', 'kiro-cli acp'),
+  program('kimi', 'Kimi', 'kimi acp'),
+  program('openhands', 'OpenHands', 'openhands acp'),
+  program('openclaw', 'OpenClaw', 'openclaw acp'),
+  program('qwen', 'Qwen Code', 'qwen --acp'),
+  program('auggie', 'Auggie', 'auggie --acp'),
+  program('qoder', 'Qoder', 'qodercli --acp'),
+  program('droid', 'Droid', 'droid exec --output-format acp'),
+  program('vibe', 'Mistral Vibe', 'vibe-acp'),
+  program('pi', 'Pi', 'pi-acp'),
+  program('hermes', 'Hermes', 'hermes acp'),
+]
+
+const EXECUTABLE = 0o111
+
+const isProgram = (path: string): boolean => {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  return stat?.isFile() === true && (stat.mode & EXECUTABLE) !== 0
+}
+
+const directories = (path: string): string[] =>
+  path.split(delimiter).filter(directory => isAbsolute(directory))
+
+/** Where a program lies, or null. */
+const whereIs = (name: string, path: string): string | null => {
+  if (isAbsolute(name)) return isProgram(name) ? name : null
+  for (const directory of directories(path)) {
+    const found = join(directory, name)
+    if (isReadable(directory) && isProgram(found)) return found
+  }
+  return null
+}
+
+/** A directory of PATH that nobody may look into holds nothing for us. */
+const isReadable = (directory: string): boolean => {
+  try {
+    return statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true
+  } catch {
+    // No permission on the way there.
+    return false
+  }
+}
+
+/** Agents of the table that are installed, each once. */
+export const programsOn = (path: string): ProgramAgent[] => {
+  const found = new Map<string, ProgramAgent>()
+  for (const agent of LAUNCH) {
+    const [file = '', ...args] = agent.command
+    const place = found.has(agent.id) ? null : whereIs(file, path)
+    if (place) found.set(agent.id, { ...agent, command: [place, ...args] })
+  }
+  return [...found.values()]
+}
+
+/** The same, looked up again only when a directory of PATH has changed. */
+export const createProgramFinder = () => {
+  let last: { key: string; found: ProgramAgent[] } | undefined
+  return (path: string): readonly ProgramAgent[] => {
+    const times = directories(path).map(directory =>
+      isReadable(directory) ? statSync(directory, { throwIfNoEntry: false })?.mtimeMs : 0,
+    )
+    const key = `${path}\n${times.join(' ')}`
+    if (last?.key !== key) last = { key, found: programsOn(path) }
+    return last.found
+  }
+}
+
+/** Said in config.yaml: `acp_command` and `acp_args` of the model section, of a provider, of a custom provider. */
+export const configuredAgents = ({ agents }: ModelSetup): ProgramAgent[] => {
+  const found = new Map<string, ProgramAgent>()
+  for (const { id, name, command } of agents)
+    if (command.length > 0 && !found.has(id))
+      found.set(id, { id, name: name ?? nameOf(id), command })
+  return [...found.values()]
+}
+
+const nameOf = (id: string): string =>
+  LAUNCH.find(agent => agent.id === id)?.name ?? displayName(id)
+
+/** What is said of it in several places, the first of them counting most. */
+const settingsOf = ({ agents }: ModelSetup, id: string): AgentSettings | undefined => {
+  const said = agents.flatMap(agent => (agent.id === id ? [agent.settings] : []))
+  if (said.length === 0) return undefined
+  return {
+    ...Object.assign({}, ...said.toReversed()),
+    env: Object.assign({}, ...said.toReversed().map(({ env }) => env)),
+    mcp: said.every(({ mcp }) => mcp),
+  }
+}
+
+/** The one of the provider table that is a program (agent-home §10.2). */
+const copilot = ({ env }: ModelSetup): ProgramAgent => {
+  const file = env.AGENT_COPILOT_ACP_COMMAND?.trim() || env.COPILOT_CLI_PATH?.trim() || 'copilot'
+  const args = env.AGENT_COPILOT_ACP_ARGS?.trim() || '--acp --stdio'
+  return {
+    id: 'copilot-acp',
+    name: displayName('copilot-acp'),
+    command: [file, ...args.split(/\s+/)],
+  }
+}
+
+const toEndpoint = (
+  setup: ModelSetup,
+  { id, name, command }: ProgramAgent,
+  provider: string,
+  model: string,
+  own: string,
+): ModelEndpoint => {
+  const [file = '', ...args] = command
+  const place = whereIs(file, setup.env.PATH ?? '')
+  if (!place)
+    throw unavailable(
+      `${name} cannot be started: ${file} is not installed on this machine. Install it, or pick another model.`,
+    )
+  const settings = settingsOf(setup, id)
+  // Names that say no more than the agent's own leave the choice to it.
+  const isOpen = ['', 'default', 'auto', id, provider].includes(own)
+  return {
+    provider,
+    model: model || id,
+    apiMode: 'acp',
+    baseUrl: '',
+    apiKey: null,
+    contextLength: 0,
+    command: [place, ...args],
+    agent: {
+      id,
+      name,
+      model: isOpen ? null : own,
+      ...(settings && { settings }),
+    },
+  }
+}
+
+/** All that can be picked: the command to start it with, null where its program is missing, and its own environment. */
+export const agentsOf = (setup: ModelSetup) => {
+  const path = setup.env.PATH ?? ''
+  const agents = new Map(
+    [...programsOn(path), ...configuredAgents(setup)].map(agent => [agent.id, agent]),
+  )
+  return [...agents.values()].map(({ id, name, command: [file = '', ...args] }) => {
+    const place = whereIs(file, path)
+    return {
+      id,
+      name,
+      command: place === null ? null : [place, ...args],
+      env: settingsOf(setup, id)?.env ?? {},
+    }
+  })
+}
+
+/** Null when the pair means no agent. Throws the sentence why one that is meant cannot be started. */
+export const agentEndpoint = (
+  setup: ModelSetup,
+  provider: string,
+  model: string,
+): ModelEndpoint | null => {
+  const configured = configuredAgents(setup)
+  const slug = provider.replace(/^custom:/, '')
+  const own = configured.find(
+    ({ id }) =>
+      id === provider ||
+      id === slug ||
+      // Written in the agent's words, which are another name of a provider.
+      (id === setup.provider?.toLowerCase() && toProviderId(id) === provider),
+  )
+  if (provider === AGENTS) {
+    const cut = model.indexOf(':')
+    const wanted = cut < 0 ? model : model.slice(0, cut)
+    const rest = cut < 0 ? '' : model.slice(cut + 1)
+    const agent =
+      configured.find(({ id }) => id === wanted) ??
+      programsOn(setup.env.PATH ?? '').find(({ id }) => id === wanted) ??
+      LAUNCH.find(({ id }) => id === wanted)
+    if (agent) return toEndpoint(setup, agent, provider, model, rest)
+    if (own) return toEndpoint(setup, own, provider, model, model)
+    throw unavailable(
+      `There is no agent "${wanted}". Pick one of the model menu, or name it in config.yaml with acp_command.`,
+    )
+  }
+  if (own) return toEndpoint(setup, own, provider, model, model)
+  return provider === 'copilot-acp'
+    ? toEndpoint(setup, copilot(setup), provider, model, model)
+    : null
+}
+
+/** It has its own login: that it can be started is all we can know. */
+export const isAgentReady = (setup: ModelSetup, provider: string, model: string): boolean => {
+  try {
+    return agentEndpoint(setup, provider, model) !== null
+  } catch {
+    // It is not installed, or nobody knows it.
+    return false
+  }
+}
+
+export type AgentsBeyond = {
+  /** Installed ones. */
+  programs: (path: string) => readonly ProgramAgent[]
+  /** Models an agent said it can use; empty while it has not run. */
+  models: (id: string) => readonly { id: string; label: string }[]
+}
+
+/** The group of the model list they are in; null when there are none. */
+export const agentGroup = (setup: ModelSetup, beyond: AgentsBeyond): ModelGroup | null => {
+  const agents = new Map(
+    [...beyond.programs(setup.env.PATH ?? ''), ...configuredAgents(setup)].map(agent => [
+      agent.id,
+      agent,
+    ]),
+  )
+  const models = [...agents.values()].flatMap(({ id, name }) => [
+    { id: `@${AGENTS}:${id}`, label: name },
+    ...beyond.models(id).map(model => ({
+      id: `@${AGENTS}:${id}:${model.id}`,
+      label: `${name} · ${model.label}`,
+    })),
+  ])
+  return models.length > 0
+    ? { provider: 'Agents on this machine', provider_id: AGENTS, models }
+    : null
+}

@@ -1,0 +1,107 @@
+/** Model servers on this machine: where they usually listen, what they are called, and asking them, only when somebody wants to know. */
+import { messageOf } from '../errors.ts'
+import type { Asker } from './fetch-json.ts'
+import { liveLabel, tagLabel } from './labels.ts'
+import { type ModelHome, readSetup } from './provider-config.ts'
+
+type Server = { id: string; name: string; baseUrl: string; baseUrlEnv?: string }
+
+export const LOCAL_SERVERS: readonly Server[] = [
+  {
+    id: 'ollama',
+    name: 'Ollama',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    baseUrlEnv: 'OLLAMA_BASE_URL',
+  },
+  {
+    id: 'lmstudio',
+    name: 'LM Studio',
+    baseUrl: 'http://127.0.0.1:1234/v1',
+    baseUrlEnv: 'LM_BASE_URL',
+  },
+  { id: 'llamacpp', name: 'llama.cpp', baseUrl: 'http://127.0.0.1:8080/v1' },
+  { id: 'vllm', name: 'vLLM', baseUrl: 'http://127.0.0.1:8000/v1' },
+]
+
+const PROBE_MS = 1_500
+
+const LOOPBACK = /^(?:localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+export const isLoopbackUrl = (url: string): boolean =>
+  URL.canParse(url) && LOOPBACK.test(new URL(url).hostname)
+
+const PRIVATE_HOST =
+  /^(?:localhost|127\.|10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.|\[(?:::1|f[cd]|fe[89ab]))/
+
+/** What a server at this address is probably called; null for one that is not nearby. */
+export const endpointName = (url: string): string | null => {
+  if (!URL.canParse(url)) return null
+  const { host, hostname, port } = new URL(url)
+  if (host.includes('ollama')) return 'Ollama'
+  if (/lm-?studio/.test(host)) return 'LM Studio'
+  if (!PRIVATE_HOST.test(hostname)) return null
+  return LOCAL_SERVERS.find(({ baseUrl }) => new URL(baseUrl).port === port)?.name ?? 'Local server'
+}
+
+/** Ids there are `name:variant` tags. */
+export const isTagServer = (provider: string, url: string): boolean =>
+  /^(?:custom:)?ollama(?:-cloud)?$/.test(provider) || endpointName(url) === 'Ollama'
+
+export type LocalServer = {
+  id: string
+  name: string
+  base_url: string
+  models: { id: string; label: string }[]
+  /** The home already uses this address. */
+  configured: boolean
+}
+
+/** An address the environment gives counts only when it is of this machine too. */
+const addressOf = ({ baseUrl, baseUrlEnv }: Server, env: Readonly<Record<string, string>>) => {
+  const given = (baseUrlEnv && env[baseUrlEnv]?.trim().replace(/\/+$/, '')) || ''
+  return isLoopbackUrl(given) ? given : baseUrl
+}
+
+const sameAddress = (a: string, b: string): boolean => {
+  const plain = (url: string) => url.replace('//localhost', '//127.0.0.1').replace(/\/+$/, '')
+  return plain(a) === plain(b)
+}
+
+/** Servers that answer with a list of models, asked all at once and without any key. */
+export const findLocalServers = async (
+  ask: Asker,
+  home: ModelHome,
+  log: (line: string) => void = () => undefined,
+): Promise<LocalServer[]> => {
+  const setup = readSetup(home)
+  const used = [
+    setup.baseUrl,
+    ...setup.custom.map(({ baseUrl }) => baseUrl),
+    ...[...setup.providers.values()].map(({ baseUrl }) => baseUrl),
+  ]
+  const found = await Promise.all(
+    LOCAL_SERVERS.map(async (server): Promise<LocalServer[]> => {
+      const base_url = addressOf(server, setup.env)
+      try {
+        const url = `${base_url}/models`
+        const models = await ask({ url, headers: {}, timeoutMs: PROBE_MS, isKnown: true })
+        const label = server.id === 'ollama' ? tagLabel : liveLabel
+        const configured = used.some(url => url !== null && sameAddress(url, base_url))
+        return [
+          {
+            id: server.id,
+            name: server.name,
+            base_url,
+            models: models.map(({ id }) => ({ id, label: label(id) })),
+            configured,
+          },
+        ]
+      } catch (error) {
+        // Not there is the usual answer.
+        log(`${server.name}: ${messageOf(error)}`)
+        return []
+      }
+    }),
+  )
+  return found.flat()
+}

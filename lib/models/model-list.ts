@@ -1,0 +1,135 @@
+/** The model list with everything that is known beyond the files: what providers serve, and how much each model reads. */
+import type { ModelList, ModelOption } from '../schema/model.ts'
+import type { AgentsBeyond } from './external-agents.ts'
+import { toProviderId } from './aliases.ts'
+import { builtinModels } from './builtin.ts'
+import { configuredProviders, isLocalUrl, isUnconfigured } from './credentials.ts'
+import { type DefaultConfig, defaultOf, effectiveDefault } from './default-model.ts'
+import { type Beyond, labelFor, modelGroups, wantsLive } from './groups.ts'
+import { shortLabel } from './labels.ts'
+import type { Live } from './remote-models.ts'
+import type { ModelFacts, Prices } from './prices.ts'
+import { configuredWindow, customEntry } from './endpoint.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+import { knownWindow } from './context-windows.ts'
+
+export type LiveList = {
+  provider: string
+  models: ModelOption[]
+  ids: string[]
+  count: number
+}
+
+export type CatalogueDeps = {
+  live: Live
+  prices: Prices
+  config: DefaultConfig
+  /** Agents of other programs, as a home sees them. */
+  agents?: (home: ModelHome) => AgentsBeyond
+  /** How long a list waits for servers; what they say later is in the next one. */
+  patienceMs?: number
+}
+
+const PATIENCE_MS = 3_000
+
+export type Catalogue = ReturnType<typeof createCatalogue>
+
+export const createCatalogue = ({
+  live,
+  prices,
+  config,
+  agents,
+  patienceMs = PATIENCE_MS,
+}: CatalogueDeps) => {
+  const factsIn =
+    (home: ModelHome) =>
+    (provider: string, model: string): ModelFacts | null => {
+      const said = live.peek(home, provider)?.find(({ id }) => id === model)?.contextLength
+      const facts = prices.find(provider, model)
+      return said ? { ...facts, contextLength: said } : facts
+    }
+
+  const beyond = (home: ModelHome): Beyond => {
+    const factsOf = factsIn(home)
+    return {
+      ...(agents ? { agents: agents(home) } : {}),
+      live: provider => live.peek(home, provider),
+      window: (setup, provider, id) =>
+        configuredWindow(setup, provider, id) ||
+        factsOf(provider, id)?.contextLength ||
+        knownWindow(id),
+    }
+  }
+
+  /** A local server with one model needs no default: there is nothing else to choose (agent-home §2.2). */
+  const onlyModel = (home: ModelHome, setup: ModelSetup): string => {
+    if (!setup.active || !setup.baseUrl || !isLocalUrl(setup.baseUrl)) return ''
+    const said = live.peek(home, setup.active)
+    return said?.length === 1 ? (said[0]?.id ?? '') : ''
+  }
+
+  const defaults = (home: ModelHome): DefaultConfig => {
+    const setup = readSetup(home)
+    return defaultOf(setup, config)
+      ? config
+      : { defaultModel: '', modelOverride: onlyModel(home, setup) }
+  }
+
+  /** Waits for the servers whose lists are wanted, but not for long. */
+  const ask = async (home: ModelHome, providers: readonly string[]): Promise<void> => {
+    const answers = Promise.all(providers.map(provider => live.found(home, provider)))
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>(resolve => {
+      timer = setTimeout(resolve, patienceMs)
+    })
+    await Promise.race([answers, patience])
+    clearTimeout(timer)
+  }
+
+  return {
+    defaults,
+    beyond,
+    factsIn,
+    defaultModel: (home: ModelHome): string => effectiveDefault(home, defaults(home)),
+
+    /** Everything GET /api/models shows. */
+    async list(home: ModelHome): Promise<ModelList> {
+      const setup = readSetup(home)
+      const wanted = [...configuredProviders(setup)].filter(id => wantsLive(setup, id))
+      await Promise.all([ask(home, wanted), isUnconfigured(setup) ? undefined : prices.ready()])
+      return modelGroups(home, defaults(home), beyond(home))
+    },
+
+    /** Before a turn: prices can be looked up, and a local server has been asked for its one model if that is needed. */
+    async ready(home: ModelHome): Promise<void> {
+      const setup = readSetup(home)
+      if (isUnconfigured(setup)) return
+      const needsModel = !defaultOf(setup, config) && setup.baseUrl && isLocalUrl(setup.baseUrl)
+      await Promise.all([prices.ready(), needsModel ? ask(home, [setup.active ?? '']) : undefined])
+    },
+
+    /** One provider's list: asked live, else what config.yaml holds of it, else the built-in list (spec.md, Models). */
+    async of(home: ModelHome, name: string): Promise<LiveList> {
+      const setup = readSetup(home)
+      const provider = toProviderId(name)
+      const found = await live.found(home, provider)
+      const ids = found?.map(({ id }) => id) ?? []
+      const models = found?.length
+        ? ids.map(id => ({ id, label: labelFor(setup, provider, id) }))
+        : written(setup, provider)
+      return { provider, models, ids: models.map(({ id }) => id), count: models.length }
+    },
+  }
+}
+
+/** `custom` without a name means every entry there is. */
+const written = (setup: ModelSetup, provider: string): ModelOption[] => {
+  const entries = provider === 'custom' ? setup.custom : [customEntry(setup, provider)]
+  const configured = [...entries, setup.providers.get(provider)].flatMap(entry =>
+    entry ? [...entry.models.keys()] : [],
+  )
+  if (configured.length > 0)
+    return [...new Set(configured)].map(id => ({ id, label: shortLabel(id) }))
+  // Bare, as a live list is: whoever shows them says whose they are.
+  return (builtinModels(provider) ?? []).map(({ id, label }) => ({ id, label }))
+}

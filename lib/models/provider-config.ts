@@ -1,0 +1,320 @@
+/** What the model rules know of a home: its configuration read tolerantly into one plain record. */
+import { isAlias, toProviderId, toSlug } from './aliases.ts'
+import type { AgentSettings } from '../agent/external-agent.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import { PROVIDERS } from './providers.ts'
+
+/** The part of a home the rules look at; values, so that a test can be a literal. */
+export type ModelHome = {
+  /** The profile's; absent in a literal. */
+  readonly name?: string
+  values(): Readonly<Record<string, unknown>>
+  env(): Readonly<Record<string, string>>
+  dotenv(): Readonly<Record<string, string>>
+  authJson(): unknown
+}
+
+/** Model ids somebody wrote down, with the context window when that stands beside them. */
+export type ListedModels = ReadonlyMap<string, { contextLength: number }>
+
+/** An entry of `custom_providers`, or what `providers.<id>` says. */
+export type ProviderEntry = {
+  /** For people; null when the entry has none. */
+  name: string | null
+  baseUrl: string | null
+  apiKey: string | null
+  apiMode: string | null
+  models: ListedModels
+}
+
+/** What config.yaml says of an agent of another program: below `providers`, `custom_providers` or `model`. */
+export type AgentEntry = {
+  /** As written: an agent may be called like another name of a provider. */
+  id: string
+  name: string | null
+  /** Empty where it only says more of an agent that is installed. */
+  command: readonly string[]
+  settings: AgentSettings
+}
+
+export type CustomProvider = ProviderEntry & {
+  /** The `<slug>` of `custom:<slug>`; null for an unnamed entry. */
+  slug: string | null
+  model: string | null
+}
+
+export type PoolEntry = {
+  id: string
+  /** `manual`, `env:NAME`, `device_code`, … */
+  source: string
+  token: string
+  baseUrl: string | null
+  priority: number
+  /** When it may be used again, in milliseconds since 1970: 0 does not rest, Infinity rests nobody knows how long. */
+  restsUntilMs: number
+  /** How often it was used. */
+  requests: number
+  ambient: boolean
+}
+
+export type ModelSetup = {
+  /** The configured provider as written (`auto` and blank are null); comparisons of resolution use this form. */
+  provider: string | null
+  /** Its canonical id, or `custom:<slug>`. */
+  active: string | null
+  baseUrl: string | null
+  apiKey: string | null
+  apiMode: string | null
+  /** In the order in which they count. */
+  agents: readonly AgentEntry[]
+  /** `model.default`, as written. */
+  model: string
+  /** Tokens; 0 when not configured. */
+  contextLength: number
+  maxTokens: number
+  effort: string
+  /** `prompt_caching.cache_ttl`, as written. */
+  cacheTtl: string
+  custom: readonly CustomProvider[]
+  /** By canonical id. */
+  providers: ReadonlyMap<string, ProviderEntry>
+  /** By canonical id or `custom:<slug>`, lowest priority number first. */
+  pool: ReadonlyMap<string, readonly PoolEntry[]>
+  /** Signed-in states of auth.json by canonical id: the key to use, '' when there is none. */
+  signedIn: ReadonlyMap<string, string>
+  env: Readonly<Record<string, string>>
+  dotenv: Readonly<Record<string, string>>
+}
+
+type Mapping = Readonly<Record<string, unknown>>
+
+const mapping = (value: unknown): Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
+
+const entries = (value: unknown): [string, unknown][] => Object.entries(mapping(value))
+
+const rows = (value: unknown): Mapping[] =>
+  Array.isArray(value) ? value.map(mapping) : Object.values(mapping(value)).map(mapping)
+
+/** Trimmed text; numbers count as text because YAML reads `4.20` as one. */
+const text = (...values: unknown[]): string => {
+  for (const value of values) {
+    const found = typeof value === 'number' ? String(value) : value
+    if (typeof found === 'string' && found.trim()) return found.trim()
+  }
+  return ''
+}
+
+const textOrNull = (...values: unknown[]): string | null => text(...values) || null
+
+const address = (...values: unknown[]): string | null => text(...values).replace(/\/+$/, '') || null
+
+/** A positive whole number; `200_000` is one too. */
+const tokens = (value: unknown): number => {
+  const number = Number(typeof value === 'string' ? value.replaceAll('_', '') : value)
+  return Number.isSafeInteger(number) && number > 0 ? number : 0
+}
+
+/** A mapping `id: {context_length}`, a list of ids, or a list of records with an `id`. */
+const listed = (value: unknown): ListedModels => {
+  const pairs: [string, unknown][] = Array.isArray(value)
+    ? value.map(item => [text(item, mapping(item).id, mapping(item).name), item])
+    : entries(value)
+  return new Map(
+    pairs
+      .filter(([id]) => id.trim())
+      .map(([id, item]) => [id.trim(), { contextLength: tokens(mapping(item).context_length) }]),
+  )
+}
+
+/** Arguments are a list, or words. */
+const commandLine = (raw: Mapping): string[] => {
+  const command = text(raw.acp_command)
+  const args = Array.isArray(raw.acp_args)
+    ? raw.acp_args.map(String)
+    : text(raw.acp_args)
+        .split(/\s+/)
+        .filter(word => word !== '')
+  return command === '' ? [] : [command, ...args]
+}
+
+/** Seconds; absent where nothing usable is said. */
+const seconds = (value: unknown): number | undefined => {
+  const number = Number(value)
+  return value != null && Number.isFinite(number) && number > 0 ? number * 1_000 : undefined
+}
+
+const readAgent = (id: string, raw: Mapping): AgentEntry => {
+  const [startMs, idleMs] = [seconds(raw.acp_start_timeout), seconds(raw.acp_idle_timeout)]
+  const maxIdle = tokens(raw.acp_max_idle)
+  const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
+    value !== null && typeof value === 'object' ? [] : [[key, `${value ?? ''}`]],
+  )
+  return {
+    id: id.trim().toLowerCase(),
+    name: textOrNull(raw.name),
+    command: commandLine(raw),
+    settings: {
+      env: Object.fromEntries(env),
+      mcp: yamlFlag(raw.acp_mcp) ?? true,
+      ...(startMs && { startMs }),
+      ...(idleMs && { idleMs }),
+      ...(maxIdle && { maxIdle }),
+    },
+  }
+}
+
+const readAgents = (config: Mapping, model: Mapping, provider: string | null): AgentEntry[] => [
+  ...(provider ? [readAgent(toProviderId(provider), model)] : []),
+  ...entries(config.providers).map(([id, raw]) => readAgent(id, mapping(raw))),
+  ...rows(config.custom_providers).map(raw => readAgent(toSlug(text(raw.name)) || 'custom', raw)),
+]
+
+const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
+  const variable = text(raw.key_env, raw.api_key_env)
+  return {
+    name: textOrNull(raw.name),
+    baseUrl: address(raw.base_url, raw.url, raw.api),
+    apiKey: textOrNull(raw.api_key, Object.hasOwn(env, variable) && env[variable]),
+    apiMode: textOrNull(raw.api_mode),
+    models: listed(raw.models),
+  }
+}
+
+const readCustom = (raw: Mapping, env: ModelSetup['env']): CustomProvider => {
+  const entry = readEntry(raw, env)
+  const model = textOrNull(raw.model)
+  const models = new Map(entry.models)
+  if (model && !models.has(model)) models.set(model, { contextLength: tokens(raw.context_length) })
+  return { ...entry, models, model, slug: entry.name && toSlug(entry.name) }
+}
+
+/** A token somebody has lying around for other work, such as the host's own GitHub login (contract §3.7). */
+const isAmbient = (raw: Mapping): boolean => {
+  const says = (value: unknown, ...words: string[]) => words.includes(text(value).toLowerCase())
+  return (
+    says(raw.source, 'gh_cli', 'gh auth token') ||
+    says(raw.label, 'gh auth token') ||
+    says(raw.key_source, 'gh auth token')
+  )
+}
+
+/** How long a key rests that was refused for its rate or its credit, when nobody said until when (agent-home §3.4). */
+export const REST_MS = 60 * 60_000
+
+/** Seconds or milliseconds since 1970, or a date in words; undefined when it says nothing. */
+const timeMs = (value: unknown): number | undefined => {
+  const number = typeof value === 'string' && value.trim() ? Number(value) : value
+  if (typeof number !== 'number') return undefined
+  if (Number.isNaN(number)) {
+    const date = Date.parse(String(value))
+    return Number.isNaN(date) ? undefined : date
+  }
+  if (number <= 0) return undefined
+  return number > 1e11 ? number : number * 1_000
+}
+
+const restOf = (raw: Mapping): number => {
+  if (raw.last_status !== 'exhausted') return 0
+  const since = timeMs(raw.last_status_at)
+  return timeMs(raw.last_error_reset_at) ?? (since === undefined ? Infinity : since + REST_MS)
+}
+
+export const tokenOf = (raw: Mapping): string => text(raw.agent_key, raw.access_token, raw.api_key)
+
+/** An entry without an id is known by its place among the others. */
+export const entryId = (raw: Mapping, at: number): string => text(raw.id) || `#${at}`
+
+const readPoolEntry = (raw: Mapping, at: number, env: ModelSetup['env']): PoolEntry[] => {
+  const entry = {
+    id: entryId(raw, at),
+    source: text(raw.source),
+    token: tokenOf(raw),
+    baseUrl: address(raw.inference_base_url, raw.base_url),
+    priority: Number(raw.priority) || 0,
+    restsUntilMs: restOf(raw),
+    requests: tokens(raw.request_count),
+    ambient: isAmbient(raw),
+  }
+  if (!entry.source.startsWith('env:')) return [entry]
+  // The copy of a variable: without the variable it is nothing, and what was noted of another value is void.
+  const name = entry.source.slice('env:'.length)
+  const key = Object.hasOwn(env, name) ? text(env[name]) : ''
+  if (!key) return []
+  return [key === entry.token ? entry : { ...entry, token: key, restsUntilMs: 0 }]
+}
+
+const readPool = (auth: Mapping, env: ModelSetup['env']): ModelSetup['pool'] => {
+  const pools = entries(auth.credential_pool).map(([id, list]): [string, PoolEntry[]] => {
+    const found = rows(list).flatMap((raw, at) => readPoolEntry(raw, at, env))
+    return [toProviderId(id), found.toSorted((a, b) => a.priority - b.priority)]
+  })
+  return new Map(pools)
+}
+
+const readSignedIn = (auth: Mapping): ModelSetup['signedIn'] =>
+  new Map(
+    entries(auth.providers).map(([id, state]) => {
+      const raw = mapping(state)
+      const inner = mapping(raw.tokens)
+      // The portal's runtime key is `agent_key`; its access token only buys such keys.
+      const key =
+        toProviderId(id) === 'nous'
+          ? text(raw.agent_key)
+          : text(raw.api_key, raw.access_token, inner.access_token)
+      return [toProviderId(id), key]
+    }),
+  )
+
+/** `auto` is the word for "not said". */
+const named = (value: unknown): string | null => {
+  const name = text(value)
+  return name.toLowerCase() === 'auto' ? null : name || null
+}
+
+/** A named custom provider may be meant by its bare name, unless that is the name of a known one. */
+export const asCustom = (name: string, custom: readonly CustomProvider[]): string => {
+  const slug = toSlug(name)
+  if (slug.startsWith('custom:')) return slug
+  const isKnown = PROVIDERS.has(slug) || slug === 'custom' || slug === 'demo' || isAlias(slug)
+  return !isKnown && custom.some(entry => entry.slug === slug) ? `custom:${slug}` : name
+}
+
+export const readSetup = (home: ModelHome): ModelSetup => {
+  const config = home.values()
+  const env = home.env()
+  const auth = mapping(home.authJson())
+  const raw = typeof config.model === 'object' ? mapping(config.model) : {}
+  const custom = rows(config.custom_providers).map(entry => readCustom(entry, env))
+  const baseUrl = address(raw.base_url, config.base_url)
+  const written =
+    named(raw.provider) ??
+    named(config.provider) ??
+    (baseUrl ? 'custom' : null) ??
+    named(auth.active_provider)
+  const provider = written && asCustom(written, custom)
+  return {
+    provider,
+    active: provider && toProviderId(provider),
+    baseUrl,
+    apiKey: textOrNull(raw.api_key, raw.api),
+    apiMode: textOrNull(raw.api_mode),
+    agents: readAgents(config, raw, provider),
+    model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
+    contextLength: tokens(raw.context_length),
+    maxTokens: tokens(raw.max_tokens),
+    effort: text(mapping(config.agent).reasoning_effort).toLowerCase(),
+    cacheTtl: text(mapping(config.prompt_caching).cache_ttl).toLowerCase(),
+    custom,
+    providers: new Map(
+      entries(config.providers).map(([id, entry]) => [
+        toProviderId(id),
+        readEntry(mapping(entry), env),
+      ]),
+    ),
+    pool: readPool(auth, env),
+    signedIn: readSignedIn(auth),
+    env,
+    dotenv: home.dotenv(),
+  }
+}

@@ -1,0 +1,152 @@
+/** The providers a person can hold keys of: which are held and where they come from, never what they are. */
+import { invalid } from '../errors.ts'
+import type { ModelOption } from '../schema/model.ts'
+import { toProviderId } from './aliases.ts'
+import { builtinModels, STATIC_MODELS } from './builtin.ts'
+import { type Credential, credentialsOf, isUsableSecret } from './credentials.ts'
+import { shortLabel } from './labels.ts'
+import { displayName, PROVIDERS, providerNames } from './providers.ts'
+import { customEntry, providerName } from './endpoint.ts'
+import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
+
+export type ProviderRow = {
+  id: string
+  display_name: string
+  has_key: boolean
+  configurable: boolean
+  key_source: 'env_file' | 'env_var' | 'config_yaml' | 'oauth' | 'pool' | 'none'
+  /** Where the key stands, in words: a variable or a key of config.yaml. */
+  key_name: string | null
+  /** The variable a key is written to. */
+  env_var: string | null
+  /** Another spelling of this provider; the same keys. */
+  alias_of: string | null
+  models: ModelOption[]
+}
+
+/** Signed in through the command line (contract §1.4). */
+const OAUTH: ReadonlySet<string> = new Set(['copilot', 'openai-codex', 'nous', 'qwen-oauth'])
+
+/** Where the first of a provider's variables is not the one that is written (contract §5.3). */
+const WRITTEN_AS: ReadonlyMap<string, string> = new Map(
+  Object.entries({ gemini: 'GEMINI_API_KEY', google: 'GOOGLE_API_KEY' }),
+)
+
+const variableOf = (id: string): string | null => {
+  if (OAUTH.has(toProviderId(id))) return null
+  return WRITTEN_AS.get(id) ?? PROVIDERS.get(toProviderId(id))?.keys[0] ?? null
+}
+
+const isAmbient = (provider: string, { name }: Credential): boolean =>
+  PROVIDERS.get(provider)?.ambient?.includes(name) === true
+
+/** The key a turn would use; a token that lies around for other work is none. */
+const heldKey = (setup: ModelSetup, provider: string): Credential | undefined =>
+  credentialsOf(setup, provider).find(credential => !isAmbient(provider, credential))
+
+const nameOf = (setup: ModelSetup, id: string): string =>
+  id === toProviderId(id) ? providerName(setup, id) : displayName(id)
+
+const listOf = (setup: ModelSetup, provider: string): ModelOption[] => {
+  const configured = [
+    ...(customEntry(setup, provider)?.models.keys() ?? []),
+    ...(setup.providers.get(provider)?.models.keys() ?? []),
+  ]
+  return configured.length > 0
+    ? configured.map(id => ({ id, label: shortLabel(id) }))
+    : (builtinModels(provider) ?? []).map(({ id, label }) => ({ id, label }))
+}
+
+const rowOf = (setup: ModelSetup, id: string): ProviderRow => {
+  const provider = toProviderId(id)
+  const key = heldKey(setup, provider)
+  const env_var = variableOf(id)
+  return {
+    id,
+    display_name: nameOf(setup, id),
+    has_key: key !== undefined,
+    configurable: env_var !== null,
+    key_source: key?.source ?? 'none',
+    key_name: key?.name ?? null,
+    env_var,
+    alias_of: provider === id ? null : provider,
+    models: listOf(setup, provider),
+  }
+}
+
+/** Every provider that is known or configured, by id. */
+export const listProviders = (
+  home: ModelHome,
+): { providers: ProviderRow[]; active_provider: string | null } => {
+  const setup = readSetup(home)
+  const ids = new Set([
+    ...providerNames(),
+    ...Object.keys(STATIC_MODELS),
+    ...PROVIDERS.keys(),
+    ...setup.providers.keys(),
+    ...setup.custom.flatMap(({ slug }) => (slug ? `custom:${slug}` : [])),
+    ...(setup.active && setup.active !== 'demo' ? [setup.active] : []),
+  ])
+  return {
+    providers: [...ids].toSorted().map(id => rowOf(setup, id)),
+    active_provider: setup.provider,
+  }
+}
+
+const SHORTEST = 8
+
+/** A key as it is written; refuses what cannot be one. */
+export const checkedKey = (raw: string): string => {
+  const key = raw.trim()
+  if (/[\r\n]/.test(key)) throw invalid('API key must not contain newline characters.')
+  if (key.length < SHORTEST) throw invalid('API key appears too short.')
+  if (key.length > 4_000) throw invalid('API key appears too long.')
+  if (!/^[\x21-\x7e]+$/.test(key) || /['"`\\]/.test(key))
+    throw invalid('API key contains characters that no key has.')
+  if (!isUsableSecret(key)) throw invalid('That is the placeholder of a template, not an API key.')
+  return key
+}
+
+export type KeyChange = {
+  provider: string
+  display_name: string
+  action: 'updated' | 'removed'
+  /** Variables of .env; null takes one out. */
+  values: Record<string, string | null>
+}
+
+/**
+ * What has to be written into .env to give a provider this key, or to take its keys away with null. A key goes where the
+ * home's present one stands; otherwise that one would go on being used.
+ */
+export const keyChange = (home: ModelHome, name: string, raw: string | null): KeyChange => {
+  const provider = name.trim().toLowerCase()
+  if (!provider) throw invalid('provider is required')
+  const setup = readSetup(home)
+  const id = toProviderId(provider)
+  const display_name = nameOf(setup, provider)
+  if (OAUTH.has(id))
+    throw invalid(
+      `'${display_name}' uses OAuth authentication. Sign in with the agent's command line instead.`,
+    )
+  const variable = variableOf(provider)
+  if (!variable)
+    throw invalid(
+      `Cannot configure API key for '${display_name}'. This provider does not have a known env var mapping.`,
+    )
+  const held = (PROVIDERS.get(id)?.keys ?? []).filter(each => Object.hasOwn(setup.dotenv, each))
+  if (raw === null || !raw.trim())
+    return {
+      provider,
+      display_name,
+      action: 'removed',
+      values: Object.fromEntries([...held, variable].map(each => [each, null])),
+    }
+  const used = held.find(each => isUsableSecret(setup.dotenv[each]))
+  return {
+    provider,
+    display_name,
+    action: 'updated',
+    values: { [used ?? variable]: checkedKey(raw) },
+  }
+}

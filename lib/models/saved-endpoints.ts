@@ -1,0 +1,108 @@
+/** Address and key of an endpoint stay together when another provider becomes the default, and come back with it. */
+import type { YamlEdit } from '../store/yaml-file.ts'
+import { toProviderId, toSlug } from './aliases.ts'
+import { isEndpoint, PROVIDERS } from './providers.ts'
+import type { ModelSetup } from './provider-config.ts'
+
+type Mapping = Readonly<Record<string, unknown>>
+
+const mapping = (value: unknown): Mapping =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
+
+const text = (...values: unknown[]): string => {
+  const found = values.find(value => typeof value === 'string' && value.trim() !== '')
+  return typeof found === 'string' ? found.trim() : ''
+}
+
+const plain = (url: string): string => url.replace(/\/+$/, '')
+
+/** What belongs to the endpoint that is configured, as it stands in the file: variables are not filled in. */
+const written = (config: Mapping) => {
+  const model = mapping(config.model)
+  return {
+    base_url: plain(text(model.base_url, config.base_url)),
+    api_key: text(model.api_key, model.api),
+    api_mode: text(model.api_mode),
+    model: text(model.default, model.model),
+    context_length: model.context_length,
+  }
+}
+
+/** A name for an endpoint that has none: its host, once more with a number where it is taken. */
+const nameFor = (setup: ModelSetup, url: string): string => {
+  const host = URL.canParse(url) ? new URL(url).host.replaceAll(':', '-') : 'endpoint'
+  const names = ['', '-2', '-3', '-4', '-5', '-6', '-7', '-8', '-9'].map(end => `${host}${end}`)
+  return names.find(name => !setup.custom.some(({ slug }) => slug === toSlug(name))) ?? `${host}-x`
+}
+
+const clear = (keys: readonly string[]): YamlEdit[] => keys.map(key => [['model', key], undefined])
+
+/**
+ * What has to be written when `provider` (at `baseUrl`, if that is known) becomes the default: the endpoint before keeps
+ * its address, key and wire format below `providers`, or as a `custom_providers` entry where that place is another's.
+ * `config` is config.yaml as written.
+ */
+export const leaveEndpoint = (
+  setup: ModelSetup,
+  config: Mapping,
+  provider: string,
+  baseUrl: string | null,
+): YamlEdit[] => {
+  const { active } = setup
+  if (active === null || active === 'demo') return []
+  const own = written(config)
+  const isOther = toProviderId(provider) !== active
+  const isMoved = !isOther && Boolean(baseUrl && own.base_url && plain(baseUrl) !== own.base_url)
+  if (!isOther && !isMoved) return []
+  const held = setup.providers.get(active)
+  const entry = setup.custom.find(({ slug }) => active === `custom${slug ? `:${slug}` : ''}`)
+  const isTable = own.base_url === plain(PROVIDERS.get(active)?.baseUrl ?? '')
+  const keepsUrl = own.base_url !== '' && !isTable && !entry?.baseUrl
+  const isTaken = Boolean(held?.baseUrl && plain(held.baseUrl) !== setup.baseUrl)
+  const endpoint = {
+    ...(keepsUrl && { base_url: own.base_url }),
+    ...(own.api_key && { api_key: own.api_key }),
+    ...(own.api_mode && { api_mode: own.api_mode }),
+  }
+  // The same place cannot hold two endpoints: then it gets a name of its own.
+  if (keepsUrl && (isMoved || isTaken)) {
+    const list = Array.isArray(config.custom_providers) ? config.custom_providers : []
+    const row = {
+      name: nameFor(setup, own.base_url),
+      ...endpoint,
+      ...(own.model && { model: own.model }),
+    }
+    return [[['custom_providers'], [...list, row]], ...clear(['api_key', 'api', 'api_mode'])]
+  }
+  const place = ['providers', active]
+  const missing = Object.entries(endpoint).filter(([key]) =>
+    key === 'api_key' ? !held?.apiKey : key === 'api_mode' ? !held?.apiMode : !held?.baseUrl,
+  )
+  // An endpoint is on offer by the models that are written down of it.
+  const lists = keepsUrl && isEndpoint(active) && own.model !== '' && !held?.models.has(own.model)
+  const facts = own.context_length === undefined ? {} : { context_length: own.context_length }
+  return [
+    ...missing.map(([key, value]) => [[...place, key], value] as const),
+    ...(lists ? [[[...place, 'models', own.model], facts] as const] : []),
+    ...clear([
+      ...(own.api_key ? ['api_key', 'api'] : []),
+      ...(own.api_mode ? ['api_mode'] : []),
+      ...(lists && own.context_length !== undefined ? ['context_length'] : []),
+    ]),
+  ]
+}
+
+const BROUGHT = ['base_url', 'api_key', 'api_mode'] as const
+
+/** The unnamed endpoint comes back to where every program looks for it: beside the model. */
+export const returnToEndpoint = (config: Mapping, provider: string): YamlEdit[] | null => {
+  if (toProviderId(provider) !== 'custom') return null
+  const providers = mapping(config.providers)
+  const name = Object.keys(providers).find(id => toProviderId(id) === 'custom')
+  const entry = name === undefined ? {} : mapping(providers[name])
+  if (name === undefined || text(entry.base_url) === '') return null
+  return BROUGHT.filter(key => text(entry[key]) !== '').flatMap(key => [
+    [['model', key], text(entry[key])],
+    [['providers', name, key], undefined],
+  ])
+}

@@ -1,0 +1,114 @@
+/** Writes a provider with its model and address into config.yaml, and shows what the home would be with it before anything is written. */
+import { invalid } from '../errors.ts'
+import type { YamlEdit } from '../store/yaml-file.ts'
+import { toProviderId, toSlug } from './aliases.ts'
+import { asMapping, checkedModelId, type EditableHome, setDefaultModel } from './default-model.ts'
+import { leaveEndpoint } from './saved-endpoints.ts'
+import { PROVIDERS } from './providers.ts'
+import { addressOf } from './endpoint.ts'
+import { type ModelHome, readSetup } from './provider-config.ts'
+
+export type Chosen = {
+  provider: string
+  model: string
+  baseUrl: string | null
+  /** Written beside the address instead of into .env. */
+  apiKey?: string
+}
+
+const LONGEST_URL = 2_000
+
+/** Without its slashes at the end; refuses what is no plain web address. */
+export const checkedBaseUrl = (raw: string): string => {
+  const url = raw.trim().replace(/\/+$/, '')
+  if (!/^https?:\/\//i.test(url)) throw invalid('base_url must start with http:// or https://')
+  const parsed = URL.canParse(url) && url.length <= LONGEST_URL ? new URL(url) : null
+  if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash)
+    throw invalid('base_url must be a plain address such as https://host/v1')
+  return url
+}
+
+/** Anthropic and OpenAI want the model's own name. */
+export const ownName = (provider: string, model: string): string =>
+  (provider === 'anthropic' || provider === 'openai') && model.startsWith(`${provider}/`)
+    ? model.slice(provider.length + 1)
+    : model
+
+/** Provider, model and address together, in one write. Keys of the provider before go to that one's own entry. */
+export const configureProvider = (home: EditableHome, chosen: Chosen): void => {
+  const setup = readSetup(home)
+  const config = home.config.read()
+  const edits: YamlEdit[] = [
+    ...asMapping(config.model),
+    ...leaveEndpoint(setup, config, chosen.provider, chosen.baseUrl),
+    [['model', 'provider'], chosen.provider],
+    [['model', 'default'], ownName(chosen.provider, checkedModelId(chosen.model))],
+    [['model', 'base_url'], chosen.baseUrl ?? undefined],
+    // The older places at the root would otherwise speak for what was removed.
+    [['base_url'], undefined],
+    [['provider'], undefined],
+    ...(chosen.apiKey ? [[['model', 'api_key'], chosen.apiKey] as const] : []),
+  ]
+  home.config.editAll(edits)
+}
+
+const KEY_NAMES: ReadonlySet<string> = new Set([...PROVIDERS.values()].flatMap(({ keys }) => keys))
+
+const withoutKeys = (env: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => !KEY_NAMES.has(name)))
+
+/**
+ * The home as it would be: for trying a key and an address before they are written down. At an address that is not the
+ * home's own for this provider none of its stored keys exist, or a caller could have them sent anywhere.
+ */
+export const supposing = (
+  home: ModelHome,
+  { provider, model, baseUrl }: Chosen,
+  variables: Readonly<Record<string, string>>,
+): ModelHome => {
+  const setup = readSetup(home)
+  const id = toProviderId(provider)
+  const present = addressOf(setup, id, { model: '', provider: id, baseUrl: null })
+  const isOwn = baseUrl === null || baseUrl === present
+  const config = home.values()
+  const raw = typeof config.model === 'object' && config.model !== null ? config.model : {}
+  const values = {
+    ...(isOwn ? config : {}),
+    base_url: undefined,
+    provider: undefined,
+    model: {
+      ...(isOwn && setup.active === id ? raw : {}),
+      provider,
+      default: model,
+      ...(baseUrl ? { base_url: baseUrl } : {}),
+    },
+  }
+  const dotenv = { ...(isOwn ? home.dotenv() : withoutKeys(home.dotenv())), ...variables }
+  const env = { ...(isOwn ? home.env() : withoutKeys(home.env())), ...variables }
+  const auth = isOwn ? home.authJson() : {}
+  return { values: () => values, env: () => env, dotenv: () => dotenv, authJson: () => auth }
+}
+
+export type Endpoint = { name: string; baseUrl: string; model: string; use: boolean }
+
+const rowsOf = (value: unknown): Record<string, unknown>[] =>
+  Array.isArray(value) ? value.filter(row => typeof row === 'object' && row !== null) : []
+
+/** A server of one's own, as an entry of `custom_providers`: named, so that it stands beside what is configured already. */
+export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: string } => {
+  const name = endpoint.name.trim()
+  const slug = toSlug(name)
+  if (!name || name.length > 64 || /[\p{Cc}:/@\u2028\u2029]/u.test(name) || !name.isWellFormed())
+    throw invalid('name must be 1 to 64 characters without : / @')
+  if (PROVIDERS.has(slug) && slug !== 'ollama' && slug !== 'lmstudio')
+    throw invalid(`${name} is the name of a provider; choose another one`)
+  const baseUrl = checkedBaseUrl(endpoint.baseUrl)
+  const model = checkedModelId(endpoint.model)
+  const rows = rowsOf(home.config.read().custom_providers)
+  const at = rows.findIndex(row => typeof row.name === 'string' && toSlug(row.name) === slug)
+  const row = { ...(at < 0 ? {} : rows[at]), name, base_url: baseUrl, model }
+  const next = at < 0 ? [...rows, row] : rows.with(at, row)
+  home.config.edit(['custom_providers'], next)
+  if (endpoint.use) setDefaultModel(home, `@custom:${slug}:${model}`)
+  return { id: `custom:${slug}` }
+}

@@ -1,0 +1,129 @@
+/** A second session with the first messages of another. */
+import { conflict, missing } from '../errors.ts'
+import type { Message, NewMessage } from '../schema/message.ts'
+import type { SessionRow } from '../schema/session.ts'
+import type { Entry, Meta, SentEntry, SummaryEntry } from './entries.ts'
+import { type Files, foldFile } from './files.ts'
+import type { Folded } from './fold.ts'
+import type { Freshness } from './catalog-sync.ts'
+import { writeJournal } from './legacy.ts'
+import { UNTITLED } from './list-row.ts'
+import type { NewMeta } from './types.ts'
+import type { Watch } from './watch.ts'
+import type { Writer } from './writer.ts'
+
+type Needs = {
+  files: Files
+  freshness: Freshness
+  watch: Watch
+  writer: Writer
+  newId: () => string
+  require: (id: string) => SessionRow
+}
+
+/** What belongs to the original alone: tokens were spent once, a command-line session has one origin. */
+const OWN_ONLY = [
+  'input_tokens',
+  'output_tokens',
+  'estimated_cost',
+  'composer_draft',
+  'queued',
+  'yolo',
+  'approved_patterns',
+  'background',
+  'budget_granted',
+  'budget_lifted',
+  'pinned',
+  'archived',
+  'created_at',
+  'updated_at',
+  'is_cli_session',
+  '_cli_origin',
+  '_cli',
+  'source_tag',
+  'compression_anchor_visible_idx',
+  'compression_anchor_message_key',
+]
+
+/** Summaries of what the copy keeps whole, by the numbers its messages have there. */
+const copiedSummaries = (
+  { numbers, summaries }: Folded,
+  count: number,
+): Omit<SummaryEntry, 'n' | 'at'>[] =>
+  summaries.flatMap(({ from, to, text }) => {
+    const first = numbers.findIndex(n => n >= from)
+    const last = numbers.findLastIndex(n => n <= to)
+    if (first < 0 || last < first || last >= count) return []
+    return [{ t: 'summary', from: first + 2, to: last + 2, last: `m${last + 2}`, text }]
+  })
+
+/** How the copied messages were put to the model: a provider may still know the conversation by these words. */
+const copiedSent = ({ messages, sent }: Folded, count: number): Omit<SentEntry, 'n' | 'at'>[] =>
+  sent.flatMap(({ id, ...how }) => {
+    const place = messages.findIndex(message => message.id === id)
+    return place < 0 || place >= count ? [] : [{ t: 'sent', id: `m${place + 2}`, ...how }]
+  })
+
+export const createCopies = ({ files, freshness, watch, writer, newId, require }: Needs) => {
+  const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
+    const file = files.find(require(given).session_id)
+    const folded = file && foldFile(file)?.folded
+    if (!folded) throw missing('Session not found')
+    const id = newId()
+    const at = writer.tick(0)
+    const kept = Object.fromEntries(
+      Object.entries(folded.meta).filter(([key]) => !OWN_ONLY.includes(key)),
+    )
+    const messages = folded.messages.slice(0, keep).map((message, index): Entry => {
+      const n = index + 2
+      return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+    })
+    const entries: Entry[] = [
+      { n: 1, t: 'session', at, v: 1, id, meta: change(kept) },
+      ...messages,
+      ...[...copiedSummaries(folded, messages.length), ...copiedSent(folded, messages.length)].map(
+        (entry, index): Entry => ({ ...entry, n: messages.length + 2 + index, at }) as Entry,
+      ),
+    ]
+    watch.own(() => writeJournal(files.jsonl(id), entries))
+    freshness.refresh(id)
+    return require(id)
+  }
+
+  return {
+    adopt(own: string | null, meta: NewMeta, messages: readonly NewMessage[]): SessionRow {
+      const id = own ?? newId()
+      if (files.find(id)) throw conflict('There is already a session with this id')
+      const { created_at, updated_at } = meta as Meta
+      const created = created_at ?? writer.tick(0)
+      const updated = updated_at ?? created
+      const entries: Entry[] = [
+        { n: 1, t: 'session', at: created, v: 1, id, meta },
+        ...messages.map((message, index): Entry => {
+          const n = index + 2
+          // A message's own time may lie after the session's: it must not move it.
+          const said = typeof message.timestamp === 'number' ? message.timestamp : updated
+          const at = Math.min(said, updated)
+          return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
+        }),
+      ]
+      watch.own(() => writeJournal(files.jsonl(id), entries))
+      freshness.refresh(id)
+      return require(id)
+    },
+    duplicate: (id: string): SessionRow =>
+      copy(id, Number.POSITIVE_INFINITY, meta => ({
+        ...meta,
+        title: `${meta.title ?? UNTITLED} (copy)`,
+      })),
+    branch: (
+      id: string,
+      { keep_count, title }: { keep_count?: number | undefined; title?: string | undefined } = {},
+    ): SessionRow =>
+      copy(id, keep_count ?? Number.POSITIVE_INFINITY, meta => ({
+        ...meta,
+        title: title?.trim() || `${meta.title ?? UNTITLED} (fork)`,
+        parent_session_id: require(id).session_id,
+      })),
+  }
+}

@@ -1,0 +1,73 @@
+/** The record of a session as another program, or a hand, wrote it: known keys have their kind, unknown ones stay. */
+import type { Meta } from './entries.ts'
+import { isBag, toTime } from './import-messages.ts'
+import { Usage } from '../schema/usage.ts'
+
+type Read = (value: unknown) => unknown
+
+const words: Read = value =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : undefined
+const path: Read = value => (typeof value === 'string' ? value : undefined)
+const flag: Read = value =>
+  typeof value === 'boolean' ? value : value === 1 || value === 'true' ? true : undefined
+const amount: Read = value => {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : undefined
+}
+const texts: Read = value =>
+  Array.isArray(value) && value.every(item => typeof item === 'string') ? value : undefined
+const bag: Read = value => (isBag(value) ? value : undefined)
+
+const draft: Read = value => {
+  if (!isBag(value) || typeof value.text !== 'string') return undefined
+  const { text, files } = value
+  return { text, files: Array.isArray(files) ? files.filter(file => typeof file === 'string') : [] }
+}
+
+const isQueued = (item: unknown): boolean =>
+  isBag(item) &&
+  typeof item.id === 'string' &&
+  typeof item.text === 'string' &&
+  texts(item.attachments) !== undefined
+
+const KNOWN: Readonly<Record<string, Read>> = {
+  title: words,
+  workspace: path,
+  model: words,
+  profile: path,
+  project_id: words,
+  personality: path,
+  pinned: flag,
+  archived: flag,
+  yolo: flag,
+  is_cli_session: flag,
+  input_tokens: amount,
+  output_tokens: amount,
+  estimated_cost: amount,
+  created_at: toTime,
+  updated_at: toTime,
+  composer_draft: draft,
+  enabled_toolsets: texts,
+  approved_patterns: texts,
+  parent_session_id: path,
+  source_tag: path,
+  last_usage: value => (Usage.safeParse(value).success ? value : undefined),
+  acp: bag,
+  queued: value => (Array.isArray(value) && value.every(isQueued) ? value : undefined),
+}
+
+/** Null stays: in a patch it clears. What cannot be meant is left out. */
+export const toRecord = (given: Readonly<Record<string, unknown>>): Meta => {
+  let changed: Record<string, unknown> | null = null
+  for (const key in given) {
+    const read = Object.hasOwn(KNOWN, key) ? KNOWN[key] : undefined
+    const value = given[key]
+    if (!read || value === null || value === undefined) continue
+    const kept = read(value)
+    if (kept === value) continue
+    changed ??= { ...given }
+    if (kept === undefined) delete changed[key]
+    else changed[key] = kept
+  }
+  return (changed ?? given) as Meta
+}

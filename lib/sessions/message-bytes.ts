@@ -1,0 +1,56 @@
+/** The messages of a session as JSON text, cut out of the journal's bytes without parsing what need not be parsed. */
+import { isSuspect, suspectPlaces } from '../redact/redact.ts'
+import { messageHead } from './entries.ts'
+import { isHidden } from './fold.ts'
+import { readWhole } from '../store/read-text.ts'
+
+const LF = 10
+const COMMA = 44
+
+type Range = { from: number; to: number }
+
+/** Byte ranges of the visible messages of a clean journal. */
+const ranges = (bytes: Buffer, cuts: readonly [number, number][]): Range[] => {
+  const found: Range[] = []
+  let start = 0
+  for (let stop = bytes.indexOf(LF); stop !== -1; stop = bytes.indexOf(LF, start)) {
+    const head = messageHead(bytes.subarray(start, Math.min(stop, start + 96)))
+    if (head && !(cuts.length > 0 && isHidden(cuts, head.n))) {
+      found.push({ from: start + head.start, to: stop - 1 })
+    }
+    start = stop + 1
+  }
+  return found
+}
+
+/** `redact` is asked only about the messages in which the quick filter suspects something. */
+export const spliceMessages = (
+  path: string,
+  cuts: readonly [number, number][],
+  redact: (jsonText: string) => string,
+): Buffer => {
+  const bytes = readWhole(path)
+  const found = ranges(bytes, cuts)
+  // One character a byte, so places in the text are places in the bytes.
+  const text = bytes.toString('latin1')
+  const places = isSuspect(text) ? [...suspectPlaces(text)] : []
+  const parts: (Range | Buffer)[] = []
+  let place = 0
+  let size = 2
+  for (const range of found) {
+    while (place < places.length && (places[place] as number) < range.from) place += 1
+    const suspect = place < places.length && (places[place] as number) < range.to
+    const part = suspect ? Buffer.from(redact(bytes.toString('utf8', range.from, range.to))) : range
+    parts.push(part)
+    size += ('from' in part ? part.to - part.from : part.length) + 1
+  }
+  const out = Buffer.allocUnsafe(size)
+  let at = 0
+  out[at++] = 0x5b
+  for (const [index, part] of parts.entries()) {
+    if (index > 0) out[at++] = COMMA
+    at += 'from' in part ? bytes.copy(out, at, part.from, part.to) : part.copy(out, at)
+  }
+  out[at++] = 0x5d
+  return out.subarray(0, at)
+}

@@ -1,0 +1,97 @@
+/** Reading one session: the whole, a tail of it, or its messages as bytes. */
+import { missing } from '../errors.ts'
+import { redactJsonLine, redactValue } from '../redact/redact.ts'
+import type { Catalog, Stored } from './catalog.ts'
+import {
+  type Files,
+  findMessage,
+  foldFile,
+  type Mark,
+  newMarks,
+  readDraft,
+  readTail,
+  withFile,
+} from './files.ts'
+import type { Folded, Head } from './fold.ts'
+import { spliceMessages } from './message-bytes.ts'
+import type { Sessions, Tail } from './types.ts'
+
+type Needs = { files: Files; catalog: Catalog; realId: (id: string) => string }
+
+export const createReading = ({ files, catalog, realId }: Needs) => {
+  const load = (given: string): Folded => {
+    const file = files.find(realId(given))
+    const folded = file && foldFile(file)?.folded
+    if (!folded) throw missing('Session not found')
+    return folded
+  }
+
+  const storedOf = (given: string): Stored => {
+    const stored = catalog.get(realId(given))
+    if (!stored) throw missing('Session not found')
+    return stored
+  }
+
+  /** From a parsed session: for files that are not in our own shape. */
+  const slowTail = (given: string, limit: number, before: string | undefined): Tail => {
+    const { messages } = load(given)
+    const at = before === undefined ? -1 : messages.findIndex(({ id }) => id === before)
+    if (before !== undefined && at === -1) throw missing('Message not found')
+    const end = before === undefined ? messages.length : at
+    const offset = Math.max(0, end - limit)
+    return { messages: messages.slice(offset, end), offset, truncated: offset > 0 }
+  }
+
+  /** A page that ends before a message: marks lead near it, so only the surroundings are read. */
+  const deepTail = (stored: Stored, limit: number, before: string): Tail => {
+    const { id, cuts } = stored.summary
+    const path = files.jsonl(id)
+    const first: Mark = { n: 0, offset: 0, seen: 0 }
+    const found = withFile(path, fd => {
+      catalog.addMarks(id, newMarks(fd, cuts, catalog.lastMark(id) ?? first))
+      // A message's line never has a lower number than its id.
+      const n = Number(before.slice(1))
+      const near = (Number.isInteger(n) && catalog.markBefore(id, n)) || first
+      return findMessage(fd, before, cuts, near)
+    })
+    if (!found) throw missing('Message not found')
+    const size = Math.min(limit, found.index)
+    const file = { id, path, format: 'jsonl' as const }
+    const messages = size === 0 ? [] : readTail(file, size, { before: found.offset, cuts })
+    const offset = found.index - messages.length
+    return { messages, offset, truncated: offset > 0 }
+  }
+
+  const rawTail = (given: string, limit: number, before: string | undefined): Tail => {
+    const stored = storedOf(given)
+    const { clean, format, count, id } = stored.summary
+    if (!clean || format === 'json') return slowTail(given, limit, before)
+    if (before !== undefined) return deepTail(stored, limit, before)
+    const file = { id, path: files.jsonl(id), format: 'jsonl' as const }
+    const messages = limit === 0 ? [] : readTail(file, limit)
+    const offset = Math.max(0, count - messages.length)
+    return { messages, offset, truncated: offset > 0 }
+  }
+
+  const head = (given: string): Head => {
+    const { cuts: _, draft, clean: __, ...rest } = storedOf(given).summary
+    if (!draft) return rest
+    const composer_draft =
+      rest.format === 'json' ? load(rest.id).meta.composer_draft : readDraft(files.jsonl(rest.id))
+    return composer_draft ? { ...rest, meta: { ...rest.meta, composer_draft } } : rest
+  }
+
+  return {
+    load,
+    head,
+    tail(given: string, { limit, before, raw = false }: Parameters<Sessions['tail']>[1]): Tail {
+      const tail = rawTail(given, Math.max(0, Math.trunc(limit)), before)
+      return raw ? tail : { ...tail, messages: redactValue(tail.messages) }
+    },
+    async wholeJson(given: string): Promise<Buffer> {
+      const { clean, format, id, cuts } = storedOf(given).summary
+      if (clean && format === 'jsonl') return spliceMessages(files.jsonl(id), cuts, redactJsonLine)
+      return Buffer.from(JSON.stringify(redactValue(load(given).messages)))
+    },
+  }
+}

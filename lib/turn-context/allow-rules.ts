@@ -1,0 +1,42 @@
+/** What a person allows for longer than once: the exact command or all that begin with some words, and where. */
+import { plainWords } from '../agent/shell/prefix.ts'
+import { invalid } from '../errors.ts'
+import type { Approval, Rule, RuleScope } from '../schema/question.ts'
+
+const MARK = ' *'
+
+/** As it is shown, edited and sent back. */
+export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
+
+/** Keys that name one tool or one limit, not a kind of command. */
+export const isOwnKey = (key: string): boolean => /^(?:mcp|budget): /.test(key)
+
+const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
+  words.length >= first.length && first.every((word, at) => words[at] === word)
+
+/** Reads the answer against the question it answers; what would allow more than was offered is refused with a sentence. */
+export const readRule = (
+  asked: Approval,
+  rule: string | undefined,
+  scope: RuleScope | undefined,
+): Rule | undefined => {
+  if (rule === undefined && scope === undefined) return undefined
+  if (asked.pattern_keys.some(isOwnKey)) {
+    if (rule === undefined && scope === 'session') return { scope, words: null }
+    throw invalid('A rule can only be given for a command.')
+  }
+  const where = scope ?? 'profile'
+  const text = rule?.trim() ?? asked.command.trim()
+  if (text === asked.command.trim()) return { scope: where, words: null }
+  if (asked.suggested_rule === undefined)
+    throw invalid('Only this exact command can be allowed. Leave it as it is.')
+  const offered = plainWords(asked.suggested_rule.slice(0, -MARK.length)) ?? []
+  const words = text.endsWith(MARK) ? plainWords(text.slice(0, -MARK.length)) : null
+  if (words === null)
+    throw invalid(`A rule is the exact command, or its first words and “${MARK}”.`)
+  if (!startsWith(words, offered))
+    throw invalid(`This rule allows too much. The shortest one is “${asked.suggested_rule}”.`)
+  if (!startsWith(plainWords(asked.command) ?? [], words))
+    throw invalid('The rule does not cover the command that is asked about.')
+  return { scope: where, words }
+}

@@ -1,0 +1,76 @@
+/** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
+import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
+import { visibleText } from '../base/visible.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
+import type { TurnPlace } from './turn-scope.ts'
+import { createPolicy, type PolicyDeps } from './approval-policy.ts'
+import { isOwnKey, ruleText } from './allow-rules.ts'
+
+export type Allowing = {
+  sessions: Pick<Sessions, 'append' | 'head'>
+  redactKnown: (text: string) => string
+  grants: Grants
+  ask: PolicyDeps['ask']
+}
+
+export const approver = (
+  { sessionId, home, workspace, meta, unattended }: TurnPlace,
+  { sessions, redactKnown, ask, grants }: Allowing,
+): AgentRequest['approve'] => {
+  const allowed = new Set(
+    Array.isArray(meta.approved_patterns) ? meta.approved_patterns.map(String) : [],
+  )
+  const shown = (text: string) => visibleText(redactKnown(text))
+  const policy = createPolicy({
+    sessionId,
+    config: () => home.values(),
+    sessionAllowed: () => [...allowed],
+    isGranted(ask) {
+      if (ask.patternKeys.some(isOwnKey)) return allowed.has(grantId(ask))
+      const ids = coveringIds(ask, workspace)
+      return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
+    },
+    grant(ask, until, rule) {
+      // Another program's tool is one thing whatever it is called with; a command is only itself.
+      const isTool = ask.patternKeys.every(isOwnKey)
+      const isShort = until === 'session' || rule?.scope === 'session'
+      const command = shown(rule?.words ? ruleText(rule.words) : ask.command)
+      if (!isTool && !isShort) {
+        const scope = rule && rule.scope !== 'session' ? rule.scope : undefined
+        return grants.add(home.name, {
+          id: rule ? ruleId(ask, rule, workspace) : grantId(ask),
+          command,
+          cwd: scope === 'workspace' ? workspace : ask.cwd,
+          ...(scope && { scope }),
+          reasons: ask.patternKeys,
+        })
+      }
+      const keys = rule?.words
+        ? [ruleId(ask, { ...rule, scope: 'session' }, workspace)]
+        : [grantId(ask)]
+      for (const key of isTool ? ask.patternKeys : keys) allowed.add(key)
+      sessions.append(sessionId, [{ t: 'meta', patch: { approved_patterns: [...allowed] } }])
+      if (isShort) return
+      const { command_allowlist: before } = home.config.read()
+      const list = Array.isArray(before) ? before : []
+      home.config.edit(['command_allowlist'], [...new Set([...list, ...ask.patternKeys])])
+    },
+    ask: unattended
+      ? async question =>
+          unattended.ask({
+            command: question.command,
+            patternKeys: question.pattern_keys,
+            description: question.description,
+            cwd: question.cwd ?? workspace,
+          })
+      : ask,
+    shown,
+  })
+  // Below this nothing changes: what the hardline floor refuses is refused before anybody is asked.
+  // What decides about the agent is for a person alone: where none watches, it is denied.
+  return async (ask: ApprovalAsk) => {
+    if (ask.isControl) return unattended ? 'deny' : policy(ask)
+    return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
+  }
+}

@@ -1,0 +1,71 @@
+/** What another program's agent is given of a session: whose process it is, and what the journal remembers of it. */
+import { z } from 'zod'
+import type { External, ExternalSession } from '../agent/external-agent.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Meta } from '../sessions/entries.ts'
+import { fallbackTitle, isProvisional } from '../sessions/title.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { passedServers } from './external-agent-mcp.ts'
+import { firstExchange } from '../turns/title.ts'
+
+/** Under the key `acp` of the session's record, by agent. A file may have been edited by hand. */
+const Kept = z.object({
+  session_id: z.string().min(1),
+  aliases: z.array(z.string()).catch([]),
+  owner: z.string().catch(''),
+  cwd: z.string().catch(''),
+  mark: z.string().catch(''),
+  sent: z.string().catch(''),
+  cost: z.number().catch(0),
+  mode: z.string().nullable().catch(null),
+  options: z.record(z.string(), z.union([z.string(), z.boolean()])).catch({}),
+})
+
+const keptOf = (value: unknown): Record<string, unknown> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {}
+
+/** What is remembered of an agent's side of a session, by its record. */
+export const keptIn = (meta: Meta, agent: string): ExternalSession | null => {
+  const parsed = Kept.safeParse(keptOf(meta.acp)[agent])
+  return parsed.success ? parsed.data : null
+}
+
+const TITLE_CHARS = 80
+
+/** The agent's title stands where nobody has given one; its first is often the message itself. */
+const takeTitle = (
+  sessionId: string,
+  said: string,
+  sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
+): void => {
+  const row = sessions.row(sessionId)
+  if (!row) return
+  const title = [...said.replace(/\s+/g, ' ').trim()].slice(0, TITLE_CHARS).join('')
+  const { asked } = firstExchange(sessions.load(sessionId).messages)
+  const isOpen =
+    isProvisional(row.title, asked) ||
+    row.title === fallbackTitle(asked) ||
+    row.title === sessions.head(sessionId).meta.acp_title
+  if (title === row.title || isProvisional(title, asked) || !isOpen) return
+  const patch = { title, llm_title_generated: true, acp_title: title }
+  sessions.append(sessionId, [{ t: 'meta', patch }])
+}
+
+export const externalOf = (
+  { sessionId, home }: { sessionId: string; home: Home },
+  sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
+): External => ({
+  home: home.name,
+  env: home.childEnv(),
+  mcpServers: passedServers(home.values()),
+  titled: title => takeTitle(sessionId, title, sessions),
+  load: agent => keptIn(sessions.head(sessionId).meta, agent),
+  save(agent, session) {
+    const before = keptOf(sessions.head(sessionId).meta.acp)
+    if (JSON.stringify(before[agent]) === JSON.stringify(session)) return
+    const acp = { ...before, [agent]: session }
+    sessions.append(sessionId, [{ t: 'meta', patch: { acp } }])
+  },
+})

@@ -1,0 +1,140 @@
+/** The guards of a home as the engine asks for them: evaluated at each use, so that a changed file counts at once. */
+import { accessSync, constants } from 'node:fs'
+import { basename, delimiter, join } from 'node:path'
+import { deniedBy, matchesGlob } from '../agent/deny-rules.ts'
+import type { Guards } from '../agent/types.ts'
+import { messageOf, missing } from '../errors.ts'
+import { type AcceptedGuards, valueId } from '../guards/accepted.ts'
+import {
+  type Closed,
+  denyRules,
+  type GuardedHome,
+  instructionFiles,
+  type Unkept,
+  unkeptGuards,
+  writeRoots,
+} from '../guards/table.ts'
+import type { Home } from '../profiles/home.ts'
+import type { ShownGuard } from '../schema/guard.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import { isKnownName } from './enabled-toolsets.ts'
+
+const isRunnable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    // Not there, or not ours to run.
+    return false
+  }
+}
+
+/** The home as the table reads it. */
+export const guardedHome = (home: Home): GuardedHome => {
+  const env = home.env()
+  const values = home.values()
+  return {
+    dir: home.dir,
+    configPath: home.config.path,
+    values,
+    env,
+    isToolset: name => isKnownName(values, name),
+    hasProgram: name =>
+      name.includes('/')
+        ? isRunnable(name)
+        : (env.PATH ?? '').split(delimiter).some(dir => dir !== '' && isRunnable(join(dir, name))),
+  }
+}
+
+/** A guard that is asked for and not kept, as it is told to whoever is refused. */
+const toSentence = ({ key, file, why }: Unkept): string =>
+  `Refused because of ${key} in ${file}. ${why} Change it there, or accept it in the settings under Security.`
+
+const TOOLS: Readonly<Record<string, Closed>> = {
+  execute_code: 'scripts',
+  memory: 'memory',
+  skill_manage: 'skills',
+}
+
+export type GuardsFor = (home: Home) => Guards
+
+export type GuardingDeps = { accepted: AcceptedGuards; redact: (text: string) => string }
+
+const SHOWN_CHARS = 400
+
+export const createGuarding = ({ accepted, redact }: GuardingDeps) => {
+  /** The first guard that closes this and was not accepted; null when none does. */
+  const closing = (home: Home, what: Closed): string | null => {
+    const found = unkeptGuards(guardedHome(home)).find(
+      guard => guard.closes.includes(what) && !accepted.has(home.name, guard),
+    )
+    return found ? toSentence(found) : null
+  }
+
+  /** A home that cannot be read forbids everything it might forbid. */
+  const safely = (decide: () => string | null): string | null => {
+    try {
+      return decide()
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
+
+  const of: GuardsFor = home => ({
+    commands: () => safely(() => closing(home, 'commands')),
+    command: (command, place) =>
+      safely(() => {
+        const why = closing(home, 'commands')
+        if (why !== null) return why
+        const { deny, review } = denyRules(home.values())
+        const denied = deniedBy(command, place, deny)
+        if (denied !== undefined)
+          return `Refused, and no approval can allow it: approvals.deny in ${home.config.path} forbids "${denied}".`
+        const reviewed = deniedBy(command, place, review)
+        return reviewed === undefined
+          ? null
+          : `Refused: approvals.command_approval_required in ${home.config.path} names "${reviewed}". Such commands run only in the command-line client.`
+      }),
+    write: path =>
+      safely(() => {
+        const why = closing(home, 'writes')
+        if (why !== null) return why
+        for (const { name, roots } of writeRoots(home.env(), home.dir))
+          if (!roots.some(root => isInside(realPath(root), path)))
+            return `Writing to ${path} is denied: it lies outside ${name} (${roots.join(delimiter)}).`
+        const isInstruction = () =>
+          instructionFiles(home.values()).some(pattern => matchesGlob(pattern, basename(path)))
+        const instructions = closing(home, 'instructions')
+        return instructions !== null && isInstruction() ? instructions : null
+      }),
+    tool: name =>
+      safely(() => {
+        const why = closing(home, 'tools')
+        const own = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined
+        return why ?? (own ? closing(home, own) : null)
+      }),
+  })
+  const toText = (value: unknown): string =>
+    redact(typeof value === 'string' ? value : (JSON.stringify(value) ?? '')).slice(0, SHOWN_CHARS)
+
+  return {
+    of,
+    /** The guards this home asks for that are not kept here, accepted ones too. */
+    list: (home: Home): ShownGuard[] =>
+      unkeptGuards(guardedHome(home)).map(guard => ({
+        key: guard.key,
+        file: guard.file,
+        value: toText(guard.value),
+        value_id: valueId(guard),
+        why: guard.why,
+        closes: [...guard.closes],
+        accepted: accepted.has(home.name, guard),
+      })),
+    /** `shown` is the `value_id` the person saw. */
+    accept(home: Home, key: string, shown: string, yes: boolean): void {
+      const guard = unkeptGuards(guardedHome(home)).find(each => each.key === key)
+      if (!guard) throw missing(`${key} asks for nothing that is refused here.`)
+      accepted.set(home.name, guard, shown, yes)
+    },
+  }
+}

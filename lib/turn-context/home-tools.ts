@@ -1,0 +1,100 @@
+/** Binds the tools of a home to the home of a turn: its notes, skills, earlier conversations, tasks, and its ways into the web. */
+import { cronjobTool, type CronStore } from '../agent/tools/cronjob.ts'
+import { memoryTool } from '../agent/tools/memory.ts'
+import { sessionSearchTool } from '../agent/tools/session-search.ts'
+import { skillManageTool } from '../agent/tools/skill-manage.ts'
+import { skillViewTool } from '../agent/tools/skill-view.ts'
+import { skillsListTool } from '../agent/tools/skills-list.ts'
+import { plain } from '../agent/tools/toolbox.ts'
+import { visionAnalyzeTool } from '../agent/tools/vision-analyze.ts'
+import { webExtractTool } from '../agent/tools/web-extract.ts'
+import { webSearchTool } from '../agent/tools/web-search.ts'
+import type { Tool } from '../agent/types.ts'
+import { changeEntries, isTargetOn, TARGETS } from '../memory/entries.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Skills } from '../skills/skills.ts'
+import type { TurnPlace } from './turn-scope.ts'
+import { createRecall, type RecallDeps } from './session-search.ts'
+import type { ToolSource } from './turn-tools.ts'
+import { createWebRooms, type WebRooms, type WebRoomsDeps } from './web-services.ts'
+
+export type HomeToolsDeps = RecallDeps &
+  WebRoomsDeps & {
+    skills: Skills
+    cronOf: (home: Home) => CronStore
+  }
+
+const memoryOf = ({ home }: TurnPlace): Tool[] => {
+  const targets = TARGETS.filter(target => isTargetOn(home, target))
+  const change: Parameters<typeof memoryTool>[0]['change'] = async (target, edit) =>
+    changeEntries(home, target, edit)
+  return targets.length > 0 ? [plain(memoryTool({ targets, change }))] : []
+}
+
+/** What the agent reads of a skill; how a page shows and saves one is not its business. */
+const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
+  const { enabled: _, compatible: _c, read_only: _r, slug: _s, mtime: _m, ...rest } = skill
+  const { version: _v, linked_files: files, ...told } = rest
+  return { ...told, linked_files: Object.keys(files).length > 0 ? files : null }
+}
+
+const skillsOf = ({ home }: TurnPlace, skills: Skills): Tool[] => {
+  const { agent } = skills
+  return [
+    plain(
+      skillsListTool({
+        list() {
+          const rows = skills.list(home)
+          return {
+            skills: rows.map(({ name, description, category }) => ({
+              name,
+              description,
+              category,
+            })),
+            categories: skills.categories(home, rows),
+          }
+        },
+      }),
+    ),
+    plain(
+      skillViewTool({
+        view: name => forAgent(agent.view(home, name)),
+        file: (name, file) => agent.file(home, name, file),
+      }),
+    ),
+    plain(
+      skillManageTool({
+        create: given => agent.create(home, given),
+        edit: (name, content) => agent.edit(home, name, content),
+        text: (name, file) => agent.text(home, name, file),
+        remove: name => agent.remove(home, name),
+        writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
+        removeFile: (name, file) => agent.removeFile(home, name, file),
+        place: (name, file, content) => agent.place(home, name, file, content),
+      }),
+    ),
+  ]
+}
+
+const webOf = ({ home, turn }: TurnPlace, web: WebRooms): Tool[] => {
+  const search = web.search(home)
+  const vision = web.vision(home, turn.endpoint)
+  return [
+    ...(search ? [plain(webSearchTool(search))] : []),
+    plain(webExtractTool(web.extract(home, turn.endpoint))),
+    ...(vision ? [plain(visionAnalyzeTool(vision))] : []),
+  ]
+}
+
+/** Left out is what the home cannot serve; what its configuration switches off is left out by the toolset. */
+export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsDeps): ToolSource => {
+  const recall = createRecall(deps)
+  const web = createWebRooms(deps)
+  return place => [
+    ...memoryOf(place),
+    ...skillsOf(place, skills),
+    plain(sessionSearchTool(recall(place.home, place.sessionId))),
+    plain(cronjobTool(cronOf(place.home))),
+    ...webOf(place, web),
+  ]
+}

@@ -1,0 +1,33 @@
+/** Messages a home puts in front of every conversation: `agent.prefill_messages_file`, read at each turn, stored nowhere. */
+import { resolve } from 'node:path'
+import { z } from 'zod'
+import type { WireMessage } from '../agent/types.ts'
+import { messageOf } from '../errors.ts'
+import { readText } from '../store/read-text.ts'
+import type { TurnPlace } from './turn-scope.ts'
+
+const MAX_BYTES = 256 * 1024
+const Prefill = z
+  .array(z.object({ role: z.enum(['user', 'assistant']), content: z.string().min(1) }))
+  .max(50)
+
+/** A file that cannot be read or is no list of messages is told in the log; the turn goes on without it. */
+export const createPrefill =
+  ({ log }: { log: (line: string, extra?: Record<string, unknown>) => void }) =>
+  ({ home, config }: Pick<TurnPlace, 'home' | 'config'>): WireMessage[] => {
+    const agent = config.agent
+    const named =
+      typeof agent === 'object' && agent !== null && 'prefill_messages_file' in agent
+        ? agent.prefill_messages_file
+        : undefined
+    if (typeof named !== 'string' || named.trim() === '') return []
+    const path = resolve(home.dir, named.trim())
+    try {
+      const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
+      if (text === null) throw new Error(problem ?? 'it is not there')
+      return Prefill.parse(JSON.parse(text))
+    } catch (error) {
+      log('agent.prefill_messages_file is left out', { error: messageOf(error) })
+      return []
+    }
+  }

@@ -1,0 +1,150 @@
+/** What the agent can find of earlier conversations: those of its own profile here, and those of the same home's command line. */
+import { setImmediate } from 'node:timers/promises'
+import type { FoundSession, SessionSearchStore } from '../agent/tools/session-search.ts'
+import type { Bridge } from '../host-db/host-sessions.ts'
+import type { FoundMessage } from '../host-db/search.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Message } from '../schema/message.ts'
+import type { SessionRow } from '../schema/session.ts'
+import type { Sessions } from '../sessions/types.ts'
+
+export type RecallDeps = {
+  sessions: Pick<Sessions, 'search' | 'settle' | 'list' | 'load'>
+  bridge: Pick<Bridge, 'rows' | 'find'>
+  redact: (text: string) => string
+}
+
+/** Conversations looked through for one question; a filter by role may leave most of them out. */
+const MOST_LOOKED_AT = 20
+const MOST_MATCHES = 3
+const AROUND_CHARS = 300
+const BESIDE_CHARS = 200
+
+/** Without case and accents, as the index sees it. */
+const fold = (text: string): string => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+
+/** Words and "quoted phrases". */
+export const toWords = (query: string): string[] =>
+  [...query.matchAll(/"([^"]+)"|[^\s"]+/g)]
+    .map(match => (match[1] ?? match[0]).trim())
+    .filter(Boolean)
+    .slice(0, 12)
+
+const textOf = ({ content }: Message): string =>
+  typeof content === 'string'
+    ? content
+    : content.map(part => (typeof part.text === 'string' ? part.text : '')).join('\n')
+
+const clip = (text: string, most: number): string =>
+  text.length > most ? `${text.slice(0, most)}…` : text
+
+/** What stands around the first word found. */
+const excerpt = (text: string, words: readonly string[]): string => {
+  const folded = fold(text)
+  const places = words.map(word => folded.indexOf(fold(word))).filter(at => at >= 0)
+  const from = Math.max(0, Math.min(...places, text.length) - AROUND_CHARS)
+  const cut = text.slice(from, from + AROUND_CHARS * 3)
+  return `${from > 0 ? '…' : ''}${cut}${from + cut.length < text.length ? '…' : ''}`
+}
+
+const toIso = (seconds: number): string => new Date(seconds * 1_000).toISOString()
+
+/** Newest first, with what was said before and after. */
+const matchesIn = (
+  messages: readonly Message[],
+  words: readonly string[],
+  roles: readonly string[],
+): FoundMessage[] => {
+  const wanted = words.map(fold)
+  const said = messages.filter(message => !message._error && textOf(message) !== '')
+  const found: FoundMessage[] = []
+  for (let at = said.length - 1; at >= 0 && found.length < MOST_MATCHES; at -= 1) {
+    const message = said[at] as Message
+    if (roles.length > 0 && !roles.includes(message.role)) continue
+    const text = textOf(message)
+    const folded = fold(text)
+    if (!wanted.every(word => folded.includes(word))) continue
+    const [before, after] = [said[at - 1], said[at + 1]]
+    found.push({
+      role: message.role,
+      text,
+      timestamp: message.timestamp ?? null,
+      before: before ? textOf(before) : null,
+      after: after ? textOf(after) : null,
+    })
+  }
+  return found
+}
+
+export const createRecall = ({ sessions, bridge, redact }: RecallDeps) => {
+  const head = (row: SessionRow): FoundSession => ({
+    session_id: row.session_id,
+    title: row.title,
+    source: typeof row.source_tag === 'string' ? row.source_tag : 'webui',
+    model: row.model,
+    last_active: toIso(row.updated_at),
+  })
+  const toFound = (row: SessionRow, messages: readonly FoundMessage[], words: string[]) => {
+    const beside = (text: string | null) =>
+      text === null ? null : redact(clip(text.trim(), BESIDE_CHARS))
+    return {
+      ...head(row),
+      matches: messages.map(({ role, text, timestamp, before, after }) => ({
+        role,
+        when: timestamp === null ? null : toIso(timestamp),
+        text: redact(excerpt(text, words)),
+        before: beside(before),
+        after: beside(after),
+      })),
+    }
+  }
+
+  const findOwn = async (
+    home: Home,
+    current: string,
+    { query, roles, limit }: { query: string; roles: string[]; limit: number },
+  ) => {
+    const words = toWords(query)
+    const options = { q: query, content: true, limit: MOST_LOOKED_AT, profile: home.name }
+    const hits = (await sessions.search(options)).filter(hit => hit.session_id !== current)
+    const found: FoundSession[] = []
+    for (const hit of hits) {
+      if (found.length === limit) break
+      // One transcript at a time, and none is kept.
+      const messages = matchesIn(sessions.load(hit.session_id).messages, words, roles)
+      await setImmediate()
+      if (messages.length > 0 || (roles.length === 0 && hit.match_type === 'title'))
+        found.push(toFound(hit, messages, words))
+      else if (roles.length === 0) {
+        // The index found it by the beginning of a word or another spelling.
+        const text = hit.snippet.map(part => part.text).join('')
+        found.push({ ...head(hit), preview: text })
+      }
+    }
+    return found
+  }
+
+  /** Bound to the home of a turn; the conversation it belongs to is never among the answers. */
+  return (home: Home, current: string): SessionSearchStore => ({
+    async recent(limit) {
+      await sessions.settle()
+      const options = { profile: home.name, foreign: bridge.rows(home), limit: limit + 1 }
+      const { body } = sessions.list(options)
+      return (JSON.parse(body.toString()) as SessionRow[])
+        .filter(row => row.session_id !== current)
+        .slice(0, limit)
+        .map(row => ({ ...head(row), preview: row.preview, message_count: row.message_count }))
+    },
+    async find(asked) {
+      await sessions.settle()
+      const words = toWords(asked.query)
+      const [own, theirs] = await Promise.all([
+        findOwn(home, current, asked),
+        bridge.find(home, { ...asked, words, most: MOST_MATCHES }),
+      ])
+      const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
+      // Ours are ranked by how well they fit; the command line's come after them, newest first.
+      return [...own, ...found].slice(0, asked.limit)
+    },
+  })
+}

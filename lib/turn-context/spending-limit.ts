@@ -1,0 +1,156 @@
+/**
+ * Budgets in tokens and money, of a turn, a session and a day (`budgets` in config.yaml). A model call that would begin beyond
+ * one waits for a person: another portion, no limit for this session, or the end of the turn. Subagents ask the same.
+ */
+import type { Home } from '../profiles/home.ts'
+import type { ApprovalChoice } from '../schema/question.ts'
+import type { Usage } from '../schema/usage.ts'
+import type { Sessions } from '../sessions/types.ts'
+import {
+  type Budgets,
+  budgetsOf,
+  type Measure,
+  measures,
+  type Scope,
+  scopes,
+} from './budget-settings.ts'
+import { approvalWaitMs, type PolicyDeps } from './approval-policy.ts'
+
+export type Spent = Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>
+
+export type BudgetDeps = {
+  sessions: Pick<Sessions, 'append' | 'head' | 'require'>
+  ask: PolicyDeps['ask']
+  /** What ended turns of the profile have used since then, and what its running ones have so far. */
+  spentSince: (profile: string, since: number) => Spent
+  now: () => number
+}
+
+type Reached = { scope: Scope; measure: Measure; used: number; limit: number }
+
+/** In a session's record: up to where a person let it go on, and which limits are lifted. */
+type Granted = Readonly<Record<string, { upTo: number; day?: string }>>
+
+const OF: Readonly<Record<Scope, string>> = {
+  turn: 'this turn',
+  session: 'this session',
+  day: 'today',
+}
+
+const amount = (measure: Measure, value: number): string =>
+  measure === 'usd' ? `$${value.toFixed(2)}` : `${Math.round(value).toLocaleString('en')} tokens`
+
+const sentence = ({ scope, measure, used, limit }: Reached): string =>
+  `The budget of ${OF[scope]} is used up: ${amount(measure, used)} of ${amount(measure, limit)}.`
+
+const keyOf = ({ scope, measure }: Pick<Reached, 'scope' | 'measure'>) => `${scope} ${measure}`
+
+export const isBudgetKey = (key: string): boolean => key.startsWith('budget: ')
+
+const of = (measure: Measure, spent: Spent): number =>
+  measure === 'usd' ? spent.estimated_cost : spent.input_tokens + spent.output_tokens
+
+/** Local midnight, in seconds, and the day's name. */
+const dayOf = (now: number): { since: number; name: string } => {
+  const date = new Date(now * 1_000)
+  date.setHours(0, 0, 0, 0)
+  return { since: date.getTime() / 1_000, name: date.toDateString() }
+}
+
+/** What a budget is asked about. Unattended: nobody can be asked for more. */
+export type Spending = {
+  sessionId: string
+  home: Home
+  turn: { readonly usage: Usage }
+  unattended: unknown
+}
+
+export const createBudget = (
+  { turn, sessionId, home, unattended }: Spending,
+  deps: BudgetDeps,
+): (() => Promise<string | null>) => {
+  const { sessions } = deps
+  const ofTurn = new Map<string, number>()
+  let ended: string | null = null
+  let asking: Promise<string | null> | null = null
+
+  const granted = (): Granted => (sessions.head(sessionId).meta.budget_granted as Granted) ?? {}
+  const lifted = (): string[] => {
+    const { budget_lifted: list } = sessions.head(sessionId).meta
+    return Array.isArray(list) ? list.map(String) : []
+  }
+
+  const used = (scope: Scope, measure: Measure, since: number): number => {
+    if (scope === 'day') return of(measure, deps.spentSince(home.name, since))
+    const now = of(measure, turn.usage)
+    return scope === 'turn' ? now : now + of(measure, sessions.require(sessionId))
+  }
+
+  const reached = (budgets: Budgets): Reached | null => {
+    const day = dayOf(deps.now())
+    for (const scope of scopes) {
+      for (const measure of measures) {
+        const limit = budgets[scope][measure]
+        const key = keyOf({ scope, measure })
+        if (limit === undefined || lifted().includes(key)) continue
+        const grant = granted()[key]
+        const isOf = scope !== 'day' || grant?.day === day.name
+        const upTo = Math.max(limit, ofTurn.get(key) ?? 0, isOf ? (grant?.upTo ?? 0) : 0)
+        const sum = used(scope, measure, day.since)
+        if (sum >= upTo) return { scope, measure, used: sum, limit }
+      }
+    }
+    return null
+  }
+
+  const take = (choice: ApprovalChoice, hit: Reached): void => {
+    const key = keyOf(hit)
+    if (choice !== 'once') {
+      const list = [...new Set([...lifted(), key])]
+      sessions.append(sessionId, [{ t: 'meta', patch: { budget_lifted: list } }])
+      return
+    }
+    const upTo = hit.used + hit.limit
+    if (hit.scope === 'turn') ofTurn.set(key, upTo)
+    else {
+      const day = hit.scope === 'day' ? { day: dayOf(deps.now()).name } : {}
+      const budget_granted = { ...granted(), [key]: { upTo, ...day } }
+      sessions.append(sessionId, [{ t: 'meta', patch: { budget_granted } }])
+    }
+  }
+
+  const check = async (): Promise<string | null> => {
+    for (;;) {
+      const hit = reached(budgetsOf(home.values()))
+      if (!hit) return null
+      const why = sentence(hit)
+      const label = `budget: ${keyOf(hit)}`
+      const choice = unattended
+        ? 'deny'
+        : await deps.ask(
+            {
+              session_id: sessionId,
+              command: `Go on beyond ${amount(hit.measure, hit.limit)}`,
+              pattern_key: label,
+              pattern_keys: [label],
+              description: why,
+            },
+            approvalWaitMs(home.values()),
+          )
+      if (choice === 'deny') {
+        ended = why
+        return why
+      }
+      take(choice, hit)
+    }
+  }
+
+  // Subagents that run side by side wait for the same answer.
+  return () => {
+    if (ended !== null) return Promise.resolve(ended)
+    asking ??= check().finally(() => {
+      asking = null
+    })
+    return asking
+  }
+}

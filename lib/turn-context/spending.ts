@@ -1,0 +1,33 @@
+/** What a profile has used since a moment: its turns that ended, and what the running ones have so far. */
+import type { Usage } from '../schema/usage.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { Spent } from './spending-limit.ts'
+
+export type SpendingDeps = {
+  sessions: Pick<Sessions, 'usage' | 'row'>
+  running: () => readonly { sessionId: string; usage: Usage }[]
+}
+
+export const createSpending =
+  ({ sessions, running }: SpendingDeps) =>
+  (profile: string, since: number): Spent => {
+    const ended = sessions
+      .usage(since)
+      .buckets.filter(bucket => bucket.profile === profile)
+      .map(({ input_tokens, output_tokens, cost }) => ({
+        input_tokens,
+        output_tokens,
+        estimated_cost: cost,
+      }))
+    const open = running()
+      .filter(({ sessionId }) => sessions.row(sessionId)?.profile === profile)
+      .map(({ usage }) => usage)
+    return [...ended, ...open].reduce<Spent>(
+      (sum, one) => ({
+        input_tokens: sum.input_tokens + one.input_tokens,
+        output_tokens: sum.output_tokens + one.output_tokens,
+        estimated_cost: sum.estimated_cost + one.estimated_cost,
+      }),
+      { input_tokens: 0, output_tokens: 0, estimated_cost: 0 },
+    )
+  }

@@ -1,0 +1,94 @@
+/** What the model is told before the conversation: gathered from home and workspace once a session, and kept as it was. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { type SkillsIndex, stablePrompt, systemPrompt, wantsEnforcement } from '../agent/prompt.ts'
+import { toolsetOf } from '../agent/toolsets.ts'
+import type { Tool } from '../agent/types.ts'
+import { Refusal } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import { contextFiles } from './context-files.ts'
+import { dayOf } from './day.ts'
+import type { TurnPlace } from './turn-scope.ts'
+import type { PromptShelf } from './prompt-cache.ts'
+import { readText } from '../store/read-text.ts'
+
+export type PromptDeps = {
+  /** Where answers are read, when it is not the page. */
+  surface?: 'terminal'
+  sessions: Pick<Sessions, 'head'>
+  shelf: Pick<PromptShelf, 'take'>
+  /** The active personality's text; empty when there is none or it has gone from the configuration. */
+  personality: (home: Home, name: string | null) => string
+  /** What the home's notes say. */
+  memory: (home: Home) => string
+  /** The skills that are of use beside these tools. */
+  skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
+}
+
+type Bag = Readonly<Record<string, unknown>>
+const section = (value: unknown): Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
+
+/** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
+const readIfThere = (path: string): string => readText(path).text ?? ''
+
+const enforcement = (setting: unknown): Parameters<typeof wantsEnforcement>[1] => {
+  if (Array.isArray(setting)) return setting.filter(item => typeof item === 'string')
+  return yamlFlag(setting) ?? 'auto'
+}
+
+export const createPrompting =
+  ({ surface, sessions, shelf, personality, memory, skills }: PromptDeps) =>
+  (place: TurnPlace, tools: readonly Tool[], forbidden: readonly string[]): string => {
+    const { turn, sessionId, home, workspace, meta, config, unattended } = place
+    const { created_at, spans } = sessions.head(sessionId)
+    const { model, provider } =
+      turn.endpoint instanceof Refusal ? { model: '', provider: '' } : turn.endpoint
+    const agent = section(config.agent)
+    // Tools of other programs come and go; nothing in the prompt hangs on them.
+    const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
+    const soul = readIfThere(join(home.dir, 'SOUL.md'))
+    const startDay = dayOf(created_at, config.timezone)
+    const fixed = {
+      soul,
+      tools: own.toSorted(),
+      enforceTools: wantsEnforcement(model, enforcement(agent.tool_use_enforcement)),
+      instructions: typeof agent.system_prompt === 'string' ? agent.system_prompt : '',
+      startDay,
+      model,
+      provider,
+      platform: process.platform,
+      ...(surface && { surface }),
+    }
+    // Notes, skills and files of the workspace are as they were when the conversation began, or was last compressed.
+    const basis = createHash('sha256')
+      .update(
+        JSON.stringify([
+          fixed,
+          home.dir,
+          workspace,
+          unattended !== null,
+          section(config.memory),
+          spans.map(({ n }) => n),
+        ]),
+      )
+      .digest('hex')
+    const stable = shelf.take(sessionId, basis, () =>
+      stablePrompt({
+        ...fixed,
+        memory: unattended ? '' : memory(home),
+        skills: skills(home, {
+          tools: tools.map(({ name }) => name),
+          toolsets: [...new Set(own.flatMap(name => toolsetOf(name) ?? []))],
+        }),
+        context: contextFiles(workspace, forbidden),
+      }),
+    )
+    return systemPrompt(stable, {
+      workspace,
+      personality: personality(home, meta.personality ?? null),
+      occasion: unattended?.preamble ?? '',
+    })
+  }

@@ -1,0 +1,110 @@
+/** The toolsets as a person sees and switches them: for a profile, and for one conversation of it. */
+import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
+import { invalid } from '../errors.ts'
+import { isTargetOn, TARGETS } from '../memory/entries.ts'
+import type { Home } from '../profiles/home.ts'
+import type { Toolsets } from '../schema/toolset.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { SEARCH_NEEDS } from '../web/search.ts'
+import { selectToolsets, withToolset } from './enabled-toolsets.ts'
+import { createWebRooms, type WebRoomsDeps } from './web-services.ts'
+
+export type ToolViewDeps = WebRoomsDeps & {
+  sessions: Pick<Sessions, 'require' | 'head' | 'append'>
+  homeOf: (profile: string) => Home
+}
+
+const OURS = TOOLSETS.filter(({ tools }) => tools.length > 0)
+const MOST_NAMES = 100
+
+const unknown = (name: string) =>
+  invalid(`There is no toolset "${name.slice(0, 60)}".`, {
+    toolsets: OURS.map(each => each.name),
+  })
+
+const serversOf = (home: Home): string[] => {
+  const { mcp_servers: servers } = home.values()
+  return typeof servers === 'object' && servers !== null ? Object.keys(servers) : []
+}
+
+export type ToolViews = ReturnType<typeof createToolViews>
+
+export const createToolViews = ({ sessions, homeOf, ...deps }: ToolViewDeps) => {
+  const web = createWebRooms(deps)
+
+  const reasonsOf = (home: Home): ReadonlyMap<string, string> => {
+    const reasons = new Map<string, string>()
+    if (!web.search(home))
+      reasons.set(
+        'web_search',
+        `web_search needs one of ${SEARCH_NEEDS.join(', ')} in the profile’s .env.`,
+      )
+    if (!web.vision(home, null))
+      reasons.set('vision_analyze', 'vision_analyze needs a model that can be called.')
+    if (!TARGETS.some(target => isTargetOn(home, target)))
+      reasons.set('memory', 'Both notes are switched off in config.yaml.')
+    return reasons
+  }
+
+  const checked = (home: Home, given: readonly string[]): string[] => {
+    const known = serversOf(home)
+    const names = [...new Set(given.map(name => name.trim()))]
+    if (names.length > MOST_NAMES) throw invalid(`At most ${MOST_NAMES} toolsets can be named.`)
+    const strange = names.find(
+      name =>
+        !isToolset(name) && composite(name) === null && name !== 'no_mcp' && !known.includes(name),
+    )
+    if (strange !== undefined) throw unknown(strange)
+    return names
+  }
+
+  const view = (home: Home, sessionId: string | null): Toolsets => {
+    const config = home.values()
+    const { meta } = sessionId === null ? { meta: {} } : sessions.head(sessionId)
+    const override = (meta as Record<string, unknown>).enabled_toolsets
+    const now = selectToolsets(config, override)
+    const profile = selectToolsets(config)
+    const reasons = reasonsOf(home)
+    return {
+      toolsets: OURS.map(({ name, summary, tools }) => ({
+        name,
+        summary,
+        tools: tools.map(tool => ({ name: tool, reason: reasons.get(tool) ?? null })),
+        enabled: now.toolsets.has(name),
+        profile_enabled: profile.toolsets.has(name),
+        forbidden: now.forbidden.includes(name),
+      })),
+      mcp: serversOf(home).map(name => ({ name, enabled: now.mcp(name) })),
+      source: now.source,
+      enabled_toolsets: Array.isArray(override) ? override.map(String) : null,
+      session_id: sessionId,
+      profile: home.name,
+    }
+  }
+
+  return {
+    /** Of a conversation in its own profile, whichever the asker is in. */
+    of(home: Home, sessionId: string | null): Toolsets {
+      if (sessionId === null) return view(home, null)
+      const row = sessions.require(sessionId)
+      return view(homeOf(row.profile), row.session_id)
+    },
+
+    /** In `platform_toolsets.cli`, where the command line reads it too. */
+    toggle(home: Home, toolset: string, on: boolean): void {
+      if (!OURS.some(({ name }) => name === toolset)) throw unknown(toolset)
+      const config = home.values()
+      if (on && selectToolsets(config).forbidden.includes(toolset))
+        throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`)
+      home.config.edit(['platform_toolsets', 'cli'], withToolset(home.config.read(), toolset, on))
+    },
+
+    /** For one conversation, from its next turn on; null is as the profile says. */
+    override(sessionId: string, names: readonly string[] | null): string[] | null {
+      const row = sessions.require(sessionId)
+      const enabled_toolsets = names && checked(homeOf(row.profile), names)
+      sessions.append(row.session_id, [{ t: 'meta', patch: { enabled_toolsets } }])
+      return enabled_toolsets
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
+import type { Agent, Changing, LoopMessage } from '../agent/types.ts'
+import type { Keeper, TurnStart } from '../checkpoints/checkpoints.ts'
+import { numberAt, type TurnPlace } from './turn-scope.ts'
+
+export type Keeping = { open: (start: TurnStart) => Keeper }
+
+const TITLE_CHARS = 120
+
+/** The first line the person wrote, without what we put in front of it. */
+const titleOf = (history: readonly LoopMessage[]): string => {
+  const last = history.findLast(({ role }) => role === 'user')?.content
+  const text = typeof last === 'string' ? last.replace(/^\[Workspace: [^\n]*\]\n/, '') : ''
+  return (text.trim().split('\n')[0] ?? '').slice(0, TITLE_CHARS)
+}
+
+const isOff = (section: unknown): boolean =>
+  section === false ||
+  (section !== null &&
+    typeof section === 'object' &&
+    'enabled' in section &&
+    section.enabled === false)
+
+/** The same agent; a failure to record is one warning and never the turn's. */
+export const keepChanges = (checkpoints: Keeping | null, place: TurnPlace, agent: Agent): Agent => {
+  const { config, home, workspace, sessionId, turn } = place
+  if (!checkpoints || isOff(config.checkpoints)) return agent
+  return async (request, emit) => {
+    const keeper = checkpoints.open({
+      home,
+      workspace,
+      sessionId,
+      streamId: turn.streamId,
+      messageId: turn.userMessageId,
+      title: titleOf(request.history),
+      maxTurns: numberAt(config, 'checkpoints', 'max_snapshots'),
+    })
+    const beforeChange = async (what: Changing) => {
+      const notes = await keeper.before(what)
+      if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
+    }
+    request.signal.addEventListener('abort', keeper.stopping, { once: true })
+    try {
+      // Another program changes files without asking us first.
+      if (request.endpoint.apiMode === 'acp') await beforeChange('workspace')
+      return await agent({ ...request, beforeChange }, emit)
+    } finally {
+      // Not waited for: the answer is there. Whoever asks for the list waits instead.
+      void keeper.end()
+    }
+  }
+}

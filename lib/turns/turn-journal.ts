@@ -1,0 +1,79 @@
+/** What a turn writes into the journal beside its messages: that it began, with which choices, and how it ended. */
+import type { Outcome } from '../agent/types.ts'
+import { Refusal } from '../errors.ts'
+import type { Message } from '../schema/message.ts'
+import type { SessionRow } from '../schema/session.ts'
+import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
+import { UNTITLED } from '../sessions/list-row.ts'
+import { provisionalTitle } from '../sessions/title.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { Turn } from './turn.ts'
+
+/** What the person sent. `patch` is what this turn changes of the session: model, workspace. */
+export type Sent = { text: string; attachments: string[]; patch: Record<string, unknown> }
+
+/** In one write: the session's choices, the message, that the turn has begun. */
+export const openBooks = (sessions: Sessions, turn: Turn, row: SessionRow, sent: Sent): Entry[] => {
+  const { endpoint, userMessageId } = turn
+  const title = row.title === UNTITLED ? { title: provisionalTitle(sent.text) } : {}
+  const served =
+    endpoint instanceof Refusal
+      ? { model: row.model ?? '', provider: '' }
+      : { model: endpoint.model, provider: endpoint.provider }
+  return sessions.append(turn.sessionId, [
+    { t: 'meta', patch: { ...title, ...sent.patch, composer_draft: { text: '', files: [] } } },
+    {
+      t: 'message',
+      message: {
+        id: userMessageId,
+        role: 'user',
+        content: sent.text,
+        ...(sent.attachments.length ? { attachments: sent.attachments } : {}),
+        timestamp: Math.floor(turn.startedAt),
+      },
+    },
+    { t: 'turn_started', stream_id: turn.streamId, ...served, message_id: userMessageId },
+  ])
+}
+
+/** The same to the turn's readers. */
+export const announceBooks = (
+  turn: Turn,
+  entries: Entry[],
+  redactMessage: (message: Message) => Message,
+): void => {
+  const { sessionId: session_id, streamId: stream_id, startedAt: started_at } = turn
+  for (const entry of entries) {
+    if (entry.t === 'turn_started') {
+      const { model, provider } = entry
+      const data = { session_id, stream_id, model, provider, started_at }
+      turn.log.append({ type: 'turn_started', data })
+    } else if (entry.t === 'message') {
+      turn.log.append({ type: 'message', data: { message: redactMessage(entry.message) } })
+    }
+  }
+}
+
+/** The end, and the session's totals as absolute numbers. Without an outcome, what is known to be used so far counts. */
+export const closeBooks = (
+  sessions: Sessions,
+  turn: Turn,
+  how: TurnEnd,
+  outcome: Outcome | null,
+): void => {
+  const row = sessions.require(turn.sessionId)
+  const usage = outcome?.usage ?? turn.usage
+  const entries: NewEntry[] = [{ t: 'turn_ended', stream_id: turn.streamId, how, usage }]
+  if (usage.input_tokens + usage.output_tokens > 0) {
+    entries.push({
+      t: 'meta',
+      patch: {
+        input_tokens: row.input_tokens + usage.input_tokens,
+        output_tokens: row.output_tokens + usage.output_tokens,
+        estimated_cost: row.estimated_cost + usage.estimated_cost,
+        last_usage: usage,
+      },
+    })
+  }
+  sessions.append(turn.sessionId, entries)
+}

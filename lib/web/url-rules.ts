@@ -1,0 +1,146 @@
+/** Which addresses a home forbids: those on its blocklist, and those that would carry one of its secrets away. */
+import { homedir } from 'node:os'
+import { isAbsolute, resolve } from 'node:path'
+import { forbidden } from '../errors.ts'
+import type { Home } from '../profiles/home.ts'
+import { redact } from '../redact/redact.ts'
+import { readText } from '../store/read-text.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+
+type WebHome = Pick<Home, 'dir' | 'values' | 'dotenv' | 'env' | 'authJson'>
+type Bag = Readonly<Record<string, unknown>>
+
+const bag = (value: unknown): Bag =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
+/** A list, or one text with commas. */
+const texts = (value: unknown): string[] =>
+  (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [])
+    .filter(each => typeof each === 'string')
+    .map(each => each.trim())
+    .filter(each => each !== '')
+const isTexts = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  typeof value === 'string' ||
+  (Array.isArray(value) && value.every(each => typeof each === 'string'))
+
+/** Shared lists are one domain a line, `#` begins a comment. */
+const readShared = (home: WebHome, path: string): string[] => {
+  const expanded = path.replace(/^~(?=$|[/\\])/, () => homedir())
+  const place = isAbsolute(expanded) ? expanded : resolve(home.dir, expanded)
+  const { text, problem } = readText(place)
+  // Somebody wants these addresses kept out: without the list nobody knows which.
+  if (text === null)
+    throw forbidden(
+      `The blocklist ${place} cannot be read (${problem ?? 'it is not there'}), so no address is fetched.`,
+    )
+  return text.split('\n').map(line => line.replace(/#.*$/, '').trim())
+}
+
+/** `example.org` means its subdomains too, and `*.example.org` only those. */
+const toMatcher = (given: string): ((host: string) => boolean) | null => {
+  const bare = given
+    .trim()
+    .toLowerCase()
+    .replace(/^[a-z]+:\/\//, '')
+    .replace(/[/:?].*$/, '')
+    .replace(/^www\./, '')
+  const domain = bare.replace(/^\*\./, '')
+  if (!domain) return null
+  if (domain.includes('*')) {
+    // Dots stand for themselves, a star for anything.
+    const wanted = domain.split(/\*+/).map(part => part.replace(/[^a-z0-9-]/g, '\\$&'))
+    const whole = new RegExp(`(?:^|\\.)${wanted.join('.*')}$`)
+    return host => whole.test(host)
+  }
+  const isBelow = (host: string) => host.endsWith(`.${domain}`)
+  return bare.startsWith('*.') ? isBelow : host => host === domain || isBelow(host)
+}
+
+const blockedBy = (home: WebHome): ((host: string) => boolean) => {
+  const { website_blocklist: list } = bag(home.values().security)
+  if (list === undefined || list === null || list === false) return () => false
+  const { enabled, domains, shared_files } = bag(list)
+  const isMapping = typeof list === 'object' && !Array.isArray(list)
+  // Off is said in words that mean it; a misspelled "true" is still a wish.
+  if (isMapping && (enabled === undefined || enabled === null || yamlFlag(enabled) === false))
+    return () => false
+  if (!isMapping || !isTexts(domains) || !isTexts(shared_files))
+    throw forbidden(
+      'security.website_blocklist in config.yaml cannot be understood, so no address is fetched.',
+    )
+  const shared = texts(shared_files).flatMap(path => readShared(home, path))
+  const matchers = [...texts(domains), ...shared].flatMap(each => toMatcher(each) ?? [])
+  return host => matchers.some(matches => matches(host))
+}
+
+/** OPENAI_API_KEY, access_token, Authorization; not GIT_AUTHOR_NAME. */
+const SECRET_NAME =
+  /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|^AUTHORIZATION$|(?:^|_)(?:KEY|TOKEN|CREDENTIALS?|PAT)$/i
+const MIN_SECRET_CHARS = 8
+
+/** Every text in auth.json under a name that says it is one. */
+const secretsIn = (value: unknown, name = ''): string[] =>
+  typeof value === 'string'
+    ? SECRET_NAME.test(name)
+      ? [value]
+      : []
+    : Array.isArray(value)
+      ? value.flatMap(each => secretsIn(each, name))
+      : Object.entries(bag(value)).flatMap(([key, inner]) => secretsIn(inner, key))
+
+const secretsOf = (home: WebHome): string[] => {
+  const variables = Object.entries(home.env()).filter(([name]) => SECRET_NAME.test(name))
+  const all = [
+    ...variables.map(([, value]) => value),
+    ...Object.values(home.dotenv()).filter(value => redact(value) !== value),
+    ...secretsIn(home.authJson()),
+    ...secretsIn(home.values()),
+  ]
+  return [...new Set(all.map(value => value.trim()))].filter(
+    value => value.length >= MIN_SECRET_CHARS && !/^https?:/.test(value),
+  )
+}
+
+/** In the ways a model could write it into an address without anybody noticing. */
+const spellings = (secret: string): string[] => {
+  const bytes = Buffer.from(secret)
+  return [
+    secret,
+    bytes.toString('hex'),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    [...secret].reverse().join(''),
+  ]
+}
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    // Not an encoding at all: looked at as it stands.
+    return text
+  }
+}
+
+/** Bound to a home; throws a Refusal for an address that may not be asked. */
+export const createUrlCheck = (home: WebHome) => {
+  const isBlocked = blockedBy(home)
+  const secrets = secretsOf(home).flatMap(spellings)
+  return (url: URL): void => {
+    const host = url.hostname
+      .toLowerCase()
+      .replace(/\.$/, '')
+      .replace(/^www\./, '')
+    if (isBlocked(host)) throw forbidden(`${host} is on the blocklist of this profile.`)
+    const once = decoded(url.href)
+    const forms = [url.href, once, decoded(once)]
+    const carries = forms.some(
+      form =>
+        redact(form) !== form ||
+        secrets.some(secret => form.toLowerCase().includes(secret.toLowerCase())),
+    )
+    if (carries)
+      throw forbidden('The address holds a secret of this profile, so it is not fetched.')
+  }
+}

@@ -1,0 +1,142 @@
+/** What requests about a session's files may touch: its workspace, without the service's own state and other people's secrets. */
+import { type BigIntStats, lstatSync, readdirSync } from 'node:fs'
+import { basename, dirname, join, sep } from 'node:path'
+import type { Config } from '../config.ts'
+import { missing } from '../errors.ts'
+import type { Bounds } from '../store/dir-handle.ts'
+import { isInside, realPath } from '../store/path-within.ts'
+import { isOwnPlace } from '../store/state-files.ts'
+import { realDirectory } from './validate.ts'
+
+export type Area = Bounds & {
+  /** Something hidden lies in it: it cannot be moved or removed as a whole. */
+  holdsHidden(real: string): boolean
+}
+
+export type AreaHome = { readonly name: string; readonly dir: string }
+
+/** Files in an agent's home that nobody reads or writes here: keys, and the databases that hold what was said. */
+const SECRET =
+  /^(?:\.env.*|auth\.(?:json|lock)|config\.yaml|\.anthropic_oauth\.json|google_(?:token|client_secret)\.json|\.signing_key|.+\.db(?:-wal|-shm|-journal)?)$/i
+
+export const isSecretName = (name: string): boolean => SECRET.test(name)
+
+/** Both real places. */
+const isBelow = (place: string, real: string): boolean =>
+  real === place || real.startsWith(place.endsWith(sep) ? place : place + sep)
+
+const fileAt = (path: string): BigIntStats | undefined => {
+  try {
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+    return stat?.isFile() ? stat : undefined
+  } catch {
+    // No name a file could have, or below something closed to us.
+    return undefined
+  }
+}
+
+const identityOf = (path: string): string | undefined => {
+  const stat = fileAt(path)
+  return stat && `${stat.dev}:${stat.ino}`
+}
+
+const namesIn = (dir: string): string[] => {
+  try {
+    return readdirSync(dir)
+  } catch {
+    // A file, gone, or closed to us: no names to protect.
+    return []
+  }
+}
+
+/**
+ * Which files are hidden ones under a second name (a hard link). Looked up once an area, and only when it has met a file
+ * with several names.
+ */
+const hardLinks = (places: readonly string[], homes: readonly string[]) => {
+  let known: Set<string> | undefined
+  const list = (): Set<string> => {
+    const files = [
+      ...places.flatMap(place => [place, ...namesIn(place).map(name => join(place, name))]),
+      ...homes.flatMap(dir =>
+        namesIn(dir)
+          .filter(isSecretName)
+          .map(name => join(dir, name)),
+      ),
+    ]
+    return new Set(files.flatMap(path => identityOf(path) ?? []))
+  }
+  return (real: string): boolean => {
+    const stat = fileAt(real)
+    if (!stat || stat.nlink < 2n) return false
+    known ??= list()
+    return known.has(`${stat.dev}:${stat.ino}`)
+  }
+}
+
+type Hiding = {
+  /** As if they were not there, with all that is below them. */
+  hidden?: readonly string[]
+  /** Below hidden ones, and shown all the same. */
+  shown?: readonly string[]
+  /** Homes of an agent: the secret files directly in them are hidden. */
+  homes?: readonly string[]
+}
+
+export const makeArea = (
+  workspace: string,
+  { hidden = [], shown = [], homes = [] }: Hiding = {},
+): Area => {
+  const root = realDirectory(workspace)
+  if (root === undefined) throw missing('Directory not found: the workspace is not there')
+  const [places, exceptions, dirs] = [hidden, shown, homes].map(list =>
+    list.map(place => realPath(place)),
+  ) as [string[], string[], string[]]
+  const lies = (real: string) => (place: string) => isBelow(place, real)
+  const isSecret = (real: string) => isSecretName(basename(real)) && dirs.includes(dirname(real))
+  const isLinked = hardLinks(places, dirs)
+  const isHiddenPlace = (real: string) => places.some(lies(real)) && !exceptions.some(lies(real))
+  return {
+    root,
+    isHidden: real => isHiddenPlace(real) || isSecret(real) || isLinked(real),
+    holdsHidden: real => [...places, ...dirs].some(place => isBelow(real, place)),
+  }
+}
+
+type Places = Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>
+
+export type AreaNeeds = {
+  config: Places
+  /** Workspace and home of a session, as a request from `asking` sees it; refuses an unknown one. */
+  sessionOf: (asking: AreaHome, id: string) => { workspace: string; home: AreaHome }
+  /** Places of other profiles. */
+  placesOfOthers: (home: AreaHome) => string[]
+}
+
+export const createAreas = ({ config, sessionOf, placesOfOthers }: AreaNeeds) => {
+  /** A folder beside what the service keeps in its state directory is like any other. */
+  const isShown = (workspace: string): boolean => {
+    const [state, real] = [realPath(config.stateDir), realPath(workspace)]
+    return isInside(state, real) && !isOwnPlace(state, real)
+  }
+  const areaFor = (home: AreaHome, workspace: string): Area =>
+    makeArea(workspace, {
+      shown: isShown(workspace) ? [workspace] : [],
+      hidden: [
+        config.stateDir,
+        // A workspace in a place of the others was put there on purpose.
+        ...placesOfOthers(home).filter(place => !isInside(place, workspace)),
+        ...[config.configPath, config.tlsKey].filter(place => place !== null),
+      ],
+      homes: [config.baseHome, home.dir],
+    })
+  return {
+    areaFor,
+    of(asking: AreaHome, sessionId: string): Area {
+      const { workspace, home } = sessionOf(asking, sessionId)
+      return areaFor(home, workspace)
+    },
+  }
+}
+
+export type Areas = ReturnType<typeof createAreas>

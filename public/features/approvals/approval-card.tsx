@@ -1,0 +1,206 @@
+/** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
+import { visibleText } from '../../../lib/base/visible.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
+import { CodeText } from '../../markdown/code.tsx'
+import { ta } from './strings.ts'
+import { ExactText, isMixed } from './exact-text.tsx'
+import { type FileDiff, parseDiff } from '../../parts/diff.ts'
+import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { RuleForm } from './rule-form.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { useWhole, WholeFrame } from './scroll-to-end.tsx'
+
+/** An answer that did not arrive by then may be given again. */
+const AGAIN_MS = 8000
+
+/** A key pressed for something else as the card appeared must not answer it. */
+const GRACE_MS = 600
+
+const isTyping = (element: Element | null): boolean =>
+  (element instanceof HTMLTextAreaElement || element instanceof HTMLInputElement) &&
+  element.value !== ''
+
+/** Enter and Esc belong to the card only while nothing else on the page wants them. */
+const isFree = (card: HTMLElement): boolean => {
+  const active = document.activeElement
+  if (document.querySelector('dialog[open], :popover-open')) return false
+  if (active && card.contains(active)) return !(active instanceof HTMLButtonElement)
+  return (
+    !active ||
+    active === document.body ||
+    (active instanceof HTMLTextAreaElement && !isTyping(active))
+  )
+}
+
+export type RuleScope = 'session' | 'workspace' | 'profile'
+/** `rule` is absent for the exact command. */
+export type GivenRule = { scope: RuleScope; rule?: string }
+
+export type RuleFormProps = {
+  approval: Approval
+  disabled: boolean
+  onAllow: (given: GivenRule) => void
+  onBack: () => void
+}
+
+export type ApprovalCardProps = {
+  approval: Approval
+  /** Only the first of several waiting cards listens to keys. */
+  keys: boolean
+  onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
+}
+
+export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardProps) {
+  // The service sends it so already; a card never depends on that. What is visible stays as it is.
+  const command = visibleText(asked.command)
+  const approval = { ...asked, command }
+  const whole = useWhole(command)
+  const [sent, setSent] = useState<ApprovalChoice | null>(null)
+  const [isRuling, setRuling] = useState(false)
+  const card = useRef<HTMLElement>(null)
+  const always = useRef<HTMLButtonElement>(null)
+  const answer = (choice: ApprovalChoice, given?: GivenRule) => {
+    setSent(choice)
+    onAnswer(choice, given)
+  }
+  const wasRuling = useRef(false)
+  useEffect(() => {
+    if (wasRuling.current && !isRuling) always.current?.focus()
+    wasRuling.current = isRuling
+  }, [isRuling])
+  useEffect(() => {
+    if (sent === null) return
+    const timer = setTimeout(() => setSent(null), AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [sent])
+  const onKey = useRef<(event: KeyboardEvent) => void>(undefined)
+  onKey.current = event => {
+    if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return
+    if (event.key !== 'Enter' && event.key !== 'Escape') return
+    if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return
+    // The keys of an open form are its own: they neither allow once nor deny.
+    if (isRuling || !isFree(card.current)) return
+    event.preventDefault()
+    event.stopPropagation()
+    const choice = event.key === 'Enter' ? 'once' : 'deny'
+    // Nothing is allowed by a key whose end has not been on the screen.
+    if (choice === 'once' && !whole.isSeen) return whole.further()
+    if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
+  }
+  useEffect(() => {
+    if (!keys) return
+    const listen = (event: KeyboardEvent) => onKey.current?.(event)
+    const timer = setTimeout(() => addEventListener('keydown', listen, true), GRACE_MS)
+    return () => {
+      clearTimeout(timer)
+      removeEventListener('keydown', listen, true)
+    }
+  }, [keys])
+  const isBudget = approval.pattern_key.startsWith('budget: ')
+  const offers = (choice: ApprovalChoice): boolean =>
+    (approval.choices?.includes(choice) ?? true) && !(isBudget && choice === 'always')
+  const isTool = approval.pattern_key.startsWith('mcp: ')
+  const isRule = !isBudget && !isTool
+  const button = (choice: ApprovalChoice, key?: string) => (
+    <button
+      type="button"
+      class={choice === 'once' ? 'ask-button ask-main' : 'ask-button'}
+      disabled={sent !== null}
+      ref={choice === 'always' ? always : null}
+      onClick={() => (choice === 'always' && isRule ? setRuling(true) : answer(choice))}
+      aria-keyshortcuts={key}
+    >
+      {ta(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
+      {key && (
+        <span class="ask-key" aria-hidden="true">
+          {key === 'Enter' ? '↵' : 'esc'}
+        </span>
+      )}
+    </button>
+  )
+  return (
+    <article class="ask" ref={card} aria-label={ta('ask.approval')}>
+      <h3 class="ask-title">
+        <Icon name="shield" /> {ta('ask.approval')}
+      </h3>
+      <p class="ask-why">{visibleText(approval.description) || ta('ask.approval.text')}</p>
+      <WholeFrame whole={whole} more={ta('ask.more')} keys={keys && offers('once') && !isRuling}>
+        <ScrollBox class="ask-command" label={ta('ask.command')}>
+          <pre dir="ltr">
+            {isMixed(command) ? (
+              <ExactText text={command} />
+            ) : (
+              <CodeText text={command} grammar="bash" />
+            )}
+          </pre>
+        </ScrollBox>
+      </WholeFrame>
+      {approval.diff && <AskedDiff text={approval.diff} />}
+      {approval.cwd && <p class="ask-where">{ta('ask.where', { cwd: approval.cwd })}</p>}
+      {isRuling ? (
+        <RuleForm
+          approval={approval}
+          disabled={sent !== null}
+          onAllow={given => answer('always', given)}
+          onBack={() => setRuling(false)}
+        />
+      ) : (
+        <div class="ask-buttons">
+          {offers('once') && button('once', keys && whole.isSeen ? 'Enter' : undefined)}
+          {offers('session') && button('session')}
+          {offers('always') && button('always')}
+          <span class="ask-gap" />
+          {button('deny', keys ? 'Escape' : undefined)}
+        </div>
+      )}
+      {!isBudget && !isRuling && (
+        <p class="ask-covers">
+          {ta(
+            offers('always') || offers('session')
+              ? isTool
+                ? 'ask.covers.tool'
+                : 'ask.covers'
+              : 'ask.covers.once',
+          )}
+        </p>
+      )}
+    </article>
+  )
+}
+
+/** What would change, file by file; what is left out of it is said below. */
+function AskedDiff({ text }: { text: string }) {
+  const files = useMemo(() => parseDiff(text), [text])
+  const notes = text
+    .split('\n')
+    .filter(line => line.startsWith('\\ ') && !line.startsWith('\\ No newline'))
+  return (
+    <div class="ask-diff">
+      {files.map((file, at) => (
+        <section key={at}>
+          <p class="ask-file">
+            <code dir="ltr">{visibleText(file.path)}</code>
+            <DiffCounts added={file.added} removed={file.removed} />
+          </p>
+          <Change file={file} />
+        </section>
+      ))}
+      {notes.map((note, at) => (
+        <p key={at} class="ask-where">
+          {visibleText(note.slice(2))}
+        </p>
+      ))}
+    </div>
+  )
+}
+
+function Change({ file }: { file: FileDiff }) {
+  const whole = useWhole(file)
+  return (
+    <WholeFrame whole={whole} more={ta('ask.more.change')}>
+      <Diff file={file} />
+    </WholeFrame>
+  )
+}

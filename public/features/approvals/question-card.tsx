@@ -1,0 +1,68 @@
+/** A question the agent asks: its choices as buttons, and room for another answer. */
+import { useEffect, useState } from 'preact/hooks'
+import type { Clarify } from '../../../lib/schema/question.ts'
+import { ta } from './strings.ts'
+import { visibleText } from '../../../lib/base/visible.ts'
+import { Icon } from '../../parts/icon.tsx'
+
+/** An answer that did not arrive by then may be given again. */
+const AGAIN_MS = 8000
+
+export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }
+
+export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
+  const [text, setText] = useState('')
+  const [sent, setSent] = useState(false)
+  useEffect(() => {
+    if (!sent) return
+    const timer = setTimeout(() => setSent(false), AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [sent])
+  const answer = (given: string) => {
+    if (sent || !given.trim()) return
+    setSent(true)
+    onAnswer(given.trim())
+  }
+  const submit = (event: Event) => {
+    event.preventDefault()
+    answer(text)
+  }
+  return (
+    <article class="ask" aria-label={ta('ask.question')}>
+      <h3 class="ask-title">
+        <Icon name="question" /> {ta('ask.question')}
+      </h3>
+      <p class="ask-why ask-question">{visibleText(question.question)}</p>
+      {question.choices_offered.length > 0 && (
+        <div class="ask-choices">
+          {question.choices_offered.map(choice => (
+            <button
+              key={choice}
+              type="button"
+              class="ask-button"
+              disabled={sent}
+              onClick={() => answer(choice)}
+            >
+              {visibleText(choice)}
+            </button>
+          ))}
+        </div>
+      )}
+      <form class="ask-form" onSubmit={submit}>
+        <input
+          class="ask-input"
+          aria-label={ta('ask.answer')}
+          placeholder={
+            question.choices_offered.length > 0 ? ta('ask.answer.hint') : ta('ask.answer')
+          }
+          value={text}
+          disabled={sent}
+          onInput={event => setText(event.currentTarget.value)}
+        />
+        <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
+          {ta('ask.answer.send')}
+        </button>
+      </form>
+    </article>
+  )
+}

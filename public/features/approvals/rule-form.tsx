@@ -1,0 +1,101 @@
+/** What “Always allow” will allow: shown, edited within what may be allowed, and limited to a place, before it is given. */
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import type { RuleFormProps, RuleScope } from './approval-card.tsx'
+import { tr } from './rule-strings.ts'
+
+const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']
+
+/** The words a rule begins with; null when the text is the exact command, undefined when it is no rule for it. */
+const wordsOf = (text: string, command: string, suggested: string): string | null | undefined => {
+  const given = text.trim()
+  if (given === command.trim()) return null
+  if (!given.endsWith(' *')) return undefined
+  const [words, shortest] = [given, suggested].map(each => each.slice(0, -2).trim())
+  return `${words} `.startsWith(`${shortest} `) && `${command.trim()} `.startsWith(`${words} `)
+    ? words
+    : undefined
+}
+
+export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps) {
+  const { command, suggested_rule: suggested } = approval
+  const [text, setText] = useState(command)
+  const [scope, setScope] = useState<RuleScope>('workspace')
+  const id = useId()
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => form.current?.querySelector('input')?.focus(), [])
+
+  const words = suggested ? wordsOf(text, command, suggested) : null
+  const isWrong = words === undefined
+  return (
+    <form
+      ref={form}
+      class="rule"
+      onKeyDown={event => {
+        if (event.key !== 'Escape') return
+        event.preventDefault()
+        event.stopPropagation()
+        onBack()
+      }}
+      onSubmit={event => {
+        event.preventDefault()
+        if (!isWrong && !disabled) onAllow({ scope, ...(words !== null && { rule: text.trim() }) })
+      }}
+    >
+      {suggested && (
+        <>
+          <label for={id}>{tr('label')}</label>
+          <div class="rule-field">
+            <input
+              id={id}
+              class="ask-input"
+              dir="ltr"
+              spellcheck={false}
+              autocomplete="off"
+              autocapitalize="off"
+              value={text}
+              aria-invalid={isWrong}
+              aria-describedby={`${id}-covers`}
+              onInput={event => setText(event.currentTarget.value)}
+            />
+            <button
+              type="button"
+              class="ask-button"
+              onClick={() => setText(words === null ? suggested : command)}
+            >
+              {words === null ? tr('shorter', { rule: suggested }) : tr('exact')}
+            </button>
+          </div>
+        </>
+      )}
+      <fieldset class="rule-scopes">
+        <legend>{tr('scope')}</legend>
+        {SCOPES.map(each => (
+          <label key={each}>
+            <input
+              type="radio"
+              name={`${id}-scope`}
+              checked={scope === each}
+              onChange={() => setScope(each)}
+            />
+            {tr(`scope.${each}`)}
+          </label>
+        ))}
+      </fieldset>
+      <p id={`${id}-covers`} class="ask-covers" role="status">
+        {isWrong
+          ? tr('wrong', { rule: suggested ?? '' })
+          : words === null
+            ? tr(`exact.${scope}`)
+            : `${tr(`first.${scope}`, { words })} ${tr('limits')}`}
+      </p>
+      <div class="ask-buttons">
+        <button type="submit" class="ask-button ask-main" disabled={disabled || isWrong}>
+          {tr('allow')}
+        </button>
+        <button type="button" class="ask-button" onClick={onBack}>
+          {tr('back')}
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,105 @@
+/** A box for something that must be read before it is decided about: where it does not fit, that is said, and one button leads to its end. */
+import type { ComponentChildren, RefObject } from 'preact'
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { ta } from './strings.ts'
+
+/** Rounded sizes of a zoomed page differ by so much. */
+const SLACK_PX = 4
+
+export type Whole = {
+  frame: RefObject<HTMLDivElement | null>
+  /** Something of it lies below the edge. */
+  isCut: boolean
+  isOpen: boolean
+  /** Its end has been on the screen. */
+  isSeen: boolean
+  /** Grows it; where it still does not fit, goes to its end. */
+  further: () => void
+  close: () => void
+}
+
+/** The box that scrolls stands somewhere in the frame. */
+const scrollerIn = (frame: HTMLElement | null) => frame?.querySelector('[role="group"]')
+
+/** `shown` is what the box shows: another one has not been seen. */
+export const useWhole = (shown: unknown): Whole => {
+  const frame = useRef<HTMLDivElement>(null)
+  const [isCut, setCut] = useState(false)
+  const [isOpen, setOpen] = useState(false)
+  const [isSeen, setSeen] = useState(false)
+  const look = useRef(() => {})
+  look.current = () => {
+    const scroller = scrollerIn(frame.current)
+    if (!scroller) return
+    const { scrollHeight, clientHeight, scrollTop } = scroller
+    setCut(scrollHeight - clientHeight > SLACK_PX)
+    setSeen(seen => seen || scrollHeight - clientHeight - scrollTop <= SLACK_PX)
+  }
+  useLayoutEffect(() => {
+    setSeen(false)
+    look.current()
+  }, [shown])
+  useLayoutEffect(() => look.current(), [isOpen])
+  useEffect(() => {
+    const scroller = scrollerIn(frame.current)
+    if (!scroller) return
+    const listen = () => look.current()
+    // Its own width decides how its lines wrap; what is in it grows when a font or its colors arrive.
+    const sizes = new ResizeObserver(listen)
+    for (const element of [scroller, ...scroller.children]) sizes.observe(element)
+    scroller.addEventListener('scroll', listen, { passive: true })
+    return () => {
+      sizes.disconnect()
+      scroller.removeEventListener('scroll', listen)
+    }
+  }, [])
+  return {
+    frame,
+    isCut,
+    isOpen,
+    isSeen,
+    further() {
+      const scroller = scrollerIn(frame.current)
+      if (isOpen) scroller?.scrollTo({ top: scroller.scrollHeight })
+      else setOpen(true)
+    },
+    close: () => setOpen(false),
+  }
+}
+
+type Props = {
+  whole: Whole
+  /** What the button says while the box is small. */
+  more: string
+  /** Enter presses the button until the end has been seen. */
+  keys?: boolean
+  /** Has a `ScrollBox` in it. */
+  children: ComponentChildren
+}
+
+export function WholeFrame({ whole, more, keys = false, children }: Props) {
+  const { frame, isCut, isOpen, isSeen, further, close } = whole
+  const isDone = isOpen && isSeen
+  const isKey = keys && !isSeen
+  return (
+    <div class="whole" ref={frame} data-open={isOpen} data-more={isCut && !isSeen}>
+      {children}
+      {(isCut || isOpen) && (
+        <button
+          type="button"
+          class="ask-button whole-more"
+          aria-expanded={isOpen}
+          aria-keyshortcuts={isKey ? 'Enter' : undefined}
+          onClick={isDone ? close : further}
+        >
+          {isDone ? ta('ask.less') : isOpen ? ta('ask.end') : more}
+          {isKey && (
+            <span class="ask-key" aria-hidden="true">
+              ↵
+            </span>
+          )}
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,114 @@
+/** The conversation: header, transcript or what stands in its place, composer. */
+import { useMemo } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+import { Composer } from '../composer/composer.tsx'
+import { useApp } from '../shell/context.ts'
+import { Header } from './header.tsx'
+import { lazy } from '../../parts/lazy.tsx'
+import { Transcript, type TranscriptActions } from '../transcript/transcript.tsx'
+
+const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, true)
+
+const Welcome = () => {
+  const app = useApp()
+  const path =
+    app.chat.details.value?.workspace || app.choice.value.workspace || app.workspaces.last.value
+  const model = app.chat.details.value?.model || app.choice.value.model
+  return (
+    <div class="welcome">
+      <h2>{t('chat.empty.title')}</h2>
+      <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
+      {app.models.isDemo.value && !app.models.isAgent(model) && <DemoIntroduction />}
+    </div>
+  )
+}
+
+const DemoIntroduction = lazy(async () => (await import('../demo/demo.tsx')).DemoIntroduction, true)
+
+const Failed = ({ missing }: { missing: boolean }) => {
+  const app = useApp()
+  return (
+    <div class="welcome" role="alert">
+      <h2>{t(missing ? 'chat.missing.title' : 'chat.failed.title')}</h2>
+      {missing && <p>{t('chat.missing.text')}</p>}
+      {missing ? (
+        <Button icon="plus" onClick={() => app.newChat()}>
+          {t('chat.new')}
+        </Button>
+      ) : (
+        <Button icon="refresh" onClick={() => void app.chat.again()}>
+          {t('list.retry')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+const Loading = () => (
+  <div class="welcome welcome-late" role="status">
+    <p>{t('chat.loading')}</p>
+  </div>
+)
+
+const useActions = (): TranscriptActions => {
+  const app = useApp()
+  return useMemo(
+    () => ({
+      loadBefore: () => app.attempt(() => app.chat.loadBefore()),
+      loadMessage: id => app.chat.loadMessage(id),
+      edit: (id, text) => void app.edit(id, text),
+      retry: id => void app.retry(id),
+      branch: id => void app.branch(app.chat.chat.value.sessionId, id),
+      copy: text => void app.copy(text),
+      answerApproval: (id, choice, given) =>
+        void app.attempt(() => app.chat.answerApproval(id, choice, given)),
+      answerClarify: (id, text) => void app.attempt(() => app.chat.answerClarify(id, text)),
+      openFile: (path, line) => app.panel.openFile(path, line),
+      switchModel: () => {
+        app.layout.picker.value = 'model'
+      },
+      addKey: () => app.route.go({ view: 'settings', section: 'models' }),
+      compact: () => void import('../compaction/actions.ts').then(verbs => verbs.compactNow(app)),
+    }),
+    [app],
+  )
+}
+
+const Body = () => {
+  const app = useApp()
+  const actions = useActions()
+  const settings = app.settings.current.value
+  const state = app.chat.state.value
+  const { messages, live, error } = app.chat.chat.value
+  const blank = state === 'ready' && messages.length === 0 && !live && !error
+  if (state === 'none' || blank) return <Welcome />
+  if (state === 'loading') return <Loading />
+  if (state !== 'ready') return <Failed missing={state === 'missing'} />
+  return (
+    <Transcript
+      key={app.chat.chat.value.sessionId}
+      chat={app.chat.chat}
+      showThinking={settings.show_thinking}
+      showUsage={settings.show_token_usage}
+      botName={settings.bot_name}
+      actions={actions}
+    />
+  )
+}
+
+export const ChatView = () => {
+  const app = useApp()
+  const state = app.chat.state.value
+  return (
+    <>
+      <Header />
+      <div class="chat-body">
+        <h2 class="sr-only">{t('chat.region')}</h2>
+        {app.layout.finding.value && <FindBar />}
+        <Body />
+      </div>
+      {state !== 'missing' && <Composer />}
+    </>
+  )
+}

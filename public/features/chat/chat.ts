@@ -1,0 +1,335 @@
+/** What one conversation looks like, as a pure fold of its record and the frames that followed it. */
+import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { Question } from '../../../lib/schema/question.ts'
+import type { Queued } from '../../../lib/schema/queue.ts'
+import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
+import type { SummaryRef } from '../../../lib/schema/summary.ts'
+import type { Usage } from '../../../lib/schema/usage.ts'
+import { withNested, withoutNested } from '../transcript/subagents.ts'
+
+export type ChatError = { type: string; message: string; hint?: string | undefined }
+/** `retry`: when a failed call is made again (seconds since 1970), which attempt that is, and of how many. */
+export type Notice = {
+  id: string
+  text: string
+  retry?: { until: number; next: number; all: number }
+}
+/** How a call of the turns seen on this page ended; a reloaded session knows the result message only. */
+export type Finished = { duration: number | null; isError: boolean }
+/** A question that somebody answered while this page was open. */
+export type Settled = { question: Question; answer: string }
+
+export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
+
+export type Chat = {
+  sessionId: string
+  messages: Message[]
+  /** Messages that stand above the first one here and are not loaded. */
+  before: number
+  live: LiveTurn | null
+  questions: Question[]
+  settled: Settled[]
+  /** What waits to be sent. */
+  queued: Queued[]
+  /** The newest side question, with what is said to it so far. */
+  aside: AsideEvent | null
+  /** What the model reads instead of earlier messages. */
+  summaries: SummaryRef[]
+  error: ChatError | null
+  usage: Usage | null
+  title: string
+  notices: Notice[]
+  finished: Readonly<Record<string, Finished>>
+  /** Number of the last frame this value contains. */
+  lastSeq: number
+}
+
+/** What one running call may keep of its output in the page. */
+const OUTPUT_TAIL = 16_000
+
+export const emptyChat = (sessionId: string): Chat => ({
+  sessionId,
+  messages: [],
+  before: 0,
+  live: null,
+  questions: [],
+  settled: [],
+  queued: [],
+  aside: null,
+  summaries: [],
+  error: null,
+  usage: null,
+  title: '',
+  notices: [],
+  finished: {},
+  lastSeq: 0,
+})
+
+export const fromSession = (session: Session): Chat => ({
+  ...emptyChat(session.session_id),
+  messages: session.messages,
+  before: session._messages_offset,
+  live: session.live,
+  questions: session.questions,
+  queued: session.queued,
+  summaries: session.summaries,
+  usage: session.last_usage,
+  title: session.title,
+  notices: session.live?.retry ? withRetry([], session.live.retry) : [],
+  lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
+})
+
+/** A page of older messages, put above the ones that are here. */
+export const withEarlier = (chat: Chat, messages: Message[], before: number): Chat => {
+  const known = new Set(chat.messages.map(message => message.id))
+  const fresh = messages.filter(message => !known.has(message.id))
+  return { ...chat, before, messages: [...fresh, ...chat.messages] }
+}
+
+export const questionId = (question: Question): string =>
+  question.kind === 'approval' ? question.approval_id : question.clarify_id
+
+/** The next value after a frame; a frame that is already contained changes nothing. `now` in seconds. */
+export const reduce = (chat: Chat, frame: Frame, now: number = Date.now() / 1000): Chat => {
+  if (frame.n <= chat.lastSeq) return chat
+  if (frame.source !== `session:${chat.sessionId}`) return chat
+  const seen = { ...chat, lastSeq: frame.n }
+  const live = chat.live
+  if (frame.type === 'queue') return { ...seen, queued: frame.data.queued }
+  if (frame.type === 'aside') {
+    const { stream_id, text = '', answer } = frame.data
+    const before = chat.aside?.stream_id === stream_id ? (chat.aside.text ?? '') : ''
+    return { ...seen, aside: { ...frame.data, text: answer ?? before + text } }
+  }
+  // The last word of a turn that another one has followed.
+  if (frame.type === 'stream_end' && live && frame.stream && frame.stream !== live.stream_id) {
+    return seen
+  }
+  // The record was read in the middle of a turn: its log up to `pos` is in it already.
+  if (live && frame.pos !== undefined && frame.stream === live.stream_id) {
+    if (frame.pos <= live.pos) return seen
+    seen.live = { ...live, pos: frame.pos }
+  }
+  return isTurnEvent(frame) ? apply(seen, frame, now) : seen
+}
+
+/** Rows, the inbox and notices travel beside turns; they never carry a stream's events. */
+const serviceTypes = new Set([
+  ...['row', 'gone', 'asked', 'settled', 'queue', 'aside', 'notice', 'gateway', 'reset'],
+])
+const isTurnEvent = (frame: Frame): frame is Frame & TurnEvent => !serviceTypes.has(frame.type)
+
+const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
+  switch (event.type) {
+    case 'turn_started': {
+      const { session_id: _, ...turn } = event.data
+      const live = { ...turn, pos: 1, message_id: null, text: '', reasoning: '', tools: [] }
+      return { ...chat, live, error: null, notices: [], settled: [] }
+    }
+    case 'token':
+      return spoken(chat, event.data.message_id, event.data.text, '', now)
+    case 'reasoning':
+      return spoken(chat, event.data.message_id, '', event.data.text, now)
+    case 'retry':
+      return retrying(chat, event.data, now)
+    case 'message':
+      return withMessage(chat, event.data.message)
+    case 'subagent':
+      return nested(chat, event, now)
+    case 'tool':
+      if (event.data.parent_tid) return nested(chat, event, now)
+      return withTool(chat, event.data, now)
+    case 'tool_output':
+      if (event.data.parent_tid) return nested(chat, event, now)
+      return withOutput(chat, event.data.tid, event.data.text)
+    case 'tool_complete': {
+      if (event.data.parent_tid) return nested(chat, event, now)
+      const { tid, duration, is_error: isError } = event.data
+      return { ...chat, finished: { ...chat.finished, [tid]: { duration, isError } } }
+    }
+    case 'approval':
+    case 'clarify': {
+      const id = questionId(event.data)
+      if (chat.questions.some(question => questionId(question) === id)) return chat
+      return { ...chat, questions: [...chat.questions, event.data] }
+    }
+    case 'answered':
+      return answered(chat, event.data.id, event.data.answer)
+    case 'warning':
+      return warned(chat, event.data)
+    case 'compressing':
+      return { ...chat, notices: withNotice(chat.notices, 'compressed', event.data.message) }
+    case 'compressed':
+      return compressed(chat, event.data)
+    case 'done':
+      return { ...ended(chat), usage: event.data.usage, error: null }
+    case 'apperror':
+      return { ...ended(chat), error: event.data }
+    case 'cancel':
+      return ended(keepPartial(chat))
+    case 'title':
+      return { ...chat, title: event.data.title }
+    case 'title_status':
+      return chat
+    case 'stream_end':
+      return chat.live ? ended(chat) : chat
+    default:
+      return unknown(event, chat)
+  }
+}
+
+type Retry = Extract<TurnEvent, { type: 'retry' }>['data']
+
+/** What streamed for the message is void: it comes again, from its beginning. */
+const retrying = (
+  chat: Chat,
+  { attempt, attempts = 0, delay_ms, message }: Retry,
+  now: number,
+) => ({
+  ...chat,
+  live: chat.live && { ...chat.live, text: '', reasoning: '', message_id: null },
+  notices: withRetry(chat.notices, { attempt, attempts, message, until: now + delay_ms / 1_000 }),
+})
+
+/** One that could not be made is no longer under way. */
+const warned = (chat: Chat, { message, type }: { message: string; type?: string | undefined }) => {
+  const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
+  return { ...chat, notices: withNotice(notices, message, message) }
+}
+
+type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
+
+/** A summary takes the place of those before it, and the ring shows what it saves. */
+const compressed = (chat: Chat, { message, summary, last_prompt_tokens: tokens }: Compressed) => ({
+  ...chat,
+  notices: withNotice(chat.notices, 'compressed', message),
+  summaries: summary ? [summary] : chat.summaries,
+  usage:
+    chat.usage && tokens !== undefined ? { ...chat.usage, last_prompt_tokens: tokens } : chat.usage,
+})
+
+/** Compiles only while every event has its case; a newer server's event is passed over. */
+const unknown = (_: never, chat: Chat): Chat => chat
+
+const blankTurn = (now: number): LiveTurn => ({
+  stream_id: '',
+  pos: 0,
+  started_at: now,
+  model: '',
+  provider: '',
+  message_id: null,
+  text: '',
+  reasoning: '',
+  tools: [],
+})
+
+/** A delta of the message being spoken; the first delta of another message begins anew. */
+const spoken = (chat: Chat, id: string, text: string, reasoning: string, now: number): Chat => {
+  if (chat.messages.at(-1)?.id === id) return chat
+  const live = chat.live ?? blankTurn(now)
+  const same = live.message_id === id
+  return {
+    ...chat,
+    notices: without(chat.notices, 'retry'),
+    live: {
+      ...live,
+      message_id: id,
+      text: same ? live.text + text : text,
+      reasoning: same ? live.reasoning + reasoning : reasoning,
+    },
+  }
+}
+
+/** A finished message takes the place of what was streamed under its id; a tool's result ends its call. */
+const withMessage = (chat: Chat, message: Message): Chat => {
+  const at = chat.messages.findLastIndex(other => other.id === message.id)
+  const messages = at < 0 ? [...chat.messages, message] : chat.messages.with(at, message)
+  let { live } = chat
+  if (live && live.message_id === message.id) {
+    live = { ...live, message_id: null, text: '', reasoning: '' }
+  }
+  if (live && message.role === 'tool') {
+    const tid = message.tool_call_id
+    live = {
+      ...live,
+      tools: live.tools.filter(tool => tool.tid !== tid),
+      subagents: withoutNested(live.subagents, tid),
+    }
+  }
+  return { ...chat, messages, live, notices: without(chat.notices, 'retry') }
+}
+
+const nested = (chat: Chat, event: Parameters<typeof withNested>[1], now: number): Chat =>
+  chat.live
+    ? { ...chat, live: { ...chat.live, subagents: withNested(chat.live.subagents, event, now) } }
+    : chat
+
+type ToolStart = Extract<TurnEvent, { type: 'tool' }>['data']
+
+const withTool = (chat: Chat, { tid, name, preview, args }: ToolStart, now: number): Chat => {
+  const live = chat.live ?? blankTurn(now)
+  if (live.tools.some(tool => tool.tid === tid)) return chat
+  const tool = { tid, name, preview, args, started_at: now, output: '' }
+  return { ...chat, live: { ...live, tools: [...live.tools, tool] } }
+}
+
+const withOutput = (chat: Chat, tid: string, text: string): Chat => {
+  if (!chat.live) return chat
+  const tools = chat.live.tools.map(tool =>
+    tool.tid === tid ? { ...tool, output: (tool.output + text).slice(-OUTPUT_TAIL) } : tool,
+  )
+  return { ...chat, live: { ...chat.live, tools } }
+}
+
+const answered = (chat: Chat, id: string, answer: string): Chat => {
+  const question = chat.questions.find(open => questionId(open) === id)
+  if (!question) return chat
+  return {
+    ...chat,
+    questions: chat.questions.filter(open => open !== question),
+    settled: [...chat.settled, { question, answer }],
+  }
+}
+
+const ended = (chat: Chat): Chat => ({
+  ...chat,
+  live: null,
+  questions: [],
+  notices: without(chat.notices, 'retry'),
+})
+
+/** Stopping keeps what was read; the journal's own message, when it comes, has the same id and wins. */
+const keepPartial = (chat: Chat): Chat => {
+  const live = chat.live
+  if (!live?.message_id || !live.text.trim()) return chat
+  if (chat.messages.some(message => message.id === live.message_id)) return chat
+  const partial: Message = {
+    id: live.message_id,
+    role: 'assistant',
+    content: live.text,
+    _partial: true,
+  }
+  return { ...chat, messages: [...chat.messages, partial] }
+}
+
+const without = (notices: Notice[], id: string): Notice[] =>
+  notices.some(notice => notice.id === id) ? notices.filter(notice => notice.id !== id) : notices
+
+const withNotice = (notices: Notice[], id: string, text: string): Notice[] => [
+  ...without(notices, id),
+  { id, text },
+]
+
+const withRetry = (
+  notices: Notice[],
+  { attempt, attempts, until, message }: NonNullable<LiveTurn['retry']>,
+): Notice[] => [
+  ...without(notices, 'retry'),
+  {
+    id: 'retry',
+    text: message,
+    // A server that does not count says only why.
+    ...(attempts > attempt && { retry: { until, next: attempt + 1, all: attempts } }),
+  },
+]

@@ -1,0 +1,131 @@
+/** The line above the conversation: its title (editable in place), its model, its menu. */
+import { useSignal } from '@preact/signals'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { formatKeys } from '../shell/keys.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { MenuButton } from '../../parts/menu.tsx'
+import { titleOf } from '../sessions/sessions.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+import { ProjectDot } from '../projects/project-list.tsx'
+import { sessionMenu } from '../sessions/session-menu.ts'
+
+type TitleFieldProps = { title: string; onDone: (title: string | null) => void }
+
+const TitleField = ({ title, onDone }: TitleFieldProps) => {
+  const ref = useRef<HTMLInputElement>(null)
+  const finished = useRef(false)
+  // Before anything can be typed into it.
+  useLayoutEffect(() => ref.current?.select(), [])
+  const finish = (keep: boolean) => {
+    if (finished.current) return
+    finished.current = true
+    onDone(keep ? (ref.current?.value.trim() ?? null) : null)
+  }
+  return (
+    <input
+      ref={ref}
+      class="title-field"
+      aria-label={t('chat.title.label')}
+      maxLength={80}
+      value={title}
+      onBlur={() => finish(true)}
+      onKeyDown={event => {
+        if (event.key === 'Enter' && !event.isComposing) finish(true)
+        if (event.key === 'Escape') {
+          event.stopPropagation()
+          finish(false)
+        }
+      }}
+    />
+  )
+}
+
+export const Header = () => {
+  const app = useApp()
+  const { layout, sessions, route } = app
+  const editing = useSignal(false)
+  const id = route.sessionId.value
+  const chat = app.chat.chat.value
+  const row = sessions.row(id)
+  const title = titleOf(row ?? { title: id === chat.sessionId ? chat.title : '' })
+  const project = app.projects.find(row?.project_id)
+  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
+
+  return (
+    <header class="head">
+      {shut && (
+        <IconButton
+          icon={layout.narrow.value ? 'menu' : 'sidebar'}
+          label={t('app.sidebar.show')}
+          keys={formatKeys('mod+b', layout.mac)}
+          onClick={() => layout.toggleSidebar()}
+        />
+      )}
+      <div class="head-title">
+        {!id ? (
+          <h1>{t('chat.new')}</h1>
+        ) : editing.value ? (
+          <TitleField
+            title={title}
+            onDone={text => {
+              editing.value = false
+              if (text && text !== title) void sessions.rename(id, text)
+            }}
+          />
+        ) : (
+          <>
+            <h1>
+              <button
+                type="button"
+                class="title-button"
+                aria-label={t('chat.title.edit', { title })}
+                onClick={() => {
+                  editing.value = true
+                }}
+                onKeyDown={event => {
+                  if (event.key === 'F2') editing.value = true
+                }}
+              >
+                {title}
+              </button>
+            </h1>
+            {project && (
+              <span class="head-project">
+                <ProjectDot color={project.color} />
+                {project.name}
+              </span>
+            )}
+            {model && <span class="head-model">{model}</span>}
+          </>
+        )}
+      </div>
+      {shut && (
+        <IconButton
+          icon="plus"
+          label={t('chat.new')}
+          keys={formatKeys('mod+shift+o', layout.mac)}
+          onClick={() => app.newChat()}
+        />
+      )}
+      <IconButton
+        icon="panel"
+        label={t(app.panel.shown.value ? 'panel.hide' : 'panel.show')}
+        keys={formatKeys('mod+shift+e', layout.mac)}
+        aria-expanded={app.panel.shown.value}
+        onClick={() => app.panel.toggle()}
+      />
+      {row && (
+        <MenuButton
+          label={t('chat.menu')}
+          items={() =>
+            sessionMenu(app, row, () => {
+              editing.value = true
+            })
+          }
+        />
+      )}
+    </header>
+  )
+}

@@ -1,0 +1,39 @@
+/** What waits for a person, in whichever conversation: asked and settled, as the stream tells it. */
+import { computed, signal } from '@preact/signals'
+import type { Frame } from '../../../lib/schema/event.ts'
+import type { Question } from '../../../lib/schema/question.ts'
+import type { Platform } from '../../platform.ts'
+
+const idOf = (question: Question): string =>
+  question.kind === 'approval' ? question.approval_id : question.clarify_id
+
+export const createInbox = (
+  { api }: Pick<Platform, 'api'>,
+  onAsked: (question: Question) => void,
+) => {
+  const open = signal<ReadonlyMap<string, Question>>(new Map())
+
+  return {
+    open,
+    count: computed(() => open.value.size),
+    take(frame: Frame): void {
+      if (frame.type === 'asked') {
+        const known = open.value.has(idOf(frame.data))
+        open.value = new Map(open.value).set(idOf(frame.data), frame.data)
+        if (!known) onAsked(frame.data)
+      } else if (frame.type === 'settled') {
+        const rest = new Map(open.value)
+        rest.delete(frame.data.id)
+        open.value = rest
+      }
+    },
+    /** Everything that waits now; answers the cursor it stands at. */
+    async load(): Promise<string> {
+      const { questions, cursor } = await api('GET /api/inbox')
+      open.value = new Map(questions.map(question => [idOf(question), question]))
+      return cursor
+    },
+  }
+}
+
+export type Inbox = ReturnType<typeof createInbox>

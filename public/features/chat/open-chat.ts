@@ -1,0 +1,273 @@
+/** The conversation on the screen: fetched by its tail, carried on by frames, changed by verbs. */
+import { computed, signal } from '@preact/signals'
+import { ApiError } from '../../api.ts'
+import type { Frame } from '../../../lib/schema/event.ts'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { Session } from '../../../lib/schema/session.ts'
+import type { Hold, Sources } from '../../stream/event-cursors.ts'
+import type { Source } from '../../stream/stream.ts'
+import { type Chat, emptyChat, fromSession, reduce, withEarlier } from './chat.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+import { t } from '../../strings/t.ts'
+
+export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
+/** What a session record says beside its messages. */
+export type Details = Pick<
+  Session,
+  | 'session_id'
+  | 'title'
+  | 'workspace'
+  | 'model'
+  | 'personality'
+  | 'composer_draft'
+  | 'input_tokens'
+  | 'output_tokens'
+  | 'estimated_cost'
+  | 'profile'
+>
+export type Ended = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
+
+const PAGE = 60
+/** The service gives no more at once. */
+const MOST = 500
+const sourceOf = (id: string): Source => `session:${id}`
+
+export const textOf = (message: Message): string =>
+  typeof message.content === 'string'
+    ? message.content
+    : message.content
+        .map(part => (typeof part.text === 'string' ? part.text : ''))
+        .filter(Boolean)
+        .join('\n')
+
+export type OpenChatOptions = {
+  platform: Pick<Platform, 'api' | 'soon' | 'nowMs'>
+  sources: Sources
+  toasts: Toasts
+  /** What is watched has changed. */
+  onWatch: () => void
+  /** It was fetched. */
+  onSession: (session: Session) => void
+  /** There is no such conversation any more. */
+  onMissing: (id: string) => void
+  onEnded: (ended: Ended) => void
+}
+
+export const createOpenChat = ({
+  platform,
+  sources,
+  toasts,
+  onWatch,
+  onSession,
+  onMissing,
+  onEnded,
+}: OpenChatOptions) => {
+  const { api, soon, nowMs } = platform
+  const chat = signal<Chat>(emptyChat(''))
+  const state = signal<ChatState>('none')
+  const details = signal<Details | null>(null)
+  /** A start that the service has not confirmed by an event yet. */
+  const starting = signal(false)
+  /** Messages on their way: shown at once, replaced by the stored ones. */
+  let sent: Message[] = []
+  let frames: Frame[] = []
+  let opening = Promise.resolve()
+
+  const show = (value: Chat): void => {
+    const stored = value.messages.filter(({ id }) => !id.startsWith('sent-'))
+    chat.value = { ...value, messages: [...stored, ...sent] }
+  }
+
+  const flush = (): void => {
+    const batch = frames
+    frames = []
+    let value = chat.value
+    const ended: Ended[] = []
+    for (const frame of batch) {
+      if (frame.source !== sourceOf(value.sessionId)) continue
+      if (frame.type === 'message' && frame.data.message.role === 'user') {
+        sent = sent.slice(1)
+        const stored = value.messages.filter(({ id }) => !id.startsWith('sent-'))
+        value = { ...value, messages: [...stored, ...sent] }
+      }
+      value = reduce(value, frame)
+      if (frame.type === 'turn_started') starting.value = false
+      if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
+        starting.value = false
+        ended.push({ sessionId: value.sessionId, how: frame.type })
+      }
+    }
+    chat.value = value
+    for (const end of ended) onEnded(end)
+  }
+
+  const take = (frame: Frame): void => {
+    frames.push(frame)
+    if (frames.length === 1) soon(flush)
+  }
+
+  /** Fetches what `hold` waits for; a later hold of the same source makes this one void. */
+  const fetchInto = async (id: string, hold: Hold, limit: number): Promise<void> => {
+    try {
+      const { session } = await api('GET /api/session', { session_id: id, limit })
+      if (!sources.isCurrent(hold)) return
+      frames = []
+      details.value = session
+      onSession(session)
+      // What was sent is either stored by now or was refused; a start under way keeps its message.
+      if (!starting.value) sent = []
+      else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp)))
+        sent = []
+      show(fromSession(session))
+      state.value = 'ready'
+      sources.resume(hold, session.cursor)
+      onWatch()
+    } catch (error) {
+      if (!sources.isCurrent(hold)) return
+      const missing = error instanceof ApiError && error.status === 404
+      if (missing) onMissing(id)
+      if (state.value !== 'ready' || missing) state.value = missing ? 'missing' : 'failed'
+      else toasts.fail(error)
+    }
+  }
+
+  const leave = (): void => {
+    if (chat.value.sessionId) sources.forget(sourceOf(chat.value.sessionId))
+    frames = []
+    details.value = null
+  }
+
+  const open = (id: string | null): Promise<void> => {
+    const same = id === (chat.value.sessionId || null)
+    if (same && state.value === 'ready') return Promise.resolve()
+    if (!same || state.value !== 'loading') opening = begin(id)
+    return opening
+  }
+
+  const begin = async (id: string | null): Promise<void> => {
+    leave()
+    if (!id) {
+      sent = []
+      starting.value = false
+      chat.value = emptyChat('')
+      state.value = 'none'
+      onWatch()
+      return
+    }
+    const carried = sent.length > 0
+    if (!carried) starting.value = false
+    state.value = carried ? 'ready' : 'loading'
+    show(emptyChat(id))
+    await fetchInto(id, sources.hold(sourceOf(id)), PAGE)
+  }
+
+  /** Fetches again, as much as is loaded: after a reset, a truncation, a stop. */
+  const reload = async (hold?: Hold): Promise<void> => {
+    const id = chat.value.sessionId
+    if (!id) return
+    const limit = Math.min(MOST, Math.max(PAGE, chat.value.messages.length + 10))
+    await fetchInto(id, hold ?? sources.hold(sourceOf(id)), limit)
+  }
+
+  const late = ({ accepted, answer }: { accepted: boolean; answer: string | null }): void => {
+    if (!accepted && answer) toasts.show(t('chat.answered', { answer }))
+  }
+
+  const placeOf = (id: string): number =>
+    chat.value.messages.findIndex(message => message.id === id)
+
+  return {
+    chat,
+    state,
+    details,
+    starting,
+    busy: computed(() => chat.value.live !== null || starting.value),
+    open,
+    reload,
+    take,
+    /** Retry button of a conversation that could not be loaded. */
+    again: () => reload(),
+    /** Shows a message before the service has it; the returned function takes it back. */
+    expect(text: string, attachments: readonly string[]): () => void {
+      const message: Message = {
+        id: `sent-${nowMs()}-${sent.length}`,
+        role: 'user',
+        content: text,
+        timestamp: Math.floor(nowMs() / 1000),
+        ...(attachments.length > 0 ? { attachments: [...attachments] } : {}),
+      }
+      sent = [...sent, message]
+      starting.value = true
+      if (state.value === 'none') state.value = 'ready'
+      show({ ...chat.value, error: null })
+      return () => {
+        sent = sent.filter(other => other !== message)
+        starting.value = false
+        if (!chat.value.sessionId && sent.length === 0) state.value = 'none'
+        show(chat.value)
+      }
+    },
+    /** The personality, model or workspace has been changed by a verb of the page. */
+    patch(change: Partial<Details>): void {
+      if (details.value) details.value = { ...details.value, ...change }
+    },
+    async loadBefore(limit = PAGE): Promise<void> {
+      const { sessionId, messages, before } = chat.value
+      const first = messages[0]
+      if (!first || before === 0) return
+      const input = { session_id: sessionId, limit, before: first.id }
+      const { session } = await api('GET /api/session', input)
+      // Another conversation, or a fresh tail, may be shown by now.
+      if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
+      chat.value = withEarlier(chat.value, session.messages, session._messages_offset)
+    },
+    loadMessage: async (id: string): Promise<Message> =>
+      (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,
+    /** How many messages stand before this one in the whole conversation. */
+    countBefore: (id: string): number => chat.value.before + Math.max(0, placeOf(id)),
+    /** The user's message that led to this one, or the newest one. */
+    promptOf(id?: string): Message | undefined {
+      const { messages } = chat.value
+      const at = id === undefined ? messages.length - 1 : placeOf(id)
+      return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
+    },
+    async truncate(keep: number): Promise<void> {
+      const { sessionId } = chat.value
+      await api('POST /api/session/truncate', { session_id: sessionId, keep_count: keep })
+      await reload()
+    },
+    /** The first answer wins; a late one is told which. */
+    async answerApproval(
+      id: string,
+      choice: string,
+      given?: { scope: 'session' | 'workspace' | 'profile'; rule?: string },
+    ): Promise<void> {
+      const { sessionId, questions } = chat.value
+      const question = questions.find(one => one.kind === 'approval' && one.approval_id === id)
+      const reply = await api('POST /api/approval/respond', {
+        session_id: question?.session_id ?? sessionId,
+        choice,
+        approval_id: id,
+        ...given,
+      })
+      late(reply)
+    },
+    async answerClarify(id: string, text: string): Promise<void> {
+      const { sessionId, questions } = chat.value
+      const question = questions.find(one => one.kind === 'clarify' && one.clarify_id === id)
+      const reply = await api('POST /api/clarify/respond', {
+        session_id: question?.session_id ?? sessionId,
+        response: text,
+        clarify_id: id,
+      })
+      late(reply)
+    },
+  }
+}
+
+/** A stored message that is one of those on their way: same role, not older than the sending. */
+const isOf = (sent: readonly Message[], role: string, timestamp: number | undefined): boolean =>
+  role === 'user' && sent.some(message => (timestamp ?? 0) >= (message.timestamp ?? 0))
+
+export type OpenChat = ReturnType<typeof createOpenChat>

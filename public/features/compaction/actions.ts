@@ -1,0 +1,54 @@
+/** Summaries from the page: made, read and taken back; loaded with the first use of any of it. */
+import type { App } from '../../app.ts'
+import { tc } from './strings.ts'
+
+const numbers = /(\d[\d,]*)\s*→\s*(\d[\d,]*)/
+
+export const compactVerbs = {
+  /** Says when it is done, and how to go back. */
+  async compact(app: App, id: string, topic = ''): Promise<string | undefined> {
+    if (app.chat.busy.value) return tc('busy')
+    let isStopped = false
+    const stop = () => {
+      isStopped = true
+      void app.attempt(() => app.api('POST /api/session/uncompress', { session_id: id }))
+    }
+    const working = app.toasts.show(tc('working'), { action: { label: tc('stop'), run: stop } })
+    try {
+      const { session, summary } = await app.api('POST /api/session/compress', {
+        session_id: id,
+        ...(topic ? { topic } : {}),
+      })
+      const [, before = '', after = ''] = numbers.exec(summary.headline) ?? []
+      const n = session.summaries.at(-1)?.n
+      const run = () => void compactVerbs.undo(app, id, n)
+      app.toasts.show(tc('done', { before, after }), { action: { label: tc('undo'), run } })
+      return undefined
+    } catch (error) {
+      if (isStopped) return tc('stopped')
+      throw error
+    } finally {
+      app.toasts.dismiss(working)
+    }
+  },
+  async undo(app: App, id: string, n: number | undefined): Promise<void> {
+    await app.attempt(async () => {
+      await app.api('POST /api/session/uncompress', {
+        session_id: id,
+        ...(n === undefined ? {} : { n }),
+      })
+      app.toasts.show(tc('undone'))
+    })
+  },
+  async read(app: App, id: string, n: number): Promise<string> {
+    const { text } = await app.api('GET /api/session/summary', { session_id: id, n: `${n}` })
+    return text
+  },
+}
+
+/** From a button: what it says, or what went wrong, is told in the corner. */
+export const compactNow = (app: App): Promise<void> =>
+  app.attempt(async () => {
+    const said = await compactVerbs.compact(app, app.chat.chat.value.sessionId)
+    if (said) app.toasts.show(said)
+  })

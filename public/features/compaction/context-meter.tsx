@@ -1,0 +1,51 @@
+/** The context ring of the composer and the breakdown behind it. */
+import { useSignal } from '@preact/signals'
+import { useCallback, useRef } from 'preact/hooks'
+import { ContextRing } from './context-ring.tsx'
+import { Popover } from '../../parts/popover.tsx'
+import { tc } from './strings.ts'
+import { Breakdown } from './context-breakdown.tsx'
+import { useApp } from '../shell/context.ts'
+
+export const ContextMeter = () => {
+  const { chat } = useApp()
+  const open = useSignal(false)
+  const anchor = useRef<HTMLButtonElement>(null)
+  const close = useCallback(() => {
+    open.value = false
+  }, [])
+  const usage = chat.chat.value.usage
+  if (!usage || usage.context_length === 0) return null
+  const percent = Math.round((usage.last_prompt_tokens / usage.context_length) * 100)
+  const label = tc('label', { percent })
+  return (
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        class="icon-button ring-button"
+        aria-label={label}
+        aria-expanded={open.value}
+        aria-haspopup="dialog"
+        title={label}
+        onClick={() => {
+          open.value = !open.value
+        }}
+      >
+        <ContextRing percent={percent} />
+      </button>
+      {open.value && (
+        <Popover
+          anchor={anchor}
+          onClose={close}
+          side="above"
+          align="end"
+          role="dialog"
+          label={tc('title')}
+        >
+          <Breakdown onClose={close} />
+        </Popover>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,246 @@
+/** The files of the message being written: chips with picture, size and progress; picking, dropping and pasting them. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { urlOf } from '../../api.ts'
+import { formatBytes, kindOf, nameOf } from '../workspace/file-kind.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import type { App } from '../../app.ts'
+import { type Attachment, type DroppedFolder, MAX_BYTES } from './attachments.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+/** A picture that cannot be shown is a file like any other. */
+const Thumb = ({ src }: { src: string | null }) => {
+  const [broken, setBroken] = useState(false)
+  if (!src || broken) return <Icon name="file" size={14} />
+  return <img class="file-thumb" src={src} alt="" onError={() => setBroken(true)} />
+}
+
+const Chip = ({ path }: { path: string }) => {
+  const { attachments, base, composer } = useApp()
+  const known = attachments.arrived.value.get(path)
+  const isPicture = kindOf(path) === 'image' && composer.sessionId.value !== ''
+  const query = { session_id: composer.sessionId.value, path }
+  const src = known?.picture ?? (isPicture ? urlOf(base, 'api/file/raw', query) : null)
+  return (
+    <li class="file" title={visibleName(path)}>
+      <Thumb src={src} />
+      <bdi class="file-name">{visibleName(nameOf(path))}</bdi>
+      {known && <span class="file-size">{formatBytes(known.sizeBytes)}</span>}
+      <IconButton
+        icon="close"
+        size={12}
+        label={t('composer.remove', { name: path })}
+        onClick={() => composer.removeFile(path)}
+      />
+    </li>
+  )
+}
+
+const Sending = ({ attachment }: { attachment: Attachment }) => {
+  const { attachments } = useApp()
+  const { id, file, sentBytes, state, error, picture, folder } = attachment
+  const { name } = file
+  const size = folder?.sizeBytes ?? file.size
+  const failed = state === 'failed'
+  const percent = size > 0 ? Math.floor((100 * sentBytes) / size) : 100
+  return (
+    <li class={failed ? 'file file-failed' : 'file'} title={visibleName(name)}>
+      <Thumb src={picture} />
+      <bdi class="file-name">{visibleName(name)}</bdi>
+      <span class="file-size">{failed ? error : formatBytes(size)}</span>
+      {failed ? (
+        <span class="sr-only" role="alert">
+          {t('attach.failed', { name, reason: error })}
+        </span>
+      ) : (
+        <progress
+          class="file-progress"
+          max={100}
+          value={percent}
+          aria-label={t('attach.uploading', { name, percent })}
+        />
+      )}
+      {attachments.canRetry(attachment) && (
+        <IconButton
+          icon="refresh"
+          size={12}
+          label={t('attach.retry', { name })}
+          onClick={() => attachments.retry(id)}
+        />
+      )}
+      <IconButton
+        icon="close"
+        size={12}
+        label={t('composer.remove', { name })}
+        onClick={() => attachments.remove(id)}
+      />
+    </li>
+  )
+}
+
+export const AttachmentChips = () => {
+  const { composer, attachments } = useApp()
+  const sending = attachments.list.value
+  if (composer.files.value.length === 0 && sending.length === 0) return null
+  return (
+    <ul class="files" aria-label={t('composer.attached')}>
+      {composer.files.value.map(path => (
+        <Chip key={path} path={path} />
+      ))}
+      {sending.map(attachment => (
+        <Sending key={attachment.id} attachment={attachment} />
+      ))}
+    </ul>
+  )
+}
+
+/** Offered after a long paste: the text is often better read by the agent than by the person. */
+export const PasteOffer = () => {
+  const { attachments, layout } = useApp()
+  const text = attachments.offer.value
+  if (text === null) return null
+  const back = () => {
+    layout.focus.value += 1
+  }
+  return (
+    <div class="paste-offer" role="status">
+      <span>{t('attach.pasted', { count: text.length })}</span>
+      <button
+        type="button"
+        class="tx-link"
+        onClick={() => {
+          attachments.attachPaste()
+          back()
+        }}
+      >
+        {t('attach.pasted.file')}
+      </button>
+      <IconButton
+        icon="close"
+        size={12}
+        label={t('attach.pasted.keep')}
+        onClick={() => {
+          attachments.leavePaste()
+          back()
+        }}
+      />
+    </div>
+  )
+}
+
+export const AttachButton = () => {
+  const { attachments } = useApp()
+  const ref = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <input
+        ref={ref}
+        class="attach-input"
+        type="file"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={event => {
+          attachments.add([...(event.currentTarget.files ?? [])])
+          event.currentTarget.value = ''
+        }}
+      />
+      <IconButton
+        class="attach"
+        icon="paperclip"
+        label={t('attach.pick')}
+        onClick={() => ref.current?.click()}
+      />
+    </>
+  )
+}
+
+type Dropped = { files: File[]; directories: FileSystemDirectoryEntry[] }
+
+/** Asked for at once: afterwards the browser has forgotten them. A folder is among the files as one that cannot be read. */
+export const dropped = (data: DataTransfer | null): Dropped => {
+  const items = [...(data?.items ?? [])].filter(({ kind }) => kind === 'file')
+  const found: Dropped = { files: items.length ? [] : [...(data?.files ?? [])], directories: [] }
+  for (const item of items) {
+    const entry = item.webkitGetAsEntry?.()
+    const file = item.getAsFile()
+    if (entry?.isDirectory) found.directories.push(entry as FileSystemDirectoryEntry)
+    else if (file) found.files.push(file)
+  }
+  return found
+}
+
+/** Says what of them cannot be taken. */
+export const takeFolders = (
+  { toasts }: App,
+  directories: readonly FileSystemDirectoryEntry[],
+  take: (folder: DroppedFolder) => void,
+): void => {
+  if (directories.length === 0) return
+  void import('../workspace/dropped-folders.ts')
+    .then(({ readFolders }) => readFolders(directories, MAX_BYTES))
+    .then(({ folders, said }) => {
+      folders.forEach(take)
+      for (const sentence of said) toasts.show(sentence, { kind: 'error' })
+    })
+    .catch(toasts.fail)
+}
+
+const carriesFiles = (event: DragEvent): boolean =>
+  event.dataTransfer?.types.includes('Files') ?? false
+/** The panel takes what is dropped on it into the tree. */
+const isElsewhere = (event: DragEvent): boolean =>
+  (event.target as Element | null)?.closest?.('.panel') !== null
+
+/** Listens on the whole page: a file dropped beside the message box must not replace the page. */
+export const DropArea = () => {
+  const app = useApp()
+  const { attachments } = app
+  const [over, setOver] = useState(false)
+  useEffect(() => {
+    // Each element that is entered is also left: the pointer is outside when both counts are equal.
+    let depth = 0
+    const enter = (event: DragEvent) => {
+      if (!carriesFiles(event)) return
+      depth += 1
+      setOver(!isElsewhere(event))
+    }
+    const leave = (event: DragEvent) => {
+      if (!carriesFiles(event)) return
+      depth -= 1
+      if (depth <= 0) setOver(false)
+    }
+    const move = (event: DragEvent) => {
+      if (!carriesFiles(event)) return
+      event.preventDefault()
+      setOver(!isElsewhere(event))
+    }
+    const drop = (event: DragEvent) => {
+      depth = 0
+      setOver(false)
+      if (!carriesFiles(event) || event.defaultPrevented) return
+      event.preventDefault()
+      const { files, directories } = dropped(event.dataTransfer)
+      attachments.add(files)
+      takeFolders(app, directories, attachments.addFolder)
+    }
+    const all = { dragenter: enter, dragleave: leave, dragover: move, drop }
+    for (const [type, listener] of Object.entries(all)) {
+      document.addEventListener(type, listener as EventListener)
+    }
+    return () => {
+      for (const [type, listener] of Object.entries(all)) {
+        document.removeEventListener(type, listener as EventListener)
+      }
+    }
+  }, [attachments])
+  if (!over) return null
+  return (
+    <div class="drop-area" aria-hidden="true">
+      <Icon name="paperclip" size={20} />
+      <span>{t('attach.drop')}</span>
+    </div>
+  )
+}

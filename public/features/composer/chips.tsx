@@ -1,0 +1,120 @@
+/** The chips under the message box: model, reasoning effort, workspace, personality. */
+import { useCallback, useEffect, useRef } from 'preact/hooks'
+import { Icon, type IconName } from '../../parts/icon.tsx'
+import type { Picker } from '../shell/layout.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+import { lazy } from '../../parts/lazy.tsx'
+
+const ChipPopover = lazy(async () => (await import('../shell/overlays.ts')).ChipPopover, true)
+const AgentChip = lazy(
+  async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
+  true,
+)
+
+type ChipProps = {
+  picker: Picker
+  icon: IconName
+  name: string
+  value: string
+  /** What the list behind it marks as chosen. */
+  selected?: string
+}
+
+const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
+  const { layout } = useApp()
+  const anchor = useRef<HTMLButtonElement>(null)
+  const open = layout.picker.value === picker
+  const close = useCallback(() => {
+    if (layout.picker.value === picker) layout.picker.value = null
+  }, [])
+  return (
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        class={`chip chip-${picker}`}
+        aria-label={`${name}: ${value}`}
+        aria-haspopup="listbox"
+        aria-expanded={open}
+        title={name}
+        onClick={() => {
+          layout.picker.value = open ? null : picker
+        }}
+      >
+        <Icon name={icon} size={14} />
+        <span class="chip-value">{value}</span>
+      </button>
+      {open && (
+        <ChipPopover
+          picker={picker}
+          anchor={anchor}
+          selected={selected}
+          onClose={close}
+          onDone={() => {
+            close()
+            layout.focus.value += 1
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+export const Chips = () => {
+  const app = useApp()
+  const { models, workspaces, personalities, reasoning, chat, choice } = app
+  const details = chat.details.value
+  const has = app.route.sessionId.value !== null
+  const model = has ? (details?.model ?? '') : choice.value.model
+  const workspace = has
+    ? (details?.workspace ?? '')
+    : choice.value.workspace || workspaces.last.value
+  const personality = has ? (details?.personality ?? '') : choice.value.personality
+
+  // What the pickers offer may have changed since the page was opened.
+  const picker = app.layout.picker.value
+  useEffect(() => {
+    if (picker === 'workspace') void app.attempt(() => workspaces.load())
+    if (picker === 'personality') void app.attempt(() => personalities.load())
+  }, [picker])
+
+  return (
+    <div class="chips">
+      <Chip
+        picker="model"
+        icon="model"
+        name={t('chip.model')}
+        value={models.labelOf(model) || t('chip.model.none')}
+        selected={model || models.fallback.value}
+      />
+      {app.route.sessionId.value && models.isAgent(model) && (
+        <AgentChip id={app.route.sessionId.value} />
+      )}
+      <Chip
+        picker="effort"
+        icon="brain"
+        name={t('chip.effort')}
+        value={t(`effort.${reasoning.effort.value}`)}
+      />
+      {workspace && (
+        <Chip
+          picker="workspace"
+          icon="folder"
+          name={t('chip.workspace')}
+          value={workspaces.nameOf(workspace)}
+          selected={workspace}
+        />
+      )}
+      {(personality || personalities.list.value.length > 0) && (
+        <Chip
+          picker="personality"
+          icon="user"
+          name={t('chip.personality')}
+          value={personality || t('chip.personality.none')}
+          selected={personality}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,135 @@
+/** What the composer offers while one types: commands after `/`, files of the workspace after `@`. */
+import { signal } from '@preact/signals'
+import type { FileEntry } from '../../../lib/schema/workspace.ts'
+import type { Platform } from '../../platform.ts'
+
+export type Trigger = { kind: 'command' | 'file'; query: string; from: number; to: number }
+export type Offer =
+  | { kind: 'command'; name: string; argument: string; summary: string }
+  | { kind: 'file'; path: string; directory: boolean }
+
+const MOST = 40
+
+/** A `/` counts only as the first character of the message, an `@` only at the start of a word. */
+export const findTrigger = (text: string, caret: number): Trigger | null => {
+  const head = text.slice(0, caret)
+  const command = /^\/([\w-]*)$/.exec(head)
+  if (command) return { kind: 'command', query: command[1]!, from: 0, to: caret }
+  const file = /(?:^|\s)@([^\s@]*)$/.exec(head)
+  if (file) return { kind: 'file', query: file[1]!, from: caret - file[1]!.length - 1, to: caret }
+  return null
+}
+
+const startsFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query: string): T[] => {
+  const wanted = query.toLowerCase()
+  const found = items.filter(item => nameOf(item).toLowerCase().includes(wanted))
+  const starts = (item: T) => nameOf(item).toLowerCase().startsWith(wanted)
+  return [...found.filter(starts), ...found.filter(item => !starts(item))]
+}
+
+export const splitPath = (query: string): { directory: string; name: string } => {
+  const slash = query.lastIndexOf('/')
+  return { directory: query.slice(0, Math.max(0, slash)), name: query.slice(slash + 1) }
+}
+
+export type CompletionOptions = {
+  platform: Pick<Platform, 'later'>
+  /** Asked each time: skills come and go. */
+  commands: () => readonly { name: string; argument: string; summary: string }[]
+  /** Entries of a directory of the workspace. */
+  entries: (directory: string) => Promise<FileEntry[]>
+}
+
+export const createCompletion = ({ platform, commands, entries }: CompletionOptions) => {
+  const offers = signal<readonly Offer[]>([])
+  const active = signal(0)
+  const trigger = signal<Trigger | null>(null)
+  /** The query that was dismissed with Escape stays dismissed until it changes. */
+  let dismissed = ''
+  let cancel = () => {}
+
+  const show = (list: readonly Offer[]): void => {
+    offers.value = list.slice(0, MOST)
+    active.value = 0
+  }
+
+  const listFiles = async (wanted: Trigger): Promise<void> => {
+    const { directory, name } = splitPath(wanted.query)
+    try {
+      const found = await entries(directory)
+      // The caret may have moved on while the directory was read.
+      if (trigger.value !== wanted) return
+      const visible = found.filter(entry => name.startsWith('.') || !entry.name.startsWith('.'))
+      show(
+        startsFirst(visible, entry => entry.name, name).map(({ path, type }) => ({
+          kind: 'file',
+          path,
+          directory: type === 'dir',
+        })),
+      )
+    } catch {
+      // No such directory (yet): nothing to offer.
+      if (trigger.value === wanted) show([])
+    }
+  }
+
+  const close = (): void => {
+    cancel()
+    trigger.value = null
+    offers.value = []
+  }
+
+  return {
+    offers,
+    active,
+    trigger,
+    update(text: string, caret: number): void {
+      const found = findTrigger(text, caret)
+      const same = JSON.stringify(found)
+      if (!found || same === dismissed) {
+        if (!found) dismissed = ''
+        close()
+        return
+      }
+      if (JSON.stringify(trigger.value) === same) return
+      dismissed = ''
+      trigger.value = found
+      cancel()
+      if (found.kind === 'command') {
+        show(
+          startsFirst(commands(), command => command.name, found.query).map(command => ({
+            kind: 'command',
+            ...command,
+          })),
+        )
+      } else cancel = platform.later(() => void listFiles(found), 60)
+    },
+    move(step: 1 | -1): void {
+      const count = offers.value.length
+      if (count > 0) active.value = (active.value + step + count) % count
+    },
+    dismiss(): void {
+      dismissed = JSON.stringify(trigger.value)
+      close()
+    },
+    close,
+    /** The text and caret after `offer` was taken, and whether one goes on typing (a directory, an argument). */
+    apply(text: string, offer: Offer): { text: string; caret: number; file: string | null } {
+      const { from, to } = trigger.value ?? { from: text.length, to: text.length }
+      const word =
+        offer.kind === 'command'
+          ? `/${offer.name}${offer.argument ? ' ' : ''}`
+          : offer.directory
+            ? `@${offer.path}/`
+            : `${offer.path} `
+      const rest = text.slice(to)
+      return {
+        text: text.slice(0, from) + word + (word.endsWith(' ') ? rest.replace(/^ /, '') : rest),
+        caret: from + word.length,
+        file: offer.kind === 'file' && !offer.directory ? offer.path : null,
+      }
+    },
+  }
+}
+
+export type Completion = ReturnType<typeof createCompletion>

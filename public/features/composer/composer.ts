@@ -1,0 +1,133 @@
+/** What is being written: the text and its files, kept as a draft on the server for each conversation. */
+import { computed, signal } from '@preact/signals'
+import type { Draft } from '../../../lib/schema/session.ts'
+import type { Platform } from '../../platform.ts'
+
+const PAUSE_MS = 600
+const noDraft: Draft = { text: '', files: [] }
+const isSame = (a: Draft, b: Draft): boolean =>
+  a.text === b.text && a.files.join('\n') === b.files.join('\n')
+
+/** The text as the agent gets it: attached files are named below it. */
+export const withFiles = (text: string, files: readonly string[]): string =>
+  files.length === 0 ? text : `${text}\n\n[Attached files: ${files.join(', ')}]`.trim()
+
+/** The text as the person wrote it. */
+export const withoutFiles = (text: string): string =>
+  text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
+
+export const createComposer = (
+  { api, device, later }: Pick<Platform, 'api' | 'device' | 'later'>,
+  /** Whether the service keeps drafts of this conversation. */
+  keeps: (id: string) => boolean = () => true,
+) => {
+  const text = signal('')
+  const files = signal<readonly string[]>([])
+  /** Empty: a conversation that does not exist yet; its draft stays in this browser. */
+  const sessionId = signal('')
+  let saved: Draft = noDraft
+  /** Edited since the conversation was opened: a draft that arrives late must not overwrite it. */
+  let touched = false
+  let recallAt = -1
+  let cancel = () => {}
+
+  const now = (): Draft => ({ text: text.value, files: [...files.value] })
+
+  const save = async (): Promise<void> => {
+    cancel()
+    const draft = now()
+    if (isSame(draft, saved) || !keeps(sessionId.value)) return
+    saved = draft
+    if (!sessionId.value) {
+      device.write('draft', draft)
+      return
+    }
+    try {
+      const input = { session_id: sessionId.value, ...draft }
+      // Kept alive so that the last words survive closing the tab.
+      await api('POST /api/session/draft', input, { keepalive: true })
+    } catch {
+      // The text is still on the page; the next change tries again.
+      saved = { text: '\0', files: [] }
+    }
+  }
+
+  const changed = (): void => {
+    touched = true
+    cancel()
+    cancel = later(() => void save(), PAUSE_MS)
+  }
+
+  const put = (draft: Draft): void => {
+    text.value = draft.text
+    files.value = draft.files
+    saved = draft
+    recallAt = -1
+  }
+
+  return {
+    text,
+    files,
+    sessionId,
+    empty: computed(() => text.value.trim() === '' && files.value.length === 0),
+    /** Turns to another conversation; its draft follows when it has been fetched. */
+    open(id: string): void {
+      if (id === sessionId.value) return
+      void save()
+      sessionId.value = id
+      touched = false
+      put(id ? noDraft : device.read('draft', noDraft))
+    },
+    /** The conversation now exists under this id: what is written moves with it. */
+    adopt(id: string): void {
+      device.write('draft', noDraft)
+      sessionId.value = id
+    },
+    /** The server's draft, unless something has been written here meanwhile. */
+    offer(id: string, draft: Draft): void {
+      if (id === sessionId.value && !touched) put(draft)
+    },
+    edit(value: string): void {
+      text.value = value
+      recallAt = -1
+      changed()
+    },
+    addFile(path: string): void {
+      if (!files.value.includes(path)) files.value = [...files.value, path]
+      changed()
+    },
+    removeFile(path: string): void {
+      files.value = files.value.filter(file => file !== path)
+      changed()
+    },
+    /** Earlier prompts, newest last; `back` is +1 for older, −1 for newer. False when there is none. */
+    recall(prompts: readonly string[], back: 1 | -1): boolean {
+      const at = recallAt + back
+      if (at < -1 || at >= prompts.length) return false
+      text.value = at === -1 ? '' : prompts[prompts.length - 1 - at]!
+      recallAt = at
+      changed()
+      return true
+    },
+    isRecalling: () => recallAt >= 0,
+    /** Takes what is written, to send it. */
+    take(): Draft {
+      const draft = now()
+      text.value = ''
+      files.value = []
+      recallAt = -1
+      touched = true
+      void save()
+      return draft
+    },
+    /** What could not be sent comes back in front of what was written since. */
+    giveBack(draft: Draft): void {
+      text.value = [draft.text, text.value].filter(Boolean).join('\n\n')
+      files.value = [...new Set([...draft.files, ...files.value])]
+      changed()
+    },
+    save,
+  }
+}
+
+export type Composer = ReturnType<typeof createComposer>

@@ -1,0 +1,202 @@
+/** The message box: text, files, queue, chips, and the one button that sends or stops. */
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
+import { modName, sendHint } from '../shell/keys.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachments.tsx'
+import { Chips } from './chips.tsx'
+import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
+import { useApp } from '../shell/context.ts'
+import { lazy } from '../../parts/lazy.tsx'
+
+const DictateButton = lazy(
+  async () => (await import('./dictate-button.tsx')).DictateButton,
+  true,
+  false,
+)
+const ContextMeter = lazy(
+  async () => (await import('../compaction/context-meter.tsx')).ContextMeter,
+  true,
+)
+const Beside = lazy(async () => (await import('../queue/lazy-queue.ts')).Beside, true)
+
+const SendButton = () => {
+  const app = useApp()
+  const { send_key: key } = app.settings.current.value
+  const hint = key === 'enter' ? '↵' : `${modName(app.layout.mac)} ↵`
+  const empty = app.composer.empty.value
+  const waiting = app.attachments.busy.value
+  if (app.chat.busy.value && empty) {
+    return (
+      <IconButton
+        class="send send-stop"
+        round
+        icon="stop"
+        label={t('composer.stop')}
+        onClick={() => void app.stop()}
+      />
+    )
+  }
+  return (
+    <IconButton
+      class="send"
+      round
+      icon="send"
+      label={t(waiting ? 'attach.wait' : app.chat.busy.value ? 'composer.queue' : 'composer.send')}
+      keys={hint}
+      aria-disabled={empty}
+      onClick={() => void app.submit()}
+    />
+  )
+}
+
+/** Grows with its text, up to the height the style allows. */
+const fit = (field: HTMLTextAreaElement | null) => {
+  if (!field) return
+  field.style.height = 'auto'
+  field.style.height = `${field.scrollHeight}px`
+}
+
+const useField = () => {
+  const app = useApp()
+  const ref = useRef<HTMLTextAreaElement>(null)
+  const text = app.composer.text.value
+  const focus = app.layout.focus.value
+  const session = app.route.sessionId.value
+  useLayoutEffect(() => fit(ref.current), [text])
+  useEffect(() => {
+    // On a touch screen the focus would open the keyboard over what is being read.
+    if (focus > 0 || matchMedia('(pointer: fine)').matches) ref.current?.focus()
+  }, [focus, session])
+  return ref
+}
+
+/** Where the caret goes after the text was changed by us. */
+const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
+  requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
+
+export const Composer = () => {
+  const app = useApp()
+  const { composer, completion, layout } = app
+  const ref = useField()
+  const settings = app.settings.current.value
+  const offers = completion.offers.value
+  const busy = app.chat.busy.value
+  const { queued } = app.chat.chat.value
+  const isYolo = app.sessions.row(app.route.sessionId.value)?.yolo === true
+
+  const take = (index: number) => {
+    const offer = offers[index]
+    if (!offer) return
+    const { text, caret, file } = completion.apply(composer.text.value, offer)
+    composer.edit(text)
+    if (file) composer.addFile(file)
+    completion.update(text, caret)
+    putCaret(ref.current, caret)
+    ref.current?.focus()
+  }
+
+  const offerKey = (event: KeyboardEvent): boolean => {
+    if (offers.length === 0) return false
+    const active = offers[completion.active.value]
+    if (event.key === 'ArrowDown') completion.move(1)
+    else if (event.key === 'ArrowUp') completion.move(-1)
+    else if (event.key === 'Escape') completion.dismiss()
+    else if (event.key === 'Tab' && !event.shiftKey) take(completion.active.value)
+    else if (event.key === 'Enter' && !event.shiftKey) {
+      // A command that is written out in full needs no second Enter.
+      if (active?.kind === 'command' && composer.text.value.trim() === `/${active.name}`)
+        return false
+      take(completion.active.value)
+    } else return false
+    return true
+  }
+
+  const sends = (event: KeyboardEvent): boolean => {
+    if (event.key !== 'Enter' || event.isComposing) return false
+    const mod = event.ctrlKey || event.metaKey
+    return settings.send_key === 'ctrl+enter' ? mod : mod || !event.shiftKey
+  }
+
+  const recallKey = (event: KeyboardEvent, field: HTMLTextAreaElement): boolean => {
+    const back = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0
+    if (back === 0 || event.shiftKey) return false
+    if (!composer.isRecalling() && (back < 0 || field.value !== '')) return false
+    if (!composer.recall(app.prompts(), back)) return false
+    putCaret(field, composer.text.value.length)
+    return true
+  }
+
+  const onKeyDown = (event: KeyboardEvent & { currentTarget: HTMLTextAreaElement }) => {
+    if (event.isComposing) return
+    if (offerKey(event)) event.preventDefault()
+    else if (sends(event)) {
+      event.preventDefault()
+      // Where the key that sends is the one that steers elsewhere, Shift tells them apart.
+      const mod = event.ctrlKey || event.metaKey
+      void app.submit(mod && (settings.send_key === 'enter' || event.shiftKey))
+    } else if (recallKey(event, event.currentTarget)) event.preventDefault()
+  }
+
+  return (
+    <div class="composer-place">
+      {(queued.length > 0 || app.queue.aside.value || isYolo) && <Beside />}
+      <DropArea />
+      <div class="composer">
+        <CompletionList onTake={take} />
+        <PasteOffer />
+        <AttachmentChips />
+        <textarea
+          ref={ref}
+          id="composer"
+          rows={1}
+          aria-label={t('composer.label')}
+          aria-autocomplete="list"
+          aria-controls={offers.length > 0 ? COMPLETION_ID : undefined}
+          aria-activedescendant={offers.length > 0 ? offerId(completion.active.value) : undefined}
+          aria-description={sendHint(settings.send_key, layout.mac)}
+          placeholder={
+            busy && layout.narrow.value
+              ? t('composer.queue')
+              : busy
+                ? t('composer.placeholder.running', {
+                    key: modName(layout.mac) + (settings.send_key === 'enter' ? '' : ' ⇧'),
+                  })
+                : t('composer.placeholder', { name: settings.bot_name })
+          }
+          enterkeyhint={settings.send_key === 'enter' ? 'send' : 'enter'}
+          value={composer.text.value}
+          onInput={event => {
+            const { value, selectionStart } = event.currentTarget
+            composer.edit(value)
+            completion.update(value, selectionStart)
+          }}
+          onClick={event =>
+            completion.update(event.currentTarget.value, event.currentTarget.selectionStart)
+          }
+          onBlur={() => {
+            completion.close()
+            void composer.save()
+          }}
+          onKeyDown={onKeyDown}
+          onPaste={event => {
+            const files = [...(event.clipboardData?.files ?? [])]
+            const pasted = event.clipboardData?.getData('text/plain') ?? ''
+            // Cells and formatted text come with a picture of themselves: the text is meant.
+            if (files.length > 0 && !pasted) {
+              event.preventDefault()
+              app.attachments.add(files)
+            } else app.attachments.tookPaste(pasted)
+          }}
+        />
+        <div class="composer-bar">
+          <AttachButton />
+          <DictateButton />
+          <Chips />
+          <ContextMeter />
+          <SendButton />
+        </div>
+      </div>
+    </div>
+  )
+}

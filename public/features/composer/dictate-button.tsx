@@ -1,0 +1,41 @@
+/** The button that takes dictation, where there is any way to. */
+import { useEffect, useMemo } from 'preact/hooks'
+import { IconButton } from '../../parts/button.tsx'
+import { createDictation } from './dictation.ts'
+import { t } from '../../strings/t.ts'
+import { voiceOf } from './voice.ts'
+import { useApp } from '../shell/context.ts'
+
+export const DictateButton = () => {
+  const app = useApp()
+  const dictation = useMemo(
+    () =>
+      createDictation({
+        api: app.api,
+        voice: voiceOf(window),
+        write(text) {
+          const { composer } = app
+          composer.edit([composer.text.value.trimEnd(), text].filter(Boolean).join(' '))
+          app.layout.focus.value += 1
+        },
+        tell: sentence => app.toasts.show(sentence),
+        fail: error => app.toasts.fail(error),
+      }),
+    [],
+  )
+  useEffect(() => void dictation.look(), [])
+  const state = dictation.state.value
+  if (!dictation.available.value) return null
+  const label =
+    state === 'idle' ? 'dictate.start' : state === 'busy' ? 'dictate.busy' : 'dictate.stop'
+  return (
+    <IconButton
+      class={state === 'listening' ? 'dictating' : ''}
+      icon={state === 'busy' ? 'spinner' : 'mic'}
+      label={t(label)}
+      aria-pressed={state === 'listening'}
+      disabled={state === 'busy'}
+      onClick={() => void dictation.toggle()}
+    />
+  )
+}

@@ -1,0 +1,131 @@
+/** Speech becomes text in the message box: by the browser where it can, else by a recording the service writes down. */
+import { type Signal, signal } from '@preact/signals'
+import type { ApiCall } from '../../api.ts'
+import { t } from '../../strings/t.ts'
+
+export type DictationState = 'idle' | 'listening' | 'busy'
+
+type Heard = {
+  resultIndex: number
+  results: ArrayLike<{ isFinal: boolean; 0: { transcript: string } }>
+}
+export type Recognition = {
+  lang: string
+  continuous: boolean
+  interimResults: boolean
+  onresult: ((event: Heard) => void) | null
+  onerror: ((event: { error: string }) => void) | null
+  onend: (() => void) | null
+  start(): void
+  stop(): void
+}
+type Recorder = Pick<MediaRecorder, 'start' | 'stop' | 'mimeType' | 'ondataavailable' | 'onstop'>
+
+/** What the browser has of it. */
+export type Voice = {
+  recognition: (() => Recognition) | null
+  /** A recorder of the microphone, and how to let go of that. */
+  record: (() => Promise<{ recorder: Recorder; release: () => void }>) | null
+  language: string
+}
+
+export type Dictation = {
+  state: Signal<DictationState>
+  /** Null until it is known whether there is any way at all. */
+  available: Signal<boolean | null>
+  look(): Promise<void>
+  toggle(): Promise<void>
+}
+
+export const createDictation = (options: {
+  api: ApiCall
+  voice: Voice
+  /** Adds what was said where the person writes. */
+  write: (text: string) => void
+  tell: (sentence: string) => void
+  fail: (error: unknown) => void
+}): Dictation => {
+  const { api, voice, write, tell, fail } = options
+  const state = signal<DictationState>('idle')
+  const available = signal<boolean | null>(voice.recognition ? true : null)
+  let stop = () => {}
+
+  const done = (): void => {
+    state.value = 'idle'
+    stop = () => {}
+  }
+
+  const recognise = (create: () => Recognition): void => {
+    const recognition = create()
+    Object.assign(recognition, { lang: voice.language, continuous: true, interimResults: false })
+    recognition.onresult = ({ resultIndex, results }) => {
+      for (const result of Array.from(results).slice(resultIndex)) {
+        if (result.isFinal) write(result[0].transcript.trim())
+      }
+    }
+    recognition.onerror = ({ error }) => {
+      if (error === 'not-allowed' || error === 'service-not-allowed') tell(t('dictate.denied'))
+      else if (error === 'no-speech') tell(t('dictate.nothing'))
+    }
+    recognition.onend = done
+    stop = () => recognition.stop()
+    recognition.start()
+    state.value = 'listening'
+  }
+
+  const send = async (recording: Blob): Promise<void> => {
+    state.value = 'busy'
+    try {
+      const form = new FormData()
+      const ending = recording.type.includes('ogg') ? 'ogg' : 'webm'
+      form.append('file', recording, `voice-input.${ending}`)
+      const { transcript } = await api('POST /api/transcribe', form)
+      if (transcript) write(transcript)
+      else tell(t('dictate.nothing'))
+    } catch (error) {
+      fail(error)
+    }
+    done()
+  }
+
+  const record = async (open: NonNullable<Voice['record']>): Promise<void> => {
+    const { recorder, release } = await open()
+    const parts: Blob[] = []
+    recorder.ondataavailable = ({ data }) => parts.push(data)
+    recorder.onstop = () => {
+      release()
+      void send(new Blob(parts, { type: recorder.mimeType }))
+    }
+    stop = () => recorder.stop()
+    recorder.start()
+    state.value = 'listening'
+  }
+
+  return {
+    state,
+    available,
+    /** Only the service knows whether it can hear recordings. */
+    async look(): Promise<void> {
+      if (available.value !== null) return
+      available.value = false
+      if (!voice.record) return
+      try {
+        available.value = (await api('GET /api/transcribe/capability')).available
+      } catch {
+        // Then there is no button; nothing else is lost.
+      }
+    },
+    async toggle(): Promise<void> {
+      if (state.value === 'listening') return stop()
+      if (state.value === 'busy') return
+      try {
+        if (voice.recognition) recognise(voice.recognition)
+        else if (voice.record) await record(voice.record)
+      } catch {
+        // The browser asked the person, or its own settings, and the answer was no.
+        done()
+        tell(t('dictate.denied'))
+      }
+    },
+  }
+}

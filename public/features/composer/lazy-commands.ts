@@ -1,0 +1,38 @@
+/** The slash commands: loaded after the first view, or with the first slash, so that the first view stays light. */
+import type { App } from '../../app.ts'
+import type { Toasts } from '../shell/toast.ts'
+import { t } from '../../strings/t.ts'
+
+type Registry = typeof import('./commands.ts')
+
+export const createSlash = (toasts: Toasts) => {
+  const kept: { commands: Registry['commands'] } = { commands: [] }
+  const load = async (): Promise<Registry> => {
+    const registry = await import('./commands.ts')
+    kept.commands = registry.commands
+    return registry
+  }
+  return {
+    load,
+    /** For the completion list. */
+    offers: () =>
+      kept.commands.map(({ name, summary, argument }) => ({
+        name,
+        summary: t(summary),
+        argument: argument ? t(argument) : '',
+      })),
+    /** False when the text is no command. Rejects when the commands cannot be loaded; nothing was done then. */
+    async run(app: App, text: string): Promise<boolean> {
+      if (!text.trimStart().startsWith('/')) return false
+      const found = (await load()).parseCommand(text)
+      if (!found) return false
+      try {
+        const said = await found.command.run(app, found.argument)
+        if (said) toasts.show(said)
+      } catch (error) {
+        toasts.fail(error)
+      }
+      return true
+    },
+  }
+}

@@ -1,0 +1,20 @@
+/** The personalities the agent's configuration defines; one may be set for a conversation. */
+import { signal } from '@preact/signals'
+import type { Platform } from '../../platform.ts'
+
+export type Personality = { name: string; description: string }
+
+export const createPersonalities = ({ api }: Pick<Platform, 'api'>) => {
+  const list = signal<readonly Personality[]>([])
+  return {
+    list,
+    async load(): Promise<void> {
+      list.value = (await api('GET /api/personalities')).personalities
+    },
+    /** An empty name clears. Answers what holds now. */
+    set: async (sessionId: string, name: string): Promise<string | null> =>
+      (await api('POST /api/personality/set', { session_id: sessionId, name })).personality,
+  }
+}
+
+export type Personalities = ReturnType<typeof createPersonalities>

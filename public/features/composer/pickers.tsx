@@ -1,0 +1,198 @@
+/** What each chip opens: the lists one chooses a model, an effort, a directory or a personality from. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.tsx'
+import { Popover, type PopoverProps } from '../../parts/popover.tsx'
+import type { Picker as PickerName } from '../shell/layout.ts'
+import { type Model, matchModels } from '../models/models.ts'
+import { EFFORTS, isChoice } from './reasoning.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+type Props = { selected: string; onDone: () => void }
+
+const size = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+
+const toOption = (model: Model): PickerOption => ({
+  id: model.id,
+  label: model.label,
+  hint: model.id,
+  ...(model.context_length
+    ? {
+        note: size.format(model.context_length),
+        noteTitle: t('model.size', { size: size.format(model.context_length) }),
+      }
+    : {}),
+})
+
+/** Recent ones first, then by provider; nothing twice. While searching, the best matches by provider. */
+const modelGroups = (
+  all: readonly Model[],
+  recent: readonly Model[],
+  query: string,
+): PickerGroup[] => {
+  const found = matchModels(all, query)
+  const first = query ? [] : recent
+  const rest = found.filter(model => !first.includes(model))
+  const groups = Map.groupBy(rest, model => model.provider)
+  return [
+    { label: t('chip.model.recent'), options: first.map(toOption) },
+    ...[...groups].map(([label, models]) => ({ label, options: models.map(toOption) })),
+  ]
+}
+
+const ModelPicker = ({ selected, onDone }: Props) => {
+  const app = useApp()
+  const query = useSignal('')
+  const { all, recent } = app.models
+  return (
+    <Picker
+      label={t('chip.model')}
+      placeholder={t('chip.model.search')}
+      groups={modelGroups(all.value, recent.value, query.value)}
+      selected={selected}
+      empty={t(all.value.length > 0 ? 'app.nothing' : 'chip.model.empty')}
+      query={query.value}
+      onQuery={text => {
+        query.value = text
+      }}
+      onPick={id => {
+        onDone()
+        void app.attempt(() => app.chooseModel(id))
+      }}
+    />
+  )
+}
+
+const efforts = () => [
+  { id: 'default', label: t('effort.') },
+  ...EFFORTS.map(id => ({ id, label: t(`effort.${id}`) })),
+]
+
+const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
+  const app = useApp()
+  return (
+    <Picker
+      label={t('chip.effort')}
+      placeholder=""
+      query=""
+      groups={[{ label: '', options: efforts() }]}
+      selected={app.reasoning.effort.value || 'default'}
+      empty=""
+      onPick={id => {
+        onDone()
+        if (isChoice(id)) void app.attempt(() => app.reasoning.setEffort(id))
+      }}
+    />
+  )
+}
+
+const WorkspacePicker = ({ selected, onDone }: Props) => {
+  const app = useApp()
+  const query = useSignal('')
+  const suggested = useSignal<readonly string[]>([])
+  const text = query.value.trim()
+  const looksLikePath = /^[~/.]/.test(text)
+
+  useEffect(() => {
+    if (!looksLikePath) {
+      suggested.value = []
+      return
+    }
+    const asking = new AbortController()
+    const ask = async () => {
+      try {
+        suggested.value = await app.workspaces.suggest(text, asking.signal)
+      } catch {
+        // Typed on meanwhile, or unreachable: the path itself can still be used.
+      }
+    }
+    const timer = setTimeout(() => void ask(), 120)
+    return () => {
+      clearTimeout(timer)
+      asking.abort()
+    }
+  }, [text])
+
+  const wanted = text.toLowerCase()
+  const saved = app.workspaces.list.value
+    .filter(({ name, path }) => looksLikePath || `${name} ${path}`.toLowerCase().includes(wanted))
+    .filter(({ path }) => !looksLikePath || path.toLowerCase().startsWith(wanted))
+  const known = new Set(saved.map(({ path }) => path))
+  const others = suggested.value.filter(path => !known.has(path))
+  const typed = looksLikePath && !known.has(text) && !others.includes(text) ? [text] : []
+  return (
+    <Picker
+      label={t('chip.workspace')}
+      placeholder={t('chip.workspace.search')}
+      groups={[
+        {
+          label: t('chip.workspace.saved'),
+          options: saved.map(({ path, name }) => ({ id: path, label: name, hint: path })),
+        },
+        {
+          label: t('chip.workspace.suggested'),
+          options: [
+            ...others.map(path => ({ id: path, label: path })),
+            ...typed.map(path => ({ id: path, label: t('chip.workspace.add', { path }) })),
+          ],
+        },
+      ]}
+      selected={selected}
+      empty={t('app.nothing')}
+      query={query.value}
+      onQuery={value => {
+        query.value = value
+      }}
+      onPick={path => {
+        onDone()
+        void app.attempt(() => app.chooseWorkspace(path))
+      }}
+    />
+  )
+}
+
+const PersonalityPicker = ({ selected, onDone }: Props) => {
+  const app = useApp()
+  const list = app.personalities.list.value
+  return (
+    <Picker
+      label={t('chip.personality')}
+      placeholder=""
+      query=""
+      groups={[
+        {
+          label: '',
+          options: [
+            { id: '', label: t('chip.personality.none') },
+            ...list.map(({ name, description }) => ({ id: name, label: name, hint: description })),
+          ],
+        },
+      ]}
+      selected={selected}
+      empty=""
+      onPick={name => {
+        onDone()
+        void app.attempt(() => app.choosePersonality(name))
+      }}
+    />
+  )
+}
+
+type ChipPopoverProps = Props & Pick<PopoverProps, 'anchor' | 'onClose'> & { picker: PickerName }
+
+const lists = {
+  model: ModelPicker,
+  effort: EffortPicker,
+  workspace: WorkspacePicker,
+  personality: PersonalityPicker,
+} as const
+
+export const ChipPopover = ({ picker, anchor, onClose, ...props }: ChipPopoverProps) => {
+  const List = lists[picker]
+  return (
+    <Popover anchor={anchor} onClose={onClose} side="above" class="popover-picker">
+      <List {...props} />
+    </Popover>
+  )
+}

@@ -1,0 +1,32 @@
+/** How hard the model thinks; kept in the agent's own configuration, so the command line sees the same. */
+import { signal } from '@preact/signals'
+import type { Platform } from '../../platform.ts'
+
+type Reasoning = { show_reasoning: boolean; reasoning_effort: string }
+
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const
+export type Effort = (typeof EFFORTS)[number]
+export const isEffort = (text: string): text is Effort => EFFORTS.includes(text as Effort)
+export const isChoice = (text: string): text is Effort | 'default' =>
+  text === 'default' || isEffort(text)
+
+export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
+  const effort = signal<Effort | ''>('')
+  const shown = signal(true)
+  const take = (reply: Reasoning): void => {
+    effort.value = isEffort(reply.reasoning_effort) ? reply.reasoning_effort : ''
+    shown.value = reply.show_reasoning
+  }
+  return {
+    effort,
+    shown,
+    load: async () => take(await api('GET /api/reasoning')),
+    /** `default` leaves it to the model. */
+    setEffort: async (value: Effort | 'default') =>
+      take(await api('POST /api/reasoning', { effort: value })),
+    setShown: async (value: boolean) =>
+      take(await api('POST /api/reasoning', { display: value ? 'show' : 'hide' })),
+  }
+}
+
+export type ReasoningState = ReturnType<typeof createReasoning>

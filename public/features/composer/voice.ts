@@ -1,0 +1,30 @@
+/** What this browser can do with a microphone. */
+import type { Recognition, Voice } from './dictation.ts'
+
+type Speaking = {
+  SpeechRecognition?: new () => Recognition
+  webkitSpeechRecognition?: new () => Recognition
+}
+
+const record: NonNullable<Voice['record']> = async () => {
+  const stream = await navigator.mediaDevices.getUserMedia({ audio: true })
+  return {
+    recorder: new MediaRecorder(stream),
+    // The light on the machine goes out.
+    release: () => {
+      for (const track of stream.getTracks()) track.stop()
+    },
+  }
+}
+
+export const voiceOf = (browser: Window): Voice => {
+  const { SpeechRecognition, webkitSpeechRecognition } = browser as unknown as Speaking
+  const Recogniser = SpeechRecognition ?? webkitSpeechRecognition
+  // The microphone exists on secure pages only.
+  const canRecord = typeof MediaRecorder === 'function' && Boolean(navigator.mediaDevices)
+  return {
+    recognition: Recogniser ? () => new Recogniser() : null,
+    record: canRecord ? record : null,
+    language: navigator.language,
+  }
+}

@@ -1,0 +1,49 @@
+/** What a person sees before a model is connected: what the demo can do, and how to get a real model. */
+import { useEffect } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { td } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+
+const SAMPLES = ['list', 'write', 'run', 'ask', 'markdown'] as const
+
+/** How to get a real model; while nobody has said so yet, also that the demo will do. Never in the way of either. */
+const Invitation = () => {
+  const { onboarding, attempt } = useApp()
+  useEffect(() => void onboarding.look(), [])
+  const isAsking = onboarding.needed.value === true
+  return (
+    <div class="welcome-actions">
+      <Button
+        kind={isAsking ? 'primary' : 'plain'}
+        onClick={() => {
+          onboarding.open.value = true
+        }}
+      >
+        {td('connect')}
+      </Button>
+      {isAsking && (
+        <Button onClick={() => void attempt(() => onboarding.skip())}>{td('skip')}</Button>
+      )}
+    </div>
+  )
+}
+
+/** The demo is a script and says so; a person sees at once what it can do, and how to get a real model. */
+export const DemoIntroduction = () => {
+  const app = useApp()
+  return (
+    <div class="demo">
+      <p>{td('text')}</p>
+      <ul class="demo-samples" aria-label={td('samples')}>
+        {SAMPLES.map(key => (
+          <li key={key}>
+            <Button kind="quiet" onClick={() => void app.say(td(key))}>
+              {td(key)}
+            </Button>
+          </li>
+        ))}
+      </ul>
+      <Invitation />
+    </div>
+  )
+}

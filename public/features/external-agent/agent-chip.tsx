@@ -1,0 +1,138 @@
+/** The chip of another program's agent: its mode, everything else it lets one choose, and its earlier sessions. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { Picker, type PickerGroup } from '../../parts/picker.tsx'
+import { Popover } from '../../parts/popover.tsx'
+import { choicesOf, createExternalAgent, type ExternalChoice } from './external-agent.ts'
+import { ta } from './strings.ts'
+import { AgentSessions } from './agent-sessions-view.tsx'
+import { useApp } from '../shell/context.ts'
+
+/** The entry below the choices; no choice has this key. */
+const PAST = 'past'
+
+/** A list of this many is searched by typing. */
+const SEARCHED = 10
+
+const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGroup[] => {
+  const words = query.toLowerCase().split(/\s+/)
+  const found = choices.filter(({ name, label, value }) =>
+    words.every(word => `${label} ${name} ${value}`.toLowerCase().includes(word)),
+  )
+  return [...Map.groupBy(found, ({ group }) => group)].map(([group, members]) => ({
+    label: members[0]?.label ?? '',
+    options: members.map(({ value, name, description, current }) => ({
+      id: JSON.stringify([group, value]),
+      label: name,
+      ...(description ? { hint: description } : {}),
+      ...(current ? { icon: 'check' as const } : {}),
+    })),
+  }))
+}
+
+export const AgentChip = ({ id }: { id: string }) => {
+  const app = useApp()
+  const agent = useMemo(
+    () =>
+      createExternalAgent({ api: app.api }, commands => {
+        app.skillCommands.more.value = commands
+      }),
+    [],
+  )
+  const anchor = useRef<HTMLButtonElement>(null)
+  const isOpen = useSignal(false)
+  const isPastOpen = useSignal(false)
+  const query = useSignal('')
+  const isIdle = app.chat.chat.value.live === null
+
+  // A turn may have started it, or changed its mode.
+  useEffect(() => {
+    if (isIdle) void app.attempt(() => agent.load(id))
+  }, [id, isIdle])
+  useEffect(() => agent.leave, [])
+
+  const found = agent.now.value
+  if (!found?.agent) return null
+  const { name } = found.agent
+  const choices = choicesOf(found, ta('mode'))
+  const mode = choices.find(({ group, current }) => group === 'mode' && current)?.name
+  const title = ta(found.is_open ? 'chip' : 'open', { name })
+  const shown = agent.busy.value ? ta('opening') : (mode ?? name)
+  const close = () => {
+    isOpen.value = false
+    query.value = ''
+  }
+  const toggle = async () => {
+    if (isPastOpen.value) {
+      isPastOpen.value = false
+      return
+    }
+    if (isOpen.value) return close()
+    if (!found.is_open) await app.attempt(() => agent.open(id))
+    if (agent.now.value?.is_open) isOpen.value = true
+  }
+
+  return (
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        class="chip chip-agent"
+        aria-label={`${title}: ${shown}`}
+        aria-haspopup="listbox"
+        aria-expanded={isOpen.value || isPastOpen.value}
+        title={title}
+        disabled={agent.busy.value}
+        onClick={() => void toggle()}
+      >
+        <Icon name={agent.busy.value ? 'spinner' : 'settings'} size={14} />
+        <span class="chip-value">{shown}</span>
+      </button>
+      {isOpen.value && (
+        <Popover anchor={anchor} onClose={close} side="above" class="popover-picker">
+          <Picker
+            label={title}
+            placeholder={ta('search')}
+            groups={[
+              ...groupsOf(choices, query.value),
+              ...(query.value === ''
+                ? [{ label: ta('earlier'), options: [{ id: PAST, label: ta('past', { name }) }] }]
+                : []),
+            ]}
+            empty={ta('nothing', { name })}
+            query={query.value}
+            onQuery={
+              choices.length >= SEARCHED
+                ? text => {
+                    query.value = text
+                  }
+                : undefined
+            }
+            onPick={key => {
+              if (key === PAST) {
+                close()
+                isPastOpen.value = true
+                return
+              }
+              const [group, value] = JSON.parse(key) as [string, string]
+              close()
+              app.layout.focus.value += 1
+              void app.attempt(() => agent.choose(id, { group, value }))
+            }}
+          />
+        </Popover>
+      )}
+      {isPastOpen.value && (
+        <AgentSessions
+          id={id}
+          name={name}
+          anchor={anchor}
+          onClose={() => {
+            isPastOpen.value = false
+          }}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,93 @@
+/** The list of an agent's earlier sessions: one is chosen, and the conversation goes on with it. */
+import { useSignal } from '@preact/signals'
+import type { RefObject } from 'preact'
+import { useEffect, useMemo } from 'preact/hooks'
+import { Picker } from '../../parts/picker.tsx'
+import { Popover } from '../../parts/popover.tsx'
+import { createAgentSessions, type PastSession } from './agent-sessions.ts'
+import { ta } from './strings.ts'
+import { formatAgo } from '../sessions/time.ts'
+import { useApp } from '../shell/context.ts'
+
+/** A list of this many is searched by typing. */
+const SEARCHED = 10
+
+type AgentSessionsProps = {
+  id: string
+  name: string
+  anchor: RefObject<HTMLElement | null>
+  onClose: () => void
+}
+
+export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps) => {
+  const app = useApp()
+  const query = useSignal('')
+  const past = useMemo(
+    () =>
+      createAgentSessions({
+        platform: { api: app.api },
+        upsert: app.sessions.upsert,
+        open: app.route.openSession,
+        tell: note => void app.toasts.show(note),
+      }),
+    [],
+  )
+  useEffect(() => {
+    // When it cannot be had, the page says why; an empty list would not.
+    void app.attempt(() => past.load(id)).then(() => past.list.value === null && onClose())
+  }, [id])
+
+  const found = past.list.value
+  const now = app.sessions.now.value
+  const words = query.value.toLowerCase().split(/\s+/)
+  const titleOf = ({ title, agent_session_id }: PastSession) => title || agent_session_id
+  const shown = (found?.sessions ?? []).filter(each =>
+    words.every(word => titleOf(each).toLowerCase().includes(word)),
+  )
+  const hintOf = ({ session_id, updated_at }: PastSession) =>
+    session_id ? ta('here') : updated_at === null ? '' : formatAgo(updated_at, now)
+
+  const pick = (key: string) => {
+    const chosen = shown.find(each => each.agent_session_id === key)
+    if (!chosen) return
+    const { details, chat } = app.chat
+    const here = {
+      id,
+      isEmpty: chat.value.messages.length === 0,
+      model: details.value?.model ?? null,
+      workspace: details.value?.workspace ?? '',
+    }
+    onClose()
+    app.layout.focus.value += 1
+    void app.attempt(() => past.pick(here, chosen))
+  }
+
+  return (
+    <Popover anchor={anchor} onClose={onClose} side="above" class="popover-picker">
+      <Picker
+        label={ta('past', { name })}
+        placeholder={ta('past.search')}
+        groups={[
+          {
+            label: ta('past.head', { name }),
+            options: shown.map(each => ({
+              id: each.agent_session_id,
+              label: titleOf(each),
+              hint: hintOf(each),
+            })),
+          },
+        ]}
+        empty={found ? found.note || ta('past.none') : ta('past.loading')}
+        query={query.value}
+        onQuery={
+          (found?.sessions.length ?? 0) >= SEARCHED
+            ? text => {
+                query.value = text
+              }
+            : undefined
+        }
+        onPick={pick}
+      />
+    </Popover>
+  )
+}

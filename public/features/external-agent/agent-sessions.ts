@@ -1,0 +1,55 @@
+/** Earlier sessions of another program's agent: fetched when asked for, and one of them gone on with. */
+import { signal } from '@preact/signals'
+import type { AgentSessions } from '../../../lib/schema/external.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import type { Platform } from '../../platform.ts'
+
+export type PastSession = AgentSessions['sessions'][number]
+
+/** The open conversation, as far as it matters here. */
+export type Here = { id: string; isEmpty: boolean; model: string | null; workspace: string }
+
+export type AgentSessionsOptions = {
+  platform: Pick<Platform, 'api'>
+  upsert: (row: SessionRow) => void
+  open: (id: string) => void
+  tell: (note: string) => void
+}
+
+export const createAgentSessions = ({ platform, upsert, open, tell }: AgentSessionsOptions) => {
+  const { api } = platform
+  /** Null until it has been asked for. */
+  const list = signal<AgentSessions | null>(null)
+
+  /** Only an empty conversation can go on with one of an agent: beside a full one, another is begun. */
+  const roomFor = async ({ id, isEmpty, model, workspace }: Here): Promise<string> => {
+    if (isEmpty) return id
+    const { session } = await api('POST /api/session/new', {
+      ...(model ? { model } : {}),
+      ...(workspace ? { workspace } : {}),
+    })
+    upsert(session)
+    return session.session_id
+  }
+
+  return {
+    list,
+    async load(id: string): Promise<void> {
+      list.value = await api('GET /api/session/agent/sessions', { session_id: id })
+    },
+    async pick(here: Here, past: PastSession): Promise<void> {
+      if (past.session_id) return open(past.session_id)
+      const id = await roomFor(here)
+      const { note } = await api('POST /api/session/agent/adopt', {
+        session_id: id,
+        agent_session_id: past.agent_session_id,
+        ...(past.title ? { title: past.title.slice(0, 200) } : {}),
+      })
+      if (note) tell(note)
+      if (id !== here.id) open(id)
+    },
+    leave(): void {
+      list.value = null
+    },
+  }
+}

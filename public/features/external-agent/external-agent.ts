@@ -1,0 +1,97 @@
+/** What another program's agent offers in the open conversation: modes, options, and commands for the composer. */
+import { signal } from '@preact/signals'
+import type { ExternalAgent } from '../../../lib/schema/external.ts'
+import type { Platform } from '../../platform.ts'
+import type { SkillCommand } from '../composer/skill-commands.ts'
+
+export type ExternalChoice = {
+  /** `mode`, or the id of an option with a prefix of its own. */
+  group: string
+  label: string
+  value: string
+  name: string
+  description: string
+  current: boolean
+}
+
+export const choicesOf = (
+  { mode, options }: ExternalAgent,
+  modeLabel: string,
+): ExternalChoice[] => [
+  ...(mode?.choices ?? []).map(({ value, name, description }) => ({
+    group: 'mode',
+    label: modeLabel,
+    value,
+    name,
+    description,
+    current: value === mode?.current,
+  })),
+  ...options.flatMap(({ id, name: label, current, choices }) =>
+    choices.map(({ value, name, description }) => ({
+      group: `option:${id}`,
+      label,
+      value,
+      name,
+      description,
+      current: value === current,
+    })),
+  ),
+]
+
+export const createExternalAgent = (
+  { api }: Pick<Platform, 'api'>,
+  offer: (commands: SkillCommand[]) => void,
+) => {
+  const now = signal<ExternalAgent | null>(null)
+  const busy = signal(false)
+  /** Which conversation is shown: an answer about another one comes too late. */
+  let wanted = ''
+
+  const take = (id: string, found: ExternalAgent): void => {
+    if (id !== wanted) return
+    now.value = found
+    offer(
+      found.commands.map(({ name, description, hint }) => ({
+        name,
+        summary: description,
+        argument: hint,
+      })),
+    )
+  }
+
+  const during = async (id: string, work: Promise<ExternalAgent>): Promise<void> => {
+    busy.value = true
+    try {
+      take(id, await work)
+    } finally {
+      busy.value = false
+    }
+  }
+
+  return {
+    now,
+    busy,
+    async load(id: string): Promise<void> {
+      if (id !== wanted) now.value = null
+      wanted = id
+      take(id, await api('GET /api/session/agent', { session_id: id }))
+    },
+    open: (id: string) => during(id, api('POST /api/session/agent/open', { session_id: id })),
+    choose: (id: string, { group, value }: Pick<ExternalChoice, 'group' | 'value'>) =>
+      during(
+        id,
+        group === 'mode'
+          ? api('POST /api/session/agent/mode', { session_id: id, mode: value })
+          : api('POST /api/session/agent/option', {
+              session_id: id,
+              option: group.slice('option:'.length),
+              value,
+            }),
+      ),
+    leave(): void {
+      wanted = ''
+      now.value = null
+      offer([])
+    },
+  }
+}

@@ -1,0 +1,102 @@
+/** The bar over the conversation that finds words in it. */
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { useSignalEffect } from '@preact/signals'
+import { createFind } from './find.ts'
+import { createMarks } from './find-marks.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { tn } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+
+export const FindBar = () => {
+  const { route } = useApp()
+  // Another conversation is searched anew.
+  return <Bar key={route.sessionId.value ?? ''} />
+}
+
+const Bar = () => {
+  const { chat, layout } = useApp()
+  const find = useMemo(
+    () => createFind({ chat: chat.chat, loadBefore: limit => chat.loadBefore(limit) }),
+    [],
+  )
+  const input = useRef<HTMLInputElement>(null)
+  const marks = useRef<ReturnType<typeof createMarks> | null>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    const body = input.current?.closest<HTMLElement>('.chat-body')
+    if (body) marks.current = createMarks(body)
+    input.current?.focus()
+    return () => {
+      find.close()
+      marks.current?.close()
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [])
+  useSignalEffect(() => marks.current?.show(find.wanted.value, find.current.value))
+
+  const close = () => {
+    layout.finding.value = false
+  }
+  const total = find.total.value
+  const state = () => {
+    if (!find.wanted.value) return ''
+    if (total > 0) return tn('count', { at: find.index.value + 1, total })
+    return find.loading.value ? '' : tn('none')
+  }
+  return (
+    <search class="find">
+      <Icon name="search" size={16} />
+      <input
+        ref={input}
+        type="text"
+        aria-label={tn('label')}
+        placeholder={tn('label')}
+        autocomplete="off"
+        spellcheck={false}
+        value={find.query.value}
+        onInput={event => {
+          find.set(event.currentTarget.value, marks.current?.top() ?? null)
+          if (find.loading.value) void find.loadAll()
+        }}
+        onKeyDown={event => {
+          if (event.isComposing) return
+          if (event.key === 'Enter') find.step(event.shiftKey ? -1 : 1)
+          else if (event.key === 'Escape') close()
+          else return
+          event.preventDefault()
+          event.stopPropagation()
+        }}
+      />
+      <span class="find-state" role="status">
+        {state()}
+        {find.loading.value && <span class="find-busy">{tn('searching')}</span>}
+      </span>
+      {find.failed.value && (
+        <button
+          type="button"
+          class="tx-link"
+          title={tn('part')}
+          onClick={() => void find.loadAll()}
+        >
+          {tn('again')}
+        </button>
+      )}
+      <IconButton
+        icon="chevron-up"
+        size={16}
+        label={tn('previous')}
+        disabled={total === 0}
+        onClick={() => find.step(-1)}
+      />
+      <IconButton
+        icon="chevron-down"
+        size={16}
+        label={tn('next')}
+        disabled={total === 0}
+        onClick={() => find.step(1)}
+      />
+      <IconButton icon="close" size={16} label={tn('close')} onClick={close} />
+    </search>
+  )
+}

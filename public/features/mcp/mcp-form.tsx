@@ -1,0 +1,133 @@
+/** The form that adds an MCP server or changes one. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import type { McpDraft, McpRoom } from './mcp.ts'
+import { tm } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+
+type Field = 'name' | 'line' | 'env' | 'url' | 'headers'
+
+const HINTS = {
+  name: 'form.name.hint',
+  line: 'form.line.hint',
+  env: 'form.env.hint',
+  url: null,
+  headers: 'form.headers.hint',
+} as const
+
+/** How the configuration refers to a variable. */
+const REFERENCE = `\${NAME}`
+
+type FieldProps = { room: McpRoom; draft: McpDraft; field: Field; lines?: boolean }
+
+const FormField = ({ room, draft, field, lines = false }: FieldProps) => {
+  const id = useId()
+  const hint = HINTS[field]
+  const shared = {
+    id,
+    spellcheck: false,
+    autocomplete: 'off' as const,
+    autocapitalize: 'off' as const,
+    value: draft[field],
+    ...(hint ? { 'aria-describedby': `${id}-hint` } : {}),
+  }
+  return (
+    <>
+      <label for={id}>{tm(`form.${field}`)}</label>
+      {lines ? (
+        <textarea
+          {...shared}
+          class="input mcp-lines"
+          rows={3}
+          onInput={event => room.set({ [field]: event.currentTarget.value })}
+        />
+      ) : (
+        <input
+          {...shared}
+          class="input"
+          disabled={field === 'name' && !draft.isNew}
+          onInput={event => room.set({ [field]: event.currentTarget.value })}
+        />
+      )}
+      {hint && (
+        <p id={`${id}-hint`} class="field-hint">
+          {tm(hint, { reference: REFERENCE })}
+          {!draft.isNew && (field === 'env' || field === 'headers') && ` ${tm('form.hidden')}`}
+        </p>
+      )}
+    </>
+  )
+}
+
+export const McpForm = ({ room, draft }: { room: McpRoom; draft: McpDraft }) => {
+  const app = useApp()
+  const busy = useSignal(false)
+  const id = useId()
+  const form = useRef<HTMLFormElement>(null)
+  // It stands below the list: whoever asked for it should see it.
+  useEffect(() => {
+    form.current?.scrollIntoView({ block: 'nearest' })
+    form.current?.querySelector<HTMLElement>('input:not(:disabled)')?.focus()
+  }, [])
+  const isProgram = draft.kind === 'stdio'
+  const blank = draft.name.trim() === '' || (isProgram ? draft.line : draft.url).trim() === ''
+  const save = async (event: Event) => {
+    event.preventDefault()
+    if (blank || busy.value) return
+    busy.value = true
+    await app.attempt(() => room.save())
+    busy.value = false
+  }
+  return (
+    <form
+      ref={form}
+      class="form key-form mcp-form"
+      aria-labelledby={`${id}-title`}
+      onSubmit={event => void save(event)}
+    >
+      <h3 id={`${id}-title`}>
+        {draft.isNew ? tm('form.new') : tm('form.edit', { name: draft.name })}
+      </h3>
+      {draft.isNew && <FormField room={room} draft={draft} field="name" />}
+      <label for={`${id}-kind`}>{tm('form.kind')}</label>
+      <select
+        id={`${id}-kind`}
+        class="select"
+        value={draft.kind}
+        onChange={event =>
+          room.set({ kind: event.currentTarget.value === 'http' ? 'http' : 'stdio' })
+        }
+      >
+        {(['stdio', 'http'] as const).map(kind => (
+          <option key={kind} value={kind} selected={kind === draft.kind}>
+            {tm(`form.kind.${kind}`)}
+          </option>
+        ))}
+      </select>
+      {isProgram ? (
+        <>
+          <FormField room={room} draft={draft} field="line" />
+          <FormField room={room} draft={draft} field="env" lines />
+        </>
+      ) : (
+        <>
+          <FormField room={room} draft={draft} field="url" />
+          <FormField room={room} draft={draft} field="headers" lines />
+        </>
+      )}
+      <div class="form-actions form-actions-start">
+        <Button kind="primary" type="submit" disabled={blank || busy.value}>
+          {tm(busy.value ? 'form.saving' : 'form.save')}
+        </Button>
+        <Button
+          onClick={() => {
+            room.draft.value = null
+          }}
+        >
+          {tm('form.cancel')}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,188 @@
+/** MCP servers as the settings show them: the list, what a test said, and the form that adds and changes one. */
+import { computed, signal } from '@preact/signals'
+import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
+import type { App } from '../../app.ts'
+import { tm } from './strings.ts'
+import type { Said } from '../models/providers.ts'
+import { roomOf } from '../../parts/lazy-state.ts'
+
+/** What is written in the form; `name` is fixed once there is a server. */
+export type McpDraft = {
+  isNew: boolean
+  name: string
+  kind: 'stdio' | 'http'
+  line: string
+  env: string
+  url: string
+  headers: string
+}
+
+export const NEW_SERVER: McpDraft = {
+  isNew: true,
+  name: '',
+  kind: 'stdio',
+  line: '',
+  env: '',
+  url: '',
+  headers: '',
+}
+
+/** A command line as words, with quotes as in a shell; null when a quote is left open. */
+export const splitWords = (line: string): string[] | null => {
+  const words: string[] = []
+  let word: string | null = null
+  let quote = ''
+  for (let at = 0; at < line.length; at++) {
+    const letter = line[at] as string
+    if (letter === '\\' && quote !== "'" && at + 1 < line.length) word = (word ?? '') + line[++at]
+    else if (quote && letter === quote) quote = ''
+    else if (!quote && (letter === '"' || letter === "'")) {
+      quote = letter
+      word ??= ''
+    } else if (!quote && /\s/.test(letter)) {
+      if (word !== null) words.push(word)
+      word = null
+    } else word = (word ?? '') + letter
+  }
+  if (quote) return null
+  return word === null ? words : [...words, word]
+}
+
+export const joinWords = (words: readonly string[]): string =>
+  words
+    .map(word =>
+      word === '' || /[\s"'\\]/.test(word) ? `"${word.replace(/["\\]/g, '\\$&')}"` : word,
+    )
+    .join(' ')
+
+/** One a line, `NAME=value` or `Name: value`; null when a line is neither. */
+export const readPairs = (text: string): Record<string, string> | null => {
+  const pairs: Record<string, string> = {}
+  for (const line of text.split('\n')) {
+    if (line.trim() === '') continue
+    const [, name, value] = /^\s*([^\s=:]+)\s*[=:]\s*(.*)$/.exec(line) ?? []
+    if (name === undefined || value === undefined) return null
+    pairs[name] = value.trim()
+  }
+  return pairs
+}
+
+const writePairs = (pairs: Readonly<Record<string, string>>, between: string): string =>
+  Object.entries(pairs)
+    .map(([name, value]) => name + between + value)
+    .join('\n')
+
+const draftOf = (row: McpServerRow): McpDraft => ({
+  isNew: false,
+  name: row.name,
+  kind: row.transport ?? (row.url ? 'http' : 'stdio'),
+  line: joinWords([row.command, ...row.args].filter((word, at) => at > 0 || word !== '')),
+  env: writePairs(row.env, '='),
+  url: row.url,
+  headers: writePairs(row.headers, ': '),
+})
+
+/** The route of one server; its name is part of the path. */
+const of = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
+  `${method} /api/mcp/servers/${encodeURIComponent(name)}` as `${M} /api/mcp/servers/:name`
+
+type Rooms = Pick<App, 'api' | 'toasts'>
+
+const createMcp = ({ api, toasts }: Rooms) => {
+  const rows = signal<readonly McpServerRow[]>([])
+  const problem = signal<string | null>(null)
+  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const tests = signal<Readonly<Record<string, Said>>>({})
+  const draft = signal<McpDraft | null>(null)
+
+  const load = async (): Promise<void> => {
+    try {
+      const reply = await api('GET /api/mcp/servers')
+      rows.value = reply.servers
+      problem.value = reply.problem
+      state.value = 'ready'
+    } catch (error) {
+      if (state.value !== 'ready') state.value = 'failed'
+      toasts.fail(error)
+    }
+  }
+
+  const say = (name: string, said: Said | null): void => {
+    const { [name]: _, ...others } = tests.value
+    tests.value = said ? { ...others, [name]: said } : others
+  }
+
+  const change = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work()
+    } finally {
+      await load()
+    }
+  }
+
+  const test = async (name: string): Promise<void> => {
+    say(name, { busy: true })
+    try {
+      const { ok, message, tools } = await api('POST /api/mcp/test', { name })
+      const words = ok ? tm('test.ok', { count: tools.length }) : message
+      say(name, { busy: false, ok, message: words })
+    } catch (error) {
+      say(name, { busy: false, ok: false, message: String((error as Error).message) })
+    }
+    await load()
+  }
+
+  return {
+    rows,
+    problem,
+    state,
+    tests,
+    draft,
+    load,
+    test,
+    starting: computed(() => rows.value.some(row => row.state === 'starting')),
+    edit: (row: McpServerRow | null): void => {
+      draft.value = row ? draftOf(row) : NEW_SERVER
+    },
+    set: (change: Partial<McpDraft>): void => {
+      if (draft.value) draft.value = { ...draft.value, ...change }
+    },
+    enable: (name: string, enabled: boolean) =>
+      change(() => api(of('PATCH', name), { name, enabled })),
+    enableTool: ({ server, tool }: McpTool, enabled: boolean) =>
+      change(() => api(of('PATCH', server), { name: server, tool, enabled })),
+    remove: (name: string) =>
+      change(async () => {
+        await api(of('DELETE', name), { name })
+        say(name, null)
+        toasts.show(tm('removed', { name }))
+      }),
+    /** Saves the form and tries the server at once. Throws the sentence for what cannot be read. */
+    async save(): Promise<void> {
+      const form = draft.value
+      if (!form) return
+      const words = splitWords(form.line)
+      const env = readPairs(form.env)
+      const headers = readPairs(form.headers)
+      if (!words) throw new Error(tm('form.bad.line'))
+      if (!env || !headers) throw new Error(tm('form.bad.pairs'))
+      const [command = '', ...args] = words
+      const isProgram = form.kind === 'stdio'
+      const name = form.name.trim()
+      await api(of('PUT', name), {
+        name,
+        ...(isProgram
+          ? { command, args, env, url: '', headers: {} }
+          : { url: form.url.trim(), headers, command: '', args: [], env: {} }),
+        ...(form.isNew ? { create: true } : {}),
+      })
+      draft.value = null
+      await load()
+      void test(name)
+    },
+  }
+}
+
+export type McpRoom = ReturnType<typeof createMcp>
+
+export const mcpOf = roomOf(createMcp)

@@ -1,0 +1,170 @@
+/** Memory: what the agent keeps between conversations, with how full each note is, read and edited in place. */
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Markdown } from '../../markdown/view.tsx'
+import { Button } from '../../parts/button.tsx'
+import {
+  countOf,
+  entriesOf,
+  levelOf,
+  type MemoryState,
+  memoryOf,
+  NOTES,
+  type Note,
+  type NoteName,
+} from './memory.ts'
+import { tk } from '../knowledge-strings.ts'
+import { ConflictNote } from '../../parts/conflict-note.tsx'
+import { useApp } from '../shell/context.ts'
+import { ViewHead } from '../shell/view-head.tsx'
+
+const Meter = ({ text, limit, label }: { text: string; limit: number; label: string }) => {
+  const count = countOf(text)
+  const words = tk('app.limit', { count, limit })
+  const level = levelOf(count, limit)
+  return (
+    <div class={`note-meter note-meter-${level}`}>
+      {/* biome-ignore lint/a11y/useSemanticElements: every browser draws its own <meter>, and none takes the theme's colours */}
+      <div
+        class="note-track"
+        role="meter"
+        aria-label={label}
+        aria-valuenow={Math.min(count, limit)}
+        aria-valuemin={0}
+        aria-valuemax={limit}
+        aria-valuetext={words}
+      >
+        <div class="note-bar" style={{ width: `${Math.min(100, (100 * count) / limit)}%` }} />
+      </div>
+      <p class="field-hint">
+        {words}
+        {level === 'high' && <span class="field-failed"> · {tk('memory.over')}</span>}
+      </p>
+    </div>
+  )
+}
+
+const Reading = ({ name, text }: { name: NoteName; text: string }) => {
+  const entries = name === 'soul' ? [text.trim()].filter(Boolean) : entriesOf(text)
+  if (entries.length === 0) return <p class="note-empty">{tk('memory.empty')}</p>
+  if (name === 'soul') return <Markdown text={text} id="soul" />
+  return (
+    <ul class="entries">
+      {entries.map((entry, index) => (
+        <li key={index}>
+          <Markdown text={entry} id={`${name}-${index}`} />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
+  const id = useId()
+  const area = useRef<HTMLTextAreaElement>(null)
+  const draft = memory.drafts.value[name]
+  const conflict = memory.conflicts.value[name]
+  useEffect(() => area.current?.focus(), [])
+  if (!draft) return null
+  const save = (over = false) => void memory.save(name, { over })
+  return (
+    <form
+      class="note-form"
+      onSubmit={event => {
+        event.preventDefault()
+        save()
+      }}
+      onKeyDown={event => {
+        if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
+        event.preventDefault()
+        save()
+      }}
+    >
+      {conflict && (
+        <ConflictNote onTheirs={() => memory.takeTheirs(name)} onMine={() => save(true)} />
+      )}
+      <textarea
+        ref={area}
+        id={id}
+        class="mono-area"
+        rows={Math.min(24, Math.max(6, draft.text.split('\n').length + 1))}
+        aria-label={tk(`memory.${name}`)}
+        aria-describedby={name === 'soul' ? undefined : `${id}-hint`}
+        value={draft.text}
+        onInput={event => memory.change(name, event.currentTarget.value)}
+      />
+      <div class="form-foot">
+        {name !== 'soul' && (
+          <p id={`${id}-hint`} class="field-hint">
+            {tk('memory.separator')}
+          </p>
+        )}
+        <p class="form-error" role="alert">
+          {draft.problem}
+        </p>
+        <div class="form-actions">
+          <Button onClick={() => memory.cancel(name)}>{tk('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={draft.busy}>
+            {draft.busy ? tk('app.saving') : tk('app.save')}
+          </Button>
+        </div>
+      </div>
+    </form>
+  )
+}
+
+const Card = ({ memory, name, note }: { memory: MemoryState; name: NoteName; note: Note }) => {
+  const draft = memory.drafts.value[name]
+  const title = tk(`memory.${name}`)
+  return (
+    <section class="note-card" aria-labelledby={`note-${name}`}>
+      <header>
+        <div class="note-title">
+          <h2 id={`note-${name}`}>{title}</h2>
+          <p class="field-hint">{tk(`memory.${name}.text`)}</p>
+        </div>
+        {!draft && (
+          <Button
+            icon="edit"
+            aria-label={tk('memory.edit', { name: title })}
+            onClick={() => memory.edit(name)}
+          >
+            {tk('app.edit')}
+          </Button>
+        )}
+      </header>
+      <Meter text={draft?.text ?? note.text} limit={note.limit} label={title} />
+      {draft ? <Editing memory={memory} name={name} /> : <Reading name={name} text={note.text} />}
+    </section>
+  )
+}
+
+export const MemoryView = () => {
+  const app = useApp()
+  const memory = memoryOf(app)
+  const profile = app.profiles.active.value
+  const notes = memory.notes.value
+  useEffect(() => void memory.load(), [profile])
+  return (
+    <>
+      <ViewHead title={tk('memory.title')} />
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="view-scroll" tabIndex={0}>
+        <div class="view-column">
+          <p class="view-lead">{tk('memory.lead')}</p>
+          {notes ? (
+            NOTES.map(name => <Card key={name} memory={memory} name={name} note={notes[name]} />)
+          ) : memory.state.value === 'failed' ? (
+            <div class="view-note" role="alert">
+              <p>{tk('app.failed')}</p>
+              <Button icon="refresh" onClick={() => void memory.load()}>
+                {tk('app.retry')}
+              </Button>
+            </div>
+          ) : (
+            <p class="view-note">{tk('app.loading')}</p>
+          )}
+        </div>
+      </div>
+    </>
+  )
+}

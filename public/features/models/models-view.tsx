@@ -1,0 +1,293 @@
+/** Models & keys: the default model, the keys there are and where they come from, adding one, servers on this machine. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId } from 'preact/hooks'
+import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
+import { Button } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { type Providers, providersOf, type Said } from './providers.ts'
+import { tp } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { DefaultModel } from '../settings/default-model.tsx'
+
+/** In the place where it was asked; read out when it comes. */
+export const Verdict = ({ said }: { said: Said | undefined }) => (
+  <p
+    class={`verdict${said && !said.busy ? (said.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
+    role="status"
+  >
+    {said?.busy && tp('keys.testing')}
+    {said && !said.busy && (
+      <>
+        <Icon name={said.ok ? 'check' : 'alert'} size={14} />
+        <span>
+          {said.message}
+          {said.hint && <span class="verdict-hint"> {said.hint}</span>}
+        </span>
+      </>
+    )}
+  </p>
+)
+
+const sourceOf = (row: ProviderRow): string => {
+  const name = row.key_name ?? row.env_var ?? ''
+  switch (row.key_source) {
+    case 'env_file':
+    case 'env_var':
+    case 'config_yaml':
+      return tp(`source.${row.key_source}`, { name })
+    default:
+      return tp(`source.${row.key_source}`)
+  }
+}
+
+const Held = ({ row, room }: { row: ProviderRow; room: Providers }) => {
+  const app = useApp()
+  const name = row.display_name
+  const said = room.tests.value[row.id]
+  const askRemove = () => {
+    app.layout.confirmation.value = {
+      title: tp('keys.remove.title'),
+      text: tp('keys.remove.text', { variable: row.key_name ?? '', name }),
+      confirm: tp('keys.remove'),
+      danger: true,
+      run: () => room.remove(row.id),
+    }
+  }
+  return (
+    <li class="key-row">
+      <div class="key-line">
+        <div class="field-text">
+          <p class="key-name">
+            {name}
+            {row.id === room.active.value && <span class="key-mark">{tp('keys.active')}</span>}
+          </p>
+          <p class="field-hint">{sourceOf(row)}</p>
+        </div>
+        <div class="key-actions">
+          <Button
+            aria-label={tp('keys.test.of', { name })}
+            disabled={said?.busy === true}
+            onClick={() => void room.test(row.id, { provider: row.id, key: '' })}
+          >
+            {tp('keys.test')}
+          </Button>
+          {row.key_source === 'env_file' && (
+            <Button aria-label={tp('keys.remove.of', { name })} onClick={askRemove}>
+              {tp('keys.remove')}
+            </Button>
+          )}
+        </div>
+      </div>
+      <Verdict said={said} />
+    </li>
+  )
+}
+
+const Add = ({ room }: { room: Providers }) => {
+  const app = useApp()
+  const id = useId()
+  const provider = useSignal('openrouter')
+  const key = useSignal('')
+  const busy = useSignal(false)
+  const row = room.addable.value.find(each => each.id === provider.value)
+  const blank = key.value.trim() === ''
+  const said = room.tests.value.new
+  const save = async (event: Event) => {
+    event.preventDefault()
+    if (blank || busy.value) return
+    busy.value = true
+    await app.attempt(async () => {
+      await room.save(provider.value, key.value)
+      key.value = ''
+      room.say('new', null)
+    })
+    busy.value = false
+  }
+  const forget = () => room.say('new', null)
+  return (
+    <form class="form key-form" onSubmit={event => void save(event)}>
+      <label for={`${id}-provider`}>{tp('add.provider')}</label>
+      <select
+        id={`${id}-provider`}
+        class="select"
+        value={provider.value}
+        onChange={event => {
+          provider.value = event.currentTarget.value
+          forget()
+        }}
+      >
+        {room.addable.value.map(each => (
+          <option key={each.id} value={each.id} selected={each.id === provider.value}>
+            {each.display_name}
+          </option>
+        ))}
+      </select>
+      <label for={`${id}-key`}>{tp('add.key')}</label>
+      <input
+        id={`${id}-key`}
+        class="input"
+        type="password"
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby={`${id}-hint`}
+        value={key.value}
+        onInput={event => {
+          key.value = event.currentTarget.value
+          forget()
+        }}
+      />
+      <p id={`${id}-hint`} class="field-hint">
+        {row?.env_var && tp('add.hint', { variable: row.env_var })}{' '}
+        {row?.has_key && tp('add.replaces')}
+      </p>
+      <Verdict said={said} />
+      <div class="form-actions form-actions-start">
+        <Button kind="primary" type="submit" disabled={blank || busy.value}>
+          {tp(busy.value ? 'add.saving' : 'add.save')}
+        </Button>
+        <Button
+          disabled={blank || said?.busy === true}
+          onClick={() => void room.test('new', { provider: provider.value, key: key.value })}
+        >
+          {tp('add.test')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+const Server = ({ server, room }: { server: LocalServer; room: Providers }) => {
+  const app = useApp()
+  const model = useSignal(server.models[0]?.id ?? '')
+  const busy = useSignal(false)
+  const use = async () => {
+    busy.value = true
+    await app.attempt(() => room.use(server, model.value))
+    busy.value = false
+  }
+  return (
+    <li class="key-row">
+      <div class="key-line">
+        <div class="field-text">
+          <p class="key-name">
+            {server.name}
+            {server.configured && <span class="key-mark">{tp('local.configured')}</span>}
+          </p>
+          <p class="field-hint">
+            {server.base_url} ·{' '}
+            {server.models.length > 0
+              ? tp('local.models', { count: server.models.length })
+              : tp('local.empty')}
+          </p>
+        </div>
+        {server.models.length > 0 && (
+          <div class="key-actions">
+            <select
+              class="select"
+              aria-label={tp('local.model', { name: server.name })}
+              value={model.value}
+              onChange={event => {
+                model.value = event.currentTarget.value
+              }}
+            >
+              {server.models.map(({ id, label }) => (
+                <option key={id} value={id} selected={id === model.value}>
+                  {label}
+                </option>
+              ))}
+            </select>
+            <Button disabled={busy.value} onClick={() => void use()}>
+              {tp('local.use')}
+            </Button>
+          </div>
+        )}
+      </div>
+    </li>
+  )
+}
+
+const Local = ({ room }: { room: Providers }) => {
+  const app = useApp()
+  const servers = room.servers.value
+  return (
+    <section class="key-section" aria-labelledby="local-title">
+      <div class="key-head">
+        <div class="field-text">
+          <h3 id="local-title">{tp('local.title')}</h3>
+          <p class="field-hint">{tp('local.lead')}</p>
+        </div>
+        <Button
+          icon="search"
+          disabled={servers === 'looking'}
+          onClick={() => void app.attempt(() => room.look())}
+        >
+          {tp(servers === 'looking' ? 'local.finding' : 'local.find')}
+        </Button>
+      </div>
+      <div role="status">
+        {Array.isArray(servers) && servers.length === 0 && (
+          <p class="key-none">{tp('local.none')}</p>
+        )}
+      </div>
+      {Array.isArray(servers) && servers.length > 0 && (
+        <ul class="key-list">
+          {servers.map(server => (
+            <Server key={server.id} server={server} room={room} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+const Keys = ({ room }: { room: Providers }) => {
+  const held = room.held.value
+  return (
+    <>
+      <section class="key-section" aria-labelledby="keys-title">
+        <h3 id="keys-title">{tp('keys.title')}</h3>
+        <p class="field-hint">{tp('keys.lead')}</p>
+        {held.length === 0 ? (
+          <p class="key-none">{tp('keys.none')}</p>
+        ) : (
+          <ul class="key-list">
+            {held.map(row => (
+              <Held key={row.id} row={row} room={room} />
+            ))}
+          </ul>
+        )}
+      </section>
+      <section class="key-section" aria-labelledby="add-title">
+        <h3 id="add-title">{tp('add.title')}</h3>
+        <Add room={room} />
+      </section>
+      <Local room={room} />
+    </>
+  )
+}
+
+export const ModelSettings = () => {
+  const app = useApp()
+  const room = providersOf(app)
+  const profile = app.profiles.active.value
+  useEffect(() => void room.load(), [profile])
+  return (
+    <>
+      <div class="rows">
+        <DefaultModel />
+      </div>
+      {room.state.value === 'ready' ? (
+        <Keys room={room} />
+      ) : room.state.value === 'failed' ? (
+        <div class="view-note" role="alert">
+          <p>{tp('failed')}</p>
+          <Button icon="refresh" onClick={() => void room.load()}>
+            {tp('retry')}
+          </Button>
+        </div>
+      ) : (
+        <p class="view-note">{tp('loading')}</p>
+      )}
+    </>
+  )
+}

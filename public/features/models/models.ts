@@ -1,0 +1,95 @@
+/** The models one can choose, in groups by provider, and those this browser used last. */
+import { computed, signal } from '@preact/signals'
+import type { ModelGroup, ModelOption } from '../../../lib/schema/model.ts'
+import type { Platform } from '../../platform.ts'
+
+export type Model = ModelOption & { provider: string }
+
+const RECENT = 5
+
+const bare = (id: string): string => id.replace(/^@[^:]+:/, '')
+
+/** Best match first: exact id, then label or id that starts with the words, then all words anywhere. */
+export const matchModels = (models: readonly Model[], query: string): Model[] => {
+  const wanted = query.trim().toLowerCase()
+  if (!wanted) return [...models]
+  const words = wanted.split(/\s+/)
+  const rank = (model: Model): number => {
+    const id = model.id.toLowerCase()
+    const label = model.label.toLowerCase()
+    if (id === wanted || bare(id) === wanted || label === wanted) return 0
+    if (label.startsWith(wanted) || bare(id).startsWith(wanted)) return 1
+    const text = `${label} ${id} ${model.provider.toLowerCase()}`
+    return words.every(word => text.includes(word)) ? 2 : 3
+  }
+  return models
+    .map(model => ({ model, at: rank(model) }))
+    .filter(({ at }) => at < 3)
+    .sort((a, b) => a.at - b.at)
+    .map(({ model }) => model)
+}
+
+export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) => {
+  const groups = signal<readonly ModelGroup[]>([])
+  const fallback = signal('')
+  const loaded = signal(false)
+  const recentIds = signal<readonly string[]>(device.read('recent-models', []))
+  const all = computed<readonly Model[]>(() =>
+    groups.value.flatMap(({ provider, models }) => models.map(model => ({ ...model, provider }))),
+  )
+  const byId = computed(() => new Map(all.value.map(model => [model.id, model])))
+
+  const isDemo = computed(
+    () =>
+      groups.value[0]?.provider_id === 'demo' &&
+      groups.value.every(({ provider_id: id }) => id === 'demo' || id === 'acp'),
+  )
+
+  return {
+    groups,
+    all,
+    loaded,
+    /** Nothing is configured: the scripted model answers. */
+    isDemo,
+    /** What a conversation without a model of its own uses. */
+    fallback,
+    recent: computed(() =>
+      recentIds.value.flatMap(id => {
+        const model = byId.value.get(id)
+        return model ? [model] : []
+      }),
+    ),
+    labelOf(id: string | null): string {
+      // Where only one is on offer it is the one that answers, configured or not: the demo model.
+      const only = groups.value[0]
+      if (isDemo.value && only && (!id || only.models.some(model => model.id === id)))
+        return only.provider
+      const wanted = id || fallback.value || (all.value.length === 1 ? all.value[0]!.id : '')
+      if (!wanted) return ''
+      return byId.value.get(wanted)?.label ?? bare(wanted).split('/').at(-1) ?? wanted
+    },
+    /** Another program's agent, by the id a session keeps or the bare one of a default. */
+    isAgent(id: string): boolean {
+      const wanted = id || fallback.value
+      return wanted.startsWith('@acp:') || byId.value.has(`@acp:${wanted}`)
+    },
+    used(id: string): void {
+      recentIds.value = [id, ...recentIds.value.filter(other => other !== id)].slice(0, RECENT)
+      device.write('recent-models', recentIds.value)
+    },
+    async load(): Promise<void> {
+      const reply = await api('GET /api/models')
+      groups.value = reply.groups
+      fallback.value = reply.default_model
+      loaded.value = true
+    },
+    async setDefault(id: string): Promise<void> {
+      await api('POST /api/default-model', { model: id })
+      const reply = await api('GET /api/models')
+      groups.value = reply.groups
+      fallback.value = reply.default_model
+    },
+  }
+}
+
+export type Models = ReturnType<typeof createModels>

@@ -1,0 +1,116 @@
+/** Providers and their keys as the settings show them, what a test said, and the servers found on this machine. */
+import { computed, signal } from '@preact/signals'
+import type { LocalServer, ProviderRow, Trial } from '../../../lib/schema/provider.ts'
+import type { App } from '../../app.ts'
+import { tp } from './strings.ts'
+import { roomOf } from '../../parts/lazy-state.ts'
+
+export type Said = { busy: true } | (Pick<Trial, 'ok' | 'message' | 'hint'> & { busy: false })
+export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
+
+type Rooms = Pick<App, 'api' | 'models' | 'toasts'>
+
+export const createProviders = ({ api, models, toasts }: Rooms) => {
+  const rows = signal<readonly ProviderRow[]>([])
+  const active = signal<string | null>(null)
+  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const tests = signal<Readonly<Record<string, Said>>>({})
+  const servers = signal<readonly LocalServer[] | 'looking' | null>(null)
+
+  const load = async (): Promise<void> => {
+    try {
+      const reply = await api('GET /api/providers')
+      rows.value = reply.providers
+      active.value = reply.active_provider
+      state.value = 'ready'
+    } catch (error) {
+      if (state.value !== 'ready') state.value = 'failed'
+      toasts.fail(error)
+    }
+  }
+
+  /** The list, the model menu and the keys belong together. */
+  const changed = async (): Promise<void> => {
+    await Promise.all([load(), models.load()])
+  }
+
+  const say = (at: string, said: Said | null): void => {
+    const { [at]: _, ...others } = tests.value
+    tests.value = said ? { ...others, [at]: said } : others
+  }
+
+  return {
+    rows,
+    state,
+    tests,
+    servers,
+    active,
+    load,
+    /** Under their own names only, best known first: those with a key, then by name. */
+    held: computed(() =>
+      rows.value.filter(row => row.alias_of === null && (row.has_key || row.id === active.value)),
+    ),
+    addable: computed(() =>
+      rows.value
+        .filter(row => row.alias_of === null && row.configurable)
+        .toSorted((a, b) => a.display_name.localeCompare(b.display_name)),
+    ),
+    say,
+    /** A real call; `at` is where its result is shown. */
+    async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
+      say(at, { busy: true })
+      try {
+        const { ok, message, hint } = await api('POST /api/providers/test', {
+          provider,
+          ...(key ? { api_key: key } : {}),
+          ...(model ? { model } : {}),
+          ...(baseUrl ? { base_url: baseUrl } : {}),
+        })
+        say(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
+        return ok
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error)
+        say(at, { busy: false, ok: false, message })
+        return false
+      }
+    },
+    async save(provider: string, key: string): Promise<void> {
+      const { display_name } = await api('POST /api/providers', { provider, api_key: key })
+      toasts.show(tp('add.saved', { name: display_name }))
+      await changed()
+    },
+    async remove(provider: string): Promise<void> {
+      const { display_name } = await api('POST /api/providers/delete', { provider })
+      say(provider, null)
+      toasts.show(tp('keys.removed', { name: display_name }))
+      await changed()
+    },
+    async look(): Promise<void> {
+      servers.value = 'looking'
+      try {
+        servers.value = (await api('GET /api/models/local')).servers
+      } catch (error) {
+        servers.value = null
+        throw error
+      }
+    },
+    async use(server: LocalServer, model: string): Promise<void> {
+      await api('POST /api/providers/self-hosted', {
+        name: server.name,
+        base_url: server.base_url,
+        model,
+        use: true,
+      })
+      await changed()
+      if (Array.isArray(servers.value))
+        servers.value = servers.value.map(each =>
+          each === server ? { ...server, configured: true } : each,
+        )
+      toasts.show(tp('local.used', { model }))
+    },
+  }
+}
+
+export type Providers = ReturnType<typeof createProviders>
+
+export const providersOf = roomOf(createProviders)

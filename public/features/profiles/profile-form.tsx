@@ -1,0 +1,182 @@
+/** A new profile: its name, what it starts with, and a model of its own where it needs one. */
+import { type Signal, useSignal } from '@preact/signals'
+import type { TargetedInputEvent } from 'preact'
+import { useId } from 'preact/hooks'
+import type { Profile } from '../../../lib/schema/profile.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Select } from '../../parts/field.tsx'
+import { isProfileName } from './profiles.ts'
+import { tf } from './strings.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+type LineProps = {
+  label: string
+  hint?: string
+  value: Signal<string>
+  error?: string | undefined
+  secret?: boolean
+  autofocus?: boolean
+  maxLength?: number
+}
+
+const Line = ({
+  label,
+  hint,
+  value,
+  error,
+  secret,
+  autofocus = false,
+  maxLength = 500,
+}: LineProps) => {
+  const id = useId()
+  const shared = {
+    id,
+    autofocus,
+    maxLength,
+    class: 'input',
+    autocapitalize: 'off' as const,
+    spellcheck: false,
+    'aria-invalid': Boolean(error),
+    'aria-describedby': `${id}-hint`,
+    value: value.value,
+    onInput(event: TargetedInputEvent<HTMLInputElement>) {
+      value.value = event.currentTarget.value
+    },
+  }
+  return (
+    <div class="form-line">
+      <label for={id}>{label}</label>
+      {secret ? (
+        <input {...shared} type="password" autocomplete="new-password" />
+      ) : (
+        <input {...shared} type="text" autocomplete="off" />
+      )}
+      <p id={`${id}-hint`} class={error ? 'form-error' : 'field-hint'}>
+        {error || hint}
+      </p>
+    </div>
+  )
+}
+
+/** What is typed so far is only called wrong once it cannot become right. */
+const nameProblem = (name: string, taken: readonly Profile[]): string | undefined => {
+  if (name === '') return undefined
+  if (!isProfileName(name)) return tf('profiles.form.name.bad')
+  return taken.some(profile => profile.name === name) ? tf('profiles.form.name.taken') : undefined
+}
+
+export const ProfileForm = ({
+  source,
+  onClose,
+}: {
+  source: Profile | null
+  onClose: () => void
+}) => {
+  const app = useApp()
+  const id = useId()
+  const list = app.profiles.list.value
+  const name = useSignal('')
+  const from = useSignal(source?.name ?? '')
+  const model = useSignal('')
+  const url = useSignal('')
+  const key = useSignal('')
+  const error = useSignal('')
+  const busy = useSignal(false)
+  const problem = nameProblem(name.value, list)
+  const badUrl = url.value !== '' && !/^https?:\/\/./.test(url.value)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    busy.value = true
+    error.value = ''
+    const made = name.value
+    try {
+      await app.profiles.create({
+        name: made,
+        ...(from.value ? { clone_from: from.value } : {}),
+        ...(model.value.trim() ? { model: model.value.trim() } : {}),
+        ...(url.value.trim() ? { base_url: url.value.trim() } : {}),
+        ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
+      })
+      onClose()
+      app.toasts.show(tf('profiles.created', { name: made }), {
+        action: { label: tf('profiles.enter'), run: () => void app.enterProfile(made) },
+      })
+    } catch (refused) {
+      error.value = refused instanceof Error ? refused.message : String(refused)
+      busy.value = false
+    }
+  }
+
+  return (
+    <Dialog
+      title={source ? tf('profiles.form.clone', { name: source.name }) : tf('profiles.new')}
+      closeLabel={t('app.close')}
+      onClose={onClose}
+    >
+      <form class="form profile-form" onSubmit={event => void submit(event)}>
+        <Line
+          label={tf('profiles.form.name')}
+          hint={tf('profiles.form.name.hint')}
+          value={name}
+          error={problem}
+          maxLength={64}
+          autofocus
+        />
+        <div class="form-line">
+          <label for={`${id}-from`}>{tf('profiles.form.source')}</label>
+          <Select
+            id={`${id}-from`}
+            describedBy={undefined}
+            value={from.value}
+            options={[
+              ['', tf('profiles.form.source.empty')],
+              ...list.map(
+                profile =>
+                  [profile.name, tf('profiles.form.source.of', { name: profile.name })] as const,
+              ),
+            ]}
+            onChange={value => {
+              from.value = value
+            }}
+          />
+        </div>
+        <details class="profile-own">
+          <summary>{tf('profiles.form.own')}</summary>
+          <Line
+            label={tf('profiles.form.model')}
+            hint={tf('profiles.form.model.hint')}
+            value={model}
+          />
+          <Line
+            label={tf('profiles.form.url')}
+            hint={tf('profiles.form.url.hint')}
+            value={url}
+            error={badUrl ? tf('profiles.form.url.bad') : undefined}
+          />
+          <Line
+            label={tf('profiles.form.key')}
+            hint={tf('profiles.form.key.hint')}
+            value={key}
+            secret
+          />
+        </details>
+        <p class="form-error" role="alert">
+          {error.value}
+        </p>
+        <div class="form-actions">
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={busy.value || name.value === '' || problem !== undefined || badUrl}
+          >
+            {tf('profiles.form.create')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,67 @@
+/** The profile this browser is in, at the foot of the sidebar, and the way to the others. */
+import { useCallback, useRef, useState } from 'preact/hooks'
+import { Icon } from '../../parts/icon.tsx'
+import { Menu, type MenuItem } from '../../parts/menu.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+export const ProfileSwitch = () => {
+  const app = useApp()
+  const { profiles, route, layout } = app
+  const [open, setOpen] = useState(false)
+  const anchor = useRef<HTMLButtonElement>(null)
+  const close = useCallback(() => setOpen(false), [])
+  const active = profiles.active.value
+  if (!active) return null
+
+  const show = async () => {
+    if (open) return close()
+    // The menu takes its focus when it opens: it should not be empty then.
+    await app.attempt(() => profiles.refresh())
+    setOpen(true)
+  }
+  const items: MenuItem[] = [
+    ...profiles.list.value.map(
+      ({ name }): MenuItem => ({
+        label: name,
+        icon: name === active ? 'check' : 'user',
+        run: () => void app.enterProfile(name),
+      }),
+    ),
+    'line',
+    {
+      label: t('profiles.manage'),
+      icon: 'settings',
+      run: () => {
+        layout.drawer.value = false
+        route.go({ view: 'profiles' })
+      },
+    },
+  ]
+  return (
+    <>
+      <button
+        ref={anchor}
+        type="button"
+        class="foot-item"
+        aria-haspopup="menu"
+        aria-expanded={open}
+        aria-label={t('profiles.switch', { name: active })}
+        onClick={() => void show()}
+      >
+        <Icon name="user" size={16} />
+        <span class="foot-name">{active}</span>
+        <Icon name="chevron-up" size={14} />
+      </button>
+      {open && (
+        <Menu
+          anchor={anchor}
+          label={t('profiles.menu')}
+          items={items}
+          align="start"
+          onClose={close}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,56 @@
+/** What a person does with projects: make, change and delete them, and put conversations into them. */
+import type { Project } from '../../../lib/schema/project.ts'
+import type { Layout } from '../shell/layout.ts'
+import type { ProjectInput, Projects } from './projects.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Toasts } from '../shell/toast.ts'
+import { t } from '../../strings/t.ts'
+
+export type ProjectVerbsOptions = {
+  toasts: Toasts
+  sessions: Sessions
+  projects: Projects
+  layout: Layout
+}
+
+export const createProjectVerbs = ({ toasts, sessions, projects, layout }: ProjectVerbsOptions) => {
+  const moveTo = async (id: string, to: string | null): Promise<void> => {
+    const before = projects.find(sessions.row(id)?.project_id)?.project_id ?? null
+    if (before === to) return
+    await sessions.move(id, to)
+    if ((sessions.row(id)?.project_id ?? null) !== to) return
+    const project = projects.find(to)
+    toasts.show(project ? t('projects.moved', { name: project.name }) : t('projects.moved.out'), {
+      action: { label: t('row.undo'), run: () => void sessions.move(id, before) },
+    })
+  }
+
+  return {
+    moveTo,
+    askMove(sessionId: string): void {
+      projects.dialog.value = { what: 'move', sessionId }
+    },
+    askProject(project: Project | null, sessionId?: string): void {
+      projects.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
+    },
+    /** Makes or changes a project; the conversation that asked for it goes in. Throws the service's refusal. */
+    async saveProject(project: Project | null, input: ProjectInput, sessionId?: string) {
+      if (project) await projects.save(project.project_id, input)
+      else {
+        const made = await projects.create(input)
+        if (sessionId) await moveTo(sessionId, made.project_id)
+      }
+    },
+    askDeleteProject(project: Project): void {
+      layout.confirmation.value = {
+        title: t('projects.delete.title', { name: project.name }),
+        text: t('projects.delete.text'),
+        confirm: t('projects.delete'),
+        danger: true,
+        run: () => projects.remove(project.project_id),
+      }
+    },
+  }
+}
+
+export type ProjectVerbs = ReturnType<typeof createProjectVerbs>

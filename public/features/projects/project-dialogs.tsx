@@ -1,0 +1,181 @@
+/** The two questions about projects: what one is called, and which one a conversation goes into. */
+import { useSignal } from '@preact/signals'
+import { useId } from 'preact/hooks'
+import type { Project } from '../../../lib/schema/project.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Picker } from '../../parts/picker.tsx'
+import type { ProjectDialog } from './projects.ts'
+import { titleOf } from '../sessions/sessions.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+/** Readable as a dot on every theme. */
+const COLORS = [
+  ['slate', '#8a93a3'],
+  ['red', '#e0565b'],
+  ['orange', '#e08a3c'],
+  ['yellow', '#c9a227'],
+  ['green', '#4fa45a'],
+  ['teal', '#2fa39a'],
+  ['blue', '#4a8fe0'],
+  ['purple', '#9a76d6'],
+] as const
+
+type EditProps = { project: Project | null; sessionId?: string | undefined; onClose: () => void }
+
+const Swatches = ({ value, onChange }: { value: string; onChange: (color: string) => void }) => {
+  const name = useId()
+  const known = COLORS.some(([, color]) => color === value)
+  const options: [string, string][] = [
+    ['', t('projects.color.none')],
+    ...COLORS.map(([key, color]): [string, string] => [color, t(`projects.color.${key}`)]),
+    ...(value && !known ? [[value, t('projects.color.own')] as [string, string]] : []),
+  ]
+  return (
+    <fieldset class="swatches">
+      <legend>{t('projects.color')}</legend>
+      {options.map(([color, label]) => (
+        <label key={color} class="swatch" title={label}>
+          <input
+            type="radio"
+            name={name}
+            checked={color === value}
+            aria-label={label}
+            onChange={() => onChange(color)}
+          />
+          <span
+            class={`dot${color ? '' : ' dot-none'}`}
+            style={color ? { backgroundColor: color } : {}}
+          />
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+const EditProject = ({ project, sessionId, onClose }: EditProps) => {
+  const app = useApp()
+  const id = useId()
+  const name = useSignal(project?.name ?? '')
+  const color = useSignal(project?.color ?? '')
+  const error = useSignal('')
+  const busy = useSignal(false)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    busy.value = true
+    try {
+      const input = { name: name.value.trim(), color: color.value || null }
+      await app.saveProject(project, input, sessionId)
+      onClose()
+    } catch (refused) {
+      error.value = refused instanceof Error ? refused.message : String(refused)
+      busy.value = false
+    }
+  }
+
+  return (
+    <Dialog
+      title={t(project ? 'projects.edit.title' : 'projects.new')}
+      closeLabel={t('app.close')}
+      onClose={onClose}
+    >
+      <form class="form" onSubmit={event => void submit(event)}>
+        <label for={`${id}-name`}>{t('projects.name')}</label>
+        <input
+          id={`${id}-name`}
+          class="input"
+          type="text"
+          autocomplete="off"
+          maxLength={128}
+          autofocus
+          aria-invalid={error.value !== ''}
+          aria-describedby={`${id}-error`}
+          value={name.value}
+          onInput={event => {
+            name.value = event.currentTarget.value
+          }}
+        />
+        <Swatches
+          value={color.value}
+          onChange={chosen => {
+            color.value = chosen
+          }}
+        />
+        <p id={`${id}-error`} class="form-error" role="alert">
+          {error.value}
+        </p>
+        <div class="form-actions">
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={busy.value || name.value.trim() === ''}>
+            {t(project ? 'projects.save' : 'projects.create')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+const NONE = 'none'
+const NEW = 'new'
+
+const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
+  const app = useApp()
+  const query = useSignal('')
+  const row = app.sessions.row(sessionId)
+  const current = app.projects.find(row?.project_id)?.project_id
+  const wanted = query.value.trim().toLowerCase()
+  const found = app.projects.list.value.filter(({ name }) => name.toLowerCase().includes(wanted))
+  const options = found.map(({ project_id, name }) => ({
+    id: `p:${project_id}`,
+    label: name,
+    icon: 'folder' as const,
+    ...(project_id === current ? { hint: '✓' } : {}),
+  }))
+  const others = [
+    ...(current && !wanted
+      ? [{ id: NONE, label: t('projects.move.none'), icon: 'close' as const }]
+      : []),
+    { id: NEW, label: t('projects.new'), icon: 'plus' as const },
+  ]
+  return (
+    <Dialog
+      title={t('projects.move.title', { title: titleOf(row ?? { title: '' }) })}
+      kind="palette"
+      bare
+      onClose={onClose}
+    >
+      <Picker
+        label={t('projects.move')}
+        placeholder={t('projects.move.search')}
+        groups={[
+          { label: t('projects.title'), options },
+          { label: '', options: others },
+        ]}
+        empty={t('app.nothing')}
+        query={query.value}
+        onQuery={text => {
+          query.value = text
+        }}
+        onPick={id => {
+          onClose()
+          if (id === NEW) app.askProject(null, sessionId)
+          else void app.moveTo(sessionId, id === NONE ? null : id.slice(2))
+        }}
+      />
+    </Dialog>
+  )
+}
+
+export const ProjectDialogs = ({ dialog }: { dialog: ProjectDialog }) => {
+  const { projects } = useApp()
+  const close = () => {
+    projects.dialog.value = null
+  }
+  return dialog.what === 'move' ? (
+    <MoveDialog sessionId={dialog.sessionId} onClose={close} />
+  ) : (
+    <EditProject project={dialog.project} sessionId={dialog.sessionId} onClose={close} />
+  )
+}

@@ -1,0 +1,141 @@
+/** Projects and tags above the conversations: press to narrow the list down, drop a conversation to put it in. */
+import { useSignal } from '@preact/signals'
+import type { Project } from '../../../lib/schema/project.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { MenuButton } from '../../parts/menu.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+/** What a dragged conversation is, to us and to nobody else. */
+export const DRAGGED_SESSION = 'application/x-agent-session'
+
+export const ProjectDot = ({ color }: { color: string | null }) => (
+  <span class={`dot${color ? '' : ' dot-none'}`} style={color ? { backgroundColor: color } : {}} />
+)
+
+const ProjectItem = ({ project }: { project: Project }) => {
+  const app = useApp()
+  const over = useSignal(false)
+  const { projects, sessions } = app
+  const { project_id: id, name } = project
+  const pressed = projects.chosen.value === id
+  // Only when every conversation is here can they be counted.
+  const count = sessions.next.value ? null : (projects.counts.value.get(id) ?? 0)
+  const isOurs = (event: DragEvent) => event.dataTransfer?.types.includes(DRAGGED_SESSION)
+  return (
+    <li
+      class={`project${over.value ? ' project-over' : ''}`}
+      onDragOver={event => {
+        if (!isOurs(event)) return
+        event.preventDefault()
+        over.value = true
+      }}
+      onDragLeave={() => {
+        over.value = false
+      }}
+      onDrop={event => {
+        over.value = false
+        const dragged = event.dataTransfer?.getData(DRAGGED_SESSION)
+        if (!dragged) return
+        event.preventDefault()
+        void app.moveTo(dragged, id)
+      }}
+    >
+      <button
+        type="button"
+        class="project-button"
+        aria-pressed={pressed}
+        title={t('projects.only', { name })}
+        onClick={() => projects.toggle(id)}
+      >
+        <ProjectDot color={project.color} />
+        <span class="project-name">{name}</span>
+        {count !== null && (
+          <span class="foot-count">
+            <span aria-hidden="true">{count}</span>
+            <span class="sr-only">{t('projects.count', { count })}</span>
+          </span>
+        )}
+      </button>
+      <MenuButton
+        class="project-menu"
+        label={t('projects.menu', { name })}
+        items={() => [
+          { label: t('projects.edit'), icon: 'edit', run: () => app.askProject(project) },
+          {
+            label: t('projects.delete'),
+            icon: 'trash',
+            danger: true,
+            run: () => app.askDeleteProject(project),
+          },
+        ]}
+      />
+    </li>
+  )
+}
+
+const Tags = () => {
+  const { projects } = useApp()
+  if (projects.tags.value.length === 0) return null
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form
+    <div class="tags" role="group" aria-label={t('projects.tags')}>
+      {projects.tags.value.map(tag => (
+        <button
+          key={tag}
+          type="button"
+          class="tag"
+          aria-pressed={projects.chosenTag.value === tag}
+          onClick={() => projects.toggleTag(tag)}
+        >
+          {`#${tag}`}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+export const ProjectList = () => {
+  const app = useApp()
+  const { projects } = app
+  const list = projects.list.value
+  const open = projects.open.value && list.length + projects.tags.value.length > 0
+  return (
+    <section class="projects" aria-label={t('projects.title')}>
+      <div class="projects-head">
+        {list.length + projects.tags.value.length > 0 ? (
+          <button
+            type="button"
+            class="projects-toggle"
+            aria-expanded={open}
+            onClick={() => projects.toggleOpen()}
+          >
+            <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
+            {t('projects.title')}
+          </button>
+        ) : (
+          <span class="projects-toggle">{t('projects.title')}</span>
+        )}
+        <IconButton
+          icon="plus"
+          size={16}
+          label={t('projects.new')}
+          onClick={() => app.askProject(null)}
+        />
+      </div>
+      {open && (
+        <div class="projects-body">
+          {list.length > 0 && (
+            <ul>
+              {list.map(project => (
+                <ProjectItem key={project.project_id} project={project} />
+              ))}
+            </ul>
+          )}
+          <Tags />
+        </div>
+      )}
+    </section>
+  )
+}

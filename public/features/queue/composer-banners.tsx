@@ -1,0 +1,140 @@
+/** What stands above the message box only sometimes: a side question, messages that wait, that nothing is asked. */
+import type { Queued } from '../../../lib/schema/queue.ts'
+import { Markdown } from '../../markdown/view.tsx'
+import { IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { withoutFiles } from '../composer/composer.ts'
+import type { AsideEvent } from '../chat/chat.ts'
+import { steeringVerbs } from './actions.ts'
+import { ts } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+
+export const Beside = () => {
+  const app = useApp()
+  const id = app.route.sessionId.value ?? ''
+  const { queued, aside } = app.chat.chat.value
+  const isOpen = aside?.stream_id === app.queue.aside.value
+  return (
+    <div class="beside">
+      {aside && isOpen && <AsideCard aside={aside} />}
+      {app.sessions.row(id)?.yolo === true && <YoloLine id={id} />}
+      {queued.length > 0 && <QueueList id={id} list={queued} />}
+    </div>
+  )
+}
+
+const YoloLine = ({ id }: { id: string }) => {
+  const app = useApp()
+  return (
+    <p class="yolo" role="status">
+      <Icon name="shield" size={14} />
+      <span>{ts('yolo.on')}</span>
+      <button
+        type="button"
+        class="tx-link"
+        onClick={() => void app.attempt(() => steeringVerbs.setYolo(app, id, false))}
+      >
+        {ts('yolo.off')}
+      </button>
+    </p>
+  )
+}
+
+type ItemProps = { id: string; item: Queued; index: number; list: readonly Queued[] }
+
+const QueueList = ({ id, list }: { id: string; list: readonly Queued[] }) => (
+  <ul class="queue" aria-label={ts('queue.label', { count: list.length })}>
+    {list.map((item, index) => (
+      <Item key={item.id} id={id} item={item} index={index} list={list} />
+    ))}
+  </ul>
+)
+
+const Item = ({ id, item, index, list }: ItemProps) => {
+  const app = useApp()
+  const busy = app.chat.busy.value
+  const isRead = busy && item.steer
+  const act = (verb: () => Promise<unknown>) => () => void app.attempt(verb)
+  return (
+    <li class="queued">
+      <Icon name={isRead ? 'chevron-right' : 'clock'} size={14} />
+      <span class="queued-text">
+        {isRead && <span class="queued-mark">{ts('queue.steering')}</span>}
+        {withoutFiles(item.text)}
+      </span>
+      {busy && !item.steer && (
+        <IconButton
+          icon="chevron-right"
+          size={14}
+          label={ts('queue.steer')}
+          onClick={act(() => steeringVerbs.steerQueued(app, id, item.id))}
+        />
+      )}
+      {!busy && (
+        <IconButton
+          icon="send"
+          size={14}
+          label={ts('queue.send')}
+          onClick={act(() => steeringVerbs.sendQueued(app, id, item.id))}
+        />
+      )}
+      {index > 0 && !list[index - 1]?.steer && (
+        <IconButton
+          icon="arrow-up"
+          size={14}
+          label={ts('queue.up')}
+          onClick={act(() =>
+            steeringVerbs.moveUp(
+              app,
+              id,
+              list.map(one => one.id),
+              index,
+            ),
+          )}
+        />
+      )}
+      <IconButton
+        icon="edit"
+        size={14}
+        label={ts('queue.edit')}
+        onClick={act(() => steeringVerbs.editQueued(app, id, item.id))}
+      />
+      <IconButton
+        icon="close"
+        size={14}
+        label={ts('queue.remove')}
+        onClick={act(() => steeringVerbs.removeQueued(app, id, item.id))}
+      />
+    </li>
+  )
+}
+
+/** Closing the card ends the question. */
+const AsideCard = ({ aside }: { aside: AsideEvent }) => {
+  const app = useApp()
+  const { stream_id: stream, status, text, error } = aside
+  const isRunning = status === 'running'
+  const close = () => {
+    app.queue.aside.value = ''
+    if (isRunning) void app.attempt(() => steeringVerbs.stopAside(app, stream))
+  }
+  return (
+    <section class="aside-card" aria-label={ts('aside.label')}>
+      <header class="aside-head">
+        <Icon name={isRunning ? 'spinner' : 'question'} size={14} />
+        <span class="aside-question">{aside.question}</span>
+        <IconButton icon="close" size={14} label={ts('aside.close')} onClick={close} />
+      </header>
+      <div class="aside-answer" aria-live="polite">
+        {error ? (
+          <p class="tool-error">{error}</p>
+        ) : text ? (
+          <Markdown text={text} open={isRunning} id={stream} />
+        ) : (
+          <p class="tool-note">{ts(isRunning ? 'aside.waiting' : 'aside.stopped')}</p>
+        )}
+      </div>
+      <p class="aside-note">{ts('aside.note')}</p>
+    </section>
+  )
+}

@@ -1,0 +1,40 @@
+/** What the conversation list is narrowed down to by origin and profile: a menu beside the search field. */
+import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+const ORIGINS = ['', 'any', 'web', 'cli', 'cron'] as const
+
+export const FilterMenu = () => {
+  const { filters } = useApp()
+  const { origin, everyProfile } = filters
+  const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
+    label,
+    icon: 'check',
+    checked,
+    run,
+  })
+  const profiles = (): MenuItem[] => [
+    'line',
+    ...[false, true].map(every =>
+      one(t(every ? 'filter.every' : 'filter.own'), everyProfile.value === every, () =>
+        filters.showEvery(every),
+      ),
+    ),
+  ]
+  return (
+    <MenuButton
+      icon="filter"
+      class={filters.narrowed.value || filters.mixed.value ? 'filter-on' : ''}
+      label={t(filters.narrowed.value ? 'filter.on' : 'filter.title', {
+        origin: t(`filter.${origin.value || 'all'}`),
+      })}
+      items={() => [
+        ...ORIGINS.map(each =>
+          one(t(`filter.${each || 'all'}`), origin.value === each, () => filters.choose(each)),
+        ),
+        ...(filters.hasOthers.value || everyProfile.value ? profiles() : []),
+      ]}
+    />
+  )
+}

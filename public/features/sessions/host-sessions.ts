@@ -1,0 +1,62 @@
+/** Whether the service watches the command line's sessions: told of changes while it does, polling while it does not. */
+import { ApiError } from '../../api.ts'
+import type { ReadonlySignal } from '@preact/signals'
+import type { Frame } from '../../../lib/schema/event.ts'
+import type { Connection } from '../shell/connection.ts'
+import type { Platform } from '../../platform.ts'
+import type { SettingsState } from '../settings/settings.ts'
+import type { Toasts } from '../shell/toast.ts'
+import { t } from '../../strings/t.ts'
+
+export type GatewayOptions = {
+  platform: Pick<Platform, 'api'>
+  settings: Pick<SettingsState, 'current' | 'save'>
+  connection: Pick<Connection, 'gateway' | 'setGateway'>
+  toasts: Toasts
+  profile: ReadonlySignal<string>
+  /** Fetches the list again. */
+  reload: () => Promise<unknown>
+}
+
+export const createGateway = (options: GatewayOptions) => {
+  const { platform, settings, connection, toasts, profile, reload } = options
+  const isShown = (): boolean => settings.current.value.show_cli_sessions
+
+  const setAlive = (alive: boolean): void => {
+    const was = connection.gateway.value
+    connection.setGateway(alive || !isShown())
+    if (was && !connection.gateway.value) toasts.show(t('connection.gateway'))
+  }
+
+  const refetch = (): void => {
+    reload().catch((error: unknown) => toasts.fail(error))
+  }
+
+  /** Asks once; frames tell only of what changes from then on. */
+  const probe = async (): Promise<void> => {
+    if (!isShown()) return setAlive(true)
+    try {
+      await platform.api('GET /api/sessions/gateway/stream', { probe: '1' })
+      setAlive(true)
+    } catch (error) {
+      // Unreachable altogether is the connection's matter, and it polls as well.
+      if (error instanceof ApiError && error.status === 503) setAlive(false)
+    }
+  }
+
+  return {
+    probe,
+    take(frame: Frame): void {
+      if (frame.type !== 'gateway') return
+      const { alive, profile: whose, changed } = frame.data
+      if (whose && profile.value && whose !== profile.value) return
+      setAlive(alive)
+      if (changed && isShown()) refetch()
+    },
+    async show(shown: boolean): Promise<void> {
+      await settings.save('show_cli_sessions', shown)
+      refetch()
+      await probe()
+    },
+  }
+}

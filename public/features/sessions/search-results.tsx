@@ -1,0 +1,44 @@
+/** Conversations that match what is searched for, in place of the list. */
+import { titleOf } from './sessions.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+export const SearchResults = () => {
+  const app = useApp()
+  const { hits, query, busy } = app.search
+  const count = hits.value.length
+  return (
+    <nav class="session-scroll" aria-label={t('list.search')}>
+      <p class="list-count" role="status">
+        {count === 0 && !busy.value
+          ? t('list.none', { query: query.value.trim() })
+          : count === 0
+            ? t('app.loading')
+            : t('list.results', { count })}
+      </p>
+      <ul class="results">
+        {hits.value.map(hit => (
+          <li key={`${hit.session_id}-${hit.message_id ?? ''}`}>
+            <a
+              class="result"
+              href={app.route.hrefOf({ view: 'chat', sessionId: hit.session_id })}
+              aria-current={app.route.sessionId.value === hit.session_id ? 'page' : undefined}
+              onClick={() => {
+                app.layout.drawer.value = false
+              }}
+            >
+              <span class="session-title">{titleOf(hit)}</span>
+              {hit.match_type === 'content' && hit.snippet && (
+                <span class="result-snippet">
+                  {hit.snippet.map((part, index) =>
+                    part.mark ? <mark key={index}>{part.text}</mark> : part.text,
+                  )}
+                </span>
+              )}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,62 @@
+/** Search as one types: titles of loaded rows at once, full text of everything a moment later. */
+import { signal } from '@preact/signals'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import type { Platform } from '../../platform.ts'
+import { titleOf } from './sessions.ts'
+
+export type SearchHit = SessionRow & {
+  match_type?: 'title' | 'content'
+  /** The matching line in pieces. */
+  snippet?: { text: string; mark: boolean }[]
+  message_id?: string
+}
+
+const PAUSE_MS = 200
+const MOST = 50
+
+export const createSearch = (
+  { api, later }: Pick<Platform, 'api' | 'later'>,
+  rows: () => readonly SessionRow[],
+  /** Blank until it is known. */
+  profile: () => string = () => '',
+) => {
+  const query = signal('')
+  const hits = signal<readonly SearchHit[]>([])
+  const busy = signal(false)
+  let cancel = () => {}
+  let asking = new AbortController()
+
+  const ask = async (text: string): Promise<void> => {
+    asking.abort()
+    asking = new AbortController()
+    const { signal: wanted } = asking
+    try {
+      const own = profile()
+      const input = { q: text, content: '1', limit: MOST, ...(own ? { profile: own } : {}) }
+      const reply = await api('GET /api/sessions/search', input, { signal: wanted })
+      if (!wanted.aborted) hits.value = reply.sessions as unknown as SearchHit[]
+    } catch {
+      // Titles of the loaded rows are already shown; a failed full-text search takes nothing away.
+    } finally {
+      if (!wanted.aborted) busy.value = false
+    }
+  }
+
+  const set = (text: string): void => {
+    query.value = text
+    cancel()
+    asking.abort()
+    const wanted = text.trim().toLowerCase()
+    busy.value = wanted !== ''
+    hits.value = wanted
+      ? rows()
+          .filter(row => titleOf(row).toLowerCase().includes(wanted))
+          .slice(0, MOST)
+      : []
+    if (wanted) cancel = later(() => void ask(text.trim()), PAUSE_MS)
+  }
+
+  return { query, hits, busy, set, clear: () => set('') }
+}
+
+export type Search = ReturnType<typeof createSearch>

@@ -1,0 +1,179 @@
+/** The conversations, windowed: however many there are, only those in sight have nodes. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import type { ListItem } from './sessions.ts'
+import { t } from '../../strings/t.ts'
+import { toOffsets, visibleRange } from './visible-range.ts'
+import { useApp } from '../shell/context.ts'
+import { SessionRow } from './session-row.tsx'
+
+const HEAD = 36
+const BEYOND = 300
+/** Distance to the end, in pixels, at which the next page is fetched. */
+const AHEAD = 800
+
+const rowHeight = (detailed: boolean): number => {
+  if (detailed) return 52
+  return matchMedia('(pointer: coarse)').matches ? 44 : 36
+}
+
+const Empty = () => {
+  const app = useApp()
+  if (app.sessions.state.value === 'loading') return <p class="list-note">{t('app.loading')}</p>
+  if (app.sessions.state.value === 'failed') {
+    return (
+      <div class="list-note" role="alert">
+        <p>{t('list.failed')}</p>
+        <Button onClick={() => void app.attempt(() => app.sessions.load())}>
+          {t('list.retry')}
+        </Button>
+      </div>
+    )
+  }
+  if (app.projects.filtering.value || app.filters.narrowed.value) {
+    return (
+      <div class="list-note">
+        <p>{t('projects.empty')}</p>
+        {!app.filters.narrowed.value && <p class="faint">{t('projects.empty.hint')}</p>}
+        <Button
+          onClick={() => {
+            app.projects.showAll()
+            app.filters.choose('')
+          }}
+        >
+          {t('projects.all')}
+        </Button>
+      </div>
+    )
+  }
+  return (
+    <div class="list-note">
+      <p>{t('list.empty')}</p>
+      <p class="faint">{t('list.empty.hint')}</p>
+    </div>
+  )
+}
+
+export const SessionList = () => {
+  const app = useApp()
+  const items = app.sessions.items.value
+  const scroll = useRef<HTMLElement>(null)
+  const top = useSignal(0)
+  const height = useSignal(600)
+  const cursor = useSignal<string | null>(null)
+  const moving = useRef(false)
+  const row = rowHeight(app.settings.detailed.value)
+  const offsets = useMemo(
+    () => toOffsets(items.map(item => (item.kind === 'head' ? HEAD : row))),
+    [items, row],
+  )
+  const { from, to } = visibleRange(offsets, {
+    top: top.value,
+    height: height.value,
+    beyond: BEYOND,
+  })
+  const keys = items.filter(item => item.kind === 'row').map(item => item.key)
+  const open = app.route.sessionId.value
+  const stop = [cursor.value, open].find(id => id && keys.includes(id)) ?? keys[0]
+
+  useEffect(() => {
+    const element = scroll.current
+    if (!element) return
+    const observer = new ResizeObserver(() => {
+      height.value = element.clientHeight
+    })
+    observer.observe(element)
+    return () => observer.disconnect()
+  }, [])
+
+  useEffect(() => {
+    if (offsets.at(-1)! - top.value - height.value < AHEAD) void app.sessions.more()
+  }, [top.value, height.value, offsets, app.sessions.next.value])
+
+  const linkOf = (id: string) =>
+    scroll.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] .session-link`)
+
+  const back = app.layout.returning.value
+  useLayoutEffect(() => {
+    const id = moving.current ? cursor.value : back
+    if (!id) return
+    moving.current = false
+    if (back) app.layout.returning.value = null
+    linkOf(id)?.focus({ preventScroll: true })
+  })
+
+  const moveTo = (id: string | undefined) => {
+    const element = scroll.current
+    const index = items.findIndex(item => item.key === id)
+    if (!element || !id || index < 0) return
+    const [start, end] = [offsets[index]!, offsets[index + 1]!]
+    if (start - HEAD < element.scrollTop) element.scrollTop = Math.max(0, start - HEAD)
+    if (end > element.scrollTop + element.clientHeight)
+      element.scrollTop = end - element.clientHeight
+    top.value = element.scrollTop
+    moving.current = true
+    if (cursor.value === id) linkOf(id)?.focus({ preventScroll: true })
+    cursor.value = id
+  }
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const id = (event.target as HTMLElement).closest<HTMLElement>('[data-id]')?.dataset.id
+    if (!id || event.ctrlKey || event.metaKey || event.altKey) return
+    const at = keys.indexOf(id)
+    const verbs: Record<string, () => void> = {
+      ArrowDown: () => moveTo(keys[at + 1]),
+      ArrowUp: () => moveTo(keys[at - 1]),
+      Home: () => moveTo(keys[0]),
+      End: () => moveTo(keys.at(-1)),
+      F2: () => {
+        app.layout.renaming.value = id
+      },
+      Delete: () => {
+        moveTo(keys[at + 1] ?? keys[at - 1])
+        void app.remove(id)
+      },
+    }
+    const verb = verbs[event.key]
+    if (!verb) return
+    event.preventDefault()
+    verb()
+  }
+
+  return (
+    <nav
+      ref={scroll}
+      class="session-scroll"
+      aria-label={t('list.region')}
+      onScroll={event => {
+        top.value = event.currentTarget.scrollTop
+      }}
+    >
+      {items.length === 0 ? (
+        <Empty />
+      ) : (
+        <ul class="session-list" style={{ height: `${offsets.at(-1)}px` }} onKeyDown={onKeyDown}>
+          {items.slice(from, to).map((item: ListItem, index) =>
+            item.kind === 'head' ? (
+              <li
+                key={item.key}
+                class="session-head"
+                style={{ transform: `translateY(${offsets[from + index]}px)` }}
+              >
+                <h2>{item.label}</h2>
+              </li>
+            ) : (
+              <SessionRow
+                key={item.key}
+                row={item.row}
+                top={offsets[from + index]!}
+                height={row}
+                tabStop={item.key === stop}
+              />
+            ),
+          )}
+        </ul>
+      )}
+    </nav>
+  )
+}

@@ -1,0 +1,56 @@
+/** What can be done with a conversation: the same list in the sidebar and in the header. */
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import type { App } from '../../app.ts'
+import { formatKeys } from '../shell/keys.ts'
+import type { MenuItem } from '../../parts/menu.tsx'
+import { isForeign } from './sessions.ts'
+import { t } from '../../strings/t.ts'
+
+const find = (app: App): MenuItem => ({
+  label: t('keys.find'),
+  icon: 'search',
+  keys: formatKeys('mod+f', app.layout.mac),
+  run: () => {
+    app.layout.finding.value = true
+  },
+})
+
+/** They are chosen for the open conversation beside those of its profile. */
+const tools = (app: App): MenuItem => ({
+  label: t('row.tools'),
+  icon: 'wrench',
+  run: () => app.route.go({ view: 'settings', section: 'tools' }),
+})
+
+export const sessionMenu = (app: App, row: SessionRow, rename: () => void): MenuItem[] => {
+  const id = row.session_id
+  const own: MenuItem[] = [
+    { label: t('row.export.md'), icon: 'download', run: () => app.exportAs(id, 'md') },
+    { label: t('row.export.json'), icon: 'download', run: () => app.exportAs(id, 'json') },
+    { label: t('row.export.html'), icon: 'download', run: () => app.exportAs(id, 'html') },
+    'line',
+    { label: t('row.clear'), icon: 'undo', run: () => app.askClear(id) },
+  ]
+  return [
+    { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
+    {
+      label: t(row.pinned ? 'row.unpin' : 'row.pin'),
+      icon: 'pin',
+      run: () => void app.sessions.pin(id, !row.pinned),
+    },
+    {
+      label: t(row.archived ? 'row.unarchive' : 'row.archive'),
+      icon: 'archive',
+      run: () => void app.archive(id, !row.archived),
+    },
+    { label: t('projects.move'), icon: 'folder', run: () => app.askMove(id) },
+    { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
+    { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
+    ...(id === app.route.sessionId.value ? [find(app), tools(app)] : []),
+    'line',
+    // Before it is taken over there is nothing of it here that could be exported or cleared.
+    ...(isForeign(row) ? [] : own),
+    { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
+    { label: t('row.erase'), icon: 'trash', danger: true, run: () => app.askErase(id) },
+  ]
+}

@@ -1,0 +1,155 @@
+/** One conversation in the sidebar. */
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import type { SessionRow as Row } from '../../../lib/schema/session.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { MenuButton } from '../../parts/menu.tsx'
+import { sourceOf, titleOf } from './sessions.ts'
+import { t } from '../../strings/t.ts'
+import { formatAgo, formatFull } from './time.ts'
+import { useApp } from '../shell/context.ts'
+import { DRAGGED_SESSION } from '../projects/project-list.tsx'
+import { sessionMenu } from './session-menu.ts'
+
+type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
+
+/** The most urgent thing there is to say about a row. */
+export const markOf = (
+  row: Row,
+  { unread, open }: { unread: boolean; open: boolean },
+): Mark | null => {
+  if (row.waiting > 0) return 'waiting'
+  if (row.is_streaming) return 'streaming'
+  if (unread && !open) return row.last_turn === 'failed' ? 'failed' : 'unread'
+  return null
+}
+
+const StateMark = ({ mark }: { mark: Mark | null }) => {
+  if (!mark) return null
+  return (
+    <span class={`mark mark-${mark}`} title={t(`row.${mark}`)}>
+      {mark === 'failed' && <Icon name="alert" size={14} />}
+      <span class="sr-only">{`, ${t(`row.${mark}`)}`}</span>
+    </span>
+  )
+}
+
+const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
+  const app = useApp()
+  const ref = useRef<HTMLInputElement>(null)
+  const finished = useRef(false)
+  // Before anything can be typed into it.
+  useLayoutEffect(() => ref.current?.select(), [])
+  const finish = (keep: boolean) => {
+    if (finished.current) return
+    finished.current = true
+    const title = ref.current?.value.trim() ?? ''
+    if (keep && title && title !== row.title) void app.sessions.rename(row.session_id, title)
+    onDone()
+  }
+  return (
+    <input
+      ref={ref}
+      class="rename-field"
+      aria-label={t('chat.title.label')}
+      maxLength={80}
+      value={titleOf(row)}
+      onBlur={() => finish(true)}
+      onKeyDown={event => {
+        event.stopPropagation()
+        if (event.key === 'Enter' && !event.isComposing) finish(true)
+        if (event.key === 'Escape') finish(false)
+      }}
+    />
+  )
+}
+
+export type SessionRowProps = {
+  row: Row
+  /** Its place in the windowed list, in pixels. */
+  top: number
+  height: number
+  tabStop: boolean
+}
+
+export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
+  const app = useApp()
+  const id = row.session_id
+  const open = app.route.sessionId.value === id
+  const title = titleOf(row)
+  const now = app.sessions.now.value
+  const detailed = app.settings.detailed.value
+  const renaming = app.layout.renaming.value === id
+  const mark = markOf(row, { unread: app.viewed.isUnread(row), open })
+  const style = { transform: `translateY(${top}px)`, height: `${height}px` }
+
+  return (
+    <li class={`session${open ? ' session-open' : ''}`} style={style} data-id={id}>
+      {renaming ? (
+        <RenameField
+          row={row}
+          onDone={() => {
+            app.layout.renaming.value = null
+            app.layout.returning.value = id
+          }}
+        />
+      ) : (
+        <>
+          <a
+            class="session-link"
+            href={app.route.hrefOf({ view: 'chat', sessionId: id })}
+            aria-current={open ? 'page' : undefined}
+            tabIndex={tabStop ? 0 : -1}
+            title={app.filters.mixed.value ? `${title} · ${row.profile}` : title}
+            draggable
+            onDragStart={event => event.dataTransfer?.setData(DRAGGED_SESSION, id)}
+            onClick={() => {
+              app.layout.drawer.value = false
+            }}
+            onDblClick={() => {
+              app.layout.renaming.value = id
+            }}
+          >
+            <span class="session-main">
+              <span class="session-title">{title}</span>
+              {detailed && (
+                <span class="session-detail">
+                  {[
+                    app.filters.mixed.value && row.profile,
+                    t('list.messages', { count: row.message_count }),
+                    app.models.labelOf(row.model),
+                  ]
+                    .filter(Boolean)
+                    .join(' · ')}
+                </span>
+              )}
+            </span>
+            {row.is_cli_session === true && (
+              <span class="cli-mark" title={sourceOf(row)}>
+                <Icon name="terminal" size={14} />
+                <span class="sr-only">{`, ${sourceOf(row)}`}</span>
+              </span>
+            )}
+            <StateMark mark={mark} />
+            <time
+              class="session-time"
+              dateTime={new Date(row.updated_at * 1000).toISOString()}
+              title={formatFull(row.updated_at)}
+            >
+              {formatAgo(row.updated_at, now)}
+            </time>
+          </a>
+          <MenuButton
+            class="session-menu"
+            label={t('row.menu', { title })}
+            tabIndex={tabStop ? 0 : -1}
+            items={() =>
+              sessionMenu(app, row, () => {
+                app.layout.renaming.value = id
+              })
+            }
+          />
+        </>
+      )}
+    </li>
+  )
+}

@@ -1,0 +1,277 @@
+/** The conversation list: fetched by pages, kept fresh by deltas, newest first. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { computed, type ReadonlySignal, signal } from '@preact/signals'
+import type { Frame } from '../../../lib/schema/event.ts'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+import { t } from '../../strings/t.ts'
+import { groupOf } from './time.ts'
+
+export type ListItem =
+  | { kind: 'head'; key: string; label: string }
+  | { kind: 'row'; key: string; row: SessionRow }
+
+export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
+  row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
+
+/** A session of the command line that has not become one of this service yet: it can be read and deleted, nothing else. */
+export const isForeign = (row: SessionRow | undefined): boolean =>
+  row?.is_cli_session === true && row._cli_origin === undefined
+
+/** Where it began, in words. */
+export const sourceOf = (row: SessionRow): string =>
+  typeof row.source_tag === 'string' && row.source_tag !== 'cli' ? row.source_tag : t('row.cli')
+
+/** Newest first; equal times by id, as the service orders its pages. */
+const before = (a: SessionRow, b: SessionRow): boolean =>
+  a.updated_at !== b.updated_at ? a.updated_at > b.updated_at : a.session_id > b.session_id
+
+export const placeRow = (rows: readonly SessionRow[], row: SessionRow): SessionRow[] => {
+  const others = rows.filter(other => other.session_id !== row.session_id)
+  let [low, high] = [0, others.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (before(others[middle]!, row)) low = middle + 1
+    else high = middle
+  }
+  others.splice(low, 0, row)
+  return others
+}
+
+/** Rows under their headings: pinned ones first, then by day; archived ones only when asked for. */
+export const toItems = (
+  rows: readonly SessionRow[],
+  { now, archived }: { now: number; archived: boolean },
+): ListItem[] => {
+  const items: ListItem[] = []
+  const section = (label: string, of: readonly SessionRow[]): void => {
+    if (of.length === 0) return
+    items.push({ kind: 'head', key: `head:${label}`, label })
+    for (const row of of) items.push({ kind: 'row', key: row.session_id, row })
+  }
+  const shown = rows.filter(row => !row.archived)
+  section(
+    t('list.pinned'),
+    shown.filter(row => row.pinned),
+  )
+  const groups = Map.groupBy(
+    shown.filter(row => !row.pinned),
+    row => groupOf(row.updated_at, now),
+  )
+  for (const [label, of] of groups) section(label, of)
+  if (archived) {
+    section(
+      t('list.archived'),
+      rows.filter(row => row.archived),
+    )
+  }
+  return items
+}
+
+const PAGE = 100
+/** The service gives no more at once. */
+const MOST = 500
+
+export const createSessions = (
+  { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
+  toasts: Toasts,
+  profile: ReadonlySignal<string>,
+  /** What the list is narrowed down to. */
+  keeps: (row: SessionRow) => boolean = () => true,
+  everyProfile: () => boolean = () => false,
+  /** Whether runs of scheduled tasks are in the list. */
+  withScheduled: () => boolean = () => true,
+) => {
+  const rows = signal<readonly SessionRow[]>([])
+  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+  const next = signal<string | null>(null)
+  const showArchived = signal(device.read('show-archived', false))
+  /** Headings depend on the day: moved by whoever owns the clock. */
+  const now = signal(nowMs() / 1000)
+  let fetchingMore = false
+  /** The open one may stand below the pages that are loaded, or be left out of them. */
+  let kept = ''
+  /** Counts the requests for the first page. */
+  let asked = 0
+  const scheduled = () => (withScheduled() ? {} : { scheduled: '0' })
+
+  const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
+  /** A new or cleared conversation without a name is in no list until something is said in it. */
+  const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
+  const mine = computed(() =>
+    rows.value.filter(
+      row =>
+        !isBlank(row) &&
+        (everyProfile() || !profile.value || row.profile === profile.value || isForeign(row)),
+    ),
+  )
+
+  const listed = computed(() => mine.value.filter(keeps))
+
+  /** Some replies are whole sessions: their messages must not stay behind in the list. */
+  const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
+    rows.value = placeRow(rows.value, row as SessionRow)
+  }
+  const drop = (id: string): void => {
+    if (id === kept) kept = ''
+    rows.value = rows.value.filter(row => row.session_id !== id)
+  }
+  const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
+
+  /** Makes a session of the command line one of ours, so that it can be changed. True when it was not yet. */
+  const adopt = async (id: string): Promise<boolean> => {
+    if (!isForeign(row(id))) return false
+    upsert((await api('POST /api/session/import_cli', { session_id: id })).session)
+    return true
+  }
+
+  /** Changes the row on the page first and takes it back when the service refuses. */
+  const change = async (
+    id: string,
+    patch: Partial<SessionRow>,
+    send: () => Promise<{ session: SessionRow }>,
+  ): Promise<void> => {
+    const held = row(id)
+    if (held) upsert({ ...held, ...patch })
+    try {
+      await adopt(id)
+      upsert((await send()).session)
+    } catch (error) {
+      if (held) upsert(held)
+      toasts.fail(error)
+    }
+  }
+
+  return {
+    rows,
+    state,
+    next,
+    showArchived,
+    now,
+    row,
+    upsert,
+    drop,
+    /** Its row is there as long as it is open. */
+    keep(session: SessionRow): void {
+      kept = session.session_id
+      if (!row(kept)) upsert(session)
+    },
+    /** Conversations of this profile, or of all of them when that is chosen. */
+    mine,
+    items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
+    archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
+    /** How many conversations wait for a person. */
+    waiting: computed(() => mine.value.filter(({ waiting }) => waiting > 0).length),
+
+    /** Fetches as many rows as are shown; answers the cursor the rows stand at. */
+    async load(): Promise<string | undefined> {
+      try {
+        const limit = Math.min(MOST, Math.max(PAGE, rows.value.length))
+        const order = ++asked
+        const reply = await api('GET /api/sessions', { limit, ...scheduled() })
+        // Asked for again since then, perhaps with another filter: that reply counts.
+        if (order !== asked) return reply.cursor
+        // Pinned ones of later pages come along at once: they stand at the top.
+        const open = row(kept)
+        rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
+        if (open && !row(kept)) upsert(open)
+        next.value = reply.next ?? null
+        state.value = 'ready'
+        return reply.cursor
+      } catch (error) {
+        if (rows.value.length === 0) state.value = 'failed'
+        throw error
+      }
+    },
+    async more(): Promise<void> {
+      const from = next.value
+      if (!from || fetchingMore) return
+      fetchingMore = true
+      try {
+        const reply = await api('GET /api/sessions', {
+          limit: PAGE,
+          cursor: from,
+          ...scheduled(),
+        })
+        // The list was fetched again meanwhile: its next page begins somewhere else.
+        if (next.value !== from) return
+        // A row may have moved up between the pages: the one already here is the newer.
+        const known = byId.value
+        rows.value = [
+          ...rows.value,
+          ...reply.sessions.filter(({ session_id }) => !known.has(session_id)),
+        ].sort((a, b) => (before(a, b) ? -1 : 1))
+        next.value = reply.next ?? null
+      } catch (error) {
+        toasts.fail(error)
+      } finally {
+        fetchingMore = false
+      }
+    },
+    take(frame: Frame): void {
+      if (frame.type === 'row') upsert(frame.data.row)
+      else if (frame.type === 'gone') drop(frame.data.session_id)
+    },
+    toggleArchived(): void {
+      showArchived.value = !showArchived.value
+      device.write('show-archived', showArchived.value)
+    },
+
+    rename: (id: string, title: string) =>
+      change(id, { title }, () => api('POST /api/session/rename', { session_id: id, title })),
+    pin: (id: string, pinned: boolean) =>
+      change(id, { pinned }, () => api('POST /api/session/pin', { session_id: id, pinned })),
+    archive: (id: string, archived: boolean) =>
+      change(id, { archived }, () =>
+        api('POST /api/session/archive', { session_id: id, archived }),
+      ),
+    move: (id: string, project: string | null) =>
+      change(id, { project_id: project }, () =>
+        api('POST /api/session/move', { session_id: id, project_id: project }),
+      ),
+    update: (id: string, patch: { model?: string; workspace?: string }) =>
+      change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),
+    adopt,
+    async duplicate(id: string): Promise<string> {
+      await adopt(id)
+      const { session } = await api('POST /api/session/duplicate', { session_id: id })
+      upsert(session)
+      return session.session_id
+    },
+    async branch(id: string, keep?: number): Promise<string> {
+      await adopt(id)
+      const reply = await api('POST /api/session/branch', {
+        session_id: id,
+        ...(keep === undefined ? {} : { keep_count: keep }),
+      })
+      return reply.session_id
+    },
+    /** Goes to the trash; answers the verb that brings it back. */
+    async remove(id: string): Promise<() => Promise<void>> {
+      const held = row(id)
+      drop(id)
+      try {
+        await api('POST /api/session/delete', { session_id: id })
+      } catch (error) {
+        if (held) upsert(held)
+        throw error
+      }
+      return async () => {
+        await api('POST /api/session/restore', { session_id: id })
+        if (held) upsert(held)
+      }
+    },
+    /** Not into the trash: gone from the disk. */
+    async erase(id: string): Promise<void> {
+      await api('POST /api/session/delete', { session_id: id, permanent: true })
+      drop(id)
+    },
+    /** Cleared and undone messages go from the disk too. */
+    async purge(id: string): Promise<void> {
+      upsert((await api('POST /api/session/purge', { session_id: id })).session)
+    },
+  }
+}
+
+export type Sessions = ReturnType<typeof createSessions>

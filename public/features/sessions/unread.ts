@@ -1,0 +1,32 @@
+/** Which conversations have messages this browser has not shown yet. */
+import { signal } from '@preact/signals'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import type { Platform } from '../../platform.ts'
+
+type Seen = Readonly<Record<string, number>>
+/** Beyond this many the oldest marks are forgotten. */
+const MOST = 500
+
+export const createViewed = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs'>) => {
+  const counts = signal<Seen>(device.read<Seen>('viewed', {}))
+  // What was there before this browser came is not news.
+  const since = device.read('viewed-since', nowMs() / 1000)
+  device.write('viewed-since', since)
+
+  return {
+    see(row: Pick<SessionRow, 'session_id' | 'message_count'>): void {
+      const { session_id: id, message_count: count } = row
+      if (counts.value[id] === count) return
+      const { [id]: _, ...others } = counts.value
+      const kept = Object.entries(others).slice(-MOST)
+      counts.value = { ...Object.fromEntries(kept), [id]: count }
+      device.write('viewed', counts.value)
+    },
+    isUnread: (row: SessionRow): boolean =>
+      row.updated_at > since &&
+      !row.is_streaming &&
+      row.message_count > (counts.value[row.session_id] ?? 0),
+  }
+}
+
+export type Viewed = ReturnType<typeof createViewed>

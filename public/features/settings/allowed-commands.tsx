@@ -1,0 +1,66 @@
+/** What the person has allowed for good in this profile, and a way to take each of it back. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { ts } from './strings.ts'
+import { visibleText } from '../../../lib/base/visible.ts'
+import { useApp } from '../shell/context.ts'
+
+type Grant = Api['GET /api/approval/grants']['output']['grants'][number]
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+const whereOf = ({ scope, cwd }: Grant): string =>
+  scope === 'profile'
+    ? ts('allowed.profile')
+    : ts(scope === 'workspace' ? 'allowed.workspace' : 'allowed.folder', {
+        folder: visibleText(cwd),
+      })
+
+export const Allowed = () => {
+  const app = useApp()
+  const grants = useSignal<readonly Grant[]>([])
+  const load = () =>
+    app.attempt(async () => {
+      grants.value = (await app.api('GET /api/approval/grants')).grants
+    })
+  useEffect(() => void load(), [])
+
+  const remove = async (id: string) => {
+    await app.attempt(() => app.api('POST /api/approval/grants/revoke', { id }))
+    await load()
+  }
+
+  if (grants.value.length === 0) return null
+  return (
+    <section class="rows allowed" aria-label={ts('allowed.title')}>
+      <h3 class="settings-sub">{ts('allowed.title')}</h3>
+      <p class="field-hint">{ts('allowed.text')}</p>
+      {grants.value.toReversed().map(grant => (
+        <Row
+          key={grant.id}
+          label={
+            <code dir="ltr" class="allowed-rule">
+              {visibleText(grant.command)}
+            </code>
+          }
+          hint={ts('allowed.hint', {
+            where: whereOf(grant),
+            time: TIME.format(grant.granted_at * 1_000),
+          })}
+          control={ids => (
+            <Button
+              id={ids.control}
+              aria-label={ts('allowed.remove.what', { rule: visibleText(grant.command) })}
+              onClick={() => void remove(grant.id)}
+            >
+              {ts('allowed.remove')}
+            </Button>
+          )}
+        />
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,37 @@
+/** The themes, each shown in its own colours. */
+import { isTheme, THEMES } from './settings.ts'
+import { ts } from './strings.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+export const Appearance = () => {
+  const { settings } = useApp()
+  const chosen = settings.theme.value
+  const current = isTheme(chosen) ? chosen : 'dark'
+  return (
+    <fieldset class="themes">
+      <legend class="sr-only">{ts('settings.theme')}</legend>
+      {THEMES.map(name => (
+        <label key={name} class="theme">
+          <input
+            type="radio"
+            class="sr-only"
+            name="theme"
+            value={name}
+            checked={name === current}
+            onChange={() => void settings.save('theme', name)}
+          />
+          <span class="theme-picture" data-theme={name} aria-hidden="true">
+            <span class="theme-side" />
+            <span class="theme-lines">
+              <span class="theme-line" />
+              <span class="theme-line theme-line-dim" />
+              <span class="theme-line theme-line-accent" />
+            </span>
+          </span>
+          <span class="theme-name">{t(`theme.${name}`)}</span>
+        </label>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,97 @@
+/** Budgets of the profile: six limits, each saved when its field is left. */
+import { useSignal } from '@preact/signals'
+import { useEffect, useId } from 'preact/hooks'
+import { ts } from '../queue/strings.ts'
+import { useApp } from '../shell/context.ts'
+
+const scopes = ['turn', 'session', 'day'] as const
+const measures = ['tokens', 'usd'] as const
+type Scope = (typeof scopes)[number]
+type Measure = (typeof measures)[number]
+type Limit = { tokens?: number | undefined; usd?: number | undefined }
+type Shown = { budgets: Record<Scope, Limit>; today: { tokens: number; usd: number } }
+
+export const BudgetSettings = () => {
+  const app = useApp()
+  const shown = useSignal<Shown | null>(null)
+  useEffect(() => {
+    void app.attempt(async () => {
+      shown.value = await app.api('GET /api/budgets', {})
+    })
+  }, [])
+  const save = (scope: Scope, measure: Measure, value: number | null) =>
+    app.attempt(async () => {
+      shown.value = await app.api('POST /api/budgets', { [scope]: { [measure]: value } })
+      app.toasts.show(ts('budget.saved'))
+    })
+  const { value } = shown
+  if (!value) return <p>{ts('budget.loading')}</p>
+  const { tokens, usd } = value.today
+  return (
+    <>
+      <p class="budget-text">{ts('budget.text')}</p>
+      {scopes.map(scope => (
+        <fieldset key={scope} class="budget">
+          <legend>{ts(`budget.${scope}`)}</legend>
+          <p class="budget-hint">
+            {scope === 'day'
+              ? ts('budget.day.hint', { tokens, usd: `$${usd.toFixed(2)}` })
+              : ts(`budget.${scope}.hint`)}
+          </p>
+          <div class="budget-fields">
+            {measures.map(measure => (
+              <Field
+                key={measure}
+                measure={measure}
+                limit={value.budgets[scope][measure]}
+                onSave={limit => void save(scope, measure, limit)}
+              />
+            ))}
+          </div>
+        </fieldset>
+      ))}
+      <p class="budget-hint">{ts('budget.prices')}</p>
+    </>
+  )
+}
+
+type FieldProps = {
+  measure: Measure
+  limit: number | undefined
+  onSave: (limit: number | null) => void
+}
+
+const Field = ({ measure, limit, onSave }: FieldProps) => {
+  const id = useId()
+  const bad = useSignal(false)
+  const isMoney = measure === 'usd'
+  const leave = (field: HTMLInputElement) => {
+    const text = field.value.trim()
+    const number = text === '' ? null : Number(text)
+    bad.value = !field.validity.valid || (number !== null && !(number > 0))
+    if (!bad.value && (number ?? undefined) !== limit) onSave(number)
+  }
+  return (
+    <div class="budget-field">
+      <label for={id}>{ts(`budget.${measure}`)}</label>
+      <input
+        id={id}
+        class="input"
+        type="number"
+        inputMode={isMoney ? 'decimal' : 'numeric'}
+        min={isMoney ? '0.01' : '1'}
+        step={isMoney ? '0.01' : '1'}
+        placeholder={ts('budget.none')}
+        defaultValue={limit === undefined ? '' : String(limit)}
+        aria-invalid={bad.value}
+        aria-describedby={bad.value ? `${id}-bad` : undefined}
+        onChange={event => leave(event.currentTarget)}
+      />
+      {bad.value && (
+        <p id={`${id}-bad`} class="tool-error" role="alert">
+          {ts('budget.bad')}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+/** The row that chooses the model new conversations begin with. */
+import { ts } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { SavedRow } from './saved-row.tsx'
+
+export const DefaultModel = () => {
+  const app = useApp()
+  const { models, settings } = app
+  const current = models.fallback.value
+  const known = models.all.value.some(({ id }) => id === current)
+  const choose = async (id: string) => {
+    settings.mark('default_model', 'saving')
+    try {
+      await models.setDefault(id)
+      settings.settle('default_model', 'saved')
+    } catch (error) {
+      settings.settle('default_model', 'failed')
+      app.toasts.fail(error)
+    }
+  }
+  return (
+    <SavedRow
+      name="default_model"
+      label={ts('settings.default_model')}
+      hint={ts('settings.default_model.hint')}
+      control={ids => (
+        <select
+          id={ids.control}
+          class="select"
+          aria-describedby={ids.hint}
+          value={current}
+          disabled={!models.loaded.value}
+          onChange={event => void choose(event.currentTarget.value)}
+        >
+          {!known && (
+            <option value={current} selected>
+              {models.labelOf(current) || '—'}
+            </option>
+          )}
+          {models.groups.value.map(group => (
+            <optgroup key={group.provider_id} label={group.provider}>
+              {group.models.map(model => (
+                <option key={model.id} value={model.id} selected={model.id === current}>
+                  {model.label}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      )}
+    />
+  )
+}

@@ -1,0 +1,72 @@
+/** The devices that are signed in: which they are, and a way to sign each of them out. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { ts } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+
+type Device = Api['GET /api/auth/devices']['output']['devices'][number]
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+
+/** What a browser says of itself, in two words. */
+const nameOf = (agent: string): string => {
+  const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(agent)?.[1] ?? ''
+  const system = /(Android|iPhone|iPad|Windows|Mac OS X|Linux)/.exec(agent)?.[1] ?? ''
+  const name = { Edg: 'Edge', OPR: 'Opera' }[browser] ?? browser
+  return [name, system].filter(Boolean).join(' · ') || ts('devices.unknown')
+}
+
+export const Devices = () => {
+  const app = useApp()
+  const devices = useSignal<readonly Device[]>([])
+  const load = () =>
+    app.attempt(async () => {
+      devices.value = await app.auth.devices()
+    })
+  useEffect(() => void load(), [])
+
+  const revoke = async (id: string | null) => {
+    await app.attempt(() => app.auth.revoke(id))
+    await load()
+  }
+
+  return (
+    <section class="rows" aria-label={ts('devices.title')}>
+      <h3 class="settings-sub">{ts('devices.title')}</h3>
+      {devices.value.map(device => (
+        <Row
+          key={device.id}
+          label={
+            device.current
+              ? ts('devices.this', { name: nameOf(device.agent) })
+              : nameOf(device.agent)
+          }
+          hint={ts('devices.hint', {
+            address: device.address,
+            time: TIME.format(device.created_at * 1_000),
+          })}
+          control={ids =>
+            device.current ? null : (
+              <Button id={ids.control} onClick={() => void revoke(device.id)}>
+                {ts('devices.revoke')}
+              </Button>
+            )
+          }
+        />
+      ))}
+      {devices.value.length > 1 && (
+        <Row
+          label={ts('devices.others')}
+          control={ids => (
+            <Button id={ids.control} kind="danger" onClick={() => void revoke(null)}>
+              {ts('devices.others')}
+            </Button>
+          )}
+        />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,103 @@
+/** Name, how a message is sent, what is shown. */
+import { Select, Switch } from '../../parts/field.tsx'
+import { modName } from '../shell/keys.ts'
+import { ts } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { SavedRow } from './saved-row.tsx'
+
+const TOGGLES = {
+  show_token_usage: 'settings.usage',
+  show_thinking: 'settings.thinking',
+  show_cli_sessions: 'settings.cli',
+  sync_to_insights: 'settings.insights',
+} as const
+
+const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
+  const app = useApp()
+  const text = TOGGLES[name]
+  const set = (on: boolean) => {
+    if (name === 'show_thinking') return app.showThinking(on)
+    if (name === 'show_cli_sessions') return app.gateway.show(on)
+    return app.settings.save(name, on)
+  }
+  return (
+    <SavedRow
+      name={name}
+      label={ts(text)}
+      hint={ts(`${text}.hint`)}
+      control={ids => (
+        <Switch
+          id={ids.control}
+          describedBy={ids.hint}
+          checked={app.settings.current.value[name]}
+          onChange={on => void app.attempt(() => set(on))}
+        />
+      )}
+    />
+  )
+}
+
+export const General = () => {
+  const { settings, layout } = useApp()
+  const current = settings.current.value
+  return (
+    <div class="rows">
+      <SavedRow
+        name="bot_name"
+        label={ts('settings.bot_name')}
+        hint={ts('settings.bot_name.hint')}
+        control={ids => (
+          <input
+            id={ids.control}
+            class="input"
+            aria-describedby={ids.hint}
+            maxLength={64}
+            value={current.bot_name}
+            onChange={event => void settings.save('bot_name', event.currentTarget.value)}
+          />
+        )}
+      />
+      <SavedRow
+        name="send_key"
+        label={ts('settings.send_key')}
+        control={ids => (
+          <Select
+            id={ids.control}
+            describedBy={ids.hint}
+            value={current.send_key}
+            options={[
+              ['enter', ts('settings.send_key.enter')],
+              ['ctrl+enter', ts('settings.send_key.mod', { key: modName(layout.mac) })],
+            ]}
+            onChange={value =>
+              void settings.save('send_key', value === 'enter' ? 'enter' : 'ctrl+enter')
+            }
+          />
+        )}
+      />
+      <SavedRow
+        name="sidebar_density"
+        label={ts('settings.density')}
+        hint={ts('settings.density.hint')}
+        control={ids => (
+          <Select
+            id={ids.control}
+            describedBy={ids.hint}
+            value={current.sidebar_density}
+            options={[
+              ['compact', ts('settings.density.compact')],
+              ['detailed', ts('settings.density.detailed')],
+            ]}
+            onChange={value =>
+              void settings.save('sidebar_density', value === 'detailed' ? 'detailed' : 'compact')
+            }
+          />
+        )}
+      />
+      <Toggle name="show_token_usage" />
+      <Toggle name="show_thinking" />
+      <Toggle name="show_cli_sessions" />
+      <Toggle name="sync_to_insights" />
+    </div>
+  )
+}

@@ -1,0 +1,72 @@
+/** Guards the home asks for and this service does not keep: what each closes, and doing without it; and settings without effect. */
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import type { Api } from '../../../router.ts'
+import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { ts } from './strings.ts'
+import { visibleName } from '../../../lib/base/visible.ts'
+import { useApp } from '../shell/context.ts'
+
+type Shown = Api['GET /api/guards']['output']['guards']
+type One = Shown[number]
+
+const LIST = new Intl.ListFormat('en')
+
+/** What nothing is refused for can only be dismissed. */
+const verbOf = ({ closes, accepted }: One) => {
+  if (closes.length === 0) return accepted ? 'remind' : 'dismiss'
+  return accepted ? 'withdraw' : 'accept'
+}
+
+const hintOf = ({ why, closes, accepted }: One): string => {
+  if (closes.length === 0) return why
+  const what = LIST.format(closes.map(each => ts(`settings.safety.${each}`)))
+  return `${why} ${ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', { what })}`
+}
+
+export const Safety = () => {
+  const app = useApp()
+  const guards = useSignal<Shown>([])
+  useEffect(() => {
+    void app.attempt(async () => {
+      guards.value = (await app.api('GET /api/guards')).guards
+    })
+  }, [])
+  if (guards.value.length === 0) return null
+  const toRow = (guard: One) => {
+    const { key, value, value_id, accepted } = guard
+    const verb = verbOf(guard)
+    return (
+      <Row
+        key={key}
+        label={<code dir="ltr">{visibleName(`${key}: ${value}`)}</code>}
+        hint={hintOf(guard)}
+        control={ids => (
+          <Button
+            id={ids.control}
+            aria-label={ts(`settings.safety.${verb}.of`, { key })}
+            onClick={() =>
+              void app.attempt(async () => {
+                guards.value = (await app.trouble.accept(key, value_id, !accepted)).guards
+              })
+            }
+          >
+            {ts(`settings.safety.${verb}`)}
+          </Button>
+        )}
+      />
+    )
+  }
+  const closing = guards.value.filter(({ closes }) => closes.length > 0)
+  const notes = guards.value.filter(({ closes }) => closes.length === 0)
+  return (
+    <section class="rows safeguards" aria-label={ts('settings.safety')}>
+      <h3 class="settings-sub">{ts('settings.safety')}</h3>
+      {closing.length > 0 && <p class="field-hint">{ts('settings.safety.text')}</p>}
+      {closing.map(toRow)}
+      {notes.length > 0 && <p class="field-hint">{ts('settings.safety.notes')}</p>}
+      {notes.map(toRow)}
+    </section>
+  )
+}

@@ -1,0 +1,133 @@
+/** The password: set, change, disable; and the end of this browser's session. */
+import { useSignal } from '@preact/signals'
+import { useId } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { ts } from './strings.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+import { Allowed } from './allowed-commands.tsx'
+import { Devices } from './devices.tsx'
+import { Safety } from './safety.tsx'
+
+const SHORTEST = 8
+
+const PasswordForm = ({ change }: { change: boolean }) => {
+  const app = useApp()
+  const id = useId()
+  const first = useSignal('')
+  const second = useSignal('')
+  const error = useSignal('')
+  const busy = useSignal(false)
+
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    if (first.value.trim().length < SHORTEST) error.value = ts('settings.password.short')
+    else if (first.value !== second.value) error.value = ts('settings.password.differ')
+    else {
+      error.value = ''
+      busy.value = true
+      await app.attempt(async () => {
+        await app.settings.setPassword(first.value)
+        first.value = ''
+        second.value = ''
+        app.toasts.show(ts('settings.password.done'))
+      })
+      busy.value = false
+    }
+  }
+
+  return (
+    <form class="form form-inset" onSubmit={event => void submit(event)}>
+      <label for={`${id}-first`}>{ts('settings.password.new')}</label>
+      <input
+        id={`${id}-first`}
+        class="input"
+        type="password"
+        autocomplete="new-password"
+        aria-describedby={`${id}-error`}
+        aria-invalid={error.value !== ''}
+        value={first.value}
+        onInput={event => {
+          first.value = event.currentTarget.value
+        }}
+      />
+      <label for={`${id}-second`}>{ts('settings.password.again')}</label>
+      <input
+        id={`${id}-second`}
+        class="input"
+        type="password"
+        autocomplete="new-password"
+        value={second.value}
+        onInput={event => {
+          second.value = event.currentTarget.value
+        }}
+      />
+      <p id={`${id}-error`} class="form-error" role="alert">
+        {error.value}
+      </p>
+      <div class="form-actions form-actions-start">
+        <Button kind="primary" type="submit" disabled={busy.value || first.value === ''}>
+          {ts(change ? 'settings.password.change' : 'settings.password.set')}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+export const Security = () => {
+  const app = useApp()
+  const password = app.settings.password.value
+  if (password === null) return <p role="status">{t('app.loading')}</p>
+
+  const askDisable = () => {
+    app.layout.confirmation.value = {
+      title: ts('settings.password.disable.title'),
+      text: ts('settings.password.disable.text'),
+      confirm: ts('settings.password.disable'),
+      danger: true,
+      async run() {
+        await app.settings.clearPassword()
+        app.toasts.show(ts('settings.password.disabled'))
+      },
+    }
+  }
+
+  return (
+    <>
+      <p class="settings-lead">{ts(`settings.password.${password}`)}</p>
+      {password !== 'environment' && <PasswordForm change={password === 'stored'} />}
+      {password !== 'none' && (
+        <div class="rows">
+          {password === 'stored' && (
+            <Row
+              label={ts('settings.password.disable')}
+              hint={ts('settings.password.disable.hint')}
+              control={ids => (
+                <Button id={ids.control} kind="danger" onClick={askDisable}>
+                  {ts('settings.password.disable')}
+                </Button>
+              )}
+            />
+          )}
+          <Row
+            label={ts('settings.signout')}
+            hint={ts('settings.signout.hint')}
+            control={ids => (
+              <Button
+                id={ids.control}
+                icon="logout"
+                onClick={() => void app.attempt(() => app.auth.signOut())}
+              >
+                {ts('settings.signout')}
+              </Button>
+            )}
+          />
+        </div>
+      )}
+      {password !== 'none' && <Devices />}
+      <Allowed />
+      <Safety />
+    </>
+  )
+}

@@ -1,0 +1,75 @@
+/** Settings: sections beside what they hold; everything is saved as it is changed. */
+import type { ComponentType } from 'preact'
+import { IconButton } from '../../parts/button.tsx'
+import { formatKeys } from '../shell/keys.ts'
+import { SECTIONS, type Section } from '../shell/route.ts'
+import { ts } from './strings.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+import { lazy } from '../../parts/lazy.tsx'
+import { About } from './about.tsx'
+import { Appearance } from './appearance.tsx'
+import { General } from './general.tsx'
+import { Security } from './security.tsx'
+
+const views: Record<Section, ComponentType> = {
+  general: General,
+  models: lazy(async () => (await import('../models/models-view.tsx')).ModelSettings),
+  tools: lazy(async () => (await import('../tools/tools-view.tsx')).ToolSettings),
+  mcp: lazy(async () => (await import('../mcp/mcp-view.tsx')).McpSettings),
+  appearance: Appearance,
+  security: Security,
+  budgets: lazy(async () => (await import('../queue/lazy-queue.ts')).BudgetSettings),
+  updates: lazy(async () => (await import('../updates/updates-view.tsx')).UpdateSettings),
+  about: About,
+}
+
+export const SettingsView = ({ section }: { section: Section }) => {
+  const app = useApp()
+  const { layout, route } = app
+  const View = views[section]
+  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  return (
+    <>
+      <header class="head">
+        {shut && (
+          <IconButton
+            icon={layout.narrow.value ? 'menu' : 'sidebar'}
+            label={t('app.sidebar.show')}
+            keys={formatKeys('mod+b', layout.mac)}
+            onClick={() => layout.toggleSidebar()}
+          />
+        )}
+        <div class="head-title">
+          <h1>{t('settings.title')}</h1>
+        </div>
+        <IconButton
+          icon="close"
+          label={ts('settings.back')}
+          onClick={() => route.closeSettings()}
+        />
+      </header>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="settings-scroll" tabIndex={0}>
+        <div class="settings">
+          <nav class="settings-nav" aria-label={ts('settings.sections')}>
+            {SECTIONS.map(name => (
+              <a
+                key={name}
+                class="settings-link"
+                href={route.hrefOf({ view: 'settings', section: name })}
+                aria-current={name === section ? 'page' : undefined}
+              >
+                {ts(`settings.${name}`)}
+              </a>
+            ))}
+          </nav>
+          <section class="settings-body" aria-labelledby="settings-section">
+            <h2 id="settings-section">{ts(`settings.${section}`)}</h2>
+            <View />
+          </section>
+        </div>
+      </div>
+    </>
+  )
+}

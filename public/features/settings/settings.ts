@@ -1,0 +1,124 @@
+/** The person's settings: changed at once on the page, stored in the background, taken back when that fails. */
+import { computed, signal } from '@preact/signals'
+import type { Settings as AllSettings } from '../../../lib/schema/settings.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+
+/** Those the page acts on. */
+export type Settings = Pick<
+  AllSettings,
+  | 'bot_name'
+  | 'send_key'
+  | 'show_token_usage'
+  | 'show_cli_sessions'
+  | 'sync_to_insights'
+  | 'check_for_updates'
+  | 'show_thinking'
+  | 'theme'
+  | 'sidebar_density'
+>
+export type SaveMark = 'saving' | 'saved' | 'failed'
+
+export const THEMES = ['dark', 'light', 'solarized', 'monokai', 'nord', 'system'] as const
+export type Theme = (typeof THEMES)[number]
+export const isTheme = (name: string): name is Theme => THEMES.includes(name as Theme)
+
+export const DEFAULTS: Settings = {
+  bot_name: 'Agent',
+  send_key: 'enter',
+  show_token_usage: false,
+  show_cli_sessions: false,
+  sync_to_insights: false,
+  check_for_updates: true,
+  show_thinking: true,
+  theme: 'dark',
+  sidebar_density: 'compact',
+}
+const MARK_MS = 2_000
+
+export const createSettings = (
+  { api, later }: Pick<Platform, 'api' | 'later'>,
+  toasts: Toasts,
+  /** What the page came with; the first paint already has it. */
+  theme = 'dark',
+) => {
+  const current = signal<Settings>({ ...DEFAULTS, theme })
+  const version = signal<string | null>(null)
+  /** Where the password comes from; null until that is known. */
+  const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
+  const marks = signal<Readonly<Record<string, SaveMark>>>({})
+
+  const mark = (key: string, value: SaveMark | null): void => {
+    const { [key]: _, ...rest } = marks.value
+    marks.value = value ? { ...rest, [key]: value } : rest
+  }
+
+  const take = (reply: Partial<Settings>): void => {
+    const known = Object.keys(DEFAULTS).filter(key => reply[key as keyof Settings] !== undefined)
+    const values = known.map(key => [key, reply[key as keyof Settings]])
+    current.value = { ...current.value, ...Object.fromEntries(values) }
+  }
+
+  const settle = (key: string, value: SaveMark): void => {
+    mark(key, value)
+    later(() => marks.value[key] === value && mark(key, null), MARK_MS)
+  }
+
+  const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
+    const before = current.value[key]
+    current.value = { ...current.value, [key]: value }
+    mark(key, 'saving')
+    try {
+      const reply = await api('POST /api/settings', { [key]: value })
+      // Something newer may have been chosen while this was on its way.
+      if (current.value[key] === value) take(reply)
+      settle(key, 'saved')
+    } catch (error) {
+      if (current.value[key] === value) current.value = { ...current.value, [key]: before }
+      settle(key, 'failed')
+      toasts.fail(error)
+    }
+  }
+
+  const takePassword = (reply: {
+    auth_enabled: boolean
+    password_env_var: boolean
+    password_missing: boolean
+  }): void => {
+    password.value = reply.password_env_var
+      ? 'environment'
+      : reply.password_missing
+        ? 'missing'
+        : reply.auth_enabled
+          ? 'stored'
+          : 'none'
+  }
+
+  return {
+    current,
+    version,
+    password,
+    marks,
+    theme: computed(() => current.value.theme),
+    detailed: computed(() => current.value.sidebar_density === 'detailed'),
+    save,
+    mark,
+    settle,
+    async load(): Promise<void> {
+      const reply = await api('GET /api/settings')
+      take(reply)
+      version.value = reply.webui_version
+      takePassword(reply)
+    },
+    async setPassword(password: string): Promise<void> {
+      const reply = await api('POST /api/settings', { _set_password: password })
+      takePassword(reply)
+    },
+    async clearPassword(): Promise<void> {
+      const reply = await api('POST /api/settings', { _clear_password: true })
+      takePassword(reply)
+    },
+  }
+}
+
+export type SettingsState = ReturnType<typeof createSettings>

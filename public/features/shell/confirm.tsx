@@ -1,0 +1,35 @@
+/** The one question before something that cannot be taken back. */
+import { useSignal } from '@preact/signals'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import type { Confirmation } from './layout.ts'
+import { t } from '../../strings/t.ts'
+import { useApp } from './context.ts'
+
+export const Confirm = ({ ask }: { ask: Confirmation }) => {
+  const app = useApp()
+  const busy = useSignal(false)
+  const close = () => {
+    app.layout.confirmation.value = null
+  }
+  const agree = async () => {
+    busy.value = true
+    await app.attempt(async () => ask.run())
+    close()
+  }
+  return (
+    <Dialog title={ask.title} onClose={close}>
+      <p class="dialog-text">{ask.text}</p>
+      <div class="form-actions">
+        <Button onClick={close}>{t('app.cancel')}</Button>
+        <Button
+          kind={ask.danger ? 'danger' : 'primary'}
+          disabled={busy.value}
+          onClick={() => void agree()}
+        >
+          {ask.confirm}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

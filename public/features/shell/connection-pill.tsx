@@ -1,0 +1,29 @@
+/** Says that the connection is lost and when it is tried again; silent while all is well. */
+import { Button } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from './context.ts'
+
+export const ConnectionPill = () => {
+  const { connection, tabs } = useApp()
+  if (!connection.visible.value) return <div role="status" />
+  const waiting = connection.state.value.kind === 'waiting'
+  return (
+    <div role="status">
+      <div class="pill">
+        <span class="pill-dot" aria-hidden="true" />
+        {/* The countdown is for the eye: read out each second it would be a torment. */}
+        <span aria-hidden="true">
+          {waiting
+            ? t('connection.waiting', { count: connection.seconds.value })
+            : t('connection.connecting')}
+        </span>
+        <span class="sr-only">{t('connection.lost')}</span>
+        {waiting && (
+          <Button kind="quiet" onClick={() => tabs.retryNow()}>
+            {t('connection.now')}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,115 @@
+/** The keyboard shortcuts that hold everywhere on the page; the sheet is drawn from the same table. */
+import type { App } from '../../app.ts'
+import { type PlainKey, t } from '../../strings/t.ts'
+
+export type Shortcut = {
+  /** `mod` is ⌘ on a Mac and Ctrl elsewhere. */
+  keys: string
+  label: PlainKey
+  /** Absent: handled by the view that has the focus, listed only. `'pass'`: this time it is the browser's own. */
+  run?: (app: App) => unknown
+}
+export type ShortcutGroup = { label: PlainKey; shortcuts: readonly Shortcut[] }
+
+/** Once for ours, which knows the whole conversation; once more for the browser's, which knows the whole page. */
+const find = ({ chat, layout, route }: App): 'pass' | undefined => {
+  const isOurs = route.current.value.view === 'chat' && chat.chat.value.messages.length > 0
+  layout.finding.value = isOurs && !layout.finding.value
+  return layout.finding.value ? undefined : 'pass'
+}
+
+export const shortcuts: readonly ShortcutGroup[] = [
+  {
+    label: 'keys.general',
+    shortcuts: [
+      {
+        keys: 'mod+k',
+        label: 'keys.palette',
+        run: ({ layout }) => (layout.palette.value = !layout.palette.value),
+      },
+      { keys: 'mod+shift+o', label: 'keys.new', run: app => app.newChat() },
+      { keys: 'mod+b', label: 'keys.sidebar', run: ({ layout }) => layout.toggleSidebar() },
+      { keys: 'mod+shift+e', label: 'keys.panel', run: ({ panel }) => panel.toggle() },
+      {
+        keys: 'mod+,',
+        label: 'keys.settings',
+        run: ({ route }) => route.go({ view: 'settings', section: 'general' }),
+      },
+      { keys: '?', label: 'keys.sheet', run: ({ layout }) => (layout.sheet.value = true) },
+    ],
+  },
+  {
+    label: 'keys.chat',
+    shortcuts: [
+      { keys: 'shift+escape', label: 'keys.focus', run: ({ layout }) => (layout.focus.value += 1) },
+      { keys: 'mod+.', label: 'keys.stop', run: app => void app.stop() },
+      { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
+      { keys: 'up', label: 'keys.recall' },
+      { keys: '/', label: 'keys.commands' },
+      { keys: '@', label: 'keys.mention' },
+    ],
+  },
+  {
+    label: 'keys.list',
+    shortcuts: [
+      { keys: 'mod+shift+f', label: 'keys.search', run: ({ layout }) => layout.searchFocus() },
+      { keys: 'up / down', label: 'keys.move' },
+      { keys: 'f2', label: 'keys.rename' },
+      { keys: 'delete', label: 'keys.delete' },
+    ],
+  },
+]
+
+type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
+
+/** `mod+shift+k` of an event, in the order the table is written in. */
+export const chordOf = (event: KeyLike, mac: boolean): string => {
+  const mod = mac ? event.metaKey : event.ctrlKey
+  const key = event.key.toLowerCase()
+  // A sign that needs Shift to be typed is named by itself.
+  const shift = event.shiftKey && (key.length > 1 || /[a-z0-9]/.test(key))
+  return [mod && 'mod', shift && 'shift', event.altKey && 'alt', key].filter(Boolean).join('+')
+}
+
+const SIGNS: Record<string, string> = {
+  up: '↑',
+  down: '↓',
+  enter: '↵',
+  escape: 'Esc',
+  delete: 'Del',
+  alt: 'Alt',
+}
+
+/** For people: `⌘K` on a Mac, `Ctrl K` elsewhere. */
+export const formatKeys = (keys: string, mac: boolean): string =>
+  keys
+    .split('+')
+    .map(key => {
+      if (key === 'mod') return mac ? '⌘' : 'Ctrl'
+      if (key === 'shift') return mac ? '⇧' : 'Shift'
+      return key
+        .split(' ')
+        .map(part => SIGNS[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+        .map(part => (/^f\d+$/.test(part) ? part.toUpperCase() : part))
+        .join(' ')
+    })
+    .join(mac ? '' : ' ')
+
+const findShortcut = (chord: string): Shortcut | undefined =>
+  shortcuts.flatMap(group => group.shortcuts).find(({ keys, run }) => run && keys === chord)
+
+/** Runs the shortcut of an event; true when there was one. Bare signs count only while nobody is typing. */
+export const runShortcut = (
+  app: App,
+  event: KeyLike,
+  { mac, typing }: { mac: boolean; typing: boolean },
+): boolean => {
+  const chord = chordOf(event, mac)
+  const shortcut = findShortcut(chord)
+  if (!shortcut?.run || (typing && chord.length === 1)) return false
+  return shortcut.run(app) !== 'pass'
+}
+
+export const modName = (mac: boolean): string => (mac ? '⌘' : 'Ctrl')
+export const sendHint = (key: 'enter' | 'ctrl+enter', mac: boolean): string =>
+  key === 'enter' ? t('composer.hint.enter') : t('composer.hint.mod', { key: modName(mac) })

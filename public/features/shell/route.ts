@@ -1,0 +1,116 @@
+/** Which view the address bar names, and the verbs that change it; addresses are relative to the page's base. */
+import { computed, signal } from '@preact/signals'
+import { urlOf } from '../../api.ts'
+
+export const SECTIONS = [
+  'general',
+  'models',
+  'tools',
+  'mcp',
+  'appearance',
+  'security',
+  'budgets',
+  'updates',
+  'about',
+] as const
+export type Section = (typeof SECTIONS)[number]
+
+export const USAGE_DAYS = [7, 30, 90] as const
+export type UsageDays = (typeof USAGE_DAYS)[number]
+
+export type Route =
+  | { view: 'chat'; sessionId: string | null }
+  | { view: 'settings'; section: Section }
+  | { view: 'skills'; skill: string | null; query: string }
+  | { view: 'tasks'; task: string | null }
+  | { view: 'memory' }
+  | { view: 'profiles' }
+  | { view: 'usage'; days: UsageDays }
+
+export type HistoryLike = {
+  pushState(data: unknown, unused: string, url: string): void
+  replaceState(data: unknown, unused: string, url: string): void
+}
+
+const isSection = (text: string): text is Section => SECTIONS.includes(text as Section)
+
+const query = (values: Readonly<Record<string, string | null>>): string => {
+  const given = Object.entries(values).filter((pair): pair is [string, string] => !!pair[1])
+  return given.length > 0 ? `?${new URLSearchParams(given)}` : ''
+}
+
+export const parseRoute = (base: string, href: string): Route => {
+  const root = new URL(base).pathname
+  const { pathname: path, searchParams: asked } = new URL(href, base)
+  const [view = '', rest = ''] = (path.startsWith(root) ? path.slice(root.length) : '').split('/')
+  if (view === 'session' && rest) return { view: 'chat', sessionId: decodeURIComponent(rest) }
+  if (view === 'settings') {
+    return { view: 'settings', section: isSection(rest) ? rest : 'general' }
+  }
+  if (view === 'skills') {
+    return { view, skill: asked.get('skill'), query: asked.get('q') ?? '' }
+  }
+  if (view === 'tasks') return { view, task: asked.get('task') }
+  if (view === 'memory') return { view }
+  if (view === 'profiles') return { view }
+  if (view === 'usage') {
+    return { view, days: USAGE_DAYS.find(days => `${days}` === asked.get('days')) ?? 30 }
+  }
+  return { view: 'chat', sessionId: null }
+}
+
+export const pathOf = (route: Route): string => {
+  if (route.view === 'settings') return `settings/${route.section}`
+  if (route.view === 'skills') return `skills${query({ skill: route.skill, q: route.query })}`
+  if (route.view === 'tasks') return `tasks${query({ task: route.task })}`
+  if (route.view === 'memory') return 'memory'
+  if (route.view === 'profiles') return 'profiles'
+  if (route.view === 'usage')
+    return `usage${query({ days: route.days === 30 ? '' : `${route.days}` })}`
+  return route.sessionId ? `session/${encodeURIComponent(route.sessionId)}` : ''
+}
+
+/** `?file=src/app.ts:12`, readable as it stands in the address bar. */
+export const fileQuery = (target: string): string =>
+  `?file=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
+
+export const createRoute = (base: string, href: string, history: HistoryLike) => {
+  const current = signal<Route>(parseRoute(base, href))
+  /** Settings lie over the conversation: closing them returns to it. */
+  const lastChat = signal<string | null>(
+    current.value.view === 'chat' ? current.value.sessionId : null,
+  )
+
+  const set = (route: Route): void => {
+    if (route.view === 'chat') lastChat.value = route.sessionId
+    current.value = route
+  }
+
+  const go = (route: Route, { replace = false } = {}): void => {
+    const url = urlOf(base, pathOf(route))
+    if (replace) history.replaceState(null, '', url)
+    else if (pathOf(route) !== pathOf(current.value)) history.pushState(null, '', url)
+    set(route)
+  }
+
+  return {
+    current,
+    sessionId: computed(() =>
+      current.value.view === 'chat' ? current.value.sessionId : lastChat.value,
+    ),
+    hrefOf: (route: Route): string => urlOf(base, pathOf(route)),
+    go,
+    openSession: (id: string | null, options?: { replace?: boolean }) =>
+      go({ view: 'chat', sessionId: id }, options),
+    closeSettings: () => go({ view: 'chat', sessionId: lastChat.value }),
+    /** Which file of the workspace is open beside the conversation; for reloads and links. */
+    note(file: string | null): void {
+      const url = urlOf(base, pathOf(current.value)) + (file === null ? '' : fileQuery(file))
+      history.replaceState(null, '', url)
+    },
+    /** After back or forward. */
+    arrive: (at: string): void => set(parseRoute(base, at)),
+  }
+}
+
+export type RouteState = ReturnType<typeof createRoute>

@@ -1,0 +1,174 @@
+/** The frame of the page: sidebar, divider, the view the address names, and what lies over them. */
+import { useEffect, useRef } from 'preact/hooks'
+import { Divider } from '../../parts/divider.tsx'
+import { ToastList } from './toasts.tsx'
+import { SIDEBAR_MAX, SIDEBAR_MIN } from './layout.ts'
+import { t } from '../../strings/t.ts'
+import { ChatView } from '../chat/chat-view.tsx'
+import { Confirm } from './confirm.tsx'
+import { ConnectionPill } from './connection-pill.tsx'
+import { useApp } from './context.ts'
+import { lazy } from '../../parts/lazy.tsx'
+import { PanelPlace } from '../workspace/panel-slot.tsx'
+import { Sidebar } from './sidebar.tsx'
+import { SignIn } from '../sign-in/sign-in.tsx'
+
+/** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
+const Drawer = () => {
+  const { layout } = useApp()
+  const ref = useRef<HTMLDialogElement>(null)
+  const close = () => {
+    layout.drawer.value = false
+  }
+  useEffect(() => {
+    if (!ref.current?.open) ref.current?.showModal()
+  }, [])
+  return (
+    <dialog
+      ref={ref}
+      class="drawer sidebar"
+      aria-label={t('app.sidebar')}
+      onCancel={event => {
+        event.preventDefault()
+        close()
+      }}
+      onMouseDown={event => event.target === ref.current && close()}
+    >
+      <div class="drawer-box">
+        <Sidebar />
+      </div>
+    </dialog>
+  )
+}
+
+const Side = () => {
+  const { layout } = useApp()
+  if (layout.narrow.value) return layout.drawer.value ? <Drawer /> : null
+  if (!layout.sidebar.value) return null
+  return (
+    <aside
+      class="sidebar"
+      aria-label={t('app.sidebar')}
+      style={{ width: `${layout.width.value}px` }}
+    >
+      <Sidebar />
+      <Divider
+        label={t('app.sidebar.resize')}
+        width={layout.width.value}
+        min={SIDEBAR_MIN}
+        max={SIDEBAR_MAX}
+        onResize={layout.resize}
+        onReset={layout.resetWidth}
+        onFold={layout.toggleSidebar}
+      />
+    </aside>
+  )
+}
+
+const Overlays = () => {
+  const { auth, layout, onboarding, projects } = useApp()
+  const ask = layout.confirmation.value
+  return (
+    <>
+      {layout.palette.value && <Palette />}
+      {layout.sheet.value && <Shortcuts />}
+      {onboarding.open.value && <ConnectDialog />}
+      {projects.dialog.value && <ProjectDialogs dialog={projects.dialog.value} />}
+      {ask && <Confirm key={ask.title} ask={ask} />}
+      {auth.open.value && <SignIn />}
+    </>
+  )
+}
+
+const Toasts = () => {
+  const { toasts } = useApp()
+  return (
+    <ToastList
+      label={t('toast.region')}
+      dismissLabel={t('toast.dismiss')}
+      list={toasts.list.value}
+      onDismiss={toasts.dismiss}
+      onHold={toasts.hold}
+      onRelease={toasts.release}
+    />
+  )
+}
+
+const TroubleBar = lazy(async () => (await import('./trouble-bar.tsx')).TroubleBar, true, false)
+const SettingsView = lazy(async () => (await import('../settings/settings-view.tsx')).SettingsView)
+const SkillsView = lazy(async () => (await import('../skills/skills-view.tsx')).SkillsView)
+const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).TasksView)
+const MemoryView = lazy(async () => (await import('../memory/memory-view.tsx')).MemoryView)
+const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.tsx')).ProfilesView)
+const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
+
+const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
+const Palette = lazy(async () => (await import('./overlays.ts')).Palette, true)
+const Shortcuts = lazy(async () => (await import('./overlays.ts')).Shortcuts, true)
+const ProjectDialogs = lazy(async () => (await import('./overlays.ts')).ProjectDialogs, true)
+
+const View = () => {
+  const route = useApp().route.current.value
+  switch (route.view) {
+    case 'settings':
+      return <SettingsView section={route.section} />
+    case 'skills':
+      return <SkillsView skill={route.skill} query={route.query} />
+    case 'tasks':
+      return <TasksView task={route.task} />
+    case 'memory':
+      return <MemoryView />
+    case 'profiles':
+      return <ProfilesView />
+    case 'usage':
+      return <UsageView days={route.days} />
+    default:
+      return <ChatView />
+  }
+}
+
+const Announcer = () => (
+  <p class="sr-only" role="status">
+    {useApp().announcement.value}
+  </p>
+)
+
+const SkipLink = () => {
+  const chat = useApp().route.current.value.view === 'chat'
+  return (
+    <a class="skip" href={chat ? '#composer' : '#main'}>
+      {t(chat ? 'app.skip' : 'app.skip.main')}
+    </a>
+  )
+}
+
+/** What a sheet covers can be neither reached nor read while it is open. */
+const Shell = () => {
+  const { panel, route } = useApp()
+  const covered = panel.overlay.value && panel.shown.value && route.current.value.view === 'chat'
+  return (
+    <div class="shell">
+      <div class="shell-page" inert={covered}>
+        <Side />
+        <main class="main" id="main" tabIndex={-1}>
+          <TroubleBar />
+          <View />
+        </main>
+      </div>
+      <PanelPlace />
+    </div>
+  )
+}
+
+export const Page = () => (
+  <>
+    <SkipLink />
+    <Shell />
+    <div class="corner">
+      <ConnectionPill />
+      <Toasts />
+    </div>
+    <Announcer />
+    <Overlays />
+  </>
+)

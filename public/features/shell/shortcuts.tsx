@@ -1,0 +1,52 @@
+/** One sheet with every shortcut and every command. */
+import { commands } from '../composer/commands.ts'
+import { formatKeys, shortcuts } from './keys.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from './context.ts'
+
+export const Shortcuts = () => {
+  const { layout } = useApp()
+  return (
+    <Dialog
+      title={t('keys.title')}
+      kind="wide"
+      closeLabel={t('app.close')}
+      onClose={() => {
+        layout.sheet.value = false
+      }}
+    >
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="keys" tabIndex={0}>
+        {shortcuts.map(group => (
+          <section key={group.label}>
+            <h3>{t(group.label)}</h3>
+            <dl>
+              {group.shortcuts.map(({ keys, label }) => (
+                <div key={label} class="keys-line">
+                  <dt>{t(label)}</dt>
+                  <dd>
+                    <kbd>{formatKeys(keys, layout.mac)}</kbd>
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+        <section class="keys-commands">
+          <h3>{t('composer.commands')}</h3>
+          <dl>
+            {commands.map(({ name, summary, argument }) => (
+              <div key={name} class="keys-line">
+                <dt>
+                  <code>/{name}</code> {argument && <span class="faint">{t(argument)}</span>}
+                </dt>
+                <dd>{t(summary)}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      </div>
+    </Dialog>
+  )
+}

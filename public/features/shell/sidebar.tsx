@@ -1,0 +1,198 @@
+/** The left side: new chat, search, conversations, and the way to the settings. */
+import { useEffect, useRef } from 'preact/hooks'
+import { IconButton } from '../../parts/button.tsx'
+import { Icon, type IconName } from '../../parts/icon.tsx'
+import { formatKeys } from './keys.ts'
+import type { Route } from './route.ts'
+import { type PlainKey, t } from '../../strings/t.ts'
+import { useApp } from './context.ts'
+import { FilterMenu } from '../sessions/filter-menu.tsx'
+import { lazy } from '../../parts/lazy.tsx'
+import { ProfileSwitch } from '../profiles/profile-switch.tsx'
+import { ProjectList } from '../projects/project-list.tsx'
+import { SessionList } from '../sessions/session-list.tsx'
+
+const SearchField = () => {
+  const app = useApp()
+  const ref = useRef<HTMLInputElement>(null)
+  const wanted = app.layout.searching.value
+  useEffect(() => {
+    if (wanted > 0) ref.current?.focus()
+  }, [wanted])
+  return (
+    <search class="search">
+      <Icon name="search" size={16} />
+      <input
+        ref={ref}
+        type="text"
+        aria-label={t('list.search')}
+        placeholder={t('app.search')}
+        autocomplete="off"
+        value={app.search.query.value}
+        onInput={event => app.search.set(event.currentTarget.value)}
+        onKeyDown={event => {
+          if (event.key !== 'Escape') return
+          event.stopPropagation()
+          app.search.clear()
+        }}
+      />
+      {app.search.query.value && (
+        <IconButton
+          icon="close"
+          size={14}
+          label={t('list.search.clear')}
+          onClick={() => {
+            app.search.clear()
+            ref.current?.focus()
+          }}
+        />
+      )}
+    </search>
+  )
+}
+
+const Results = lazy(
+  async () => (await import('../sessions/search-results.tsx')).SearchResults,
+  true,
+)
+
+type NavItem = { icon: IconName; label: PlainKey; route: Route }
+
+const NAV: readonly NavItem[] = [
+  { icon: 'clock', label: 'nav.tasks', route: { view: 'tasks', task: null } },
+  { icon: 'skill', label: 'nav.skills', route: { view: 'skills', skill: null, query: '' } },
+  { icon: 'brain', label: 'nav.memory', route: { view: 'memory' } },
+  { icon: 'chart', label: 'nav.usage', route: { view: 'usage', days: 30 } },
+]
+
+const Views = () => {
+  const app = useApp()
+  const { view } = app.route.current.value
+  return (
+    <nav class="foot-nav" aria-label={t('nav.label')}>
+      {NAV.map(({ icon, label, route }) => (
+        <a
+          key={label}
+          class="foot-item"
+          href={app.route.hrefOf(route)}
+          aria-current={view === route.view ? 'page' : undefined}
+          onClick={() => {
+            app.layout.drawer.value = false
+          }}
+        >
+          <Icon name={icon} size={16} />
+          <span>{t(label)}</span>
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+const Foot = () => {
+  const app = useApp()
+  const count = app.sessions.archivedCount.value
+  const shown = app.sessions.showArchived.value
+  return (
+    <footer class="sidebar-foot">
+      <Views />
+      {count > 0 && (
+        <button
+          type="button"
+          class="foot-item"
+          aria-pressed={shown}
+          onClick={() => app.sessions.toggleArchived()}
+        >
+          <Icon name="archive" size={16} />
+          <span>{t(shown ? 'list.archived.hide' : 'list.archived.show')}</span>
+          <span class="foot-count">{count}</span>
+        </button>
+      )}
+      <div class="foot-row">
+        <ProfileSwitch />
+        <a
+          class="icon-button"
+          href={app.route.hrefOf({ view: 'settings', section: 'general' })}
+          aria-label={t('settings.title')}
+          title={t('settings.title')}
+          aria-current={app.route.current.value.view === 'settings' ? 'page' : undefined}
+          onClick={() => {
+            app.layout.drawer.value = false
+          }}
+        >
+          <Icon name="settings" size={18} />
+        </a>
+      </div>
+    </footer>
+  )
+}
+
+/** Beside "new chat": the way back in for what was exported. */
+const Import = () => {
+  const app = useApp()
+  const ref = useRef<HTMLInputElement>(null)
+  return (
+    <>
+      <IconButton icon="upload" label={t('import.action')} onClick={() => ref.current?.click()} />
+      <input
+        ref={ref}
+        type="file"
+        accept=".json,application/json"
+        hidden
+        onChange={event => {
+          const [file] = event.currentTarget.files ?? []
+          // The same file may be chosen again.
+          event.currentTarget.value = ''
+          if (file) void app.importFile(file)
+        }}
+      />
+    </>
+  )
+}
+
+export const Sidebar = () => {
+  const app = useApp()
+  const { mac } = app.layout
+  return (
+    <>
+      <header class="sidebar-head">
+        <a class="brand" href={app.route.hrefOf({ view: 'chat', sessionId: null })}>
+          {app.settings.current.value.bot_name}
+        </a>
+        <IconButton
+          icon="command"
+          label={t('palette.label')}
+          keys={formatKeys('mod+k', mac)}
+          onClick={() => {
+            app.layout.palette.value = true
+          }}
+        />
+        <Import />
+        <IconButton
+          icon="plus"
+          label={t('chat.new')}
+          keys={formatKeys('mod+shift+o', mac)}
+          onClick={() => app.newChat()}
+        />
+        <IconButton
+          icon="sidebar"
+          label={t('app.sidebar.hide')}
+          keys={formatKeys('mod+b', mac)}
+          onClick={() => app.layout.toggleSidebar()}
+        />
+      </header>
+      <div class="search-line">
+        <SearchField />
+        <FilterMenu />
+      </div>
+      {app.search.query.value.trim() ? (
+        <Results />
+      ) : (
+        <>
+          <ProjectList />
+          <SessionList />
+        </>
+      )}
+      <Foot />
+    </>
+  )
+}

@@ -1,0 +1,66 @@
+/** Short notices in the corner, each with at most one action; they leave by themselves unless somebody is reading. */
+import { signal } from '@preact/signals'
+import type { Platform } from '../../platform.ts'
+
+export type ToastAction = { label: string; run: () => void }
+export type Toast = { id: number; text: string; kind: 'info' | 'error'; action: ToastAction | null }
+
+const SHOWN_MS = 5_000
+const WITH_ACTION_MS = 10_000
+const MOST = 4
+
+export const createToasts = ({ later }: Pick<Platform, 'later'>) => {
+  const list = signal<readonly Toast[]>([])
+  const timers = new Map<number, () => void>()
+  let last = 0
+
+  const dismiss = (id: number): void => {
+    timers.get(id)?.()
+    timers.delete(id)
+    list.value = list.value.filter(toast => toast.id !== id)
+  }
+
+  const wait = (toast: Toast): void => {
+    timers.get(toast.id)?.()
+    const shownMs = toast.action || toast.kind === 'error' ? WITH_ACTION_MS : SHOWN_MS
+    timers.set(
+      toast.id,
+      later(() => dismiss(toast.id), shownMs),
+    )
+  }
+
+  const show = (text: string, options: Partial<Pick<Toast, 'kind' | 'action'>> = {}): number => {
+    last += 1
+    const toast: Toast = {
+      id: last,
+      text,
+      kind: options.kind ?? 'info',
+      action: options.action ?? null,
+    }
+    // The same sentence twice is one notice.
+    for (const same of list.value.filter(shown => shown.text === text)) dismiss(same.id)
+    for (const old of list.value.slice(0, -(MOST - 1))) dismiss(old.id)
+    list.value = [...list.value, toast]
+    wait(toast)
+    return toast.id
+  }
+
+  return {
+    list,
+    show,
+    dismiss,
+    fail: (error: unknown): void => {
+      show(error instanceof Error ? error.message : String(error), { kind: 'error' })
+    },
+    /** While a pointer or the focus rests on the notices none of them leaves. */
+    hold(): void {
+      for (const stop of timers.values()) stop()
+      timers.clear()
+    },
+    release(): void {
+      for (const toast of list.value) wait(toast)
+    },
+  }
+}
+
+export type Toasts = ReturnType<typeof createToasts>

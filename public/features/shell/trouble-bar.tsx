@@ -1,0 +1,59 @@
+/** Above every view while a file cannot be read, a guard closes something, or the open conversation has no profile. */
+import { useEffect } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from './context.ts'
+
+export const TroubleBar = () => {
+  const app = useApp()
+  const { trouble, chat, profiles, route, layout } = app
+  const { problems, guards } = trouble.current.value
+  const closing = guards.filter(({ closes }) => closes.length > 0)
+  const notes = guards.filter(({ closes }) => closes.length === 0)
+  const open = chat.details.value
+  const active = profiles.active.value
+  // A conversation of another profile: whether that one exists is asked once for each such conversation.
+  const other = open?.profile && active && open.profile !== active ? open.profile : null
+  useEffect(() => {
+    if (other) void app.attempt(() => profiles.refresh())
+  }, [other, open?.session_id])
+  const known = profiles.list.value
+  const gone = other && known.length > 0 && !known.some(({ name }) => name === other)
+  if (problems.length === 0 && guards.length === 0 && !gone) return null
+  return (
+    <div class="trouble" role="status" data-narrow={layout.narrow.value}>
+      {problems.map(({ file, reason, in_force }) => (
+        <p key={file}>{t(in_force ? 'trouble.kept' : 'trouble.lost', { file, reason })}</p>
+      ))}
+      {[closing, notes].map(
+        (found, at) =>
+          found.length > 0 && (
+            <p key={at}>
+              {t(at === 0 ? 'trouble.guards' : 'trouble.notes', {
+                keys: found.map(({ key }) => key).join(', '),
+              })}{' '}
+              <a href={route.hrefOf({ view: 'settings', section: 'security' })}>
+                {t('trouble.look')}
+              </a>
+            </p>
+          ),
+      )}
+      {gone && open && (
+        <p>
+          {t('trouble.profile', { name: other })}{' '}
+          <Button
+            onClick={() =>
+              void app.attempt(async () => {
+                const { session_id } = open
+                await app.api('POST /api/session/update', { session_id, profile: active })
+                chat.patch({ profile: active })
+              })
+            }
+          >
+            {t('trouble.adopt', { name: active })}
+          </Button>
+        </p>
+      )}
+    </div>
+  )
+}

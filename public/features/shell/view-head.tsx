@@ -1,0 +1,28 @@
+/** The line above a view that is no conversation: the way to the sidebar, its name, what can be done, the way back. */
+import type { ComponentChildren } from 'preact'
+import { formatKeys } from './keys.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from './context.ts'
+
+export const ViewHead = ({ title, children }: { title: string; children?: ComponentChildren }) => {
+  const { layout, route } = useApp()
+  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  return (
+    <header class="head">
+      {shut && (
+        <IconButton
+          icon={layout.narrow.value ? 'menu' : 'sidebar'}
+          label={t('app.sidebar.show')}
+          keys={formatKeys('mod+b', layout.mac)}
+          onClick={() => layout.toggleSidebar()}
+        />
+      )}
+      <div class="head-title">
+        <h1>{title}</h1>
+      </div>
+      {children}
+      <IconButton icon="close" label={t('view.back')} onClick={() => route.closeSettings()} />
+    </header>
+  )
+}

@@ -1,0 +1,43 @@
+/** The sheet that opens when the session has ended: what was written stays, and what was asked for goes on. */
+import { useId, useRef } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { t } from '../../strings/t.ts'
+import { useApp } from '../shell/context.ts'
+
+export const SignIn = () => {
+  const { auth } = useApp()
+  const field = useRef<HTMLInputElement>(null)
+  const id = useId()
+  const submit = async (event: Event) => {
+    event.preventDefault()
+    const done = await auth.signIn(field.current?.value ?? '')
+    if (!done) field.current?.select()
+  }
+  return (
+    <Dialog title={t('signin.title')}>
+      <form class="form" onSubmit={event => void submit(event)}>
+        <p>{t('signin.text')}</p>
+        <label for={id}>{t('signin.password')}</label>
+        <input
+          ref={field}
+          id={id}
+          class="input"
+          type="password"
+          autocomplete="current-password"
+          required
+          aria-invalid={auth.error.value !== null}
+          aria-describedby={`${id}-error`}
+        />
+        <p id={`${id}-error`} class="form-error" role="alert">
+          {auth.error.value}
+        </p>
+        <div class="form-actions">
+          <Button kind="primary" type="submit" disabled={auth.busy.value}>
+            {t('signin.submit')}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,107 @@
+/** The file of a skill that is open, and its text while it is being written. */
+import { type ReadonlySignal, signal } from '@preact/signals'
+import type { LinkedFile, Skill } from '../../../lib/schema/skill.ts'
+import { ApiError } from '../../api.ts'
+import type { App } from '../../app.ts'
+import { tk } from '../knowledge-strings.ts'
+
+export type FileDraft = { skill: string; path: string; content: string; version: string }
+type Theirs = { content: string | null; version: string | null }
+type Needs = Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
+
+export const createSkillFile = (
+  { api, toasts, unsaved }: Needs,
+  skill: ReadonlySignal<Skill | null>,
+) => {
+  const open = signal<LinkedFile | null>(null)
+  /** Stays while another skill is looked at. */
+  const draft = signal<FileDraft | null>(null)
+  const busy = signal(false)
+  const problem = signal('')
+  const conflict = signal<Theirs | null>(null)
+
+  const setDraft = (next: FileDraft | null): void => {
+    draft.value = next
+    conflict.value = null
+    problem.value = ''
+    if (next) unsaved?.add('skill-file')
+    else unsaved?.delete('skill-file')
+  }
+  const read = async (path: string): Promise<void> => {
+    const of = skill.value
+    if (!of) return
+    try {
+      const found = await api('GET /api/skills/content', { name: of.name, file: path })
+      if (skill.value === of && 'is_binary' in found) open.value = found
+    } catch (error) {
+      toasts.fail(error)
+    }
+  }
+
+  return {
+    open,
+    draft,
+    busy,
+    problem,
+    conflict,
+    read,
+    close(): void {
+      open.value = null
+    },
+    edit(): void {
+      const file = open.value
+      const of = skill.value
+      if (!file || !of || of.read_only || file.is_binary) return
+      if (draft.value) {
+        toasts.show(tk('skills.file.other', { name: draft.value.path }), { kind: 'error' })
+        return
+      }
+      const { path, content, version } = file
+      setDraft({ skill: of.name, path, content, version })
+    },
+    change(content: string): void {
+      if (draft.value) draft.value = { ...draft.value, content }
+    },
+    cancel: (): void => setDraft(null),
+    async save({ over = false } = {}): Promise<boolean> {
+      const now = draft.value
+      if (!now || busy.value) return false
+      busy.value = true
+      problem.value = ''
+      // Gone meanwhile: nothing can be expected of what is written anew.
+      const version = over ? (conflict.value?.version ?? null) : now.version
+      try {
+        await api('POST /api/skills/save', {
+          name: now.skill,
+          file: now.path,
+          content: now.content,
+          ...(version === null ? {} : { expected_version: version }),
+        })
+        setDraft(null)
+        toasts.show(tk('skills.saved', { name: now.path }))
+        if (skill.value?.name === now.skill) await read(now.path)
+        return true
+      } catch (error) {
+        if (error instanceof ApiError && error.status === 409) {
+          const { content, version: at } = error.body
+          conflict.value = {
+            content: typeof content === 'string' ? content : null,
+            version: typeof at === 'string' ? at : null,
+          }
+        } else problem.value = error instanceof Error ? error.message : String(error)
+        return false
+      } finally {
+        busy.value = false
+      }
+    },
+    /** Takes what stands on the disk now in place of what was written here. */
+    takeTheirs(): void {
+      const { content, version } = conflict.value ?? {}
+      const now = draft.value
+      if (now && typeof content === 'string' && typeof version === 'string')
+        setDraft({ ...now, content, version })
+    },
+  }
+}
+
+export type SkillFile = ReturnType<typeof createSkillFile>

@@ -1,0 +1,100 @@
+/** One file beside SKILL.md, read or being written. */
+import { useId } from 'preact/hooks'
+import { Markdown } from '../../markdown/view.tsx'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import type { FileDraft, SkillFile } from './open-skill-file.ts'
+import { tk } from '../knowledge-strings.ts'
+import { ConflictNote } from '../../parts/conflict-note.tsx'
+
+const MAX_BYTES = 1 << 20
+
+const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
+  const id = useId()
+  const { value: conflict } = file.conflict
+  const isTooLong = new TextEncoder().encode(draft.content).length > MAX_BYTES
+  const blocked = draft.content === '' || isTooLong || file.busy.value
+  return (
+    <form
+      class="skill-file-form"
+      aria-label={tk('skills.form.edit', { name: draft.path })}
+      onSubmit={event => {
+        event.preventDefault()
+        void file.save()
+      }}
+      onKeyDown={event => {
+        if (event.key !== 's' || !(event.ctrlKey || event.metaKey)) return
+        event.preventDefault()
+        if (!blocked) void file.save()
+      }}
+    >
+      {conflict && (
+        <ConflictNote
+          {...(conflict.content === null ? { text: tk('skills.file.removed') } : {})}
+          onTheirs={conflict.content === null ? undefined : file.takeTheirs}
+          onMine={() => void file.save({ over: true })}
+        />
+      )}
+      <label class="sr-only" for={id}>
+        {tk('skills.text')}
+      </label>
+      <textarea
+        id={id}
+        class="mono-area"
+        spellcheck={false}
+        value={draft.content}
+        onInput={event => file.change(event.currentTarget.value)}
+      />
+      <div class="form-foot">
+        <p class="form-error" role="alert">
+          {isTooLong ? tk('skills.file.long') : file.problem.value}
+        </p>
+        <div class="form-actions">
+          <Button onClick={file.cancel}>{tk('app.cancel')}</Button>
+          <Button kind="primary" type="submit" disabled={blocked}>
+            {file.busy.value ? tk('app.saving') : tk('app.save')}
+          </Button>
+        </div>
+      </div>
+    </form>
+  )
+}
+
+export type LinkedFileProps = { file: SkillFile; skill: string; readOnly: boolean }
+
+export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
+  const { value: found } = file.open
+  const { value: draft } = file.draft
+  if (!found) return null
+  const { path, content } = found
+  const editing = draft?.skill === skill && draft.path === path ? draft : null
+  return (
+    <section class="skill-file" aria-label={path}>
+      <header>
+        <code>{path}</code>
+        {!readOnly && !found.is_binary && !editing && (
+          <Button icon="edit" onClick={file.edit}>
+            {tk('app.edit')}
+          </Button>
+        )}
+        <IconButton
+          icon="close"
+          size={16}
+          label={tk('skills.file.close', { name: path })}
+          onClick={file.close}
+        />
+      </header>
+      {editing ? (
+        <Form file={file} draft={editing} />
+      ) : found.is_binary ? (
+        <p class="field-hint">{tk('skills.file.binary', { count: found.size })}</p>
+      ) : /\.md$/i.test(path) ? (
+        <Markdown key={found.version} text={content} id={`file-${path}`} />
+      ) : (
+        <ScrollBox class="skill-code" label={path}>
+          <pre>{content}</pre>
+        </ScrollBox>
+      )}
+    </section>
+  )
+}

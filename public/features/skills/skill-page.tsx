@@ -1,0 +1,161 @@
+/** One skill to read: what it is for, what it needs, its text, its files. */
+import { useId } from 'preact/hooks'
+import type { Skill } from '../../../lib/schema/skill.ts'
+import { Markdown } from '../../markdown/view.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Switch } from '../../parts/field.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { MenuButton } from '../../parts/menu.tsx'
+import { bodyOf, type SkillsState } from './skills.ts'
+import { enKnowledge, type KnowledgeKey, tk } from '../knowledge-strings.ts'
+import { useApp } from '../shell/context.ts'
+import { LinkedFile } from './skill-file.tsx'
+
+const kindName = (kind: string): string => {
+  const key = `kind.${kind}` as KnowledgeKey & `kind.${string}`
+  return key in enKnowledge ? tk(key) : kind
+}
+
+const Files = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
+  const kinds = Object.entries(skill.linked_files)
+  if (kinds.length === 0) return null
+  const { value: file } = skills.file.open
+  return (
+    <section class="skill-files">
+      <h3>{tk('skills.files')}</h3>
+      {kinds.map(([kind, paths]) => (
+        <div key={kind} class="skill-kind">
+          <h4>{kindName(kind)}</h4>
+          <ul>
+            {paths.map(path => (
+              <li key={path}>
+                <button
+                  type="button"
+                  class="skill-file-button"
+                  aria-pressed={file?.path === path}
+                  onClick={() => {
+                    if (file?.path === path) skills.file.close()
+                    else void skills.file.read(path)
+                  }}
+                >
+                  <Icon name="file" size={16} />
+                  <span>{path.slice(kind.length + 1)}</span>
+                </button>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+      <LinkedFile file={skills.file} skill={skill.name} readOnly={skill.read_only} />
+    </section>
+  )
+}
+
+const Notes = ({ skill }: { skill: Skill }) => {
+  const missing = [
+    ...skill.missing_required_environment_variables,
+    ...skill.missing_required_commands,
+    ...skill.missing_credential_files,
+  ]
+  const lines = [
+    skill.read_only && tk('skills.readonly'),
+    !skill.compatible && tk('skills.unsupported'),
+    missing.length > 0 && tk('skills.needs', { names: missing.join(', ') }),
+    missing.length > 0 && skill.setup_help,
+  ].filter((line): line is string => typeof line === 'string' && line !== '')
+  if (lines.length === 0) return null
+  return (
+    <div class={`note-box${missing.length > 0 ? ' note-warn' : ''}`}>
+      <Icon name={missing.length > 0 ? 'alert' : 'info'} size={18} />
+      <div class="note-text">
+        {lines.map(line => (
+          <p key={line}>{line}</p>
+        ))}
+      </div>
+    </div>
+  )
+}
+
+const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
+  const app = useApp()
+  const switchId = useId()
+  const remove = () => {
+    app.layout.confirmation.value = {
+      title: tk('skills.delete.title'),
+      text: tk('skills.delete.text', { name: skill.name }),
+      confirm: tk('app.delete'),
+      danger: true,
+      async run() {
+        await skills.remove(skill.name)
+        app.route.go({ view: 'skills', skill: null, query: '' }, { replace: true })
+      },
+    }
+  }
+  return (
+    <article class="skill">
+      <header class="skill-head">
+        <div class="skill-title">
+          <h2>{skill.name}</h2>
+          <p class="skill-place">
+            {skill.category && <span>{skill.category}</span>}
+            {skill.enabled && skill.compatible && (
+              <span>{tk('skills.call', { slug: `/${skill.slug}` })}</span>
+            )}
+          </p>
+        </div>
+        <label class="skill-switch" for={switchId}>
+          <span>{tk('skills.enabled')}</span>
+          <Switch
+            id={switchId}
+            describedBy={undefined}
+            checked={skill.enabled}
+            onChange={on => void skills.toggle(skill.name, on)}
+          />
+        </label>
+        {!skill.read_only && (
+          <>
+            <Button icon="edit" onClick={() => skills.edit()}>
+              {tk('app.edit')}
+            </Button>
+            <MenuButton
+              label={tk('skills.menu', { name: skill.name })}
+              items={() => [{ label: tk('app.delete'), icon: 'trash', danger: true, run: remove }]}
+            />
+          </>
+        )}
+      </header>
+      <p class="skill-lead">{skill.description}</p>
+      {skill.tags.length > 0 && (
+        <ul class="skill-tags" aria-label={tk('skills.tags')}>
+          {skill.tags.map(tag => (
+            <li key={tag}>{tag}</li>
+          ))}
+        </ul>
+      )}
+      <Notes skill={skill} />
+      <Markdown key={skill.version} text={bodyOf(skill.content)} id="skill" />
+      <Files skill={skill} skills={skills} />
+    </article>
+  )
+}
+
+export const SkillPage = ({ skills, name }: { skills: SkillsState; name: string }) => {
+  const { route } = useApp()
+  const skill = skills.open.value
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <div class="pair-scroll" tabIndex={0}>
+      <a class="pair-back" href={route.hrefOf({ view: 'skills', skill: null, query: '' })}>
+        <Icon name="chevron-right" size={16} />
+        {tk('skills.back')}
+      </a>
+      {skill ? (
+        <Body skill={skill} skills={skills} />
+      ) : (
+        <p class="view-blank" role="status">
+          {skills.opening.value === 'failed' ? tk('skills.missing', { name }) : tk('app.loading')}
+        </p>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,132 @@
+/** What became of due times: how it ended, when, how long it took, what it said, and the way to the conversation. */
+import { useSignal } from '@preact/signals'
+import { useId } from 'preact/hooks'
+import type { JobRun } from '../../../lib/schema/cron.ts'
+import { Markdown } from '../../markdown/view.tsx'
+import { Button } from '../../parts/button.tsx'
+import { Icon, type IconName } from '../../parts/icon.tsx'
+import { resultOf, type TasksState } from './tasks.ts'
+import { tt } from './strings.ts'
+import { formatFull } from '../sessions/time.ts'
+import { useApp } from '../shell/context.ts'
+import { formatDuration } from './times.ts'
+
+const saying = (run: JobRun): { icon: IconName; kind: string; words: string } => {
+  const { count } = run
+  switch (run.how) {
+    case 'missed':
+      return { icon: 'clock', kind: 'warn', words: tt('how.missed', { count }) }
+    case 'skipped':
+      return { icon: 'clock', kind: 'dim', words: tt('how.skipped', { count }) }
+    case 'queued':
+      return { icon: 'todo', kind: 'dim', words: tt('how.queued') }
+    case 'running':
+      return { icon: 'spinner', kind: 'dim', words: tt('how.running') }
+    case 'interrupted':
+      return { icon: 'alert', kind: 'warn', words: tt('how.interrupted') }
+    default:
+      return run.status === 'ok'
+        ? { icon: 'check', kind: 'ok', words: tt('how.ok') }
+        : { icon: 'alert', kind: 'bad', words: tt('how.error') }
+  }
+}
+
+/** Missed stretches have two ends; a run has the moment it began. */
+const whenOf = ({ started_at, due_at, due_until, count }: JobRun): string =>
+  count > 1 ? `${formatFull(due_at)} – ${formatFull(due_until)}` : formatFull(started_at ?? due_at)
+
+const Result = ({ id, text }: { id: string; text: string }) => {
+  const open = useSignal(false)
+  return (
+    <>
+      <button
+        type="button"
+        class="run-link"
+        aria-expanded={open.value}
+        aria-controls={id}
+        onClick={() => {
+          open.value = !open.value
+        }}
+      >
+        <Icon name={open.value ? 'chevron-down' : 'chevron-right'} size={14} />
+        {tt('result')}
+      </button>
+      {open.value && (
+        <div class="run-result" id={id}>
+          <Markdown text={text} id={id} />
+        </div>
+      )}
+    </>
+  )
+}
+
+const Run = ({ run, content, named }: { run: JobRun; content?: string; named: boolean }) => {
+  const { route } = useApp()
+  const id = useId()
+  const { icon, kind, words } = saying(run)
+  const took =
+    run.started_at !== null && run.ended_at !== null ? run.ended_at - run.started_at : null
+  const text = content === undefined || run.status !== 'ok' ? '' : resultOf(content)
+  return (
+    <li class="run">
+      <span class={`run-icon run-${kind}`}>
+        <Icon name={icon} size={16} />
+      </span>
+      <div class="run-text">
+        <p>
+          {named && (
+            <a class="run-name" href={route.hrefOf({ view: 'tasks', task: run.job_id })}>
+              {run.name}
+            </a>
+          )}
+          <span class={named ? 'run-words' : 'run-how'}>{words}</span>
+          <span class="run-when">
+            {whenOf(run)}
+            {took !== null && ` · ${tt('took', { duration: formatDuration(took) })}`}
+            {run.trigger === 'manual' && ` · ${tt('manual')}`}
+          </span>
+        </p>
+        {run.error && <p class="run-error">{run.error}</p>}
+        {(run.session_id || text) && (
+          <div class="run-links">
+            {run.session_id && (
+              <a class="run-link" href={route.hrefOf({ view: 'chat', sessionId: run.session_id })}>
+                {tt('open')}
+              </a>
+            )}
+            {text && <Result id={`${id}-result`} text={text} />}
+          </div>
+        )}
+      </div>
+    </li>
+  )
+}
+
+export const RunList = ({ tasks, of }: { tasks: TasksState; of: string }) => {
+  const { rows, total, of: shown } = tasks.runs.value
+  if (shown !== of) return <p class="faint">{tt('loading')}</p>
+  if (rows.length === 0)
+    return <p class="faint">{tt(of ? 'history.empty' : 'history.all.empty')}</p>
+  return (
+    <>
+      <ul class="run-list">
+        {rows.map(run => {
+          const content = run.filename ? tasks.outputs.value.get(run.filename) : undefined
+          return (
+            <Run
+              key={run.run_id}
+              run={run}
+              named={!of}
+              {...(content === undefined ? {} : { content })}
+            />
+          )
+        })}
+      </ul>
+      {rows.length < total && (
+        <Button kind="quiet" onClick={() => void tasks.more()}>
+          {tt('history.more')}
+        </Button>
+      )}
+    </>
+  )
+}

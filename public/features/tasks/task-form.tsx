@@ -1,0 +1,240 @@
+/** A task being written: the schedule field says back in words what it understood, and the next three runs. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import { Button } from '../../parts/button.tsx'
+import type { TaskDraft, TasksState } from './tasks.ts'
+import { tt } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { formatMoment, secondsOf } from './times.ts'
+
+const EXAMPLES = ['every 30m', '0 9 * * 1-5', '0 18 * * 5', '2h'] as const
+
+type FieldProps = {
+  label: string
+  hint?: string
+  children: (ids: { id: string; hint: string | undefined }) => ComponentChildren
+}
+
+const Field = ({ label, hint, children }: FieldProps) => {
+  const id = useId()
+  const hintId = hint ? `${id}-hint` : undefined
+  return (
+    <div class="task-field">
+      <label for={id}>{label}</label>
+      {children({ id, hint: hintId })}
+      {hint && (
+        <p id={hintId} class="field-hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Read out as it changes: it is the answer to what is being typed. */
+const Understood = ({ tasks, id, same }: { tasks: TasksState; id: string; same: boolean }) => {
+  const now = useApp().sessions.now.value
+  const preview = tasks.preview.value
+  return (
+    <div class="task-preview" id={id} role="status">
+      {preview.kind === 'empty' && <p class="faint">{tt('form.preview.empty')}</p>}
+      {preview.kind === 'refused' && <p class="task-bad">{preview.message}</p>}
+      {preview.kind === 'said' && (
+        <>
+          <p class="task-said">{preview.words}</p>
+          <ol class="task-nexts">
+            {/* An interval that stays as it is goes on in its own rhythm, not from now. */}
+            {(same ? [] : preview.next).map(at => (
+              <li key={at}>{formatMoment(secondsOf(at) ?? 0, now)}</li>
+            ))}
+          </ol>
+        </>
+      )}
+    </div>
+  )
+}
+
+const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
+  const id = useId()
+  const isRefused = tasks.preview.value.kind === 'refused'
+  return (
+    <div class="task-field">
+      <label for={id}>{tt('form.schedule')}</label>
+      <input
+        id={id}
+        class="input task-when"
+        autocomplete="off"
+        spellcheck={false}
+        placeholder={EXAMPLES[0]}
+        aria-describedby={`${id}-said`}
+        aria-invalid={isRefused}
+        value={draft.schedule}
+        onInput={event => tasks.change({ schedule: event.currentTarget.value })}
+      />
+      <fieldset class="task-examples">
+        <legend class="sr-only">{tt('form.examples')}</legend>
+        {EXAMPLES.map(text => (
+          <button
+            key={text}
+            type="button"
+            class="task-example"
+            onClick={() => tasks.change({ schedule: text })}
+          >
+            {text}
+          </button>
+        ))}
+      </fieldset>
+      <Understood
+        tasks={tasks}
+        id={`${id}-said`}
+        same={draft.id !== '' && draft.schedule === draft.scheduleBefore}
+      />
+    </div>
+  )
+}
+
+const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
+  const { models } = useApp()
+  const known = models.all.value.some(({ id }) => id === draft.model)
+  return (
+    <Field label={tt('model')}>
+      {({ id }) => (
+        <select
+          id={id}
+          class="select"
+          value={draft.model}
+          onChange={event => tasks.change({ model: event.currentTarget.value })}
+        >
+          <option value="">{tt('model.default')}</option>
+          {draft.model && !known && <option value={draft.model}>{draft.model}</option>}
+          {models.groups.value.map(group => (
+            <optgroup key={group.provider_id} label={group.provider}>
+              {group.models.map(model => (
+                <option key={model.id} value={model.id} selected={model.id === draft.model}>
+                  {model.label}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      )}
+    </Field>
+  )
+}
+
+/** In the order they were chosen: that is the order they are read in. */
+const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
+  const all = [...new Set([...draft.skills, ...(tasks.skills.value ?? [])])].toSorted()
+  const toggle = (name: string) =>
+    tasks.change({
+      skills: draft.skills.includes(name)
+        ? draft.skills.filter(other => other !== name)
+        : [...draft.skills, name],
+    })
+  return (
+    <fieldset class="task-field">
+      <legend>{tt('skills')}</legend>
+      {all.length === 0 && <p class="field-hint">{tt('skills.none')}</p>}
+      <div class="task-chips">
+        {all.map(name => (
+          <button
+            key={name}
+            type="button"
+            class="task-chip"
+            aria-pressed={draft.skills.includes(name)}
+            onClick={() => toggle(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+    </fieldset>
+  )
+}
+
+export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
+  const { route } = useApp()
+  const first = useRef<HTMLTextAreaElement>(null)
+  const isNew = draft.id === ''
+  useEffect(() => first.current?.focus(), [])
+  const incomplete =
+    (!draft.prompt.trim() && draft.skills.length === 0) ||
+    !draft.schedule.trim() ||
+    (draft.schedule !== draft.scheduleBefore && tasks.preview.value.kind === 'refused')
+  const save = async () => {
+    const id = await tasks.save()
+    if (id !== null) route.go({ view: 'tasks', task: id }, { replace: true })
+  }
+  const cancel = () => {
+    tasks.cancel()
+    if (isNew) route.go({ view: 'tasks', task: null }, { replace: true })
+  }
+  return (
+    <form
+      class="task task-form"
+      aria-labelledby="task-form-title"
+      onSubmit={event => {
+        event.preventDefault()
+        if (!incomplete) void save()
+      }}
+    >
+      <h2 class="task-title" id="task-form-title">
+        {isNew ? tt('form.new') : tt('form.edit', { name: draft.name })}
+      </h2>
+      <Field label={tt('form.prompt')} hint={tt('form.prompt.hint')}>
+        {({ id, hint }) => (
+          <textarea
+            ref={first}
+            id={id}
+            class="mono-area task-area"
+            rows={6}
+            aria-describedby={hint}
+            value={draft.prompt}
+            onInput={event => tasks.change({ prompt: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <When tasks={tasks} draft={draft} />
+      <Field label={tt('form.name')} hint={tt('form.name.hint')}>
+        {({ id, hint }) => (
+          <input
+            id={id}
+            class="input"
+            maxLength={200}
+            autocomplete="off"
+            aria-describedby={hint}
+            value={draft.name}
+            onInput={event => tasks.change({ name: event.currentTarget.value })}
+          />
+        )}
+      </Field>
+      <ModelField tasks={tasks} draft={draft} />
+      <SkillsField tasks={tasks} draft={draft} />
+      <details class="task-more" open={draft.script !== ''}>
+        <summary>{tt('form.more')}</summary>
+        <Field label={tt('script')} hint={tt('script.hint')}>
+          {({ id, hint }) => (
+            <input
+              id={id}
+              class="input"
+              autocomplete="off"
+              spellcheck={false}
+              aria-describedby={hint}
+              value={draft.script}
+              onInput={event => tasks.change({ script: event.currentTarget.value })}
+            />
+          )}
+        </Field>
+      </details>
+      <p class="form-error" role="alert">
+        {draft.problem}
+      </p>
+      <div class="form-actions">
+        <Button onClick={cancel}>{tt('cancel')}</Button>
+        <Button kind="primary" type="submit" disabled={draft.busy || incomplete}>
+          {draft.busy ? tt('saving') : tt(isNew ? 'create' : 'save')}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,195 @@
+/** Tasks: what is scheduled on one side, the chosen task with its runs, or all runs, on the other. */
+import { useEffect } from 'preact/hooks'
+import type { Job } from '../../../lib/schema/cron.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { type TasksState, tasksOf } from './tasks.ts'
+import { tt } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { ViewHead } from '../shell/view-head.tsx'
+import { TaskForm } from './task-form.tsx'
+import { RunList } from './runs.tsx'
+import { TaskPage } from './task-page.tsx'
+import { formatDistance, formatMoment, secondsOf } from './times.ts'
+
+/** In the address, in the place of a task's id. */
+const NEW = 'new'
+
+/** What a row says of the next run, in one line. */
+const NextRun = ({ job }: { job: Job }) => {
+  const now = useApp().sessions.now.value
+  const next = secondsOf(job.next_run_at)
+  if (job.running) return <span class="task-running">{tt('next.running')}</span>
+  if (job.state === 'paused') return <span>{tt('next.paused')}</span>
+  if (!job.enabled) return <span>{tt('next.done')}</span>
+  if (next === null) return <span>{tt('next.none')}</span>
+  return (
+    <span>
+      {formatMoment(next, now)} · {formatDistance(next, now)}
+    </span>
+  )
+}
+
+const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
+  const { route } = useApp()
+  return (
+    <li>
+      <a
+        class={`task-row${job.enabled || job.running ? '' : ' task-row-off'}`}
+        href={route.hrefOf({ view: 'tasks', task: job.id })}
+        aria-current={chosen ? 'page' : undefined}
+      >
+        <span class="task-name">{job.name}</span>
+        {job.last_status === 'error' && !job.running && (
+          <span class="task-mark task-bad">
+            <Icon name="alert" size={14} />
+            <span class="sr-only">{tt('how.error')}</span>
+          </span>
+        )}
+        {job.running && (
+          <span class="task-mark">
+            <Icon name="spinner" size={14} />
+          </span>
+        )}
+        <span class="task-words">{job.words || job.schedule_display}</span>
+        <span class="task-next">
+          <NextRun job={job} />
+        </span>
+      </a>
+    </li>
+  )
+}
+
+const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) => {
+  const { route } = useApp()
+  const list = tasks.jobs.value
+  if (tasks.state.value === 'loading') return <p class="view-note">{tt('loading')}</p>
+  if (tasks.state.value === 'failed') {
+    return (
+      <div class="view-note" role="alert">
+        <p>{tt('failed')}</p>
+        <Button icon="refresh" onClick={() => void tasks.refresh()}>
+          {tt('retry')}
+        </Button>
+      </div>
+    )
+  }
+  if (tasks.problem.value !== null) {
+    return (
+      <div class="view-note" role="alert">
+        <p>{tt('problem', { problem: tasks.problem.value })}</p>
+        <p>{tt('problem.text')}</p>
+      </div>
+    )
+  }
+  if (list.length === 0) {
+    return (
+      <div class="view-note">
+        <h2>{tt('empty')}</h2>
+        <p>{tt('empty.text')}</p>
+        <Button kind="primary" icon="plus" onClick={() => route.go({ view: 'tasks', task: NEW })}>
+          {tt('new')}
+        </Button>
+      </div>
+    )
+  }
+  return (
+    <ul class="task-list">
+      {list.map(job => (
+        <Row key={job.id} job={job} chosen={job.id === chosen} />
+      ))}
+    </ul>
+  )
+}
+
+/** Where no task is chosen: everything that ran. */
+const Everything = ({ tasks }: { tasks: TasksState }) => (
+  <div class="task">
+    <h2 class="task-title">{tt('choose')}</h2>
+    <p class="view-lead">{tt('choose.text')}</p>
+    <RunList tasks={tasks} of="" />
+  </div>
+)
+
+const Gone = ({ tasks, id }: { tasks: TasksState; id: string }) => (
+  <div class="task">
+    <h2 class="task-title">{tt('gone')}</h2>
+    <p class="view-lead">{tt('gone.text')}</p>
+    <RunList tasks={tasks} of={id} />
+  </div>
+)
+
+/** What is being written keeps its place: it is there again when one comes back to it. */
+const New = ({ tasks }: { tasks: TasksState }) => {
+  const draft = tasks.draft.value
+  useEffect(() => {
+    if (draft?.id !== '') tasks.create()
+  }, [])
+  return draft?.id === '' ? <TaskForm tasks={tasks} draft={draft} /> : null
+}
+
+const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
+  const draft = tasks.draft.value
+  const job = tasks.byId(id)
+  if (id === NEW) return <New tasks={tasks} />
+  if (draft && draft.id === id) return <TaskForm key={draft.id} tasks={tasks} draft={draft} />
+  if (job) return <TaskPage key={job.id} tasks={tasks} job={job} />
+  if (id && tasks.state.value === 'ready') return <Gone tasks={tasks} id={id} />
+  return tasks.state.value === 'ready' && !id ? <Everything tasks={tasks} /> : null
+}
+
+/** Scheduled conversations as they come and go: each change means that a task began or ended. */
+const useScheduledRuns = (tasks: TasksState): void => {
+  const { sessions, platform } = useApp()
+  const seen = sessions.rows.value
+    .filter(row => row.source_tag === 'cron')
+    .slice(0, 20)
+    .map(row => `${row.session_id} ${row.is_streaming}`)
+    .join()
+  useEffect(() => {
+    if (!seen) return
+    // The record of a run is written right after its conversation has ended.
+    return platform.later(() => void tasks.refresh(), 500)
+  }, [seen])
+}
+
+export const TasksView = ({ task }: { task: string | null }) => {
+  const app = useApp()
+  const tasks = tasksOf(app)
+  const profile = app.profiles.active.value
+  useEffect(() => tasks.watch(profile), [profile])
+  useEffect(() => void tasks.show(task === null || task === NEW ? '' : task), [task, profile])
+  useScheduledRuns(tasks)
+  const zone = tasks.timezone.value
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone
+  return (
+    <>
+      <ViewHead title={tt('title')}>
+        <IconButton
+          icon="plus"
+          label={tt('new')}
+          onClick={() => app.route.go({ view: 'tasks', task: NEW })}
+        />
+      </ViewHead>
+      <div class={`pair${task === null ? '' : ' pair-shown'}`}>
+        <section class="pair-list" aria-label={tt('list')}>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+          <div class="pair-scroll" tabIndex={0}>
+            <List tasks={tasks} chosen={task} />
+            {zone && zone !== here && <p class="task-zone">{tt('zone', { zone })}</p>}
+          </div>
+        </section>
+        <div class="pair-main">
+          <a class="pair-back" href={app.route.hrefOf({ view: 'tasks', task: null })}>
+            <Icon name="chevron-right" size={16} />
+            {tt('back')}
+          </a>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+          <div class="pair-scroll" tabIndex={0}>
+            <Main tasks={tasks} id={task} />
+          </div>
+        </div>
+      </div>
+    </>
+  )
+}

@@ -1,0 +1,43 @@
+/** Times of tasks in the person's own zone: the moment, how far away it is, how long a run took. */
+import { tt } from './strings.ts'
+
+const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+]
+
+/** "in 2 hours", "5 minutes ago"; within a minute "any moment" or "now". */
+export const formatDistance = (seconds: number, now: number, locale?: string): string => {
+  const distance = seconds - now
+  const size = Math.abs(distance)
+  if (size < 60) return tt('next.soon')
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: 'always', style: 'long' })
+  for (const [unit, length] of UNITS)
+    if (size >= length) return words.format(Math.round(distance / length), unit)
+  return tt('next.soon')
+}
+
+/** "Tue 3 Feb, 09:00"; the year only when it is another one. */
+export const formatMoment = (seconds: number, now: number, locale?: string): string => {
+  const then = new Date(seconds * 1_000)
+  const isThisYear = then.getFullYear() === new Date(now * 1_000).getFullYear()
+  return then.toLocaleString(locale, {
+    weekday: 'short',
+    day: 'numeric',
+    month: 'short',
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(isThisYear ? {} : { year: 'numeric' }),
+  })
+}
+
+export const formatDuration = (seconds: number): string =>
+  seconds < 90
+    ? tt('seconds', { count: Math.max(1, Math.round(seconds)) })
+    : tt('minutes', { count: Math.round(seconds / 60) })
+
+export const secondsOf = (iso: string | null): number | null => {
+  const ms = iso === null ? Number.NaN : Date.parse(iso)
+  return Number.isNaN(ms) ? null : ms / 1_000
+}

@@ -1,0 +1,236 @@
+/** One step of the agent: a line in words, and behind it the arguments and what came back. */
+import { visibleText } from '../../../lib/base/visible.ts'
+import { useMemo, useState } from 'preact/hooks'
+import type { ComponentChild } from 'preact'
+import { grammarOf } from '../../markdown/highlight.ts'
+import { CodeText } from '../../markdown/code.tsx'
+import { t } from '../../strings/t.ts'
+import { diffOfEdit } from '../../parts/diff.ts'
+import type { FileDiff } from '../../parts/diff.ts'
+import { DiffCounts } from '../../parts/diff-view.tsx'
+import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { TerminalText } from './terminal-text.tsx'
+import { FileName, ToolBody } from './tool-body.tsx'
+import { parseResult } from './tool-result.ts'
+import type { ToolResult } from './tool-result.ts'
+import { parseArgs, toolWords } from './tool-words.ts'
+import type { Args } from './tool-words.ts'
+
+export type Whole = { content: string; colored: string | null }
+type Cut = { chars: number; lines: number }
+
+export type ToolCardProps = {
+  name: string
+  /** JSON text of the arguments, or the short ones known so far. */
+  written: string
+  short: Args | null
+  /** The result's text; null while there is none. */
+  content: string | null
+  /** A program's output with its colours, where it had some. */
+  colored: string | null
+  /** What is stored when `content` is cut, and how to get it. */
+  cut: Cut | null
+  loadWhole: () => Promise<Whole>
+  state: 'running' | 'queued' | 'ended'
+  startedAt: number | null
+  duration: number | null
+  isError: boolean
+  /** What a running call has printed; a component, so that only it follows the stream. */
+  running: ComponentChild
+  /** Stands in the place of arguments and output. */
+  body?: ComponentChild
+  open: boolean
+  onToggle: () => void
+  openFile: ((path: string, line?: number) => void) | undefined
+}
+
+export function ToolCard(props: ToolCardProps) {
+  const { name, written, content, open } = props
+  const [whole, setWhole] = useState<Whole | null>(null)
+  const text = whole ? whole.content : content
+  const colored = whole ? whole.colored : props.colored
+  const args = useMemo(() => props.short ?? parseArgs(written), [written, props.short])
+  const result = useMemo(() => (text === null ? null : parseResult(text, colored)), [text, colored])
+  const said = toolWords(name, args)
+  const rest =
+    props.cut && !whole
+      ? { lines: props.cut.lines, load: async () => setWhole(await props.loadWhole()) }
+      : null
+  const isText = result?.body.kind === 'output' || result?.body.kind === 'text'
+  const busy = props.state !== 'ended'
+  const failed = props.isError || (result?.failed ?? false)
+  const edit = useMemo(() => editOf(name, args, result), [name, args, result])
+  return (
+    <div class={`tool tool-${busy ? props.state : failed ? 'failed' : 'ok'}`}>
+      <button type="button" class="tool-head" aria-expanded={open} onClick={props.onToggle}>
+        <Icon name={said.icon} />
+        <span class="tool-words">
+          {busy ? said.does : said.did}{' '}
+          {said.object &&
+            (said.code ? (
+              <code>{said.object}</code>
+            ) : (
+              <span class="tool-object">{said.object}</span>
+            ))}
+        </span>
+        {edit.length > 0 && !failed && <DiffCounts {...total(edit)} />}
+        <Outcome {...props} result={result} failed={failed} />
+      </button>
+      {open && props.body}
+      {open && !props.body && (
+        <div class="tool-body">
+          {said.path && edit.length === 0 && (
+            <FileName path={said.path} line={firstLine(args)} openFile={props.openFile} />
+          )}
+          <Input name={name} args={args} shown={edit.length > 0} named={said.path !== undefined} />
+          {busy ? (
+            props.running
+          ) : (
+            <ToolBody
+              result={result}
+              files={edit}
+              openFile={props.openFile}
+              rest={isText ? rest : null}
+            />
+          )}
+          {rest && !isText && props.cut && !busy && (
+            <LoadWhole chars={props.cut.chars} load={rest.load} />
+          )}
+        </div>
+      )}
+    </div>
+  )
+}
+
+type OutcomeProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'duration'> & {
+  result: ToolResult | null
+  failed: boolean
+}
+
+/** State in words for those who cannot see the icon; time where it is known. */
+function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
+  if (state !== 'ended') {
+    return (
+      <span class="tool-outcome">
+        {startedAt !== null && <Elapsed since={startedAt} />}
+        <span class="tx-sr">{t('tool.running')}</span>
+        {state === 'running' ? <Icon name="spinner" size={14} /> : <Icon name="clock" size={14} />}
+      </span>
+    )
+  }
+  const body = result?.body
+  const exit = result?.exitCode
+  return (
+    <span class="tool-outcome">
+      {body?.kind === 'matches' && <span>{t('tool.matches', { count: body.total })}</span>}
+      {failed && typeof exit === 'number' && exit !== 0 && (
+        <span>{t('tool.exit', { code: `${exit}` })}</span>
+      )}
+      {duration !== null && duration >= 0.1 && <span>{formatSeconds(duration)}</span>}
+      <span class="tx-sr">
+        {failed ? t('tool.failed') : result ? t('tool.ok') : t('tool.waiting')}
+      </span>
+      {failed ? <Icon name="close" size={14} /> : result && <Icon name="check" size={14} />}
+    </span>
+  )
+}
+
+/** The changed files: the tool's own diff, else what its arguments say. */
+const editOf = (name: string, args: Args, result: ToolResult | null): FileDiff[] => {
+  if (result?.body.kind === 'diff') return result.body.files
+  const { path, old_string: old, new_string: fresh } = args
+  const edited = name === 'patch' && typeof old === 'string' && typeof fresh === 'string'
+  return edited && result && !result.failed ? [diffOfEdit(`${path ?? ''}`, old, fresh)] : []
+}
+
+const total = (files: readonly FileDiff[]) => ({
+  added: files.reduce((sum, file) => sum + file.added, 0),
+  removed: files.reduce((sum, file) => sum + file.removed, 0),
+})
+
+/** Where a reading began, when it did not begin at the beginning. */
+const firstLine = ({ offset }: Args): number | undefined =>
+  typeof offset === 'number' && offset > 1 ? offset : undefined
+
+/** What a shown diff says already. */
+const inDiff = new Set(['mode', 'path', 'patch', 'old_string', 'new_string'])
+
+type InputProps = {
+  name: string
+  args: Args
+  /** As a diff. */
+  shown: boolean
+  /** The file stands above already. */
+  named: boolean
+}
+
+/** The command or text the call was about; what the heading says already is not said again. */
+function Input({ name, args, shown, named }: InputProps) {
+  const code = name === 'terminal' ? args.command : name === 'execute_code' ? args.code : null
+  if (typeof code === 'string') {
+    return (
+      <ScrollBox
+        class={name === 'terminal' ? 'tool-code tool-command' : 'tool-code tool-tall'}
+        label={t('tool.arguments')}
+      >
+        <pre dir="ltr">
+          <CodeText text={visibleText(code)} grammar={name === 'terminal' ? 'bash' : 'python'} />
+        </pre>
+      </ScrollBox>
+    )
+  }
+  if (name === 'write_file' && typeof args.content === 'string') {
+    const extension = `${args.path ?? ''}`.split('.').at(-1) ?? ''
+    return (
+      <ScrollBox class="tool-code tool-tall" label={t('tool.arguments')}>
+        <pre dir="ltr">
+          <CodeText
+            text={visibleText(args.content.slice(0, 20_000))}
+            grammar={grammarOf(extension)}
+          />
+        </pre>
+      </ScrollBox>
+    )
+  }
+  const said = (key: string) => (shown && inDiff.has(key)) || (named && key === 'path')
+  const rest = Object.entries(args).filter(([key]) => !said(key))
+  if (rest.length === 0 || name === 'todo') return null
+  return (
+    <dl class="tool-args">
+      {rest.slice(0, 12).map(([key, value]) => (
+        <div key={key}>
+          <dt>{key}</dt>
+          <dd>
+            {visibleText(typeof value === 'string' ? value.slice(0, 4000) : JSON.stringify(value))}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+type LoadProps = { chars: number; load: () => Promise<void> }
+
+function LoadWhole({ chars, load }: LoadProps) {
+  const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const begin = () => {
+    setState('loading')
+    load().catch(() => setState('failed'))
+  }
+  return (
+    <button type="button" class="tx-more" onClick={begin} disabled={state === 'loading'}>
+      {state === 'idle'
+        ? t('tool.fetch', { count: chars })
+        : state === 'loading'
+          ? t('tx.loading')
+          : t('tool.fetch.failed')}
+    </button>
+  )
+}
+
+/** Output of a call that still runs. */
+export function RunningOutput({ text }: { text: string }) {
+  return text ? <TerminalText text={text} label={t('tool.output.label')} /> : null
+}

@@ -1,0 +1,159 @@
+/** A tool call in words: which icon, which verb, and what the verb's object is. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { t } from '../../strings/t.ts'
+import type { IconName } from '../../parts/icon.tsx'
+
+export type Args = Readonly<Record<string, unknown>>
+export type Words = {
+  icon: IconName
+  /** What happened, and what is happening while it runs. */
+  did: string
+  does: string
+  object: string
+  /** The object is code: a command, a path, a pattern. */
+  code: boolean
+  /** The file the object names, when it is one. */
+  path?: string
+}
+
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value : value === undefined ? '' : (JSON.stringify(value) ?? '')
+
+const oneLine = (value: string): string => value.trim().replace(/\s+/g, ' ').slice(0, 200)
+
+const quoted = (value: unknown): string => (text(value) ? `“${oneLine(text(value))}”` : '')
+
+/** The last two parts of a path: enough to know the file, short enough for a line. */
+export const shortPath = (path: string): string => {
+  const parts = path.split('/').filter(Boolean)
+  return parts.length > 3 ? `…/${parts.slice(-2).join('/')}` : path
+}
+
+const host = (address: string): string => URL.parse(address)?.host.replace(/^www\./, '') ?? address
+
+type Verb = Pick<Words, 'icon' | 'did' | 'does'>
+const verb = (icon: IconName, did: string, does: string): Verb => ({ icon, did, does })
+
+const file = (head: Verb, args: Args): Words => {
+  const path = text(args.path)
+  return { ...head, object: shortPath(path), code: true, ...(path ? { path } : {}) }
+}
+
+/** A patch in the V4A form names its files in its own text. */
+const patched = (args: Args): Words => {
+  if (args.path) return file(verb('edit', t('verb.edited'), t('verb.editing')), args)
+  const path = /\*\*\* (?:Update|Add|Delete) File: (.+)/.exec(text(args.patch))?.[1] ?? ''
+  return file(verb('edit', t('verb.edited'), t('verb.editing')), { path })
+}
+
+const words: Readonly<Record<string, (args: Args) => Words>> = {
+  terminal: args => ({
+    ...verb('terminal', t('verb.ran'), t('verb.running')),
+    object: oneLine(text(args.command)),
+    code: true,
+  }),
+  process: args => ({
+    ...verb('terminal', t('verb.process'), t('verb.process')),
+    object: oneLine(`${text(args.action)} ${text(args.session_id)}`),
+    code: true,
+  }),
+  execute_code: () => ({
+    ...verb('terminal', t('verb.ran'), t('verb.running')),
+    object: t('verb.script'),
+    code: false,
+  }),
+  read_file: args => file(verb('file', t('verb.read'), t('verb.reading')), args),
+  write_file: args => file(verb('edit', t('verb.wrote'), t('verb.writing')), args),
+  patch: patched,
+  search_files: args => ({
+    ...verb('search', t('verb.searched'), t('verb.searching')),
+    object: quoted(args.pattern),
+    code: false,
+  }),
+  web_search: args => ({
+    ...verb('globe', t('verb.web'), t('verb.web.now')),
+    object: quoted(args.query),
+    code: false,
+  }),
+  web_extract: args => ({
+    ...verb('globe', t('verb.read'), t('verb.reading')),
+    object: addresses(args.urls).map(host).join(', '),
+    code: false,
+  }),
+  browser_navigate: args => ({
+    ...verb('globe', t('verb.opened'), t('verb.opening')),
+    object: host(text(args.url)),
+    code: false,
+  }),
+  todo: () => ({
+    ...verb('checklist', t('verb.planned'), t('verb.planning')),
+    object: '',
+    code: false,
+  }),
+  memory: args => ({
+    ...verb('brain', t('verb.memory'), t('verb.memory.now')),
+    object: quoted(args.content ?? args.old_text),
+    code: false,
+  }),
+  session_search: args => ({
+    ...verb('search', t('verb.sessions'), t('verb.sessions.now')),
+    object: quoted(args.query),
+    code: false,
+  }),
+  skill_view: args => ({
+    ...verb('star', t('verb.skill'), t('verb.skill.now')),
+    object: text(args.name),
+    code: false,
+  }),
+  skill_manage: args => ({
+    ...verb('star', t('verb.skill.changed'), t('verb.skill.changing')),
+    object: text(args.name),
+    code: false,
+  }),
+  delegate_task: args => ({
+    ...verb('branch', t('verb.subagent'), t('verb.subagent')),
+    object: oneLine(text(args.goal) || goals(args.tasks)),
+    code: false,
+  }),
+}
+const synonyms: Readonly<Record<string, string>> = {
+  shell: 'terminal',
+  bash: 'terminal',
+  edit_file: 'patch',
+  subagent_progress: 'delegate_task',
+  fetch: 'web_extract',
+}
+
+const addresses = (value: unknown): string[] => {
+  if (Array.isArray(value)) return value.map(text)
+  return text(value).match(/https?:\/\/[^\s"',\]]+/g) ?? []
+}
+
+const goals = (tasks: unknown): string =>
+  Array.isArray(tasks) ? tasks.map(task => text((task as Args | null)?.goal)).join(' · ') : ''
+
+/** `mcp_<server>_<tool>` and names nobody told us of: the name in words, and its first argument. */
+const generic = (name: string, args: Args): Words => {
+  const first = Object.values(args).find(value => typeof value === 'string' && value)
+  const plain = name.replace(/^mcp_/, '').replace(/_+/g, ' ').trim() || t('verb.tool')
+  const said = plain[0]!.toUpperCase() + plain.slice(1)
+  return { ...verb('wrench', said, said), object: oneLine(text(first)), code: false }
+}
+
+export const toolWords = (name: string, args: Args): Words => {
+  const known = synonyms[name] ?? name
+  const make = Object.hasOwn(words, known) ? words[known] : undefined
+  const said = make ? make(args) : generic(name, args)
+  return { ...said, object: visibleName(said.object) }
+}
+
+/** Arguments as the model wrote them; text that is no JSON object becomes one argument. */
+export const parseArgs = (written: string): Args => {
+  try {
+    const value: unknown = JSON.parse(written || '{}')
+    if (value && typeof value === 'object' && !Array.isArray(value)) return value as Args
+  } catch {
+    // A call that was cut off, or a careless model: what there is of it is shown as it is.
+  }
+  return written.trim() ? { arguments: written } : {}
+}

@@ -1,0 +1,117 @@
+/** Tools: which toolsets the agent may use, for the profile and for the open conversation. */
+import { useEffect } from 'preact/hooks'
+import type { Toolsets, ToolsetRow } from '../../../lib/schema/toolset.ts'
+import { Button } from '../../parts/button.tsx'
+import { Row } from '../../parts/field.tsx'
+import { titleOf } from '../sessions/sessions.ts'
+import { toolsOf } from './tools.ts'
+import { enTools, tt } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+
+type Known = keyof typeof enTools
+const isKnown = (name: string): name is Extract<Known, 'terminal'> => name in enTools
+
+const hintOf = ({ summary, tools, forbidden }: ToolsetRow): string => {
+  const missing = tools.flatMap(({ reason }) => reason ?? [])
+  return [
+    `${summary} · ${tools.map(({ name }) => name).join(', ')}`,
+    ...(forbidden ? [tt('forbidden')] : missing),
+  ].join('. ')
+}
+
+const List = ({
+  rows,
+  toggle,
+}: {
+  rows: Toolsets['toolsets']
+  toggle: (name: string, on: boolean) => Promise<void>
+}) => (
+  <div class="rows">
+    {rows.map(row => (
+      <Row
+        key={row.name}
+        label={isKnown(row.name) ? tt(row.name) : row.name}
+        hint={hintOf(row)}
+        control={ids => (
+          <input
+            id={ids.control}
+            type="checkbox"
+            role="switch"
+            class="switch"
+            aria-checked={row.enabled}
+            aria-describedby={ids.hint}
+            checked={row.enabled}
+            disabled={row.forbidden}
+            onChange={event => void toggle(row.name, event.currentTarget.checked)}
+          />
+        )}
+      />
+    ))}
+  </div>
+)
+
+const Own = ({ own }: { own: Toolsets }) => {
+  const app = useApp()
+  const room = toolsOf(app)
+  const title = titleOf(app.sessions.row(own.session_id) ?? { title: '' })
+  const has = own.enabled_toolsets !== null
+  return (
+    <section class="settings-part" aria-labelledby="tools-session">
+      <h3 id="tools-session" class="settings-sub">
+        {tt('session')}
+      </h3>
+      <div class="rows">
+        <Row
+          label={tt('session.own')}
+          hint={tt('session.own.hint', { title })}
+          control={ids => (
+            <input
+              id={ids.control}
+              type="checkbox"
+              role="switch"
+              class="switch"
+              aria-checked={has}
+              aria-describedby={ids.hint}
+              checked={has}
+              onChange={event => void room.own(event.currentTarget.checked)}
+            />
+          )}
+        />
+      </div>
+      {has && <List rows={own.toolsets} toggle={room.toggleOwn} />}
+    </section>
+  )
+}
+
+export const ToolSettings = () => {
+  const app = useApp()
+  const room = toolsOf(app)
+  const name = app.profiles.active.value
+  const id = app.route.sessionId.value
+  useEffect(() => void room.load(), [name, id])
+  const profile = room.profile.value
+  const own = room.session.value
+  if (room.state.value === 'failed') {
+    return (
+      <div class="view-note" role="alert">
+        <p>{tt('failed')}</p>
+        <Button icon="refresh" onClick={() => void room.load()}>
+          {tt('retry')}
+        </Button>
+      </div>
+    )
+  }
+  if (!profile) return <p class="view-note">{tt('loading')}</p>
+  return (
+    <>
+      {own?.session_id === id && own && <Own own={own} />}
+      <section class="settings-part" aria-labelledby="tools-profile">
+        <h3 id="tools-profile" class="settings-sub">
+          {tt('profile', { name: profile.profile })}
+        </h3>
+        <p class="field-hint">{tt('lead')}</p>
+        <List rows={profile.toolsets} toggle={room.toggle} />
+      </section>
+    </>
+  )
+}

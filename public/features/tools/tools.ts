@@ -1,0 +1,76 @@
+/** The toolsets of the profile and of the open conversation, and switching them. */
+import { signal } from '@preact/signals'
+import type { Toolsets } from '../../../lib/schema/toolset.ts'
+import type { App } from '../../app.ts'
+import { isForeign } from '../sessions/sessions.ts'
+import { roomOf } from '../../parts/lazy-state.ts'
+
+type Rooms = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
+
+export const createTools = ({ api, toasts, route, sessions }: Rooms) => {
+  const profile = signal<Toolsets | null>(null)
+  /** Null: none is open, or it is not ours. */
+  const session = signal<Toolsets | null>(null)
+  const state = signal<'loading' | 'ready' | 'failed'>('loading')
+
+  const load = async (): Promise<void> => {
+    const id = route.sessionId.value
+    const row = sessions.row(id)
+    try {
+      const [ofProfile, ofSession] = await Promise.all([
+        api('GET /api/tools', {}),
+        id && row && !isForeign(row) ? api('GET /api/tools', { session_id: id }) : null,
+      ])
+      profile.value = ofProfile
+      session.value = ofSession
+      state.value = 'ready'
+    } catch (error) {
+      if (state.value !== 'ready') state.value = 'failed'
+      toasts.fail(error)
+    }
+  }
+
+  /** Shown at once; what the service made of it is read again, refused or not. */
+  const changing = async (work: () => Promise<unknown>): Promise<void> => {
+    try {
+      await work()
+    } catch (error) {
+      toasts.fail(error)
+    }
+    await load()
+  }
+
+  const override = (session_id: string, toolsets: string[] | null) =>
+    changing(() => api('POST /api/session/toolsets', { session_id, toolsets }))
+
+  return {
+    profile,
+    session,
+    state,
+    load,
+    toggle: (toolset: string, enabled: boolean): Promise<void> =>
+      changing(() => api('POST /api/tools/toggle', { toolset, enabled })),
+
+    /** Its own choice begins with what it has now. */
+    own(on: boolean): Promise<void> {
+      const now = session.value
+      if (!now?.session_id) return Promise.resolve()
+      const names = now.toolsets.filter(each => each.enabled).map(({ name }) => name)
+      return override(now.session_id, on ? names : null)
+    },
+    toggleOwn(toolset: string, on: boolean): Promise<void> {
+      const now = session.value
+      if (!now?.session_id || !now.enabled_toolsets) return Promise.resolve()
+      const names = now.toolsets
+        .filter(each => (each.name === toolset ? on : each.enabled))
+        .map(({ name }) => name)
+      // What is none of ours, a server for example, stays named.
+      const others = now.enabled_toolsets.filter(
+        name => !now.toolsets.some(each => each.name === name),
+      )
+      return override(now.session_id, [...names, ...others])
+    },
+  }
+}
+
+export const toolsOf = roomOf(createTools)

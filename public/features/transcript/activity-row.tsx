@@ -1,0 +1,120 @@
+/** The activity line of a turn and, when it is opened, its steps. */
+import { useComputed } from '@preact/signals'
+import { Markdown } from '../../markdown/view.tsx'
+import { ActivityLine } from './activity.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
+import { looksFailed } from '../tool-calls/tool-result.ts'
+import { parseArgs, toolWords } from '../tool-calls/tool-words.ts'
+import { t } from '../../strings/t.ts'
+import { lazy } from '../../parts/lazy.tsx'
+import { textOf } from './content.ts'
+import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
+import { useFrame, useScope } from './scope.ts'
+
+const Subagents = lazy(async () => (await import('../queue/lazy-queue.ts')).Subagents, true)
+
+const isTool = (step: Step): step is ToolStep => step.kind === 'tool'
+
+const hasFailed = (step: ToolStep): boolean =>
+  step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
+
+export function ActivityRowView({ row }: { row: ActivityRow }) {
+  const { toggle, live, chat } = useScope()
+  const waits = useComputed(() => chat.value.questions.length > 0)
+  const tools = row.steps.filter(isTool)
+  return (
+    <ActivityLine
+      now={row.live ? happening(row.steps, waits.value) : null}
+      since={row.live ? (live.peek()?.started_at ?? null) : null}
+      seconds={row.seconds}
+      thought={row.steps.some(step => step.kind === 'reasoning')}
+      steps={tools.length}
+      failed={tools.filter(hasFailed).length}
+      open={row.open}
+      empty={row.steps.length === 0}
+      onToggle={() => toggle(row.key)}
+    />
+  )
+}
+
+/** That a person is waited for, the call that runs, or that the model thinks. */
+const happening = (steps: readonly Step[], waits: boolean) => {
+  if (waits) return { verb: t('act.waiting'), object: '', code: false }
+  const step = steps.findLast(one => isTool(one) && one.state === 'running')
+  if (!step || !isTool(step)) return { verb: t('act.thinking'), object: '', code: false }
+  const { does, object, code } = toolWords(step.name, step.short ?? parseArgs(step.written))
+  return { verb: does, object, code }
+}
+
+export function StepRowView(props: { rowKey: string; step: Step; last: boolean }) {
+  return (
+    <div class={props.last ? 'step step-last' : 'step'}>
+      {props.step.kind === 'reasoning' ? (
+        <Reasoning step={props.step} />
+      ) : (
+        <Tool rowKey={props.rowKey} step={props.step} />
+      )}
+    </div>
+  )
+}
+
+function Reasoning({ step }: { step: ReasoningStep }) {
+  const { liveReasoning } = useScope()
+  const streamed = useFrame(step.live ? liveReasoning : null, '')
+  return (
+    <div class="reason">
+      <Icon name="brain" />
+      <div class="reason-text">
+        <h4 class="tx-sr">{t('act.reasoning')}</h4>
+        <Markdown text={step.live ? streamed : step.text} open={step.live} id={step.key} />
+      </div>
+    </div>
+  )
+}
+
+const cutOf = (result: ToolStep['result']) =>
+  result?._content_length === undefined
+    ? null
+    : { chars: result._content_length, lines: result._content_lines ?? 1 }
+
+function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
+  const { opened, toggle, actions } = useScope()
+  const open = useComputed(() => opened.value.has(rowKey))
+  const { result } = step
+  return (
+    <ToolCard
+      name={step.name}
+      written={step.written}
+      short={step.short}
+      content={result ? textOf(result) : null}
+      colored={result?._output ?? null}
+      cut={cutOf(result)}
+      loadWhole={async () => {
+        const message = await actions.loadMessage(result?.id ?? '')
+        return { content: textOf(message), colored: message._output ?? null }
+      }}
+      state={step.state}
+      startedAt={step.startedAt}
+      duration={step.finished?.duration ?? null}
+      isError={step.finished?.isError ?? false}
+      running={<Running tid={step.tid} />}
+      {...(step.name === 'delegate_task' && {
+        body: (
+          <div class="tool-body">
+            <Subagents step={step} />
+          </div>
+        ),
+      })}
+      open={open.value}
+      onToggle={() => toggle(rowKey)}
+      openFile={actions.openFile}
+    />
+  )
+}
+
+function Running({ tid }: { tid: string }) {
+  const { live } = useScope()
+  const output = useComputed(() => live.value?.tools.find(tool => tool.tid === tid)?.output ?? '')
+  return <RunningOutput text={useFrame(output, '')} />
+}

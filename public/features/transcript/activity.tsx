@@ -1,0 +1,55 @@
+/** The line above an answer: what is happening now, or how long it took and in how many steps. */
+import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../strings/t.ts'
+
+export type ActivityProps = {
+  /** What happens now; null when it is over. */
+  now: { verb: string; object: string; code: boolean } | null
+  since: number | null
+  seconds: number | null
+  thought: boolean
+  steps: number
+  failed: number
+  open: boolean
+  /** Nothing to open yet. */
+  empty: boolean
+  onToggle: () => void
+}
+
+const pastLabel = ({ seconds, thought }: ActivityProps): string => {
+  if (seconds === null) return thought ? t('act.thought') : t('act.worked')
+  const time = formatSeconds(seconds)
+  return thought ? t('act.thought.for', { time }) : t('act.worked.for', { time })
+}
+
+export function ActivityLine(props: ActivityProps) {
+  const { now, since, steps, failed, open, empty } = props
+  return (
+    <button
+      type="button"
+      class={now ? 'act act-live' : 'act'}
+      aria-expanded={empty ? undefined : open}
+      aria-disabled={empty ? true : undefined}
+      onClick={empty ? undefined : props.onToggle}
+    >
+      <span class="act-icon">
+        {now ? <Icon name="spinner" /> : <Icon name={open ? 'chevron-down' : 'chevron-right'} />}
+      </span>
+      {now ? (
+        <span class="act-now">
+          {now.verb} {now.object && (now.code ? <code>{now.object}</code> : now.object)}
+        </span>
+      ) : (
+        <span>{pastLabel(props)}</span>
+      )}
+      {now && since !== null && (
+        <span class="act-part">
+          <Elapsed since={since} />
+        </span>
+      )}
+      {steps > 0 && <span class="act-part">{t('act.steps', { count: steps })}</span>}
+      {failed > 0 && <span class="act-part act-failed">{t('act.failed', { count: failed })}</span>}
+    </button>
+  )
+}

@@ -1,0 +1,119 @@
+/** A turn that failed: one sentence by cause, the provider's words, and the one step that helps. */
+import type { ComponentChild } from 'preact'
+import { t } from '../../strings/t.ts'
+import { Icon } from '../../parts/icon.tsx'
+
+export const failureTypes = [
+  'quota_exhausted',
+  'rate_limit',
+  'auth_mismatch',
+  'model_not_found',
+  'context_overflow',
+  'network',
+  'no_response',
+  'interrupted',
+  'budget_reached',
+  'error',
+] as const
+export type Failure = { type: (typeof failureTypes)[number]; message: string; hint: string }
+
+/** Labels with which failures are kept in a transcript, by us and by older services. */
+const labels: Readonly<Record<string, Failure['type']>> = {
+  'out of credits': 'quota_exhausted',
+  'rate limit reached': 'rate_limit',
+  'authentication failed': 'auth_mismatch',
+  'authentication error': 'auth_mismatch',
+  'model not found': 'model_not_found',
+  'conversation too long': 'context_overflow',
+  'network error': 'network',
+  'no response received': 'no_response',
+  interrupted: 'interrupted',
+  'budget reached': 'budget_reached',
+}
+
+/** The stored form is `**<Label>:** <text>`, a blank line, `*<hint>*`. */
+export const parseFailure = (content: string): Failure => {
+  const match = /^\*\*([^*]+?):\*\*\s*([\s\S]*?)(?:\n\n\*([\s\S]+)\*)?$/.exec(content.trim())
+  if (!match) return { type: 'error', message: content.trim(), hint: '' }
+  const type = labels[match[1]!.trim().toLowerCase()] ?? 'error'
+  return { type, message: match[2]!.trim(), hint: match[3]?.trim() ?? '' }
+}
+
+export const toFailure = (error: {
+  type: string
+  message: string
+  hint?: string | undefined
+}): Failure => ({
+  type: failureTypes.find(type => type === error.type) ?? 'error',
+  message: error.message,
+  hint: error.hint ?? '',
+})
+
+/** Waiting or trying again does not help when the model itself is the matter. */
+const needsModel = new Set<Failure['type']>([
+  'quota_exhausted',
+  'auth_mismatch',
+  'model_not_found',
+  'context_overflow',
+])
+
+export type ErrorCardProps = {
+  failure: Failure
+  /** Null for an error that later messages have left behind. */
+  onRetry: (() => void) | null
+  onSwitchModel: () => void
+  onAddKey: () => void
+  onCompact: () => void
+}
+
+/** Another key would help. */
+const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
+
+export function ErrorCard(props: ErrorCardProps) {
+  const { failure, onRetry, onSwitchModel, onAddKey, onCompact } = props
+  const { type, message, hint } = failure
+  const long = message.length > 240 || message.includes('\n')
+  let step: ComponentChild = null
+  if (onRetry && needsModel.has(type)) {
+    step = (
+      <div class="fail-steps">
+        {needsKey.has(type) && (
+          <button type="button" class="ask-button" onClick={onAddKey}>
+            <Icon name="key" /> {t('error.key')}
+          </button>
+        )}
+        {type === 'context_overflow' && (
+          <button type="button" class="ask-button" onClick={onCompact}>
+            <Icon name="compress" /> {t('error.compact')}
+          </button>
+        )}
+        <button type="button" class="ask-button" onClick={onSwitchModel}>
+          <Icon name="model" /> {t('error.model')}
+        </button>
+      </div>
+    )
+  } else if (onRetry) {
+    step = (
+      <button type="button" class="ask-button" onClick={onRetry}>
+        <Icon name="refresh" /> {t('error.retry')}
+      </button>
+    )
+  }
+  return (
+    <article class="fail" aria-label={t(`error.${type}`)}>
+      <Icon name="alert" size={18} />
+      <div class="fail-text">
+        <p class="fail-title">{t(`error.${type}`)}</p>
+        {message && !long && <p class="fail-why">{message}</p>}
+        {hint && <p class="fail-why">{hint}</p>}
+        {long && (
+          <details>
+            <summary>{t('error.details')}</summary>
+            <pre>{message}</pre>
+          </details>
+        )}
+      </div>
+      {step}
+    </article>
+  )
+}

@@ -1,0 +1,55 @@
+/** One row of the transcript, by its kind. */
+import { ErrorCard, parseFailure, toFailure } from './error-card.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { t } from '../../strings/t.ts'
+import { lazy } from '../../parts/lazy.tsx'
+import { ActivityRowView, StepRowView } from './activity-row.tsx'
+import { textOf } from './content.ts'
+import { FootRowView } from './foot-row.tsx'
+import type { Row } from './rows.ts'
+import { useScope } from './scope.ts'
+import { TextRowView } from './text-row.tsx'
+import { UserRowView } from './user-row.tsx'
+
+const SummaryRow = lazy(async () => (await import('./summary-row.tsx')).SummaryRow, true)
+
+export function RowView({ row }: { row: Row }) {
+  switch (row.kind) {
+    case 'user':
+      return <UserRowView message={row.message} />
+    case 'activity':
+      return <ActivityRowView row={row} />
+    case 'step':
+      return <StepRowView rowKey={row.key} step={row.step} last={row.last} />
+    case 'text':
+      return <TextRowView row={row} />
+    case 'foot':
+      return <FootRowView row={row} />
+    case 'error':
+      return <ErrorRow row={row} />
+    case 'cancelled':
+      return (
+        <p class="tx-mark">
+          <Icon name="stop" /> {t('tx.cancelled')}
+        </p>
+      )
+    case 'compaction':
+      return <SummaryRow message={row.message} n={row.n} />
+  }
+}
+
+/** The event of this page knows the cause better than the stored sentence does. */
+function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
+  const { chat, actions } = useScope()
+  const known = row.last ? chat.value.error : null
+  const failure = known ? toFailure(known) : parseFailure(textOf(row.message))
+  return (
+    <ErrorCard
+      failure={failure}
+      onRetry={row.last ? () => actions.retry(row.message.id) : null}
+      onSwitchModel={actions.switchModel}
+      onAddKey={actions.addKey}
+      onCompact={actions.compact}
+    />
+  )
+}

@@ -1,0 +1,285 @@
+/** Messages to rows: the pieces a transcript is made of, in order, each small enough to be windowed by itself. */
+import type { Message } from '../../../lib/schema/message.ts'
+import type { LiveTurn } from '../../../lib/schema/session.ts'
+import type { SummaryRef } from '../../../lib/schema/summary.ts'
+import type { Finished } from '../chat/chat.ts'
+import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
+
+/** The part of a live turn that decides which rows there are; its growing text does not. */
+export type LiveShape = {
+  messageId: string | null
+  hasText: boolean
+  hasReasoning: boolean
+  tools: readonly LiveTurn['tools'][number][]
+}
+
+export type ReasoningStep = { kind: 'reasoning'; key: string; text: string; live: boolean }
+export type ToolStep = {
+  kind: 'tool'
+  key: string
+  tid: string
+  name: string
+  /** JSON text of the arguments; empty while only the short ones of the event are known. */
+  written: string
+  short: Readonly<Record<string, string>> | null
+  result: Message | null
+  state: 'running' | 'queued' | 'ended'
+  /** Seconds since 1970 when it began, while it runs here. */
+  startedAt: number | null
+  finished: Finished | null
+}
+export type Step = ReasoningStep | ToolStep
+
+export type ActivityRow = {
+  kind: 'activity'
+  key: string
+  steps: readonly Step[]
+  seconds: number | null
+  live: boolean
+  open: boolean
+}
+export type TextRow = {
+  kind: 'text'
+  key: string
+  id: string
+  text: string
+  live: boolean
+  /** The first text of the turn carries its heading for screen readers. */
+  first: boolean
+  partial: boolean
+  /** Characters stored, when the text here was cut. */
+  cut: number | null
+}
+export type FootRow = {
+  kind: 'foot'
+  key: string
+  messages: readonly Message[]
+  live: boolean
+  last: boolean
+}
+export type Row =
+  | { kind: 'user'; key: string; message: Message }
+  | ActivityRow
+  | { kind: 'step'; key: string; step: Step; last: boolean }
+  | TextRow
+  | FootRow
+  | { kind: 'error'; key: string; message: Message; last: boolean }
+  | { kind: 'cancelled'; key: string }
+  /** A summary: a message of another program's, or one of ours that stands for what is above. */
+  | { kind: 'compaction'; key: string; message: Message | null; n: number }
+
+export type RowsInput = {
+  messages: readonly Message[]
+  live: LiveShape | null
+  finished: Readonly<Record<string, Finished>>
+  /** Keys of opened activity rows. */
+  open: ReadonlySet<string>
+  showThinking: boolean
+  /** After which message a summary's divider stands. */
+  summaries?: readonly SummaryRef[]
+}
+
+export const toRows = (input: RowsInput): Row[] => {
+  const results = new Map<string, Message>()
+  for (const message of input.messages) {
+    if (message.role === 'tool' && message.tool_call_id) results.set(message.tool_call_id, message)
+  }
+  const rows: Row[] = []
+  const turns = toTurns(input.messages)
+  for (const [index, turn] of turns.entries()) {
+    const last = index === turns.length - 1
+    addTurn(rows, turn, { ...input, results, live: last ? input.live : null, last })
+  }
+  return rows
+}
+
+type Turn = { user: Message | null; replies: Message[] }
+
+const toTurns = (messages: readonly Message[]): Turn[] => {
+  const turns: Turn[] = []
+  for (const message of messages) {
+    if (message.role === 'system') continue
+    if (message.role === 'user' && !isCompaction(message)) {
+      turns.push({ user: message, replies: [] })
+    } else {
+      if (turns.length === 0) turns.push({ user: null, replies: [] })
+      turns.at(-1)!.replies.push(message)
+    }
+  }
+  return turns
+}
+
+type TurnInput = RowsInput & { results: ReadonlyMap<string, Message>; last: boolean }
+
+const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
+  const { live, last } = input
+  if (user) rows.push({ kind: 'user', key: user.id, message: user })
+  const name = user?.id ?? replies[0]?.id ?? 'start'
+  const spoken: Message[] = []
+  let steps: Step[] = []
+  let began = user ? secondsOf(user) : null
+  let now = began
+  let first = true
+  let activities = 0
+
+  const flush = (isLive: boolean) => {
+    if (steps.length === 0 && !isLive) return
+    const key = `${name}:a${activities++}`
+    const seconds = began !== null && now !== null && now > began ? now - began : null
+    const open = input.open.has(key)
+    rows.push({ kind: 'activity', key, steps, seconds, live: isLive, open })
+    if (open) {
+      for (const [at, step] of steps.entries()) {
+        rows.push({ kind: 'step', key: `${key}/${step.key}`, step, last: at === steps.length - 1 })
+      }
+    }
+    steps = []
+    began = now
+  }
+
+  /** Behind a message that a summary reaches to. */
+  const divide = (id: string | undefined) => {
+    for (const { n, last: end } of input.summaries ?? []) {
+      if (end !== id) continue
+      flush(false)
+      rows.push({ kind: 'compaction', key: `summary:${n}`, message: null, n })
+    }
+  }
+
+  let above = user?.id
+  for (const message of replies) {
+    divide(above)
+    above = message.id
+    now = secondsOf(message) ?? now
+    if (message.role === 'tool') continue
+    if (isCompaction(message)) {
+      flush(false)
+      rows.push({ kind: 'compaction', key: message.id, message, n: 0 })
+      continue
+    }
+    if (isCancelMarker(message) || message._error) {
+      flush(false)
+      // The stopped text above says it already.
+      if (isCancelMarker(message) && spoken.at(-1)?._partial) continue
+      rows.push(
+        isCancelMarker(message)
+          ? { kind: 'cancelled', key: message.id }
+          : { kind: 'error', key: message.id, message, last: last && message === replies.at(-1) },
+      )
+      continue
+    }
+    if (input.showThinking && message.reasoning?.trim()) {
+      const key = `${message.id}:r`
+      steps.push({ kind: 'reasoning', key, text: message.reasoning, live: false })
+    }
+    const text = textOf(message)
+    if (text.trim()) {
+      flush(false)
+      addText(rows, message, text, first)
+      first = false
+      spoken.push(message)
+    }
+    for (const call of message.tool_calls ?? []) {
+      const step = toolStep(call.id, call.function.name, call.function.arguments, input)
+      if (step) {
+        steps.push(step)
+        now = (step.result && secondsOf(step.result)) ?? now
+      }
+    }
+  }
+
+  if (live) {
+    divide(above)
+    addLive(rows, live, { steps, flush, first, input })
+  } else flush(false)
+  if (spoken.length > 0 || live) {
+    rows.push({ kind: 'foot', key: `${name}:foot`, messages: spoken, live: live !== null, last })
+  }
+  if (!live) divide(above)
+}
+
+type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; input: TurnInput }
+
+/** What streams stands behind what is stored; a line that says what happens now ends it. */
+const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: Rest) => {
+  const known = new Set(steps.map(step => step.key))
+  for (const tool of live.tools) {
+    if (known.has(tool.tid) || input.results.has(tool.tid)) continue
+    const step = toolStep(tool.tid, tool.name, '', input)
+    if (step) steps.push({ ...step, short: tool.args })
+  }
+  if (live.messageId && live.hasReasoning) {
+    steps.push({ kind: 'reasoning', key: `${live.messageId}:r`, text: '', live: true })
+  }
+  if (!live.messageId || !live.hasText) {
+    flush(true)
+    return
+  }
+  flush(false)
+  const id = live.messageId
+  const text = { id, text: '', live: true, first, partial: false, cut: null }
+  rows.push({ kind: 'text', key: `${id}:0`, ...text })
+}
+
+const addText = (rows: Row[], message: Message, text: string, first: boolean) => {
+  const pieces = splitText(text)
+  for (const [index, piece] of pieces.entries()) {
+    const isLast = index === pieces.length - 1
+    rows.push({
+      kind: 'text',
+      key: `${message.id}:${index}`,
+      id: message.id,
+      text: piece,
+      live: false,
+      first: first && index === 0,
+      partial: isLast && message._partial === true,
+      cut: isLast ? (message._content_length ?? null) : null,
+    })
+  }
+}
+
+/** Questions have their own cards; their calls are not steps. */
+const toolStep = (
+  tid: string,
+  name: string,
+  written: string,
+  input: TurnInput,
+): ToolStep | null => {
+  if (name === 'clarify') return null
+  const result = input.results.get(tid) ?? null
+  const finished = input.finished[tid] ?? null
+  const running = input.live?.tools.find(tool => tool.tid === tid)
+  const state = result || finished || !input.live ? 'ended' : running ? 'running' : 'queued'
+  const startedAt = running?.started_at ?? null
+  const short = running && !written ? running.args : null
+  return { kind: 'tool', key: tid, tid, name, written, short, result, state, startedAt, finished }
+}
+
+/** Gives back the earlier row where nothing about it has changed, so that it is not drawn again. */
+export const reuseRows = (before: ReadonlyMap<string, Row>, rows: Row[]): Row[] =>
+  rows.map(row => {
+    const old = before.get(row.key)
+    return old && sameFields(old, row) ? old : row
+  })
+
+const sameFields = (left: object, right: object): boolean => {
+  const keys = Object.keys(right)
+  return (
+    Object.keys(left).length === keys.length &&
+    keys.every(key => same(left[key as keyof typeof left], right[key as keyof typeof right]))
+  )
+}
+
+const same = (left: unknown, right: unknown): boolean => {
+  if (left === right) return true
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, at) => same(item, right[at]))
+  }
+  const steps = [left, right] as { kind?: unknown }[]
+  return steps.every(isStep) && sameFields(steps[0]!, steps[1]!)
+}
+
+const isStep = (value: unknown): boolean => {
+  const kind = (value as { kind?: unknown } | null)?.kind
+  return kind === 'tool' || kind === 'reasoning'
+}

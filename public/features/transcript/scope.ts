@@ -1,0 +1,66 @@
+/** What every row may need, handed down once: the live turn's signals, the page's actions, the reader's choices. */
+import { createContext } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import type { ReadonlySignal, Signal } from '@preact/signals'
+import type { ApprovalChoice } from '../../../lib/schema/question.ts'
+import type { GivenRule } from '../approvals/approval-card.tsx'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { LiveTurn } from '../../../lib/schema/session.ts'
+import type { Chat } from '../chat/chat.ts'
+
+export type TranscriptActions = {
+  loadBefore(): Promise<void>
+  loadMessage(id: string): Promise<Message>
+  edit(id: string, text: string): void
+  retry(id: string): void
+  branch(id: string): void
+  copy(text: string): void
+  answerApproval(id: string, choice: ApprovalChoice, given?: GivenRule): void
+  answerClarify(id: string, text: string): void
+  openFile?(path: string, line?: number): void
+  switchModel(): void
+  addKey(): void
+  compact(): void
+}
+
+export type Scope = {
+  chat: Signal<Chat>
+  live: ReadonlySignal<LiveTurn | null>
+  liveText: ReadonlySignal<string>
+  liveReasoning: ReadonlySignal<string>
+  /** Keys of what the reader opened: activities and steps. */
+  opened: Signal<ReadonlySet<string>>
+  toggle: (key: string) => void
+  actions: TranscriptActions
+  showUsage: boolean
+  botName: string
+}
+
+const ScopeContext = createContext<Scope | null>(null)
+export const ScopeProvider = ScopeContext.Provider
+
+export const useScope = (): Scope => {
+  const scope = useContext(ScopeContext)
+  if (!scope) throw new Error('A row stands outside its transcript')
+  return scope
+}
+
+/** A signal read once a frame: a hundred tokens a second are at most one drawing per frame. */
+export const useFrame = <T>(source: ReadonlySignal<T> | null, idle: T): T => {
+  const [value, setValue] = useState<T>(() => source?.peek() ?? idle)
+  useEffect(() => {
+    if (!source) return
+    let frame = 0
+    const stop = source.subscribe(() => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0
+        setValue(source.peek())
+      })
+    })
+    return () => {
+      stop()
+      cancelAnimationFrame(frame)
+    }
+  }, [source])
+  return source ? value : idle
+}

@@ -1,0 +1,198 @@
+/** What stands in the card of a call that delegated: each subagent's task, its calls in order, and what it said in the end. */
+import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
+import { useComputed } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
+import { Markdown } from '../../markdown/view.tsx'
+import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { TerminalText } from '../tool-calls/terminal-text.tsx'
+import { toolWords } from '../tool-calls/tool-words.ts'
+import { t } from '../../strings/t.ts'
+import { ts } from '../queue/strings.ts'
+import { textOf } from './content.ts'
+import type { ToolStep } from './rows.ts'
+import { useFrame, useScope } from './scope.ts'
+import { type Result, resultsOf, type Traced } from './subagent-results.ts'
+
+const none: readonly LiveSubagent[] = []
+
+export function Subagents({ step }: { step: ToolStep }) {
+  const { live } = useScope()
+  const agents = useComputed(() => live.value?.subagents ?? none)
+  const all = useFrame(agents, none)
+  if (step.result) return <Ended step={step} />
+  const own = all.filter(agent => agent.parent_tid === step.tid)
+  if (own.length === 0) return <p class="tool-note">{t('tool.waiting')}</p>
+  return <Running agents={own} all={all} />
+}
+
+type RunningProps = { agents: readonly LiveSubagent[]; all: readonly LiveSubagent[] }
+
+function Running({ agents, all }: RunningProps) {
+  const sorted = agents.toSorted((a, b) => a.task_index - b.task_index)
+  return (
+    <div class="subs">
+      {sorted.map(agent => (
+        <section key={agent.task_index} class="sub" aria-label={agent.goal}>
+          <Head goal={agent.goal} status={agent.status} since={agent.started_at} seconds={null} />
+          <ol class="sub-steps">
+            {agent.steps.map(step => (
+              <LiveStep key={step.tid} step={step} all={all} />
+            ))}
+          </ol>
+          {(agent.text || agent.reasoning) && agent.status === 'running' && (
+            <p class={agent.text ? 'sub-said' : 'sub-said sub-thought'}>
+              {(agent.text || agent.reasoning).trim().slice(-400)}
+            </p>
+          )}
+        </section>
+      ))}
+    </div>
+  )
+}
+
+function LiveStep({ step, all }: { step: SubagentStep; all: readonly LiveSubagent[] }) {
+  const inner = all.filter(agent => agent.parent_tid === step.tid)
+  const isRunning = step.duration === null
+  return (
+    <li>
+      <Line
+        name={step.name}
+        preview={step.preview ?? ''}
+        status={isRunning ? 'running' : step.is_error ? 'error' : 'ok'}
+        seconds={step.duration}
+      />
+      {isRunning && step.output && (
+        <TerminalText text={step.output} label={t('tool.output.label')} />
+      )}
+      {inner.length > 0 && <Running agents={inner} all={all} />}
+    </li>
+  )
+}
+
+/** The result is cut on its way when it is long; what its timeline needs is fetched when the card is opened. */
+function Ended({ step }: { step: ToolStep }) {
+  const { actions } = useScope()
+  const { result } = step
+  const [whole, setWhole] = useState<string | null>(null)
+  const [failed, setFailed] = useState(false)
+  const isCut = result?._content_length !== undefined && whole === null
+  useEffect(() => {
+    if (!isCut || !result) return
+    actions.loadMessage(result.id).then(
+      message => setWhole(textOf(message)),
+      () => setFailed(true),
+    )
+  }, [isCut])
+  const text = whole ?? (isCut || !result ? null : textOf(result))
+  if (failed) return <p class="tool-error">{t('tool.fetch.failed')}</p>
+  if (text === null) return <p class="tool-note">{t('tx.loading')}</p>
+  const { results, error } = resultsOf(text)
+  return (
+    <div class="subs">
+      {error && <p class="tool-error">{error}</p>}
+      {results.map(one => (
+        <One key={one.task_index} result={one} id={step.tid} />
+      ))}
+    </div>
+  )
+}
+
+function One({ result, id }: { result: Result; id: string }) {
+  const { goal, status, summary, error, seconds, calls, trace } = result
+  return (
+    <section class="sub" aria-label={goal}>
+      <Head goal={goal} status={status} since={null} seconds={seconds} calls={calls} />
+      <Trace entries={trace} />
+      {error && <p class="tool-error">{error}</p>}
+      {summary && (
+        <div class="sub-summary">
+          <Markdown text={summary} id={`${id}:${result.task_index}`} />
+        </div>
+      )}
+    </section>
+  )
+}
+
+function Trace({ entries }: { entries: readonly Traced[] }) {
+  if (entries.length === 0) return null
+  return (
+    <ol class="sub-steps">
+      {entries.map((entry, at) => (
+        <li key={at}>
+          <Line
+            name={entry.tool}
+            preview={entry.preview}
+            status={entry.status}
+            seconds={entry.seconds}
+          />
+          <Trace entries={entry.trace} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+type HeadProps = {
+  goal: string
+  status: LiveSubagent['status']
+  since: number | null
+  seconds: number | null
+  calls?: number
+}
+
+function Head({ goal, status, since, seconds, calls }: HeadProps) {
+  const isRunning = status === 'running'
+  return (
+    <h4 class="sub-head">
+      <Icon name="branch" size={14} />
+      <span class="sub-goal">{visibleWords(goal)}</span>
+      <span class="tool-outcome">
+        {calls !== undefined && calls > 0 && <span>{ts('sub.calls', { count: calls })}</span>}
+        {isRunning && since !== null && <Elapsed since={since} />}
+        {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}
+        <span class="tx-sr">{ts(`sub.${status}`)}</span>
+        <Icon name={icons[status]} size={14} />
+      </span>
+    </h4>
+  )
+}
+
+const icons = {
+  running: 'spinner',
+  completed: 'check',
+  failed: 'close',
+  interrupted: 'stop',
+} as const
+
+const stepIcons = {
+  running: 'spinner',
+  ok: 'check',
+  error: 'close',
+  unfinished: 'stop',
+} as const
+
+type LineProps = {
+  name: string
+  preview: string
+  status: keyof typeof stepIcons
+  seconds: number | null
+}
+
+function Line({ name, preview, status, seconds }: LineProps) {
+  const { icon, did, does } = toolWords(name, {})
+  return (
+    <p class={`sub-step sub-${status}`}>
+      <Icon name={icon} size={14} />
+      <span class="tool-words">
+        {status === 'running' ? does : did} {preview && <code>{visibleName(preview)}</code>}
+      </span>
+      <span class="tool-outcome">
+        {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}
+        <span class="tx-sr">{ts(`step.${status}`)}</span>
+        <Icon name={stepIcons[status]} size={14} />
+      </span>
+    </p>
+  )
+}

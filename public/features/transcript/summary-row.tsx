@@ -1,0 +1,42 @@
+/** The divider where a summary stands for the messages above it: quiet, to be opened, and to be undone. */
+import { useState } from 'preact/hooks'
+import type { Message } from '../../../lib/schema/message.ts'
+import { compactVerbs } from '../compaction/actions.ts'
+import { Markdown } from '../../markdown/view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { tc } from '../compaction/strings.ts'
+import { useApp } from '../shell/context.ts'
+import { textOf } from './content.ts'
+
+/** `message`: a summary of another program's, which is a message of its own. `n`: one of ours. */
+export const SummaryRow = ({ message, n }: { message: Message | null; n: number }) => {
+  const app = useApp()
+  const id = app.chat.chat.value.sessionId
+  const [text, setText] = useState(message ? textOf(message) : '')
+  const [failed, setFailed] = useState(false)
+  const read = () => {
+    if (text) return
+    setFailed(false)
+    compactVerbs.read(app, id, n).then(setText, () => setFailed(true))
+  }
+  return (
+    <details class="tx-compact" onToggle={event => event.currentTarget.open && read()}>
+      <summary>
+        <Icon name="compress" size={14} /> <span>{tc('divider')}</span>
+      </summary>
+      {!message && (
+        <p class="tx-compact-note">
+          {tc('divider.note')}{' '}
+          <button type="button" class="tx-link" onClick={() => void compactVerbs.undo(app, id, n)}>
+            {tc('undo')}
+          </button>
+        </p>
+      )}
+      {text ? (
+        <Markdown text={text} id={message?.id ?? `summary-${n}`} />
+      ) : (
+        <p class="tx-compact-note">{tc(failed ? 'failed' : 'loading')}</p>
+      )}
+    </details>
+  )
+}

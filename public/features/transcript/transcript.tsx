@@ -1,0 +1,221 @@
+/** A conversation as it is read: rows of its messages, the turn that runs, and what waits for an answer. */
+import { computed, signal } from '@preact/signals'
+import type { ReadonlySignal, Signal } from '@preact/signals'
+import { useMemo, useState } from 'preact/hooks'
+import { AnsweredLine } from '../approvals/answered-line.tsx'
+import { ErrorCard, toFailure } from './error-card.tsx'
+import { Retrying } from './retrying.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { lazy } from '../../parts/lazy.tsx'
+import { questionId } from '../chat/chat.ts'
+import type { Chat, Settled } from '../chat/chat.ts'
+import { t } from '../../strings/t.ts'
+import { reuseRows, toRows } from './rows.ts'
+import type { LiveShape, Row } from './rows.ts'
+import { ScopeProvider, useScope } from './scope.ts'
+import type { Scope, TranscriptActions } from './scope.ts'
+import { WindowView } from './virtual-list.tsx'
+
+/** Only shown while something waits: their code is no part of the first load. */
+const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
+const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
+
+export type { TranscriptActions } from './scope.ts'
+
+export type TranscriptProps = {
+  chat: Signal<Chat>
+  showThinking: boolean
+  showUsage: boolean
+  actions: TranscriptActions
+  botName: string
+}
+
+/** Another session is another transcript: its place, its opened cards and its heights are its own. */
+export function Transcript(props: TranscriptProps) {
+  const session = useMemo(() => computed(() => props.chat.value.sessionId), [props.chat])
+  const id = session.value
+  const { chat, showThinking, showUsage, actions, botName } = props
+  // The page around may be drawn for each token; this tree is not.
+  return useMemo(
+    () => <Conversation key={id} {...props} />,
+    [id, chat, showThinking, showUsage, actions, botName],
+  )
+}
+
+function Conversation({ chat, showThinking, showUsage, actions, botName }: TranscriptProps) {
+  const model = useMemo(() => createModel(chat, showThinking), [chat, showThinking])
+  const scope = useMemo<Scope>(
+    () => ({ chat, ...model, actions, showUsage, botName }),
+    [chat, model, actions, showUsage, botName],
+  )
+  const [stuck, setStuck] = useState<'idle' | 'loading' | 'failed'>('idle')
+  const loadBefore = () => {
+    const first = chat.peek().messages[0]?.id
+    setStuck('loading')
+    actions.loadBefore().then(
+      // Nothing new although there should be: asked again only by hand, never in a circle.
+      () =>
+        setStuck(
+          chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle',
+        ),
+      () => setStuck('failed'),
+    )
+  }
+  const onNearTop = () => {
+    if (stuck === 'idle' && chat.peek().before > 0) loadBefore()
+  }
+  return (
+    <ScopeProvider value={scope}>
+      <WindowView
+        rows={model.rows}
+        running={model.running}
+        onNearTop={onNearTop}
+        head={<Head before={model.before} failed={stuck === 'failed'} onAgain={loadBefore} />}
+        tail={<Tail />}
+      />
+    </ScopeProvider>
+  )
+}
+
+/** The signals between the chat and the rows: a token changes `liveText` and nothing else here. */
+const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
+  const live = computed(() => chat.value.live)
+  const messages = computed(() => chat.value.messages)
+  const finished = computed(() => chat.value.finished)
+  const summaries = computed(() => chat.value.summaries)
+  const opened = signal<ReadonlySet<string>>(new Set())
+  const shapeKey = computed(() => {
+    const turn = live.value
+    if (!turn) return null
+    const spoken = [turn.message_id, turn.text.trim() !== '', turn.reasoning !== '']
+    return [turn.stream_id, ...spoken, ...turn.tools.map(tool => tool.tid)].join('\n')
+  })
+  const shape = computed((): LiveShape | null => {
+    if (shapeKey.value === null) return null
+    const turn = live.peek()!
+    return {
+      messageId: turn.message_id,
+      hasText: turn.text.trim() !== '',
+      hasReasoning: showThinking && turn.reasoning !== '',
+      tools: turn.tools,
+    }
+  })
+  let known: ReadonlyMap<string, Row> = new Map()
+  const rows = computed(() => {
+    const input = {
+      messages: messages.value,
+      live: shape.value,
+      finished: finished.value,
+      summaries: summaries.value,
+    }
+    const fresh = toRows({ ...input, open: opened.value, showThinking })
+    const list = reuseRows(known, fresh)
+    known = new Map(list.map(row => [row.key, row]))
+    return list
+  })
+  return {
+    live,
+    liveText: computed(() => live.value?.text ?? ''),
+    liveReasoning: computed(() => live.value?.reasoning ?? ''),
+    running: computed(() => live.value !== null),
+    before: computed(() => chat.value.before),
+    opened,
+    rows,
+    toggle(key: string) {
+      const next = new Set(opened.peek())
+      if (!next.delete(key)) next.add(key)
+      opened.value = next
+    },
+  }
+}
+
+type HeadProps = { before: ReadonlySignal<number>; failed: boolean; onAgain: () => void }
+
+function Head({ before, failed, onAgain }: HeadProps) {
+  if (before.value === 0) return null
+  return (
+    <p class="tx-earlier">
+      {t(failed ? 'tx.earlier.failed' : 'tx.earlier')}
+      {failed && (
+        <button type="button" class="tx-link" onClick={onAgain}>
+          {t('tx.again')}
+        </button>
+      )}
+    </p>
+  )
+}
+
+const NONE: readonly Settled[] = []
+
+/** Below the last row: what waits for a person, notices, and a failure that left no message. */
+function Tail() {
+  const { chat, actions } = useScope()
+  const parts = useMemo(() => {
+    const last = computed(() => chat.value.messages.at(-1))
+    return {
+      questions: computed(() => chat.value.questions),
+      // While the turn runs they say what was answered; afterwards the tool's own card does.
+      settled: computed(() => (chat.value.live ? chat.value.settled : NONE)),
+      notices: computed(() => chat.value.notices),
+      error: computed(() => (last.value?._error ? null : chat.value.error)),
+      last,
+    }
+  }, [chat])
+  const error = parts.error.value
+  const keyed = parts.questions.value.findIndex(question => question.kind === 'approval')
+  return (
+    <div class="tx-tail">
+      {parts.settled.value.map(settled => (
+        <SettledLine key={questionId(settled.question)} {...settled} />
+      ))}
+      {parts.questions.value.map((question, index) =>
+        question.kind === 'approval' ? (
+          <ApprovalCard
+            key={question.approval_id}
+            approval={question}
+            keys={index === keyed}
+            onAnswer={(choice, given) =>
+              actions.answerApproval(question.approval_id, choice, given)
+            }
+          />
+        ) : (
+          <QuestionCard
+            key={question.clarify_id}
+            question={question}
+            onAnswer={text => actions.answerClarify(question.clarify_id, text)}
+          />
+        ),
+      )}
+      {parts.notices.value.map(({ id, text, retry }) => (
+        <p key={id} class="tx-mark">
+          <Icon name="info" size={14} /> {retry ? <Retrying why={text} {...retry} /> : text}
+        </p>
+      ))}
+      {error && (
+        <ErrorCard
+          failure={toFailure(error)}
+          onRetry={() => actions.retry(parts.last.peek()?.id ?? '')}
+          onSwitchModel={actions.switchModel}
+          onAddKey={actions.addKey}
+          onCompact={actions.compact}
+        />
+      )}
+    </div>
+  )
+}
+
+const choices = ['once', 'session', 'always', 'deny'] as const
+
+function SettledLine({ question, answer }: Settled) {
+  if (question.kind === 'clarify') {
+    return <AnsweredLine denied={false} text={t('ask.answered', { answer })} object="" />
+  }
+  const choice = choices.find(one => one === answer) ?? 'deny'
+  return (
+    <AnsweredLine
+      denied={choice === 'deny'}
+      text={t(`ask.was.${choice}`)}
+      object={question.command}
+    />
+  )
+}

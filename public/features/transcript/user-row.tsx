@@ -1,0 +1,184 @@
+/** What the person said: a quiet bubble, copied or edited in place. */
+import { useState } from 'preact/hooks'
+import type { Message } from '../../../lib/schema/message.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { kindOf, nameOf } from '../workspace/file-kind.ts'
+import { withoutFiles } from '../composer/composer.ts'
+import { t } from '../../strings/t.ts'
+import { textOf } from './content.ts'
+import { useScope } from './scope.ts'
+
+/** Longer messages are shown by their first lines. */
+const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
+
+export function UserRowView({ message }: { message: Message }) {
+  const { actions } = useScope()
+  const [editing, setEditing] = useState(false)
+  const [whole, setWhole] = useState(false)
+  const named = (message.attachments?.length ?? 0) > 0
+  // The files stand below as links; the agent reads their names in the text.
+  const text = named ? withoutFiles(textOf(message)) : textOf(message)
+  const long = isLong(text)
+  const stored = !message.id.startsWith('sent-')
+  if (editing) return <Editor text={text} id={message.id} onClose={() => setEditing(false)} />
+  return (
+    <article class="user" aria-label={t('tx.you')}>
+      <div class="user-bubble">
+        <h3 class="tx-sr">{t('tx.you')}</h3>
+        <div class={long && !whole ? 'user-text user-cut' : 'user-text'} dir="auto">
+          {text}
+        </div>
+        {long && (
+          <button
+            type="button"
+            class="tx-more"
+            aria-expanded={whole}
+            onClick={() => setWhole(!whole)}
+          >
+            {t(whole ? 'tx.less' : 'tx.more')}
+          </button>
+        )}
+        <Attachments names={message.attachments ?? []} />
+      </div>
+      <div class="tx-tools user-tools">
+        <button
+          type="button"
+          class="tx-tool"
+          title={t('tx.copy')}
+          aria-label={t('tx.copy')}
+          onClick={() => actions.copy(text)}
+        >
+          <Icon name="copy" />
+        </button>
+        {stored && (
+          <button
+            type="button"
+            class="tx-tool"
+            title={t('tx.edit')}
+            aria-label={t('tx.edit')}
+            onClick={() => setEditing(true)}
+          >
+            <Icon name="edit" />
+          </button>
+        )}
+      </div>
+    </article>
+  )
+}
+
+/** Relative to the page's base. */
+const rawUrl = (session: string, path: string): string =>
+  `api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
+
+/** Pictures by themselves, other files by their names. */
+function Attachments({ names }: { names: readonly string[] }) {
+  const [broken, setBroken] = useState<readonly string[]>([])
+  const { chat, actions } = useScope()
+  const { openFile } = actions
+  const session = chat.value.sessionId
+  if (names.length === 0) return null
+  const isPicture = (name: string): boolean =>
+    session !== '' && kindOf(name) === 'image' && !broken.includes(name)
+  const pictures = names.filter(isPicture)
+  const files = names.filter(name => !isPicture(name))
+  return (
+    <>
+      {pictures.length > 0 && (
+        <ul class="user-pictures" aria-label={t('tx.attached')}>
+          {pictures.map(name => (
+            <li key={name}>
+              <button
+                type="button"
+                title={name}
+                aria-label={t('tx.file.open', { name })}
+                disabled={!openFile}
+                onClick={() => openFile?.(name)}
+              >
+                <img
+                  src={rawUrl(session, name)}
+                  alt=""
+                  loading="lazy"
+                  onError={() => setBroken([...broken, name])}
+                />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {files.length > 0 && <FileNames names={files} openFile={openFile} />}
+    </>
+  )
+}
+
+type FileNamesProps = { names: readonly string[]; openFile: ((path: string) => void) | undefined }
+
+function FileNames({ names, openFile }: FileNamesProps) {
+  return (
+    <ul class="user-files" aria-label={t('tx.attached')}>
+      {names.map(name => (
+        <li key={name}>
+          <Icon name="paperclip" size={14} />{' '}
+          {openFile && !name.endsWith('/') ? (
+            <button
+              type="button"
+              class="tx-link"
+              aria-label={t('tx.file.open', { name })}
+              onClick={() => openFile(name)}
+            >
+              {nameOf(name)}
+            </button>
+          ) : (
+            nameOf(name)
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Editor({ text, id, onClose }: { text: string; id: string; onClose: () => void }) {
+  const { actions } = useScope()
+  const [draft, setDraft] = useState(text)
+  const send = () => {
+    if (!draft.trim()) return
+    onClose()
+    actions.edit(id, draft.trim())
+  }
+  const onKey = (event: KeyboardEvent) => {
+    if (event.isComposing) return
+    if (event.key === 'Escape') {
+      event.stopPropagation()
+      onClose()
+    }
+    if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) send()
+  }
+  return (
+    <div class="user-edit">
+      <textarea
+        ref={focusOnce}
+        aria-label={t('tx.edit.label')}
+        value={draft}
+        rows={Math.min(14, draft.split('\n').length + 1)}
+        onInput={event => setDraft(event.currentTarget.value)}
+        onKeyDown={onKey}
+      />
+      <div class="user-edit-foot">
+        <span>{t('tx.edit.note')}</span>
+        <button type="button" class="ask-button" onClick={onClose}>
+          {t('tx.cancel')}
+        </button>
+        <button type="button" class="ask-button ask-main" disabled={!draft.trim()} onClick={send}>
+          {t('tx.edit.send')}
+        </button>
+      </div>
+    </div>
+  )
+}
+
+/** The reader asked for the field: it takes the focus, with the cursor at the end. */
+const focusOnce = (element: HTMLTextAreaElement | null) => {
+  if (!element || element.dataset.focused) return
+  element.dataset.focused = 'true'
+  element.focus()
+  element.setSelectionRange(element.value.length, element.value.length)
+}

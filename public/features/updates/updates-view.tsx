@@ -1,0 +1,151 @@
+/** Whether there is something newer, putting it in place, and what happens then, in words. */
+import { useEffect } from 'preact/hooks'
+import type { UpdateState, UpdateTarget } from '../../../lib/schema/update.ts'
+import { Button } from '../../parts/button.tsx'
+import { Switch } from '../../parts/field.tsx'
+import { roomOf } from '../../parts/lazy-state.ts'
+import { createUpdates, type Updates } from './updates.ts'
+import { u } from './strings.ts'
+import { formatFull } from '../sessions/time.ts'
+import { useApp } from '../shell/context.ts'
+import { SavedRow } from '../settings/saved-row.tsx'
+
+const updatesOf = roomOf(app =>
+  createUpdates({
+    platform: app.platform,
+    simulate: app.simulateUpdates,
+    reload: () => app.leave(app.route.hrefOf({ view: 'settings', section: 'updates' })),
+  }),
+)
+
+const wordsOf = (state: UpdateState): string => {
+  if (state.error) return u('fetch failed')
+  if (state.behind === 0) return u('current')
+  return u('behind', { count: state.behind, branch: state.branch ?? '' })
+}
+
+/** How the last attempt ended, and what a person can do about it. */
+const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }) => {
+  const app = useApp()
+  const result = updates.results.value[target]
+  if (!result) return null
+  const { conflict, diverged, stash_conflict } = result
+  const advice = (['conflict', 'diverged', 'stash_conflict'] as const).find(flag => result[flag])
+  const overwrite = () => {
+    app.layout.confirmation.value = {
+      title: u('force.title'),
+      text: u('force.text'),
+      confirm: u('force'),
+      danger: true,
+      run: () => updates.apply(target, true),
+    }
+  }
+  return (
+    <div class={`update-outcome${result.ok ? '' : ' update-failed'}`} role="status">
+      <p>{stash_conflict || !advice ? (advice ? u(advice) : result.message) : u(advice)}</p>
+      {(conflict || diverged) && (
+        <Button kind="danger" onClick={overwrite}>
+          {u('force')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget }) => {
+  const found = updates.found.value
+  const state = found?.[target]
+  const applying = updates.applying.value
+  const mine = applying.kind === 'applying' && applying.target === target
+  const behind = (state?.behind ?? 0) > 0
+  const words = !found || found.disabled ? '' : state ? wordsOf(state) : u(`none.${target}`)
+  return (
+    <section class="update" aria-labelledby={`update-${target}`}>
+      <div class="update-text">
+        <h3 id={`update-${target}`}>{u(target)}</h3>
+        <p class="update-words">{words}</p>
+        {behind && state?.current_sha && (
+          <p class="update-versions">
+            {u('versions', { from: state.current_sha, to: state.latest_sha ?? '' })}
+          </p>
+        )}
+        {mine && <p role="status">{u(`applying.${target}`)}</p>}
+        {!mine && <Outcome updates={updates} target={target} />}
+      </div>
+      {behind && (
+        <Button
+          kind="primary"
+          icon="download"
+          disabled={applying.kind !== 'idle' && applying.kind !== 'late'}
+          onClick={() => void updates.apply(target)}
+        >
+          {u('apply')}
+        </Button>
+      )}
+    </section>
+  )
+}
+
+const AutoCheck = () => {
+  const { settings } = useApp()
+  return (
+    <SavedRow
+      name="check_for_updates"
+      label={u('check.auto')}
+      hint={u('check.auto.hint')}
+      control={ids => (
+        <Switch
+          id={ids.control}
+          describedBy={ids.hint}
+          checked={settings.current.value.check_for_updates}
+          onChange={on => void settings.save('check_for_updates', on)}
+        />
+      )}
+    />
+  )
+}
+
+const statusOf = (updates: Updates): string => {
+  const { found, checking, problem } = updates
+  if (checking.value) return u('checking')
+  if (problem.value) return u('failed', { reason: problem.value })
+  if (found.value?.disabled) return u('off')
+  const at = found.value?.checked_at
+  return at ? u('checked', { time: formatFull(at) }) : u('checked.never')
+}
+
+export const UpdateSettings = () => {
+  const app = useApp()
+  const updates = updatesOf(app)
+  const enabled = app.settings.current.value.check_for_updates
+  useEffect(() => {
+    void updates.check()
+  }, [enabled])
+  const { kind } = updates.applying.value
+  return (
+    <>
+      <p class="settings-lead">{u('lead')}</p>
+      <div class="rows">
+        <AutoCheck />
+      </div>
+      <div class="update-check">
+        <Button
+          icon="refresh"
+          disabled={updates.checking.value || !enabled}
+          onClick={() => void updates.check(true)}
+        >
+          {u('check.now')}
+        </Button>
+        <span role="status">{statusOf(updates)}</span>
+      </div>
+      {(kind === 'restarting' || kind === 'late') && (
+        <p class="update-note" role="status">
+          {u(kind)}
+        </p>
+      )}
+      <Target updates={updates} target="webui" />
+      <Target updates={updates} target="agent" />
+      <p class="update-next">{u('next')}</p>
+    </>
+  )
+}

@@ -1,0 +1,97 @@
+/** Updates of the service and the agent: what there is, what is being applied, and coming back after a restart. */
+import { signal } from '@preact/signals'
+import type { UpdateCheck, UpdateResult, UpdateTarget } from '../../../lib/schema/update.ts'
+import type { Platform } from '../../platform.ts'
+
+export type Applying =
+  | { kind: 'idle' }
+  | { kind: 'applying'; target: UpdateTarget }
+  | { kind: 'restarting' }
+  | { kind: 'late' }
+
+/** The restart is two seconds away; then the new one has to start. */
+const FIRST_LOOK_MS = 2_500
+const LOOK_MS = 500
+const PATIENCE_MS = 60_000
+
+export type UpdatesOptions = {
+  platform: Pick<Platform, 'api' | 'nowMs' | 'later'>
+  /** As if there were some: for trying the page out. */
+  simulate: boolean
+  /** The page of the version that runs now. */
+  reload: () => void
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`)
+
+export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) => {
+  const { api, nowMs, later } = platform
+  const found = signal<UpdateCheck | null>(null)
+  const checking = signal(false)
+  const problem = signal('')
+  const applying = signal<Applying>({ kind: 'idle' })
+  const results = signal<Partial<Record<UpdateTarget, UpdateResult>>>({})
+
+  const check = async (force = false): Promise<void> => {
+    checking.value = true
+    problem.value = ''
+    try {
+      found.value = await api('GET /api/updates/check', {
+        ...(force ? { force: '1' } : {}),
+        ...(simulate ? { simulate: '1' } : {}),
+      })
+    } catch (error) {
+      problem.value = messageOf(error)
+    }
+    checking.value = false
+  }
+
+  /** Up for less time than has gone by since we began to wait: it is another process. */
+  const isBack = async (sinceMs: number): Promise<boolean> => {
+    try {
+      const { uptime_seconds } = await api('GET /health')
+      return uptime_seconds * 1_000 < nowMs() - sinceMs
+    } catch {
+      // Between the two nobody answers.
+      return false
+    }
+  }
+
+  const awaitRestart = (): void => {
+    const sinceMs = nowMs()
+    applying.value = { kind: 'restarting' }
+    const look = async (): Promise<void> => {
+      if (await isBack(sinceMs)) reload()
+      else if (nowMs() - sinceMs > PATIENCE_MS) applying.value = { kind: 'late' }
+      else later(() => void look(), LOOK_MS)
+    }
+    later(() => void look(), FIRST_LOOK_MS)
+  }
+
+  return {
+    found,
+    checking,
+    problem,
+    applying,
+    results,
+    check,
+    /** `force` throws local changes away. */
+    async apply(target: UpdateTarget, force = false): Promise<void> {
+      if (applying.value.kind === 'applying' || applying.value.kind === 'restarting') return
+      applying.value = { kind: 'applying', target }
+      let result: UpdateResult
+      try {
+        const route = force ? 'POST /api/updates/force' : 'POST /api/updates/apply'
+        result = await api(route, { target })
+      } catch (error) {
+        result = { ok: false, message: messageOf(error) }
+      }
+      results.value = { ...results.value, [target]: result }
+      if (result.restart_scheduled) return awaitRestart()
+      applying.value = { kind: 'idle' }
+      if (result.ok) await check()
+    },
+  }
+}
+
+export type Updates = ReturnType<typeof createUpdates>

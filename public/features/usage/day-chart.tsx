@@ -1,0 +1,125 @@
+/** One bar a day: input below, output above it, or the cost; the day under the pointer or the arrow keys is told in words. */
+import { useSignal } from '@preact/signals'
+import { type Amount, formatCost, formatDay, formatTokens, type Measure, roundUp } from './usage.ts'
+import { tk } from '../knowledge-strings.ts'
+
+const LEFT = 44
+const BOTTOM = 22
+const TOP = 8
+/** About the size it is shown in, so that its words stay as large as others. `dates`: no more than stand apart. */
+const WIDE = { width: 900, height: 240, dates: 8 }
+const NARROW = { width: 360, height: 190, dates: 4 }
+
+const partsOf = (day: Amount, measure: Measure): [value: number, kind: string][] =>
+  measure === 'cost'
+    ? [[day.estimated_cost, 'chart-out']]
+    : [
+        [day.input_tokens, 'chart-in'],
+        [day.output_tokens, 'chart-out'],
+      ]
+
+const Readout = ({ day, measure }: { day: Amount | undefined; measure: Measure }) => (
+  <p class="chart-readout" role="status">
+    {day && (
+      <>
+        <strong>{formatDay(day.date, { weekday: 'short', day: 'numeric', month: 'short' })}</strong>
+        {measure === 'cost' ? (
+          <span>{formatCost(day.estimated_cost)}</span>
+        ) : (
+          <>
+            <span class="chart-key chart-key-in">
+              {tk('usage.input')} {formatTokens(day.input_tokens)}
+            </span>
+            <span class="chart-key chart-key-out">
+              {tk('usage.output')} {formatTokens(day.output_tokens)}
+            </span>
+          </>
+        )}
+      </>
+    )}
+  </p>
+)
+
+export type DayChartProps = { daily: readonly Amount[]; measure: Measure; narrow: boolean }
+
+export const DayChart = ({ daily, measure, narrow }: DayChartProps) => {
+  const active = useSignal<number | null>(null)
+  const last = daily.length - 1
+  const at = Math.min(active.value ?? last, last)
+  const total = (day: Amount) => partsOf(day, measure).reduce((sum, [value]) => sum + value, 0)
+  const top = roundUp(Math.max(...daily.map(total)))
+  const size = narrow ? NARROW : WIDE
+  const height = size.height - TOP - BOTTOM
+  const step = (size.width - LEFT) / daily.length
+  const width = Math.max(2, Math.min(28, step * 0.72))
+  const every = Math.ceil(daily.length / size.dates)
+  const format = measure === 'cost' ? formatCost : formatTokens
+  return (
+    <div class="chart">
+      <Readout day={daily[at]} measure={measure} />
+      <div
+        class="chart-frame"
+        role="slider"
+        tabIndex={0}
+        aria-label={tk('usage.chart.label', { what: tk(`usage.${measure}`) })}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={at}
+        aria-valuetext={
+          daily[at] ? `${formatDay(daily[at].date)}: ${format(total(daily[at]))}` : ''
+        }
+        onKeyDown={event => {
+          const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key]
+          if (to === undefined) return
+          event.preventDefault()
+          active.value = Math.max(0, Math.min(last, to))
+        }}
+        onPointerMove={event => {
+          const box = event.currentTarget.getBoundingClientRect()
+          const x = ((event.clientX - box.left) / box.width) * size.width - LEFT
+          active.value = Math.max(0, Math.min(last, Math.floor(x / step)))
+        }}
+        onPointerLeave={() => {
+          active.value = null
+        }}
+      >
+        <svg viewBox={`0 0 ${size.width} ${size.height}`} aria-hidden="true" focusable="false">
+          {[0, 0.5, 1].map(part => {
+            const y = TOP + height * (1 - part)
+            return (
+              <g key={part}>
+                <line class="chart-line" x1={LEFT} x2={size.width} y1={y} y2={y} />
+                <text class="chart-text" x={LEFT - 8} y={y + 4} text-anchor="end">
+                  {format(top * part)}
+                </text>
+              </g>
+            )
+          })}
+          {daily.map((day, index) => {
+            const x = LEFT + step * index + (step - width) / 2
+            let y = TOP + height
+            return (
+              <g key={day.date} class={index === at ? 'chart-day chart-active' : 'chart-day'}>
+                {partsOf(day, measure).map(([value, kind]) => {
+                  const long = (value / top) * height
+                  y -= long
+                  return <rect key={kind} class={kind} x={x} y={y} width={width} height={long} />
+                })}
+                {(last - index) % every === 0 && (
+                  <text
+                    class="chart-text"
+                    x={x + width / 2}
+                    y={size.height - 4}
+                    text-anchor={index === last ? 'end' : 'middle'}
+                  >
+                    {formatDay(day.date)}
+                  </text>
+                )}
+              </g>
+            )
+          })}
+        </svg>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,243 @@
+/** Usage: how much the last days have cost, in sums, by day, and by what it went to. */
+import { useEffect } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import { USAGE_DAYS, type UsageDays } from '../shell/route.ts'
+import {
+  type Amount,
+  formatCost,
+  formatDay,
+  formatTokens,
+  type Measure,
+  type Report,
+  usageOf,
+} from './usage.ts'
+import { enKnowledge, type KnowledgeKey, tk } from '../knowledge-strings.ts'
+import { useApp } from '../shell/context.ts'
+import { ViewHead } from '../shell/view-head.tsx'
+import { DayChart } from './day-chart.tsx'
+
+const Sum = ({ label, children }: { label: string; children: ComponentChildren }) => (
+  <div class="sum">
+    <dt>{label}</dt>
+    <dd>{children}</dd>
+  </div>
+)
+
+/** Tokens without a price have a cost that nobody knows. */
+const costOf = ({ estimated_cost, total_tokens }: Omit<Amount, 'date'>): string =>
+  estimated_cost === 0 && total_tokens > 0 ? '—' : formatCost(estimated_cost)
+
+const Sums = ({ totals }: Pick<Report, 'totals'>) => (
+  <dl class="sums">
+    <Sum label={tk('usage.input')}>{formatTokens(totals.input_tokens)}</Sum>
+    <Sum label={tk('usage.output')}>{formatTokens(totals.output_tokens)}</Sum>
+    <Sum label={tk('usage.cost')}>{costOf(totals)}</Sum>
+    <Sum label={tk('usage.turns')}>{totals.turns.toLocaleString()}</Sum>
+    <Sum label={tk('usage.sessions')}>{totals.sessions.toLocaleString()}</Sum>
+  </dl>
+)
+
+type Line = Omit<Amount, 'date'> & { key: string; name: string; hint?: string }
+type TableProps = { title: string; head: string; lines: readonly Line[]; measure: Measure }
+
+const measured = (line: Omit<Amount, 'date'>, measure: Measure): number =>
+  measure === 'cost' ? line.estimated_cost : line.total_tokens
+
+const Cells = ({ line }: { line: Omit<Amount, 'date'> }) => (
+  <>
+    <td>{line.turns.toLocaleString()}</td>
+    <td>{formatTokens(line.input_tokens)}</td>
+    <td>{formatTokens(line.output_tokens)}</td>
+    <td>{costOf(line)}</td>
+  </>
+)
+
+const Heads = ({ first }: { first: string }) => (
+  <thead>
+    <tr>
+      <th scope="col">{first}</th>
+      <th scope="col">{tk('usage.turns')}</th>
+      <th scope="col">{tk('usage.input')}</th>
+      <th scope="col">{tk('usage.output')}</th>
+      <th scope="col">{tk('usage.cost')}</th>
+    </tr>
+  </thead>
+)
+
+const Table = ({ title, head, lines, measure }: TableProps) => {
+  const most = Math.max(...lines.map(line => measured(line, measure)), 0)
+  return (
+    <section class="usage-part">
+      <h2>{title}</h2>
+      <ScrollBox class="usage-scroll" label={title}>
+        <table class="usage-table">
+          <Heads first={head} />
+          <tbody>
+            {lines.map(line => (
+              <tr key={line.key}>
+                <th scope="row">
+                  <span class="usage-name">
+                    {line.name}
+                    {line.hint && <span class="faint">{line.hint}</span>}
+                  </span>
+                  <span
+                    class="usage-bar"
+                    style={{
+                      width: `${most > 0 ? (100 * measured(line, measure)) / most : 0}%`,
+                    }}
+                  />
+                </th>
+                <Cells line={line} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollBox>
+    </section>
+  )
+}
+
+const sourceName = (source: string): string => {
+  const key = `source.${source}` as KnowledgeKey & `source.${string}`
+  return key in enKnowledge ? tk(key) : source
+}
+
+const Days = ({ daily }: Pick<Report, 'daily'>) => (
+  <details class="usage-days">
+    <summary>{tk('usage.table')}</summary>
+    <ScrollBox class="usage-scroll" label={tk('usage.table')}>
+      <table class="usage-table">
+        <Heads first={tk('usage.day')} />
+        <tbody>
+          {daily.toReversed().map(day => (
+            <tr key={day.date}>
+              <th scope="row">{formatDay(day.date, { dateStyle: 'medium' })}</th>
+              <Cells line={day} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollBox>
+  </details>
+)
+
+const MEASURES: readonly Measure[] = ['tokens', 'cost']
+
+const Told = ({ report }: { report: Report }) => {
+  const app = useApp()
+  const usage = usageOf(app)
+  const measure = usage.measure.value
+  if (report.totals.turns + report.totals.total_tokens === 0) {
+    return (
+      <div class="view-note">
+        <h2>{tk('usage.empty')}</h2>
+        <p>{tk('usage.empty.text')}</p>
+      </div>
+    )
+  }
+  return (
+    <>
+      <Sums totals={report.totals} />
+      <section class="usage-part">
+        <header class="usage-part-head">
+          <h2>{tk('usage.chart')}</h2>
+          <fieldset class="segments">
+            <legend class="sr-only">{tk('usage.show')}</legend>
+            {MEASURES.map(name => (
+              <button
+                key={name}
+                type="button"
+                class="segment"
+                aria-pressed={measure === name}
+                onClick={() => {
+                  usage.measure.value = name
+                }}
+              >
+                {tk(`usage.${name}`)}
+              </button>
+            ))}
+          </fieldset>
+        </header>
+        <DayChart daily={report.daily} measure={measure} narrow={app.layout.narrow.value} />
+        <Days daily={report.daily} />
+      </section>
+      <Table
+        title={tk('usage.models')}
+        head={tk('usage.model')}
+        measure={measure}
+        lines={report.models.map(({ model, provider, ...line }) => ({
+          ...line,
+          key: `${provider} ${model}`,
+          name: model || tk('usage.unknown'),
+          hint: provider,
+        }))}
+      />
+      <Table
+        title={tk('usage.profiles')}
+        head={tk('usage.profile')}
+        measure={measure}
+        lines={report.profiles.map(({ profile, ...line }) => ({
+          ...line,
+          key: profile,
+          name: profile,
+        }))}
+      />
+      <Table
+        title={tk('usage.sources')}
+        head={tk('usage.source')}
+        measure={measure}
+        lines={report.sources.map(({ source, ...line }) => ({
+          ...line,
+          key: source,
+          name: sourceName(source),
+        }))}
+      />
+      <p class="field-hint">{tk('usage.foot', { zone: report.timezone })}</p>
+    </>
+  )
+}
+
+export const UsageView = ({ days }: { days: UsageDays }) => {
+  const app = useApp()
+  const usage = usageOf(app)
+  const report = usage.report.value
+  useEffect(() => void usage.load(days), [days])
+  return (
+    <>
+      <ViewHead title={tk('usage.title')}>
+        <IconButton icon="download" label={tk('usage.csv')} onClick={() => usage.exportCsv(days)} />
+      </ViewHead>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div class="view-scroll" tabIndex={0}>
+        <div class="view-column view-wide">
+          <nav class="segments" aria-label={tk('usage.range')}>
+            {USAGE_DAYS.map(count => (
+              <a
+                key={count}
+                class="segment"
+                href={app.route.hrefOf({ view: 'usage', days: count })}
+                aria-current={count === days ? 'page' : undefined}
+              >
+                {tk('usage.days', { count })}
+              </a>
+            ))}
+          </nav>
+          {report ? (
+            <Told report={report} />
+          ) : usage.state.value === 'failed' ? (
+            <div class="view-note" role="alert">
+              <p>{tk('app.failed')}</p>
+              <Button icon="refresh" onClick={() => void usage.load(days)}>
+                {tk('app.retry')}
+              </Button>
+            </div>
+          ) : (
+            <p class="view-note">{tk('app.loading')}</p>
+          )}
+        </div>
+      </div>
+    </>
+  )
+}

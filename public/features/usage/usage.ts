@@ -1,0 +1,80 @@
+/** What was used over the last days, as the service tells it; the days are those of this browser. */
+import { signal } from '@preact/signals'
+import type { Api } from '../../../router.ts'
+import { urlOf } from '../../api.ts'
+import type { App } from '../../app.ts'
+import { roomOf } from '../../parts/lazy-state.ts'
+import type { Loading } from '../skills/skills.ts'
+
+export type Report = Api['GET /api/insights']['output']
+export type Amount = Report['daily'][number]
+export type Measure = 'tokens' | 'cost'
+
+export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+export const formatTokens = (count: number, locale?: string): string =>
+  count < 10_000
+    ? count.toLocaleString(locale)
+    : count.toLocaleString(locale, { notation: 'compact', maximumFractionDigits: 1 })
+
+/** Small sums keep the digits that say something. */
+export const formatCost = (dollars: number, locale?: string): string =>
+  dollars.toLocaleString(locale, {
+    style: 'currency',
+    currency: 'USD',
+    minimumFractionDigits: 2,
+    maximumFractionDigits: dollars > 0 && dollars < 0.1 ? 4 : 2,
+  })
+
+/** A date without a time belongs to no zone: it is written as it is. */
+export const formatDay = (
+  date: string,
+  options: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' },
+  locale?: string,
+): string =>
+  new Date(`${date}T00:00:00Z`).toLocaleDateString(locale, { ...options, timeZone: 'UTC' })
+
+/** The next round number above: 1, 2 or 5 with zeros. */
+export const roundUp = (value: number): number => {
+  if (value <= 0) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  return ([1, 2, 5, 10].find(step => value <= step * power) ?? 10) * power
+}
+
+export const createUsage = (
+  { api, base, leave, toasts }: Pick<App, 'api' | 'base' | 'leave' | 'toasts'>,
+  zone = browserZone(),
+) => {
+  const report = signal<Report | null>(null)
+  const state = signal<Loading>('loading')
+  const measure = signal<Measure>('tokens')
+  let asked = 0
+  return {
+    report,
+    state,
+    measure,
+    async load(days: number): Promise<void> {
+      asked += 1
+      const own = asked
+      try {
+        const reply = await api('GET /api/insights', { days, timezone: zone })
+        // Somebody may have chosen another range meanwhile.
+        if (own !== asked) return
+        report.value = reply
+        state.value = 'ready'
+      } catch (error) {
+        if (!report.value) state.value = 'failed'
+        toasts.fail(error)
+      }
+    },
+    exportCsv(days: number): void {
+      leave(urlOf(base, 'api/insights', { days, format: 'csv', timezone: zone }), {
+        download: true,
+      })
+    },
+  }
+}
+
+export type UsageState = ReturnType<typeof createUsage>
+
+export const usageOf = roomOf(app => createUsage(app))

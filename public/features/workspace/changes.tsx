@@ -1,0 +1,147 @@
+/** The Changes tab: branch, how far it is from its upstream, and every changed file with its diff. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { directoryOf, nameOf } from './file-kind.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import type { Change, GitStatus } from './git-changes.ts'
+import { tw } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { LoadedDiffView } from './loaded-diff.tsx'
+import { useRooms } from './context.ts'
+import { MarkView } from './tree-row.tsx'
+import { TurnChangesView } from './turn-changes.tsx'
+
+const Branch = ({ status }: { status: GitStatus }) => {
+  const { branch, upstream, ahead, behind } = status
+  return (
+    <div class="branch">
+      <Icon name="branch" size={14} />
+      <span class="branch-name">
+        {status.detached ? tw('git.detached', { commit: branch ?? '' }) : branch}
+      </span>
+      {upstream && (ahead > 0 || behind > 0) && (
+        <span class="branch-away" title={tw('git.upstream', { name: upstream })}>
+          {ahead > 0 && (
+            <span>
+              <span aria-hidden="true">↑{ahead}</span>
+              <span class="sr-only">{tw('git.ahead', { count: ahead })}</span>
+            </span>
+          )}
+          {behind > 0 && (
+            <span>
+              <span aria-hidden="true">↓{behind}</span>
+              <span class="sr-only">{tw('git.behind', { count: behind })}</span>
+            </span>
+          )}
+        </span>
+      )}
+    </div>
+  )
+}
+
+const ChangeView = ({ change }: { change: Change }) => {
+  const { panel } = useApp()
+  const { changes } = useRooms()
+  const { key, path, from, mark } = change
+  const open = changes.opened.value.has(key)
+  return (
+    <li class="change">
+      <div class="change-line">
+        <button
+          type="button"
+          class="change-head"
+          aria-expanded={open}
+          title={
+            from ? `${visibleName(path)} ${tw('git.from', { path: from })}` : visibleName(path)
+          }
+          onClick={() => changes.toggle(change)}
+        >
+          <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
+          <span class={mark === 'deleted' ? 'change-name change-gone' : 'change-name'}>
+            <bdi>{visibleName(nameOf(path))}</bdi>
+          </span>
+          <span class="change-dir">{visibleName(directoryOf(path))}</span>
+          <MarkView mark={mark} />
+        </button>
+        {mark !== 'deleted' && (
+          <IconButton
+            class="change-open"
+            icon="file"
+            size={14}
+            label={`${tw('git.open')}: ${visibleName(path)}`}
+            onClick={() => panel.openFile(path)}
+          />
+        )}
+      </div>
+      {open && <LoadedDiffView loaded={changes.diffs.value.get(key)} />}
+    </li>
+  )
+}
+
+const Group = ({ title, list }: { title: string; list: readonly Change[] }) =>
+  list.length === 0 ? null : (
+    <section class="change-group">
+      <h3>
+        {title} <span class="panel-count">{list.length}</span>
+      </h3>
+      <ul>
+        {list.map(change => (
+          <ChangeView key={change.key} change={change} />
+        ))}
+      </ul>
+    </section>
+  )
+
+const Blank = ({ title, text }: { title: string; text: string }) => (
+  <div class="panel-blank">
+    <h3>{title}</h3>
+    <p>{text}</p>
+  </div>
+)
+
+/** What git says, and below it what the turns of this conversation did: with or without a repository. */
+export const ChangesView = () => (
+  <div class="changes-view">
+    <GitChanges />
+    <TurnChangesView />
+  </div>
+)
+
+const GitChanges = () => {
+  const { changes, turns } = useRooms()
+  const status = changes.status.value
+  const state = changes.state.value
+  if (!status) {
+    if (state !== 'failed') {
+      return (
+        <p class="panel-note panel-late" role="status">
+          {tw('git.loading')}
+        </p>
+      )
+    }
+    return (
+      <div class="panel-blank" role="alert">
+        <p>{tw('git.failed')}</p>
+        <p class="faint">{changes.error.value}</p>
+        <Button icon="refresh" onClick={() => void changes.load()}>
+          {tw('files.again')}
+        </Button>
+      </div>
+    )
+  }
+  if (!status.is_git) {
+    return turns.list.value.length > 0 ? null : (
+      <Blank title={tw('git.none')} text={tw('git.none.hint')} />
+    )
+  }
+  const { staged, unstaged } = changes.lines.value
+  return (
+    <>
+      <Branch status={status} />
+      <Group title={tw('git.staged')} list={staged} />
+      <Group title={tw('git.unstaged')} list={unstaged} />
+      {status.truncated && <p class="panel-note">{tw('git.cut')}</p>}
+      {changes.count.value === 0 && <Blank title={tw('git.clean')} text={tw('git.clean.hint')} />}
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+/** The file on disk is another than the one being edited: what happened, both texts side by side, and the ways out. */
+import { useEffect, useState } from 'preact/hooks'
+import { type FileDiff, parseDiff } from '../../parts/diff.ts'
+import { Diff } from '../../parts/diff-view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import type { Doc } from './open-file.ts'
+import { tw } from './strings.ts'
+import { useRooms } from './context.ts'
+
+/** From the text on disk to the one in the editor. */
+const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
+  const [file, setFile] = useState<FileDiff | null | 'same'>(null)
+  useEffect(() => {
+    let current = true
+    import('diff').then(
+      ({ createTwoFilesPatch }) => {
+        const text = createTwoFilesPatch('a', 'b', theirs, doc.draft ?? '')
+        const [found] = parseDiff(text.replace(/^=+\n/, ''))
+        if (current) setFile(found && found.lines.length > 0 ? found : 'same')
+      },
+      // Offline: the two other ways out do not need it.
+      () => undefined,
+    )
+    return () => {
+      current = false
+    }
+  }, [theirs, doc.draft])
+  if (file === null) return null
+  if (file === 'same') return <p class="panel-note">{tw('edit.same')}</p>
+  return <Diff file={file} />
+}
+
+export const Conflict = ({ doc }: { doc: Doc }) => {
+  const { preview } = useRooms()
+  return (
+    <div class="conflict" role="alert">
+      <p class="conflict-text">
+        <Icon name="alert" size={14} />
+        <span>{tw('edit.conflict')}</span>
+      </p>
+      <div class="conflict-ways">
+        <button
+          type="button"
+          class="button button-small"
+          aria-expanded={doc.theirs !== null}
+          onClick={() => void preview.compare()}
+        >
+          {tw(doc.theirs === null ? 'edit.compare' : 'edit.compare.hide')}
+        </button>
+        <button type="button" class="button button-small" onClick={() => void preview.takeTheirs()}>
+          {tw('edit.reload')}
+        </button>
+        <button
+          type="button"
+          class="button button-small button-danger"
+          disabled={doc.saving}
+          onClick={() => void preview.overwrite()}
+        >
+          {tw('edit.overwrite')}
+        </button>
+      </div>
+      {doc.theirs !== null && <Comparison doc={doc} theirs={doc.theirs} />}
+    </div>
+  )
+}

@@ -1,0 +1,103 @@
+/** Folders dropped on the page: everything in them, as far as it can be taken, sent file by file into folders of the same names. */
+import { formatBytes } from './file-kind.ts'
+import type { DroppedFolder } from '../composer/attachments.ts'
+import { tw } from './strings.ts'
+
+/** What one drop may bring. */
+export const MOST_FILES = 500
+
+type Part = { file: File; folder: string }
+type Budget = { files: number; cut: boolean; large: number; git: boolean }
+
+/** A reader gives its entries in portions, and nothing when there are no more. */
+const entriesOf = async (directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> => {
+  const reader = directory.createReader()
+  const all: FileSystemEntry[] = []
+  for (;;) {
+    const some = await new Promise<FileSystemEntry[]>((resolve, reject) =>
+      reader.readEntries(resolve, reject),
+    )
+    if (some.length === 0) return all.sort((a, b) => (a.name < b.name ? -1 : 1))
+    all.push(...some)
+  }
+}
+
+const walk = async (
+  directory: FileSystemDirectoryEntry,
+  folder: string,
+  budget: Budget,
+  maxBytes: number,
+): Promise<Part[]> => {
+  const parts: Part[] = []
+  for (const entry of await entriesOf(directory)) {
+    if (budget.cut) break
+    // The service would refuse it: what is in it is run by git.
+    if (entry.name.toLowerCase() === '.git') {
+      budget.git = true
+      continue
+    }
+    if (entry.isDirectory) {
+      const below = `${folder}/${entry.name}`
+      parts.push(...(await walk(entry as FileSystemDirectoryEntry, below, budget, maxBytes)))
+      continue
+    }
+    const file = await new Promise<File>((resolve, reject) =>
+      (entry as FileSystemFileEntry).file(resolve, reject),
+    )
+    if (file.size > maxBytes) budget.large += 1
+    else if (budget.files === MOST_FILES) budget.cut = true
+    else {
+      budget.files += 1
+      parts.push({ file, folder })
+    }
+  }
+  return parts
+}
+
+/** What has arrived leaves `parts`: sent again after a failure, it goes on where it was. */
+const toFolder = (name: string, parts: Part[]): DroppedFolder => {
+  const sizeBytes = parts.reduce((sum, { file }) => sum + file.size, 0)
+  let arrivedBytes = 0
+  return {
+    name,
+    sizeBytes,
+    async send(upload, { directory = '', onProgress, ...options }) {
+      for (let part = parts[0]; part; part = parts[0]) {
+        const { file, folder } = part
+        await upload({
+          ...options,
+          file,
+          name: file.name,
+          directory: directory ? `${directory}/${folder}` : folder,
+          onProgress: sentBytes => onProgress?.(arrivedBytes + sentBytes),
+        })
+        parts.shift()
+        arrivedBytes += file.size
+      }
+      return { filename: `${name}/`, path: '', size: sizeBytes }
+    },
+  }
+}
+
+/** The folders as they can be sent, and what has to be said of the rest. */
+export const readFolders = async (
+  directories: readonly FileSystemDirectoryEntry[],
+  maxBytes: number,
+): Promise<{ folders: DroppedFolder[]; said: string[] }> => {
+  const budget: Budget = { files: 0, cut: false, large: 0, git: false }
+  const folders: DroppedFolder[] = []
+  const said: string[] = []
+  for (const directory of directories) {
+    const { name } = directory
+    const before = budget.large
+    const parts = await walk(directory, name, budget, maxBytes)
+    if (parts.length > 0) folders.push(toFolder(name, parts))
+    else if (budget.large === before && !budget.cut) said.push(tw('files.folder.empty', { name }))
+  }
+  if (budget.cut) said.push(tw('files.folder.cut', { count: MOST_FILES }))
+  if (budget.large > 0) {
+    said.push(tw('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
+  }
+  if (budget.git) said.push(tw('files.folder.git'))
+  return { folders, said }
+}

@@ -1,0 +1,89 @@
+/** Files dropped on the tree: sent one after the other, shown with their progress until they have arrived. */
+import { signal } from '@preact/signals'
+import { tw } from './strings.ts'
+import type { DroppedFolder } from '../composer/attachments.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+
+export type TreeUpload = { id: number; name: string; sizeBytes: number; sentBytes: number }
+
+export type FileUploadsOptions = {
+  platform: Pick<Platform, 'upload'>
+  toasts: Toasts
+  sessionId: () => string
+  onArrived: (directory: string) => void
+}
+
+export const createFileUploads = (options: FileUploadsOptions) => {
+  const { platform, toasts, sessionId, onArrived } = options
+  const list = signal<readonly TreeUpload[]>([])
+  const stops = new Map<number, AbortController>()
+  let last = 0
+  let line: Promise<void> = Promise.resolve()
+
+  const sendOne = async (
+    id: number,
+    { name, file, folder }: { name: string; file?: File; folder?: DroppedFolder },
+    session: string,
+    directory: string,
+  ) => {
+    const stop = stops.get(id)
+    if (!stop || stop.signal.aborted) return
+    try {
+      const options = {
+        sessionId: session,
+        ...(directory ? { directory } : {}),
+        signal: stop.signal,
+        onProgress: (sentBytes: number) => {
+          list.value = list.value.map(one => (one.id === id ? { ...one, sentBytes } : one))
+        },
+      }
+      if (folder) await folder.send(platform.upload, options)
+      else if (file) {
+        await platform.upload({ ...options, file, name })
+        onArrived(directory)
+      }
+    } catch (error) {
+      const said = error instanceof Error ? error.message : `${error}`
+      if (!stop.signal.aborted)
+        toasts.show(tw('files.upload.failed', { name, reason: said }), { kind: 'error' })
+    } finally {
+      // Of a folder something may have arrived in any case.
+      if (folder) onArrived(directory)
+      stops.delete(id)
+      list.value = list.value.filter(one => one.id !== id)
+    }
+  }
+
+  const put = (
+    what: { name: string; file?: File; folder?: DroppedFolder },
+    sizeBytes: number,
+    directory: string,
+  ): void => {
+    const session = sessionId()
+    last += 1
+    const id = last
+    stops.set(id, new AbortController())
+    list.value = [...list.value, { id, name: what.name, sizeBytes, sentBytes: 0 }]
+    line = line.then(() => sendOne(id, what, session, directory))
+  }
+
+  return {
+    list,
+    /** Resolves when all of them have arrived or failed. */
+    add(files: Iterable<File>, directory: string): Promise<void> {
+      for (const file of files) put({ name: file.name, file }, file.size, directory)
+      return line
+    },
+    addFolder(folder: DroppedFolder, directory: string): Promise<void> {
+      put({ name: `${folder.name}/`, folder }, folder.sizeBytes, directory)
+      return line
+    },
+    cancel(id: number): void {
+      stops.get(id)?.abort()
+      list.value = list.value.filter(one => one.id !== id)
+    },
+  }
+}
+
+export type FileUploads = ReturnType<typeof createFileUploads>

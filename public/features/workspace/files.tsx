@@ -1,0 +1,134 @@
+/** The Files tab: what can be done with the workspace as a whole, its tree, and the file that is open. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import { formatBytes } from './file-kind.ts'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { MenuButton } from '../../parts/menu.tsx'
+import { t } from '../../strings/t.ts'
+import { tw } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { PreviewView } from './preview.tsx'
+import { useRooms } from './context.ts'
+import { Tree } from './tree.tsx'
+
+const Uploads = () => {
+  const { uploads } = useRooms()
+  const list = uploads.list.value
+  if (list.length === 0) return null
+  return (
+    <ul class="uploads" aria-label={tw('files.uploading')}>
+      {list.map(({ id, name, sizeBytes, sentBytes }) => (
+        <li key={id} class="upload">
+          <span class="upload-name">{name}</span>
+          <span class="upload-size">{formatBytes(sizeBytes)}</span>
+          <progress
+            max={Math.max(1, sizeBytes)}
+            value={sentBytes}
+            aria-label={t('attach.uploading', {
+              name,
+              percent: Math.floor((100 * sentBytes) / Math.max(1, sizeBytes)),
+            })}
+          />
+          <IconButton
+            icon="close"
+            size={12}
+            label={tw('files.upload.cancel', { name })}
+            onClick={() => uploads.cancel(id)}
+          />
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const Bar = () => {
+  const app = useApp()
+  const { files, uploads, download } = useRooms()
+  const input = useRef<HTMLInputElement>(null)
+  const workspace = app.chat.details.value?.workspace ?? ''
+  return (
+    <div class="files-bar">
+      <span class="files-place" title={visibleName(workspace)}>
+        {visibleName(app.workspaces.nameOf(workspace))}
+      </span>
+      <input
+        ref={input}
+        class="attach-input"
+        type="file"
+        multiple
+        tabIndex={-1}
+        aria-hidden="true"
+        onChange={event => {
+          void uploads.add([...(event.currentTarget.files ?? [])], '')
+          event.currentTarget.value = ''
+        }}
+      />
+      <IconButton
+        icon="plus"
+        size={16}
+        label={tw('files.new.file')}
+        onClick={() => {
+          files.naming.value = { kind: 'file', directory: '' }
+        }}
+      />
+      <MenuButton
+        label={tw('files.more')}
+        items={() => [
+          {
+            label: tw('files.new.dir'),
+            icon: 'folder',
+            run: () => {
+              files.naming.value = { kind: 'dir', directory: '' }
+            },
+          },
+          { label: tw('files.upload'), icon: 'upload', run: () => input.current?.click() },
+          'line',
+          { label: tw('files.download.all'), icon: 'download', run: () => download('', 'dir') },
+        ]}
+      />
+    </div>
+  )
+}
+
+const TreePlace = () => {
+  const { files } = useRooms()
+  const root = files.directories.value.get('')
+  if (!root || (root.state === 'loading' && root.entries.length === 0)) {
+    return (
+      <p class="panel-note panel-late" role="status">
+        {tw('files.loading')}
+      </p>
+    )
+  }
+  if (root.state === 'failed' && root.entries.length === 0) {
+    return (
+      <div class="panel-blank" role="alert">
+        <p>{tw('files.failed')}</p>
+        <Button icon="refresh" onClick={() => void files.load('')}>
+          {tw('files.again')}
+        </Button>
+      </div>
+    )
+  }
+  return <Tree />
+}
+
+export const FilesView = () => {
+  const { preview } = useRooms()
+  /** The open file has the panel for itself. */
+  const alone = useSignal(false)
+  const open = preview.doc.value !== null
+  return (
+    <div class={open ? 'files-view files-open' : 'files-view'}>
+      {!(open && alone.value) && (
+        <div class="files-top">
+          <Bar />
+          <TreePlace />
+          <Uploads />
+        </div>
+      )}
+      {open && <PreviewView alone={alone} />}
+    </div>
+  )
+}

@@ -1,0 +1,116 @@
+/** Files that are more than text: pictures, sound, film, PDF, tables, pages. */
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { parseCsv } from './csv.ts'
+import { nameOf } from './file-kind.ts'
+import { Markdown } from '../../markdown/view.tsx'
+import { useMore } from '../../markdown/more.tsx'
+import { Button } from '../../parts/button.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import type { Doc } from './open-file.ts'
+import { tw } from './strings.ts'
+import { trustedHtml } from '../../markdown/trusted-types.ts'
+import { pageNonce } from './nonce.ts'
+import { useRooms } from './context.ts'
+
+const ROWS = 200
+const COLUMNS = 60
+
+export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
+  const { download } = useRooms()
+  return (
+    <div class="panel-blank">
+      <p>{why}</p>
+      <Button icon="download" onClick={() => download(doc.path, 'file')}>
+        {tw('files.download')}
+      </Button>
+    </div>
+  )
+}
+
+export const CsvView = ({ doc }: { doc: Doc }) => {
+  const [head = [], ...rows] = useMemo(() => parseCsv(doc.content), [doc.content])
+  const more = useMore(rows, ROWS)
+  return (
+    <ScrollBox class="csv-view" label={tw('preview.table', { rows: rows.length })}>
+      <table>
+        <thead>
+          <tr>
+            {head.slice(0, COLUMNS).map((cell, index) => (
+              <th key={index} scope="col">
+                {cell}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {more.shown.map((row, at) => (
+            <tr key={at}>
+              {row.slice(0, COLUMNS).map((cell, index) => (
+                <td key={index} class={/^[-+]?[\d.,]+ ?%?$/.test(cell) ? 'csv-number' : undefined}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more.button}
+    </ScrollBox>
+  )
+}
+
+export const MarkdownView = ({ doc }: { doc: Doc }) => (
+  <ScrollBox class="md-view" label={tw('preview.contents', { name: nameOf(doc.path) })}>
+    <Markdown text={doc.content.replace(/^---\n[\s\S]*?\n---\n/, '')} id={`file-${doc.path}`} />
+  </ScrollBox>
+)
+
+/** The parser of HTML comes with its first use. */
+export const HtmlView = ({ doc }: { doc: Doc }) => {
+  const [framed, setFramed] = useState('')
+  useEffect(() => {
+    let current = true
+    void import('./html-frame.ts').then(({ frameDocument }) => {
+      if (current) setFramed(trustedHtml(frameDocument(doc.content, pageNonce())))
+    })
+    return () => {
+      current = false
+    }
+  }, [doc.content])
+  // An empty one would be text that becomes markup, which the policy refuses.
+  if (framed === '') return null
+  return (
+    <iframe
+      class="frame-view"
+      title={tw('preview.frame', { name: nameOf(doc.path) })}
+      sandbox=""
+      srcdoc={framed}
+    />
+  )
+}
+
+/** Framed by a `blob:` address: nothing of the service may be framed by its own. */
+export const PdfView = ({ doc }: { doc: Doc }) =>
+  doc.blob ? <iframe class="frame-view" title={nameOf(doc.path)} src={doc.blob} /> : null
+
+export const MediaView = ({ doc }: { doc: Doc }) => {
+  const { rawUrl } = useRooms()
+  const [broken, setBroken] = useState(false)
+  const name = nameOf(doc.path)
+  const src = rawUrl(doc.path, { v: doc.generation || undefined })
+  const onError = () => setBroken(true)
+  if (broken) return <Download doc={doc} why={tw('preview.media')} />
+  return (
+    <div class={`media-view media-${doc.kind}`}>
+      {doc.kind === 'image' && <img src={src} alt={name} onError={onError} />}
+      {doc.kind === 'audio' && (
+        // biome-ignore lint/a11y/useMediaCaption: a file of the workspace comes without captions
+        <audio src={src} controls preload="metadata" aria-label={name} onError={onError} />
+      )}
+      {doc.kind === 'video' && (
+        // biome-ignore lint/a11y/useMediaCaption: a file of the workspace comes without captions
+        <video src={src} controls preload="metadata" aria-label={name} onError={onError} />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,121 @@
+/** The workspace beside the conversation: its files and what git says has changed in them. */
+import { useEffect, useRef } from 'preact/hooks'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { formatKeys } from '../shell/keys.ts'
+import type { Tab } from './panel.ts'
+import { createRooms } from './workspace-panel.ts'
+import { t } from '../../strings/t.ts'
+import { tw } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { BackgroundView } from './processes.tsx'
+import { ChangesView } from './changes.tsx'
+import { FilesView } from './files.tsx'
+import { RoomsContext, useRooms } from './context.ts'
+
+const TABS: readonly Tab[] = ['files', 'changes']
+
+const Tabs = () => {
+  const { panel } = useApp()
+  const { changes } = useRooms()
+  const ref = useRef<HTMLDivElement>(null)
+  const count = changes.count.value
+  const move = (event: KeyboardEvent) => {
+    const steps: Record<string, number> = { ArrowLeft: -1, ArrowRight: 1 }
+    const step = steps[event.key]
+    if (!step) return
+    event.preventDefault()
+    const at = (TABS.indexOf(panel.tab.value) + step + TABS.length) % TABS.length
+    panel.choose(TABS[at]!)
+    ref.current?.querySelectorAll<HTMLElement>('[role="tab"]')[at]?.focus()
+  }
+  return (
+    <div ref={ref} class="panel-tabs" role="tablist" aria-label={tw('panel.tabs')}>
+      {TABS.map(tab => (
+        <button
+          key={tab}
+          type="button"
+          role="tab"
+          id={`panel-tab-${tab}`}
+          class="panel-tab"
+          aria-selected={panel.tab.value === tab}
+          aria-controls="panel-body"
+          tabIndex={panel.tab.value === tab ? 0 : -1}
+          onKeyDown={move}
+          onClick={() => panel.choose(tab)}
+        >
+          {tw(`panel.${tab}`)}
+          {tab === 'changes' && count > 0 && <span class="panel-count">{count}</span>}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Files belong to a conversation: without one there is nothing to ask for. */
+const NoSession = () => {
+  const app = useApp()
+  const workspace = app.workspaces.nameOf(app.choice.value.workspace || app.workspaces.last.value)
+  return (
+    <div class="panel-blank">
+      <h3>{tw('panel.none.title')}</h3>
+      <p>{tw('panel.none.text', { workspace })}</p>
+      <Button icon="folder" onClick={() => void app.attempt(() => app.ensureSession())}>
+        {tw('panel.none.begin')}
+      </Button>
+    </div>
+  )
+}
+
+const Body = () => {
+  const app = useApp()
+  const id = app.route.sessionId.value
+  if (!id) return <NoSession />
+  return app.panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
+}
+
+export const PanelView = () => {
+  const app = useApp()
+  const { panel } = app
+  panel.rooms.value ??= createRooms(app)
+  const rooms = panel.rooms.value
+
+  // Another program may have changed the files while nobody looked.
+  useEffect(() => {
+    const seen = () => {
+      if (!document.hidden) rooms.refresh()
+    }
+    document.addEventListener('visibilitychange', seen)
+    return () => document.removeEventListener('visibilitychange', seen)
+  }, [rooms])
+
+  return (
+    <RoomsContext.Provider value={rooms}>
+      <header class="panel-head">
+        <h2 class="sr-only">{t('panel.label')}</h2>
+        <Tabs />
+        <IconButton
+          icon="refresh"
+          size={16}
+          label={tw('files.refresh')}
+          onClick={() => rooms.refresh()}
+        />
+        <IconButton
+          icon="close"
+          size={16}
+          label={t('panel.hide')}
+          keys={formatKeys('mod+shift+e', app.layout.mac)}
+          onClick={() => panel.hide()}
+        />
+      </header>
+      <div
+        class="panel-body"
+        id="panel-body"
+        role="tabpanel"
+        aria-labelledby={`panel-tab-${panel.tab.value}`}
+      >
+        <Body />
+      </div>
+      <BackgroundView />
+    </RoomsContext.Provider>
+  )
+}

@@ -1,0 +1,90 @@
+/** Programs that run on beside the conversation: looked at again while one of them runs and somebody looks. */
+import { computed, signal } from '@preact/signals'
+import type { Api } from '../../../router.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+
+export type Program = Api['GET /api/processes']['output']['processes'][number]
+export type ProgramLog = { state: 'loading' | 'ready' | 'failed'; text: string }
+
+const AGAIN_MS = 4_000
+
+export type BackgroundOptions = {
+  platform: Pick<Platform, 'api' | 'later'>
+  toasts: Toasts
+  /** Somebody looks. */
+  isShown: () => boolean
+}
+
+export const createBackground = ({ platform, toasts, isShown }: BackgroundOptions) => {
+  const { api, later } = platform
+  const sessionId = signal('')
+  const list = signal<readonly Program[]>([])
+  const logs = signal<ReadonlyMap<string, ProgramLog>>(new Map())
+  const running = computed(() => list.value.filter(({ status }) => status === 'running').length)
+  const stop = { again: () => {} }
+
+  const put = (id: string, log: ProgramLog | null): void => {
+    const next = new Map(logs.value)
+    if (log) next.set(id, log)
+    else next.delete(id)
+    logs.value = next
+  }
+
+  const loadLog = async (process_id: string): Promise<void> => {
+    const session = sessionId.value
+    try {
+      const found = await api('GET /api/process/log', { session_id: session, process_id })
+      if (session === sessionId.value && logs.value.has(process_id))
+        put(process_id, { state: 'ready', text: found.output })
+    } catch {
+      // It may be forgotten by now; said where its output would stand.
+      if (logs.value.has(process_id)) put(process_id, { state: 'failed', text: '' })
+    }
+  }
+
+  const load = async (): Promise<void> => {
+    stop.again()
+    const session = sessionId.value
+    if (!session) return
+    try {
+      const { processes } = await api('GET /api/processes', { session_id: session })
+      if (session !== sessionId.value) return
+      list.value = processes
+      await Promise.all([...logs.value.keys()].map(loadLog))
+    } catch {
+      // The connection says so elsewhere; the last list stays until it can be asked again.
+    }
+    if (running.value > 0 && isShown()) stop.again = later(() => void load(), AGAIN_MS)
+  }
+
+  return {
+    list,
+    logs,
+    running,
+    load,
+    async show(session: string): Promise<void> {
+      if (session === sessionId.value) return
+      sessionId.value = session
+      list.value = []
+      logs.value = new Map()
+      await load()
+    },
+    toggleLog(id: string): void {
+      const isOpen = logs.value.has(id)
+      put(id, isOpen ? null : { state: 'loading', text: '' })
+      if (!isOpen) void loadLog(id)
+    },
+    async end({ process_id }: Program): Promise<void> {
+      try {
+        await api('POST /api/process/kill', { session_id: sessionId.value, process_id })
+      } catch (error) {
+        toasts.fail(error)
+      }
+      await load()
+    },
+    stop: (): void => stop.again(),
+  }
+}
+
+export type Background = ReturnType<typeof createBackground>

@@ -1,0 +1,102 @@
+/** Programs that run on beside the conversation: one quiet line, and on demand what they print and a way to stop them. */
+import { visibleName, visibleText } from '../../../lib/base/visible.ts'
+import { useState } from 'preact/hooks'
+import { Button, IconButton } from '../../parts/button.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { TerminalText } from '../tool-calls/terminal-text.tsx'
+import type { Program } from './processes.ts'
+import { tc } from './turn-changes-strings.ts'
+import { formatFull } from '../sessions/time.ts'
+import { useRooms } from './context.ts'
+
+const LogPlace = ({ program }: { program: Program }) => {
+  const { background } = useRooms()
+  const log = background.logs.value.get(program.process_id)
+  if (!log || log.state === 'loading') return null
+  if (log.state === 'failed') return <p class="panel-note">{tc('program.failed')}</p>
+  if (!log.text.trim()) return <p class="panel-note">{tc('program.quiet')}</p>
+  return <TerminalText text={log.text} label={tc('program.log', { command: program.command })} />
+}
+
+const ProgramView = ({ program }: { program: Program }) => {
+  const { background } = useRooms()
+  const { process_id, command, status, exit_code, started_at } = program
+  const isOpen = background.logs.value.has(process_id)
+  const isRunning = status === 'running'
+  const about = isRunning
+    ? tc('program.running', { when: formatFull(started_at) })
+    : tc('program.ended', { code: exit_code ?? 0 })
+  return (
+    <li class="program">
+      <div class="change-line">
+        <button
+          type="button"
+          class="change-head"
+          aria-expanded={isOpen}
+          title={visibleText(command)}
+          onClick={() => background.toggleLog(process_id)}
+        >
+          <span
+            class={`program-dot ${isRunning ? 'program-on' : exit_code === 0 ? '' : 'program-bad'}`}
+            role="img"
+            aria-label={about}
+            title={about}
+          />
+          <span class="program-command">{visibleName(command.split('\n')[0] ?? '')}</span>
+        </button>
+        {isRunning && (
+          <IconButton
+            class="change-open"
+            icon="stop"
+            size={14}
+            label={tc('program.stop', { command })}
+            onClick={() => void background.end(program)}
+          />
+        )}
+      </div>
+      {isOpen && (
+        <div class="program-log">
+          <p class="panel-note">{about}</p>
+          <LogPlace program={program} />
+          {isRunning && (
+            <Button icon="stop" onClick={() => void background.end(program)}>
+              {tc('program.stop.short')}
+            </Button>
+          )}
+        </div>
+      )}
+    </li>
+  )
+}
+
+export const BackgroundView = () => {
+  const { background } = useRooms()
+  const [isOpen, setOpen] = useState(false)
+  const list = background.list.value
+  if (list.length === 0) return null
+  const { value: count } = background.running
+  return (
+    <section class="programs">
+      <button
+        type="button"
+        class="change-head programs-head"
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      >
+        <Icon name="terminal" size={14} />
+        <span>{tc('programs')}</span>
+        <span class="change-dir">
+          {count > 0 ? tc('programs.running', { count }) : tc('programs.none')}
+        </span>
+        <Icon name={isOpen ? 'chevron-down' : 'chevron-up'} size={14} />
+      </button>
+      {isOpen && (
+        <ul>
+          {list.toReversed().map(program => (
+            <ProgramView key={program.process_id} program={program} />
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,58 @@
+/** Text as it is: coloured, numbered; a press on a number marks its line, and the address then names it. */
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { grammarOf } from '../../markdown/highlight.ts'
+import { CodeText } from '../../markdown/code.tsx'
+import { languageOf, nameOf } from './file-kind.ts'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
+import type { Doc } from './open-file.ts'
+import { tw } from './strings.ts'
+import { useRooms } from './context.ts'
+
+/** As in the style sheet: lines are never wrapped, so that a line's place is its number times this. */
+const LINE_PX = 20
+
+const numbersOf = (count: number): string =>
+  Array.from({ length: count }, (_, index) => index + 1).join('\n')
+
+export const TextView = ({ doc }: { doc: Doc }) => {
+  const { preview } = useRooms()
+  const { content, path, line } = doc
+  const box = useRef<HTMLDivElement>(null)
+  const count = useMemo(() => content.replace(/\n$/, '').split('\n').length, [content])
+  const numbers = useMemo(() => numbersOf(count), [count])
+
+  // Near the upper third: what follows a line matters more than what stands before it.
+  useLayoutEffect(() => {
+    const scroller = box.current?.closest('.text-view')
+    if (!scroller || line === null) return
+    const top = (line - 1) * LINE_PX
+    const seen = top >= scroller.scrollTop && top < scroller.scrollTop + scroller.clientHeight - 40
+    if (!seen) scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 3)
+  }, [line, content])
+
+  if (content === '') return <p class="panel-note">{tw('preview.empty')}</p>
+  return (
+    <ScrollBox class="text-view" label={tw('preview.contents', { name: nameOf(path) })}>
+      <div ref={box} class="text-lines" dir="ltr">
+        {line !== null && line <= count && (
+          <div class="text-mark" style={{ top: `${(line - 1) * LINE_PX}px` }} />
+        )}
+        <pre
+          class="text-numbers"
+          aria-hidden="true"
+          onClick={event => {
+            const from = event.currentTarget.getBoundingClientRect().top
+            const pressed = Math.floor((event.clientY - from) / LINE_PX) + 1
+            const wanted = Math.max(1, Math.min(count, pressed))
+            preview.select(wanted === line ? null : wanted)
+          }}
+        >
+          {numbers}
+        </pre>
+        <pre class="text-code">
+          <CodeText text={content} grammar={grammarOf(languageOf(path))} />
+        </pre>
+      </div>
+    </ScrollBox>
+  )
+}

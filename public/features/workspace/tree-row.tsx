@@ -1,0 +1,234 @@
+/** One row of the tree: its name, its mark, its menu; or the field its name is written in. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import type { ComponentChildren } from 'preact'
+import { useLayoutEffect, useRef } from 'preact/hooks'
+import { nameOf } from './file-kind.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
+import type { Mark } from './git-changes.ts'
+import type { TreeRow } from './file-tree.ts'
+import { tw } from './strings.ts'
+import { useApp } from '../shell/context.ts'
+import { useRooms } from './context.ts'
+
+/** What a row that is dragged within the tree carries. */
+export const DRAGGED = 'application/x-agent-webui-path'
+
+const letters: Readonly<Record<Mark, string>> = {
+  modified: 'M',
+  added: 'A',
+  deleted: 'D',
+  renamed: 'R',
+  untracked: 'U',
+  conflict: '!',
+}
+
+export const MarkView = ({ mark }: { mark: Mark }) => (
+  <span class={`mark mark-${mark}`} title={tw(`mark.${mark}`)}>
+    <span aria-hidden="true">{letters[mark]}</span>
+    <span class="sr-only">{tw(`mark.${mark}`)}</span>
+  </span>
+)
+
+const indentOf = (level: number) => ({ paddingInlineStart: `${8 + (level - 1) * 14}px` })
+
+type NameFieldProps = {
+  level: number
+  kind: 'file' | 'dir' | 'rename'
+  name: string
+  path?: string
+}
+
+/** Enter or leaving keeps what was written, Escape gives it up. */
+export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
+  const { files, preview } = useRooms()
+  const ref = useRef<HTMLInputElement>(null)
+  const finished = useRef(false)
+  // Before anything can be typed: later, the selection would take what was typed already.
+  useLayoutEffect(() => {
+    const field = ref.current
+    if (!field) return
+    field.focus()
+    const dot = name.lastIndexOf('.')
+    field.setSelectionRange(0, dot > 0 ? dot : name.length)
+  }, [])
+
+  const finish = async (keep: boolean, back: boolean) => {
+    if (finished.current) return
+    finished.current = true
+    const written = ref.current?.value.trim() ?? ''
+    const naming = files.naming.value
+    files.naming.value = null
+    let place = path
+    if (keep && written && written !== name && naming) {
+      if (naming.kind === 'rename') {
+        if (await files.rename(naming.path, written)) place = files.active.value
+      } else {
+        const made = await files.create(naming.kind, naming.directory, written)
+        if (made) place = made
+        if (made && naming.kind === 'file') preview.open({ path: made, line: null })
+      }
+    }
+    if (!back) return
+    const row = document.querySelector<HTMLElement>(`.tree [data-path="${CSS.escape(place)}"]`)
+    const any = document.querySelector<HTMLElement>('.tree [role="treeitem"][tabindex="0"]')
+    ;(row ?? any)?.focus()
+  }
+
+  return (
+    <div class="tree-row tree-naming" role="none" style={indentOf(level)}>
+      <Icon name={kind === 'dir' ? 'folder' : 'file'} size={14} />
+      <input
+        ref={ref}
+        class="tree-field"
+        aria-label={kind === 'rename' ? tw('files.rename.label', { name }) : tw('files.name')}
+        placeholder={kind === 'rename' ? '' : tw(`files.new.${kind}`)}
+        defaultValue={name}
+        spellcheck={false}
+        autocomplete="off"
+        onBlur={() => void finish(true, false)}
+        onKeyDown={event => {
+          if (event.key !== 'Enter' && event.key !== 'Escape') return
+          if (event.isComposing) return
+          event.preventDefault()
+          event.stopPropagation()
+          void finish(event.key === 'Enter', true)
+        }}
+      />
+    </div>
+  )
+}
+
+const useMenu = (row: TreeRow): (() => MenuItem[]) => {
+  const app = useApp()
+  const { files, preview, download, uploads } = useRooms()
+  const { path, type } = row
+  const pick = () => {
+    const input = document.createElement('input')
+    input.type = 'file'
+    input.multiple = true
+    input.onchange = () => void uploads.add([...(input.files ?? [])], path)
+    input.click()
+  }
+  const name = (kind: 'file' | 'dir') => () => {
+    files.open(path)
+    files.naming.value = { kind, directory: path }
+  }
+  const own: MenuItem[] =
+    type === 'dir'
+      ? [
+          { label: tw('files.new.file.in'), icon: 'plus', run: name('file') },
+          { label: tw('files.new.dir.in'), icon: 'folder', run: name('dir') },
+          { label: tw('files.upload.in'), icon: 'upload', run: pick },
+        ]
+      : [
+          { label: tw('files.open'), icon: 'eye', run: () => preview.open({ path, line: null }) },
+          {
+            label: tw('files.attach'),
+            icon: 'paperclip',
+            run: () => {
+              app.composer.addFile(path)
+              if (app.panel.overlay.value) app.panel.hide()
+            },
+          },
+        ]
+  return () => [
+    ...own,
+    'line',
+    {
+      label: tw('files.rename'),
+      icon: 'edit',
+      keys: 'F2',
+      run: () => {
+        files.naming.value = { kind: 'rename', path }
+      },
+    },
+    { label: tw('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    {
+      label: tw(type === 'dir' ? 'files.download.zip' : 'files.download'),
+      icon: 'download',
+      run: () => download(path, type),
+    },
+    'line',
+    {
+      label: tw('files.delete'),
+      icon: 'trash',
+      keys: 'Del',
+      danger: true,
+      run: () => void files.remove(path, type),
+    },
+  ]
+}
+
+type RowProps = {
+  row: TreeRow
+  active: boolean
+  over: boolean
+  onUse: () => void
+  after: ComponentChildren
+}
+
+export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
+  const { files, changes, preview } = useRooms()
+  const { path, name, type, level, open, place, siblings } = row
+  const naming = files.naming.value
+  const menu = useMenu(row)
+  if (naming?.kind === 'rename' && naming.path === path) {
+    return <NameField level={level} kind="rename" name={name} path={path} />
+  }
+  const mark = changes.marks.value.get(path)
+  const inside = type === 'dir' && !mark && changes.touched.value.has(path)
+  const shown = preview.doc.value?.path === path
+  return (
+    <>
+      {/* biome-ignore lint/a11y/useKeyWithClickEvents: the tree handles the keys of all rows */}
+      <div
+        class={`tree-row${over ? ' tree-over' : ''}${mark ? ` tree-${mark}` : ''}`}
+        role="treeitem"
+        data-path={path}
+        tabIndex={active ? 0 : -1}
+        aria-level={level}
+        aria-posinset={place}
+        aria-setsize={siblings}
+        aria-selected={shown}
+        {...(type === 'dir' ? { 'aria-expanded': open } : {})}
+        style={indentOf(level)}
+        draggable
+        onDragStart={event => {
+          event.dataTransfer?.setData(DRAGGED, path)
+          if (event.dataTransfer) event.dataTransfer.effectAllowed = 'move'
+        }}
+        onClick={event => {
+          if (!(event.target as Element).closest('.tree-menu, .popover')) onUse()
+        }}
+        onFocus={event => {
+          if (event.target === event.currentTarget) files.active.value = path
+        }}
+        onContextMenu={event => {
+          const button = event.currentTarget.querySelector<HTMLElement>('.tree-menu')
+          if ((event.target as Element).closest('.popover')) return
+          event.preventDefault()
+          button?.click()
+        }}
+      >
+        {type === 'dir' ? (
+          <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
+        ) : (
+          <Icon name="file" size={14} />
+        )}
+        <span class="tree-name" title={visibleName(path)}>
+          <bdi>{visibleName(name)}</bdi>
+        </span>
+        {inside && <span class="mark-dot" role="img" aria-label={tw('mark.inside')} />}
+        {mark && <MarkView mark={mark} />}
+        <MenuButton
+          class="tree-menu"
+          label={tw('files.menu', { name: nameOf(path) })}
+          tabIndex={-1}
+          items={menu}
+        />
+      </div>
+      {after}
+    </>
+  )
+}

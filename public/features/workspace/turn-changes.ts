@@ -1,0 +1,177 @@
+/** What each turn of the conversation changed in files, its diffs, and the way back. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { signal } from '@preact/signals'
+import { ApiError } from '../../api.ts'
+import type { Api } from '../../../router.ts'
+import { tc } from './turn-changes-strings.ts'
+import type { LoadedDiff } from './git-changes.ts'
+import type { Confirmation } from '../shell/layout.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+
+export type TurnChange = Api['GET /api/rollback/list']['output']['checkpoints'][number]
+export type TurnFile = TurnChange['files'][number]
+
+export type TurnChangesOptions = {
+  platform: Pick<Platform, 'api' | 'later'>
+  toasts: Toasts
+  ask: (question: Confirmation) => void
+  /** Files are others now. */
+  onRestored: () => void
+}
+
+const MOST_NAMED = 4
+const nothing = { diff: '', binary: false, truncated: false }
+
+export const titleOf = ({ title, undo_of }: TurnChange): string => {
+  const shown = visibleName(title) || tc('untitled')
+  return undo_of ? tc('undo.of', { title: shown }) : shown
+}
+
+const few = (paths: readonly string[]): string => {
+  const shown = paths.slice(0, MOST_NAMED).join(', ')
+  const more = paths.length - MOST_NAMED
+  return more > 0 ? tc('conflict.more', { paths: shown, count: more }) : shown
+}
+
+export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnChangesOptions) => {
+  const { api, later } = platform
+  const sessionId = signal('')
+  const list = signal<readonly TurnChange[]>([])
+  const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
+  const openTurns = signal<ReadonlySet<string>>(new Set())
+  const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
+
+  const keyOf = (turn: TurnChange, { path }: TurnFile): string => `${turn.checkpoint} ${path}`
+
+  const load = async (): Promise<void> => {
+    const session = sessionId.value
+    if (!session) return
+    if (state.value === 'none') state.value = 'loading'
+    try {
+      const { checkpoints } = await api('GET /api/rollback/list', { session_id: session })
+      if (session !== sessionId.value) return
+      list.value = checkpoints
+      state.value = 'ready'
+    } catch {
+      // Said where the list would stand; the panel's refresh asks again.
+      if (session === sessionId.value) state.value = 'failed'
+    }
+  }
+
+  const put = (key: string, loaded: LoadedDiff | null): void => {
+    const next = new Map(diffs.value)
+    if (loaded) next.set(key, loaded)
+    else next.delete(key)
+    diffs.value = next
+  }
+
+  const restore = async (
+    turn: TurnChange,
+    paths: string[] | undefined,
+    force = false,
+  ): Promise<void> => {
+    const { session_id } = turn
+    const { checkpoint } = turn
+    try {
+      const done = await api('POST /api/rollback/restore', {
+        session_id: sessionId.value || session_id,
+        checkpoint,
+        force,
+        ...(paths && { paths }),
+      })
+      if (done.error) toasts.show(done.error, { kind: 'error' })
+      await load()
+      onRestored()
+      if (done.restored.length === 0) {
+        if (!done.error) toasts.show(tc('said.same'))
+        return
+      }
+      const back = list.value.find(each => each.checkpoint === done.checkpoint)
+      // A moved file is two places and one file.
+      const count = Math.min(done.restored.length, turn.file_count)
+      toasts.show(tc('said.restored', { count }), {
+        action: back
+          ? { label: tc('said.back'), run: () => void restore(back, undefined).catch(toasts.fail) }
+          : null,
+      })
+    } catch (error) {
+      const conflicts = error instanceof ApiError && error.body.conflicts
+      if (!Array.isArray(conflicts)) throw error
+      // After the question that led here has gone.
+      later(
+        () =>
+          ask({
+            title: tc('conflict.title'),
+            text: tc('conflict.text', { paths: few(conflicts.map(String)) }),
+            confirm: tc('conflict.yes'),
+            danger: true,
+            run: () => restore(turn, paths, true),
+          }),
+        0,
+      )
+    }
+  }
+
+  return {
+    list,
+    state,
+    openTurns,
+    diffs,
+    keyOf,
+    load,
+    async show(session: string): Promise<void> {
+      if (session === sessionId.value) return
+      sessionId.value = session
+      list.value = []
+      state.value = 'none'
+      openTurns.value = new Set()
+      diffs.value = new Map()
+      await load()
+    },
+    toggleTurn({ checkpoint }: TurnChange): void {
+      const next = new Set(openTurns.value)
+      if (!next.delete(checkpoint)) next.add(checkpoint)
+      openTurns.value = next
+    },
+    async toggleFile(turn: TurnChange, file: TurnFile): Promise<void> {
+      const key = keyOf(turn, file)
+      if (diffs.value.has(key)) return put(key, null)
+      put(key, { state: 'loading', ...nothing })
+      const { checkpoint } = turn
+      const query = { session_id: sessionId.value, checkpoint, path: file.path }
+      try {
+        const { diff, binary, truncated } = await api('GET /api/rollback/diff', query)
+        put(key, { state: 'ready', diff, binary, truncated })
+      } catch {
+        // Said where the diff would stand; opening it again asks again.
+        put(key, { state: 'failed', ...nothing })
+      }
+    },
+    undo(turn: TurnChange): void {
+      const isRedo = turn.undo_of !== null
+      ask({
+        title: tc(isRedo ? 'ask.redo.title' : 'ask.title'),
+        text: tc('ask.text', { count: turn.file_count, title: titleOf(turn) }),
+        confirm: tc(isRedo ? 'ask.redo.yes' : 'ask.yes'),
+        run: () => restore(turn, undefined),
+      })
+    },
+    undoFile(turn: TurnChange, { path, old_path }: TurnFile): void {
+      ask({
+        title: tc('ask.file.title', { path }),
+        text: tc('ask.file.text'),
+        confirm: tc('ask.file.yes'),
+        run: () => restore(turn, old_path === undefined ? [path] : [path, old_path]),
+      })
+    },
+    /** The n-th newest turn that is no undo itself, from 1. */
+    undoNumber(n: number): void {
+      const turn = list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
+      if (turn) this.undo(turn)
+      else toasts.show(tc('said.none'), { kind: 'error' })
+    },
+  }
+}
+
+export type TurnChanges = ReturnType<typeof createTurnChanges>

@@ -1,0 +1,137 @@
+/** What each turn changed: its files with their diffs, and the button that takes all of it back. */
+import { visibleName } from '../../../lib/base/visible.ts'
+import { directoryOf, nameOf } from './file-kind.ts'
+import { IconButton } from '../../parts/button.tsx'
+import { DiffCounts } from '../../parts/diff-view.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import type { Mark } from './git-changes.ts'
+import { titleOf, type TurnChange, type TurnFile } from './turn-changes.ts'
+import { tc } from './turn-changes-strings.ts'
+import { tw } from './strings.ts'
+import { formatAgo, formatFull } from '../sessions/time.ts'
+import { useApp } from '../shell/context.ts'
+import { LoadedDiffView } from './loaded-diff.tsx'
+import { useRooms } from './context.ts'
+import { MarkView } from './tree-row.tsx'
+
+const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
+  added: 'added',
+  modified: 'modified',
+  deleted: 'deleted',
+  renamed: 'renamed',
+  typechange: 'modified',
+}
+
+const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
+  const { turns } = useRooms()
+  const { path, old_path, status } = file
+  const loaded = turns.diffs.value.get(turns.keyOf(turn, file))
+  return (
+    <li class="change">
+      <div class="change-line">
+        <button
+          type="button"
+          class="change-head"
+          aria-expanded={loaded !== undefined}
+          title={
+            old_path
+              ? `${visibleName(path)} ${tw('git.from', { path: old_path })}`
+              : visibleName(path)
+          }
+          onClick={() => void turns.toggleFile(turn, file)}
+        >
+          <Icon name={loaded ? 'chevron-down' : 'chevron-right'} size={14} />
+          <span class={status === 'deleted' ? 'change-name change-gone' : 'change-name'}>
+            <bdi>{visibleName(nameOf(path))}</bdi>
+          </span>
+          <span class="change-dir">{visibleName(directoryOf(path))}</span>
+          <MarkView mark={MARKS[status]} />
+        </button>
+        <IconButton
+          class="change-open"
+          icon="undo"
+          size={14}
+          label={tc('undo.file', { path })}
+          onClick={() => turns.undoFile(turn, file)}
+        />
+      </div>
+      {loaded && <LoadedDiffView loaded={loaded} />}
+    </li>
+  )
+}
+
+const TurnView = ({ turn }: { turn: TurnChange }) => {
+  const app = useApp()
+  const { turns } = useRooms()
+  const { checkpoint, at, added, removed, file_count, notes, files, interrupted } = turn
+  const isOpen = turns.openTurns.value.has(checkpoint)
+  const isUndo = turn.undo_of !== null
+  const title = titleOf(turn)
+  return (
+    <li class="turn-change">
+      <div class="change-line">
+        <button
+          type="button"
+          class="change-head turn-head"
+          aria-expanded={isOpen}
+          onClick={() => turns.toggleTurn(turn)}
+        >
+          <Icon name={isOpen ? 'chevron-down' : 'chevron-right'} size={14} />
+          <span class="turn-words">
+            <span class="turn-title" title={title}>
+              {title}
+            </span>
+            <span class="turn-facts">
+              <time title={formatFull(at)}>{formatAgo(at, app.platform.nowMs() / 1_000)}</time>
+              <span>{tc('files', { count: file_count })}</span>
+              <DiffCounts added={added} removed={removed} />
+            </span>
+          </span>
+        </button>
+        <IconButton
+          class="change-open"
+          icon={isUndo ? 'refresh' : 'undo'}
+          size={16}
+          label={`${tc(isUndo ? 'redo' : 'undo')}: ${title}`}
+          onClick={() => turns.undo(turn)}
+        />
+      </div>
+      {isOpen && (
+        <>
+          <ul class="turn-files">
+            {files.map(file => (
+              <FileView key={file.path} turn={turn} file={file} />
+            ))}
+          </ul>
+          {turn.truncated && (
+            <p class="panel-note">{tc('files.more', { count: file_count - files.length })}</p>
+          )}
+          {[...(interrupted ? [tc('interrupted')] : []), ...notes].map(note => (
+            <p key={note} class="panel-note turn-note">
+              {note}
+            </p>
+          ))}
+        </>
+      )}
+    </li>
+  )
+}
+
+export const TurnChangesView = () => {
+  const { turns } = useRooms()
+  const list = turns.list.value
+  if (turns.state.value === 'failed') return <p class="panel-note">{tc('turns.failed')}</p>
+  if (list.length === 0) return null
+  return (
+    <section class="change-group turn-changes">
+      <h3>
+        {tc('turns')} <span class="panel-count">{list.length}</span>
+      </h3>
+      <ul>
+        {list.map(turn => (
+          <TurnView key={turn.checkpoint} turn={turn} />
+        ))}
+      </ul>
+    </section>
+  )
+}

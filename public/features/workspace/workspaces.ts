@@ -1,0 +1,35 @@
+/** The directories the agent may work in: the saved ones, and suggestions for a path that is being typed. */
+import { signal } from '@preact/signals'
+import type { FileEntry, Workspace } from '../../../lib/schema/workspace.ts'
+import type { Platform } from '../../platform.ts'
+
+export const createWorkspaces = ({ api }: Pick<Platform, 'api'>) => {
+  const list = signal<readonly Workspace[]>([])
+  /** The one used last: new conversations begin there. */
+  const last = signal('')
+
+  return {
+    list,
+    last,
+    nameOf(path: string): string {
+      const saved = list.value.find(workspace => workspace.path === path)
+      return saved?.name ?? path.split('/').filter(Boolean).at(-1) ?? path
+    },
+    async load(): Promise<void> {
+      const reply = await api('GET /api/workspaces')
+      list.value = reply.workspaces
+      last.value = reply.last
+    },
+    suggest: async (prefix: string, signal?: AbortSignal): Promise<string[]> =>
+      (await api('GET /api/workspaces/suggest', { prefix }, signal ? { signal } : {})).suggestions,
+    /** Choosing a directory that is not saved yet saves it: that act makes it trusted. */
+    async trust(path: string): Promise<void> {
+      if (list.value.some(workspace => workspace.path === path)) return
+      list.value = (await api('POST /api/workspaces/add', { path })).workspaces
+    },
+    entries: async (sessionId: string, path: string): Promise<FileEntry[]> =>
+      (await api('GET /api/list', { session_id: sessionId, path: path || '.' })).entries,
+  }
+}
+
+export type Workspaces = ReturnType<typeof createWorkspaces>

@@ -1,0 +1,50 @@
+/** What the page gets from the browser, as values: tests pass their own. */
+import type { ApiCall, Bytes } from './api.ts'
+import type { Upload } from './upload.ts'
+
+export type Memory = {
+  read<T>(key: string, otherwise: T): T
+  write(key: string, value: unknown): void
+}
+
+export type Platform = {
+  api: ApiCall
+  /** Files, which are no JSON. */
+  bytes: Bytes
+  upload: Upload
+  base: string
+  /** Remembered by this browser. */
+  device: Memory
+  /** Remembered by this tab. */
+  tab: Memory
+  nowMs: () => number
+  /** Runs once after a pause; the returned function calls it off. */
+  later: (run: () => void, afterMs: number) => () => void
+  /** Runs before the next picture is drawn, or soon when nothing is drawn. */
+  soon: (run: () => void) => void
+}
+
+type StorageLike = {
+  getItem(key: string): string | null
+  setItem(key: string, value: string): void
+}
+
+/** JSON values in a browser's storage. A full or forbidden storage costs the memory, never the page. */
+export const memoryIn = (storage: StorageLike | null, prefix = 'agent-webui:'): Memory => ({
+  read(key, otherwise) {
+    try {
+      const text = storage?.getItem(prefix + key)
+      return text ? JSON.parse(text) : otherwise
+    } catch {
+      // Unreadable is the same as absent.
+      return otherwise
+    }
+  },
+  write(key, value) {
+    try {
+      storage?.setItem(prefix + key, JSON.stringify(value))
+    } catch {
+      // Private windows may refuse to store; the value then lives as long as the page.
+    }
+  },
+})

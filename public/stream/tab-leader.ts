@@ -1,0 +1,217 @@
+/**
+ * Lets all tabs of one browser listen through a single event stream.
+ *
+ * A Web Lock elects the leader, which alone holds the connection; a BroadcastChannel carries its frames to the others and
+ * their wishes back. When the leader goes, the next in the queue gets the lock and asks everybody where they stand; when it
+ * is frozen (no ping for 15 s), a visible tab takes the lock away. Without Web Locks (plain HTTP beyond localhost) each tab
+ * listens for itself.
+ */
+import type { Frame } from '../../lib/schema/event.ts'
+import { earlier, type Stream, type StreamState, type Wanted } from './stream.ts'
+
+export type Standing = { wanted: Wanted; list: string }
+
+type Post =
+  | { kind: 'frame'; frame: Frame }
+  | { kind: 'ping' }
+  | { kind: 'state'; state: StreamState }
+  | { kind: 'ask' }
+  | { kind: 'here'; tab: string; wanted: [string, string][]; list: string }
+  | { kind: 'bye'; tab: string }
+  | { kind: 'retry' }
+
+export type ChannelLike = {
+  postMessage(message: unknown): void
+  addEventListener(type: 'message', listener: (event: { data: unknown }) => void): void
+  close(): void
+}
+export type LocksLike = {
+  request(
+    name: string,
+    options: { steal?: boolean; signal?: AbortSignal },
+    granted: () => Promise<void>,
+  ): Promise<unknown>
+}
+
+export type TabsOptions = {
+  tab: string
+  name: string
+  stream: (on: Pick<TabsOptions, 'onFrame' | 'onState'> & { onPing: () => void }) => Stream
+  channel: ChannelLike | null
+  locks: LocksLike | null
+  /** What this tab wants to hear of, and from where. */
+  standing: () => Standing
+  visible: () => boolean
+  onFrame: (frame: Frame) => void
+  onState: (state: StreamState) => void
+  nowMs: () => number
+  later: (run: () => void, afterMs: number) => () => void
+}
+
+const FROZEN_MS = 15_000
+const GONE_MS = 35_000
+/** How long a new leader waits for the others to say where they stand. */
+const GATHER_MS = 80
+
+export const createTabs = (options: TabsOptions) => {
+  const { tab, name, channel, locks, standing, visible, onFrame, onState, nowMs, later } = options
+  const others = new Map<string, Standing & { heardMs: number }>()
+  let state: StreamState = { kind: 'idle' }
+  let release: (() => void) | null = null
+  let queued: AbortController | null = null
+  let closed = false
+  let cancelFrozen = () => {}
+  let cancelGather = () => {}
+
+  const post = (message: Post): void => channel?.postMessage(message)
+  const here = (): void => {
+    const { wanted, list } = standing()
+    post({ kind: 'here', tab, wanted: [...wanted], list })
+  }
+
+  const stream = options.stream({
+    onFrame(frame) {
+      post({ kind: 'frame', frame })
+      onFrame(frame)
+    },
+    onPing() {
+      post({ kind: 'ping' })
+      prune()
+    },
+    onState(value) {
+      state = value
+      // The one that steps down says nothing: the new leader's state is what counts.
+      if (!release) return
+      post({ kind: 'state', state })
+      onState(state)
+    },
+  })
+
+  /** Everybody's wishes in one: of two tabs that want the same session, the earlier position counts. */
+  const union = (): { wanted: Map<string, string>; list: string } => {
+    const own = standing()
+    const wanted = new Map(own.wanted)
+    let list = own.list
+    for (const other of others.values()) {
+      for (const [id, at] of other.wanted)
+        wanted.set(id, wanted.has(id) ? earlier(wanted.get(id)!, at) : at)
+      list = list ? earlier(list, other.list) : other.list
+    }
+    return { wanted, list }
+  }
+
+  const apply = (): void => {
+    const { wanted, list } = union()
+    stream.watch(wanted, list)
+  }
+
+  const prune = (): void => {
+    for (const [id, other] of others) if (nowMs() - other.heardMs > GONE_MS) others.delete(id)
+  }
+
+  const follow = (): void => {
+    cancelFrozen()
+    if (!locks || closed) return
+    cancelFrozen = later(() => {
+      if (visible()) void queue(true)
+      else follow()
+    }, FROZEN_MS)
+  }
+
+  const lead = (): Promise<void> =>
+    new Promise(resolve => {
+      release = resolve
+      cancelFrozen()
+      post({ kind: 'ask' })
+      const begin = () => {
+        apply()
+        stream.start(union().list)
+      }
+      if (channel) cancelGather = later(begin, GATHER_MS)
+      else begin()
+    })
+
+  const stepDown = (): void => {
+    cancelGather()
+    release = null
+    stream.close()
+  }
+
+  const queue = async (steal: boolean): Promise<void> => {
+    queued?.abort()
+    queued = new AbortController()
+    const waiting = queued
+    try {
+      // The platform refuses `signal` together with `steal`; a theft is granted at once, so there is nothing to abort.
+      await locks?.request(name, steal ? { steal } : { signal: waiting.signal }, lead)
+    } catch {
+      // Aborted while waiting, or robbed while leading: either way this tab does not lead any more.
+      if (queued !== waiting) return
+      stepDown()
+      if (closed) return
+      follow()
+      void queue(false)
+    }
+  }
+
+  const hear = (message: Post): void => {
+    const leading = release !== null
+    if (message.kind === 'here' && leading) {
+      others.set(message.tab, {
+        wanted: new Map(message.wanted),
+        list: message.list,
+        heardMs: nowMs(),
+      })
+      apply()
+      post({ kind: 'state', state })
+    } else if (message.kind === 'bye') others.delete(message.tab)
+    else if (message.kind === 'retry' && leading) stream.retryNow()
+    else if (!leading && message.kind === 'ask') here()
+    else if (!leading && message.kind === 'ping') {
+      follow()
+      here()
+    } else if (!leading && message.kind === 'frame') {
+      follow()
+      onFrame(message.frame)
+    } else if (!leading && message.kind === 'state') {
+      follow()
+      onState(message.state)
+    }
+  }
+
+  channel?.addEventListener('message', event => hear(event.data as Post))
+
+  return {
+    start(): void {
+      if (!locks) {
+        void lead()
+        return
+      }
+      follow()
+      void queue(false)
+      here()
+    },
+    /** The tab wants something else now. */
+    changed(): void {
+      if (release) apply()
+      else here()
+    },
+    retryNow(): void {
+      if (release) stream.retryNow()
+      else post({ kind: 'retry' })
+    },
+    isLeader: () => release !== null,
+    close(): void {
+      closed = true
+      post({ kind: 'bye', tab })
+      cancelFrozen()
+      queued?.abort()
+      const done = release
+      stepDown()
+      done?.()
+      channel?.close()
+    },
+  }
+}
+
+export type Tabs = ReturnType<typeof createTabs>

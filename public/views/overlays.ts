@@ -1,5 +1,0 @@
-/** What is opened by hand, dialogs and lists: one bundle. */
-export { Palette } from './palette.tsx'
-export { ChipPopover } from './pickers.tsx'
-export { ProjectDialogs } from './project-dialogs.tsx'
-export { Shortcuts } from './shortcuts.tsx'

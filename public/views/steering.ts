@@ -1,5 +1,0 @@
-/** What belongs to running turns and is not there at first: one bundle, so that its parts share what they need. */
-export { steeringVerbs } from '../steering-verbs.ts'
-export { Beside } from './beside.tsx'
-export { BudgetSettings } from './settings/budgets.tsx'
-export { Subagents } from './transcript/subagents.tsx'

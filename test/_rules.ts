@@ -1,0 +1,269 @@
+/** The rules of the house as functions over file contents, each with samples that it must refuse. */
+import { posix } from 'node:path'
+import { transformSync } from 'esbuild'
+
+/** One file: its path from the project's root, and its text. */
+export type Source = { path: string; text: string }
+
+export type Rule = {
+  name: string
+  /** Which files it looks at. */
+  where: RegExp
+  /** Files that may do it, and why they may. */
+  except?: Readonly<Record<string, string>>
+  /** What is wrong in this file; `code` is its text without comments and types. */
+  find: (source: Source, code: string) => string[]
+  bad: readonly Source[]
+  good: readonly Source[]
+}
+
+const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
+
+const translated = new WeakMap<Source, string>()
+
+/** Without comments and types, top level at column 0: what a textual rule should look at. */
+export const codeOf = (source: Source): string => {
+  const code = translated.get(source) ?? translate(source)
+  translated.set(source, code)
+  return code
+}
+
+const translate = ({ path, text }: Source): string =>
+  isCode(path)
+    ? transformSync(text, {
+        loader: path.endsWith('.tsx') ? 'tsx' : 'ts',
+        jsx: 'preserve',
+        legalComments: 'none',
+        tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+      }).code
+    : text
+
+/** Suites of a test file that are made; each needs its `.run()`. */
+export const countSuites = (text: string): number =>
+  text.match(/^(?:export )?const \w+ = suite\b/gm)?.length ?? 0
+
+const hits = (pattern: RegExp) => (_source: Source, code: string) =>
+  [...code.matchAll(new RegExp(pattern, 'gm'))].map(match => match[0].trim())
+const rawHits =
+  (pattern: RegExp) =>
+  ({ text }: Source) =>
+    [...text.matchAll(new RegExp(pattern, 'gm'))].map(match => match[0].trim())
+
+const sample = (path: string, text: string): Source => ({ path, text })
+const PRODUCT = /^(router\.ts|lib\/|handlers\/|public\/).*\.?(ts|tsx)?$/
+const EVERY_CODE = /\.(ts|tsx|mjs)$/
+const MAX_LINES = 400
+/** Cases and style rules are lists; they may be longer before they are two. */
+const MAX_LIST_LINES = 600
+
+export const rules: readonly Rule[] = [
+  {
+    name: 'the environment is read in lib/config.ts only',
+    where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
+    except: {
+      'lib/config.ts': 'the only reader',
+      'lib/profiles/homes.ts': 'rewrites AGENT_HOME on a switch (contract, decision 11)',
+    },
+    find: hits(/\bprocess\.env\b/),
+    bad: [sample('lib/auth/signing-key.ts', 'const key = process.env.KEY')],
+    good: [sample('lib/auth/signing-key.ts', '/** not process.env */ export const key = 1')],
+  },
+  {
+    name: 'the console is written in lib/log.ts only',
+    where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
+    except: {
+      'lib/log.ts': 'the only writer',
+      'lib/cli/terminal.ts': 'answers a person at a terminal, where no service runs',
+    },
+    find: hits(/\bconsole\.\w+|\bprocess\.std(?:out|err)\b(?!\.isTTY)/),
+    bad: [
+      sample('lib/hub.ts', "console.log('x')"),
+      sample('handlers/chat.ts', "process.stdout.write('x')"),
+    ],
+    good: [sample('lib/hub.ts', '// console.log\nexport const a = 1')],
+  },
+  {
+    name: 'files are read by name in lib/store only: a named pipe in place of one would stop the service',
+    where: /^(router\.ts|(lib|handlers)\/(?!store\/).*\.ts)$/,
+    find: hits(
+      /\b(?:readFileSync\((?!fd\b|["'`]\/proc\/)|appendFileSync\(|openSync\([^()]*, ["']r)/,
+    ),
+    except: {
+      'lib/own-processes/environment.ts': 'the memory of this process',
+      'lib/packed.ts': 'its own file',
+    },
+    bad: [
+      sample('lib/auth/signing-key.ts', "export const a = readFileSync(path, 'utf8')"),
+      sample('lib/cron/history.ts', 'appendFileSync(path, text)'),
+      sample('lib/sessions/files.ts', "const fd = openSync(path, 'r')"),
+    ],
+    good: [
+      sample('lib/auth/signing-key.ts', 'export const a = readFileSync(fd)'),
+      sample('lib/store/read-text.ts', 'export const a = readFileSync(path)'),
+      sample('lib/sessions/catalog.ts', "readFileSync('/proc/sys/kernel/random/boot_id')"),
+    ],
+  },
+  {
+    name: 'the SQLite driver is imported in lib/store/sqlite.ts only',
+    where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
+    except: { 'lib/store/sqlite.ts': 'the only importer' },
+    find: rawHits(/from ['"]better-sqlite3['"]|(?:import|require)\(['"]better-sqlite3['"]\)/),
+    bad: [sample('lib/sessions/catalog.ts', "import type Database from 'better-sqlite3'")],
+    good: [sample('lib/sessions/catalog.ts', "import { openDatabase } from '../store/sqlite.ts'")],
+  },
+  {
+    name: 'the lock file is opened in lib/store/instance-lock.ts only (closing it would drop the lock)',
+    where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
+    except: {
+      'lib/store/instance-lock.ts': 'the only one',
+      'lib/store/state-files.ts': 'names it to the tools that must not touch it',
+    },
+    find: hits(/instance\.lock\b/),
+    bad: [sample('lib/start.ts', "open(join(stateDir, 'instance.lock'))")],
+    good: [sample('lib/start.ts', "read(join(stateDir, 'instance.json'))")],
+  },
+  {
+    name: 'the page fetches in public/api.ts only',
+    where: /^public\/.*\.tsx?$/,
+    except: {
+      'public/api.ts': 'the only one',
+      'public/main.tsx': 'hands the browser’s own over where tests hand a fake',
+    },
+    find: hits(/(?<![.\w])(?:fetch\(|new XMLHttpRequest)/),
+    bad: [sample('public/features/chat/chat.ts', "await fetch('/api/x')")],
+    good: [sample('public/features/chat/chat.ts', "await prefetch('x'); a.fetch('y')")],
+  },
+  {
+    name: 'the page opens event streams in public/stream/stream.ts only',
+    where: /^public\/.*\.tsx?$/,
+    except: {
+      'public/stream/stream.ts': 'the only one',
+      'public/main.tsx': 'hands the browser’s own over where tests hand a fake',
+    },
+    find: hits(/\bnew EventSource\b/),
+    bad: [sample('public/features/chat/chat.ts', "new EventSource('/api/events')")],
+    good: [sample('public/features/chat/chat.ts', "import { open } from '../stream.ts'")],
+  },
+  {
+    name: 'no state at module level',
+    where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
+    find: hits(/^(?:export )?let \w+/),
+    bad: [sample('lib/hub.ts', 'export let count = 0')],
+    good: [sample('lib/hub.ts', 'export const f = () => { let n = 0; n += 1; return n }')],
+  },
+  {
+    name: 'no default exports',
+    where: PRODUCT,
+    find: rawHits(/^export default\b|\bas default\b(?=.*\})/),
+    bad: [
+      sample('lib/hub.ts', 'export default 1'),
+      sample('lib/hub.ts', 'const a = 1\nexport { a as default }'),
+    ],
+    good: [sample('lib/hub.ts', 'export const byDefault = 1')],
+  },
+  {
+    name: 'a file name says something',
+    where: EVERY_CODE,
+    find: ({ path }) =>
+      /^(utils?|helpers?|common|misc|manager|service|base|index)$/.test(
+        posix.basename(path).split('.')[0] ?? '',
+      )
+        ? [path]
+        : [],
+    bad: [sample('lib/utils.ts', ''), sample('public/parts/index.tsx', '')],
+    good: [sample('lib/http/request-context.ts', '')],
+  },
+  {
+    name: 'types are not talked out of',
+    where: /\.(ts|tsx)$/,
+    except: { 'test/_rules.ts': 'holds the samples' },
+    find: rawHits(/\bas any\b|@ts-(?:ignore|nocheck)/),
+    bad: [sample('lib/hub.ts', 'a as any'), sample('test/a.test.ts', '// @ts-ignore')],
+    good: [sample('lib/hub.ts', 'a as unknown')],
+  },
+  {
+    name: 'no error is swallowed without a word',
+    where: EVERY_CODE,
+    except: { 'test/_rules.ts': 'holds the samples' },
+    find: rawHits(/\bcatch\s*(?:\([^)]*\)\s*)?\{\s*\}|\.catch\(\(\)\s*=>\s*\{\s*\}\)/),
+    bad: [
+      sample('lib/hub.ts', 'try { a() } catch {}'),
+      sample('lib/hub.ts', 'await a().catch(() => {})'),
+    ],
+    good: [sample('lib/hub.ts', 'try { a() } catch {\n // gone already\n}')],
+  },
+  {
+    name: `a file fits: at most ${MAX_LINES} lines`,
+    where: /\.(ts|tsx|mjs|css)$/,
+    except: {
+      'lib/models/builtin.ts': 'a data table',
+      'test/_rules.ts': 'a table of rules',
+      'public/strings/en.ts': 'a data table',
+    },
+    find: ({ path, text }) => {
+      const lines = text.trimEnd().split('\n').length
+      return lines > (/^test\/|\.css$/.test(path) ? MAX_LIST_LINES : MAX_LINES)
+        ? [`${lines} lines`]
+        : []
+    },
+    bad: [sample('lib/hub.ts', 'a\n'.repeat(MAX_LINES + 1))],
+    good: [sample('lib/hub.ts', 'a\n'.repeat(MAX_LINES))],
+  },
+  {
+    name: 'a file opens with the sentence that says what it is for',
+    where: /\.(ts|tsx|mjs|css)$/,
+    find: ({ path, text }) =>
+      (path.endsWith('.css') ? /^\/\*\*? \S/ : /^\/\*\*\s+(?:\* )?\S/).test(text)
+        ? []
+        : [text.split('\n')[0] ?? ''],
+    bad: [sample('lib/hub.ts', "import a from 'a'"), sample('public/style/a.css', 'a { b: c }')],
+    good: [
+      sample('lib/hub.ts', '/** The hub. */'),
+      sample('lib/hub.ts', '/**\n * The hub.\n */'),
+      sample('public/style/a.css', '/* Colours. */'),
+    ],
+  },
+  {
+    name: 'every suite runs',
+    where: /^test\/.*\.test\.tsx?$/,
+    find: ({ text }) => {
+      const runs = text.match(/^\s*\w+\.run\(\)/gm)?.length ?? 0
+      const suites = Math.max(1, countSuites(text))
+      return runs < suites ? [`${suites} suite(s), ${runs} .run()`] : []
+    },
+    bad: [
+      sample('test/a.test.ts', "const test = suite('a')\ntest('b', () => {})"),
+      sample('test/a.test.ts', "const a = suite('a')\nconst b = suite('b')\na.run()"),
+    ],
+    good: [sample('test/a.test.ts', "const test = suite('a')\ntest.run()")],
+  },
+  {
+    name: 'pages hold no inline style, script or handler',
+    where: /^public\/.*\.html$/,
+    find: ({ path, text }) => {
+      // The login page is one document; its one style and script are admitted by their hashes (decision 19).
+      const blocks = path.endsWith('login.html') ? [] : rawHits(/<style\b|<script(?![^>]*\bsrc=)/)
+      return [
+        ...(typeof blocks === 'function' ? blocks({ path, text }) : blocks),
+        ...rawHits(/\sstyle=|\son[a-z]+=|\bhttps?:\/\/(?!www\.w3\.org\/)/)({ path, text }),
+      ]
+    },
+    bad: [
+      sample('public/index.html', '<p style="color: red">'),
+      sample('public/index.html', '<script>a()</script>'),
+      sample('public/index.html', '<style>a{}</style>'),
+      sample('public/login.html', '<form onsubmit="a()">'),
+      sample('public/index.html', '<script src="https://other.example/a.js"></script>'),
+    ],
+    good: [
+      sample('public/index.html', '<script type="module" src="static/main.js"></script>'),
+      sample('public/login.html', '<style>a{}</style><script>b()</script>'),
+    ],
+  },
+]
+
+/** `path: what` for every breach of one rule. */
+export const breaches = (rule: Rule, sources: readonly Source[]): string[] =>
+  sources
+    .filter(({ path }) => rule.where.test(path) && !rule.except?.[path])
+    .flatMap(source => rule.find(source, codeOf(source)).map(what => `${source.path}: ${what}`))

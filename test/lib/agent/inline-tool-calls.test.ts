@@ -1,0 +1,57 @@
+/** Thoughts and calls that a server left in the text: taken out where they are meant, left where they are shown. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { asMeant } from '../../../lib/agent/inline-tool-calls.ts'
+
+const test = suite('as meant')
+
+const reply = (text: string) => ({ text, reasoning: '', refusal: '', calls: [], carry: [] })
+const call = (name: string, args = '{"say": "hi"}') =>
+  `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`
+
+const THOUGHTS: [string, string, string][] = [
+  ['</think>All done.', 'All done.', ''],
+  ['</think>\n\nAll done.', 'All done.', ''],
+  [
+    'Let me see.\nOK so 2+2.\n</think>\n\nThe answer is 4.',
+    'The answer is 4.',
+    'Let me see.\nOK so 2+2.',
+  ],
+  ['The tag `</think>` ends a thought.', 'The tag `</think>` ends a thought.', ''],
+  ['Use </think> there.', 'Use </think> there.', ''],
+  ['Like this:\n```\n<think>\n</think>\n```', 'Like this:\n```\n<think>\n</think>\n```', ''],
+  ['plain', 'plain', ''],
+]
+for (const [text, said, thought] of THOUGHTS)
+  test(`a thought without its beginning: ${JSON.stringify(text)}`, () => {
+    const meant = asMeant(reply(text), [])
+    assert.equal([meant.text, meant.reasoning], [said, thought])
+  })
+
+test('calls at the end are calls', () => {
+  const meant = asMeant(reply(`I call.\n${call('echo')}\n${call('other', '{}')}`), [
+    'echo',
+    'other',
+  ])
+  assert.is(meant.text, 'I call.')
+  assert.equal(
+    meant.calls.map(({ name, arguments: args }) => [name, JSON.parse(args)]),
+    [
+      ['echo', { say: 'hi' }],
+      ['other', {}],
+    ],
+  )
+  assert.is(asMeant(reply(`<tool_call>{"name":"echo"}`), ['echo']).calls.length, 1)
+})
+
+test('an example, an unknown tool and half a call are words', () => {
+  for (const text of [
+    `You would write:\n${call('echo')}\nand then wait.`,
+    call('unknown'),
+    '<tool_call>\n{"name": "echo", "argum',
+    `Inline ${call('echo')}`,
+  ])
+    assert.equal(asMeant(reply(text), ['echo']), reply(text))
+})
+
+test.run()

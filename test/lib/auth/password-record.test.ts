@@ -1,0 +1,253 @@
+/** Every way the stored password can be damaged, before a start and while the service runs: never an open service. */
+import { execFileSync } from 'node:child_process'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createAuth } from '../../../lib/auth/auth.ts'
+import { openKey } from '../../../lib/auth/signing-key.ts'
+import { createHasher } from '../../../lib/auth/password.ts'
+import { Refusal } from '../../../lib/errors.ts'
+import { createSettings } from '../../../lib/settings.ts'
+import { startApp, type TestApp } from '../../_app.ts'
+
+const test = suite<{ dir: string; app: TestApp }>('auth/record')
+test.before(async context => {
+  context.app = await startApp({ allowErrors: true })
+})
+test.after(({ app }) => app.close())
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'record-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+/** A record that is not what was written. `path` is the record's. */
+const edit = (change: (record: Record<string, unknown>) => unknown) => (path: string) =>
+  writeFileSync(path, JSON.stringify(change(JSON.parse(readFileSync(path, 'utf8')))))
+const text = (data: string | Buffer) => (path: string) => writeFileSync(path, data)
+const replaced = (make: (path: string) => void) => (path: string) => {
+  rmSync(path, { recursive: true, force: true })
+  make(path)
+}
+
+const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
+  deleted: replaced(() => {}),
+  empty: text(''),
+  '{}': text('{}'),
+  null: text('null'),
+  list: text('[]'),
+  string: text('"x"'),
+  binary: text(Buffer.from([0, 255, 254, 128, 1])),
+  'not JSON': text('{'),
+  truncated: path => truncateSync(path, 40),
+  nested: edit(record => ({ password: record })),
+  'in a list': edit(record => [record]),
+  'no hash': edit(({ hash: _, ...rest }) => rest),
+  'hash null with the old seal': edit(record => ({ ...record, hash: null })),
+  'hash empty': edit(record => ({ ...record, hash: '' })),
+  'hash of a wrong type': edit(record => ({ ...record, hash: 5 })),
+  'hash in upper case': edit(record => ({ ...record, hash: String(record.hash).toUpperCase() })),
+  'hash too short': edit(record => ({ ...record, hash: String(record.hash).slice(1) })),
+  'another hash': edit(record => ({ ...record, hash: 'f'.repeat(64) })),
+  'no seal': edit(({ seal: _, ...rest }) => rest),
+  'another seal': edit(record => ({ ...record, seal: '0'.repeat(64) })),
+  'another version': edit(record => ({ ...record, version: 2 })),
+  'one more key': edit(record => ({ ...record, off: true })),
+  huge: text(' '.repeat(100_000)),
+  directory: replaced(path => mkdirSync(path)),
+  FIFO: replaced(path => void execFileSync('mkfifo', [path])),
+  'link to nothing': replaced(path => symlinkSync('/nowhere', path)),
+  'link to a device': replaced(path => symlinkSync('/dev/zero', path)),
+  'link to another file': replaced(path => symlinkSync('/etc/passwd', path)),
+}
+
+const SECRET = 'correct horse'
+const HERE = { address: '1.2.3.4' }
+
+/** Authentication over the files of this directory, as after a start of the service. */
+const boot = (dir: string) => {
+  const settings = createSettings(join(dir, 'settings.json'), {
+    botName: 'Agent',
+    usableWorkspace: () => undefined,
+    bootWorkspace: () => dir,
+    adoptDefaultModel: () => {},
+  })
+  return createAuth({
+    stateDir: dir,
+    config: { password: null, isExposed: false },
+    settings: settings.password,
+    log: { warn: () => {} },
+    iterations: 10,
+  })
+}
+
+const kindOf = (promise: Promise<unknown>): Promise<string> =>
+  promise.then(
+    () => 'signed in',
+    error => (error instanceof Refusal ? error.kind : String(error)),
+  )
+
+for (const [name, damage] of Object.entries(DAMAGE)) {
+  test(`a record that is damaged before the start refuses everyone: ${name}`, async ({ dir }) => {
+    const first = boot(dir)
+    await first.setPassword(SECRET)
+    const cookie = await first.login(SECRET, HERE)
+    damage(join(dir, '.password'))
+    // The copy in settings.json is still there: closed, and the password works.
+    const copied = boot(dir)
+    assert.equal([copied.enabled(), copied.check(undefined)], [true, false])
+    assert.is(await kindOf(copied.login('wrong', HERE)), 'unauthorized')
+    assert.is(await kindOf(copied.login(SECRET, HERE)), 'signed in')
+    // Without it nobody can sign in.
+    damage(join(dir, '.password'))
+    rmSync(join(dir, 'settings.json'))
+    const auth = boot(dir)
+    assert.is(auth.enabled(), true)
+    assert.is(auth.check(cookie), false)
+    assert.is(await kindOf(auth.login(SECRET, HERE)), 'unavailable')
+    // Setting one is the way out; the service asks for a sign-in before it comes to that.
+    await auth.setPassword('another one')
+    assert.is(await kindOf(boot(dir).login('another one', HERE)), 'signed in')
+  })
+
+  test(`a record that is damaged while the service runs: the password goes on working – ${name}`, async ({
+    dir,
+  }) => {
+    const auth = boot(dir)
+    await auth.setPassword(SECRET)
+    const cookie = await auth.login(SECRET, HERE)
+    damage(join(dir, '.password'))
+    rmSync(join(dir, 'settings.json'))
+    assert.is(auth.enabled(), true)
+    assert.is(auth.check(undefined), false)
+    assert.is(auth.check(cookie), true)
+    assert.is(await kindOf(auth.login('wrong', HERE)), 'unauthorized')
+    assert.is(await kindOf(auth.login(SECRET, HERE)), 'signed in')
+    // The person has shown that they know it, so it is written again.
+    assert.is(await kindOf(boot(dir).login(SECRET, HERE)), 'signed in')
+  })
+}
+
+/** As on the first day. */
+const reset = async (app: TestApp) => {
+  for (const file of ['.password', '.password_set', 'settings.json', 'auth-throttle.json'])
+    rmSync(join(app.state, file), { recursive: true, force: true })
+  await app.restart()
+}
+
+const assertClosed = async (app: TestApp, what: string) => {
+  assert.is((await app.get('/api/sessions')).status, 401, what)
+  assert.is((await app.post('/api/settings', { theme: 'nord' })).status, 401, what)
+  assert.is((await app.post('/api/settings', { _clear_password: true })).status, 401, what)
+  assert.is((await app.get('/')).status, 302, what)
+  assert.is((await app.get('/api/auth/status')).body.auth_enabled, true, what)
+  assert.is((await app.get('/health')).status, 200, what)
+}
+
+const login = (app: TestApp) => app.post('/api/auth/login', { password: SECRET })
+
+const setPassword = async (app: TestApp) => {
+  const set = await app.post('/api/settings', { _set_password: SECRET })
+  assert.is(set.status, 200)
+  return (set.headers['set-cookie']?.[0] ?? '').split(';')[0] ?? ''
+}
+
+test('over HTTP a lost record refuses pages and the API, and sign-in says what to do', async ({
+  app,
+}) => {
+  await reset(app)
+  const cookie = await setPassword(app)
+  rmSync(join(app.state, '.password'))
+  rmSync(join(app.state, 'settings.json'))
+  await assertClosed(app, 'running')
+  assert.is((await app.get('/api/sessions', { headers: { cookie } })).status, 200)
+  await app.restart()
+  await assertClosed(app, 'started')
+  const refused = await login(app)
+  assert.is(refused.status, 503)
+  assert.match(refused.body.error, 'agent-webui password')
+})
+
+test('settings.json deleted, emptied or replaced does not turn a password off', async ({ app }) => {
+  await reset(app)
+  await setPassword(app)
+  const path = join(app.state, 'settings.json')
+  const states = [null, '{}', '[]', '{', '\0', '{"password_hash": null}', '{"password_hash": ""}']
+  for (const state of states) {
+    if (state === null) rmSync(path, { force: true })
+    else writeFileSync(path, state)
+    await assertClosed(app, String(state))
+    await app.restart()
+    await assertClosed(app, String(state))
+    assert.is((await login(app)).status, 200, String(state))
+  }
+})
+
+test('an odd hash in settings.json refuses everyone, before the start and while the service runs', async ({
+  app,
+}) => {
+  await reset(app)
+  const hash = 'ab'.repeat(32)
+  for (const odd of [5, true, [], {}, { hash }, [hash], 'short', `${hash}00`]) {
+    writeFileSync(join(app.state, 'settings.json'), JSON.stringify({ password_hash: odd }))
+    await assertClosed(app, JSON.stringify(odd))
+    await app.restart()
+    await assertClosed(app, JSON.stringify(odd))
+  }
+  writeFileSync(join(app.state, 'settings.json'), '{}')
+  assert.is((await app.get('/api/sessions')).status, 200)
+})
+
+test('the hash the former service stored in settings.json turns authentication on, also after settings.json is gone', async ({
+  app,
+}) => {
+  await reset(app)
+  const hash = await createHasher(openKey(app.state)).hash(SECRET)
+  for (const written of [hash, hash.toUpperCase()]) {
+    writeFileSync(
+      join(app.state, 'settings.json'),
+      JSON.stringify({ theme: 'nord', password_hash: written }),
+    )
+    await assertClosed(app, written)
+    assert.is((await login(app)).status, 200)
+    writeFileSync(join(app.state, 'settings.json'), '{}')
+    await app.restart()
+    await assertClosed(app, written)
+    assert.is((await login(app)).status, 200)
+  }
+})
+
+test('turned off by a person it stays off, over a restart too', async ({ app }) => {
+  await reset(app)
+  const cookie = await setPassword(app)
+  const off = await app.post('/api/settings', { _clear_password: true }, { headers: { cookie } })
+  assert.equal([off.status, off.body.auth_enabled], [200, false])
+  await app.restart()
+  assert.is((await app.get('/api/sessions')).status, 200)
+})
+
+test('another signing key makes the record useless, not the service open', async ({ app }) => {
+  await reset(app)
+  await setPassword(app)
+  rmSync(join(app.state, '.signing_key'))
+  await app.restart()
+  await assertClosed(app, 'another key')
+  // The hash of the copy was made with the other key, too.
+  assert.is((await login(app)).status, 401)
+  rmSync(join(app.state, 'settings.json'))
+  rmSync(join(app.state, '.signing_key'))
+  await app.restart()
+  await assertClosed(app, 'another key, no copy')
+  assert.is((await login(app)).status, 503)
+})
+
+test.run()

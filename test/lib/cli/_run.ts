@@ -1,0 +1,116 @@
+/** Runs the program as a person at a shell would: a home, a directory, words, and what comes of them. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { verbOf } from '../../../lib/cli/arguments.ts'
+import { runVerb } from '../../../lib/cli/run.ts'
+import type { Terminal } from '../../../lib/cli/terminal.ts'
+import { programEnv } from '../../_program.ts'
+
+const router = join(import.meta.dirname, '../../../router.ts')
+
+export type Ran = { code: number | null; out: string; err: string }
+
+export type Running = {
+  child: ChildProcess
+  ended: Promise<Ran>
+  /** Resolves when this stands in what it has written. */
+  said: (words: string) => Promise<void>
+}
+
+export const createDesk = () => {
+  const root = mkdtempSync(join(tmpdir(), 'desk-'))
+  const home = join(root, '.agent')
+  const workspace = join(root, 'project')
+  for (const dir of [home, workspace]) mkdirSync(dir, { mode: 0o700 })
+
+  const start = (args: readonly string[], { input = '', env = {} } = {}): Running => {
+    const child = spawn(process.execPath, [router, ...args], {
+      cwd: workspace,
+      // What a killed one leaves behind goes with the desk.
+      env: programEnv(root, 0, { TMPDIR: root, ...env }),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
+    const texts = { out: '', err: '' }
+    let wake: (() => void)[] = []
+    const hear = (name: 'out' | 'err') => (chunk: Buffer) => {
+      texts[name] += String(chunk)
+      for (const each of wake.splice(0)) each()
+    }
+    child.stdout.on('data', hear('out'))
+    child.stderr.on('data', hear('err'))
+    child.stdin.end(input)
+    const ended = new Promise<Ran>(resolve =>
+      child.once('close', code => {
+        resolve({ code, ...texts })
+        for (const each of wake.splice(0)) each()
+        wake = []
+      }),
+    )
+    const said = async (words: string): Promise<void> => {
+      while (!texts.out.includes(words) && !texts.err.includes(words)) {
+        if (child.exitCode !== null)
+          throw new Error(`It ended without saying ${words}:\n${texts.out}\n${texts.err}`)
+        await new Promise<void>(resolve => wake.push(resolve))
+      }
+    }
+    return { child, ended, said }
+  }
+
+  /** The same in this process, with a person who gives these answers; without them nobody can be asked. */
+  const talk = async (
+    args: readonly string[],
+    given: { input?: string; answers?: string[]; env?: Record<string, string> } = {},
+  ): Promise<Ran & { asked: string[] }> => {
+    const texts = { out: '', err: '' }
+    const asked: string[] = []
+    const answers = [...(given.answers ?? [])]
+    const terminal: Terminal = {
+      interactive: given.answers !== undefined,
+      out: words => {
+        texts.out += words
+      },
+      note: line => {
+        texts.err += `${line}\n`
+      },
+      ask: async prompt => {
+        asked.push(prompt)
+        return answers.shift() ?? null
+      },
+      askHidden: async prompt => {
+        asked.push(prompt)
+        return answers.shift() ?? null
+      },
+      readAll: async () => given.input ?? '',
+      drain: async () => undefined,
+    }
+    const verb = verbOf(args)
+    if (!verb) throw new Error(`${args[0]} starts the service`)
+    const code = await runVerb(verb, args, {
+      environment: programEnv(root, 0, given.env),
+      terminal,
+      cwd: workspace,
+      onInterrupt: () => () => undefined,
+    })
+    return { code, ...texts, asked }
+  }
+
+  return {
+    talk,
+    root,
+    home,
+    workspace,
+    config: (text: string) => writeFileSync(join(home, 'config.yaml'), text),
+    useProvider: (url: string) =>
+      writeFileSync(
+        join(home, 'config.yaml'),
+        `model:\n  provider: custom\n  base_url: ${url}\n  default: test-model\n`,
+      ),
+    start,
+    run: (args: readonly string[], given?: Parameters<typeof start>[1]) => start(args, given).ended,
+    close: () => rmSync(root, { recursive: true, force: true }),
+  }
+}
+
+export type Desk = ReturnType<typeof createDesk>

@@ -1,0 +1,154 @@
+/** `agent-webui doctor`, `--help` and `--version`: what is wrong is found, no secret is told, nothing is changed. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Check } from '../../../lib/cli/check.ts'
+import { startApp } from '../../_app.ts'
+import { addConversation, createStateDb } from '../../_state-db.ts'
+import { createDesk, type Desk } from './_run.ts'
+
+const test = suite<{ desk: Desk }>('agent-webui doctor')
+test.before.each(state => {
+  state.desk = createDesk()
+})
+test.after.each(({ desk }) => desk.close())
+
+type Report = { ok: boolean; version: string; checks: Check[] }
+
+const report = async (desk: Desk, env: Record<string, string> = {}, args: string[] = []) => {
+  const { code, out, err } = await desk.talk(['doctor', '--json', ...args], { env })
+  assert.is(err, '')
+  const { ok, checks } = JSON.parse(out) as Report
+  assert.is(code, ok ? 0 : 1)
+  const about = (name: string) => checks.filter(each => each.about === name)
+  return { ok, out, checks, about, level: (name: string) => about(name)[0]?.level }
+}
+
+test('wrong words, an unknown profile', async ({ desk }) => {
+  assert.is((await desk.talk(['doctor', '--fast'])).code, 2)
+  const { code, err } = await desk.talk(['doctor', '-p', 'nobody'])
+  assert.is(code, 1)
+  assert.match(err, 'does not exist')
+})
+
+test('everything that cannot work is said, with what to do', async ({ desk }) => {
+  const server = { nothing: {}, missing: { command: 'nonesuch-program' } }
+  writeFileSync(join(desk.home, 'config.yaml'), JSON.stringify({ mcp_servers: server }))
+  writeFileSync(join(desk.home, 'state.db'), 'no database at all, but long enough to look at')
+  writeFileSync(join(desk.home, 'auth.json'), '{')
+  const { ok, level, checks } = await report(desk)
+  assert.not.ok(ok)
+  for (const name of ['mcp nothing', 'mcp missing', 'state.db', 'auth.json'])
+    assert.is(level(name), 'fail', name)
+  for (const check of checks)
+    assert.is(check.level === 'ok', check.advice === undefined, check.about)
+  desk.config('model: [\n')
+  assert.is((await report(desk)).level('config.yaml'), 'fail')
+})
+
+test('a model that cannot be called; programs that are missing', async ({ desk }) => {
+  desk.config('model:\n  provider: openai\n  default: gpt-5.4\n')
+  const { ok, about, level } = await report(desk, { PATH: desk.workspace })
+  assert.not.ok(ok)
+  assert.is(level('model'), 'fail')
+  for (const name of ['git', 'python3', 'flock']) assert.is(level(name), 'warn', name)
+  assert.ok(about('model')[0]?.said)
+})
+
+test('agents of other programs: which are there, and whether they answer', async ({ desk }) => {
+  const agent = join(import.meta.dirname, '../../_acp-agent.ts')
+  const start = { acp_command: process.execPath, acp_args: [agent] }
+  const providers = {
+    well: { name: 'Well', ...start },
+    dead: { ...start, env: { ACP_TEST: 'dies' } },
+    gone: { acp_command: 'nonesuch-agent' },
+    far: { acp_command: 'npx', acp_args: ['-y', 'some-agent'] },
+  }
+  desk.config(JSON.stringify({ providers }))
+  const { about, level } = await report(desk)
+  assert.match(about('agent well')[0]?.said ?? '', /^Well 1, /)
+  assert.match(about('agent dead')[0]?.said ?? '', /ended with code 3: no license found/)
+  assert.match(about('agent far')[0]?.said ?? '', /fetched when it is used first/)
+  for (const [id, wanted] of [
+    ['well', 'ok'],
+    ['dead', 'warn'],
+    ['gone', 'warn'],
+    ['far', 'ok'],
+  ])
+    assert.is(level(`agent ${id}`), wanted, id)
+})
+
+test('secrets others may read are named; nothing is changed by looking', async ({ desk }) => {
+  const env = join(desk.home, '.env')
+  writeFileSync(env, 'OPENAI_API_KEY=sk-abcdefghijklmnop1234\n')
+  chmodSync(env, 0o644)
+  const before = readdirSync(desk.home)
+  const { about, out } = await report(desk)
+  assert.match(about('secrets')[0]?.said ?? '', '.env can be read by others')
+  assert.match(about('providers')[0]?.said ?? '', 'OPENAI_API_KEY')
+  assert.not.match(out, 'abcdefghijklmnop')
+  assert.equal(readdirSync(desk.home), before)
+  assert.not.ok(existsSync(join(desk.home, 'webui')))
+})
+
+test('settings without effect are named, and are no failure', async ({ desk }) => {
+  writeFileSync(
+    join(desk.home, 'config.yaml'),
+    'agent:\n  disabled_toolsets: [termnal]\nsecurity:\n  redact_secrets: false\n',
+  )
+  const { ok, level, about } = await report(desk)
+  assert.ok(ok)
+  for (const [key, words] of [
+    ['agent.disabled_toolsets', '"termnal" names no toolset'],
+    ['security.redact_secrets', 'always masks'],
+  ] as const) {
+    assert.is(level(key), 'warn')
+    assert.match(about(key)[0]?.said ?? '', words)
+  }
+})
+
+test('a fresh home works, with the demo model', async ({ desk }) => {
+  const { ok, level, about } = await report(desk)
+  assert.ok(ok)
+  assert.equal([level('model'), level('providers'), level('config.yaml')], ['warn', 'ok', 'ok'])
+  assert.is(about('service')[0]?.said, 'is not running; http://127.0.0.1:0 is free')
+  const { code, out } = await desk.talk(['doctor'])
+  assert.is(code, 0)
+  assert.match(out, /^agent-webui \S+, Node /)
+  assert.match(out, '! model: the demo model')
+})
+
+test('a home in use: another profile, a database, a running service', async () => {
+  const app = await startApp()
+  const desk = createDesk()
+  const db = createStateDb(app.home, 30)
+  addConversation(db, '20260101_000000_aaaaaa')
+  db.close()
+  mkdirSync(join(app.home, 'profiles', 'work'), { recursive: true })
+  writeFileSync(
+    join(app.state, 'instance.json'),
+    JSON.stringify({ pid: process.pid, address: app.url, started_at: 0 }),
+  )
+  const env = { AGENT_HOME: app.home }
+  const { about } = await report(desk, env)
+  assert.is(about('state.db')[0]?.said, 'schema 30, 1 conversations')
+  assert.is(about('service')[0]?.said, `answers at ${app.url}`)
+  const work = await report(desk, env, ['-p', 'work'])
+  assert.match(work.about('home')[0]?.said ?? '', 'profile work')
+  await app.close()
+  desk.close()
+})
+
+test('--help and --version answer; a port still starts the service', async ({ desk }) => {
+  const help = await desk.talk(['--help'])
+  assert.is(help.code, 0)
+  for (const word of ['chat', 'doctor', '--resume', '--no-browser']) assert.match(help.out, word)
+  assert.match((await desk.talk(['--version'])).out, /^agent-webui \S+\n$/)
+  const running = desk.start(['0', '--no-browser'])
+  await running.said('answers at http://127.0.0.1:')
+  running.child.kill('SIGTERM')
+  assert.is((await running.ended).code, 0)
+})
+
+test.run()

@@ -1,0 +1,219 @@
+/** When: the whole grammar of schedules, the next runs with the clock changes, and the words that say it back. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { dueTimes, graceMs, nextRun, nextRuns } from '../../../lib/cron/next-run.ts'
+import { inWords, parseSchedule, readSchedule } from '../../../lib/cron/parse-schedule.ts'
+import { fromWall, parseInstant, toIso, toStamp, zoneOf } from '../../../lib/cron/zone.ts'
+
+const BERLIN = 'Europe/Berlin'
+const at = (text: string) => Date.parse(text)
+const NOW = at('2026-02-02T10:20:30Z')
+const parse = (text: string, zone = 'UTC') => parseSchedule(text, NOW, zone)
+
+const grammar = suite('cron: grammar')
+
+const refused: [string, RegExp][] = [
+  ['', /is not a schedule.*every 30m.*0 9 \* \* 1-5.*2026-02-03T14:00.*"30m"/],
+  ['whenever', /is not a schedule/],
+  ['every', /is not a schedule/],
+  ['every now and then', /is not an interval/],
+  ['every 0m', /at least one minute/],
+  ['0m', /at least one minute/],
+  ['every 99999999d', /ten years/],
+  ['every -5m', /is not an interval/],
+  ['61 * * * *', /not a cron schedule/],
+  ['0 9 31 2 *', /not a cron schedule/],
+  ['5-1 9 * * *', /not a cron schedule/],
+  ['* * * *', /is not a schedule/],
+  ['* * * * * * *', /five fields, or six/],
+  ['0 9 * * FOO', /not a cron schedule/],
+  ['2026-02-30T10:00', /not a date and time/],
+  ['2026-02-03T25:00', /not a date and time/],
+  ['2026-13-01', /not a date and time/],
+  ['2020-01-01T10:00', /has passed/],
+  ['30x', /is not a schedule/],
+  ['x'.repeat(500), /too long/],
+]
+for (const [text, sentence] of refused) {
+  grammar(`a schedule nobody can mean is refused with a sentence: ${text.slice(0, 30)}`, () =>
+    assert.throws(() => parse(text), sentence),
+  )
+}
+
+grammar('every <duration> is an interval, in all its units', () => {
+  const minutes = (text: string) => {
+    const found = parse(text)
+    return found.kind === 'interval' ? [found.minutes, found.display] : found
+  }
+  assert.equal(minutes('every 30m'), [30, 'every 30m'])
+  for (const unit of ['m', 'min', 'mins', 'minute', 'minutes', ' m', ' Minutes'])
+    assert.equal(minutes(`every 5${unit}`), [5, 'every 5m'])
+  for (const unit of ['h', 'hr', 'hrs', 'hour', 'hours'])
+    assert.equal(minutes(`every 2${unit}`), [120, 'every 120m'])
+  for (const unit of ['d', 'day', 'days'])
+    assert.equal(minutes(`EVERY 1 ${unit}`), [1_440, 'every 1440m'])
+})
+
+grammar('five cron fields, and six with the second at the end as the agent reads them', () => {
+  assert.equal(parse('0 9 * * 1-5'), { kind: 'cron', expr: '0 9 * * 1-5', display: '0 9 * * 1-5' })
+  assert.equal(parse('  */15   8-18 1,15 * MON  '), {
+    kind: 'cron',
+    expr: '*/15 8-18 1,15 * MON',
+    display: '*/15 8-18 1,15 * MON',
+  })
+  const six = parse('0 9 * * * 30')
+  assert.is(toIso(nextRun(six, { now: NOW, zone: 'UTC' })!, 'UTC'), '2026-02-03T09:00:30+00:00')
+})
+
+grammar('a moment: with an offset as it is, without one in the configured zone', () => {
+  assert.equal(parse('2026-07-01T14:00', BERLIN), {
+    kind: 'once',
+    run_at: '2026-07-01T14:00:00+02:00',
+    display: 'once at 2026-07-01 14:00',
+  })
+  assert.equal(parse('2026-07-01 14:00', BERLIN), parse('2026-07-01T14:00:00+02:00', BERLIN))
+  assert.equal(parse('2026-07-01T12:00Z', BERLIN), parse('2026-07-01T14:00', BERLIN))
+  assert.is((parse('2026-07-01') as { run_at: string }).run_at, '2026-07-01T00:00:00+00:00')
+  // Just passed, within the grace: it still runs.
+  assert.ok(parse('2026-02-02T10:19:00Z'))
+  assert.throws(() => parse('2026-02-02T10:18:00Z'), /has passed/)
+})
+
+grammar('a bare duration is one run that far from now', () => {
+  assert.equal(parse('2h'), {
+    kind: 'once',
+    run_at: '2026-02-02T12:20:30+00:00',
+    display: 'once in 2h',
+  })
+})
+
+grammar(
+  'what stands in a file is read, whoever wrote it; what cannot be read has no schedule',
+  () => {
+    const read = (value: unknown) => readSchedule(value, NOW, 'UTC')?.kind
+    assert.is(read({ kind: 'interval', minutes: 5 }), 'interval')
+    assert.is(read({ kind: 'once', run_at: '2020-01-01T00:00:00.123456+00:00' }), 'once')
+    assert.is(read({ kind: 'cron', expr: '0 9 * * *', display: 'daily' }), 'cron')
+    // The defect of contract §9.3: a client's plain text in the place of a schedule.
+    assert.is(read('every 30m'), 'interval')
+    for (const value of [null, 7, {}, [], 'x', { kind: 'interval' }, { kind: 'cron', expr: 'x' }])
+      assert.is(read(value), undefined)
+  },
+)
+
+grammar('words say back what was understood', () => {
+  const words = (text: string, zone?: string) => inWords(parse(text, zone), zone ?? 'UTC')
+  assert.is(words('every 30m'), 'Every 30 minutes')
+  assert.is(words('every 60m'), 'Every hour')
+  assert.is(words('every 3h'), 'Every 3 hours')
+  assert.is(words('every 1d'), 'Every day')
+  assert.is(words('0 9 * * 1-5'), 'At 09:00, Monday through Friday')
+  assert.is(words('0 9 * * * 30'), 'At 09:00:30')
+  assert.is(words('2026-07-01T14:00', BERLIN), 'Once, on 2026-07-01 at 14:00')
+})
+
+grammar.run()
+
+const next = suite('cron: next run')
+const after = (text: string, now: string, zone = BERLIN, count = 3) =>
+  nextRuns(parseSchedule(text, NOW, zone), at(now), zone, count).map(ms => toIso(ms, zone))
+
+next('a time the clock jumps over runs once that day, behind the gap', () => {
+  assert.equal(after('30 2 * * *', '2026-03-28T00:00Z'), [
+    '2026-03-28T02:30:00+01:00',
+    '2026-03-29T03:30:00+02:00',
+    '2026-03-30T02:30:00+02:00',
+  ])
+})
+
+next('a time that comes twice runs once', () => {
+  assert.equal(after('30 2 * * *', '2026-10-24T12:00Z'), [
+    '2026-10-25T02:30:00+02:00',
+    '2026-10-26T02:30:00+01:00',
+    '2026-10-27T02:30:00+01:00',
+  ])
+})
+
+next('every half hour goes on through both changes', () => {
+  assert.equal(after('*/30 * * * *', '2026-10-25T00:10Z', BERLIN, 4), [
+    '2026-10-25T02:30:00+02:00',
+    '2026-10-25T02:00:00+01:00',
+    '2026-10-25T02:30:00+01:00',
+    '2026-10-25T03:00:00+01:00',
+  ])
+  assert.equal(after('*/30 * * * *', '2026-03-29T00:40Z', BERLIN, 2), [
+    '2026-03-29T03:00:00+02:00',
+    '2026-03-29T03:30:00+02:00',
+  ])
+})
+
+next('the configured zone decides, and an unknown one is the machine’s own', () => {
+  assert.equal(after('0 9 * * *', '2026-07-01T00:00Z', 'America/New_York', 1), [
+    '2026-07-01T09:00:00-04:00',
+  ])
+  assert.is(zoneOf('Asia/Kolkata'), 'Asia/Kolkata')
+  assert.is(zoneOf('Nowhere/Land'), zoneOf(''))
+  assert.is(zoneOf(undefined), zoneOf(7))
+})
+
+next('an interval keeps the rhythm of its due time, however late the look', () => {
+  const hourly = parse('every 60m')
+  const from = at('2026-02-02T08:00Z')
+  const run = (now: string, given?: number) =>
+    new Date(nextRun(hourly, { now: at(now), zone: 'UTC', from: given })!).toISOString()
+  assert.is(run('2026-02-02T08:00:05Z', from), '2026-02-02T09:00:00.000Z')
+  assert.is(run('2026-02-02T11:59:59Z', from), '2026-02-02T12:00:00.000Z')
+  assert.is(run('2026-02-02T12:00:00Z', from), '2026-02-02T13:00:00.000Z')
+  assert.is(run('2026-02-02T12:00:00Z'), '2026-02-02T13:00:00.000Z')
+})
+
+next('a one-shot has one run, and none when it lies further back than two minutes', () => {
+  const once = parse('2026-02-02T12:00Z')
+  const run = (now: string) => nextRun(once, { now: at(now), zone: 'UTC' })
+  assert.is(run('2026-02-02T12:02:00Z'), at('2026-02-02T12:00Z'))
+  assert.is(run('2026-02-02T12:02:01Z'), null)
+  assert.is(nextRuns(once, NOW, 'UTC').length, 1)
+})
+
+next('grace is half the period, between two minutes and two hours; one-shots two minutes', () => {
+  const grace = (text: string) => graceMs(parse(text), at('2026-02-02T12:00Z'), 'UTC') / 1_000
+  assert.is(grace('every 1m'), 120)
+  assert.is(grace('every 30m'), 900)
+  assert.is(grace('every 1d'), 7_200)
+  assert.is(grace('0 * * * *'), 1_800)
+  assert.is(grace('0 9 * * *'), 7_200)
+  assert.is(grace('2026-02-02T12:00Z'), 120)
+})
+
+next('every due time that went by is counted', () => {
+  const times = (text: string, due: string, now: string) => {
+    const { first, last, count } = dueTimes(parse(text), at(due), at(now), 'UTC')
+    return [new Date(first).toISOString(), new Date(last).toISOString(), count]
+  }
+  const [eight, twelve] = ['2026-02-02T08:00:00.000Z', '2026-02-02T12:00:00.000Z']
+  assert.equal(times('every 1h', eight, '2026-02-02T12:10Z'), [eight, twelve, 5])
+  assert.equal(times('0 */2 * * *', eight, '2026-02-02T12:10Z'), [eight, twelve, 3])
+  assert.equal(times('every 1h', eight, '2026-02-02T08:10Z'), [eight, eight, 1])
+})
+
+next('a calendar day that hardly ever comes is found', () => {
+  assert.equal(after('0 9 29 2 *', '2026-03-01T00:00Z', 'UTC', 1), ['2028-02-29T09:00:00+00:00'])
+})
+
+next('times on the wall: gaps, doubles, offsets, fractions', () => {
+  const wall = (text: string) => new Date(fromWall(Date.parse(`${text}Z`), BERLIN)).toISOString()
+  assert.is(wall('2026-03-29T02:30:00'), '2026-03-29T01:30:00.000Z')
+  assert.is(wall('2026-10-25T02:30:00'), '2026-10-25T00:30:00.000Z')
+  assert.is(wall('2026-07-01T14:00:00'), '2026-07-01T12:00:00.000Z')
+  assert.is(parseInstant('2026-07-01T14:00:00.123456+05:30', 'UTC'), at('2026-07-01T08:30:00.123Z'))
+  assert.is(parseInstant('2026-07-01T14:00:00', BERLIN), at('2026-07-01T12:00:00Z'))
+  for (const text of ['', 'soon', '2026', '2026-07-01T14:00+99:00', null, 7])
+    assert.is(parseInstant(text, 'UTC'), undefined)
+  assert.is(
+    toIso(at('2026-07-01T12:00:00.5Z'), 'America/St_Johns'),
+    '2026-07-01T09:30:00.500-02:30',
+  )
+  assert.is(toStamp(at('2026-07-01T12:00:00Z'), BERLIN), '2026-07-01_14-00-00')
+})
+
+next.run()

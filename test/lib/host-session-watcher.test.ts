@@ -1,0 +1,150 @@
+/** The watcher of command-line sessions: alive or not, one for each home with readers, told only of changes. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createGateway, POLL_MS } from '../../lib/host-session-watcher.ts'
+import type { SessionRow } from '../../lib/schema/session.ts'
+
+const home = { name: 'default', dir: '/home' }
+const row = (id: string) => ({ session_id: id }) as SessionRow
+
+const setup = () => {
+  const timers: { run: () => void; ms: number }[] = []
+  const state = {
+    rows: [row('a')] as SessionRow[],
+    problem: null as string | null,
+    enabled: true,
+    looks: 0,
+  }
+  const said: unknown[] = []
+  const gateway = createGateway({
+    rowsOf: () => {
+      state.looks += 1
+      return state.rows
+    },
+    problemOf: () => state.problem,
+    enabled: () => state.enabled,
+    announce: each => said.push(each),
+    every(run, ms) {
+      const timer = { run, ms }
+      timers.push(timer)
+      return () => timers.splice(timers.indexOf(timer), 1)
+    },
+  })
+  const poll = () => {
+    for (const { run, ms } of [...timers]) if (ms === POLL_MS) run()
+  }
+  const beat = () => {
+    for (const { run, ms } of [...timers]) if (ms !== POLL_MS) run()
+  }
+  return { gateway, state, said, poll, beat, timers }
+}
+
+const test = suite('gateway')
+
+test('is_alive is false before start, true while running, false after stop', () => {
+  const { gateway } = setup()
+  assert.is(gateway.isAlive(home), false)
+  gateway.start()
+  gateway.start()
+  assert.is(gateway.isAlive(home), true)
+  gateway.stop()
+  assert.is(gateway.isAlive(home), false)
+})
+
+test('a home that cannot be read is not being watched', () => {
+  const { gateway, state, said, poll } = setup()
+  const leave = new AbortController()
+  gateway.start()
+  gateway.follow(home, leave.signal)
+  state.problem = 'file is not a database'
+  poll()
+  poll()
+  assert.is(gateway.isAlive(home), false)
+  state.problem = null
+  poll()
+  assert.equal(said, [
+    { alive: false, profile: 'default' },
+    { alive: true, profile: 'default' },
+  ])
+  leave.abort()
+})
+
+test('homes without readers are not looked at', () => {
+  const { gateway, state, poll } = setup()
+  gateway.start()
+  poll()
+  assert.is(state.looks, 0)
+  const [first, second] = [new AbortController(), new AbortController()]
+  gateway.follow(home, first.signal)
+  gateway.follow(home, second.signal)
+  assert.equal(gateway.watched(), ['/home'])
+  first.abort()
+  assert.equal(gateway.watched(), ['/home'])
+  second.abort()
+  assert.equal(gateway.watched(), [])
+})
+
+test('with the setting off nothing is polled; switched on, it is a change', () => {
+  const { gateway, state, said, poll } = setup()
+  state.enabled = false
+  const leave = new AbortController()
+  gateway.start()
+  gateway.follow(home, leave.signal)
+  poll()
+  assert.is(state.looks, 0)
+  state.enabled = true
+  poll()
+  poll()
+  assert.equal(said, [{ alive: true, profile: 'default', changed: true }])
+  leave.abort()
+})
+
+test('a reader gets the rows at once, then only changes, and a beat when it is quiet', async () => {
+  const { gateway, state, poll, beat, timers } = setup()
+  const leave = new AbortController()
+  gateway.start()
+  const reader = gateway.read(home, leave.signal)
+  assert.equal((await reader.next()).value, { id: 0, rows: [row('a')], first: true })
+  const next = reader.next()
+  poll()
+  state.rows = [row('b')]
+  poll()
+  assert.equal((await next).value, { id: 1, rows: [row('b')], first: false })
+  const quiet = reader.next()
+  beat()
+  assert.is((await quiet).value, null)
+  // A reader that takes its time gets the newest state, not a queue.
+  state.rows = [row('c')]
+  poll()
+  state.rows = [row('d')]
+  poll()
+  assert.equal((await reader.next()).value, { id: 3, rows: [row('d')], first: false })
+  const last = reader.next()
+  leave.abort()
+  assert.is((await last).done, true)
+  assert.equal([gateway.watched(), timers.length], [[], 1])
+})
+
+test('stop ends every reader', async () => {
+  const { gateway } = setup()
+  gateway.start()
+  const reader = gateway.read(home, new AbortController().signal)
+  await reader.next()
+  const last = reader.next()
+  gateway.stop()
+  assert.is((await last).done, true)
+})
+
+test('what we changed ourselves is told without waiting', () => {
+  const { gateway, state, said } = setup()
+  const leave = new AbortController()
+  gateway.start()
+  gateway.poke(home)
+  gateway.follow(home, leave.signal)
+  state.rows = []
+  gateway.poke(home)
+  assert.equal(said, [{ alive: true, profile: 'default', changed: true }])
+  leave.abort()
+})
+
+test.run()

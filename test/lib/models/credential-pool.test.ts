@@ -1,0 +1,396 @@
+/** Keys of a pool: which is next, which rest, what is seeded from variables, and what is noted in auth.json. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
+import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
+import { createPools, type KeyFailure } from '../../../lib/models/credential-pool/pools.ts'
+import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { readSetup } from '../../../lib/models/provider-config.ts'
+import { createHomes } from '../../../lib/profiles/homes.ts'
+import { withFileLock } from '../../../lib/store/flock.ts'
+import { bare, homeOf } from './_home.ts'
+
+type Given = Parameters<typeof homeOf>[0]
+const HOUR = 3_600
+const DEEPSEEK = 'https://api.deepseek.com/v1'
+const NOW = Date.parse('2026-04-08T12:00:00Z')
+const seconds = NOW / 1_000
+
+const entry = (token: string, more: Record<string, unknown> = {}) => ({
+  id: `id-${token}`,
+  label: token,
+  auth_type: 'api_key',
+  source: 'manual',
+  access_token: token,
+  ...more,
+})
+const poolOf = (...list: unknown[]) => ({ version: 1, credential_pool: { deepseek: list } })
+const keyIn = (given: Given, url = DEEPSEEK) =>
+  credentialFor(readSetup(homeOf(given)), 'deepseek', url, NOW)?.key
+
+const choosing = suite('choosing a key')
+
+const three = [
+  { id: 'a', restsUntilMs: 0, requests: 4 },
+  { id: 'b', restsUntilMs: 0, requests: 1 },
+  { id: 'c', restsUntilMs: 0, requests: 1 },
+]
+const choose = (
+  candidates: typeof three,
+  strategy: ReturnType<typeof strategyOf>,
+  more: { last?: string; random?: () => number } = {},
+) =>
+  chooseKey(candidates, {
+    strategy,
+    nowMs: NOW,
+    last: more.last,
+    random: more.random ?? (() => 0),
+  })?.id
+
+choosing('the strategy is read for every spelling of a provider; nonsense is the first', () => {
+  const given = { credential_pool_strategies: { glm: 'least_used', deepseek: 'no such' } }
+  assert.is(strategyOf(given, 'zai'), 'least_used')
+  assert.is(strategyOf(given, 'deepseek'), 'fill_first')
+  assert.is(strategyOf(given, 'openai'), 'fill_first')
+  for (const broken of [null, 'random', 3, []])
+    assert.is(strategyOf({ credential_pool_strategies: broken }, 'zai'), 'fill_first')
+})
+
+choosing('fill_first stays, round_robin goes on, least_used evens out, random asks chance', () => {
+  assert.is(choose([], 'fill_first'), undefined)
+  assert.is(choose(three, 'fill_first', { last: 'a' }), 'a')
+  assert.is(choose(three, 'round_robin'), 'a')
+  assert.is(choose(three, 'round_robin', { last: 'a' }), 'b')
+  assert.is(choose(three, 'round_robin', { last: 'c' }), 'a')
+  assert.is(choose(three, 'least_used'), 'b')
+  assert.is(choose(three, 'random', { random: () => 0.999 }), 'c')
+})
+
+choosing('one that rests is passed over by every strategy; when all rest, the soonest', () => {
+  const tired = three.map(one => ({ ...one, restsUntilMs: one.id === 'b' ? NOW + 1 : 0 }))
+  assert.is(choose(tired, 'round_robin', { last: 'a' }), 'c')
+  assert.is(choose(tired, 'least_used'), 'c')
+  assert.is(choose(tired, 'random', { random: () => 0.5 }), 'c')
+  const all = three.map((one, at) => ({ ...one, restsUntilMs: NOW + 3 - at }))
+  for (const strategy of ['fill_first', 'round_robin', 'random', 'least_used'] as const)
+    assert.is(choose(all, strategy), 'c')
+})
+
+choosing.run()
+
+const reading = suite('reading a pool')
+
+const exhausted = (more: Record<string, unknown>) =>
+  keyIn({
+    auth: poolOf(
+      entry('tired', { priority: 1, last_status: 'exhausted', ...more }),
+      entry('fresh', { priority: 2 }),
+    ),
+  })
+
+reading('an exhausted key rests an hour, or until the time that was given, and comes back', () => {
+  assert.is(exhausted({ last_status_at: seconds - HOUR + 5 }), 'fresh')
+  assert.is(exhausted({ last_status_at: seconds - HOUR - 5 }), 'tired')
+  assert.is(exhausted({}), 'fresh')
+  const reset = (last_error_reset_at: unknown) =>
+    exhausted({ last_status_at: seconds - 5, last_error_reset_at })
+  assert.is(reset(seconds + 1), 'fresh')
+  assert.is(reset(seconds - 1), 'tired')
+  assert.is(reset(NOW + 1_000), 'fresh')
+  assert.is(reset('2026-04-08T11:59:59+00:00'), 'tired')
+  assert.is(reset('2026-04-08T12:00:09+00:00'), 'fresh')
+  assert.is(reset('nonsense'), 'fresh')
+})
+
+reading('when every key rests the soonest is used: the person may have paid', () => {
+  const auth = poolOf(
+    entry('later', { last_status: 'exhausted', last_status_at: seconds - 5 }),
+    entry('sooner', { last_status: 'exhausted', last_status_at: seconds - 500 }),
+  )
+  assert.is(keyIn({ auth }), 'sooner')
+})
+
+reading('the copy of a variable follows the variable: gone with it, renewed with it', () => {
+  const copy = entry('old-key', {
+    source: 'env:DEEPSEEK_API_KEY',
+    last_status: 'exhausted',
+    last_status_at: seconds,
+  })
+  assert.is(keyIn({ auth: poolOf(copy) }), undefined)
+  assert.is(keyIn({ auth: poolOf(copy), dotenv: { DEEPSEEK_API_KEY: 'new-key' } }), 'new-key')
+  const both = { auth: poolOf(copy, entry('manual')), dotenv: { DEEPSEEK_API_KEY: 'old-key' } }
+  assert.is(keyIn(both), 'manual')
+})
+
+reading('the home .env wins over the environment and over the pool', () => {
+  const auth = poolOf(entry('pooled'), entry('stale', { source: 'env:DEEPSEEK_API_KEY' }))
+  const env = { DEEPSEEK_API_KEY: 'process' }
+  assert.is(keyIn({ auth, env, dotenv: { DEEPSEEK_API_KEY: 'file-key' } }), 'file-key')
+  assert.is(keyIn({ auth, env }), 'process')
+})
+
+reading('a key in two places is one', () => {
+  const setup = readSetup(
+    homeOf({ auth: poolOf(entry('twin')), dotenv: { DEEPSEEK_API_KEY: 'twin' } }),
+  )
+  const found = candidatesFor(setup, 'deepseek', DEEPSEEK)
+  assert.equal(
+    found.map(({ id, key, isPooled }) => ({ id, key, isPooled })),
+    [{ id: 'id-twin', key: 'twin', isPooled: true }],
+  )
+})
+
+reading('no key of a pool is a candidate for another host', () => {
+  const given = {
+    auth: {
+      credential_pool: {
+        deepseek: [entry('own'), entry('there', { base_url: 'https://there.example/v1' })],
+        'custom:work': [entry('work')],
+      },
+    },
+    config: { custom_providers: [{ name: 'work', base_url: 'https://work.example/v1' }] },
+  }
+  const at = (provider: string, url: string) =>
+    candidatesFor(readSetup(homeOf(given)), provider, url).map(({ key }) => key)
+  assert.equal(at('deepseek', 'https://elsewhere.example/v1'), [])
+  assert.equal(at('deepseek', 'https://there.example/v1'), ['there'])
+  assert.equal(at('custom:work', 'https://work.example/v1'), ['work'])
+  assert.equal(at('custom:work', 'https://elsewhere.example/v1'), [])
+})
+
+reading('an endpoint says which key of which pool it has, and only where there is a pool', () => {
+  const endpoint = (given: Given) =>
+    runtimeEndpoint(homeOf(given), bare, { model: 'm', provider: 'deepseek', baseUrl: null })
+  assert.is(endpoint({ dotenv: { DEEPSEEK_API_KEY: 'only' } }).credential, undefined)
+  assert.equal(endpoint({ auth: poolOf(entry('one1')) }).credential, {
+    pool: 'deepseek',
+    id: 'id-one1',
+  })
+  const beside = { auth: poolOf(entry('one1')), dotenv: { DEEPSEEK_API_KEY: 'variable' } }
+  assert.equal(endpoint(beside).credential, { pool: 'deepseek', id: 'env:DEEPSEEK_API_KEY' })
+})
+
+reading.run()
+
+type Context = { dir: string; logged: string[] }
+const writing = suite<Context>('notes in auth.json', { dir: '', logged: [] })
+
+writing.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'pool-'))
+  context.logged = []
+})
+writing.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', status: 402 }
+
+const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
+  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }).base
+  const pools = createPools({
+    log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
+    redact: text => text.replaceAll('secret', '***'),
+    nowMs: () => NOW,
+    ...(flock && { flock }),
+  })
+  return { home, pools }
+}
+const authOf = ({ dir }: Context) => JSON.parse(readFileSync(join(dir, 'auth.json'), 'utf8'))
+const keep = ({ dir }: Context, text: unknown) =>
+  writeFileSync(join(dir, 'auth.json'), typeof text === 'string' ? text : JSON.stringify(text))
+
+writing('no file and no lock are made for nothing', async context => {
+  const { home, pools } = open(context, { DEEPSEEK_API_KEY: 'process' })
+  pools.rest(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
+  pools.answered(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
+  await pools.settled()
+  assert.not.ok(existsSync(join(context.dir, 'auth.json')))
+  keep(context, { version: 1, providers: { nous: {} } })
+  const before = readFileSync(join(context.dir, 'auth.json'), 'utf8')
+  pools.answered(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
+  await pools.settled()
+  assert.is(readFileSync(join(context.dir, 'auth.json'), 'utf8'), before)
+  assert.not.ok(existsSync(join(context.dir, 'auth.lock')))
+  assert.equal(context.logged, [])
+})
+
+for (const [name, text] of [
+  ['broken', '{"credential_pool": {'],
+  ['no mapping', '[1, 2]'],
+] as const)
+  writing(`a file that is ${name} is never overwritten, and nothing fails`, async context => {
+    keep(context, poolOf(entry('good-key')))
+    const { home, pools } = open(context)
+    assert.is(pools.candidates(home, 'deepseek', DEEPSEEK).length, 1)
+    keep(context, text)
+    pools.rest(home, 'deepseek', DEEPSEEK, 'id-good-key', refused)
+    await pools.settled()
+    assert.is(readFileSync(join(context.dir, 'auth.json'), 'utf8'), text)
+  })
+
+writing('a refused key rests in the file; every other byte of meaning stays', async context => {
+  writeFileSync(
+    join(context.dir, 'auth.json'),
+    `{"version": 1, "future": {"a": 12345678901234567890}, "providers": {"nous": {"expires_in": 3600.0}},
+      "credential_pool": {"zai": [{"id": "z"}], "deepseek": [
+        {"id": "a", "label": "work", "access_token": "key-a", "request_count": 2, "expires_at_ms": 1.50, "mine": [null]},
+        {"id": "b", "access_token": "key-b"}]}}`,
+  )
+  const { home, pools } = open(context)
+  pools.picking(home)(
+    readSetup(home),
+    'deepseek',
+    candidatesFor(readSetup(home), 'deepseek', DEEPSEEK),
+  )
+  pools.rest(home, 'deepseek', DEEPSEEK, 'a', { ...refused, message: 'secret: no money' })
+  await pools.settled()
+  const text = readFileSync(join(context.dir, 'auth.json'), 'utf8')
+  assert.match(text, '12345678901234567890')
+  assert.match(text, '3600.0')
+  assert.match(text, '1.50')
+  assert.ok(text.startsWith('{\n  "version": 1,') && text.endsWith('}\n'))
+  const { credential_pool, updated_at } = authOf(context)
+  assert.equal(credential_pool.zai, [{ id: 'z' }])
+  assert.equal(credential_pool.deepseek[1], { id: 'b', access_token: 'key-b' })
+  assert.equal(credential_pool.deepseek[0], {
+    id: 'a',
+    label: 'work',
+    access_token: 'key-a',
+    request_count: 3,
+    expires_at_ms: 1.5,
+    mine: [null],
+    last_error_code: 402,
+    last_error_reason: 'billing',
+    last_error_message: '***: no money',
+    last_error_reset_at: null,
+    last_status: 'exhausted',
+    last_status_at: seconds,
+  })
+  assert.is(updated_at, '2026-04-08T12:00:00.000+00:00')
+  assert.is(statSync(join(context.dir, 'auth.json')).mode & 0o777, 0o600)
+  assert.equal(
+    pools.candidates(home, 'deepseek', DEEPSEEK).map(({ restsUntilMs }) => restsUntilMs),
+    [NOW + HOUR * 1_000, 0],
+  )
+})
+
+writing('an answer makes it good again; the reset time of the provider is kept', async context => {
+  keep(context, poolOf(entry('key-a'), entry('key-b')))
+  const { home, pools } = open(context)
+  const limit: KeyFailure = {
+    type: 'rate_limit',
+    message: 'slow',
+    status: 429,
+    retryAfterMs: 90_000,
+  }
+  pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', limit)
+  await pools.settled()
+  assert.is(authOf(context).credential_pool.deepseek[0].last_error_reset_at, seconds + 90)
+  pools.answered(home, 'deepseek', DEEPSEEK, 'id-key-a')
+  await pools.settled()
+  const [first] = authOf(context).credential_pool.deepseek
+  assert.is(first.last_status, 'ok')
+  for (const name of ['code', 'reason', 'message', 'reset_at'])
+    assert.is(first[`last_error_${name}`], null)
+})
+
+writing('another program resets a key: the file is believed', async context => {
+  keep(context, poolOf(entry('key-a'), entry('key-b')))
+  const { home, pools } = open(context)
+  pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
+  await pools.settled()
+  keep(context, poolOf(entry('key-a', { last_status: null }), entry('key-b')))
+  assert.is(pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs, 0)
+})
+
+writing(
+  'a variable beside a pool is seeded with its note, and renewed with its value',
+  async context => {
+    keep(context, poolOf(entry('key-a', { priority: 4 })))
+    const first = open(context, { DEEPSEEK_API_KEY: 'value-1' })
+    first.pools.rest(first.home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
+    await first.pools.settled()
+    const seeded = authOf(context).credential_pool.deepseek[1]
+    assert.match(seeded.id, /^[0-9a-f]{6}$/)
+    assert.is(seeded.source, 'env:DEEPSEEK_API_KEY')
+    assert.is(seeded.access_token, 'value-1')
+    assert.is(seeded.priority, 5)
+    assert.is(seeded.last_status, 'exhausted')
+    // After a restart it still rests; with another value it does not.
+    const again = open(context, { DEEPSEEK_API_KEY: 'value-1' })
+    assert.is(
+      again.pools.candidates(again.home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs,
+      NOW + HOUR * 1_000,
+    )
+    const renewed = open(context, { DEEPSEEK_API_KEY: 'value-2' })
+    assert.is(renewed.pools.candidates(renewed.home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs, 0)
+    renewed.pools.answered(renewed.home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
+    await renewed.pools.settled()
+    const { deepseek } = authOf(context).credential_pool
+    assert.is(deepseek.length, 2)
+    assert.is(deepseek[1].access_token, 'value-2')
+    assert.is(deepseek[1].last_status, 'ok')
+  },
+)
+
+writing('a key that was replaced meanwhile does not get the note of the old one', async context => {
+  keep(context, poolOf(entry('key-a'), entry('key-b')))
+  const { home, pools } = open(context)
+  pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
+  keep(context, poolOf({ ...entry('other'), id: 'id-key-a' }, entry('key-b')))
+  await pools.settled()
+  assert.is(authOf(context).credential_pool.deepseek[0].last_status, undefined)
+})
+
+writing('the lock of the command line is waited for, and its change is kept', async context => {
+  keep(context, poolOf(entry('key-a'), entry('key-b')))
+  const { home, pools } = open(context)
+  await withFileLock(join(context.dir, 'auth.lock'), { timeoutMs: 5_000 }, async () => {
+    pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
+    const auth = authOf(context)
+    assert.is(auth.credential_pool.deepseek[0].last_status, undefined)
+    keep(context, { ...auth, active_provider: 'nous', by: 'somebody else' })
+  })
+  await pools.settled()
+  const auth = authOf(context)
+  assert.is(auth.by, 'somebody else')
+  assert.is(auth.credential_pool.deepseek[0].last_status, 'exhausted')
+})
+
+writing('many notes at once, from two programs and without flock, lose none', async context => {
+  keep(context, poolOf(...['a', 'b', 'c', 'd'].map(name => entry(`key-${name}`))))
+  const one = open(context, {}, '/no/such/flock')
+  const other = open(context, {}, '/no/such/flock')
+  for (const { home, pools } of [one, other])
+    for (const name of ['a', 'b', 'c', 'd']) {
+      const found = pools.candidates(home, 'deepseek', DEEPSEEK)
+      pools.choose(
+        home,
+        'deepseek',
+        found.filter(({ id }) => id === `id-key-${name}`),
+      )
+      pools.answered(home, 'deepseek', DEEPSEEK, `id-key-${name}`)
+    }
+  await Promise.all([one.pools.settled(), other.pools.settled()])
+  assert.equal(context.logged, [])
+  assert.equal(
+    authOf(context).credential_pool.deepseek.map(
+      (each: { request_count: number }) => each.request_count,
+    ),
+    [2, 2, 2, 2],
+  )
+})
+
+writing('a key outside any pool rests in memory, as long as it is the same key', async context => {
+  const { home, pools } = open(context)
+  const rest = () => pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs
+  writeFileSync(join(context.dir, '.env'), 'DEEPSEEK_API_KEY=value-1\n')
+  pools.rest(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
+  assert.is(rest(), NOW + HOUR * 1_000)
+  writeFileSync(join(context.dir, '.env'), 'DEEPSEEK_API_KEY=another-value\n')
+  assert.is(rest(), 0)
+  await pools.settled()
+})
+
+writing.run()

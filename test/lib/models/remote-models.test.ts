@@ -1,0 +1,241 @@
+/** What providers say they serve: the chain of places, the keys that go there, and how long an answer is kept. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createAsker } from '../../../lib/models/fetch-json.ts'
+import { createCatalogue } from '../../../lib/models/model-list.ts'
+import { createLive } from '../../../lib/models/remote-models.ts'
+import { liveLabel, tagLabel } from '../../../lib/models/labels.ts'
+import { createPrices } from '../../../lib/models/prices.ts'
+import { bare, homeOf } from './_home.ts'
+import { idsOf, type ListServer, startLists } from './_lists.ts'
+
+const test = suite<{ lists: ListServer }>('live models')
+test.before.each(async context => {
+  context.lists = await startLists(idsOf('live-1', 'live-2'))
+})
+test.after.each(({ lists }) => lists.close())
+
+const rooms = (lists: ListServer, now?: () => number) => {
+  const live = createLive(createAsker({ dispatcher: lists.dispatcher }), now)
+  const catalogue = createCatalogue({ live, prices: createPrices(), config: bare })
+  return { live, catalogue }
+}
+
+const origins = (lists: ListServer) =>
+  lists.asked.map(({ path, headers }) => `${headers['x-origin']}${path}`)
+const keys = (lists: ListServer) =>
+  lists.asked.map(({ headers }) => headers.authorization ?? headers['x-api-key'])
+
+test('spec.md, Models: without a usable key nobody is asked and the static list answers', async ({
+  lists,
+}) => {
+  const { catalogue } = rooms(lists)
+  const found = await catalogue.of(homeOf({ env: { OPENROUTER_API_KEY: 'sk-or-other' } }), 'glm')
+  assert.is(found.provider, 'zai')
+  assert.is(found.ids[0], 'glm-5.1')
+  assert.is(found.count, found.models.length)
+  assert.equal(origins(lists), [])
+  assert.equal((await catalogue.of(homeOf({}), 'nobody')).ids, [])
+})
+
+test('a provider is asked at its own address with its own key alone', async ({ lists }) => {
+  const { catalogue } = rooms(lists)
+  const home = homeOf({
+    config: { model: { provider: 'openrouter', api_key: 'sk-model-key' }, api_key: 'sk-top-level' },
+    dotenv: { DEEPSEEK_API_KEY: 'sk-deep-seek', OPENAI_API_KEY: 'sk-open-ai' },
+  })
+  const { models, ids } = await catalogue.of(home, 'deep-seek')
+  assert.equal(ids, ['live-1', 'live-2'])
+  assert.equal(models[0], { id: 'live-1', label: 'Live 1' })
+  await catalogue.of(home, 'openai')
+  assert.equal(origins(lists), [
+    'https://api.deepseek.com/v1/models',
+    'https://api.openai.com/v1/models',
+  ])
+  assert.equal(keys(lists), ['Bearer sk-deep-seek', 'Bearer sk-open-ai'])
+})
+
+test('Anthropic is asked in its own way', async ({ lists }) => {
+  const { catalogue } = rooms(lists)
+  await catalogue.of(homeOf({ dotenv: { ANTHROPIC_API_KEY: 'sk-ant-api-1' } }), 'claude')
+  assert.equal(origins(lists), ['https://api.anthropic.com/v1/models?limit=1000'])
+  assert.is(lists.asked[0]?.headers['x-api-key'], 'sk-ant-api-1')
+  assert.is(lists.asked[0]?.headers['anthropic-version'], '2023-06-01')
+  assert.is(lists.asked[0]?.headers.authorization, undefined)
+})
+
+test('spec.md, Models: the known endpoint gets only a provider-scoped key or model.api_key', async ({
+  lists,
+}) => {
+  const { catalogue } = rooms(lists)
+  const only = (asked: { headers: Record<string, unknown> }) =>
+    asked.headers['x-origin'] === 'https://api.minimax.chat' ? idsOf('mm') : { status: 404 }
+  lists.answer = only
+  const scoped = homeOf({ config: { providers: { minimax: { api_key: 'sk-scoped-key' } } } })
+  assert.equal((await catalogue.of(scoped, 'minimax')).ids, ['mm'])
+  const asModel = homeOf({ config: { model: { provider: 'minimax', api_key: 'sk-model-key' } } })
+  assert.equal((await catalogue.of(asModel, 'minimax')).ids, ['mm'])
+  assert.equal(keys(lists), ['Bearer sk-scoped-key', 'Bearer sk-model-key'])
+  // A variable is not a provider-scoped key of config.yaml, nor is a key of another provider or of nobody.
+  const others = homeOf({
+    config: { api_key: 'sk-top-level', model: { provider: 'openai', api_key: 'sk-of-openai' } },
+    env: { MINIMAX_API_KEY: 'sk-variable' },
+  })
+  assert.is((await catalogue.of(others, 'minimax')).ids[0], 'MiniMax-M2.7')
+  assert.is(lists.asked.length, 2)
+})
+
+test('custom_providers: asked at their address, else the models written down', async ({
+  lists,
+}) => {
+  const { catalogue } = rooms(lists)
+  const home = homeOf({
+    config: {
+      custom_providers: [
+        { name: 'My Box', base_url: `${lists.url}/v1`, api_key: 'sk-my-box', model: 'box/written' },
+      ],
+    },
+  })
+  assert.equal((await catalogue.of(home, 'custom:my-box')).ids, ['live-1', 'live-2'])
+  assert.equal(keys(lists), ['Bearer sk-my-box'])
+  assert.equal((await catalogue.of(home, 'custom')).models, [
+    { id: 'box/written', label: 'written' },
+  ])
+  const { groups } = await catalogue.list(home)
+  assert.equal(
+    groups[0]?.models.map(({ id }) => id),
+    ['live-1', 'live-2', 'box/written'],
+  )
+  lists.answer = { status: 500 }
+  const again = rooms(lists).catalogue
+  assert.equal((await again.of(home, 'custom:my-box')).ids, ['box/written'])
+})
+
+test('contract §5.6.3: model.base_url is asked under /v1/models and shown in its group', async ({
+  lists,
+}) => {
+  const config = { model: { base_url: lists.url, api_key: 'sk-endpoint', default: 'live-2' } }
+  const { catalogue } = rooms(lists)
+  const list = await catalogue.list(homeOf({ config }))
+  assert.equal(origins(lists), [`${lists.url}/v1/models`])
+  assert.is(lists.asked[0]?.headers['user-agent'], 'OpenAI/Python 1.0')
+  assert.is(list.active_provider, 'custom')
+  assert.equal(list.groups, [
+    {
+      provider: 'Local server',
+      provider_id: 'custom',
+      models: [
+        { id: 'live-1', label: 'Live 1' },
+        { id: 'live-2', label: 'Live 2' },
+      ],
+    },
+  ])
+  const versioned = { model: { base_url: `${lists.url}/v1/` } }
+  await rooms(lists).catalogue.list(homeOf({ config: versioned }))
+  assert.is(origins(lists)[1], `${lists.url}/v1/models`)
+})
+
+test('a provider without a static list shows its live one, prefixed when another is active', async ({
+  lists,
+}) => {
+  const { catalogue } = rooms(lists)
+  const home = homeOf({
+    config: { model: { provider: 'openai', default: 'gpt-5.4' } },
+    dotenv: { OPENAI_API_KEY: 'sk-open-ai', NVIDIA_API_KEY: 'nv-key-1' },
+  })
+  const { groups } = await catalogue.list(home)
+  assert.equal(
+    groups.map(({ provider_id }) => provider_id),
+    ['nvidia', 'openai'],
+  )
+  assert.equal(
+    groups[0]?.models.map(({ id }) => id),
+    ['@nvidia:live-1', '@nvidia:live-2'],
+  )
+  // openai has a list of its own: nobody is asked for it.
+  assert.equal(origins(lists), ['https://integrate.api.nvidia.com/v1/models'])
+})
+
+test('agent-home §2.2: a local server with one model needs no default', async ({ lists }) => {
+  lists.answer = idsOf('llama3.2:3b')
+  const home = homeOf({ config: { model: { base_url: `${lists.url}/v1` } } })
+  const { catalogue } = rooms(lists)
+  assert.is(catalogue.defaultModel(home), '')
+  await catalogue.ready(home)
+  assert.is(catalogue.defaultModel(home), 'llama3.2:3b')
+  assert.is((await catalogue.list(home)).default_model, 'llama3.2:3b')
+  lists.answer = idsOf('one', 'two')
+  const two = rooms(lists).catalogue
+  await two.ready(home)
+  assert.is(two.defaultModel(home), '')
+})
+
+test('an answer is kept for 60 s, a failure for less, and both are dropped when a file changes', async ({
+  lists,
+}) => {
+  let nowMs = 0
+  const { live } = rooms(lists, () => nowMs)
+  const auth = {}
+  const env = { NVIDIA_API_KEY: 'nv-key-1' }
+  let values: Record<string, unknown> = {}
+  const home = { values: () => values, env: () => env, dotenv: () => env, authJson: () => auth }
+  await live.found(home, 'nvidia')
+  nowMs = 59_999
+  await live.found(home, 'nvidia')
+  assert.is(lists.asked.length, 1)
+  nowMs = 60_000
+  lists.answer = { status: 500 }
+  assert.is(await live.found(home, 'nvidia'), null)
+  assert.is(lists.asked.length, 2)
+  nowMs += 14_999
+  await live.found(home, 'nvidia')
+  assert.is(lists.asked.length, 2)
+  values = {}
+  lists.answer = idsOf('new')
+  assert.equal(
+    (await live.found(home, 'nvidia'))?.map(({ id }) => id),
+    ['new'],
+  )
+  live.forget(home, 'nim')
+  assert.is(live.peek(home, 'nvidia'), null)
+})
+
+test('two who ask at once share one question; a slow server holds the list up for a moment only', async ({
+  lists,
+}) => {
+  lists.answer = { silent: true }
+  const live = createLive(createAsker({ dispatcher: lists.dispatcher }))
+  const catalogue = createCatalogue({ live, prices: createPrices(), config: bare, patienceMs: 1 })
+  const home = homeOf({ dotenv: { NVIDIA_API_KEY: 'nv-key-1', OPENAI_API_KEY: 'sk-open-ai' } })
+  const [first, second] = await Promise.all([catalogue.list(home), catalogue.list(home)])
+  assert.equal(
+    first.groups.map(({ provider_id }) => provider_id),
+    ['openai'],
+  )
+  assert.equal(first, second)
+  await lists.arrived(1)
+  assert.is(lists.asked.length, 1)
+})
+
+test('contract §1.4: labels of live ids', () => {
+  const cases: [string, string][] = [
+    ['claude-sonnet-4-5', 'Claude Sonnet 4 5'],
+    ['openai/gpt-5-mini', 'GPT 5 Mini'],
+    ['glm-4.5-air', 'GLM 4.5 Air'],
+    ['qwen3-moe-xl', 'Qwen3 MoE XL'],
+    ['llama3', 'Llama3'],
+  ]
+  for (const [id, label] of cases) assert.is(liveLabel(id), label)
+})
+
+test('contract §5.6: labels of Ollama tags', () => {
+  const cases: [string, string][] = [
+    ['llama3.2:3b', 'Llama3.2 (3B)'],
+    ['qwen3-vl:235b-instruct', 'Qwen3 VL (235B Instruct)'],
+    ['gpt-oss:20b', 'GPT OSS (20B)'],
+    ['nomic_embed-text', 'Nomic Embed Text'],
+  ]
+  for (const [id, label] of cases) assert.is(tagLabel(id), label)
+})
+
+test.run()

@@ -1,0 +1,151 @@
+/** What is held stays where it was checked, whatever is swapped in afterwards. */
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { hold, openHeld } from '../../../lib/store/dir-handle.ts'
+import { makeArea } from '../../../lib/workspaces/file-scope.ts'
+import { moveEntry, renameEntry } from '../../../lib/workspaces/entries.ts'
+import { createText, readText, saveText } from '../../../lib/workspaces/text-files.ts'
+
+const test = suite<{ top: string; root: string }>('held places')
+test.before.each(context => {
+  context.top = mkdtempSync(join(realpathSync(tmpdir()), 'hold-'))
+  context.root = join(context.top, 'root')
+  mkdirSync(join(context.root, 'dir'), { recursive: true })
+  mkdirSync(join(context.top, 'outside'))
+  writeFileSync(join(context.root, 'dir', 'a.txt'), 'inside')
+  writeFileSync(join(context.top, 'outside', 'a.txt'), 'OUTSIDE')
+})
+test.after.each(({ top }) => rmSync(top, { recursive: true, force: true }))
+
+const bounds = (root: string) => ({ root, isHidden: () => false })
+const descriptors = () => readdirSync('/proc/self/fd').length
+
+test('refused: outside by any spelling, NUL, too long, through links that lead out', ({ root }) => {
+  symlinkSync('../outside', join(root, 'away'))
+  symlinkSync('../outside/a.txt', join(root, 'away.txt'))
+  symlinkSync('loop', join(root, 'loop'))
+  const before = descriptors()
+  for (const path of [
+    '..',
+    '../outside/a.txt',
+    'dir/../../outside',
+    '/etc/passwd',
+    '//etc/passwd',
+    'away',
+    'away/a.txt',
+    'away.txt',
+    'dir/a.txt\0',
+    'x'.repeat(5000),
+    'gone/deeper/a.txt',
+    'dir/a.txt/below',
+  ])
+    assert.throws(() => hold(bounds(root), path), undefined, path.slice(0, 40))
+  assert.is(descriptors(), before, 'a refusal leaves no descriptor open')
+})
+
+test('a directory swapped for a symlink after the check leads nowhere else', ({ top, root }) => {
+  using held = hold(bounds(root), 'dir/a.txt')
+  renameSync(join(root, 'dir'), join(root, 'was'))
+  symlinkSync(join(top, 'outside'), join(root, 'dir'))
+  const fd = openHeld(held)
+  assert.is(readFileSync(fd, 'utf8'), 'inside')
+  closeSync(fd)
+})
+
+test('a file swapped for a symlink after the check is not opened', ({ top, root }) => {
+  using held = hold(bounds(root), 'dir/a.txt')
+  rmSync(join(root, 'dir', 'a.txt'))
+  symlinkSync(join(top, 'outside', 'a.txt'), join(root, 'dir', 'a.txt'))
+  assert.throws(() => openHeld(held), /ELOOP/)
+})
+
+test('hidden places are missing, for links to them too', ({ root }) => {
+  mkdirSync(join(root, 'state'))
+  writeFileSync(join(root, 'state', 'key'), 'secret')
+  symlinkSync('state', join(root, 'alias'))
+  const area = makeArea(root, { hidden: [join(root, 'state')] })
+  for (const path of ['state', 'state/key', 'alias/key', 'alias', 'state/new.txt', 'dir/../state'])
+    assert.throws(() => hold(area, path), /not found/, path)
+  assert.throws(() => createText(area, 'state/new.txt', ''), /not found/)
+  assert.throws(() => renameEntry(area, 'dir', 'state'), /not found/)
+})
+
+/** Swaps `dir` for a link to the outside and back, as fast as it can, until told to stop. */
+const swapper = `
+const { renameSync, symlinkSync, rmSync } = require('node:fs')
+const { workerData: { root, outside, flag }, parentPort } = require('node:worker_threads')
+const dir = root + '/dir', real = root + '/.real', link = root + '/.link'
+symlinkSync(outside, link)
+parentPort.postMessage('ready')
+const stop = new Int32Array(flag)
+let junk = 0
+const into = (from, to) => {
+  // In the gap, a request may have made the directory that it wants to write into.
+  for (;;) {
+    try { return renameSync(from, to) } catch (error) { if (error.code === 'EBADF') throw error }
+    try { renameSync(to, root + '/.junk-' + junk++) } catch (error) { if (error.code === 'EBADF') throw error }
+  }
+}
+while (Atomics.load(stop, 0) === 0) {
+  into(dir, real); into(link, dir)
+  into(dir, link); into(real, dir)
+  Atomics.add(stop, 1, 1)
+}
+rmSync(link)
+`
+
+test('while a directory is swapped all the time: nothing read, written or moved outside', async ({
+  top,
+  root,
+}) => {
+  const outside = join(top, 'outside')
+  const flag = new SharedArrayBuffer(8)
+  const told = new Int32Array(flag)
+  const worker = new Worker(swapper, { eval: true, workerData: { root, outside, flag } })
+  await new Promise(resolve => worker.once('message', resolve))
+  const area = makeArea(root)
+  const before = descriptors()
+  let done = 0
+  const read = new Set<string>()
+  const attempt = (work: () => void): void => {
+    try {
+      work()
+      done++
+    } catch {
+      // Refused in the wrong moment; that is fine.
+    }
+  }
+  writeFileSync(join(root, 'moved.txt'), 'moved')
+  for (let n = 0; n < 400; n++) {
+    attempt(() => void read.add(readText(area, 'dir/a.txt').content))
+    attempt(() => void saveText(area, 'dir/a.txt', 'inside', undefined))
+    attempt(() => void createText(area, `dir/new-${n}.txt`, 'new'))
+    attempt(() => void moveEntry(area, 'moved.txt', 'dir'))
+    attempt(() => void moveEntry(area, 'dir/moved.txt', '.'))
+  }
+  Atomics.store(told, 0, 1)
+  await new Promise(resolve => worker.once('exit', resolve))
+  assert.not(read.has('OUTSIDE'))
+  assert.ok(done > 0, 'some of it worked')
+  assert.ok(Atomics.load(told, 1) > 0, 'it was swapped')
+  assert.equal(readdirSync(outside), ['a.txt'])
+  assert.is(readFileSync(join(outside, 'a.txt'), 'utf8'), 'OUTSIDE')
+  assert.ok(descriptors() <= before, 'no descriptor stays open')
+})
+
+test.run()

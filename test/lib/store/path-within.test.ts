@@ -1,0 +1,78 @@
+/** Paths that try to leave their root. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Refusal } from '../../../lib/errors.ts'
+import { isInside, realPath, resolveInside } from '../../../lib/store/path-within.ts'
+
+const test = suite('inside')
+
+let dir = ''
+let root = ''
+
+test.before(() => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'inside-')))
+  root = join(dir, 'root')
+  mkdirSync(join(root, 'sub'), { recursive: true })
+  mkdirSync(join(dir, 'root-neighbour'))
+  writeFileSync(join(dir, 'secret'), 'x')
+  writeFileSync(join(root, 'sub', 'file'), 'x')
+  symlinkSync(join(dir, 'secret'), join(root, 'link'))
+  symlinkSync('..', join(root, 'up'))
+  symlinkSync(join(dir, 'not-there'), join(root, 'dangling'))
+  symlinkSync('loop', join(root, 'loop'))
+  symlinkSync(root, join(dir, 'alias'))
+})
+test.after(() => rmSync(dir, { recursive: true }))
+
+for (const path of [
+  '..',
+  '../secret',
+  'sub/../../secret',
+  '/etc/passwd',
+  'link',
+  'up/secret',
+  'up',
+  'dangling',
+  '../root-neighbour',
+  'sub/\0',
+  'dangling/below',
+])
+  test(`refused: ${JSON.stringify(path)}`, () => {
+    assert.throws(
+      () => resolveInside(root, path),
+      (error: unknown) => error instanceof Refusal && error.kind === 'missing',
+    )
+  })
+
+for (const [path, real] of [
+  ['.', ''],
+  ['sub/file', 'sub/file'],
+  ['sub/../sub', 'sub'],
+  ['sub/new/deep', 'sub/new/deep'],
+  ['...', '...'],
+  ['..name', '..name'],
+])
+  test(`inside: ${path}`, () => {
+    assert.is(resolveInside(root, path ?? ''), join(root, real ?? ''))
+  })
+
+test('the root may itself be a symlink, and an absolute path inside is fine', () => {
+  assert.is(resolveInside(join(dir, 'alias'), join(root, 'sub')), join(root, 'sub'))
+  assert.ok(isInside(join(dir, 'alias'), join(root, 'sub')))
+})
+
+test('the root is inside itself, a neighbour with the same beginning is not', () => {
+  assert.ok(isInside(root, root))
+  assert.not(isInside(root, join(dir, 'root-neighbour')))
+  assert.ok(isInside('/', root))
+})
+
+test('a dangling link is where it points to, a loop ends', () => {
+  assert.is(realPath(join(root, 'dangling')), join(dir, 'not-there'))
+  assert.type(realPath(join(root, 'loop')), 'string')
+})
+
+test.run()

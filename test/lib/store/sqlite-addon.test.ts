@@ -1,0 +1,107 @@
+/** The native addon lands only where nobody else can put another in its place. */
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import {
+  type AddonSource,
+  addonCandidates,
+  placeAddon,
+  thisTarget,
+} from '../../../lib/store/sqlite-addon.ts'
+import { openDatabase } from '../../../lib/store/sqlite.ts'
+
+const test = suite('addon')
+const root = mkdtempSync(join(tmpdir(), 'addon-'))
+test.after(() => rmSync(root, { recursive: true }))
+
+const bytes = Buffer.from('not really an addon')
+const source: AddonSource = {
+  target: thisTarget(),
+  sha256: createHash('sha256').update(bytes).digest('hex'),
+  read: () => bytes,
+}
+const fresh = (name: string, mode = 0o700) => {
+  const path = join(root, name)
+  mkdirSync(path)
+  chmodSync(path, mode)
+  return path
+}
+const accept = () => {}
+
+test('another machine’s addon is refused before anything is written', () => {
+  const directory = fresh('foreign')
+  assert.throws(
+    () => placeAddon({ ...source, target: 'plan9-mips' }, [() => directory], accept),
+    /built for plan9-mips/,
+  )
+  assert.equal(readdirSync(directory), [])
+})
+
+test('every directory failing is one sentence with each reason', () => {
+  const file = join(root, 'a-file')
+  writeFileSync(file, '')
+  const open = fresh('open', 0o777)
+  const link = join(root, 'link')
+  symlinkSync(fresh('link-target'), link)
+  const noexec = fresh('noexec')
+  const refuse = () => {
+    throw new Error('failed to map segment')
+  }
+  assert.throws(
+    () => placeAddon(source, [() => file, () => open, () => link, () => noexec], refuse),
+    (error: Error) =>
+      error.message.includes(`${file}: `) &&
+      error.message.includes(`${open}: others may write`) &&
+      error.message.includes(`${link}: not a directory`) &&
+      error.message.includes(`${noexec}: failed to map`),
+  )
+})
+
+test('the first directory that works is used, and used again', () => {
+  const good = fresh('good')
+  const unread = { ...source, read: () => assert.unreachable('it is there already') as never }
+  const path = placeAddon(source, [() => fresh('open2', 0o777), () => good], accept)
+  assert.equal(readdirSync(good), [path.slice(good.length + 1)])
+  assert.is(statSync(path).mode & 0o777, 0o600)
+  assert.is(placeAddon(unread, [() => good], accept), path)
+})
+
+test('a changed file is written anew before it is loaded', () => {
+  const directory = fresh('changed')
+  const path = placeAddon(source, [() => directory], accept)
+  writeFileSync(path, 'something else')
+  const loaded: string[] = []
+  placeAddon(source, [() => directory], each => loaded.push(readFileSync(each, 'utf8')))
+  assert.equal(loaded, [bytes.toString()])
+})
+
+test('the real addon is placed, loaded and opens a database', () => {
+  const addon = readFileSync(`node_modules/better-sqlite3/prebuilds/${thisTarget()}.node`)
+  const real = {
+    target: thisTarget(),
+    sha256: createHash('sha256').update(addon).digest('hex'),
+    read: () => addon,
+  }
+  const stateDir = fresh('state')
+  const places = addonCandidates({ stateDir, cacheHome: undefined, userHome: root })
+  const path = placeAddon(real, places)
+  assert.match(path, join(stateDir, 'cache'))
+  const db = openDatabase(':memory:', { addon: path })
+  assert.equal(db.prepare('select 1 as one').get(), { one: 1 })
+  db.close()
+})
+
+test.run()

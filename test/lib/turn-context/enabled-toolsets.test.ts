@@ -1,0 +1,96 @@
+/** Which toolsets are on: named ones, composites, servers, what is forbidden, and what one conversation says. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { toolsOf } from '../../../lib/agent/toolsets.ts'
+import { selectToolsets, withToolset } from '../../../lib/turn-context/enabled-toolsets.ts'
+
+const test = suite('toolset selection')
+
+const profile = (cli: unknown, more: Record<string, unknown> = {}) => ({
+  platform_toolsets: { cli },
+  mcp_servers: { files: {}, my_git: {}, my: {} },
+  ...more,
+})
+const on = (config: Record<string, unknown>, override?: unknown) => [
+  ...selectToolsets(config, override).toolsets,
+]
+const servers = (config: Record<string, unknown>, override?: unknown) =>
+  ['files', 'my_git', 'my'].filter(selectToolsets(config, override).mcp)
+
+test('nothing configured is everything, and so is the composite in either spelling', () => {
+  for (const cli of [undefined, null, 'agent-cli', ['hermes-cli'], ['agent-telegram']]) {
+    const names = on(profile(cli))
+    assert.ok(names.includes('terminal') && names.includes('vision'), String(cli))
+    assert.not(names.includes('moa'))
+  }
+  assert.is(selectToolsets({}).source, 'default')
+  // The key at the root is of another time.
+  assert.ok(on({ toolsets: ['web'] }).includes('terminal'))
+})
+
+test('named one by one they are exactly those, beside a composite too', () => {
+  assert.equal(on(profile(['web', 'todo'])), ['web', 'todo'])
+  assert.equal(on(profile(['agent-cli', 'web'])), ['web'])
+  assert.equal(on(profile('web')), ['web'])
+  assert.equal(on(profile([])), [])
+  assert.equal(on(profile(['nothing'])), [])
+  assert.equal(on(profile(['debugging'])), ['terminal', 'web', 'file'])
+  assert.not(on(profile(['safe'])).includes('terminal'))
+  assert.not(on(profile(['agent-acp'])).includes('cronjob'))
+})
+
+test('what is forbidden stays off whoever asks for it', () => {
+  const config = profile(['web', 'terminal'], { agent: { disabled_toolsets: ['terminal', 'my'] } })
+  assert.equal(on(config), ['web'])
+  assert.equal(on(config, ['terminal', 'todo']), ['todo'])
+  assert.equal(servers(config), ['files', 'my_git'])
+})
+
+test('servers: all, those that are named, or none', () => {
+  assert.equal(servers(profile(['web'])), ['files', 'my_git', 'my'])
+  assert.equal(servers(profile(['web', 'my'])), ['my'])
+  assert.equal(servers(profile(['agent-cli', 'no_mcp'])), [])
+  // A conversation that chooses tools leaves the servers as they are, unless it names some.
+  assert.equal(servers(profile(['web', 'my']), ['todo']), ['my'])
+  assert.equal(servers(profile(['web', 'my']), ['todo', 'files']), ['files'])
+  assert.equal(servers(profile(['web']), ['no_mcp']), [])
+})
+
+test('a server’s tool is known by its name, the longer of two that begin alike', () => {
+  const { allowsTool } = selectToolsets(profile(['web', 'my_git']))
+  assert.ok(allowsTool('mcp_my_git_log'))
+  assert.not(allowsTool('mcp_my_note'))
+  assert.not(allowsTool('mcp_files_read'))
+  assert.not(selectToolsets(profile(['no_mcp'])).allowsTool('mcp_other_x'))
+})
+
+test('a conversation’s own choice, and what is none', () => {
+  const config = profile(['web'])
+  assert.equal(on(config, ['file']), ['file'])
+  assert.equal(on(config, []), [])
+  for (const none of [null, undefined, '', {}, 5]) assert.equal(on(config, none), ['web'])
+  assert.is(selectToolsets(config, ['file']).source, 'session')
+})
+
+test('switching writes composites out and leaves what is not ours', () => {
+  assert.equal(withToolset(profile(['web', 'my', 'homegrown']), 'todo', true), [
+    'web',
+    'todo',
+    'my',
+    'homegrown',
+  ])
+  assert.equal(withToolset(profile(['web', 'todo', 'no_mcp']), 'web', false), ['todo', 'no_mcp'])
+  const off = withToolset(profile(['agent-cli', 'my']), 'web', false)
+  assert.ok(off.includes('browser') && off.includes('my') && !off.includes('agent-cli'))
+  assert.not(off.includes('web'))
+  assert.equal(withToolset(profile(['web']), 'web', false), [])
+})
+
+test('a name stands for its tools', () => {
+  assert.equal(toolsOf('web'), ['web_search', 'web_extract'])
+  assert.equal(toolsOf('browser'), [])
+  assert.ok(toolsOf('agent-cli')?.includes('terminal'))
+  assert.is(toolsOf('nothing'), null)
+})
+
+test.run()

@@ -1,0 +1,139 @@
+/** When the prompt of a session is built anew and when it is not, at the seams a service test cannot reach. */
+import { existsSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { todo } from '../../../lib/agent/tools/todo.ts'
+import type { ModelEndpoint, Tool } from '../../../lib/agent/types.ts'
+import { createHomes } from '../../../lib/profiles/homes.ts'
+import type { Span } from '../../../lib/sessions/fold.ts'
+import type { TurnPlace } from '../../../lib/turn-context/turn-scope.ts'
+import { createPromptShelf } from '../../../lib/turn-context/prompt-cache.ts'
+import { createPrompting } from '../../../lib/turn-context/system-prompt.ts'
+
+type Context = { dir: string }
+const test = suite<Context>('prompting', { dir: '' })
+test.before.each(context => {
+  context.dir = mkdtempSync(join(tmpdir(), 'prompting-'))
+})
+test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
+
+const NOON = Date.parse('2026-04-08T12:00:00Z') / 1_000
+const DAY = 24 * 3_600
+const endpoint: ModelEndpoint = {
+  provider: 'custom',
+  model: 'm',
+  apiMode: 'chat_completions',
+  baseUrl: '',
+  apiKey: null,
+  contextLength: 0,
+}
+const tool = (name: string) => ({ ...todo, name }) as Tool
+
+/** A prompt as it would be told now; what is not given is as before. */
+const open = ({ dir }: Context) => {
+  const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env: {} }).base
+  const logged: string[] = []
+  const shelf = createPromptShelf({
+    dir: join(dir, 'prompts'),
+    log: line => void logged.push(line),
+    nowMs: () => NOON * 1_000,
+  })
+  const world = { spans: [] as Span[], createdAt: NOON, notes: 'Note one.', gathered: 0 }
+  const prompt = createPrompting({
+    sessions: { head: () => ({ created_at: world.createdAt, spans: world.spans }) as never },
+    shelf,
+    personality: () => '',
+    memory: () => {
+      world.gathered++
+      return world.notes
+    },
+    skills: () => [],
+  })
+  const tell = (
+    more: { at?: number; tools?: string[]; timezone?: string; unattended?: boolean } = {},
+  ): string => {
+    const unattended = more.unattended
+      ? { preamble: 'Nobody watches.', ask: () => 'deny' as const }
+      : null
+    const place = {
+      turn: { startedAt: more.at ?? NOON, endpoint },
+      sessionId: 's1',
+      home,
+      workspace: dir,
+      meta: {},
+      config: more.timezone ? { timezone: more.timezone } : { timezone: 'UTC' },
+      unattended,
+    } as unknown as TurnPlace
+    return prompt(place, (more.tools ?? ['todo']).map(tool), [])
+  }
+  return { world, shelf, logged, tell }
+}
+
+test('after a compression, and after it is undone, it is built anew', context => {
+  const { world, tell } = open(context)
+  tell()
+  world.notes = 'Note two.'
+  assert.match(tell(), 'Note one.')
+  world.spans = [{ n: 9, from: 1, to: 8, last: 'm7', at: 0 }]
+  assert.match(tell(), 'Note two.')
+  world.notes = 'Note three.'
+  assert.match(tell(), 'Note two.')
+  world.spans = []
+  assert.match(tell(), 'Note three.')
+})
+
+test('the day it began stays; another day changes nothing', context => {
+  const { world, tell } = open(context)
+  const first = tell()
+  assert.match(first, 'began on 2026-04-08')
+  assert.is(tell({ at: NOON + DAY }), first)
+  assert.is(world.gathered, 1)
+})
+
+test('days are those of the zone of the configuration; a wrong one does no harm', context => {
+  const { tell } = open(context)
+  assert.match(tell({ timezone: 'Pacific/Kiritimati' }), 'began on 2026-04-09')
+  assert.match(tell({ timezone: 'Nowhere/Land' }), /began on 2026-04-0[789]/)
+})
+
+test('tools of other programs may come and go; a toolset of ours may not', context => {
+  const { world, tell } = open(context)
+  const first = tell()
+  assert.is(tell({ tools: ['mcp_files_read', 'todo'] }), first)
+  assert.is(world.gathered, 1)
+  assert.match(tell({ tools: ['todo', 'session_search'] }), 'session_search before')
+  assert.is(world.gathered, 2)
+})
+
+test('a turn that nobody watches is told no notes', context => {
+  const { tell } = open(context)
+  const alone = tell({ unattended: true })
+  assert.not.match(alone, 'Note one.')
+  assert.ok(alone.endsWith('Nobody watches.'))
+  assert.match(tell(), 'Note one.')
+})
+
+test('a prompt that cannot be kept is told all the same', context => {
+  const { tell, logged } = open(context)
+  writeFileSync(join(context.dir, 'prompts'), 'a file where the folder should be')
+  assert.match(tell(), 'Note one.')
+  assert.is(logged.length, 1)
+})
+
+test('what nobody asked for in two weeks is swept away', context => {
+  const { shelf, tell } = open(context)
+  shelf.sweep()
+  tell()
+  const dir = join(context.dir, 'prompts')
+  mkdirSync(dir, { recursive: true })
+  writeFileSync(join(dir, 'old.json'), '{}')
+  utimesSync(join(dir, 's1.json'), NOON - DAY, NOON - DAY)
+  utimesSync(join(dir, 'old.json'), NOON - 15 * DAY, NOON - 15 * DAY)
+  shelf.sweep()
+  assert.ok(existsSync(join(dir, 's1.json')))
+  assert.not.ok(existsSync(join(dir, 'old.json')))
+})
+
+test.run()

@@ -1,0 +1,392 @@
+/** The page as a whole, without pictures: sending, queueing, resuming, and every slash command. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createApp, type Listening } from '../../../public/app.ts'
+import { commands, parseCommand } from '../../../public/features/composer/commands.ts'
+import { steeringVerbs } from '../../../public/features/queue/actions.ts'
+import { createGate } from '../../../public/features/sign-in/auth.ts'
+import type { Tabs } from '../../../public/stream/tab-leader.ts'
+import type { Frame } from '../../../lib/schema/event.ts'
+import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.ts'
+
+const message = (id: string, role: string, content: string) => ({ id, role, content })
+
+const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {}) => {
+  const sessions = new Map<string, Record<string, unknown>>([['a', {}]])
+  const fake = fakePlatform({
+    'GET /api/settings': () => ({ bot_name: 'Bot', webui_version: '1', auth_enabled: false }),
+    'POST /api/settings': input => input,
+    'GET /api/profile/active': () => ({ name: 'default', path: '/' }),
+    'GET /api/models': () => ({
+      active_provider: 'p',
+      default_model: 'm1',
+      groups: [{ provider: 'P', provider_id: 'p', models: [{ id: 'm1', label: 'Model One' }] }],
+    }),
+    'GET /api/reasoning': () => ({ show_reasoning: true, reasoning_effort: 'low' }),
+    'POST /api/reasoning': ({ effort, display }) => ({
+      show_reasoning: display !== 'hide',
+      reasoning_effort: effort ?? 'low',
+    }),
+    'GET /api/workspaces': () => ({ workspaces: [{ path: '/w/one', name: 'one' }], last: '/w' }),
+    'GET /api/commands': () => ({ commands: [] }),
+    'GET /api/config/problems': () => ({ problems: [], guards: [] }),
+    'GET /api/projects': () => ({ projects: [] }),
+    'GET /api/personalities': () => ({ personalities: [{ name: 'calm', description: '' }] }),
+    'POST /api/personality/set': ({ name }) => ({ ok: true, personality: name || null }),
+    'GET /api/sessions': () => ({ sessions: [fakeRow('a')], cursor: 'aaaaaaaa-10' }),
+    'GET /api/session': ({ session_id: id }) => {
+      const record = sessions.get(String(id))
+      if (!record) throw new ApiError(404, 'Session not found')
+      return { session: fakeSession(String(id), { cursor: 'aaaaaaaa-10', ...record }) }
+    },
+    'POST /api/session/new': () => {
+      sessions.set('n', {})
+      return { session: fakeRow('n', { title: 'Untitled', message_count: 0 }) }
+    },
+    'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-10' }),
+    'POST /api/session/draft': () => ({ ok: true }),
+    'POST /api/session/update': ({ session_id: id, ...patch }) => ({
+      session: fakeRow(String(id), patch),
+    }),
+    'POST /api/session/rename': ({ session_id: id, title }) => ({
+      session: fakeRow(String(id), { title: String(title) }),
+    }),
+    'POST /api/chat/start': ({ session_id: id }) => ({ stream_id: 'f', session_id: id }),
+    'POST /api/chat/cancel': () => ({ ok: true, cancelled: true }),
+    [QUEUE]: () => ({ ok: true, queued: [], stream_id: null }),
+    [STEER]: () => ({ ok: true, accepted: true }),
+    ...answers,
+  })
+  let hear: Listening['onFrame'] = () => {}
+  let standing: Listening['standing'] = () => ({ wanted: new Map(), list: '' })
+  const left: string[] = []
+  const app = createApp({
+    platform: fake.platform,
+    gate: createGate(),
+    history: { pushState: () => {}, replaceState: () => {} },
+    href: `http://host/any/path/${href}`,
+    theme: 'dark',
+    mac: false,
+    leave: url => left.push(url),
+    copy: async () => {},
+    tabs(listening) {
+      hear = listening.onFrame
+      standing = listening.standing
+      const nothing = () => {}
+      return { start: nothing, changed: nothing, retryNow: nothing, close: nothing } as Tabs
+    },
+  })
+  await app.begin()
+  await settle()
+  let n = 10
+  const say = (source: string, type: string, data: unknown, place: object = {}) => {
+    n += 1
+    hear({ source, n, type, data, ...place } as unknown as Frame)
+  }
+  return {
+    ...fake,
+    app,
+    left,
+    sessions,
+    standing: () => standing(),
+    say,
+    row: (id: string, patch = {}) => {
+      n += 1
+      hear(rowFrame(n, fakeRow(id, patch)))
+    },
+    turn: (type: string, data: object = {}) => say('session:a', type, data),
+    submit: async (text: string) => {
+      app.composer.edit(text)
+      await app.submit()
+      await settle()
+    },
+    texts: () => app.chat.chat.value.messages.map(({ content }) => content),
+    said: () => app.toasts.list.value.at(-1)?.text,
+  }
+}
+const START = 'POST /api/chat/start'
+const QUEUE = 'POST /api/queue/add'
+const STEER = 'POST /api/chat/steer'
+const started = {
+  session_id: 'a',
+  stream_id: 'f',
+  model: 'm1',
+  provider: 'p',
+  started_at: 1,
+}
+
+const test = suite('page')
+
+test('a turn that is refused gives the text back', async () => {
+  const { submit, app, said, texts } = await page('session/a', {
+    [START]: () => {
+      throw new ApiError(503, 'No provider is set up')
+    },
+  })
+  await submit('hello')
+  assert.equal([app.composer.text.value, said(), texts()], ['hello', 'No provider is set up', []])
+  assert.not.ok(app.chat.busy.value)
+})
+
+test('a conversation that is not there says so', async () => {
+  const { app } = await page('session/zzz')
+  assert.is(app.chat.state.value, 'missing')
+})
+
+test('an open conversation that no page of the list has keeps its row until it is gone', async () => {
+  let isDeleted = false
+  const { app } = await page('session/old', {
+    'GET /api/session': ({ session_id: id }) => {
+      if (isDeleted) throw new ApiError(404, 'Session not found')
+      return { session: fakeSession(String(id), { cursor: 'aaaaaaaa-10', title: 'Nightly' }) }
+    },
+  })
+  assert.is(app.sessions.row('old')?.title, 'Nightly')
+  await app.sessions.load()
+  assert.is(app.sessions.row('old')?.title, 'Nightly')
+  // Deleted elsewhere while this page was not connected.
+  isDeleted = true
+  await app.chat.reload()
+  await app.sessions.load()
+  assert.is(app.sessions.row('old'), undefined)
+})
+
+test('a conversation another tab is running: the message waits in line', async () => {
+  const { submit, app, service } = await page('session/a', {
+    [START]: () => {
+      throw new ApiError(409, 'session already has an active stream')
+    },
+  })
+  await submit('hello')
+  assert.equal([service.of(QUEUE).length, app.composer.text.value], [1, ''])
+})
+
+test('a message is shown at once and replaced by the stored one', async () => {
+  const { submit, turn, texts, app, service } = await page('session/a')
+  await submit('hello')
+  assert.equal([texts(), app.chat.busy.value], [['hello'], true])
+  assert.equal(service.of(START), [{ session_id: 'a', message: 'hello' }])
+  turn('turn_started', started)
+  turn('message', { message: message('m1', 'user', 'hello') })
+  assert.equal(texts(), ['hello'])
+  assert.is(app.chat.chat.value.messages[0]?.id, 'm1')
+  turn('message', { message: message('m2', 'assistant', 'hi') })
+  turn('done', { usage: null, message_ids: [] })
+  assert.equal([texts(), app.chat.busy.value], [['hello', 'hi'], false])
+})
+
+test('the first message makes the conversation, with what was chosen for it', async () => {
+  const { submit, app, service, standing } = await page()
+  await app.chooseModel('m1')
+  await app.chooseWorkspace('/w/one')
+  await app.choosePersonality('calm')
+  await submit('hello')
+  assert.equal(service.of('POST /api/session/new'), [{ model: 'm1', workspace: '/w/one' }])
+  assert.equal(service.of('POST /api/personality/set'), [{ session_id: 'n', name: 'calm' }])
+  assert.equal(service.of(START), [{ session_id: 'n', message: 'hello' }])
+  assert.is(app.route.sessionId.value, 'n')
+  assert.equal([...standing().wanted], [['n', 'aaaaaaaa-10']])
+  assert.is(app.title.value, 'New chat · Bot')
+})
+
+test('while a turn runs messages queue with the service, or steer it; what it refuses comes back', async () => {
+  const { submit, turn, app, service, said } = await page('session/a')
+  await submit('one')
+  turn('turn_started', started)
+  await submit('two')
+  assert.equal(service.of(QUEUE), [{ session_id: 'a', message: 'two', attachments: [] }])
+  app.composer.edit('left')
+  await app.submit(true)
+  assert.equal(service.of(STEER), [{ session_id: 'a', message: 'left', attachments: [] }])
+  // The turn ended in between: it waits like the others.
+  service.answers[STEER] = () => {
+    throw new ApiError(409, 'There is no running turn to steer.')
+  }
+  app.composer.edit('right')
+  await app.submit(true)
+  assert.is(service.of(QUEUE).at(-1)?.message, 'right')
+  service.answers[QUEUE] = () => {
+    throw new ApiError(0, 'offline')
+  }
+  await submit('three')
+  assert.equal([app.composer.text.value, said()], ['three', 'offline'])
+})
+
+test('what waits is shown as the service tells it, and its first message starts by itself', async () => {
+  const { turn, app, texts } = await page('session/a')
+  const queued = [{ id: 'q1', text: 'two', attachments: [], at: 1 }]
+  turn('queue', { session_id: 'a', queued })
+  assert.equal(app.chat.chat.value.queued, queued)
+  turn('turn_started', { ...started, stream_id: 'g' })
+  turn('message', { message: message('m5', 'user', 'two') })
+  turn('queue', { session_id: 'a', queued: [] })
+  assert.equal([texts(), app.chat.chat.value.queued], [['two'], []])
+})
+
+test('a side question is heard beside the turn, and its end says all of it', async () => {
+  const { turn, app } = await page('session/a')
+  const aside = { stream_id: 'h', question: 'why?' }
+  turn('aside', { ...aside, status: 'running' })
+  turn('aside', { ...aside, status: 'running', text: 'Be' })
+  turn('aside', { ...aside, status: 'running', text: 'cause' })
+  assert.is(app.chat.chat.value.aside?.text, 'Because')
+  turn('aside', { ...aside, status: 'done', answer: 'Because of that.' })
+  assert.equal(
+    [app.chat.chat.value.aside?.text, app.chat.chat.value.aside?.status],
+    ['Because of that.', 'done'],
+  )
+  turn('aside', { ...aside, stream_id: 'i', status: 'running', text: 'No' })
+  assert.equal([app.chat.chat.value.aside?.text, app.chat.busy.value], ['No', false])
+})
+
+test('a queued message goes back into the message box, up, or out', async () => {
+  const queued = { id: 'q2', text: 'two\n\n[Attached files: f]', attachments: ['f'], at: 1 }
+  const { app, service } = await page('session/a', {
+    'POST /api/queue/remove': () => ({ ok: true, queued: [], removed: queued }),
+    'POST /api/queue/reorder': () => ({ ok: true, queued: [] }),
+  })
+  await steeringVerbs.editQueued(app, 'a', 'q2')
+  assert.equal([app.composer.text.value, app.composer.files.value], ['two', ['f']])
+  await steeringVerbs.moveUp(app, 'a', ['q1', 'q2', 'q3'], 2)
+  assert.equal(service.of('POST /api/queue/reorder')[0]?.ids, ['q1', 'q3', 'q2'])
+})
+
+test('the end of a turn that another has followed does not end that one', async () => {
+  const { say, app } = await page('session/a')
+  say('session:a', 'turn_started', started, { stream: 'f', pos: 1 })
+  say('session:a', 'done', { usage: null, message_ids: [] }, { stream: 'f', pos: 2 })
+  say('session:a', 'turn_started', { ...started, stream_id: 'g' }, { stream: 'g', pos: 1 })
+  say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'f', pos: 3 })
+  assert.is(app.chat.chat.value.live?.stream_id, 'g')
+  say('session:a', 'stream_end', { session_id: 'a' }, { stream: 'g', pos: 2 })
+  assert.is(app.chat.chat.value.live, null)
+})
+
+test('editing cuts the conversation before the message and sends it anew', async () => {
+  const { app, service, sessions } = await page('', {
+    'POST /api/session/truncate': () => {
+      sessions.set('a', { messages: [], _messages_offset: 40 })
+      return { ok: true }
+    },
+  })
+  const messages = [message('m1', 'user', 'old'), message('m2', 'assistant', 'answer')]
+  sessions.set('a', { messages, _messages_offset: 40 })
+  await app.openSession('a')
+  app.route.openSession('a')
+  await app.edit('m1', 'new')
+  assert.equal(service.of('POST /api/session/truncate'), [{ session_id: 'a', keep_count: 40 }])
+  assert.is(service.of(START)[0]?.message, 'new')
+})
+
+test('a reset fetches again, and goes on from there', async () => {
+  const { app, turn, sessions, service, texts } = await page('session/a')
+  sessions.set('a', { messages: [message('m9', 'assistant', 'later')], cursor: 'bbbbbbbb-2' })
+  turn('reset')
+  await settle()
+  assert.equal(texts(), ['later'])
+  assert.is(service.of('GET /api/session').length, 2)
+  assert.equal(app.toasts.list.value, [])
+})
+
+test('a late answer for a conversation one has left is not used', async () => {
+  const slow: ((value: unknown) => void)[] = []
+  const { app } = await page('', {
+    'GET /api/session': () => new Promise(resolve => slow.push(resolve)),
+  })
+  const first = app.openSession('a')
+  const second = app.openSession('b')
+  slow[1]!({ session: fakeSession('b', { title: 'B' }) })
+  slow[0]!({ session: fakeSession('a', { title: 'A' }) })
+  await Promise.all([first, second])
+  assert.is(app.chat.chat.value.title, 'B')
+})
+
+test('the tab says how many conversations wait', async () => {
+  const { app, row } = await page('session/a')
+  row('a', { waiting: 1, title: 'Ask' })
+  assert.is(app.title.value, '(1) Ask · Bot')
+})
+
+test('unknown commands are text for the agent', async () => {
+  const { submit, service } = await page('session/a')
+  for (const text of ['/nonsense', '/usr/bin is a path', '/compactor']) {
+    assert.is(parseCommand(text), null)
+  }
+  await submit('/nonsense x')
+  assert.is(service.of(START)[0]?.message, '/nonsense x')
+})
+
+test('every command does what its summary says', async () => {
+  const { submit, app, service, said, left } = await page('session/a', {
+    'GET /api/session/status': () => ({ session_id: 'a', agent_running: false }),
+    'POST /api/session/undo': () => ({ error: 'Nothing to undo.' }),
+    'POST /api/session/branch': () => ({ session_id: 'a' }),
+    'POST /api/chat/interrupt': () => ({ ok: true, stream_id: 'g', session_id: 'a' }),
+    'POST /api/btw': () => ({ stream_id: 'h', session_id: 'a', parent_session_id: 'a' }),
+    'POST /api/background': () => ({ task_id: 'b', stream_id: 'i', session_id: 'b' }),
+    'POST /api/session/yolo': () => ({ ok: true, yolo_enabled: true }),
+    'POST /api/session/compress': () => ({
+      session: { summaries: [{ n: 9, last: 'm7' }] },
+      summary: { headline: 'Compressed: 20 → 6 messages' },
+    }),
+    'POST /api/session/uncompress': () => ({ ok: true }),
+  })
+  const says = async (text: string, expected: string | undefined) => {
+    await submit(text)
+    assert.is(said(), expected, text)
+  }
+  await says('/usage', 'Token usage is shown')
+  await says('/theme nord', 'Theme: nord')
+  await says('/theme', 'Themes: dark, light, solarized, monokai, nord, system')
+  await says('/reasoning', 'Reasoning is shown, effort: Low')
+  await says('/reasoning HIDE', 'Reasoning is hidden, effort: Low')
+  await says('/reasoning high', 'Reasoning is shown, effort: High')
+  await submit('/reasoning often')
+  assert.match(said()!, 'Unknown effort')
+  await says('/personality', 'Personalities: calm')
+  await says('/personality calm', 'Personality: calm')
+  await says('/personality none', 'No personality is set')
+  await says('/model one', 'Model: Model One')
+  await says('/model zzz', 'No model matches “zzz”')
+  await says('/workspace one', 'Workspace: one')
+  await says('/status', 'Title a: 2 messages, model Model One, idle')
+  await says('/undo', 'Nothing to undo.')
+  await says('/stop', 'Nothing is running')
+  await says('/steer left', 'Nothing is running')
+  await says('/queue', 'Write what to send next: /queue <message>')
+  await submit('/q later')
+  assert.is(service.of(QUEUE)[0]?.message, 'later')
+  await submit('/interrupt rather this')
+  assert.is(service.of('POST /api/chat/interrupt')[0]?.message, 'rather this')
+  await submit('/btw why?')
+  assert.is(app.queue.aside.value, 'h')
+  await says('/bg look around', 'Running in the background')
+  await says('/yolo', 'Commands run without asking. Forbidden commands are still refused.')
+  assert.equal(service.of('POST /api/session/yolo'), [{ session_id: 'a', enabled: true }])
+  await says('/compact the ark', '20 → 6 messages for the model. You keep all of them.')
+  assert.equal(service.of('POST /api/session/compress'), [{ session_id: 'a', topic: 'the ark' }])
+  app.toasts.list.value.at(-1)?.action?.run()
+  await settle()
+  assert.equal(service.of('POST /api/session/uncompress'), [{ session_id: 'a', n: 9 }])
+  await says('/export pdf', 'Export as md, json or html')
+  await submit('/export json')
+  assert.equal(left, ['http://host/any/path/api/session/export?session_id=a&format=json'])
+  await submit('/title My name')
+  assert.equal(service.of('POST /api/session/rename'), [{ session_id: 'a', title: 'My name' }])
+  await submit('/model')
+  assert.is(app.layout.picker.value, 'model')
+  await submit('/help')
+  assert.ok(app.layout.sheet.value)
+  await submit('/clear')
+  assert.ok(app.layout.confirmation.value)
+  await submit('/branch')
+  assert.is(service.of('POST /api/session/branch').length, 1)
+  await submit('/new')
+  assert.is(app.route.sessionId.value, null)
+  await says('/title x', 'There is no conversation yet')
+  assert.is(service.of(START).length, 0)
+  assert.equal(new Set(commands.map(({ name }) => name)).size, commands.length)
+})
+
+test.run()

@@ -1,0 +1,176 @@
+/** Files of a message: sent with progress, retried, removed, waited for; long pastes become one when asked. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createAttachments } from '../../../public/features/composer/attachments.ts'
+import { createComposer } from '../../../public/features/composer/composer.ts'
+import type { Upload, UploadOptions } from '../../../public/upload.ts'
+import { fakePlatform, fakeSession, settle } from '../_page.ts'
+
+type Sending = UploadOptions & { arrive: (name: string) => void; fail: (error: Error) => void }
+
+const page = () => {
+  const fake = fakePlatform({
+    'POST /api/session/draft': () => ({ ok: true }),
+    'GET /api/session': ({ session_id: id }) => ({
+      session: fakeSession(String(id), { composer_draft: { text: 'kept', files: ['old'] } }),
+    }),
+  })
+  const sending: Sending[] = []
+  const upload: Upload = options =>
+    new Promise((resolve, reject) => {
+      const arrive = (name: string) =>
+        resolve({ filename: name, path: `/w/${name}`, size: options.file.size })
+      sending.push({ ...options, arrive, fail: reject })
+      options.signal?.addEventListener('abort', () => reject(new Error('aborted')))
+    })
+  const composer = createComposer(fake.platform)
+  composer.open('s')
+  const attachments = createAttachments({
+    platform: { api: fake.platform.api, upload },
+    composer,
+    ensureSession: async () => 's',
+    pictureOf: file => `blob:${file.name}`,
+  })
+  return { ...fake, attachments, composer, sending }
+}
+
+const file = (name: string, text = 'x', type = 'text/plain') => new File([text], name, { type })
+
+const test = suite('attachments')
+
+test('a file larger than a request may be is refused without being sent', async () => {
+  const { attachments, sending } = page()
+  const large = file('large')
+  Object.defineProperty(large, 'size', { value: 21 * 1024 * 1024 })
+  attachments.add([large])
+  await settle()
+  const [only] = attachments.list.value
+  assert.equal([only?.state, only?.error, sending.length], ['failed', 'larger than 20 MB', 0])
+  assert.not.ok(attachments.canRetry(only!))
+  assert.not.ok(await attachments.settled())
+})
+
+test('a message takes twenty files; the next is refused before it is sent, until there is room', async () => {
+  const { attachments, composer, sending } = page()
+  for (let at = 0; at < 18; at++) composer.addFile(`old${at}`)
+  attachments.add(['a', 'b', 'c'].map(name => file(name)))
+  attachments.addFolder({ name: 'd', sizeBytes: 1, send: () => Promise.reject(new Error('sent')) })
+  await settle()
+  const states = () => attachments.list.value.map(({ state, error }) => [state, error])
+  assert.equal(states(), [
+    ['uploading', ''],
+    ['uploading', ''],
+    ['failed', 'more than 20 files'],
+    ['failed', 'more than 20 files'],
+  ])
+  assert.is(sending.length, 1, 'one after the other')
+  attachments.retry(attachments.list.value[2]!.id)
+  assert.is(states()[2]?.[0], 'failed')
+  composer.removeFile('old0')
+  attachments.retry(attachments.list.value[2]!.id)
+  assert.is(states()[2]?.[0], 'uploading')
+})
+
+test('a refused file can be sent again, and taken away', async () => {
+  const { attachments, composer, sending } = page()
+  attachments.add([file('a.txt')])
+  await settle()
+  sending[0]!.fail(new ApiError(400, 'Invalid filename'))
+  await settle()
+  assert.equal(
+    [attachments.list.value[0]?.state, attachments.list.value[0]?.error],
+    ['failed', 'Invalid filename'],
+  )
+  attachments.retry(attachments.list.value[0]!.id)
+  await settle()
+  sending[1]!.arrive('a.txt')
+  await settle()
+  assert.equal([composer.files.value, attachments.list.value], [['a.txt'], []])
+})
+
+test('the name the service gave it is the one that is attached', async () => {
+  const { attachments, composer, sending } = page()
+  attachments.add([file('pic.png', 'xyz', 'image/png')])
+  await settle()
+  sending[0]!.onProgress?.(2)
+  assert.equal(
+    [attachments.list.value[0]?.sentBytes, attachments.list.value[0]?.picture],
+    [2, 'blob:pic.png'],
+  )
+  sending[0]!.arrive('pic (2).png')
+  await settle()
+  assert.equal(composer.files.value, ['pic (2).png'])
+  assert.equal(attachments.arrived.value.get('pic (2).png'), {
+    sizeBytes: 3,
+    picture: 'blob:pic.png',
+  })
+})
+
+test('a file that is taken away on its way is not attached', async () => {
+  const { attachments, composer, sending } = page()
+  attachments.add([file('a')])
+  await settle()
+  attachments.remove(attachments.list.value[0]!.id)
+  await settle()
+  assert.ok(sending[0]!.signal?.aborted)
+  assert.equal([composer.files.value, attachments.list.value], [[], []])
+})
+
+test('sending waits for what is on its way', async () => {
+  const { attachments, sending } = page()
+  attachments.add([file('a'), file('b')])
+  await settle()
+  let sent: boolean | undefined
+  void attachments.settled().then(all => {
+    sent = all
+  })
+  sending[0]!.arrive('a')
+  await settle()
+  assert.is(sent, undefined)
+  sending[1]!.arrive('b')
+  await settle()
+  assert.is(sent, true)
+})
+
+test('the conversation was left meanwhile: the file goes into its draft on the server', async () => {
+  const { attachments, composer, sending, service } = page()
+  attachments.add([file('a')])
+  await settle()
+  composer.open('other')
+  sending[0]!.arrive('a')
+  await settle()
+  assert.equal(composer.files.value, [])
+  assert.equal(service.of('POST /api/session/draft').at(-1), {
+    session_id: 's',
+    text: 'kept',
+    files: ['old', 'a'],
+  })
+})
+
+test('a long paste is offered as a file, a short one is not', async () => {
+  const { attachments, composer, sending } = page()
+  const text = 'line\r\n'.repeat(1000)
+  attachments.tookPaste('short')
+  composer.edit('short')
+  assert.is(attachments.offer.value, null)
+  attachments.tookPaste(text)
+  composer.edit(`before ${text.replaceAll('\r\n', '\n')}after`)
+  assert.ok(attachments.offer.value)
+  attachments.attachPaste()
+  assert.equal([composer.text.value, attachments.offer.value], ['before after', null])
+  await settle()
+  assert.equal([sending[0]!.name, sending[0]!.file.size], ['pasted-text.txt', 5000])
+})
+
+test('the offer goes when the text does', () => {
+  const { attachments, composer } = page()
+  const text = 'x'.repeat(5000)
+  attachments.tookPaste(text)
+  composer.edit(text)
+  assert.ok(attachments.offer.value)
+  composer.edit('')
+  assert.is(attachments.offer.value, null)
+})
+
+test.run()

@@ -1,0 +1,309 @@
+/** The reducer of a conversation: live and replay give the same, doubles give nothing, every event has its effect. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
+import type { Message } from '../../../lib/schema/message.ts'
+import type { Session } from '../../../lib/schema/session.ts'
+import { noUsage } from '../../../lib/schema/usage.ts'
+import { emptyChat, fromSession, reduce, withEarlier } from '../../../public/features/chat/chat.ts'
+import type { Chat } from '../../../public/features/chat/chat.ts'
+
+const chat = suite('chat')
+
+const usage = {
+  input_tokens: 10,
+  output_tokens: 5,
+  estimated_cost: 0,
+  context_length: 100,
+  threshold_tokens: 50,
+  last_prompt_tokens: 10,
+}
+const say = (id: string, role: Message['role'], content: string, more = {}): Message => ({
+  id,
+  role,
+  content,
+  ...more,
+})
+const frames = (events: TurnEvent[], from = 1, stream = 's'): Frame[] =>
+  events.map((event, index) => ({
+    source: 'session:a' as const,
+    n: from + index,
+    stream,
+    pos: index + 1,
+    ...event,
+  }))
+const fold = (value: Chat, list: Frame[]): Chat =>
+  list.reduce((all, frame) => reduce(all, frame, 100), value)
+
+const started = (stream = 's'): TurnEvent => ({
+  type: 'turn_started',
+  data: { session_id: 'a', stream_id: stream, model: 'm', provider: 'p', started_at: 90 },
+})
+const token = (text: string, id = 'm2'): TurnEvent => ({
+  type: 'token',
+  data: { text, message_id: id },
+})
+const message = (value: Message): TurnEvent => ({ type: 'message', data: { message: value } })
+const tool = { name: 'terminal', preview: null, args: { command: 'ls' }, tid: 't1' }
+const approval = {
+  kind: 'approval' as const,
+  approval_id: 'q1',
+  session_id: 'a',
+  command: 'rm x',
+  pattern_key: 'k',
+  pattern_keys: ['k'],
+  description: 'd',
+  requested_at: 1,
+}
+const call = {
+  id: 't1',
+  type: 'function' as const,
+  function: { name: 'terminal', arguments: '{}' },
+}
+
+const turn: TurnEvent[] = [
+  message(say('m1', 'user', 'hi')),
+  started(),
+  { type: 'reasoning', data: { text: 'hm', message_id: 'm2' } },
+  token('Let me '),
+  token('look.'),
+  message(say('m2', 'assistant', 'Let me look.', { reasoning: 'hm', tool_calls: [call] })),
+  { type: 'tool', data: { event_type: 'tool.started', ...tool } },
+  { type: 'tool_output', data: { tid: 't1', text: 'a\n' } },
+  { type: 'approval', data: approval },
+  { type: 'answered', data: { id: 'q1', kind: 'approval', answer: 'once' } },
+  {
+    type: 'tool_complete',
+    data: { event_type: 'tool.completed', ...tool, duration: 1.5, is_error: false },
+  },
+  message(say('m3', 'tool', '{"output":"a"}', { tool_call_id: 't1' })),
+  token('Done', 'm4'),
+  message(say('m4', 'assistant', 'Done')),
+  { type: 'done', data: { usage, message_ids: ['m1', 'm2', 'm3', 'm4'] } },
+  { type: 'title_status', data: { session_id: 'a', status: 'llm' } },
+  { type: 'title', data: { session_id: 'a', title: 'Greeting' } },
+  { type: 'stream_end', data: { session_id: 'a' } },
+]
+
+chat('frames of another session, of the list, and old ones change nothing', () => {
+  const value = { ...emptyChat('a'), lastSeq: 5 }
+  assert.is(reduce(value, { source: 'session:b', n: 9, ...token('x') }), value)
+  assert.is(reduce(value, { source: 'session:a', n: 5, ...token('x') }), value)
+  const reset = reduce(value, { source: 'session:a', n: 9, type: 'reset', data: {} })
+  assert.equal(reset, { ...value, lastSeq: 9 })
+})
+
+chat('a whole turn', () => {
+  const value = fold(emptyChat('a'), frames(turn))
+  assert.equal(
+    value.messages.map(one => one.id),
+    ['m1', 'm2', 'm3', 'm4'],
+  )
+  assert.is(value.live, null)
+  assert.is(value.title, 'Greeting')
+  assert.equal(value.usage, usage)
+  assert.equal(value.finished, { t1: { duration: 1.5, isError: false } })
+  assert.is(value.settled[0]?.answer, 'once')
+  assert.equal(value.questions, [])
+})
+
+chat('every frame twice is every frame once, at every point of the turn', () => {
+  const list = frames(turn)
+  for (let cut = 0; cut <= list.length; cut++) {
+    const once = fold(emptyChat('a'), list.slice(0, cut))
+    const twice = fold(once, list.slice(0, cut))
+    assert.is(twice, once)
+  }
+})
+
+chat(
+  'a record read in the middle of a turn and the frames after it give what the whole stream gives',
+  () => {
+    const list = frames(turn)
+    const whole = fold(emptyChat('a'), list)
+    for (let cut = 2; cut < 14; cut++) {
+      const before = fold(emptyChat('a'), list.slice(0, cut))
+      const record = {
+        session_id: 'a',
+        title: before.title,
+        messages: before.messages,
+        questions: before.questions,
+        last_usage: before.usage,
+        live: before.live && {
+          ...before.live,
+          pos: cut,
+          tools: before.live.tools.filter(one => !before.finished[one.tid]),
+        },
+        cursor: `0badcafe-${cut}`,
+        _messages_offset: 0,
+      } as unknown as Session
+      const value = fold(fromSession(record), list)
+      assert.equal(value.messages, whole.messages, `cut at ${cut}`)
+      assert.is(value.live, null)
+      // Another reader's numbers: the same log, replayed under higher ones, is known by its positions.
+      if (before.live) {
+        const replayed = fold(fromSession(record), frames(turn, 1000).slice(1, cut))
+        assert.equal(replayed.live, before.live && record.live, `replay at ${cut}`)
+      }
+    }
+  },
+)
+
+chat('what streamed before a retry is void', () => {
+  const value = fold(
+    emptyChat('a'),
+    frames([
+      started(),
+      token('half'),
+      {
+        type: 'retry',
+        data: { message_id: 'm2', attempt: 1, delay_ms: 10, message: 'Trying again' },
+      },
+    ]),
+  )
+  assert.is(value.live?.text, '')
+  assert.is(value.notices[0]?.text, 'Trying again')
+  const next = reduce(value, { source: 'session:a', n: 9, ...token('whole') }, 100)
+  assert.is(next.live?.text, 'whole')
+  assert.equal(next.notices, [])
+})
+
+chat('a retry says when, and which attempt it is; a page that comes late knows it too', () => {
+  const data = { message_id: 'm2', attempt: 2, attempts: 6, delay_ms: 8_000, message: 'Overloaded' }
+  const value = fold(emptyChat('a'), frames([started(), token('half'), { type: 'retry', data }]))
+  const [notice] = value.notices
+  assert.equal(
+    [notice?.id, notice?.text, notice?.retry?.next, notice?.retry?.all],
+    ['retry', 'Overloaded', 3, 6],
+  )
+  assert.is(typeof notice?.retry?.until, 'number')
+  const retry = { attempt: 2, attempts: 6, until: 50, message: 'Overloaded' }
+  const late = fromSession({
+    session_id: 'a',
+    cursor: 'b-1',
+    live: { ...value.live!, retry },
+  } as Session)
+  assert.equal(late.notices, [
+    { id: 'retry', text: 'Overloaded', retry: { until: 50, next: 3, all: 6 } },
+  ])
+})
+
+chat('tokens of a message that is stored already are doubles', () => {
+  const value = fold(
+    emptyChat('a'),
+    frames([started(), message(say('m2', 'assistant', 'x')), token('x')]),
+  )
+  assert.is(value.live?.text, '')
+})
+
+chat('output of a running tool keeps a bounded tail', () => {
+  let value = fold(
+    emptyChat('a'),
+    frames([started(), { type: 'tool', data: { event_type: 'tool.started', ...tool } }]),
+  )
+  for (let n = 10; n < 60; n++) {
+    value = reduce(value, {
+      source: 'session:a',
+      n,
+      type: 'tool_output',
+      data: { tid: 't1', text: 'x'.repeat(1000) },
+    })
+  }
+  assert.is(value.live?.tools[0]?.output.length, 16_000)
+})
+
+chat('stopping keeps what was read, once', () => {
+  const partial = say('m2', 'assistant', 'half', { _partial: true })
+  const cancel: TurnEvent = { type: 'cancel', data: { message: 'Cancelled by user' } }
+  const kept = fold(emptyChat('a'), frames([started(), token('half'), cancel]))
+  assert.equal(kept.messages, [partial])
+  assert.is(kept.live, null)
+  const stored = fold(emptyChat('a'), frames([started(), token('half'), message(partial), cancel]))
+  assert.equal(stored.messages, [partial])
+})
+
+chat('a failure ends the turn and takes its questions along', () => {
+  const failed: TurnEvent = {
+    type: 'apperror',
+    data: { message: 'no', type: 'rate_limit', hint: 'later' },
+  }
+  const value = fold(
+    emptyChat('a'),
+    frames([started(), { type: 'approval', data: approval }, failed]),
+  )
+  assert.equal(value.error, { message: 'no', type: 'rate_limit', hint: 'later' })
+  assert.equal(value.questions, [])
+  assert.is(fold(value, frames([started('s2')], 50, 's2')).error, null)
+})
+
+chat('two turns', () => {
+  const second = turn.map(event => structuredClone(event)).slice(0, 5)
+  second[0] = message(say('m5', 'user', 'more'))
+  for (const event of second) if ('message_id' in event.data) event.data.message_id = 'm6'
+  const value = fold(fold(emptyChat('a'), frames(turn)), frames(second, 100, 's2'))
+  assert.is(value.messages.length, 5)
+  assert.is(value.live?.text, 'Let me look.')
+  assert.equal(value.settled, [])
+})
+
+chat('warnings and compression are notices, each once', () => {
+  const list: TurnEvent[] = [
+    started(),
+    { type: 'warning', data: { message: 'fallback', type: 'fallback' } },
+    { type: 'compressed', data: { message: 'packed' } },
+    { type: 'compressed', data: { message: 'packed again' } },
+  ]
+  assert.equal(
+    fold(emptyChat('a'), frames(list)).notices.map(notice => notice.text),
+    ['fallback', 'packed again'],
+  )
+})
+
+chat('a summary that is being made, made, and not made', () => {
+  const making: TurnEvent = { type: 'compressing', data: { message: 'working' } }
+  const begun = fold(emptyChat('a'), frames([started(), making]))
+  assert.equal(
+    begun.notices.map(notice => notice.text),
+    ['working'],
+  )
+  const usage = { ...noUsage, context_length: 100, last_prompt_tokens: 90 }
+  const done = fold(
+    { ...begun, usage, summaries: [{ n: 3, last: 'm2' }] },
+    frames(
+      [
+        {
+          type: 'compressed',
+          data: { message: 'done', summary: { n: 9, last: 'm7' }, last_prompt_tokens: 20 },
+        },
+      ],
+      50,
+      's2',
+    ),
+  )
+  assert.equal(
+    done.notices.map(notice => notice.text),
+    ['done'],
+  )
+  assert.equal(done.summaries, [{ n: 9, last: 'm7' }])
+  assert.is(done.usage?.last_prompt_tokens, 20)
+  const failed = fold(
+    begun,
+    frames([{ type: 'warning', data: { message: 'in full', type: 'compression' } }], 50, 's2'),
+  )
+  assert.equal(
+    failed.notices.map(notice => notice.text),
+    ['in full'],
+  )
+})
+
+chat('a page of older messages goes above, without doubles', () => {
+  const value = { ...emptyChat('a'), messages: [say('m3', 'user', 'c')], before: 2 }
+  const next = withEarlier(value, [say('m1', 'user', 'a'), say('m3', 'user', 'c')], 0)
+  assert.equal(
+    next.messages.map(one => one.id),
+    ['m1', 'm3'],
+  )
+  assert.is(next.before, 0)
+})
+
+chat.run()

@@ -1,0 +1,169 @@
+/** Drafts, attachments, recall, and what is offered while one types. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createCompletion, findTrigger } from '../../../public/features/composer/completion.ts'
+import {
+  createComposer,
+  withFiles,
+  withoutFiles,
+} from '../../../public/features/composer/composer.ts'
+import { fakePlatform, settle } from '../_page.ts'
+
+const DRAFT = 'POST /api/session/draft'
+const setUp = () => {
+  const fake = fakePlatform({ [DRAFT]: () => ({ ok: true }) })
+  return { ...fake, composer: createComposer(fake.platform) }
+}
+
+const test = suite('composer')
+
+test('a draft that could not be saved is tried again with the next change', async () => {
+  const { composer, clock, service } = setUp()
+  composer.open('a')
+  service.answers[DRAFT] = () => {
+    throw new ApiError(0, 'offline')
+  }
+  composer.edit('one')
+  clock.pass(600)
+  await settle()
+  service.answers[DRAFT] = () => ({ ok: true })
+  await composer.save()
+  assert.is(service.of(DRAFT).length, 2)
+})
+
+test('drafts are saved after a pause, and at once when one turns to another conversation', async () => {
+  const { composer, clock, service } = setUp()
+  composer.open('a')
+  composer.edit('h')
+  clock.pass(500)
+  composer.edit('hello')
+  clock.pass(500)
+  assert.is(service.calls.length, 0)
+  clock.pass(100)
+  assert.equal(service.of(DRAFT), [{ session_id: 'a', text: 'hello', files: [] }])
+  composer.edit('hello you')
+  composer.open('b')
+  assert.equal(service.of(DRAFT)[1], { session_id: 'a', text: 'hello you', files: [] })
+  assert.is(composer.text.value, '')
+})
+
+test("the server's draft fills an untouched box only", () => {
+  const { composer } = setUp()
+  composer.open('a')
+  composer.offer('b', { text: 'wrong', files: [] })
+  composer.offer('a', { text: 'kept', files: ['x'] })
+  assert.equal([composer.text.value, composer.files.value], ['kept', ['x']])
+  composer.open('b')
+  composer.edit('mine')
+  composer.offer('b', { text: 'late', files: [] })
+  assert.is(composer.text.value, 'mine')
+})
+
+test('a conversation that does not exist yet keeps its draft in the browser', async () => {
+  const { composer, clock, device } = setUp()
+  composer.edit('idea')
+  clock.pass(600)
+  composer.open('a')
+  composer.open('')
+  assert.is(composer.text.value, 'idea')
+  composer.take()
+  composer.adopt('n')
+  assert.equal(device.values.get('draft'), { text: '', files: [] })
+})
+
+test('files are named below the text, and come off again', () => {
+  assert.is(withFiles('look', []), 'look')
+  const sent = withFiles('look', ['a.ts', 'b.ts'])
+  assert.is(sent, 'look\n\n[Attached files: a.ts, b.ts]')
+  assert.is(withoutFiles(sent), 'look')
+  assert.is(withFiles('', ['a.ts']), '[Attached files: a.ts]')
+})
+
+test('earlier prompts are recalled and left again', () => {
+  const { composer } = setUp()
+  const prompts = ['first', 'second']
+  assert.not.ok(composer.recall([], 1))
+  assert.ok(composer.recall(prompts, 1))
+  assert.is(composer.text.value, 'second')
+  composer.recall(prompts, 1)
+  assert.is(composer.text.value, 'first')
+  assert.not.ok(composer.recall(prompts, 1))
+  composer.recall(prompts, -1)
+  composer.recall(prompts, -1)
+  assert.equal([composer.text.value, composer.isRecalling()], ['', false])
+})
+
+test('what could not be sent comes back in front', () => {
+  const { composer } = setUp()
+  composer.edit('new')
+  composer.giveBack({ text: 'old', files: ['a'] })
+  assert.equal([composer.text.value, composer.files.value], ['old\n\nnew', ['a']])
+})
+
+test('what opens a menu, and what does not', () => {
+  for (const text of ['', 'a / b', 'mail@host', '/a b', 'a /b', '//x']) {
+    assert.is(findTrigger(text, text.length), null, text)
+  }
+  assert.equal(findTrigger('/mo', 3), { kind: 'command', query: 'mo', from: 0, to: 3 })
+  assert.equal(findTrigger('see @src/a', 10), { kind: 'file', query: 'src/a', from: 4, to: 10 })
+})
+
+const offered = () => {
+  const fake = fakePlatform()
+  const asked: string[] = []
+  const completion = createCompletion({
+    platform: fake.platform,
+    commands: () => [
+      { name: 'remodel', argument: '', summary: '' },
+      { name: 'model', argument: '[search]', summary: '' },
+    ],
+    async entries(directory) {
+      asked.push(directory)
+      if (directory === 'none') throw new ApiError(404, 'missing')
+      const at = directory ? `${directory}/` : ''
+      return [
+        { name: 'src', path: `${at}src`, type: 'dir', size: null },
+        { name: '.git', path: `${at}.git`, type: 'dir', size: null },
+        { name: 'app.ts', path: `${at}app.ts`, type: 'file', size: 1 },
+      ]
+    },
+  })
+  const type = async (text: string) => {
+    completion.update(text, text.length)
+    fake.clock.pass(60)
+    await settle()
+    return completion.offers.value.map(offer => (offer.kind === 'file' ? offer.path : offer.name))
+  }
+  return { completion, type, asked }
+}
+
+test('commands: those that begin with the word stand first; an argument leaves room', async () => {
+  const { completion, type } = offered()
+  assert.equal(await type('/mod'), ['model', 'remodel'])
+  const taken = completion.apply('/mod', completion.offers.value[0]!)
+  assert.equal(taken, { text: '/model ', caret: 7, file: null })
+})
+
+test('files: a directory goes on, a file becomes a chip, hidden ones when asked for', async () => {
+  const { completion, type, asked } = offered()
+  assert.equal(await type('see @'), ['src', 'app.ts'])
+  const folder = completion.apply('see @', completion.offers.value[0]!)
+  assert.equal(folder, { text: 'see @src/', caret: 9, file: null })
+  assert.equal(await type(folder.text), ['src/src', 'src/app.ts'])
+  const file = completion.apply(folder.text, completion.offers.value[1]!)
+  assert.equal(file, { text: 'see src/app.ts ', caret: 15, file: 'src/app.ts' })
+  assert.equal(await type('@.g'), ['.git'])
+  assert.equal(await type('@none/x'), [])
+  assert.equal(asked, ['', 'src', '', 'none'])
+})
+
+test('Escape keeps a menu away until the word changes', async () => {
+  const { completion, type } = offered()
+  await type('/mo')
+  completion.dismiss()
+  assert.equal(await type('/mo'), [])
+  assert.equal(await type('/mod'), ['model', 'remodel'])
+})
+
+test.run()

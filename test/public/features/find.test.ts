@@ -1,0 +1,124 @@
+/** Finding within a conversation: what is read is searched, all of it is fetched, one match after another. */
+import { signal } from '@preact/signals'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Message } from '../../../lib/schema/message.ts'
+import { createFind, foldCase, placesOf } from '../../../public/features/find/find.ts'
+import type { App } from '../../../public/app.ts'
+import { runShortcut } from '../../../public/features/shell/keys.ts'
+import { type Chat, emptyChat } from '../../../public/features/chat/chat.ts'
+
+const say = (n: number, content: string): Message => ({
+  id: `m${n}`,
+  role: n % 2 ? 'user' : 'assistant',
+  content,
+})
+
+const setUp = (texts: string[], loaded = texts.length, loadsNothing = false) => {
+  const all = texts.map((text, at) => say(at + 1, text))
+  const chat = signal<Chat>({
+    ...emptyChat('s'),
+    messages: all.slice(-loaded),
+    before: all.length - loaded,
+  })
+  const asked: number[] = []
+  const find = createFind({
+    chat,
+    async loadBefore(limit) {
+      asked.push(limit)
+      if (loadsNothing) return
+      const { before } = chat.value
+      const from = Math.max(0, before - 2)
+      const messages = [...all.slice(from, before), ...chat.value.messages]
+      chat.value = { ...chat.value, messages, before: from }
+    },
+  })
+  const at = () => [find.current.value?.key, find.current.value?.n]
+  return { chat, find, asked, at }
+}
+
+const test = suite('find')
+
+test('earlier messages that do not come are said to be missing, and asked for again', async () => {
+  const { find, asked } = setUp(['one', 'two', 'three'], 1, true)
+  find.set('one', null)
+  await find.loadAll()
+  assert.equal([find.failed.value, find.loading.value, asked.length], [true, false, 1])
+  await find.loadAll()
+  assert.is(asked.length, 2)
+})
+
+test('a place is counted once, whatever the case and the breaks of lines', () => {
+  assert.equal(placesOf('aaaa', 'aa'), [0, 2])
+  assert.equal(placesOf('abc', ''), [])
+  assert.is(foldCase('Ä\nB'), 'ä b')
+  assert.is(foldCase('aİb').length, 'aİb'.length, 'places stay where they are')
+})
+
+test('what is read is found, not how it is written', () => {
+  const { find } = setUp(['x', 'a **bold** word and `code`\n\n[label](https://example.org/hidden)'])
+  const count = (text: string) => {
+    find.set(text, null)
+    return find.total.value
+  }
+  assert.equal(
+    [count('BOLD word'), count('**'), count('label'), count('hidden'), count('   ')],
+    [1, 0, 1, 0, 0],
+  )
+})
+
+test('files named below a message are no part of it', () => {
+  const { find } = setUp(['look\n\n[Attached files: secret.txt]'])
+  find.set('secret', null)
+  assert.is(find.total.value, 0)
+})
+
+test('from what is read on, then round and round', () => {
+  const { find, at } = setUp(['hit', 'no', 'hit hit', 'no', 'hit'])
+  find.set('hit', 'm3')
+  assert.equal([...at(), find.index.value, find.total.value], ['m3', 0, 1, 4])
+  find.step(1)
+  assert.equal(at(), ['m3', 1])
+  find.step(1)
+  find.step(1)
+  assert.equal(at(), ['m1', 0], 'after the last comes the first')
+  find.step(-1)
+  assert.equal(at(), ['m5', 0])
+  find.set('nothing like it', 'm3')
+  find.step(1)
+  assert.equal([find.current.value, find.index.value], [null, -1])
+})
+
+test('the whole conversation is fetched; the match one stands at stays the same', async () => {
+  const { find, chat, asked, at } = setUp(['hit', 'x', 'y', 'z', 'hit', 'end'], 2)
+  find.set('hit', null)
+  assert.equal([...at(), find.total.value, find.loading.value], ['m5', 0, 1, true])
+  await find.loadAll()
+  assert.equal([chat.value.before, asked], [0, [500, 500]])
+  assert.equal([...at(), find.index.value, find.total.value], ['m5', 0, 1, 2])
+  assert.not.ok(find.loading.value)
+})
+
+test('nothing more is fetched after it was closed', async () => {
+  const { find, asked } = setUp(['a', 'b', 'c', 'd', 'e', 'f'], 1)
+  find.set('a', null)
+  find.close()
+  await find.loadAll()
+  assert.equal(asked, [])
+})
+
+test('the second time the key is the browser’s own', () => {
+  const app = {
+    route: { current: signal({ view: 'chat' }) },
+    chat: { chat: signal({ messages: [say(1, 'a')] }) },
+    layout: { finding: signal(false) },
+  } as unknown as App
+  const event = { key: 'f', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
+  const press = () => runShortcut(app, event, { mac: false, typing: true })
+  assert.equal([press(), app.layout.finding.value], [true, true])
+  assert.equal([press(), app.layout.finding.value], [false, false])
+  app.chat.chat.value = { ...app.chat.chat.value, messages: [] }
+  assert.is(press(), false, 'there is nothing to find in an empty conversation')
+})
+
+test.run()

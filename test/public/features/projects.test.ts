@@ -1,0 +1,197 @@
+/** Projects and profiles on the page: what narrows the list, what leaves with a profile. */
+import { signal } from '@preact/signals'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { SessionRow } from '../../../lib/schema/session.ts'
+import { ApiError } from '../../../public/api.ts'
+import { createProfileVerbs } from '../../../public/features/profiles/actions.ts'
+import { createProjectVerbs } from '../../../public/features/projects/actions.ts'
+import { createLayout } from '../../../public/features/shell/layout.ts'
+import { createProfiles, isProfileName } from '../../../public/features/profiles/profiles.ts'
+import { createProjects, tagsOf } from '../../../public/features/projects/projects.ts'
+import { createSessions } from '../../../public/features/sessions/sessions.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import { fakePlatform, fakeRow, settle } from '../_page.ts'
+
+const project = (project_id: string, name = project_id) => ({
+  project_id,
+  name,
+  color: null,
+  created_at: 1,
+})
+type Answers = Parameters<typeof fakePlatform>[0]
+
+const setUp = async (rows: SessionRow[], answers: Answers = {}) => {
+  const fake = fakePlatform({
+    'GET /api/projects': () => ({ projects: [project('p1', 'One'), project('p2', 'Two')] }),
+    'POST /api/session/move': input => {
+      const { session_id, project_id } = input as { session_id: string; project_id: string | null }
+      return { ok: true, session: fakeRow(session_id, { project_id }) }
+    },
+    ...answers,
+  })
+  const toasts = createToasts(fake.platform)
+  const profile = signal('default')
+  const sessions = createSessions(fake.platform, toasts, profile, row => projects.keeps(row))
+  const projects = createProjects(fake.platform, sessions.mine)
+  const layout = createLayout(fake.platform)
+  for (const row of rows) sessions.upsert(row)
+  await projects.load()
+  const verbs = createProjectVerbs({ toasts, sessions, projects, layout })
+  const shown = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? item.key : []))
+  return { ...fake, toasts, profile, sessions, projects, layout, verbs, shown }
+}
+
+const test = suite('projects and profiles of the page')
+
+test('a #word in the title is a tag; a heading, a colour in a word and a lone # are none', () => {
+  assert.equal(tagsOf('Fix #CSS and #über-all, again #css'), ['css', 'über-all'])
+  assert.equal(tagsOf('issue#12 C# # #-x a#b'), [])
+})
+
+test('the list is narrowed down to a project and a tag, of this profile only; the same again shows all', async () => {
+  const { projects, shown, profile } = await setUp([
+    fakeRow('a', { title: 'A #x', project_id: 'p1' }),
+    fakeRow('b', { title: 'B', project_id: 'p1' }),
+    fakeRow('c', { title: 'C #x' }),
+    fakeRow('d', { title: 'D #other', profile: 'work', project_id: 'p1' }),
+    fakeRow('e', { project_id: 'gone' }),
+  ])
+  assert.equal(projects.tags.value, ['x'], 'tags of another profile are not shown')
+  assert.is(projects.counts.value.get('p1'), 2)
+  projects.toggle('p1')
+  assert.equal(shown().toSorted(), ['a', 'b'])
+  projects.toggleTag('x')
+  assert.equal(shown(), ['a'])
+  projects.toggle('p1')
+  assert.equal(shown().toSorted(), ['a', 'c'])
+  projects.showAll()
+  assert.is(shown().length, 4)
+  profile.value = 'work'
+  assert.equal(shown(), ['d'])
+})
+
+test('the choice is remembered, and one that has gone hides nothing', async () => {
+  const first = await setUp([fakeRow('a')])
+  first.projects.toggle('p2')
+  assert.is(first.device.values.get('project'), 'p2')
+  assert.equal(first.shown(), [])
+  first.projects.list.value = [project('p1')]
+  assert.equal(first.shown(), ['a'])
+})
+
+test('a refused move is taken back without a word of success; a good one can be undone', async () => {
+  const refused = await setUp([fakeRow('a')], {
+    'POST /api/session/move': () => {
+      throw new ApiError(507, 'The disk is full')
+    },
+  })
+  await refused.verbs.moveTo('a', 'p1')
+  assert.is(refused.sessions.row('a')?.project_id, null)
+  assert.equal(
+    refused.toasts.list.value.map(({ text }) => text),
+    ['The disk is full'],
+  )
+  const { verbs, sessions, toasts, service } = await setUp([fakeRow('a')])
+  await verbs.moveTo('a', 'p1')
+  assert.is(sessions.row('a')?.project_id, 'p1')
+  toasts.list.value[0]?.action?.run()
+  await settle()
+  assert.is(sessions.row('a')?.project_id, null)
+  await verbs.moveTo('a', null)
+  assert.is(service.of('POST /api/session/move').length, 2, 'what is so already is not asked for')
+})
+
+test('a project made from a conversation takes it in; deleting one asks first', async () => {
+  const { verbs, sessions, projects, layout, service } = await setUp([fakeRow('a')], {
+    'POST /api/projects/create': () => ({ ok: true, project: project('p3', 'Three') }),
+    'POST /api/projects/delete': () => ({ ok: true }),
+  })
+  await verbs.saveProject(null, { name: 'Three', color: null }, 'a')
+  assert.is(sessions.row('a')?.project_id, 'p3')
+  verbs.askDeleteProject(project('p3', 'Three'))
+  assert.is(service.of('POST /api/projects/delete').length, 0)
+  await layout.confirmation.value?.run()
+  assert.is(projects.find('p3'), undefined)
+})
+
+const withProfiles = (answers: Answers = {}) => {
+  const names = { now: 'default' }
+  const fake = fakePlatform({
+    'GET /api/profile/active': () => ({ name: names.now, path: '/' }),
+    'POST /api/profile/switch': () => ({}),
+    'POST /api/profile/delete': () => ({ ok: true, name: '' }),
+    ...answers,
+  })
+  const toasts = createToasts(fake.platform)
+  const profiles = createProfiles(fake.platform)
+  const left: string[] = []
+  const saved: string[] = []
+  const verbs = createProfileVerbs({
+    platform: { ...fake.platform, leave: url => left.push(url) },
+    toasts,
+    profiles,
+    composer: { save: async () => void saved.push('draft') },
+  })
+  return { ...fake, names, toasts, profiles, verbs, left, saved }
+}
+
+test('a refused switch leaves the page where it is and says why (409 while an agent runs)', async () => {
+  const { verbs, left, toasts, device } = withProfiles({
+    'POST /api/profile/switch': () => {
+      throw new ApiError(409, 'Cannot switch profiles while an agent is running.')
+    },
+  })
+  await verbs.enterProfile('work')
+  assert.equal([left, device.values.size], [[], 0])
+  assert.match(toasts.list.value[0]?.text ?? '', /while an agent is running/)
+})
+
+test('a switch keeps the draft, tells the other tabs, and loads the whole page anew', async () => {
+  const { verbs, profiles, left, saved, device, toasts } = withProfiles()
+  await profiles.load()
+  await verbs.enterProfile('default')
+  assert.equal(left, [], 'it is there already')
+  await verbs.enterProfile('work')
+  assert.equal([saved, left], [['draft'], ['http://host/any/path/']])
+  assert.is(device.values.get('profile'), 'work')
+  verbs.greet()
+  verbs.greet()
+  assert.equal(
+    toasts.list.value.map(({ text }) => text),
+    ['You are in profile work'],
+  )
+})
+
+test('a page whose browser was led elsewhere by another tab or a deletion follows', async () => {
+  const { verbs, profiles, names, left } = withProfiles()
+  await verbs.followProfile()
+  await profiles.load()
+  await verbs.followProfile()
+  assert.equal(left, [])
+  names.now = 'work'
+  await verbs.followProfile()
+  assert.equal(left, ['http://host/any/path/'])
+})
+
+test('deleting the profile one is in leads to default; another one only leaves the list', async () => {
+  const { verbs, profiles, names, left } = withProfiles()
+  names.now = 'work'
+  await profiles.load()
+  await verbs.deleteProfile('play')
+  assert.equal(left, [])
+  // The notice of the deletion may come before its answer.
+  const deleting = verbs.deleteProfile('work')
+  names.now = 'default'
+  await verbs.followProfile()
+  await deleting
+  assert.equal(left, ['http://host/any/path/profiles'])
+})
+
+test('a profile name is judged as the service does, over the whole text', () => {
+  for (const name of ['a', 'a-b_c9', '0', 'a'.repeat(64)]) assert.ok(isProfileName(name))
+  for (const name of ['', 'A', '-a', 'a b', 'a\n', 'a'.repeat(65)])
+    assert.not.ok(isProfileName(name))
+})
+
+test.run()

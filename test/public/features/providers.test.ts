@@ -1,0 +1,223 @@
+/** Models & keys as the page holds them: what is shown of a provider, tests and their results, connecting the first model. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { App } from '../../../public/app.ts'
+import { connectOf } from '../../../public/features/models/connect.ts'
+import { createModels } from '../../../public/features/models/models.ts'
+import { createOnboarding } from '../../../public/features/models/onboarding.ts'
+import { createProviders, providersOf } from '../../../public/features/models/providers.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
+import { fakePlatform } from '../_page.ts'
+
+const demo = {
+  active_provider: null,
+  default_model: '',
+  groups: [
+    {
+      provider: 'Demo model (offline, scripted)',
+      provider_id: 'demo',
+      models: [{ id: 'demo', label: 'Demo' }],
+    },
+  ],
+}
+const row = (id: string, patch: Record<string, unknown> = {}) => ({
+  id,
+  display_name: id.toUpperCase(),
+  has_key: false,
+  configurable: true,
+  key_source: 'none',
+  key_name: null,
+  env_var: `${id}_KEY`,
+  alias_of: null,
+  models: [],
+  ...patch,
+})
+const quick = (id: string, patch: Record<string, unknown> = {}) => ({
+  id,
+  label: id,
+  env_var: `${id}_KEY`,
+  default_model: `${id}-model`,
+  default_base_url: '',
+  requires_base_url: false,
+  models: [],
+  quick: false,
+  ...patch,
+})
+const server = {
+  id: 'ollama',
+  name: 'Ollama',
+  base_url: 'http://127.0.0.1:11434/v1',
+  models: [{ id: 'a:1b', label: 'A (1B)' }],
+  configured: false,
+}
+
+const build = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
+  const { platform, service } = fakePlatform({
+    'GET /api/models': () => demo,
+    'GET /api/providers': () => ({
+      active_provider: 'openai',
+      providers: [
+        row('openai', { has_key: true, key_source: 'env_file', key_name: 'OPENAI_API_KEY' }),
+        row('google', { has_key: true, alias_of: 'gemini' }),
+        row('gemini', { has_key: true }),
+        row('copilot', { configurable: false }),
+        row('zai'),
+      ],
+    }),
+    'GET /api/models/local': () => ({ servers: [server] }),
+    'GET /api/onboarding/status': () => ({
+      completed: false,
+      setup: {
+        providers: [
+          quick('openrouter'),
+          quick('openai'),
+          quick('custom', { requires_base_url: true }),
+        ],
+      },
+    }),
+    'POST /api/onboarding/complete': () => ({}),
+    'POST /api/providers/self-hosted': () => ({ ok: true }),
+    ...answers,
+  })
+  const toasts = createToasts(platform)
+  const models = createModels(platform)
+  const onboarding = createOnboarding(platform)
+  const app = { api: platform.api, toasts, models, onboarding } as unknown as App
+  return { app, service, toasts, models, onboarding }
+}
+
+const test = suite('models and keys of the page')
+
+test('where nothing is set up the chip says that the demo answers', async () => {
+  const { models } = build()
+  await models.load()
+  assert.is(models.labelOf(null), 'Demo model (offline, scripted)')
+  assert.is(models.labelOf(''), 'Demo model (offline, scripted)')
+  assert.is(models.labelOf('demo'), 'Demo model (offline, scripted)')
+  assert.is(models.labelOf('@openai:gpt-5.4'), 'gpt-5.4')
+})
+
+test('the section has an address of its own', () => {
+  assert.is(pathOf({ view: 'settings', section: 'models' }), 'settings/models')
+  assert.equal(parseRoute('http://host/p/', 'http://host/p/settings/models'), {
+    view: 'settings',
+    section: 'models',
+  })
+})
+
+test('each provider is shown once, under its own name; keys can be added where there is a place for them', async () => {
+  const { app } = build()
+  const room = createProviders(app)
+  await room.load()
+  assert.equal(
+    room.held.value.map(({ id }) => id),
+    ['openai', 'gemini'],
+  )
+  assert.equal(
+    room.addable.value.map(({ id }) => id),
+    ['gemini', 'openai', 'zai'],
+  )
+})
+
+test('a list that cannot be loaded says so, and one that was there stays', async () => {
+  const { app, service } = build({ 'GET /api/providers': () => Promise.reject(new Error('down')) })
+  const room = createProviders(app)
+  await room.load()
+  assert.is(room.state.value, 'failed')
+  service.answers['GET /api/providers'] = () => ({ active_provider: null, providers: [] })
+  await room.load()
+  service.answers['GET /api/providers'] = () => Promise.reject(new Error('down'))
+  await room.load()
+  assert.is(room.state.value, 'ready')
+})
+
+test('a test says how it went in its place, an unreachable service included', async () => {
+  const { app, service } = build({
+    'POST /api/providers/test': () => ({ ok: false, message: 'No', hint: 'Top it up' }),
+  })
+  const room = createProviders(app)
+  const testing = room.test('zai', { provider: 'zai', key: '' })
+  assert.equal(room.tests.value.zai, { busy: true })
+  assert.is(await testing, false)
+  assert.equal(room.tests.value.zai, { busy: false, ok: false, message: 'No', hint: 'Top it up' })
+  assert.equal(service.of('POST /api/providers/test'), [{ provider: 'zai' }])
+  service.answers['POST /api/providers/test'] = () => Promise.reject(new Error('away'))
+  await room.test('zai', { provider: 'zai', key: 'k' })
+  assert.equal(room.tests.value.zai, { busy: false, ok: false, message: 'away' })
+})
+
+test('a saved key refreshes the keys and the model menu', async () => {
+  const { app, service, toasts } = build({
+    'POST /api/providers': () => ({ display_name: 'Z.AI' }),
+  })
+  await createProviders(app).save('zai', 'the-key')
+  assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'the-key' }])
+  assert.is(service.of('GET /api/models').length, 1)
+  assert.is(toasts.list.value[0]?.text, 'Saved the key for Z.AI')
+})
+
+test('the first visit asks once, and never again when told so', async () => {
+  const { onboarding, service } = build()
+  await onboarding.look()
+  await onboarding.look()
+  assert.is(onboarding.needed.value, true)
+  assert.is(service.of('GET /api/onboarding/status').length, 1)
+  await onboarding.skip()
+  assert.is(onboarding.needed.value, false)
+  assert.is(service.of('POST /api/onboarding/complete').length, 1)
+})
+
+test('what was found comes first and is chosen; a running server needs no key', async () => {
+  const { app, service, onboarding } = build()
+  const room = connectOf(app)
+  await room.load()
+  assert.equal(
+    room.found.value.map(({ id }) => id),
+    ['local:ollama', 'openai'],
+  )
+  assert.equal(
+    [room.chosen.value, room.model.value, room.ready.value],
+    ['local:ollama', 'a:1b', true],
+  )
+  onboarding.open.value = true
+  await room.start({ over: false })
+  assert.equal(service.of('POST /api/providers/self-hosted'), [
+    { name: 'Ollama', base_url: server.base_url, model: 'a:1b', use: true },
+  ])
+  assert.is(onboarding.open.value, false)
+})
+
+test('a key is needed where there is none, an address where it is asked for', async () => {
+  const { app } = build()
+  const room = connectOf(app)
+  await room.load()
+  room.choose('openrouter')
+  assert.is(room.ready.value, false)
+  room.type('key', 'sk-or-1')
+  assert.is(room.ready.value, true)
+  room.choose('custom')
+  room.type('model', 'm')
+  assert.is(room.ready.value, false)
+  room.type('address', 'http://127.0.0.1:9/v1')
+  assert.is(room.ready.value, true)
+  // What was typed for one place is never sent to another.
+  assert.is(room.key.value, '')
+})
+
+test('a configuration that is there is changed only after a yes', async () => {
+  const { app, service, onboarding } = build()
+  service.answers['POST /api/onboarding/setup'] = ({ confirm_overwrite }) =>
+    confirm_overwrite ? { completed: true } : { error: 'config_exists', requires_confirm: true }
+  const room = connectOf(app)
+  await room.load()
+  onboarding.open.value = true
+  room.choose('openai')
+  await room.start({ over: false })
+  assert.equal([room.asking.value, onboarding.open.value], [true, true])
+  await room.start({ over: true })
+  assert.equal([room.asking.value, onboarding.open.value], [false, false])
+  assert.is(providersOf(app).state.value, 'ready')
+})
+
+test.run()

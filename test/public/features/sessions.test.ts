@@ -1,0 +1,230 @@
+/** The conversation list: order, headings, pages, changes that are taken back. */
+import { signal } from '@preact/signals'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createSessions, placeRow, toItems } from '../../../public/features/sessions/sessions.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import { fakePlatform, fakeRow, rowFrame } from '../_page.ts'
+
+const now = new Date(2026, 5, 15, 12).getTime() / 1000
+const DAY = 86_400
+const ids = (rows: readonly { session_id: string }[]) => rows.map(row => row.session_id).join('')
+
+const setUp = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
+  const fake = fakePlatform(answers)
+  const toasts = createToasts(fake.platform)
+  const profile = signal('default')
+  return { ...fake, toasts, profile, sessions: createSessions(fake.platform, toasts, profile) }
+}
+
+const test = suite('sessions')
+
+test('a refused change is taken back and said', async () => {
+  const { sessions, toasts } = setUp({
+    'POST /api/session/rename': () => {
+      throw new ApiError(507, 'The disk is full')
+    },
+  })
+  sessions.upsert(fakeRow('a', { title: 'Old' }))
+  const renaming = sessions.rename('a', 'New')
+  assert.is(sessions.row('a')?.title, 'New', 'at once')
+  await renaming
+  assert.is(sessions.row('a')?.title, 'Old')
+  assert.is(toasts.list.value[0]?.text, 'The disk is full')
+})
+
+test('a delete that fails brings the row back; one that succeeds can be undone', async () => {
+  const refused = setUp({
+    'POST /api/session/delete': () => {
+      throw new ApiError(409, 'busy')
+    },
+  })
+  refused.sessions.upsert(fakeRow('a'))
+  await refused.sessions.remove('a').catch(() => null)
+  assert.ok(refused.sessions.row('a'))
+
+  const { sessions, service } = setUp({
+    'POST /api/session/delete': () => ({ ok: true }),
+    'POST /api/session/restore': () => ({ ok: true }),
+  })
+  sessions.upsert(fakeRow('a'))
+  const restore = await sessions.remove('a')
+  assert.not.ok(sessions.row('a'))
+  await restore()
+  assert.ok(sessions.row('a'))
+  assert.is(service.of('POST /api/session/restore').length, 1)
+})
+
+test('newest first, equal times by id, a changed row moves', () => {
+  let rows = [fakeRow('a', { updated_at: 3 }), fakeRow('b', { updated_at: 2 })]
+  rows = placeRow(rows, fakeRow('c', { updated_at: 2 }))
+  assert.is(ids(rows), 'acb')
+  rows = placeRow(rows, fakeRow('b', { updated_at: 4 }))
+  assert.is(ids(rows), 'bac')
+})
+
+test('headings: pinned, days, months; archived ones only when asked for', () => {
+  const rows = [
+    fakeRow('a', { updated_at: now - 60 }),
+    fakeRow('b', { updated_at: now - 3_600, pinned: true }),
+    fakeRow('c', { updated_at: now - DAY }),
+    fakeRow('d', { updated_at: now - 3 * DAY }),
+    fakeRow('e', { updated_at: now - 20 * DAY }),
+    fakeRow('f', { updated_at: now - 60 * DAY }),
+    fakeRow('g', { updated_at: now - 60 * DAY, archived: true }),
+  ]
+  const text = (archived: boolean) =>
+    toItems(rows, { now, archived }).map(item => (item.kind === 'head' ? item.label : item.key))
+  const expected = ['Pinned', 'b', 'Today', 'a', 'Yesterday', 'c', 'Previous 7 days', 'd']
+  expected.push('Previous 30 days', 'e', 'April 2026', 'f')
+  assert.equal(text(false), expected)
+  assert.equal(text(true), [...expected, 'Archived', 'g'])
+})
+
+test('pages follow each other without doubles; a delta in between is kept', async () => {
+  const { sessions, service } = setUp({
+    'GET /api/sessions': ({ cursor }) =>
+      cursor
+        ? { sessions: [fakeRow('b', { title: 'stale' }), fakeRow('c')], next: null }
+        : { sessions: [fakeRow('a', { updated_at: 9 })], next: 'k', cursor: 'aaaaaaaa-3' },
+  })
+  assert.is(await sessions.load(), 'aaaaaaaa-3')
+  sessions.take(rowFrame(4, fakeRow('b', { title: 'fresh', updated_at: 5 })))
+  await Promise.all([sessions.more(), sessions.more()])
+  assert.is(ids(sessions.rows.value), 'abc')
+  assert.is(sessions.row('b')?.title, 'fresh')
+  await sessions.more()
+  assert.is(service.of('GET /api/sessions').length, 2)
+})
+
+test('a list that cannot be loaded says so only while there is nothing to show', async () => {
+  const { sessions, service } = setUp()
+  await sessions.load().catch(() => null)
+  assert.is(sessions.state.value, 'failed')
+  service.answers['GET /api/sessions'] = () => ({ sessions: [fakeRow('a')] })
+  await sessions.load()
+  delete service.answers['GET /api/sessions']
+  await sessions.load().catch(() => null)
+  assert.is(sessions.state.value, 'ready')
+})
+
+test('rows of other profiles stay out of sight; command-line ones do not', () => {
+  const { sessions, profile } = setUp()
+  sessions.upsert(fakeRow('a'))
+  sessions.upsert(fakeRow('b', { profile: 'work', waiting: 1 }))
+  sessions.upsert(fakeRow('c', { profile: 'work', is_cli_session: true }))
+  const shown = () => sessions.items.value.filter(item => item.kind === 'row').length
+  assert.equal([shown(), sessions.waiting.value], [2, 0])
+  profile.value = 'work'
+  assert.equal([shown(), sessions.waiting.value], [2, 1])
+})
+
+test('pinned conversations of later pages stand at the top, and once', async () => {
+  const { sessions, service } = setUp({
+    'GET /api/sessions': ({ cursor }) =>
+      cursor
+        ? {
+            sessions: [
+              fakeRow('c', { updated_at: 5 }),
+              fakeRow('p', { updated_at: 1, pinned: true }),
+            ],
+            next: null,
+          }
+        : {
+            sessions: [fakeRow('a', { updated_at: 9 })],
+            pinned: [fakeRow('p', { updated_at: 1, pinned: true })],
+            next: 'more',
+          },
+  })
+  await sessions.load()
+  const keys = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? [item.key] : []))
+  assert.equal(keys(), ['p', 'a'])
+  await sessions.more()
+  assert.equal(keys(), ['p', 'a', 'c'])
+  assert.is(ids(sessions.rows.value), 'acp', 'in the order of time')
+  // More rows than the service gives at once are asked for as many as it gives.
+  sessions.rows.value = Array.from({ length: 900 }, (_, at) => fakeRow(`s${at}`))
+  await sessions.load()
+  assert.is(service.of('GET /api/sessions').at(-1)?.limit, 500)
+})
+
+test('10 000 rows: a delta is quick', () => {
+  const { sessions } = setUp()
+  const many = Array.from({ length: 10_000 }, (_, at) =>
+    fakeRow(`s${at}`, { updated_at: 20_000 - at }),
+  )
+  sessions.rows.value = many
+  sessions.take(rowFrame(1, fakeRow('s5000', { updated_at: 30_000 })))
+  assert.is(sessions.rows.value[0]?.session_id, 's5000')
+  assert.is(sessions.rows.value.length, 10_000)
+})
+
+test('the open conversation keeps its row although no page that was fetched has it', async () => {
+  const asked: unknown[] = []
+  const { platform } = fakePlatform({
+    'GET /api/sessions': input => {
+      asked.push(input)
+      return { sessions: [fakeRow('a')], cli_count: 0, next: null, cursor: 'aaaaaaaa-1' }
+    },
+  })
+  let all = false
+  const profile = signal('default')
+  const sessions = createSessions(
+    platform,
+    createToasts(platform),
+    profile,
+    () => true,
+    () => true,
+    () => all,
+  )
+  await sessions.load()
+  sessions.keep(fakeRow('old', { title: 'Nightly' }))
+  await sessions.load()
+  assert.is(sessions.row('old')?.title, 'Nightly')
+  all = true
+  await sessions.load()
+  assert.equal(
+    asked.map(input => (input as { scheduled?: string }).scheduled),
+    ['0', '0', undefined],
+  )
+  sessions.drop('old')
+  await sessions.load()
+  assert.is(sessions.row('old'), undefined)
+})
+
+test('a reply that was overtaken by another filter changes nothing', async () => {
+  const replies: ((rows: string) => void)[] = []
+  const { platform } = fakePlatform({
+    'GET /api/sessions': () =>
+      new Promise(resolve =>
+        replies.push(rows =>
+          resolve({
+            sessions: [...rows].map(id => fakeRow(id)),
+            cli_count: 0,
+            next: `after ${rows}`,
+            cursor: 'aaaaaaaa-1',
+          }),
+        ),
+      ),
+  })
+  const sessions = createSessions(platform, createToasts(platform), signal('default'))
+  const first = sessions.load()
+  const second = sessions.load()
+  replies[1]?.('ab')
+  await second
+  replies[0]?.('a')
+  await first
+  assert.is(ids(sessions.rows.value), 'ab')
+  // A further page of the old list, and the list again while it is on its way.
+  const more = sessions.more()
+  const again = sessions.load()
+  replies[3]?.('xyz')
+  await again
+  replies[2]?.('c')
+  await more
+  assert.is(ids(sessions.rows.value), 'xyz')
+  assert.is(sessions.next.value, 'after xyz')
+})
+
+test.run()

@@ -1,0 +1,240 @@
+/** Small states: address, settings, models, toasts, connection, inbox, viewed marks, search, the gate. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createAuth, createGate } from '../../../public/features/sign-in/auth.ts'
+import { createConnection } from '../../../public/features/shell/connection.ts'
+import { createInbox } from '../../../public/features/chat/inbox.ts'
+import { createModels, matchModels } from '../../../public/features/models/models.ts'
+import { memoryIn } from '../../../public/platform.ts'
+import { createRoute, parseRoute, pathOf } from '../../../public/features/shell/route.ts'
+import { createSearch } from '../../../public/features/sessions/search.ts'
+import { createSettings } from '../../../public/features/settings/settings.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import { createViewed } from '../../../public/features/sessions/unread.ts'
+import { levelOf } from '../../../public/features/compaction/context-ring-level.ts'
+import { fakePlatform, fakeRow, settle } from '../_page.ts'
+
+const test = suite('page state')
+const base = 'http://host/any/path/'
+
+test('addresses under any path; unknown ones are a new chat', () => {
+  assert.equal(parseRoute(base, `${base}session/ab%20c`), { view: 'chat', sessionId: 'ab c' })
+  assert.equal(parseRoute(base, `${base}settings/security`), {
+    view: 'settings',
+    section: 'security',
+  })
+  assert.equal(parseRoute(base, `${base}settings/nonsense`), {
+    view: 'settings',
+    section: 'general',
+  })
+  for (const href of [base, `${base}nonsense`, 'http://host/elsewhere/session/x']) {
+    assert.equal(parseRoute(base, href), { view: 'chat', sessionId: null })
+  }
+  assert.is(pathOf({ view: 'chat', sessionId: 'a/b' }), 'session/a%2Fb')
+})
+
+test('settings lie over the conversation and return to it', () => {
+  const pushed: string[] = []
+  const history = {
+    pushState: (_: unknown, __: string, url: string) => void pushed.push(url),
+    replaceState: () => {},
+  }
+  const route = createRoute(base, `${base}session/a`, history)
+  route.go({ view: 'settings', section: 'about' })
+  assert.is(route.sessionId.value, 'a')
+  route.closeSettings()
+  route.openSession('a')
+  assert.equal(pushed, [`${base}settings/about`, `${base}session/a`])
+})
+
+test('a setting that is refused is taken back; the row says so', async () => {
+  const { platform, service, clock } = fakePlatform({
+    'POST /api/settings': () => {
+      throw new ApiError(507, 'full')
+    },
+  })
+  const settings = createSettings(platform, createToasts(platform))
+  const saving = settings.save('theme', 'nord')
+  assert.equal([settings.theme.value, settings.marks.value.theme], ['nord', 'saving'])
+  await saving
+  assert.equal([settings.theme.value, settings.marks.value.theme], ['dark', 'failed'])
+  clock.pass(2_000)
+  assert.is(settings.marks.value.theme, undefined)
+  service.answers['POST /api/settings'] = input => input
+  await settings.save('theme', 'my-own')
+  assert.is(settings.theme.value, 'my-own')
+})
+
+test('models: exact before prefix before anywhere; the recent ones are remembered', () => {
+  const model = (id: string, label: string) => ({ id, label, provider: 'P' })
+  const all = [model('x/gpt-mini', 'GPT Mini'), model('@o:gpt', 'GPT'), model('c', 'Claude')]
+  assert.equal(
+    matchModels(all, 'gpt').map(({ id }) => id),
+    ['@o:gpt', 'x/gpt-mini'],
+  )
+  assert.equal(
+    matchModels(all, 'mini p').map(({ id }) => id),
+    ['x/gpt-mini'],
+  )
+  assert.equal(matchModels(all, 'zzz'), [])
+  const { platform } = fakePlatform()
+  const models = createModels(platform)
+  models.groups.value = [{ provider: 'P', provider_id: 'p', models: all }]
+  for (const id of ['c', '@o:gpt', 'c', 'gone']) models.used(id)
+  assert.equal(createModels(platform).recent.value, [])
+  assert.equal(
+    models.recent.value.map(({ id }) => id),
+    ['c', '@o:gpt'],
+  )
+  assert.equal([models.labelOf('@o:gpt'), models.labelOf('@z:a/b')], ['GPT', 'b'])
+})
+
+test('toasts leave, unless they are held or newer ones push them out', () => {
+  const { platform, clock } = fakePlatform()
+  const toasts = createToasts(platform)
+  toasts.show('a')
+  toasts.show('a')
+  assert.is(toasts.list.value.length, 1)
+  toasts.hold()
+  clock.pass(60_000)
+  assert.is(toasts.list.value.length, 1)
+  toasts.release()
+  clock.pass(5_000)
+  assert.is(toasts.list.value.length, 0)
+  for (const text of 'bcdefg') toasts.show(text)
+  assert.equal(toasts.list.value.map(({ text }) => text).join(''), 'defg')
+})
+
+test('a short loss stays silent, a long one counts down and polls', async () => {
+  const { platform, clock } = fakePlatform()
+  let polls = 0
+  const connection = createConnection(platform, async () => {
+    polls += 1
+    throw new ApiError(0, 'offline')
+  })
+  connection.set({ kind: 'live' })
+  connection.set({ kind: 'waiting', retryAtMs: clock.nowMs() + 1_000 })
+  clock.pass(1_000)
+  connection.set({ kind: 'live' })
+  clock.pass(5_000)
+  assert.not.ok(connection.visible.value)
+  connection.set({ kind: 'waiting', retryAtMs: clock.nowMs() + 4_000 })
+  clock.pass(2_000)
+  assert.equal([connection.visible.value, connection.seconds.value], [true, 2])
+  clock.pass(30_000)
+  await settle()
+  clock.pass(30_000)
+  await settle()
+  assert.is(polls, 2)
+  connection.set({ kind: 'live' })
+  clock.pass(120_000)
+  assert.equal([polls, connection.visible.value], [2, false])
+  connection.setGateway(false)
+  clock.pass(30_000)
+  assert.is(polls, 3)
+  connection.close()
+})
+
+test('what waits is told once, and goes when it is settled', async () => {
+  const told: string[] = []
+  const { platform } = fakePlatform({
+    'GET /api/inbox': () => ({ questions: [], cursor: 'aaaaaaaa-9' }),
+  })
+  const inbox = createInbox(platform, question => told.push(question.session_id))
+  const data = {
+    kind: 'clarify' as const,
+    clarify_id: 'c1',
+    session_id: 's',
+    question: '?',
+    choices_offered: [],
+    requested_at: 1,
+  }
+  inbox.take({ source: 'inbox', n: 1, type: 'asked', data })
+  inbox.take({ source: 'inbox', n: 2, type: 'asked', data })
+  assert.equal([told, inbox.count.value], [['s'], 1])
+  const settled = { id: 'c1', session_id: 's', answer: 'x' }
+  inbox.take({ source: 'inbox', n: 3, type: 'settled', data: settled })
+  assert.is(inbox.count.value, 0)
+  inbox.take({ source: 'inbox', n: 4, type: 'asked', data })
+  assert.is(await inbox.load(), 'aaaaaaaa-9')
+  assert.is(inbox.count.value, 0)
+})
+
+test('unread: newer than this browser, and more messages than were seen', () => {
+  const { platform, clock } = fakePlatform()
+  const viewed = createViewed(platform)
+  const later = clock.nowMs() / 1000 + 10
+  assert.not.ok(viewed.isUnread(fakeRow('a', { updated_at: 1 })))
+  const row = fakeRow('a', { updated_at: later, message_count: 4 })
+  assert.ok(viewed.isUnread(row))
+  viewed.see(row)
+  assert.not.ok(viewed.isUnread(row))
+  assert.ok(createViewed(platform).isUnread({ ...row, message_count: 5 }))
+})
+
+test('search: titles at once, full text after a pause, a stale answer is dropped', async () => {
+  const waiting: ((value: unknown) => void)[] = []
+  const { platform, clock } = fakePlatform({
+    'GET /api/sessions/search': () => new Promise(resolve => waiting.push(resolve)),
+  })
+  const search = createSearch(platform, () => [fakeRow('a', { title: 'Alpha' }), fakeRow('b')])
+  search.set('alp')
+  assert.equal(
+    search.hits.value.map(hit => hit.session_id),
+    ['a'],
+  )
+  clock.pass(200)
+  search.set('alph')
+  clock.pass(200)
+  waiting[0]!({ sessions: [fakeRow('stale')] })
+  waiting[1]!({ sessions: [fakeRow('b')] })
+  await settle()
+  assert.equal(
+    search.hits.value.map(hit => hit.session_id),
+    ['b'],
+  )
+  search.clear()
+  assert.equal(search.hits.value, [])
+})
+
+test('the gate: everybody who waits goes on after one sign-in', async () => {
+  const { platform, service } = fakePlatform({
+    'POST /api/auth/login': ({ password }) => {
+      if (password !== 'right') throw new ApiError(401, 'Invalid password')
+      return { ok: true }
+    },
+    'GET /api/auth/status': () => ({ auth_enabled: true, logged_in: false }),
+  })
+  const gate = createGate()
+  const auth = createAuth(gate, platform.api, () => {})
+  let passed = 0
+  for (const wait of [gate.wait(), gate.wait(), auth.check()]) void wait.then(() => (passed += 1))
+  await settle()
+  assert.not.ok(await auth.signIn('wrong'))
+  assert.equal([auth.error.value, gate.open.value, passed], ['Invalid password', true, 0])
+  assert.ok(await auth.signIn('right'))
+  await settle()
+  assert.equal([gate.open.value, passed], [false, 3])
+  delete service.answers['GET /api/auth/status']
+  await auth.check()
+})
+
+test('a storage that refuses costs the memory only', () => {
+  const broken = {
+    getItem: () => '{',
+    setItem() {
+      throw new Error('full')
+    },
+  }
+  for (const memory of [memoryIn(broken), memoryIn(null)]) {
+    memory.write('a', 1)
+    assert.is(memory.read('a', 7), 7)
+  }
+})
+
+test('the ring: blue under 50, yellow to 75, red above', () => {
+  assert.equal([49, 50, 75, 76].map(levelOf), ['low', 'middle', 'middle', 'high'])
+})
+
+test.run()

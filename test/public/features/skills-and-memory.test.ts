@@ -1,0 +1,319 @@
+/** The views beside the conversation: their addresses, and the states of skills, memory and usage. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Skill, SkillRow } from '../../../lib/schema/skill.ts'
+import { ApiError } from '../../../public/api.ts'
+import { parseCommand } from '../../../public/features/composer/commands.ts'
+import { createMemory, entriesOf, levelOf } from '../../../public/features/memory/memory.ts'
+import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
+import { createSkillCommands } from '../../../public/features/composer/skill-commands.ts'
+import { bodyOf, createSkills, groupSkills } from '../../../public/features/skills/skills.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import {
+  createUsage,
+  formatCost,
+  formatDay,
+  formatTokens,
+  roundUp,
+} from '../../../public/features/usage/usage.ts'
+import { fakePlatform } from '../_page.ts'
+
+const test = suite('skills, memory, usage on the page')
+const base = 'http://host/any/path/'
+
+test('addresses of the views, there and back', () => {
+  for (const path of [
+    'skills',
+    'skills?skill=deploy',
+    'skills?skill=a+b%26c&q=x',
+    'memory',
+    'usage',
+    'usage?days=90',
+  ]) {
+    assert.is(pathOf(parseRoute(base, base + path)), path)
+  }
+  assert.equal(parseRoute(base, `${base}usage?days=12`), { view: 'usage', days: 30 })
+})
+
+const row = (name: string, category: string | null, patch: Partial<SkillRow> = {}): SkillRow => ({
+  name,
+  description: `About ${name}`,
+  category,
+  enabled: true,
+  compatible: true,
+  read_only: false,
+  slug: name,
+  ...patch,
+})
+const skill = (name: string, patch: Partial<Skill> = {}): Skill => ({
+  success: true,
+  ...row(name, 'ops'),
+  tags: [],
+  related_skills: [],
+  content: `---\nname: ${name}\n---\n\n# Text\n`,
+  path: `ops/${name}/SKILL.md`,
+  version: 'v1',
+  mtime: 1,
+  linked_files: {},
+  usage_hint: null,
+  required_environment_variables: [],
+  required_commands: [],
+  missing_required_environment_variables: [],
+  missing_credential_files: [],
+  missing_required_commands: [],
+  setup_needed: false,
+  setup_skipped: false,
+  readiness_status: 'available',
+  ...patch,
+})
+
+test('skills stand by category; every word of the search must be somewhere', () => {
+  const rows = [row('solo', null), row('alpha', 'ops'), row('beta', 'ops')]
+  const names = (query: string) =>
+    groupSkills(rows, [{ name: 'ops', description: 'Running' }], query).map(group => [
+      group.category,
+      group.description,
+      group.skills.map(({ name }) => name).join(),
+    ])
+  assert.equal(names(''), [
+    [null, '', 'solo'],
+    ['ops', 'Running', 'alpha,beta'],
+  ])
+  assert.equal(names(' BETA Ops '), [['ops', 'Running', 'beta']])
+  assert.equal(names('zzz'), [])
+  assert.is(bodyOf('---\nname: a\n---\n\n# T\n---\nx'), '# T\n---\nx')
+  assert.is(bodyOf('no head'), 'no head')
+})
+
+const skillsPage = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
+  const fake = fakePlatform({
+    'GET /api/skills': () => ({ skills: [row('deploy', 'ops')], categories: [] }),
+    'GET /api/skills/content': ({ name, file }) =>
+      file
+        ? { content: 'text', path: file, is_binary: false, size: 4, version: 'v1' }
+        : skill(String(name)),
+    'POST /api/skills/save': ({ name }) => ({ ok: true, name, path: '', version: 'v2' }),
+    ...answers,
+  })
+  const unsaved = new Set<string>()
+  const toasts = createToasts(fake.platform)
+  const skills = createSkills({ api: fake.platform.api, toasts, unsaved })
+  return { ...fake, skills, toasts, unsaved }
+}
+
+test('a skill that changed meanwhile is neither overwritten nor lost', async () => {
+  const { skills, service, unsaved } = skillsPage({
+    'POST /api/skills/save': ({ name, expected_version }) => {
+      if (expected_version !== 'v9')
+        throw new ApiError(409, 'changed', { content: 'theirs', version: 'v9' })
+      return { ok: true, name, path: '', version: 'v10' }
+    },
+  })
+  await skills.load()
+  await skills.read('deploy')
+  skills.edit()
+  skills.change({ content: 'mine' })
+  assert.ok(unsaved.has('skill'))
+  assert.is(await skills.save(), null)
+  assert.equal(skills.conflict.value, { content: 'theirs', version: 'v9' })
+  assert.is(skills.draft.value?.content, 'mine')
+  assert.is(await skills.save({ over: true }), 'deploy')
+  assert.is(service.of('POST /api/skills/save')[1]?.content, 'mine')
+  assert.equal([skills.draft.value, skills.conflict.value, unsaved.size], [null, null, 0])
+
+  skills.edit()
+  await skills.save()
+  skills.takeTheirs()
+  assert.equal([skills.draft.value?.content, skills.draft.value?.version], ['theirs', 'v9'])
+})
+
+test('a file of a skill: a change meanwhile is neither overwritten nor lost', async () => {
+  const { skills, service, toasts, unsaved } = skillsPage({
+    'POST /api/skills/save': ({ name, file, expected_version }) => {
+      if (expected_version !== 'v9')
+        throw new ApiError(409, 'changed', { content: 'theirs', version: 'v9' })
+      return { ok: true, name, path: file, version: 'v10' }
+    },
+  })
+  const { file } = skills
+  await skills.read('deploy')
+  await file.read('references/a.md')
+  file.edit()
+  file.change('mine')
+  assert.ok(unsaved.has('skill-file'))
+  assert.not.ok(await file.save())
+  assert.equal(file.conflict.value, { content: 'theirs', version: 'v9' })
+  assert.is(file.draft.value?.content, 'mine')
+
+  // Another skill is looked at meanwhile: what was written stays, and nothing else can be begun.
+  await skills.read('other')
+  await file.read('scripts/b.sh')
+  file.edit()
+  assert.is(file.draft.value?.path, 'references/a.md')
+  assert.match(toasts.list.value.at(-1)?.text ?? '', /still editing references\/a\.md/)
+
+  assert.ok(await file.save({ over: true }))
+  const sent = service.of('POST /api/skills/save').at(-1)
+  assert.equal([sent?.name, sent?.file, sent?.content], ['deploy', 'references/a.md', 'mine'])
+  assert.equal([file.draft.value, unsaved.size], [null, 0])
+  assert.is(file.open.value?.path, 'scripts/b.sh', 'what is looked at stays')
+
+  file.edit()
+  await file.save()
+  file.takeTheirs()
+  assert.equal([file.draft.value?.content, file.draft.value?.version], ['theirs', 'v9'])
+  file.cancel()
+  assert.is(unsaved.size, 0)
+})
+
+test('a new skill: the name in its head follows what is typed', async () => {
+  const { skills, service } = skillsPage()
+  skills.begin()
+  for (const name of ['M', 'My T', 'My Tool']) skills.change({ name })
+  assert.match(skills.draft.value?.content ?? '', /^---\nname: my-tool\n/)
+  skills.change({ content: '---\nname: own\n---\nx' })
+  skills.change({ name: 'other' })
+  assert.match(skills.draft.value?.content ?? '', /name: own/)
+  await skills.save()
+  const [sent] = service.of('POST /api/skills/save')
+  assert.equal([sent?.name, sent?.create, sent?.expected_version], ['other', true, undefined])
+})
+
+test('a switch that is refused goes back; a refusal of a new one is said in the form', async () => {
+  const refuse = () => {
+    throw new ApiError(409, 'managed')
+  }
+  const { skills, toasts } = skillsPage({
+    'POST /api/skills/toggle': refuse,
+    'POST /api/skills/save': refuse,
+  })
+  await skills.load()
+  await skills.read('deploy')
+  await skills.toggle('deploy', false)
+  assert.equal([skills.rows.value[0]?.enabled, skills.open.value?.enabled], [true, true])
+  assert.is(toasts.list.value[0]?.text, 'managed')
+  skills.begin()
+  await skills.save()
+  assert.equal([skills.problem.value, skills.conflict.value], ['managed', null])
+})
+
+test('another skill closes the file of the last; a missing one says so', async () => {
+  const { skills, service } = skillsPage()
+  await skills.read('deploy')
+  await skills.file.read('references/a.md')
+  assert.is(skills.file.open.value?.path, 'references/a.md')
+  service.answers['GET /api/skills/content'] = () => {
+    throw new ApiError(404, 'Skill not found')
+  }
+  await skills.read('gone')
+  assert.equal(
+    [skills.file.open.value, skills.open.value, skills.opening.value],
+    [null, null, 'failed'],
+  )
+})
+
+test('skills after a slash come from the service', async () => {
+  const { platform } = fakePlatform({
+    'GET /api/commands': () => ({
+      commands: [
+        { name: 'new', category: 'Session', description: '', args_hint: '' },
+        { name: 'deploy', category: 'Skills', description: 'Ship', args_hint: '[request]' },
+      ],
+    }),
+  })
+  const commands = createSkillCommands(platform)
+  await commands.load()
+  assert.equal(commands.list.value, [{ name: 'deploy', summary: 'Ship', argument: '[request]' }])
+})
+
+test('commands answer to their other names', () => {
+  assert.is(parseCommand('/reset')?.command.name, 'new')
+  assert.is(parseCommand('/Fork')?.command.name, 'branch')
+  assert.equal(parseCommand('/insights 90')?.argument, '90')
+  assert.is(parseCommand('/deploy it'), null)
+})
+
+const memoryReply = (memory: string, version = 'v1') => ({
+  ...{ memory, user: 'u', soul: 's', memory_path: '', user_path: '', soul_path: '' },
+  ...{ memory_version: version, user_version: 'u1', soul_version: 's1' },
+  ...{ memory_char_limit: 10, user_char_limit: 10, soul_char_limit: 10 },
+})
+
+test('a note that changed meanwhile: take theirs, or write over it', async () => {
+  const now = { text: 'one', version: 'v1' }
+  const { platform } = fakePlatform({
+    'GET /api/memory': () => memoryReply(now.text, now.version),
+    'POST /api/memory/write': ({ content, expected_version }) => {
+      if (expected_version !== now.version)
+        throw new ApiError(409, 'changed', { content: now.text, version: now.version })
+      Object.assign(now, { text: content, version: `${now.version}+` })
+      return { ok: true }
+    },
+  })
+  const unsaved = new Set<string>()
+  const memory = createMemory({ api: platform.api, toasts: createToasts(platform), unsaved })
+  await memory.load()
+  memory.edit('memory')
+  memory.change('memory', 'mine')
+  Object.assign(now, { text: 'agent', version: 'v2' })
+  assert.not.ok(await memory.save('memory'))
+  assert.equal(memory.conflicts.value.memory, { text: 'agent', version: 'v2' })
+  assert.is(memory.drafts.value.memory?.text, 'mine')
+  memory.takeTheirs('memory')
+  assert.is(memory.drafts.value.memory?.text, 'agent')
+  memory.change('memory', 'mine again')
+  Object.assign(now, { version: 'v3' })
+  assert.not.ok(await memory.save('memory'))
+  assert.ok(await memory.save('memory', { over: true }))
+  assert.equal([now.text, memory.notes.value?.memory.text], ['mine again', 'mine again'])
+  assert.equal([memory.drafts.value, unsaved.size], [{}, 0])
+})
+
+test('notes: entries, and how full they are', () => {
+  assert.equal(entriesOf('a\n§\nb § c\r\n § \r\n\n'), ['a', 'b § c'])
+  assert.equal(
+    [80, 81, 100, 101].map(count => levelOf(count, 100)),
+    ['low', 'middle', 'middle', 'high'],
+  )
+})
+
+test('usage: only the newest answer counts; the file is of the same days and zone', async () => {
+  const waiting: ((reply: unknown) => void)[] = []
+  const { platform } = fakePlatform({
+    'GET /api/insights': () => new Promise(resolve => waiting.push(resolve)),
+  })
+  const left: unknown[] = []
+  const usage = createUsage(
+    {
+      api: platform.api,
+      base,
+      toasts: createToasts(platform),
+      leave: (...to: unknown[]) => void left.push(to),
+    },
+    'Europe/Berlin',
+  )
+  const [first, second] = [usage.load(7), usage.load(90)]
+  waiting[1]?.({ days: 90 })
+  waiting[0]?.({ days: 7 })
+  await Promise.all([first, second])
+  assert.is(usage.report.value?.days, 90)
+  usage.exportCsv(90)
+  assert.equal(left, [
+    [`${base}api/insights?days=90&format=csv&timezone=Europe%2FBerlin`, { download: true }],
+  ])
+})
+
+test('numbers a person can read', () => {
+  assert.equal(
+    [0, 9_999, 12_345, 2_500_000].map(count => formatTokens(count, 'en')),
+    ['0', '9,999', '12.3K', '2.5M'],
+  )
+  assert.equal(
+    [0, 0.0123, 12.5].map(cost => formatCost(cost, 'en-US')),
+    ['$0.00', '$0.0123', '$12.50'],
+  )
+  assert.is(formatDay('2026-03-01', undefined, 'en-US'), 'Mar 1')
+  assert.equal([0, 1, 3, 51, 0.0012].map(roundUp), [1, 1, 5, 100, 0.002])
+})
+
+test.run()

@@ -1,0 +1,287 @@
+/** Tasks on the page: what is shown first, what the schedule field says back, drafts that survive a refusal, polling while somebody looks. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Job, JobRun } from '../../../lib/schema/cron.ts'
+import { ApiError } from '../../../public/api.ts'
+import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
+import {
+  createTasks,
+  resultOf,
+  scheduleText,
+  sortJobs,
+} from '../../../public/features/tasks/tasks.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import {
+  formatDistance,
+  formatDuration,
+  formatMoment,
+} from '../../../public/features/tasks/times.ts'
+import { fakePlatform, settle } from '../_page.ts'
+
+const job = (id: string, patch: Partial<Job> = {}): Job => ({
+  id,
+  name: id,
+  prompt: 'look',
+  skills: [],
+  skill: null,
+  model: null,
+  provider: null,
+  base_url: null,
+  script: null,
+  schedule: { kind: 'interval', minutes: 60, display: 'every 60m' },
+  schedule_display: 'every 60m',
+  repeat: { times: null, completed: 0 },
+  enabled: true,
+  state: 'scheduled',
+  paused_at: null,
+  paused_reason: null,
+  created_at: null,
+  next_run_at: '2026-02-02T11:00:00+00:00',
+  last_run_at: null,
+  last_status: null,
+  last_error: null,
+  last_delivery_error: null,
+  deliver: 'local',
+  origin: null,
+  words: 'Every hour',
+  running: false,
+  ...patch,
+})
+
+const run = (run_id: string, patch: Partial<JobRun> = {}): JobRun => ({
+  run_id,
+  job_id: 'a',
+  name: 'a',
+  how: 'ran',
+  status: 'ok',
+  trigger: 'schedule',
+  due_at: 1,
+  due_until: 1,
+  count: 1,
+  started_at: 1,
+  ended_at: 2,
+  error: null,
+  session_id: 's',
+  filename: 'f.md',
+  ...patch,
+})
+
+const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
+  const world = { jobs, runs: [run('1')] }
+  const { platform, clock, service } = fakePlatform({
+    'GET /api/crons': () => ({ jobs: world.jobs, timezone: 'UTC', problem: null }),
+    'GET /api/crons/history': ({ limit }) => ({
+      runs: world.runs.slice(0, Number(limit)),
+      total: world.runs.length,
+    }),
+    'GET /api/crons/output': () => ({
+      outputs: [{ filename: 'f.md', content: '# Cron Job: a\n\n## Response\n\nquiet\n' }],
+    }),
+    'GET /api/skills': () => ({ skills: [{ name: 'news' }] }),
+    'POST /api/crons/preview': ({ schedule }) => {
+      if (schedule === 'soon') throw new ApiError(400, 'not a schedule')
+      return { words: `words of ${schedule}`, next: ['2026-02-02T11:00:00Z'], timezone: 'UTC' }
+    },
+    'POST /api/crons/create': ({ prompt }) => {
+      if (prompt === 'no') throw new ApiError(400, 'prompt is required')
+      return { job: job('new') }
+    },
+    'POST /api/crons/update': input => ({ job: job('a', input as Partial<Job>) }),
+    'POST /api/crons/run': () => ({ status: 'triggered' }),
+    'POST /api/crons/pause': () => {
+      throw new ApiError(404, 'Job not found')
+    },
+  })
+  const toasts = createToasts(platform)
+  const unsaved = new Set<string>()
+  const { api, later } = platform
+  const tasks = createTasks({ api, later, toasts, unsaved, visible })
+  return { tasks, clock, service, toasts, unsaved, world }
+}
+
+const test = suite('page: tasks')
+
+test('addresses lead to a task and back', () => {
+  const base = 'http://host/any/path/'
+  for (const task of [null, 'a1b2', 'new']) {
+    const route = { view: 'tasks' as const, task }
+    assert.equal(parseRoute(base, base + pathOf(route)), route)
+  }
+})
+
+test('running first, then the soonest, then what has no next run', () => {
+  const sorted = sortJobs([
+    job('paused', { enabled: false }),
+    job('later', { next_run_at: '2026-02-03T11:00:00+00:00' }),
+    job('soon'),
+    job('runs', { running: true, next_run_at: null }),
+  ])
+  assert.equal(
+    sorted.map(({ id }) => id),
+    ['runs', 'soon', 'later', 'paused'],
+  )
+})
+
+test('a schedule is edited as one would write it; a result is what stands under its heading', () => {
+  const text = (schedule: unknown, schedule_display = 'every 60m') =>
+    scheduleText({ schedule, schedule_display })
+  assert.is(text({ kind: 'cron', expr: '0 9 * * 1-5' }), '0 9 * * 1-5')
+  assert.is(text({ kind: 'once', run_at: '2026-02-02T11:00:00+00:00' }), '2026-02-02T11:00')
+  assert.is(text({ kind: 'interval', minutes: 60 }), 'every 60m')
+  assert.is(text(null, 'strange'), 'strange')
+  assert.is(
+    resultOf('# Cron Job: a\n\n## Prompt\n\nx\n\n## Response\n\nhello\n## more'),
+    'hello\n## more',
+  )
+  assert.is(resultOf('nothing of the kind'), '')
+})
+
+test('the list cannot be had: said, and tried again', async () => {
+  const { tasks, service } = setup()
+  const answer = service.answers['GET /api/crons']!
+  service.answers['GET /api/crons'] = () => {
+    throw new ApiError(500, 'down')
+  }
+  await tasks.refresh()
+  assert.is(tasks.state.value, 'failed')
+  service.answers['GET /api/crons'] = answer
+  await tasks.refresh()
+  assert.is(tasks.state.value, 'ready')
+  assert.equal(
+    tasks.jobs.value.map(({ id }) => id),
+    ['a'],
+  )
+})
+
+test('what is typed is said back after a pause, and only the newest answer counts', async () => {
+  const { tasks, clock, service } = setup()
+  tasks.create()
+  assert.is(tasks.preview.value.kind, 'empty')
+  for (const schedule of ['s', 'so', 'soon']) tasks.change({ schedule })
+  clock.pass(300)
+  await settle()
+  assert.equal(service.of('POST /api/crons/preview'), [{ schedule: 'soon' }])
+  assert.equal(tasks.preview.value, { kind: 'refused', message: 'not a schedule' })
+  const held = Promise.withResolvers<unknown>()
+  service.answers['POST /api/crons/preview'] = ({ schedule }) =>
+    schedule === 'slow' ? held.promise : { words: 'fast words', next: [], timezone: 'UTC' }
+  tasks.change({ schedule: 'slow' })
+  clock.pass(300)
+  tasks.change({ schedule: 'fast' })
+  clock.pass(300)
+  await settle()
+  held.resolve({ words: 'slow words', next: [], timezone: 'UTC' })
+  await settle()
+  assert.equal(tasks.preview.value, {
+    kind: 'said',
+    words: 'fast words',
+    next: [],
+    timezone: 'UTC',
+  })
+})
+
+test('a refused task keeps what was written, and says why', async () => {
+  const { tasks, unsaved } = setup()
+  tasks.create()
+  tasks.change({ prompt: 'no', schedule: 'every 1h' })
+  assert.ok(unsaved.has('task'))
+  assert.is(await tasks.save(), null)
+  assert.equal(
+    [tasks.draft.value?.prompt, tasks.draft.value?.problem, tasks.draft.value?.busy],
+    ['no', 'prompt is required', false],
+  )
+  tasks.change({ prompt: 'yes' })
+  assert.is(await tasks.save(), 'new')
+  assert.is(tasks.draft.value, null)
+  assert.not.ok(unsaved.has('task'))
+})
+
+test('an edit sends the schedule only when it is another one', async () => {
+  const { tasks, service } = setup()
+  tasks.edit(job('a'))
+  tasks.change({ name: 'b', skills: ['news'] })
+  await tasks.save()
+  assert.equal(service.of('POST /api/crons/update')[0], {
+    job_id: 'a',
+    name: 'b',
+    prompt: 'look',
+    model: '',
+    script: '',
+    skills: ['news'],
+  })
+  tasks.edit(job('a'))
+  tasks.change({ schedule: 'every 5m' })
+  await tasks.save()
+  assert.is(service.of('POST /api/crons/update')[1]!.schedule, 'every 5m')
+})
+
+test('what can be done says that it was done, or why not', async () => {
+  const { tasks, toasts } = setup()
+  await tasks.refresh()
+  assert.is(await tasks.run(job('a')), true)
+  assert.is(await tasks.pause(job('a')), false)
+  assert.equal(
+    toasts.list.value.map(({ text, kind }) => [text, kind]),
+    [
+      ['“a” is running', 'info'],
+      ['Job not found', 'error'],
+    ],
+  )
+})
+
+test('polled every 30 seconds while somebody looks, sooner while a task runs', async () => {
+  let looking = true
+  const { tasks, clock, service, world } = setup([job('a')], () => looking)
+  const count = () => service.of('GET /api/crons').length
+  const stop = tasks.watch()
+  await settle()
+  assert.is(count(), 1)
+  clock.pass(29_000)
+  assert.is(count(), 1)
+  clock.pass(1_500)
+  await settle()
+  assert.is(count(), 2)
+  looking = false
+  clock.pass(60_000)
+  await settle()
+  assert.is(count(), 2)
+  looking = true
+  world.jobs = [job('a', { running: true })]
+  clock.pass(30_000)
+  await settle()
+  const before = count()
+  clock.pass(3_500)
+  await settle()
+  assert.is(count(), before + 1)
+  stop()
+  clock.pass(120_000)
+  await settle()
+  assert.is(count(), before + 1)
+})
+
+test('runs and outputs belong to the task that is shown', async () => {
+  const { tasks, service } = setup()
+  const held = Promise.withResolvers<unknown>()
+  const answer = service.answers['GET /api/crons/history']!
+  service.answers['GET /api/crons/history'] = () => held.promise
+  const first = tasks.show('a')
+  service.answers['GET /api/crons/history'] = answer
+  await tasks.show('b')
+  held.resolve({ runs: [run('of a')], total: 1 })
+  await first
+  assert.equal([tasks.runs.value.of, tasks.runs.value.rows[0]?.run_id], ['b', '1'])
+  assert.is(resultOf(tasks.outputs.value.get('f.md') ?? ''), 'quiet')
+})
+
+const now = new Date(2026, 1, 2, 10).getTime() / 1_000
+
+test('times in words', () => {
+  assert.is(formatDistance(now + 7_200, now, 'en'), 'in 2 hours')
+  assert.is(formatDistance(now - 120, now, 'en'), '2 minutes ago')
+  assert.is(formatDistance(now + 20, now, 'en'), 'any moment')
+  assert.match(formatMoment(now, now, 'en-GB'), /^Mon,? 2 Feb,? (?:at )?10:00$/)
+  assert.match(formatMoment(now, now + 400 * 86_400, 'en-GB'), /2026/)
+  assert.equal([0.2, 40, 600].map(formatDuration), ['1 s', '40 s', '10 min'])
+})
+
+test.run()

@@ -1,0 +1,95 @@
+/** The page's toolsets: what each switch asks of the service, and that a refusal leaves what is. */
+import { signal } from '@preact/signals'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Toolsets } from '../../../lib/schema/toolset.ts'
+import { createTools } from '../../../public/features/tools/tools.ts'
+import { ApiError } from '../../../public/api.ts'
+import { fakeApi } from '../_page.ts'
+
+const test = suite('state of the tools')
+
+const toolsets = (own: string[] | null, session_id: string | null = null): Toolsets => ({
+  toolsets: ['web', 'file', 'todo'].map(name => ({
+    name,
+    summary: '',
+    tools: [],
+    enabled: own?.includes(name) ?? name !== 'todo',
+    profile_enabled: name !== 'todo',
+    forbidden: false,
+  })),
+  mcp: [],
+  source: own ? 'session' : 'profile',
+  enabled_toolsets: own,
+  session_id,
+  profile: 'default',
+})
+
+const build = (own: string[] | null, { foreign = false } = {}) => {
+  const said: unknown[] = []
+  const service = fakeApi({
+    'GET /api/tools': ({ session_id }) =>
+      session_id ? toolsets(own, String(session_id)) : toolsets(null),
+    'POST /api/tools/toggle': () => toolsets(null),
+    'POST /api/session/toolsets': () => ({ ok: true, enabled_toolsets: null }),
+  })
+  const rooms = {
+    api: service.api,
+    toasts: { fail: (error: unknown) => said.push(error) },
+    route: { sessionId: signal('s1') },
+    sessions: { row: () => (foreign ? { is_cli_session: true } : { session_id: 's1' }) },
+  }
+  return {
+    ...service,
+    said,
+    room: createTools(rooms as unknown as Parameters<typeof createTools>[0]),
+  }
+}
+
+test('a refusal is told, and what is there stays', async () => {
+  const { room, answers, said } = build(null)
+  await room.load()
+  answers['POST /api/tools/toggle'] = () => {
+    throw new ApiError(409, 'The file is managed')
+  }
+  await room.toggle('web', false)
+  assert.is(said.length, 1)
+  assert.is(room.state.value, 'ready')
+  assert.ok(room.profile.value?.toolsets[0]?.enabled)
+})
+
+test('without an answer at first it says so', async () => {
+  const { room, answers } = build(null)
+  answers['GET /api/tools'] = () => {
+    throw new ApiError(500, 'no')
+  }
+  await room.load()
+  assert.is(room.state.value, 'failed')
+})
+
+test('a conversation’s own choice begins with what it has, and ends with null', async () => {
+  const { room, of } = build(null)
+  await room.toggleOwn('web', true)
+  await room.own(true)
+  assert.equal(of('POST /api/session/toolsets'), [])
+  await room.load()
+  await room.own(true)
+  await room.own(false)
+  assert.equal(
+    of('POST /api/session/toolsets').map(input => input.toolsets),
+    [['web', 'file'], null],
+  )
+})
+
+test('one more or less keeps the names that are none of ours', async () => {
+  const { room, of } = build(['file', 'my_server'])
+  await room.load()
+  await room.toggleOwn('todo', true)
+  await room.toggleOwn('file', false)
+  assert.equal(
+    of('POST /api/session/toolsets').map(input => input.toolsets),
+    [['file', 'todo', 'my_server'], ['my_server']],
+  )
+})
+
+test.run()

@@ -1,0 +1,320 @@
+/** Rows of a transcript: what becomes a step, what a text, what stays hidden; which rows are drawn; what cards say. */
+import '../../_jsx.ts'
+import { signal } from '@preact/signals'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import type { Message } from '../../../lib/schema/message.ts'
+import { emptyChat } from '../../../public/features/chat/chat.ts'
+import type { Chat } from '../../../public/features/chat/chat.ts'
+import { parseArgs, toolWords } from '../../../public/features/tool-calls/tool-words.ts'
+import { splitText } from '../../../public/features/transcript/content.ts'
+import { reuseRows, toRows } from '../../../public/features/transcript/rows.ts'
+import type { LiveShape, Row } from '../../../public/features/transcript/rows.ts'
+import {
+  covers,
+  createHeights,
+  placeOf,
+  rangeAt,
+  rangeAtEnd,
+} from '../../../public/features/transcript/virtual-range.ts'
+
+const { Transcript } = await import('../../../public/features/transcript/transcript.tsx')
+const { ApprovalCard } = await import('../../../public/features/approvals/approval-card.tsx')
+const { QuestionCard } = await import('../../../public/features/approvals/question-card.tsx')
+const { parseFailure } = await import('../../../public/features/transcript/error-card.tsx')
+
+const transcript = suite('transcript')
+
+const say = (id: string, role: Message['role'], content: string, more = {}): Message => ({
+  id,
+  role,
+  content,
+  ...more,
+})
+const call = (id: string, name = 'terminal', args = '{"command":"ls"}') => ({
+  id,
+  type: 'function' as const,
+  function: { name, arguments: args },
+})
+const rowsOf = (messages: Message[], live: LiveShape | null = null, open: string[] = []): Row[] =>
+  toRows({ messages, live, finished: {}, open: new Set(open), showThinking: true })
+const kinds = (rows: Row[]): string => rows.map(row => row.kind).join(' ')
+
+const turn = [
+  say('m1', 'user', 'hi', { timestamp: 100 }),
+  say('m2', 'assistant', '', {
+    reasoning: 'hm',
+    tool_calls: [call('t1'), call('t2', 'clarify')],
+    timestamp: 102,
+  }),
+  say('m3', 'tool', '{"output":"x","exit_code":0}', { tool_call_id: 't1', timestamp: 107 }),
+  say('m4', 'tool', '{}', { tool_call_id: 't2', timestamp: 107 }),
+  say('m5', 'assistant', 'Here it is.', { timestamp: 108 }),
+]
+
+transcript(
+  'nothing, results without calls, calls without results, and a start in the middle of a turn',
+  () => {
+    assert.equal(rowsOf([]), [])
+    assert.equal(rowsOf([say('m1', 'tool', 'x', { tool_call_id: 'gone' })]), [])
+    assert.is(kinds(rowsOf([say('m1', 'assistant', 'x')])), 'text foot')
+    const [row] = rowsOf([say('m1', 'assistant', '', { tool_calls: [call('t1')] })])
+    assert.is(row?.kind === 'activity' && row.steps.length, 1)
+    assert.equal(rowsOf([say('m1', 'system', 'secret')]), [])
+  },
+)
+
+transcript('steps before an answer are one line, questions are none of them', () => {
+  const rows = rowsOf(turn)
+  assert.is(kinds(rows), 'user activity text foot')
+  const activity = rows[1]
+  if (activity?.kind !== 'activity') throw new Error('Expected an activity')
+  assert.equal(
+    activity.steps.map(step => step.key),
+    ['m2:r', 't1'],
+  )
+  assert.is(activity.seconds, 8)
+  assert.is(kinds(rowsOf(turn, null, [activity.key])), 'user activity step step text foot')
+})
+
+transcript('hidden thinking leaves the tools', () => {
+  const rows = toRows({
+    messages: turn,
+    live: null,
+    finished: {},
+    open: new Set(),
+    showThinking: false,
+  })
+  assert.is(rows[1]?.kind === 'activity' && rows[1].steps.length, 1)
+})
+
+transcript('stopped, failed and compressed', () => {
+  const partial = say('m2', 'assistant', 'half', { _partial: true })
+  const marker = say('m3', 'assistant', '*Task cancelled.*', { _error: true })
+  assert.is(kinds(rowsOf([say('m1', 'user', 'x'), partial, marker])), 'user text foot')
+  assert.is(kinds(rowsOf([say('m1', 'user', 'x'), marker])), 'user cancelled')
+  assert.is(
+    kinds(
+      rowsOf([say('m1', 'user', 'x'), say('m2', 'assistant', '**Error:** no', { _error: true })]),
+    ),
+    'user error',
+  )
+  assert.is(
+    kinds(rowsOf([say('m1', 'user', '[CONTEXT COMPACTION] all'), ...turn])),
+    'compaction user activity text foot',
+  )
+})
+
+transcript('a summary is a divider behind the last message it stands for', () => {
+  const divided = (last: string, live: LiveShape | null = null) =>
+    toRows({
+      messages: turn,
+      live,
+      finished: {},
+      open: new Set(),
+      showThinking: true,
+      summaries: [{ n: 9, last }],
+    })
+  const [first = '', foot = ''] = [turn[0]?.id, turn.at(-1)?.id]
+  assert.is(kinds(divided('not loaded')), 'user activity text foot')
+  assert.is(kinds(divided(first)), 'user compaction activity text foot')
+  assert.is(kinds(divided('m3')), 'user activity compaction text foot')
+  assert.is(kinds(divided(foot)), 'user activity text foot compaction')
+  const live = { messageId: 'm9', hasText: true, hasReasoning: false, tools: [] }
+  assert.is(kinds(divided(foot, live)), 'user activity text compaction text foot')
+  const row = divided('m3')[2]
+  assert.equal(row, { kind: 'compaction', key: 'summary:9', message: null, n: 9 })
+})
+
+transcript('the keys of a live turn are those of the settled one', () => {
+  const shape = { messageId: 'm5', hasText: true, hasReasoning: false, tools: [] }
+  const live = rowsOf(turn.slice(0, 4), shape)
+  assert.equal(
+    live.map(row => row.key),
+    rowsOf(turn).map(row => row.key),
+  )
+  const waiting = rowsOf(turn.slice(0, 1), {
+    messageId: null,
+    hasText: false,
+    hasReasoning: false,
+    tools: [],
+  })
+  assert.is(kinds(waiting), 'user activity foot')
+})
+
+transcript('a running call is a step before its message has come, and only one after', () => {
+  const tools = [
+    {
+      tid: 't1',
+      name: 'terminal',
+      preview: null,
+      args: { command: 'ls' },
+      started_at: 1,
+      output: '',
+    },
+  ]
+  const shape = { messageId: null, hasText: false, hasReasoning: false, tools }
+  for (const messages of [turn.slice(0, 1), turn.slice(0, 2)]) {
+    const activity = rowsOf(messages, shape)[1]
+    if (activity?.kind !== 'activity') throw new Error('Expected an activity')
+    const steps = activity.steps.filter(step => step.kind === 'tool')
+    assert.equal(
+      steps.map(step => step.kind === 'tool' && [step.tid, step.state]),
+      [['t1', 'running']],
+    )
+    assert.is(activity.live, true)
+  }
+})
+
+transcript('rows that are the same stay the same value', () => {
+  const first = rowsOf(turn)
+  const known = new Map(first.map(row => [row.key, row]))
+  const again = reuseRows(known, rowsOf([...turn, say('m6', 'user', 'more')]))
+  assert.is(again[0], first[0])
+  assert.is(again[1], first[1])
+  assert.is(again[2], first[2])
+  assert.is.not(again[3], first[3])
+})
+
+transcript('a long text is cut between paragraphs only, and nothing of it is lost', () => {
+  const block = `${'word '.repeat(400)}\n\n- item\n\n- item\n\n\`\`\`\n${'code\n\n'.repeat(300)}\`\`\`\n\n`
+  const text = block.repeat(6)
+  const pieces = splitText(text)
+  assert.ok(pieces.length > 2)
+  assert.is(pieces.join(''), text)
+  for (const piece of pieces) assert.is((piece.match(/^```/gm) ?? []).length % 2, 0)
+  assert.equal(splitText('short'), ['short'])
+})
+
+transcript('only rows around the reader are drawn', () => {
+  const messages = Array.from({ length: 5000 }, (_, n) =>
+    say(`m${n}`, n % 2 ? 'assistant' : 'user', 'text '.repeat(n % 90)),
+  )
+  const rows = rowsOf(messages)
+  const heights = createHeights()
+  const view = { top: 100_000, height: 900, width: 720 }
+  const range = rangeAt(rows, heights, view)
+  assert.ok(range.end - range.start <= 120)
+  assert.ok(range.above <= view.top && range.above > view.top - 2500)
+  assert.ok(covers(range, rows, heights, view))
+  assert.not.ok(covers(range, rows, heights, { ...view, top: view.top + 5000 }))
+  const end = rangeAtEnd(rows, heights, view)
+  assert.is(end.end, rows.length)
+  assert.is(end.below, 0)
+  assert.is(placeOf(rows, heights, rows[0]!.key, 720), 0)
+  assert.is(placeOf(rows, heights, 'gone', 720), null)
+  assert.is(heights.take('m0', 10), true)
+  assert.is(heights.take('m0', 10), false)
+})
+
+const actions = {
+  loadBefore: async () => {},
+  loadMessage: async () => say('m1', 'user', ''),
+  edit() {},
+  retry() {},
+  branch() {},
+  copy() {},
+  answerApproval() {},
+  answerClarify() {},
+  switchModel() {},
+  addKey() {},
+  compact() {},
+}
+const draw = (value: Partial<Chat>): string =>
+  renderToString(
+    h(Transcript, {
+      chat: signal({ ...emptyChat('a'), ...value }),
+      showThinking: true,
+      showUsage: true,
+      actions,
+      botName: 'Agent',
+    }),
+  )
+
+transcript('cards say what is asked and what went wrong', () => {
+  const onAnswer = () => undefined
+  const html = [
+    draw({
+      messages: [say('m1', 'user', '<b>x</b>')],
+      error: { type: 'model_not_found', message: 'gpt-0 is unknown' },
+    }),
+    // They load when something waits, so that the transcript drawn once does not hold them yet.
+    renderToString(
+      h(ApprovalCard, {
+        approval: {
+          kind: 'approval',
+          approval_id: 'q1',
+          session_id: 'a',
+          command: 'rm -rf <dist>',
+          pattern_key: 'k',
+          pattern_keys: [],
+          description: 'Deletes files',
+          cwd: '/work',
+          requested_at: 1,
+        },
+        keys: true,
+        onAnswer,
+      }),
+    ),
+    renderToString(
+      h(QuestionCard, {
+        question: {
+          kind: 'clarify',
+          clarify_id: 'q2',
+          session_id: 'a',
+          question: 'Which?',
+          choices_offered: ['One'],
+          requested_at: 1,
+        },
+        onAnswer,
+      }),
+    ),
+  ].join('')
+  for (const part of [
+    '&lt;b>x',
+    'rm -rf &lt;dist>',
+    'Deletes files',
+    'in /work',
+    'Allow once',
+    'Deny',
+    'Which?',
+    'One',
+    'Switch model',
+  ]) {
+    assert.ok(html.includes(part), part)
+  }
+})
+
+transcript('three thousand messages draw few nodes', () => {
+  const messages = Array.from({ length: 3000 }, (_, n) =>
+    say(`m${n}`, n % 2 ? 'assistant' : 'user', `text ${n}`),
+  )
+  const html = draw({ messages })
+  assert.ok((html.match(/<[a-z]/g) ?? []).length < 1500)
+  assert.ok(html.includes('text 2999'))
+  assert.not.ok(html.includes('text 10<'))
+})
+
+transcript('calls in words', () => {
+  assert.is(toolWords('terminal', { command: ' npm  test\n' }).object, 'npm test')
+  assert.is(toolWords('read_file', { path: '/a/b/c/d.ts' }).object, '…/c/d.ts')
+  assert.is(toolWords('mcp_git_log', { ref: 'main' }).did, 'Git log')
+  assert.is(toolWords('constructor', {}).did, 'Constructor')
+  assert.is(toolWords('', {}).did, 'Tool')
+  assert.equal(parseArgs('{"a":1}'), { a: 1 })
+  assert.equal(parseArgs('{"a":'), { arguments: '{"a":' })
+  assert.equal(parseArgs('[1]'), { arguments: '[1]' })
+})
+
+transcript('stored failures are read back', () => {
+  assert.equal(parseFailure('**Rate limit reached:** slow down\n\n*Wait a minute.*'), {
+    type: 'rate_limit',
+    message: 'slow down',
+    hint: 'Wait a minute.',
+  })
+  assert.equal(parseFailure('anything'), { type: 'error', message: 'anything', hint: '' })
+})
+
+transcript.run()

@@ -1,0 +1,167 @@
+/** Undo of a turn from the page: asked first, conflicts asked again, the way back offered; programs looked at while they run. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { ApiError } from '../../../public/api.ts'
+import { createBackground } from '../../../public/features/workspace/processes.ts'
+import type { Confirmation } from '../../../public/features/shell/layout.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import { createTurnChanges } from '../../../public/features/workspace/turn-changes.ts'
+import { fakePlatform, settle } from '../_page.ts'
+
+const file = (path: string, more: object = {}) => ({
+  path,
+  status: 'modified',
+  added: 1,
+  removed: 0,
+  ...more,
+})
+const turn = (checkpoint: string, more: object = {}) => ({
+  checkpoint,
+  session_id: 's',
+  message_id: 'm1',
+  title: 'Fix it',
+  workspace: '/w',
+  at: 1,
+  ended_at: 2,
+  undo_of: null,
+  interrupted: false,
+  notes: [],
+  files: [file('a.ts'), file('b.ts', { old_path: 'c.ts', status: 'renamed' })],
+  truncated: false,
+  file_count: 2,
+  added: 2,
+  removed: 0,
+  ...more,
+})
+
+type Answers = Parameters<typeof fakePlatform>[0]
+
+const begin = async (answers: Answers) => {
+  const fake = fakePlatform({
+    'GET /api/rollback/list': () => ({ session_id: 's', checkpoints: [turn('t2'), turn('t1')] }),
+    ...answers,
+  })
+  const toasts = createToasts(fake.platform)
+  const asked: Confirmation[] = []
+  const seen = { restored: 0 }
+  const turns = createTurnChanges({
+    platform: fake.platform,
+    toasts,
+    ask: question => asked.push(question),
+    onRestored: () => {
+      seen.restored++
+    },
+  })
+  await turns.show('s')
+  return { ...fake, toasts, asked, seen, turns }
+}
+
+const test = suite('changes of turns')
+
+test('a list that cannot be read says so; a turn that is not there is refused', async () => {
+  const { turns, toasts, asked } = await begin({
+    'GET /api/rollback/list': () => {
+      throw new ApiError(503, 'no')
+    },
+  })
+  assert.is(turns.state.value, 'failed')
+  turns.undoNumber(3)
+  assert.equal([asked.length, toasts.list.value[0]?.text], [0, 'There is no such turn'])
+})
+
+test('asked before, told after, and gone back on', async () => {
+  const { turns, asked, service, toasts, seen } = await begin({
+    'POST /api/rollback/restore': ({ checkpoint }) => ({
+      ok: true,
+      restored: ['a.ts', 'b.ts'],
+      unchanged: [],
+      failed: [],
+      checkpoint: checkpoint === 't2' ? 't1' : null,
+    }),
+  })
+  turns.undoNumber(1)
+  assert.match(asked[0]?.text ?? '', '2 files go back')
+  assert.equal(service.of('POST /api/rollback/restore'), [])
+  await asked[0]?.run()
+  assert.equal(service.of('POST /api/rollback/restore'), [
+    { session_id: 's', checkpoint: 't2', force: false },
+  ])
+  assert.is(seen.restored, 1)
+  const [toast] = toasts.list.value
+  assert.is(toast?.text, 'Restored 2 files')
+  toast?.action?.run()
+  await settle()
+  assert.is(service.of('POST /api/rollback/restore')[1]?.checkpoint, 't1')
+})
+
+test('what somebody changed since is named and asked about; a moved file goes back as both its names', async () => {
+  const { turns, asked, service, clock } = await begin({
+    'POST /api/rollback/restore': ({ force }) => {
+      if (!force)
+        throw new ApiError(409, 'changed', { conflicts: ['b.ts', '1', '2', '3', '4', '5'] })
+      return { ok: true, restored: [], unchanged: ['b.ts'], failed: [], checkpoint: null }
+    },
+  })
+  const [newest] = turns.list.value
+  if (!newest?.files[1]) throw new Error('nothing listed')
+  turns.undoFile(newest, newest.files[1])
+  await asked[0]?.run()
+  clock.pass(1)
+  assert.match(asked[1]?.text ?? '', 'b.ts, 1, 2, 3 and 2 more')
+  assert.is(asked[1]?.danger, true)
+  await asked[1]?.run()
+  assert.equal(service.of('POST /api/rollback/restore')[1], {
+    session_id: 's',
+    checkpoint: 't2',
+    force: true,
+    paths: ['b.ts', 'c.ts'],
+  })
+})
+
+test('another refusal goes up; a diff that cannot be read says so', async () => {
+  const { turns, asked } = await begin({
+    'POST /api/rollback/restore': () => {
+      throw new ApiError(409, 'A turn is running')
+    },
+  })
+  turns.undoNumber(2)
+  const failure = await Promise.resolve(asked[0]?.run()).catch(error => error.message)
+  assert.is(failure, 'A turn is running')
+  const [newest] = turns.list.value
+  if (!newest?.files[0]) throw new Error('nothing listed')
+  await turns.toggleFile(newest, newest.files[0])
+  assert.is(turns.diffs.value.get(turns.keyOf(newest, newest.files[0]))?.state, 'failed')
+  await turns.toggleFile(newest, newest.files[0])
+  assert.is(turns.diffs.value.size, 0)
+})
+
+test('programs are looked at again while one runs and somebody looks', async () => {
+  const program = { process_id: 'p1', command: 'c', cwd: '/', pid: 1, status: 'running' }
+  const fake = fakePlatform({
+    'GET /api/processes': () => ({ session_id: 's', processes: [program] }),
+    'GET /api/process/log': () => ({ process: program, output: 'out', truncated: false }),
+  })
+  const looking = { now: true }
+  const background = createBackground({
+    platform: fake.platform,
+    toasts: createToasts(fake.platform),
+    isShown: () => looking.now,
+  })
+  await background.show('s')
+  background.toggleLog('p1')
+  await settle()
+  assert.is(background.logs.value.get('p1')?.text, 'out')
+  const asked = () => fake.service.of('GET /api/processes').length
+  fake.clock.pass(5_000)
+  await settle()
+  assert.is(asked(), 2)
+  looking.now = false
+  fake.clock.pass(5_000)
+  await settle()
+  fake.clock.pass(60_000)
+  assert.is(asked(), 3)
+  background.toggleLog('p1')
+  assert.is(background.logs.value.size, 0)
+})
+
+test.run()

@@ -1,0 +1,593 @@
+/** The workspace panel without a browser: paths, tree, open file, conflicts, git's lines, tables, frames. */
+import '../../_jsx.ts'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { h } from 'preact'
+import { renderToString } from 'preact-render-to-string'
+import { ApiError } from '../../../public/api.ts'
+import { parseCsv, separatorOf } from '../../../public/features/workspace/csv.ts'
+import { formatBytes, kindOf, languageOf } from '../../../public/features/workspace/file-kind.ts'
+import { lex } from '../../../public/markdown/lexer.ts'
+import { createChanges, splitChanges } from '../../../public/features/workspace/git-changes.ts'
+import { createFiles } from '../../../public/features/workspace/file-tree.ts'
+import { createFileUploads } from '../../../public/features/workspace/file-uploads.ts'
+import type { Confirmation } from '../../../public/features/shell/layout.ts'
+import {
+  createPanel,
+  insideWorkspace,
+  parseTarget,
+  targetOf,
+} from '../../../public/features/workspace/panel.ts'
+import { canEdit, createPreview } from '../../../public/features/workspace/open-file.ts'
+import { createToasts } from '../../../public/features/shell/toast.ts'
+import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
+import { fakePlatform, settle } from '../_page.ts'
+
+const { Markdown } = await import('../../../public/markdown/view.tsx')
+
+const paths = suite('workspace: paths')
+
+paths('what lies outside of the workspace is not opened', () => {
+  for (const path of ['/etc/passwd', '/w/projects/a', '../a', 'a/../../b', '~/x']) {
+    assert.is(insideWorkspace('/w/project', path), null, path)
+  }
+  assert.is(insideWorkspace('/w/project', '/w/project/src/a.ts'), 'src/a.ts')
+  assert.is(insideWorkspace('/w/project/', './src//a.ts'), 'src/a.ts')
+  assert.is(insideWorkspace('/w/project', '/w/project'), '')
+})
+
+paths('a file and its line in links', () => {
+  assert.equal(parseTarget('src/a.ts:12'), { path: 'src/a.ts', line: 12 })
+  assert.equal(parseTarget('src/a.ts:12:4'), { path: 'src/a.ts', line: 12 })
+  assert.equal(parseTarget('a:b'), { path: 'a:b', line: null })
+  assert.equal(targetOf('http://h/session/1?file=src/a%20b.ts:3'), { path: 'src/a b.ts', line: 3 })
+  assert.is(targetOf('http://h/session/1'), null)
+})
+
+paths('kinds, languages and sizes by name', () => {
+  assert.equal(['a.PNG', 'a.md', '.env', 'x.constructor', 'a.tar.gz', 'a.tsv'].map(kindOf), [
+    'image',
+    'markdown',
+    'text',
+    'text',
+    'binary',
+    'csv',
+  ])
+  assert.equal(['src/Dockerfile', 'a.b.ts', '.gitignore'].map(languageOf), ['dockerfile', 'ts', ''])
+  assert.equal(
+    [0, 999, 1500, 20_000_000].map(size => formatBytes(size)),
+    ['0 B', '999 B', '1.5 kB', '20 MB'],
+  )
+})
+
+paths('the panel is remembered; over the conversation it never opens by itself', () => {
+  const { platform, device } = fakePlatform()
+  const panel = createPanel(platform, 'http://h/')
+  panel.toggle()
+  panel.resize(5000)
+  assert.equal(
+    [panel.shown.value, panel.width.value, device.values.get('panel')],
+    [true, 960, true],
+  )
+  const again = createPanel(platform, 'http://h/')
+  assert.ok(again.shown.value)
+  again.overlay.value = true
+  assert.not.ok(again.shown.value)
+  again.openFile('a.ts', 3)
+  assert.equal([again.shown.value, again.target.value], [true, { path: 'a.ts', line: 3 }])
+  again.hide()
+  assert.is(device.values.get('panel'), true)
+})
+
+paths.run()
+
+const entry = (path: string, type: 'dir' | 'file' = 'file') => ({
+  name: path.split('/').at(-1)!,
+  path,
+  type,
+  size: type === 'dir' ? null : 1,
+})
+
+const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = true) => {
+  const disk: Record<string, ReturnType<typeof entry>[]> = {
+    '.': [entry('src', 'dir'), entry('README.md')],
+    src: [entry('src/lib', 'dir'), entry('src/a.ts'), entry('src/b.ts')],
+    'src/lib': [entry('src/lib/c.ts')],
+  }
+  const fake = fakePlatform({
+    'GET /api/list': ({ path }) => {
+      const entries = disk[String(path)]
+      if (!entries) throw new ApiError(404, 'Directory not found')
+      return { entries, path, total: entries.length }
+    },
+    ...answers,
+  })
+  const toasts = createToasts(fake.platform)
+  const moved: [string, string | null][] = []
+  const files = createFiles({
+    platform: fake.platform,
+    toasts,
+    onMoved: (from, to) => moved.push([from, to]),
+  })
+  const read = files.show('s')
+  if (isRead) await read
+  return { ...fake, files, toasts, disk, moved, names: () => files.rows.value.map(row => row.path) }
+}
+
+const trees = suite('workspace: tree')
+
+trees('a directory that cannot be read says so, and can be asked again', async () => {
+  const { files, disk } = await tree()
+  const root = disk['.']!
+  delete disk['.']
+  await files.load('')
+  assert.is(files.directories.value.get('')?.state, 'failed')
+  assert.is(files.rows.value.length, 2, 'what was known stays')
+  disk['.'] = root
+  await files.load('')
+  assert.is(files.directories.value.get('')?.state, 'ready')
+})
+
+trees('a listing that was asked for earlier and arrives later replaces nothing', async () => {
+  const answers: ((name: string) => void)[] = []
+  const { files: slow, names: shown } = await tree(
+    {
+      'GET /api/list': ({ path }) =>
+        new Promise(resolve =>
+          answers.push(name => resolve({ entries: [entry(name)], path, total: 1 })),
+        ),
+      'POST /api/file/rename': () => ({ ok: true }),
+    },
+    false,
+  )
+  answers[0]!('new.txt')
+  await settle()
+  void slow.load('')
+  const renamed = slow.rename('new.txt', 'named.txt')
+  await settle()
+  answers[2]!('named.txt')
+  await renamed
+  assert.equal(shown(), ['named.txt'])
+  answers[1]!('new.txt')
+  await settle()
+  assert.equal(shown(), ['named.txt'])
+})
+
+trees('directories are read when they are opened', async () => {
+  const { files, names, service } = await tree()
+  assert.equal(names(), ['src', 'README.md'])
+  files.toggle('src')
+  await settle()
+  assert.equal(names(), ['src', 'src/lib', 'src/a.ts', 'src/b.ts', 'README.md'])
+  assert.equal(
+    service.of('GET /api/list').map(({ path }) => path),
+    ['.', 'src'],
+  )
+  const row = files.rows.value[2]!
+  assert.equal([row.level, row.place, row.siblings], [2, 2, 3])
+  files.toggle('src')
+  assert.equal(names(), ['src', 'README.md'])
+})
+
+trees('a file is revealed through all directories above it', async () => {
+  const { files, names } = await tree()
+  await files.reveal('src/lib/c.ts')
+  assert.ok(names().includes('src/lib/c.ts'))
+  assert.is(files.active.value, 'src/lib/c.ts')
+})
+
+trees('what another conversation answers late is dropped', async () => {
+  let release = () => {}
+  const { files, names } = await tree({
+    'GET /api/list': async ({ session_id: id }) => {
+      if (id === 's' || id === 'other') return { entries: [], path: '.', total: 0 }
+      await new Promise<void>(resolve => {
+        release = resolve
+      })
+      return { entries: [entry('late')], path: '.', total: 1 }
+    },
+  })
+  const slow = files.show('slow')
+  await files.show('other')
+  release()
+  await slow
+  assert.equal(names(), [])
+})
+
+trees('a refused rename is told, and the tree is read again', async () => {
+  const { files, toasts, service } = await tree({
+    'POST /api/file/rename': () => {
+      throw new ApiError(400, 'A file named "b" already exists')
+    },
+  })
+  assert.not.ok(await files.rename('README.md', 'b'))
+  assert.match(toasts.list.value.at(-1)!.text, /already exists/)
+  assert.is(service.of('GET /api/list').length, 2)
+})
+
+trees('an opened directory stays open under its new name', async () => {
+  const { files, moved, disk, names } = await tree({
+    'POST /api/file/rename': () => {
+      disk['.'] = [entry('code', 'dir')]
+      disk.code = [entry('code/a.ts')]
+      return { ok: true }
+    },
+  })
+  files.open('src')
+  await settle()
+  await files.rename('src', 'code')
+  await settle()
+  assert.equal([names(), moved], [['code', 'code/a.ts'], [['src', 'code']]])
+})
+
+trees('nothing moves into itself or to where it is', async () => {
+  const { files, service } = await tree({ 'POST /api/file/move': () => ({ ok: true }) })
+  await files.move('src', 'src')
+  await files.move('src', 'src/lib')
+  await files.move('src/a.ts', 'src')
+  assert.is(service.of('POST /api/file/move').length, 0)
+  await files.move('src/a.ts', '')
+  assert.equal(service.of('POST /api/file/move'), [
+    { session_id: 's', path: 'src/a.ts', dest_dir: '.' },
+  ])
+})
+
+trees('what is deleted comes back by the notice', async () => {
+  const { files, toasts, service } = await tree({
+    'POST /api/file/delete': () => ({ ok: true, trash_id: 't1' }),
+    'POST /api/file/restore': () => ({ ok: true, path: 'src' }),
+  })
+  await files.remove('src', 'dir')
+  assert.equal(service.of('POST /api/file/delete')[0]?.recursive, true)
+  toasts.list.value.at(-1)!.action!.run()
+  await settle()
+  assert.equal(service.of('POST /api/file/restore'), [{ session_id: 's', trash_id: 't1' }])
+  assert.is(files.active.value, 'src')
+})
+
+trees('keys of the tree', async () => {
+  const { files } = await tree()
+  files.open('src')
+  await settle()
+  const at = (path: string, key: string) => {
+    const step = stepOf(files.rows.value, path, key)
+    return step && (step.kind === 'go' ? step.path : step.kind)
+  }
+  assert.equal(
+    ['ArrowDown', 'ArrowUp', 'End', 'ArrowRight', 'ArrowLeft', 'Enter', 'x'].map(key =>
+      at('src', key),
+    ),
+    ['src/lib', null, 'README.md', 'src/lib', 'close', 'use', null],
+  )
+  assert.equal(
+    ['ArrowLeft', 'ArrowRight', 'r', 'F2', 'Delete', 'Home'].map(key => at('src/b.ts', key)),
+    ['src', null, 'README.md', 'rename', 'remove', 'src'],
+  )
+  assert.is(stepOf([], '', 'ArrowDown'), null)
+})
+
+trees(
+  'files dropped on the tree go one after the other; one that is called off leaves',
+  async () => {
+    const sent: string[] = []
+    const { platform } = fakePlatform({
+      'POST /api/upload': ({ name, path }) => {
+        sent.push(`${path ?? ''}/${name}`)
+        if (name === 'bad') throw new ApiError(400, 'Invalid filename')
+        return { filename: name, path: '', size: 1 }
+      },
+    })
+    const toasts = createToasts(platform)
+    const arrived: string[] = []
+    const uploads = createFileUploads({
+      platform,
+      toasts,
+      sessionId: () => 's',
+      onArrived: directory => arrived.push(directory),
+    })
+    const done = uploads.add(
+      [new File(['1'], 'a'), new File(['1'], 'bad'), new File(['1'], 'c')],
+      'd',
+    )
+    uploads.cancel(uploads.list.value[2]!.id)
+    await done
+    assert.equal([sent, arrived, uploads.list.value], [['d/a', 'd/bad'], ['d'], []])
+    assert.match(toasts.list.value.at(-1)!.text, /Couldn’t upload bad: Invalid filename/)
+  },
+)
+
+trees.run()
+
+const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
+  const disk = { content: 'one\ntwo\n', version: 'v1' }
+  const fake = fakePlatform({
+    'GET /api/file': ({ path }) => ({ path, lines: 3, size: disk.content.length, ...disk }),
+    'POST /api/file/save': ({ content, expected_version: expected, path }) => {
+      if (expected !== disk.version)
+        throw new ApiError(409, 'changed', { conflict: true, version: disk.version })
+      disk.content = String(content)
+      disk.version = `${disk.version}+`
+      return { ok: true, path, size: disk.content.length, version: disk.version }
+    },
+    ...answers,
+  })
+  const toasts = createToasts(fake.platform)
+  const asked: Confirmation[] = []
+  const urls: string[] = []
+  const preview = createPreview({
+    platform: fake.platform,
+    toasts,
+    ask: question => asked.push(question),
+    urls: {
+      create: blob => `blob:${blob.type}:${urls.push('made')}`,
+      revoke: url => urls.push(`gone ${url}`),
+    },
+  })
+  preview.show('s')
+  preview.open({ path: 'a.ts', line: null })
+  await settle()
+  const doc = () => preview.doc.value!
+  return { ...fake, preview, toasts, asked, disk, doc, urls }
+}
+
+const previews = suite('workspace: open file')
+
+previews('large, binary and missing files say what they are', async () => {
+  const refusals: Record<string, () => unknown> = {
+    large: () => {
+      throw new ApiError(404, 'File too large (300000 bytes, max 200000)')
+    },
+    binary: () => ({ content: '', size: 9, lines: 0, version: 'v', binary: true }),
+    failed: () => {
+      throw new ApiError(404, 'File not found')
+    },
+  }
+  for (const [state, answer] of Object.entries(refusals)) {
+    const { doc } = await opened({ 'GET /api/file': answer })
+    assert.is(doc().state, state)
+    assert.not.ok(canEdit(doc()))
+  }
+})
+
+previews('text that is not UTF-8 is not edited: saving would damage it', async () => {
+  const { doc, disk, preview } = await opened()
+  assert.ok(canEdit(doc()))
+  disk.content = 'a\ufffdb'
+  disk.version = 'v2'
+  await preview.refresh()
+  assert.not.ok(canEdit(doc()))
+})
+
+previews('an edited file is saved with the version it was read at', async () => {
+  const { preview, doc, disk, service } = await opened()
+  preview.setMode('edit')
+  assert.not.ok(preview.dirty.value)
+  preview.edit('three\n')
+  assert.ok(preview.dirty.value && preview.isAnyDirty())
+  await preview.save()
+  assert.is(service.of('POST /api/file/save')[0]?.expected_version, 'v1')
+  assert.equal([disk.content, preview.dirty.value, doc().version], ['three\n', false, 'v1+'])
+})
+
+previews('the agent was faster: nothing is overwritten unasked', async () => {
+  const { preview, doc, disk } = await opened()
+  preview.setMode('edit')
+  preview.edit('mine\n')
+  Object.assign(disk, { content: 'theirs\n', version: 'v2' })
+  await preview.save()
+  assert.equal([doc().conflict, doc().draft, disk.content], ['v2', 'mine\n', 'theirs\n'])
+  await preview.compare()
+  assert.is(doc().theirs, 'theirs\n')
+  // Changed once more: only what was seen may be overwritten.
+  Object.assign(disk, { content: 'theirs again\n', version: 'v3' })
+  await preview.overwrite()
+  assert.equal([doc().conflict, disk.content], ['v3', 'theirs again\n'])
+  await preview.overwrite()
+  assert.equal([doc().conflict, disk.content, preview.dirty.value], [null, 'mine\n', false])
+})
+
+previews('the version on disk can be taken instead', async () => {
+  const { preview, doc, disk } = await opened()
+  preview.setMode('edit')
+  preview.edit('mine\n')
+  Object.assign(disk, { content: 'theirs\n', version: 'v2' })
+  await preview.refresh()
+  assert.equal([doc().conflict, doc().draft], ['v2', 'mine\n'])
+  const { generation } = doc()
+  await preview.takeTheirs()
+  assert.equal([doc().draft, doc().conflict, preview.dirty.value], ['theirs\n', null, false])
+  assert.ok(doc().generation > generation, 'the editor is made again')
+})
+
+previews('after a turn an untouched file is the one on disk', async () => {
+  const { preview, doc, disk } = await opened()
+  await preview.refresh()
+  assert.is(doc().generation, 0)
+  Object.assign(disk, { content: 'new\n', version: 'v2' })
+  await preview.refresh()
+  assert.equal([doc().content, doc().version, doc().conflict], ['new\n', 'v2', null])
+})
+
+previews('leaving edits asks first', async () => {
+  const { preview, asked, doc } = await opened()
+  preview.setMode('edit')
+  preview.edit('mine\n')
+  preview.open({ path: 'b.ts', line: null })
+  preview.close()
+  preview.setMode('view')
+  assert.equal([asked.length, doc().path, doc().draft], [3, 'a.ts', 'mine\n'])
+  await asked[0]!.run()
+  assert.equal([doc().path, doc().draft], ['b.ts', null])
+})
+
+previews('another conversation has its own open file; edits wait in theirs', async () => {
+  const { preview, doc } = await opened()
+  preview.setMode('edit')
+  preview.edit('mine\n')
+  preview.show('other')
+  assert.is(preview.doc.value, null)
+  assert.ok(preview.isAnyDirty(), 'leaving the page would lose it')
+  preview.show('s')
+  assert.equal([doc().path, doc().draft], ['a.ts', 'mine\n'])
+})
+
+previews('a link to a line of Markdown shows its source', async () => {
+  const { preview, doc } = await opened()
+  preview.open({ path: 'a.md', line: null })
+  await settle()
+  assert.is(doc().mode, 'view')
+  preview.open({ path: 'a.md', line: 7 })
+  assert.equal([doc().mode, doc().line], ['source', 7])
+})
+
+previews('a PDF is framed by a blob address of its own type, which is taken back', async () => {
+  const { preview, doc, urls } = await opened()
+  preview.open({ path: 'a.pdf', line: null })
+  await settle()
+  assert.is(doc().blob, 'blob:application/pdf:1')
+  preview.close()
+  assert.is(urls.at(-1), 'gone blob:application/pdf:1')
+})
+
+previews('a renamed file stays open, a deleted one is closed unless it is edited', async () => {
+  const { preview, doc } = await opened()
+  preview.open({ path: 'src/a.ts', line: null })
+  await settle()
+  preview.moved('src', 'code')
+  assert.is(doc().path, 'code/a.ts')
+  preview.setMode('edit')
+  preview.edit('mine')
+  preview.moved('code', null)
+  assert.is(doc().draft, 'mine')
+  preview.edit('one\ntwo\n')
+  preview.moved('code/a.ts', null)
+  assert.is(preview.doc.value, null)
+})
+
+previews.run()
+
+const git = suite('workspace: changes')
+const changed = (path: string, index: string, worktree: string, more = {}) => ({
+  path,
+  index,
+  worktree,
+  status: 'modified' as const,
+  ...more,
+})
+
+git('a file stands in both lists when it was changed again after staging', () => {
+  const { staged, unstaged } = splitChanges([
+    changed('a', 'M', 'M'),
+    changed('b', '?', '?'),
+    changed('c', 'R', ' ', { old_path: 'was' }),
+    changed('d', 'U', 'U'),
+    changed('e', ' ', 'D'),
+  ] as never)
+  assert.equal(
+    staged.map(({ path, mark, from }) => [path, mark, from]),
+    [
+      ['a', 'modified', null],
+      ['c', 'renamed', 'was'],
+    ],
+  )
+  assert.equal(
+    unstaged.map(({ path, mark }) => [path, mark]),
+    [
+      ['a', 'modified'],
+      ['b', 'untracked'],
+      ['d', 'conflict'],
+      ['e', 'deleted'],
+    ],
+  )
+})
+
+git('diffs are read when they are opened, and again when the files change', async () => {
+  const files = [changed('src/a', ' ', 'M')]
+  const { platform, service } = fakePlatform({
+    'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
+    'GET /api/git/diff': ({ path }) => ({ path, diff: 'x', binary: false, truncated: false }),
+  })
+  const changes = createChanges(platform)
+  await changes.show('s')
+  const [change] = changes.lines.value.unstaged
+  assert.is(service.of('GET /api/git/diff').length, 0)
+  changes.toggle(change!)
+  await settle()
+  assert.is(changes.diffs.value.get(change!.key)?.diff, 'x')
+  await changes.load()
+  assert.is(service.of('GET /api/git/diff').length, 2)
+  assert.equal([...changes.touched.value], ['src'])
+  files.length = 0
+  await changes.load()
+  assert.equal([changes.diffs.value.size, changes.opened.value.size], [0, 0])
+})
+
+git('git that cannot be asked says why', async () => {
+  const { platform } = fakePlatform({
+    'GET /api/git/status': () => {
+      throw new ApiError(503, 'git is not installed')
+    },
+  })
+  const changes = createChanges(platform)
+  await changes.show('s')
+  assert.equal([changes.state.value, changes.error.value], ['failed', 'git is not installed'])
+})
+
+git.run()
+
+const shapes = suite('workspace: shapes')
+
+shapes('tables: quotes, line breaks in quotes, separators', () => {
+  assert.equal(parseCsv('a,b\r\n"x ""y"", z","1\n2"\n'), [
+    ['a', 'b'],
+    ['x "y", z', '1\n2'],
+  ])
+  assert.equal(parseCsv('\ufeffa;b\n1,5;2'), [
+    ['a', 'b'],
+    ['1,5', '2'],
+  ])
+  assert.equal(['a\tb\tc', '"a;b",c', 'a'].map(separatorOf), ['\t', ',', ','])
+  assert.equal([parseCsv(''), parseCsv('a,\n')], [[], [['a', '']]])
+})
+
+const media = (text: string, open = false): string =>
+  renderToString(h(Markdown, { text, open, id: 'm' }))
+
+shapes('MEDIA: a name that is still being written is not asked for', () => {
+  assert.not.match(media('MEDIA:/tmp/pic.p', true), /<img/)
+  assert.match(media('MEDIA:/tmp/pic.png\n\nmore', true), /<img/)
+})
+
+shapes('MEDIA: files of this machine through the service, other hosts only when wanted', () => {
+  assert.match(
+    media('See MEDIA:/tmp/a b.png for more'),
+    /src="api\/media\?path=%2Ftmp%2Fa%20b\.png"/,
+  )
+  assert.match(
+    media('MEDIA:"/tmp/x y"'),
+    /<a class="md-file" href="api\/media\?path=%2Ftmp%2Fx%20y"/,
+  )
+  assert.match(media('MEDIA:/tmp/a.mp3'), /<audio[^>]*src="api\/media/)
+  assert.match(media('MEDIA:/tmp/a.mp4'), /<video[^>]*src="api\/media/)
+  assert.match(
+    media('MEDIA:http://localhost:8787/api/media?path=/tmp/a.png'),
+    /src="api\/media\?path=\/tmp\/a\.png"/,
+  )
+  const far = media('MEDIA:https://far.example/a.png')
+  assert.not.match(far, /<img/)
+  assert.match(far, /far\.example/)
+  const cancel = media('MEDIA:http://localhost:8787/api/chat/cancel?stream_id=1')
+  assert.not.match(cancel, /src="api\/chat/)
+})
+
+shapes('MEDIA: only as a word of its own, never in code', () => {
+  const kinds = (text: string) =>
+    lex(text)
+      .flatMap(token => ('tokens' in token ? (token.tokens ?? []) : []))
+      .map(one => one.type)
+  assert.equal(kinds('`MEDIA:/a.png`'), ['codespan'])
+  assert.equal(kinds('MEDIA: nothing here'), ['text'])
+  assert.equal(kinds('MEDIA:/tmp/a.tar.gz.'), ['media', 'text'])
+})
+
+shapes.run()

@@ -1,0 +1,160 @@
+/** The rules of the code structure. Each rule is first shown to reject its bad samples. */
+import { globSync, readFileSync } from 'node:fs'
+import { sep } from 'node:path'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { bundleBrowser } from '../build/browser.mjs'
+import { importsOf, reachable, violation } from './_layers.ts'
+import { breaches, codeOf, rules, type Source } from './_rules.ts'
+
+const tree: Source[] = globSync(
+  ['*.{ts,mjs}', '{lib,handlers,public,test,bench,build}/**/*.{ts,tsx,mjs,css,html}'],
+  { exclude: ['node_modules', 'dist'] },
+).map(path => ({ path: path.split(sep).join('/'), text: readFileSync(path, 'utf8') }))
+
+const test = suite('structure')
+
+for (const rule of rules) {
+  test(`${rule.name} – refuses its samples`, () => {
+    for (const source of rule.bad) assert.ok(breaches(rule, [source]).length > 0, source.text)
+    for (const source of rule.good) assert.equal(breaches(rule, [source]), [], source.text)
+  })
+  test(rule.name, () => assert.equal(breaches(rule, tree), []))
+}
+
+const importing = (from: string, text: string) =>
+  importsOf({ path: from, text }).map(found => violation(found))
+
+test('imports are found in every form', () => {
+  const text = `/** import { no } from './comment.ts' */
+import { a } from './a.ts'
+import type { B } from '../b.ts'
+import * as c from 'c'
+import {
+  d,
+} from './d.ts'
+import './e.ts'
+export { f } from './f.ts'
+const g = await import('./g.ts')
+new Worker(new URL('./h.ts', import.meta.url))`
+  const found = importsOf({ path: 'lib/x/x.ts', text }).map(({ to, isType }) => [to, isType])
+  assert.equal(found, [
+    ['lib/x/a.ts', false],
+    ['lib/b.ts', true],
+    ['c', false],
+    ['lib/x/d.ts', false],
+    ['lib/x/e.ts', false],
+    ['lib/x/f.ts', false],
+    ['lib/x/g.ts', false],
+  ])
+})
+
+test('imports go down – refuses its samples', () => {
+  const bad: [string, string][] = [
+    ['lib/http/serve.ts', "import { a } from '../sessions/store.ts'"],
+    ['lib/http/serve.ts', "import { a } from '../store/atomic.ts'"],
+    ['lib/sessions/store.ts', "import { a } from '../models/resolve.ts'"],
+    ['lib/sessions/store.ts', "import type { A } from '../app.ts'"],
+    ['lib/agent/loop.ts', "import type { A } from '../http/endpoint.ts'"],
+    ['lib/turns/turn.ts', "import { a } from '../../handlers/chat.ts'"],
+    ['lib/schema/ok.ts', "import { a } from '../http/reply.ts'"],
+    ['handlers/chat.ts', "import { createApp } from '../lib/app.ts'"],
+    ['handlers/chat.ts', "import { chat } from './sessions.ts'"],
+    ['handlers/chat.ts', "import { writeAtomic } from '../lib/store/atomic.ts'"],
+    ['router.ts', "import { append } from './lib/sessions/store.ts'"],
+    ['public/main.tsx', "import { Session } from '../lib/schema/session.ts'"],
+    ['public/main.tsx', "import type { App } from '../lib/app.ts'"],
+    ['public/main.tsx', "import { readFileSync } from 'node:fs'"],
+    ['lib/hub.ts', "import { startApp } from './_app.ts'"],
+  ]
+  for (const [from, text] of bad) assert.ok(importing(from, text)[0], `${from}: ${text}`)
+  const good: [string, string][] = [
+    ['lib/http/serve.ts', "import { Refusal } from '../errors.ts'"],
+    ['lib/turns/turn.ts', "import { a } from '../sessions/history.ts'"],
+    ['lib/app.ts', "import { a } from './turns/runner.ts'"],
+    ['handlers/chat.ts', "import { endpoint } from '../lib/context.ts'"],
+    ['router.ts', "import * as chat from './handlers/chat.ts'"],
+    ['public/main.tsx', "import type { Api } from '../router.ts'"],
+    ['public/main.tsx', "import { render } from 'preact'"],
+  ]
+  for (const [from, text] of good) assert.equal(importing(from, text), [undefined], text)
+})
+
+test('imports go down', () => {
+  const found = tree
+    .flatMap(importsOf)
+    .map(each => ({ each, why: violation(each) }))
+    .filter(({ why }) => why)
+    .map(({ each, why }) => `${each.from} → ${each.to}: ${why}`)
+  assert.equal(found, [])
+})
+
+/** Full-text statements block for tens of milliseconds: only the worker may run them. */
+const FULL_TEXT = /\bfts5\b|\bbm25\(|\bwhere\b[^'"`]*\bmatch\b/i
+const fullTextOf = (entry: string, sources: readonly Source[]) => {
+  const running = reachable(entry, sources)
+  return sources
+    .filter(source => running.has(source.path) && FULL_TEXT.test(codeOf(source)))
+    .map(({ path }) => path)
+}
+
+test('no full-text statement on the main thread – refuses its sample', () => {
+  const sources = [
+    { path: 'router.ts', text: "import './lib/search.ts'" },
+    { path: 'lib/search.ts', text: "db.prepare('select 1 from fts where fts match ?')" },
+    { path: 'lib/worker.ts', text: "db.exec('create virtual table a using fts5(b)')" },
+  ]
+  assert.equal(fullTextOf('router.ts', sources), ['lib/search.ts'])
+})
+
+/** Makes the agent's empty table, in a process that serves nobody: `agent-webui chat`. */
+const AT_A_TERMINAL = ['lib/host-db/create-database.ts']
+
+test('no full-text statement on the main thread', () => {
+  assert.equal(fullTextOf('router.ts', tree), AT_A_TERMINAL)
+})
+
+test('what runs in the browser lies in public/, in lib/base or in a package', async () => {
+  const { metafile } = await bundleBrowser()
+  const foreign = Object.keys(metafile.inputs).filter(
+    path => !/^(public\/|lib\/base\/|node_modules\/|<|without-elk:)/.test(path),
+  )
+  assert.equal(foreign, [])
+})
+
+/** For packages that name their licence in a file only. */
+const licenseText = (path: string): string => {
+  const [file] = globSync(`${path}/[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*`)
+  return file ? readFileSync(file, 'utf8') : ''
+}
+
+test('nothing under another licence than ours permits is bundled for the browser', async () => {
+  const { metafile } = await bundleBrowser()
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap(
+      path => /^(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+    ),
+  )
+  const strict = [...packages].filter(path => {
+    const { license = licenseText(path) } = JSON.parse(readFileSync(`${path}/package.json`, 'utf8'))
+    return !/\b(?:MIT|ISC|BSD|0BSD|Apache-2\.0|Unlicense|CC0-1\.0)\b/.test(String(license))
+  })
+  assert.equal(strict, [])
+})
+
+type Lock = {
+  packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>
+}
+
+test('the lock file names every platform and no place', () => {
+  const { packages }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+  const places = Object.entries(packages).filter(([, entry]) => entry.resolved)
+  assert.equal(places, [], 'a registry address')
+  // `npm ci` refuses a lock without them, on every platform.
+  const missing = Object.values(packages)
+    .flatMap(entry => Object.keys(entry.optionalDependencies ?? {}))
+    .filter(name => !packages[`node_modules/${name}`])
+  assert.equal(missing, [])
+})
+
+test.run()
