@@ -1,7 +1,7 @@
 /** What is wrong with the files a person or another program writes, and what is refused because of it. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { Refusal } from '../lib/errors.ts'
+import { UserError } from '../lib/errors.ts'
 import { FileProblem } from '../lib/schema/file-problem.ts'
 import { ShownGuard } from '../lib/schema/guard.ts'
 
@@ -19,7 +19,7 @@ const guardsOf = (list: () => ShownGuard[]): ShownGuard[] => {
   try {
     return list().filter(({ accepted }) => !accepted)
   } catch (error) {
-    if (error instanceof Refusal) return []
+    if (error instanceof UserError) return []
     throw error
   }
 }

@@ -9,7 +9,7 @@ import type { Bridge } from './host-db/host-sessions.ts'
 import type { Config } from './config.ts'
 import { cronVerbs } from './cron/agent-api.ts'
 import type { Cron } from './cron/cron.ts'
-import { Refusal } from './errors.ts'
+import { UserError } from './errors.ts'
 import type { Hub } from './hub.ts'
 import { createMcp } from './mcp/mcp.ts'
 import { memoryPrompt } from './memory/memory.ts'
@@ -29,7 +29,7 @@ import { createCompressions } from './turn-context/compression.ts'
 import { createDelegating } from './turn-context/subagent-settings.ts'
 import { controlOf, ownPorts } from './turn-context/control-files.ts'
 import { createGrants } from './turn-context/grants.ts'
-import { createEquip, type EquipDeps } from './turn-context/turn-context.ts'
+import { createTurnContexts, type TurnContextOptions } from './turn-context/turn-context.ts'
 import { homeTools } from './turn-context/home-tools.ts'
 import { mcpTools } from './turn-context/mcp-tools.ts'
 import { createPrefill } from './turn-context/prefill-messages.ts'
@@ -50,10 +50,10 @@ export type EngineDeps = {
   hub: Hub
   shelf: PromptShelf
   toolOutput: ToolOutput
-  checkpoints: EquipDeps['checkpoints']
-  guardsFor: EquipDeps['guardsFor']
+  checkpoints: TurnContextOptions['checkpoints']
+  guardsFor: TurnContextOptions['guardsFor']
   /** Absent: nothing is started in the background. */
-  processesOf?: EquipDeps['processesOf']
+  processesOf?: TurnContextOptions['processesOf']
   /** Built after this, because tasks begin turns. */
   cron: () => Cron
   liveDir: string
@@ -73,7 +73,7 @@ export type EngineDeps = {
   onQueue?: (sessionId: string) => void
   /** Each agent as it is to be called: watched, for example. */
   wrapAgent?: (agent: Agent) => Agent
-  wrapPrompt?: (prompt: EquipDeps['promptFor']) => EquipDeps['promptFor']
+  wrapPrompt?: (prompt: TurnContextOptions['promptFor']) => TurnContextOptions['promptFor']
   wrapEquip?: (equip: RunnerDeps['equip']) => RunnerDeps['equip']
 }
 
@@ -118,11 +118,11 @@ export const createEngine = async (deps: EngineDeps) => {
     createBudget(about, { sessions, ask, spentSince, now })
 
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
-  const equip = createEquip({
+  const equip = createTurnContexts({
     sessions,
     agentFor: endpoint =>
       wrapAgent(
-        !(endpoint instanceof Refusal) && endpoint.apiMode === 'acp' ? external.agent : agent,
+        !(endpoint instanceof UserError) && endpoint.apiMode === 'acp' ? external.agent : agent,
       ),
     providers,
     toolsFor: createToolset([

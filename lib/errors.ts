@@ -1,6 +1,6 @@
 /** The one error that is meant for the person: a sentence, a kind that maps to a status, and flags a client may read. */
 
-export type RefusalKind =
+export type UserErrorKind =
   | 'invalid' // 400
   | 'unauthorized' // 401
   | 'forbidden' // 403
@@ -11,12 +11,12 @@ export type RefusalKind =
   | 'unavailable' // 503
   | 'full' // 507: the disk is full or read-only; nothing acknowledged was lost
 
-export class Refusal extends Error {
-  readonly kind: RefusalKind
+export class UserError extends Error {
+  readonly kind: UserErrorKind
   /** Extra keys of the JSON body beside `error`, for example `{ active_stream_id }`. */
   readonly extra: Readonly<Record<string, unknown>>
 
-  constructor(kind: RefusalKind, message: string, extra: Record<string, unknown> = {}) {
+  constructor(kind: UserErrorKind, message: string, extra: Record<string, unknown> = {}) {
     super(message)
     this.name = 'Refusal'
     this.kind = kind
@@ -24,8 +24,8 @@ export class Refusal extends Error {
   }
 }
 
-const refuse = (kind: RefusalKind) => (message: string, extra?: Record<string, unknown>) =>
-  new Refusal(kind, message, extra)
+const refuse = (kind: UserErrorKind) => (message: string, extra?: Record<string, unknown>) =>
+  new UserError(kind, message, extra)
 
 export const invalid = refuse('invalid')
 export const unauthorized = refuse('unauthorized')

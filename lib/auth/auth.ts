@@ -1,7 +1,7 @@
 /** Signing in and staying signed in: one optional password for the whole service. */
 import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { conflict, Refusal, unauthorized, unavailable } from '../errors.ts'
+import { conflict, UserError, unauthorized, unavailable } from '../errors.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
 import { openKey } from './signing-key.ts'
 import { createHasher, isSameHash } from './password.ts'
@@ -227,7 +227,7 @@ export const createAuth = ({
         return issueUnder(fingerprint(right), caller)
       } catch (error) {
         // Not the caller's mistake: too many were waiting, or nobody can sign in.
-        if (!(error instanceof Refusal) || error.kind !== 'unauthorized') slot.giveBack()
+        if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.giveBack()
         throw error
       }
     },

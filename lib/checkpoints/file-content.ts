@@ -17,7 +17,7 @@ import {
   unlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { codeOf } from '../store/file-error.ts'
 import { type Bounds, type Held, hold, openHeld } from '../store/dir-handle.ts'
 import type { Version } from './record.ts'
@@ -34,7 +34,7 @@ const holdExactly = (bounds: Bounds, path: string, make: boolean): Held => {
   // A folder above it has become a symlink: it is another place now.
   if (held.path === path) return held
   held[Symbol.dispose]()
-  throw new Refusal('conflict', 'a folder above it leads elsewhere now')
+  throw new UserError('conflict', 'a folder above it leads elsewhere now')
 }
 
 const readHeldFile = (held: Held, mostBytes: number): Found => {
@@ -63,7 +63,7 @@ export const readContent = (bounds: Bounds, path: string, mostBytes = Infinity):
     return readHeldFile(held, mostBytes)
   } catch (error) {
     if (ABSENT.has(codeOf(error))) return { content: null }
-    if (error instanceof Refusal && error.kind === 'missing')
+    if (error instanceof UserError && error.kind === 'missing')
       return { problem: 'it lies outside of the workspace now, or is protected' }
     return { problem: messageOf(error) }
   }

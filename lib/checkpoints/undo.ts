@@ -1,7 +1,7 @@
 /** Puts the files of a turn back as they were: exactly, only where nobody has changed them since, and undoable itself. */
 import { isUtf8 } from 'node:buffer'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
-import { conflict, messageOf, missing, Refusal } from '../errors.ts'
+import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { asRefusal } from '../store/file-error.ts'
 import {
   type Found,
@@ -89,7 +89,7 @@ const apply = async ({ depot, bounds }: Room, { path, before }: Change): Promise
 
 const sentence = (error: unknown): string => {
   const refusal = asRefusal(error)
-  return refusal instanceof Refusal ? refusal.message : messageOf(error)
+  return refusal instanceof UserError ? refusal.message : messageOf(error)
 }
 
 const deepestFirst = (folders: readonly string[]) => folders.toSorted((a, b) => b.length - a.length)

@@ -9,7 +9,7 @@ import {
 } from '../host-db/record-session.ts'
 import { stateFile } from '../host-db/state-db.ts'
 import type { Config } from '../config.ts'
-import { invalid, messageOf, missing, Refusal } from '../errors.ts'
+import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import { numberAt } from '../turn-context/turn-scope.ts'
@@ -118,9 +118,9 @@ export const chat = async (asked: ChatArguments, given: ChatGiven): Promise<numb
     const { id } = session
     const { model } = engine.models.compatible(home, session.model)
     const endpoint = endpointOf(model)
-    if (asked.model !== null && endpoint instanceof Refusal) throw endpoint
+    if (asked.model !== null && endpoint instanceof UserError) throw endpoint
     record.begin(id, {
-      model: endpoint instanceof Refusal ? model : endpoint.model,
+      model: endpoint instanceof UserError ? model : endpoint.model,
       cwd,
       maxSteps: numberAt(home.values(), 'agent', 'max_turns') ?? DEFAULT_STEPS,
     })
@@ -141,7 +141,7 @@ export const chat = async (asked: ChatArguments, given: ChatGiven): Promise<numb
     record.spent(id, {
       ...(outcome?.usage ?? turn.usage),
       provider: outcome?.provider ?? '',
-      baseUrl: endpoint instanceof Refusal ? '' : endpoint.baseUrl,
+      baseUrl: endpoint instanceof UserError ? '' : endpoint.baseUrl,
     })
     if (stopping) {
       terminal.note('Stopped.')
@@ -158,7 +158,7 @@ export const chat = async (asked: ChatArguments, given: ChatGiven): Promise<numb
       return engine.models.endpoint(home, model)
     } catch (error) {
       // The turn says it; the message is kept.
-      if (error instanceof Refusal) return error
+      if (error instanceof UserError) return error
       throw error
     }
   }

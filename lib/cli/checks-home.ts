@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { jobsFile } from '../cron/jobs-file.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { createAccepted } from '../guards/accepted.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
@@ -15,7 +15,7 @@ export const unlessUnread = <T>(look: () => T[]): T[] => {
   try {
     return look()
   } catch (error) {
-    if (error instanceof Refusal) return []
+    if (error instanceof UserError) return []
     throw error
   }
 }

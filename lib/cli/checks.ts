@@ -3,7 +3,7 @@ import { agentChecks } from './checks-agents.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateFile } from '../host-db/state-db.ts'
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { openSecrets } from '../profiles/file-permissions.ts'
@@ -64,7 +64,7 @@ const modelCheck = async ({ home, models }: Looked): Promise<Check> => {
       )
     return ok('model', `${endpoint.model} of ${endpoint.provider}`)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof UserError)) throw error
     return fail('model', error.message, 'Choose another default model, or add the key it needs.')
   }
 }

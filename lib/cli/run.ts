@@ -1,7 +1,7 @@
 /** Runs one verb of the command line and says how the process ends. */
 import { join } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { openPacked } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
@@ -103,6 +103,6 @@ export const runVerb = async (
     const isOurs = error instanceof TypeError || error instanceof ReferenceError
     terminal.note(redact(isOurs ? String(error.stack) : messageOf(error)))
     await terminal.drain()
-    return error instanceof Refusal ? 1 : 2
+    return error instanceof UserError ? 1 : 2
   }
 }

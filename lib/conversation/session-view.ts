@@ -6,7 +6,7 @@ import type { Session, SessionRow } from '../schema/session.ts'
 import { spansInForce } from '../sessions/fold.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { toolSummaries } from '../sessions/tool-call-summaries.ts'
-import { queuedOf } from './queue.ts'
+import { queuedOf } from '../sessions/queued.ts'
 import type { Turns } from '../turns/runner.ts'
 import { elide } from '../turns/to-stream-event.ts'
 

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Agent, AgentEvent, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
-import { conflict, invalid, messageOf, Refusal, unavailable } from '../errors.ts'
+import { conflict, invalid, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Hub } from '../hub.ts'
 import type { ServiceEvent, TurnEvent } from '../schema/event.ts'
@@ -167,7 +167,7 @@ export const createAsides = (deps: AsideDeps) => {
         .catch((error: unknown) => {
           deps.log('a side question failed', { session_id: sessionId, error: messageOf(error) })
           const message =
-            error instanceof Refusal ? deps.redact(error.message) : 'It could not be answered.'
+            error instanceof UserError ? deps.redact(error.message) : 'It could not be answered.'
           log.say({ type: 'apperror', data: { type: 'error', message } })
         })
         .finally(() => {

@@ -1,12 +1,12 @@
 /** Where sessions and turns come from: which home, workspace and model are meant is decided here, once. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { conflict, Refusal } from '../errors.ts'
+import { conflict, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Imported } from '../sessions/transfer.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { withoutQueued } from './queue.ts'
+import { withoutQueued } from '../sessions/queued.ts'
 import type { Turns } from '../turns/runner.ts'
 import type { Unattended } from '../turns/turn.ts'
 
@@ -59,12 +59,12 @@ export type Begin = ReturnType<typeof createBegin>
 
 export const createBegin = ({ sessions, turns, homes, models, workspaces }: BeginDeps) => {
   const homeOf = homes.of
-  const endpointOf = (home: Home, model: string, baseUrl?: string): ModelEndpoint | Refusal => {
+  const endpointOf = (home: Home, model: string, baseUrl?: string): ModelEndpoint | UserError => {
     try {
       return models.endpoint(home, model, baseUrl)
     } catch (error) {
       // The turn fails with this sentence; refusing the request would lose the message.
-      if (error instanceof Refusal) return error
+      if (error instanceof UserError) return error
       throw error
     }
   }
@@ -93,7 +93,7 @@ export const createBegin = ({ sessions, turns, homes, models, workspaces }: Begi
     try {
       return workspaces.check(home, path)
     } catch (error) {
-      if (error instanceof Refusal) return undefined
+      if (error instanceof UserError) return undefined
       throw error
     }
   }

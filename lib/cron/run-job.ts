@@ -1,6 +1,6 @@
 /** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
 import type { ApprovalAsk, Failure, Outcome } from '../agent/types.ts'
-import { forbidden as forbiddenRun, messageOf, Refusal } from '../errors.ts'
+import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { UnattendedInput } from '../conversation/start-turn.ts'
 import type { Planned } from './job.ts'
@@ -169,9 +169,9 @@ export const createRun = (deps: RunDeps) => {
       came = await converse(job, denied, on)
     } catch (error) {
       // A border: a refusal says what the person can do; everything else is for the log.
-      if (!(error instanceof Refusal))
+      if (!(error instanceof UserError))
         deps.log('a scheduled task failed', { job: job.id, error: messageOf(error) })
-      came = { error: error instanceof Refusal ? error.message : 'The run failed; see the log.' }
+      came = { error: error instanceof UserError ? error.message : 'The run failed; see the log.' }
     }
     const error = 'error' in came ? redact(came.error).slice(0, MAX_ERROR_CHARS) : null
     const { id, name, display: schedule, prompt } = job

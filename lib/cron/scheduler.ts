@@ -6,7 +6,7 @@
  * not due. A run that died in its middle is therefore never made twice; it is told as interrupted.
  */
 import { join } from 'node:path'
-import { conflict, messageOf, missing, Refusal } from '../errors.ts'
+import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { type Completion, completed, judge, type Verdict } from './due-jobs.ts'
 import { type History, isAbandoned } from './history.ts'
@@ -223,7 +223,7 @@ export const createScheduler = (deps: SchedulerDeps) => {
         }
       } catch (error) {
         // Another runner holds the lock and does the same work; everything else is for the log.
-        const isHeld = error instanceof Refusal && error.kind === 'unavailable'
+        const isHeld = error instanceof UserError && error.kind === 'unavailable'
         if (!isHeld) log('scheduled tasks could not be looked at', { error: messageOf(error) })
       }
     },

@@ -1,7 +1,7 @@
 /** Puts answers on the wire: the only code that touches a response. */
 import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { Refusal, type RefusalKind } from '../errors.ts'
+import { UserError, type UserErrorKind } from '../errors.ts'
 import type { Exchange } from './request-context.ts'
 import { CallerGone, declaredBytes, hasBody } from './body.ts'
 import { notModified, tagOf } from './etag.ts'
@@ -16,7 +16,7 @@ export type RequestLog = {
   error(what: string, error: unknown): void
 }
 
-const STATUS: Readonly<Record<RefusalKind, number>> = {
+const STATUS: Readonly<Record<UserErrorKind, number>> = {
   invalid: 400,
   unauthorized: 401,
   forbidden: 403,
@@ -215,7 +215,7 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
       // Cookies and headers belonged to the answer that did not come about.
       x.headers = []
       x.nonce = undefined
-      if (error instanceof Refusal) {
+      if (error instanceof UserError) {
         const { kind, message, extra } = error
         return sendJson(
           x,

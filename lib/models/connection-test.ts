@@ -1,6 +1,6 @@
 /** Tests of a provider: the key it has or is about to get, called for real or asked for its models. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { invalid, Refusal } from '../errors.ts'
+import { invalid, UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './aliases.ts'
 import type { Catalogue } from './model-list.ts'
@@ -114,7 +114,7 @@ export const createTesting = ({ live, catalogue, trial }: TestingDeps) => {
           ? { ...none, ok: true, models, message: `${models.length} models` }
           : { ...none, ok: false, ...said('Nothing could be asked there without a key.') }
       } catch (error) {
-        if (error instanceof Refusal) return { ...none, ok: false, ...said(error.message) }
+        if (error instanceof UserError) return { ...none, ok: false, ...said(error.message) }
         throw error
       }
     },

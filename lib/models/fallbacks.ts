@@ -1,6 +1,6 @@
 /** The models a home names to step in when its own cannot answer: `fallback_providers`, else the older `fallback_model`. */
 import type { ModelEndpoint } from '../agent/types.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { isUsableSecret } from './credentials.ts'
 import { type PickKey, pickFirst } from './endpoint-key.ts'
 import { type Resolved, resolveFor } from './resolve.ts'
@@ -75,7 +75,7 @@ export const callable = (
     return endpointOf(fallback.pair, pickFor(fallback, pick))
   } catch (error) {
     // Passed over: the person hears of the failure that led here, not of a substitute that is not set up.
-    if (error instanceof Refusal) return null
+    if (error instanceof UserError) return null
     throw error
   }
 }

@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
-import { Refusal, unavailable } from '../errors.ts'
+import { UserError, unavailable } from '../errors.ts'
 import { whyUnreachable } from '../http/network-error.ts'
 
 /** A model as a server lists it; `contextLength` is 0 when it does not say. */
@@ -148,7 +148,7 @@ export const createAsker = (options: AskerOptions = {}): Asker => {
     if (question.isKnown) return options.dispatcher
     const addresses = await pinned(url).catch((error: unknown) => {
       // Behind a proxy names are often the proxy's to look up.
-      if (options.dispatcher && !(error instanceof Refusal)) return undefined
+      if (options.dispatcher && !(error instanceof UserError)) return undefined
       throw error
     })
     if (options.dispatcher || !addresses?.[0]) return options.dispatcher
@@ -183,7 +183,7 @@ export const createAsker = (options: AskerOptions = {}): Asker => {
       if (!models) throw unavailable(`What ${url.host} answered is not a list of models.`)
       return models
     } catch (error) {
-      throw error instanceof Refusal
+      throw error instanceof UserError
         ? error
         : unavailable(
             `No models from ${url.host}: ${whyUnreachable(signal.aborted ? signal.reason : error)}.`,

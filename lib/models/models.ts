@@ -2,7 +2,7 @@
 import type { Dispatcher } from 'undici'
 import type { Providers } from '../agent/types.ts'
 import type { Config } from '../config.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { FailureType } from '../schema/event.ts'
 import type { ModelList } from '../schema/model.ts'
@@ -45,7 +45,7 @@ const tolerating = <T>(find: () => T, otherwise: T): T => {
   try {
     return find()
   } catch (error) {
-    if (error instanceof Refusal) return otherwise
+    if (error instanceof UserError) return otherwise
     throw error
   }
 }
@@ -80,7 +80,7 @@ export const createModels = ({
         await catalogue.ready(home)
       } catch (error) {
         // `endpoint` refuses with the reason, when the turn has begun.
-        if (!(error instanceof Refusal)) throw error
+        if (!(error instanceof UserError)) throw error
       }
     },
     compatible: (home: Home, model: string | null) =>
@@ -116,7 +116,7 @@ export const createModels = ({
       try {
         return await catalogue.list(strict)
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error
+        if (!(error instanceof UserError)) throw error
         return { active_provider: null, default_model: '', groups: [] }
       }
     },

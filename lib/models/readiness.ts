@@ -1,5 +1,5 @@
 /** Can this home be talked to? Provider, model and key, judged from its own files alone (contract §1.15). */
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
@@ -126,7 +126,7 @@ export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness 
   try {
     return judge(home, config)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof UserError)) throw error
     // Something is set up and cannot be read: not ready, and not to be set up as if there were nothing.
     return {
       provider: null,

@@ -1,6 +1,6 @@
 /** The smallest real call of a model: does this key, at this address, with this model, answer? */
 import type { ModelEndpoint, Providers } from '../agent/types.ts'
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { FailureType } from '../schema/event.ts'
 
 export type Trial = {
@@ -69,7 +69,7 @@ export const createTrial =
       return { ok: true, provider, model, duration_ms, message }
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      if (error instanceof Refusal) return failed(error.message)
+      if (error instanceof UserError) return failed(error.message)
       if (timeout.aborted)
         return failed(`No answer within ${Math.round(timeoutMs / 1_000)} seconds.`, 'network')
       const type = FailureType.safeParse(error instanceof Error && 'type' in error && error.type)

@@ -1,6 +1,6 @@
 /** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
 import { join } from 'node:path'
-import { conflict, type Refusal } from '../errors.ts'
+import { conflict, type UserError } from '../errors.ts'
 import { type Home, withShown } from './home.ts'
 
 const NOTHING = Object.freeze({})
@@ -8,7 +8,7 @@ const NOTHING = Object.freeze({})
 /** `profilesDir` never holds a profile of this name: whatever is looked for there is missing, and stays so. */
 export const goneHome = (name: string, profilesDir: string): Home => {
   const dir = join(profilesDir, '.missing')
-  const refusal = (): Refusal =>
+  const refusal = (): UserError =>
     conflict(
       `This conversation’s profile, '${name}', no longer exists. Choose another profile to continue.`,
       { config_problem: true, missing_profile: name },

@@ -1,6 +1,6 @@
 /** Every secret that stands in a home: its variables, its configuration, its credentials, its MCP servers. */
 import { join } from 'node:path'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { jsonFile } from '../store/json-file.ts'
 import type { Home } from './home.ts'
 
@@ -90,7 +90,7 @@ const unlessUnread = (read: () => unknown): unknown => {
   try {
     return read()
   } catch (error) {
-    if (error instanceof Refusal) return NOTHING
+    if (error instanceof UserError) return NOTHING
     throw error
   }
 }

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { basename } from 'node:path'
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { codeOf } from '../store/file-error.ts'
 import { stampOf } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
@@ -62,7 +62,7 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     try {
       return read()
     } catch (error) {
-      if (codeOf(error) === '' && !(error instanceof Refusal)) throw error
+      if (codeOf(error) === '' && !(error instanceof UserError)) throw error
       if (unread.get(path) !== stamp) {
         unread.set(path, stamp)
         log('a session cannot be read', { name: basename(path), error: messageOf(error) })

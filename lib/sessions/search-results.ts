@@ -1,5 +1,5 @@
 /** Search as a person sees it: title hits first, then the best message of each session. */
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import { redact } from '../redact/redact.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Catalog } from './catalog.ts'
@@ -53,7 +53,7 @@ export const createFinding = ({ files, catalog, search, row, log }: Needs) => {
     try {
       if (!catalog.isInMemory) return await search.search(terms, most)
     } catch (error) {
-      if (!(error instanceof Refusal) || error.kind !== 'unavailable') throw error
+      if (!(error instanceof UserError) || error.kind !== 'unavailable') throw error
       log('messages are searched without their index', { error: messageOf(error) })
     }
     return { hits: await scan(terms, most), done: false }

@@ -1,6 +1,6 @@
 /** The skills of a profile: listed, read, written, and put in front of what a person asks. */
 import { join } from 'node:path'
-import { invalid, missing, Refusal } from '../errors.ts'
+import { invalid, missing, UserError } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
 import { createAgentVerbs } from './agent-api.ts'
 import { createFinder, type Found, type SkillsHome, skillsRoot } from './find.ts'
@@ -75,7 +75,7 @@ export const createSkills = ({
       try {
         return toSkill(home, require(home, name)).content
       } catch (error) {
-        if (error instanceof Refusal) return null
+        if (error instanceof UserError) return null
         throw error
       }
     },

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap } from 'yaml'
-import { conflict, messageOf, type Refusal } from '../errors.ts'
+import { conflict, messageOf, type UserError } from '../errors.ts'
 import { fileView } from './cached-file.ts'
 import { replaceText } from './replace.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
@@ -62,7 +62,7 @@ type Seen = { text: string; value: Mapping | null; problem: string | null }
 const NOTHING: Mapping = Object.freeze({})
 
 /** Why nothing is done that this file decides about. `config_problem`: the person has a file to mend, not a key to add. */
-export const unreadable = (path: string, problem: string): Refusal =>
+export const unreadable = (path: string, problem: string): UserError =>
   conflict(
     `${path} cannot be read: ${problem}. Nothing runs with these settings until it is mended.`,
     { config_problem: true },

@@ -3,7 +3,7 @@ import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
 import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
-import type { TurnPlace } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 import { createPolicy, type PolicyDeps } from './approval-policy.ts'
 import { isOwnKey, ruleText } from './allow-rules.ts'
 
@@ -15,7 +15,7 @@ export type Allowing = {
 }
 
 export const approver = (
-  { sessionId, home, workspace, meta, unattended }: TurnPlace,
+  { sessionId, home, workspace, meta, unattended }: TurnScope,
   { sessions, redactKnown, ask, grants }: Allowing,
 ): AgentRequest['approve'] => {
   const allowed = new Set(

@@ -8,7 +8,7 @@ import { type Wait, wait } from '../agent/retry.ts'
 import { speak } from '../agent/complete.ts'
 import { createTally } from '../agent/usage-meter.ts'
 import type { ModelEndpoint, Provider, Providers, WireMessage } from '../agent/types.ts'
-import { Refusal, unavailable } from '../errors.ts'
+import { UserError, unavailable } from '../errors.ts'
 import { routingOf } from '../models/routing.ts'
 import type { Home } from '../profiles/home.ts'
 import { noUsage, type Usage } from '../schema/usage.ts'
@@ -52,7 +52,7 @@ export type AuxiliaryDeps = {
 export type AuxiliaryFor = (
   task: AuxiliaryTask,
   home: Home,
-  own: ModelEndpoint | Refusal | null,
+  own: ModelEndpoint | UserError | null,
 ) => Auxiliary
 
 const TIMEOUT_S: Partial<Record<AuxiliaryTask, number>> = { web_extract: 360, compression: 120 }
@@ -121,11 +121,11 @@ export const createAuxiliary = (deps: AuxiliaryDeps): AuxiliaryFor => {
   }
 
   return (task, home, given) => {
-    const own = given instanceof Refusal ? null : given
+    const own = given instanceof UserError ? null : given
     const said = auxiliarySettings(home.values(), task)
     /** Whoever can answer, best first: the task's own model, the conversation's, the home's default. */
     const candidates: ModelEndpoint[] = []
-    let refusal = given instanceof Refusal ? given : null
+    let refusal = given instanceof UserError ? given : null
     const add = (find: () => ModelEndpoint | null): void => {
       try {
         const endpoint = find()
@@ -133,7 +133,7 @@ export const createAuxiliary = (deps: AuxiliaryDeps): AuxiliaryFor => {
         if (endpoint && endpoint.apiMode !== 'acp') candidates.push(endpoint)
       } catch (error) {
         // Not set up: the next one serves, and when none does this sentence says why.
-        if (!(error instanceof Refusal)) throw error
+        if (!(error instanceof UserError)) throw error
         refusal ??= error
       }
     }

@@ -3,7 +3,7 @@ import { type Compression, type Compressed, compress } from '../agent/compress.t
 import { type CompressionSettings, planCompression, thresholdOf } from '../agent/compress-plan.ts'
 import { tokensOfAll } from '../agent/tokens.ts'
 import type { LoopMessage, ModelEndpoint } from '../agent/types.ts'
-import { conflict, invalid, messageOf, Refusal, unavailable } from '../errors.ts'
+import { conflict, invalid, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { type SummaryRef, summaryContent } from '../schema/summary.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -88,7 +88,11 @@ export const createCompressions = (deps: CompressionDeps) => {
   /** Until when a session's summaries rest, in milliseconds. */
   const resting = new Map<string, number>()
 
-  const engineFor = (sessionId: string, home: Home, own: ModelEndpoint | Refusal): Compression => {
+  const engineFor = (
+    sessionId: string,
+    home: Home,
+    own: ModelEndpoint | UserError,
+  ): Compression => {
     let found: ReturnType<AuxiliaryFor> | null = null
     // Looked up when it is needed: most turns never ask.
     const auxiliary = () => {
@@ -275,7 +279,7 @@ const callable = (
     if (endpoint.apiMode === 'demo') throw invalid(NO_PROVIDER)
     return endpoint
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof UserError)) throw error
     throw invalid(NO_PROVIDER)
   }
 }

@@ -1,7 +1,7 @@
 /** The agent of another program that a session's model is: its process's home, how it is called, and its refusals. */
 import type { ModelEndpoint } from '../agent/types.ts'
 import { sayError } from '../agent/acp/failures.ts'
-import { invalid, Refusal, unavailable } from '../errors.ts'
+import { invalid, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../redact/redact.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -26,7 +26,7 @@ export const createAgentPlaces = ({ sessions, homeOf, endpointOf }: AgentPlaceDe
       return agent ? { id: row.session_id, row, home, endpoint, agent } : null
     } catch (error) {
       // Its next turn says why.
-      if (error instanceof Refusal) return null
+      if (error instanceof UserError) return null
       throw error
     }
   }

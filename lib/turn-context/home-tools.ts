@@ -13,7 +13,7 @@ import type { Tool } from '../agent/types.ts'
 import { changeEntries, isTargetOn, TARGETS } from '../memory/entries.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Skills } from '../skills/skills.ts'
-import type { TurnPlace } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 import { createRecall, type RecallDeps } from './session-search.ts'
 import type { ToolSource } from './turn-tools.ts'
 import { createWebRooms, type WebRooms, type WebRoomsDeps } from './web-services.ts'
@@ -24,7 +24,7 @@ export type HomeToolsDeps = RecallDeps &
     cronOf: (home: Home) => CronStore
   }
 
-const memoryOf = ({ home }: TurnPlace): Tool[] => {
+const memoryOf = ({ home }: TurnScope): Tool[] => {
   const targets = TARGETS.filter(target => isTargetOn(home, target))
   const change: Parameters<typeof memoryTool>[0]['change'] = async (target, edit) =>
     changeEntries(home, target, edit)
@@ -38,7 +38,7 @@ const forAgent = (skill: ReturnType<Skills['agent']['view']>) => {
   return { ...told, linked_files: Object.keys(files).length > 0 ? files : null }
 }
 
-const skillsOf = ({ home }: TurnPlace, skills: Skills): Tool[] => {
+const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
   const { agent } = skills
   return [
     plain(
@@ -76,7 +76,7 @@ const skillsOf = ({ home }: TurnPlace, skills: Skills): Tool[] => {
   ]
 }
 
-const webOf = ({ home, turn }: TurnPlace, web: WebRooms): Tool[] => {
+const webOf = ({ home, turn }: TurnScope, web: WebRooms): Tool[] => {
   const search = web.search(home)
   const vision = web.vision(home, turn.endpoint)
   return [

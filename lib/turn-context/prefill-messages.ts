@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { WireMessage } from '../agent/types.ts'
 import { messageOf } from '../errors.ts'
 import { readText } from '../store/read-text.ts'
-import type { TurnPlace } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 
 const MAX_BYTES = 256 * 1024
 const Prefill = z
@@ -14,7 +14,7 @@ const Prefill = z
 /** A file that cannot be read or is no list of messages is told in the log; the turn goes on without it. */
 export const createPrefill =
   ({ log }: { log: (line: string, extra?: Record<string, unknown>) => void }) =>
-  ({ home, config }: Pick<TurnPlace, 'home' | 'config'>): WireMessage[] => {
+  ({ home, config }: Pick<TurnScope, 'home' | 'config'>): WireMessage[] => {
     const agent = config.agent
     const named =
       typeof agent === 'object' && agent !== null && 'prefill_messages_file' in agent

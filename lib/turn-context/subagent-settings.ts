@@ -1,7 +1,7 @@
 /** How far a turn may delegate, and to which model: the section `delegation` of config.yaml. */
 import type { Delegation, ModelEndpoint } from '../agent/types.ts'
 import type { Home } from '../profiles/home.ts'
-import { numberAt, type TurnPlace } from './turn-scope.ts'
+import { numberAt, type TurnScope } from './turn-scope.ts'
 
 const MAX_STEPS = 50
 /** A subagent may delegate once more, its own subagents no further. */
@@ -17,7 +17,7 @@ const words = (value: unknown): string => (typeof value === 'string' ? value.tri
 
 /** Looked up when a subagent starts: a wrong name fails that subagent with its sentence, and nobody else. */
 const ownEndpoint = (
-  { home, config }: TurnPlace,
+  { home, config }: TurnScope,
   deps: DelegatingDeps,
 ): (() => ModelEndpoint) | null => {
   const said = (config.delegation ?? {}) as Record<string, unknown>
@@ -37,7 +37,7 @@ const ownEndpoint = (
 
 export const createDelegating =
   (deps: DelegatingDeps) =>
-  (place: TurnPlace): Delegation => {
+  (place: TurnScope): Delegation => {
     const endpoint = ownEndpoint(place, deps)
     return {
       depth: 0,

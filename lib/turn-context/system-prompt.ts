@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { type SkillsIndex, stablePrompt, systemPrompt, wantsEnforcement } from '../agent/prompt.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { contextFiles } from './context-files.ts'
 import { dayOf } from './day.ts'
-import type { TurnPlace } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 import type { PromptShelf } from './prompt-cache.ts'
 import { readText } from '../store/read-text.ts'
 
@@ -41,11 +41,11 @@ const enforcement = (setting: unknown): Parameters<typeof wantsEnforcement>[1] =
 
 export const createPrompting =
   ({ surface, sessions, shelf, personality, memory, skills }: PromptDeps) =>
-  (place: TurnPlace, tools: readonly Tool[], forbidden: readonly string[]): string => {
+  (place: TurnScope, tools: readonly Tool[], forbidden: readonly string[]): string => {
     const { turn, sessionId, home, workspace, meta, config, unattended } = place
     const { created_at, spans } = sessions.head(sessionId)
     const { model, provider } =
-      turn.endpoint instanceof Refusal ? { model: '', provider: '' } : turn.endpoint
+      turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
     const agent = section(config.agent)
     // Tools of other programs come and go; nothing in the prompt hangs on them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)

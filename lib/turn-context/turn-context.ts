@@ -13,7 +13,7 @@ import type {
 } from '../agent/types.ts'
 import type { Processes } from '../agent/processes.ts'
 import type { Secrets } from '../agent/secrets.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Sent } from '../sessions/entries.ts'
@@ -26,29 +26,29 @@ import type { Compressions } from './compression.ts'
 import { externalOf } from './external-agent.ts'
 import type { GuardsFor } from './guards.ts'
 import { keepChanges, type Keeping } from './with-checkpoints.ts'
-import { numberAt, type TurnPlace } from './turn-scope.ts'
+import { numberAt, type TurnScope } from './turn-scope.ts'
 import { queuedOf, withoutQueued } from '../sessions/queued.ts'
 import type { Grants } from './grants.ts'
 import type { Questions } from '../turns/questions.ts'
-import type { Turn, TurnTools } from '../turns/turn.ts'
+import type { Turn, TurnContext } from '../turns/turn.ts'
 
-export type EquipDeps = {
+export type TurnContextOptions = {
   sessions: Sessions
   /** Our own engine, or another program's, by what the endpoint says. */
-  agentFor: (endpoint: ModelEndpoint | Refusal) => Agent
+  agentFor: (endpoint: ModelEndpoint | UserError) => Agent
   providers: Providers
   /** What the turn can do; other programs' tools may have to be started first. */
-  toolsFor: (place: TurnPlace) => Promise<readonly Tool[]>
-  promptFor: (place: TurnPlace, tools: readonly Tool[], forbidden: readonly string[]) => string
+  toolsFor: (place: TurnScope) => Promise<readonly Tool[]>
+  promptFor: (place: TurnScope, tools: readonly Tool[], forbidden: readonly string[]) => string
   /** What is said before the conversation. */
-  prefillFor: (place: TurnPlace) => WireMessage[]
-  delegationFor: (place: TurnPlace) => Delegation
+  prefillFor: (place: TurnScope) => WireMessage[]
+  delegationFor: (place: TurnScope) => Delegation
   /** Asked before each model call. */
-  budgetFor: (place: TurnPlace, ask: Questions['approve']) => () => Promise<string | null>
+  budgetFor: (place: TurnScope, ask: Questions['approve']) => () => Promise<string | null>
   /** The session's waiting messages have changed. */
   onQueue: (sessionId: string) => void
   /** What happens when the model cannot answer: other keys, other models. */
-  recoverFor: (place: TurnPlace) => Pick<AgentRequest, 'recover' | 'attempts' | 'answered'>
+  recoverFor: (place: TurnScope) => Pick<AgentRequest, 'recover' | 'attempts' | 'answered'>
   /** How long conversations are kept within the window; see `compression.ts`. */
   compressions: Pick<Compressions, 'forTurn' | 'record'>
   homeOf: (profile: string | null | undefined) => Home
@@ -87,7 +87,7 @@ const MAX_STEPS = 90
 const UNATTENDED_TRIES = 8
 
 /** How often a model call that fails is made (agent-home §2.2); undefined leaves it to the engine. */
-const triesOf = ({ config, unattended }: TurnPlace): { tries?: number } => {
+const triesOf = ({ config, unattended }: TurnScope): { tries?: number } => {
   const said = numberAt(config, 'agent', 'api_max_retries')
   const tries = said === undefined ? undefined : Math.max(1, Math.floor(said))
   if (unattended) return { tries: tries ?? UNATTENDED_TRIES }
@@ -114,9 +114,9 @@ const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string
   }
 }
 
-export const createEquip =
-  (deps: EquipDeps) =>
-  (turn: Turn, questions: Questions, said: string): TurnTools => {
+export const createTurnContexts =
+  (deps: TurnContextOptions) =>
+  (turn: Turn, questions: Questions, said: string): TurnContext => {
     const { sessions } = deps
     const id = turn.sessionId
     const { meta, created_at: createdAt } = sessions.head(id)
@@ -124,8 +124,8 @@ export const createEquip =
     const workspace = meta.workspace ?? home.dir
     const { unattended, endpoint } = turn
     // A turn that cannot be called begins all the same, with a configuration that cannot be read, too.
-    const config = endpoint instanceof Refusal ? home.peek() : home.values()
-    const place: TurnPlace = { turn, sessionId: id, home, workspace, meta, config, unattended }
+    const config = endpoint instanceof UserError ? home.peek() : home.values()
+    const place: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
     const recovery = deps.recoverFor(place)
     const expand = (text: string) => deps.expandSkill(home, text)
     const telling = { workspace, at: turn.startedAt, createdAt, zone: config.timezone, expand }
@@ -202,7 +202,7 @@ export const createEquip =
         const folded = sessions.load(id)
         const history = toConversation(folded)
         // Another program's agent knows where it works, and is told words alone.
-        return endpoint instanceof Refusal || endpoint.apiMode === 'acp'
+        return endpoint instanceof UserError || endpoint.apiMode === 'acp'
           ? withSkills(history, expand)
           : asSent(history, folded.sent, expand)
       },

@@ -3,7 +3,7 @@ import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
 import type { Turn, Unattended } from '../turns/turn.ts'
 
-export type TurnPlace = {
+export type TurnScope = {
   turn: Turn
   sessionId: string
   home: Home

@@ -2,11 +2,11 @@
 import { toolbox } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
-import type { TurnPlace } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 import { type Selection, selectToolsets } from './enabled-toolsets.ts'
 
 /** A maker of tools that are bound to a home or a session. */
-export type ToolSource = (place: TurnPlace) => readonly Tool[] | Promise<readonly Tool[]>
+export type ToolSource = (place: TurnScope) => readonly Tool[] | Promise<readonly Tool[]>
 
 /** What makes no sense where nobody watches, or would change what the person finds when they come back. */
 const ATTENDED_ONLY = new Set(['clarify', 'memory', 'cronjob', 'messaging'])
@@ -19,7 +19,7 @@ const isSelected = ({ name }: Tool, { toolsets, allowsTool }: Selection): boolea
 
 export const createToolset =
   (sources: readonly ToolSource[]) =>
-  async (place: TurnPlace): Promise<readonly Tool[]> => {
+  async (place: TurnScope): Promise<readonly Tool[]> => {
     const bound = await Promise.all(sources.map(source => source(place)))
     const selection = selectToolsets(place.config, place.meta.enabled_toolsets)
     const all = [...toolbox, ...bound.flat()].filter(tool => isSelected(tool, selection))

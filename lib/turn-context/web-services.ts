@@ -4,14 +4,14 @@ import { pictureType, type VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
-import { messageOf, Refusal, unavailable } from '../errors.ts'
+import { messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import type { Allow } from '../web/address.ts'
 import { chooseSearch, searchWeb } from '../web/search.ts'
 import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliary-model.ts'
 
-type Own = ModelEndpoint | Refusal | null
+type Own = ModelEndpoint | UserError | null
 
 export type WebRooms = ReturnType<typeof createWebRooms>
 
@@ -84,7 +84,7 @@ export const createWebRooms = ({ auxiliaryFor, dispatcher }: WebRoomsDeps) => {
       const found = auxiliaryFor(task, home, own)
       return found.endpoint.apiMode === 'demo' ? null : found
     } catch (error) {
-      if (error instanceof Refusal) return null
+      if (error instanceof UserError) return null
       throw error
     }
   }

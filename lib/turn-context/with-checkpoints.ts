@@ -1,7 +1,7 @@
 /** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
 import type { Agent, Changing, LoopMessage } from '../agent/types.ts'
 import type { Keeper, TurnStart } from '../checkpoints/checkpoints.ts'
-import { numberAt, type TurnPlace } from './turn-scope.ts'
+import { numberAt, type TurnScope } from './turn-scope.ts'
 
 export type Keeping = { open: (start: TurnStart) => Keeper }
 
@@ -22,7 +22,7 @@ const isOff = (section: unknown): boolean =>
     section.enabled === false)
 
 /** The same agent; a failure to record is one warning and never the turn's. */
-export const keepChanges = (checkpoints: Keeping | null, place: TurnPlace, agent: Agent): Agent => {
+export const keepChanges = (checkpoints: Keeping | null, place: TurnScope, agent: Agent): Agent => {
   const { config, home, workspace, sessionId, turn } = place
   if (!checkpoints || isOff(config.checkpoints)) return agent
   return async (request, emit) => {

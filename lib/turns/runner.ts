@@ -4,7 +4,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import type { Failure, ModelEndpoint, Outcome, Providers } from '../agent/types.ts'
-import { conflict, messageOf, Refusal, unavailable } from '../errors.ts'
+import { conflict, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
@@ -21,12 +21,12 @@ import { createQuestions } from './questions.ts'
 import { recoverTurn, recoverTurns } from './recover.ts'
 import { createShelf } from './event-log-registry.ts'
 import { type NamingDeps, nameSession } from './title.ts'
-import { closeUnfinished, runAgent, type Turn, type TurnTools, type Unattended } from './turn.ts'
+import { closeUnfinished, runAgent, type Turn, type TurnContext, type Unattended } from './turn.ts'
 
 export type StartInput = Sent & {
   sessionId: string
   /** The model to call, or the sentence why none can be called: then the turn fails with it, and the message is kept. */
-  endpoint: ModelEndpoint | Refusal
+  endpoint: ModelEndpoint | UserError
   unattended?: Unattended
 }
 
@@ -37,7 +37,7 @@ export type RunnerDeps = {
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Everything a turn needs of its home, tools and prompt, as it stands when the turn starts. */
-  equip: (turn: Turn, questions: ReturnType<typeof createQuestions>, said: string) => TurnTools
+  equip: (turn: Turn, questions: ReturnType<typeof createQuestions>, said: string) => TurnContext
   redactMessage: (message: Message) => Message
   providers: Providers
   titleEndpoint?: NamingDeps['titleEndpoint']
@@ -124,7 +124,7 @@ export const createTurns = (deps: RunnerDeps) => {
         deps.log('not synced', { session_id: turn.sessionId, error: messageOf(error) }),
       )
 
-  const fail = (turn: Turn, tools: TurnTools, outcome: Outcome): void => {
+  const fail = (turn: Turn, tools: TurnContext, outcome: Outcome): void => {
     const failure = outcome.failure ?? { type: 'no_response' as const, message: 'No answer came.' }
     const event = closeUnfinished(turn, tools, failure, now)
     closeBooks(sessions, turn, 'failed', outcome)
@@ -145,14 +145,14 @@ export const createTurns = (deps: RunnerDeps) => {
       error: messageOf(error),
     })
     release(turn)
-    const message = error instanceof Refusal ? error.message : 'The turn could not be recorded.'
+    const message = error instanceof UserError ? error.message : 'The turn could not be recorded.'
     turn.log.say({ type: 'apperror', data: { type: 'error', message } })
     turn.log.say({ type: 'stream_end', data: { session_id: turn.sessionId } })
     turn.log.close()
     abandoned.set(turn.sessionId, turn.log)
   }
 
-  const run = async (turn: Turn, tools: TurnTools): Promise<Outcome | null> => {
+  const run = async (turn: Turn, tools: TurnContext): Promise<Outcome | null> => {
     try {
       // The reply goes out first: reading a long history would hold it up.
       await setImmediate()
@@ -271,7 +271,7 @@ export const createTurns = (deps: RunnerDeps) => {
     const { messageId, text, reasoning } = turn.live.partial()
     const retry = turn.live.retry()
     const { model, provider } =
-      turn.endpoint instanceof Refusal ? { model: '', provider: '' } : turn.endpoint
+      turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
     return {
       stream_id: turn.streamId,
       pos: turn.log.position(),

@@ -2,7 +2,7 @@
 import type { ModelEndpoint, Provider, Providers } from '../agent/types.ts'
 import { speakerFor } from '../agent/providers/registry.ts'
 import type { Message } from '../schema/message.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
@@ -94,7 +94,7 @@ export const nameSession = async (
   const { sessionId, endpoint, log } = turn
   const before = sessions.row(sessionId)
   if (!before || before.llm_title_generated || before.message_count > TITLE_UNTIL) return
-  if (endpoint instanceof Refusal) return
+  if (endpoint instanceof UserError) return
   const { messages } = sessions.load(sessionId)
   if (!isProvisional(before.title, firstExchange(messages).asked)) return
   // What an agent of somebody else's heard stays with it: its titles are made here.

@@ -1,6 +1,6 @@
 /** What a turn writes into the journal beside its messages: that it began, with which choices, and how it ended. */
 import type { Outcome } from '../agent/types.ts'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Entry, NewEntry, TurnEnd } from '../sessions/entries.ts'
@@ -17,7 +17,7 @@ export const openBooks = (sessions: Sessions, turn: Turn, row: SessionRow, sent:
   const { endpoint, userMessageId } = turn
   const title = row.title === UNTITLED ? { title: provisionalTitle(sent.text) } : {}
   const served =
-    endpoint instanceof Refusal
+    endpoint instanceof UserError
       ? { model: row.model ?? '', provider: '' }
       : { model: endpoint.model, provider: endpoint.provider }
   return sessions.append(turn.sessionId, [

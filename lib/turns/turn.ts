@@ -10,7 +10,7 @@ import type {
   ModelEndpoint,
   Outcome,
 } from '../agent/types.ts'
-import { messageOf, Refusal } from '../errors.ts'
+import { messageOf, UserError } from '../errors.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
@@ -36,7 +36,7 @@ export type Turn = {
   readonly streamId: string
   readonly startedAt: number
   readonly userMessageId: string
-  readonly endpoint: ModelEndpoint | Refusal
+  readonly endpoint: ModelEndpoint | UserError
   readonly unattended: Unattended | null
   readonly log: EventLog
   readonly live: Live
@@ -46,7 +46,7 @@ export type Turn = {
   /** What it has used so far, its subagents included: known however it ends. */
   usage: Usage
   /** Bound when the turn begins to run. */
-  tools: TurnTools | null
+  tools: TurnContext | null
   over: boolean
   /** A write that failed: the turn ends with this sentence. */
   fault: unknown
@@ -56,7 +56,7 @@ export type Turn = {
 export type BoundRequest = Omit<AgentRequest, 'endpoint' | 'history' | 'signal' | 'now' | 'spent'>
 
 /** What a turn needs of the rest of the house, already bound to its session and home. */
-export type TurnTools = {
+export type TurnContext = {
   agent: Agent
   /** Asked for when the turn runs: tools of other programs may have to be started first. */
   request: () => Promise<BoundRequest>
@@ -72,7 +72,7 @@ export type TurnTools = {
 /** Transcript first, then the turn's own log, then the readers. */
 export const recordMessage = (
   turn: Turn,
-  tools: TurnTools,
+  tools: TurnContext,
   message: NewMessage,
   steered?: string,
 ): void => {
@@ -81,7 +81,7 @@ export const recordMessage = (
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
 
-const take = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEvent): void => {
+const take = (turn: Turn, tools: TurnContext, now: () => number, event: AgentEvent): void => {
   if (event.type === 'message') {
     const { content } = event.message
     const message = {
@@ -101,7 +101,7 @@ const take = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEvent
   turn.live.apply(event)
 }
 
-const onEvent = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEvent): void => {
+const onEvent = (turn: Turn, tools: TurnContext, now: () => number, event: AgentEvent): void => {
   if (turn.over) return
   try {
     for (const masked of turn.masking.pass(event)) take(turn, tools, now, masked)
@@ -114,13 +114,13 @@ const onEvent = (turn: Turn, tools: TurnTools, now: () => number, event: AgentEv
 
 const failureOf = (error: unknown): Failure => ({
   type: 'error',
-  message: error instanceof Refusal ? error.message : 'The turn could not be recorded.',
+  message: error instanceof UserError ? error.message : 'The turn could not be recorded.',
 })
 
 /** Runs the agent to its end. Never rejects; what it says is recorded as it comes. */
 export const runAgent = async (
   turn: Turn,
-  tools: TurnTools,
+  tools: TurnContext,
   now: () => number,
 ): Promise<Outcome> => {
   const { endpoint } = turn
@@ -129,13 +129,13 @@ export const runAgent = async (
     text: '',
     steps: 0,
     usage: turn.usage,
-    provider: endpoint instanceof Refusal ? '' : endpoint.provider,
-    model: endpoint instanceof Refusal ? '' : endpoint.model,
+    provider: endpoint instanceof UserError ? '' : endpoint.provider,
+    model: endpoint instanceof UserError ? '' : endpoint.model,
     failure,
   })
-  if (endpoint instanceof Refusal && endpoint.extra.config_problem === true)
+  if (endpoint instanceof UserError && endpoint.extra.config_problem === true)
     return failed({ type: 'error', message: endpoint.message })
-  if (endpoint instanceof Refusal) {
+  if (endpoint instanceof UserError) {
     return failed({
       type: 'auth_mismatch',
       message: endpoint.message,
@@ -177,7 +177,7 @@ const events = {
 /** Records what is left of a turn that did not finish, then says why. */
 export const closeUnfinished = (
   turn: Turn,
-  tools: TurnTools,
+  tools: TurnContext,
   given: Failure | null,
   now: () => number,
 ): TurnEvent => {

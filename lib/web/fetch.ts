@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
-import { messageOf, Refusal, unavailable } from '../errors.ts'
+import { messageOf, UserError, unavailable } from '../errors.ts'
 import { whyUnreachable } from '../http/network-error.ts'
 import { type Allow, checkAddresses, checkUrl, nobody } from './address.ts'
 
@@ -43,9 +43,9 @@ const why = (error: unknown): string => {
 const because = (text: string): Error => Object.assign(new Error(text), { code: BECAUSE })
 
 /** The refusal inside what a connection made of it. */
-const refusalIn = (error: unknown): Refusal | null => {
+const refusalIn = (error: unknown): UserError | null => {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
-    if (at instanceof Refusal) return at
+    if (at instanceof UserError) return at
   return null
 }
 

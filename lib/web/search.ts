@@ -1,6 +1,6 @@
 /** Searching the web through whichever service the home has an address or a key for. */
 import type { Dispatcher } from 'undici'
-import { messageOf, Refusal, unavailable } from '../errors.ts'
+import { messageOf, UserError, unavailable } from '../errors.ts'
 
 export type WebHit = { title: string; url: string; description: string; position: number }
 type Variables = Readonly<Record<string, string>>
@@ -160,7 +160,7 @@ export const searchWeb = async (
     }
     return toHits(service.hits(bag(JSON.parse(Buffer.concat(chunks).toString('utf8')))))
   } catch (error) {
-    if (error instanceof Refusal || signal.aborted) throw error
+    if (error instanceof UserError || signal.aborted) throw error
     const why =
       error instanceof SyntaxError
         ? 'its answer is no JSON (SearXNG: allow the json format in its settings)'

@@ -1,6 +1,6 @@
 /** The three questions about git, each asked for a session. */
 import { join } from 'node:path'
-import { Refusal } from '../errors.ts'
+import { UserError } from '../errors.ts'
 import type { GitDiff, GitInfo, GitStatus } from '../schema/git.ts'
 import type { Area, AreaHome } from './file-scope.ts'
 import { type GitPlaces, openGit } from './git.ts'
@@ -29,7 +29,7 @@ export const createGitViews = (
         return await readInfo(await openGit(area.root, places))
       } catch (error) {
         // A badge is not worth an error: git is missing, broken or too slow.
-        if (error instanceof Refusal && error.kind === 'unavailable') return { git: null }
+        if (error instanceof UserError && error.kind === 'unavailable') return { git: null }
         throw error
       }
     },

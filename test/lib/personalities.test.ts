@@ -1,7 +1,7 @@
 /** Personalities: which names are known, what they say, and how much of it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../lib/errors.ts'
+import { UserError } from '../../lib/errors.ts'
 import {
   currentPrompt,
   listPersonalities,
@@ -54,7 +54,7 @@ for (const [name, kind] of REFUSED) {
   test(`refuses ${JSON.stringify(name).slice(0, 20)} as ${kind}`, () =>
     assert.throws(
       () => requirePersonality(config, name),
-      (error: unknown) => error instanceof Refusal && error.kind === kind,
+      (error: unknown) => error instanceof UserError && error.kind === kind,
     ))
 }
 

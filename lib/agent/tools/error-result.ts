@@ -1,5 +1,5 @@
 /** A refusal of the home becomes a result with what else it says: which names there are, what stands there now. */
-import { Refusal } from '../../errors.ts'
+import { UserError } from '../../errors.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
 
 /** Anything else that is thrown goes up: the loop makes a result of it. */
@@ -9,7 +9,7 @@ export const telling =
     try {
       return await run(ctx, input)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof UserError)) throw error
       const { message, extra } = error
       return {
         content: JSON.stringify({ success: false, error: message, ...extra }),

@@ -19,7 +19,7 @@ import { openKey } from '../../../lib/auth/signing-key.ts'
 import { createHasher } from '../../../lib/auth/password.ts'
 import type { SettingsHash } from '../../../lib/auth/password-record.ts'
 import { bucketOf, type From, openThrottle } from '../../../lib/auth/throttle.ts'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 
 const test = suite<{ dir: string }>('auth')
 test.before.each(context => {
@@ -68,7 +68,7 @@ const refusal = async (promise: Promise<unknown>): Promise<[string, string]> => 
   try {
     await promise
   } catch (error) {
-    if (error instanceof Refusal) return [error.kind, error.message]
+    if (error instanceof UserError) return [error.kind, error.message]
     throw error
   }
   return ['', '']

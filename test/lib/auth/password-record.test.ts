@@ -16,7 +16,7 @@ import * as assert from 'uvu/assert'
 import { createAuth } from '../../../lib/auth/auth.ts'
 import { openKey } from '../../../lib/auth/signing-key.ts'
 import { createHasher } from '../../../lib/auth/password.ts'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { createSettings } from '../../../lib/settings.ts'
 import { startApp, type TestApp } from '../../_app.ts'
 
@@ -93,7 +93,7 @@ const boot = (dir: string) => {
 const kindOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     () => 'signed in',
-    error => (error instanceof Refusal ? error.kind : String(error)),
+    error => (error instanceof UserError ? error.kind : String(error)),
   )
 
 for (const [name, damage] of Object.entries(DAMAGE)) {

@@ -11,7 +11,7 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { createTurns, snapshot } from './_turns.ts'
 
 type State = { turns: ReturnType<typeof createTurns> }
@@ -21,11 +21,11 @@ test.before.each(state => {
 })
 test.after.each(({ turns }) => turns.close())
 
-const refusal = async (work: Promise<unknown>): Promise<Refusal> => {
+const refusal = async (work: Promise<unknown>): Promise<UserError> => {
   try {
     await work
   } catch (error) {
-    if (error instanceof Refusal) return error
+    if (error instanceof UserError) return error
     throw error
   }
   throw new Error('It should have been refused.')

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import {
   adoptDefaultModel,
   effectiveDefault,
@@ -34,7 +34,7 @@ const open = (base: string, text?: string, env: Record<string, string> = {}) => 
   return createHomes({ baseHome: base, agentHome: base, configPath: null, env }).base
 }
 const written = (base: string) => readFileSync(join(base, 'config.yaml'), 'utf8')
-const isInvalid = (error: unknown) => error instanceof Refusal && error.kind === 'invalid'
+const isInvalid = (error: unknown) => error instanceof UserError && error.kind === 'invalid'
 
 test('what is no model is refused and nothing is written', ({ base }) => {
   const home = open(base, 'a: 1\n')

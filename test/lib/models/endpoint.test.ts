@@ -1,7 +1,7 @@
 /** From a pair to an endpoint that can be called, or to the sentence why it cannot. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { PROVIDERS } from '../../../lib/models/providers.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
@@ -16,11 +16,11 @@ const endpointOf = (given: Given, id = '', config = bare) => {
   return runtimeEndpoint(home, config, resolveFor(home, id))
 }
 
-const refusal = (given: Given, id = ''): Refusal => {
+const refusal = (given: Given, id = ''): UserError => {
   try {
     endpointOf(given, id)
   } catch (error) {
-    if (error instanceof Refusal) return error
+    if (error instanceof UserError) return error
     throw error
   }
   return assert.unreachable('it was not refused') as never

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 
 type Env = Record<string, string>
@@ -26,7 +26,7 @@ const profile = (base: string, name: string): string => {
 }
 
 const refuses = (kind: string, words?: RegExp) => (error: unknown) =>
-  error instanceof Refusal && error.kind === kind && (!words || words.test(error.message))
+  error instanceof UserError && error.kind === kind && (!words || words.test(error.message))
 
 test('a bad name is refused, an absent one is missing', ({ base }) => {
   const homes = open(base)

@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Refusal } from '../../../lib/errors.ts'
+import type { UserError } from '../../../lib/errors.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { createWatch } from '../../../lib/sessions/watch.ts'
 import { type Bench, listed, NEW, say, texts, withBench } from './_sessions.ts'
@@ -35,7 +35,7 @@ test(
     for (const cursor of ['x', '%%%', Buffer.from('1.../x').toString('base64url')]) {
       assert.throws(
         () => sessions.list({ limit: 5, cursor }),
-        (error: Refusal) => error.kind === 'invalid',
+        (error: UserError) => error.kind === 'invalid',
       )
     }
   }),

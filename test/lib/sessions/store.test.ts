@@ -10,12 +10,12 @@ import {
 } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Refusal } from '../../../lib/errors.ts'
+import type { UserError } from '../../../lib/errors.ts'
 import { NEW, say, texts, listed, withBench } from './_sessions.ts'
 
 const test = suite('sessions/store')
 
-const kind = (expected: string) => (error: Refusal) => error.kind === expected
+const kind = (expected: string) => (error: UserError) => error.kind === expected
 
 test(
   'refuses unknown and impossible ids',

@@ -1,7 +1,7 @@
 /** Files to keep and to read: complete, redacted, harmless; and back. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Refusal } from '../../../lib/errors.ts'
+import type { UserError } from '../../../lib/errors.ts'
 import { fromExport, toHtml, toJson, toMarkdown } from '../../../lib/sessions/transfer.ts'
 import { NEW, say, withBench } from './_sessions.ts'
 
@@ -24,7 +24,7 @@ test('refuses what is no export, with a sentence', () => {
   for (const [value, message] of cases) {
     assert.throws(
       () => fromExport(value),
-      (error: Refusal) => error.kind === 'invalid' && message.test(error.message),
+      (error: UserError) => error.kind === 'invalid' && message.test(error.message),
     )
   }
 })

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Refusal } from '../../../lib/errors.ts'
+import type { UserError } from '../../../lib/errors.ts'
 import { listed, NEW, onDisk, say, texts, withBench } from './_sessions.ts'
 
 const test = suite('sessions/removal')
@@ -14,7 +14,7 @@ const refused = async (work: () => unknown, kind: string): Promise<void> => {
   try {
     await work()
   } catch (error) {
-    assert.is((error as Refusal).kind, kind)
+    assert.is((error as UserError).kind, kind)
     return
   }
   assert.unreachable(`expected ${kind}`)

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { withFileLock } from '../../../lib/store/flock.ts'
 
 const kinds: [name: string, program: string][] = [
@@ -20,12 +20,12 @@ test.before.each(context => {
 })
 test.after.each(({ dir }) => rmSync(dir, { recursive: true, force: true }))
 
-const refusalOf = async (work: Promise<unknown>): Promise<Refusal> => {
+const refusalOf = async (work: Promise<unknown>): Promise<UserError> => {
   try {
     await work
   } catch (error) {
-    assert.instance(error, Refusal)
-    return error as Refusal
+    assert.instance(error, UserError)
+    return error as UserError
   }
   throw new Error('It was not refused')
 }

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Refusal } from '../../../lib/errors.ts'
+import type { UserError } from '../../../lib/errors.ts'
 import { openJournal, readLines, readLinesBackward, stampOf } from '../../../lib/store/journal.ts'
 
 const test = suite<{ dir: string; path: string }>('store/journal')
@@ -66,7 +66,7 @@ test('a short write is undone and says that the disk is full', ({ path }) => {
     journal.append(['{"b":2}', '{"c":3}'])
     assert.unreachable()
   } catch (error) {
-    assert.is((error as Refusal).kind, 'full')
+    assert.is((error as UserError).kind, 'full')
   }
   assert.is(readFileSync(path, 'utf8'), '{"a":1}\n')
   assert.is(journal.size, 8)
@@ -85,7 +85,7 @@ test('a write that fails at once leaves the file as it was', ({ path }) => {
   })
   assert.throws(
     () => journal.append(['x']),
-    (error: Refusal) => error.kind === 'full',
+    (error: UserError) => error.kind === 'full',
   )
   assert.is(readFileSync(path, 'utf8'), '')
   journal.close()

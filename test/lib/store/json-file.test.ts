@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { jsonFile } from '../../../lib/store/json-file.ts'
 
 const test = suite<{ dir: string; path: string }>('json file')
@@ -40,7 +40,7 @@ test('a broken file refuses to be overwritten and says why', ({ path }) => {
   assert.ok(file.problem())
   assert.throws(
     () => file.write([3]),
-    (error: unknown) => error instanceof Refusal && error.kind === 'conflict',
+    (error: unknown) => error instanceof UserError && error.kind === 'conflict',
   )
   assert.is(readFileSync(path, 'utf8'), '[1, 2')
 })

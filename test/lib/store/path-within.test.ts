@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { isInside, realPath, resolveInside } from '../../../lib/store/path-within.ts'
 
 const test = suite('inside')
@@ -43,7 +43,7 @@ for (const path of [
   test(`refused: ${JSON.stringify(path)}`, () => {
     assert.throws(
       () => resolveInside(root, path),
-      (error: unknown) => error instanceof Refusal && error.kind === 'missing',
+      (error: unknown) => error instanceof UserError && error.kind === 'missing',
     )
   })
 

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { parse } from 'yaml'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { editYaml, yamlFile, yamlFlag, yamlWord } from '../../../lib/store/yaml-file.ts'
 
 const test = suite<{ dir: string; path: string }>('yaml file')
@@ -24,9 +24,9 @@ const edit = (path: string, before: string, way: string[], value: unknown): stri
 }
 
 const isUnreadable = (words: RegExp) => (error: unknown) =>
-  error instanceof Refusal && error.kind === 'conflict' && words.test(error.message)
+  error instanceof UserError && error.kind === 'conflict' && words.test(error.message)
 const isConflict = (error: unknown): boolean =>
-  error instanceof Refusal && error.kind === 'conflict'
+  error instanceof UserError && error.kind === 'conflict'
 
 /** What a person or another program does to the file, and what the sentence has to say. */
 const DAMAGE: [text: string | Buffer, words: RegExp][] = [

@@ -8,7 +8,7 @@ import { todo } from '../../../lib/agent/tools/todo.ts'
 import type { ModelEndpoint, Tool } from '../../../lib/agent/types.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import type { Span } from '../../../lib/sessions/fold.ts'
-import type { TurnPlace } from '../../../lib/turn-context/turn-scope.ts'
+import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
 import { createPromptShelf } from '../../../lib/turn-context/prompt-cache.ts'
 import { createPrompting } from '../../../lib/turn-context/system-prompt.ts'
 
@@ -65,7 +65,7 @@ const open = ({ dir }: Context) => {
       meta: {},
       config: more.timezone ? { timezone: more.timezone } : { timezone: 'UTC' },
       unattended,
-    } as unknown as TurnPlace
+    } as unknown as TurnScope
     return prompt(place, (more.tools ?? ['todo']).map(tool), [])
   }
   return { world, shelf, logged, tell }

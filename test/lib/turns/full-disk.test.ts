@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Agent, ModelEndpoint } from '../../../lib/agent/types.ts'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { createHub } from '../../../lib/hub.ts'
 import { createSessions } from '../../../lib/sessions/store.ts'
 import { createTurns } from '../../../lib/turns/runner.ts'
@@ -104,8 +104,8 @@ disk(
       await house.start('hello').then(
         () => assert.unreachable('it was accepted'),
         (error: unknown) => {
-          assert.instance(error, Refusal)
-          assert.match((error as Refusal).message, /disk is full/i)
+          assert.instance(error, UserError)
+          assert.match((error as UserError).message, /disk is full/i)
         },
       )
       assert.is(house.turns.count(), 0)
@@ -178,7 +178,7 @@ disk(
       const { turn, result } = await house.start('hello')
       const { append } = turn.log
       turn.log.append = event => {
-        if (event.type === 'done') throw new Refusal('full', 'The disk is full')
+        if (event.type === 'done') throw new UserError('full', 'The disk is full')
         return append(event)
       }
       await result

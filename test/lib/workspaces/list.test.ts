@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Refusal } from '../../../lib/errors.ts'
+import { UserError } from '../../../lib/errors.ts'
 import { createWorkspaces } from '../../../lib/workspaces/list.ts'
 import { isSystemPath } from '../../../lib/workspaces/validate.ts'
 
@@ -59,7 +59,7 @@ const make = (path: string): string => {
 const entry = (path: string, name: string) => ({ path, name, label: name })
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
 const refuses = (kind: string, words: RegExp) => (error: unknown) =>
-  error instanceof Refusal && error.kind === kind && words.test(error.message)
+  error instanceof UserError && error.kind === kind && words.test(error.message)
 
 test('what may not be added leaves the list as it was', place => {
   const app = open(place)
