@@ -41,8 +41,8 @@ test.after.each(async ({ app, scripted, other, lists }) => {
 })
 
 const rowsOf = async (app: TestApp, cookie = ''): Promise<Map<string, Row>> => {
-  const headers = cookie ? { Cookie: cookie } : {}
-  const { body } = await app.get('/api/providers', { headers: { ...headers } })
+  const headers: Record<string, string> = cookie ? { Cookie: cookie } : {}
+  const { body } = await app.get('/api/providers', { headers })
   return new Map(body.providers.map((row: Row) => [row.id, row]))
 }
 const envOf = (dir: string) => readFileSync(join(dir, '.env'), 'utf8')

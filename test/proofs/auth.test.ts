@@ -163,12 +163,13 @@ auth(
   withApp(async app => {
     const { body } = await app.post('/api/session/new', {})
     const { session_id } = body.session
-    for (const headers of [
+    const crossSite: Record<string, string>[] = [
       { origin: 'https://evil.example' },
       { origin: 'null' },
       { referer: 'https://evil.example/page' },
       { origin: 'https://evil.example', 'content-type': 'text/plain' },
-    ]) {
+    ]
+    for (const headers of crossSite) {
       const { status, body } = await app.request('POST', '/api/session/clear', {
         headers,
         body: { session_id },

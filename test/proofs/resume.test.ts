@@ -42,7 +42,7 @@ proof(`${cuts} cuts: the text rendered equals the log`, async () => {
       while (!done) {
         const cutAfter = made < cuts ? 1 + dice(40) : Number.POSITIVE_INFINITY
         let count = 0
-        const headers = last ? { 'last-event-id': String(last) } : {}
+        const headers: Record<string, string> = last ? { 'last-event-id': String(last) } : {}
         for await (const event of chat.app.events(`/api/chat/stream?stream_id=${stream}`, {
           headers,
         })) {
@@ -70,7 +70,7 @@ proof(`${cuts} cuts: the text rendered equals the log`, async () => {
       while (!done) {
         const cutAfter = made < cuts ? 1 + dice(40) : Number.POSITIVE_INFINITY
         let count = Number.NEGATIVE_INFINITY
-        const headers = last ? { 'last-event-id': last } : {}
+        const headers: Record<string, string> = last ? { 'last-event-id': last } : {}
         for await (const event of chat.app.events(`/api/events?watch=${id}@${at}`, { headers })) {
           const frame = event as unknown as Frame
           if (frame.id) last = frame.id
