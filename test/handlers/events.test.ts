@@ -63,7 +63,7 @@ events('cut at any point, resumed by Last-Event-ID: every frame once, in order',
     let last = ''
     let ended = false
     for (let round = 0; !ended; round++) {
-      const headers = last ? { 'last-event-id': last } : {}
+      const headers: Record<string, string> = last ? { 'last-event-id': last } : {}
       // Every third cut falls into the opening batch, whose frames move no cursor; the others after it.
       let count = round % 3 === 0 ? 0 : Number.NEGATIVE_INFINITY
       for await (const event of chat.app.events(path(`${id}@${session.cursor}`), { headers })) {
