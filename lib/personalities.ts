@@ -1,7 +1,6 @@
 /** Personalities: named system prompts of a profile, read from its config.yaml at each use. */
+import { isObject, type JsonObject } from './base/json.ts'
 import { invalid, missing } from './errors.ts'
-
-type Config = Readonly<Record<string, unknown>>
 
 /** Bytes of the resolved prompt (contract, decision 41). */
 export const PERSONALITY_MAX_BYTES = 20_000
@@ -9,17 +8,14 @@ export const PERSONALITY_MAX_BYTES = 20_000
 const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$/
 const DESCRIPTION_LENGTH = 80
 
-const isMapping = (value: unknown): value is Config =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const text = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
 /** `agent.personalities`, and below it what an older file keeps at the root. */
-const definitions = (config: Config): ReadonlyMap<string, unknown> => {
-  const agent = isMapping(config.agent) ? config.agent.personalities : undefined
+const definitions = (config: Readonly<JsonObject>): ReadonlyMap<string, unknown> => {
+  const agent = isObject(config.agent) ? config.agent.personalities : undefined
   return new Map(
     [config.personalities, agent].flatMap(source =>
-      isMapping(source) ? Object.entries(source) : [],
+      isObject(source) ? Object.entries(source) : [],
     ),
   )
 }
@@ -32,9 +28,11 @@ const cut = (whole: string): string => {
 }
 
 const describe = (definition: unknown): string =>
-  isMapping(definition) ? text(definition.description) : cut(text(definition))
+  isObject(definition) ? text(definition.description) : cut(text(definition))
 
-export const listPersonalities = (config: Config): { name: string; description: string }[] =>
+export const listPersonalities = (
+  config: Readonly<JsonObject>,
+): { name: string; description: string }[] =>
   [...definitions(config)].map(([name, definition]) => ({
     name,
     description: describe(definition),
@@ -42,7 +40,7 @@ export const listPersonalities = (config: Config): { name: string; description: 
 
 /** A string as it is; a record as its prompt, then tone and style on lines of their own. */
 export const promptOf = (definition: unknown): string => {
-  if (!isMapping(definition)) return text(definition)
+  if (!isObject(definition)) return text(definition)
   const tone = text(definition.tone)
   const style = text(definition.style)
   return [
@@ -55,7 +53,7 @@ export const promptOf = (definition: unknown): string => {
 }
 
 /** The prompt a name stands for; refuses with a sentence what cannot be one. */
-export const requirePersonality = (config: Config, name: string): string => {
+export const requirePersonality = (config: Readonly<JsonObject>, name: string): string => {
   if (!NAME.test(name))
     throw invalid('Invalid personality name: letters, numbers, hyphens, underscores only')
   const known = definitions(config)
@@ -68,7 +66,10 @@ export const requirePersonality = (config: Config, name: string): string => {
 }
 
 /** For a turn: the prompt of the session's personality as it reads now, or null when there is none any more. */
-export const currentPrompt = (config: Config, name: string | null | undefined): string | null => {
+export const currentPrompt = (
+  config: Readonly<JsonObject>,
+  name: string | null | undefined,
+): string | null => {
   const prompt = name ? promptOf(definitions(config).get(name)) : ''
   return prompt && Buffer.byteLength(prompt) <= PERSONALITY_MAX_BYTES ? prompt : null
 }

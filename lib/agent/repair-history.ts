@@ -1,5 +1,5 @@
 /** Makes a history that every provider accepts: each tool call answered once, each answer asked for. */
-import { isObject, readArguments } from './tool-calls.ts'
+import { isJsonObject, readArguments } from './tool-calls.ts'
 import type { LoopMessage } from './types.ts'
 
 export const NO_RESULT = JSON.stringify({
@@ -43,7 +43,7 @@ export const mendHistory = (messages: readonly LoopMessage[]): LoopMessage[] => 
 
 /** As the model wrote it where that is an object; servers read it, and less kindly than we do. */
 const plainJson = (text: string): string => {
-  return isObject(text) ? text : JSON.stringify(readArguments(text) ?? {})
+  return isJsonObject(text) ? text : JSON.stringify(readArguments(text) ?? {})
 }
 
 /** Results up to the next message with calls of its own, where ids may begin anew. */

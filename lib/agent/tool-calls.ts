@@ -1,5 +1,6 @@
 /** Turns what a model wrote as tool calls into calls that can be run: names, ids and arguments put right. */
 import type { z } from 'zod'
+import { isObject } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { mendJson } from './repair-json.ts'
 import type { Tool } from './types.ts'
@@ -57,7 +58,7 @@ export const readArguments = (text: string): Record<string, unknown> | null => {
     const value: unknown = JSON.parse(text)
     // Some models quote the whole object once more.
     if (typeof value === 'string' && value.trim().startsWith('{')) return readArguments(value)
-    return isRecord(value) ? value : null
+    return isObject(value) ? value : null
   } catch {
     return mendedArguments(text)
   }
@@ -69,7 +70,7 @@ const mendedArguments = (text: string): Record<string, unknown> | null => {
   if (strict === null || strict === text) return null
   try {
     const value: unknown = JSON.parse(strict)
-    return isRecord(value) ? value : null
+    return isObject(value) ? value : null
   } catch {
     // Not JSON in any way we know: the caller tells the model so.
     return null
@@ -77,17 +78,14 @@ const mendedArguments = (text: string): Record<string, unknown> | null => {
 }
 
 /** Nothing is missing, and nothing has to be put right: the text itself is an object. */
-export const isObject = (text: string): boolean => {
+export const isJsonObject = (text: string): boolean => {
   try {
-    return isRecord(JSON.parse(text))
+    return isObject(JSON.parse(text))
   } catch {
     // Not yet, or not at all.
     return false
   }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export type Fitted = { ok: true; input: unknown } | { ok: false; error: string }
 
@@ -133,7 +131,7 @@ const convert = (root: Record<string, unknown>, issue: z.core.$ZodIssue): boolea
 const toType = (expected: string, value: unknown): unknown => {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return String(value)
-  if (expected === 'array' && isRecord(value)) return [value]
+  if (expected === 'array' && isObject(value)) return [value]
   if (typeof value !== 'string') return undefined
   const text = value.trim()
   if (expected === 'number' || expected === 'int')

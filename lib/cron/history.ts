@@ -12,6 +12,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { fileView } from '../store/cached-file.ts'
@@ -51,7 +52,6 @@ const MOST_BYTES = 2 << 20
 const KEPT_RUNS = 2_000
 
 type Line = Record<string, unknown>
-const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 const number = (value: unknown): number => (typeof value === 'number' ? value : 0)
 
 const parseLine = (line: string): Line | null => {
@@ -67,13 +67,13 @@ const parseLine = (line: string): Line | null => {
 const runnerOf = (value: unknown): Runner | null => {
   if (value === null || typeof value !== 'object') return null
   const { pid, boot } = value as Line
-  return { pid: number(pid), boot: text(boot) ?? '' }
+  return { pid: number(pid), boot: stringOrNull(boot) ?? '' }
 }
 
 const opened = (line: Line, run: string): Run => ({
   run_id: run,
-  job_id: text(line.job) ?? '',
-  name: text(line.name) ?? '',
+  job_id: stringOrNull(line.job) ?? '',
+  name: stringOrNull(line.name) ?? '',
   how: line.t === 'claimed' ? 'queued' : line.how === 'missed' ? 'missed' : 'skipped',
   status: null,
   trigger: line.trigger === 'manual' ? 'manual' : 'schedule',
@@ -82,7 +82,7 @@ const opened = (line: Line, run: string): Run => ({
   count: number(line.count ?? 1),
   started_at: null,
   ended_at: line.t === 'claimed' ? null : number(line.at),
-  error: text(line.error),
+  error: stringOrNull(line.error),
   session_id: null,
   filename: null,
   by: runnerOf(line.by),
@@ -93,19 +93,19 @@ const fold = (content: string): Run[] => {
   const runs = new Map<string, Run>()
   for (const each of content.split('\n')) {
     const line = each ? parseLine(each) : null
-    const id = line && text(line.run)
+    const id = line && stringOrNull(line.run)
     if (!line || !id) continue
     if (line.t === 'claimed' || line.t === 'passed') runs.set(id, opened(line, id))
     const run = runs.get(id)
     if (!run) continue
     if (line.t === 'started') Object.assign(run, { how: 'running', started_at: number(line.at) })
-    if (line.t === 'session') run.session_id = text(line.session)
+    if (line.t === 'session') run.session_id = stringOrNull(line.session)
     if (line.t === 'ended') {
       run.how = line.how === 'interrupted' ? 'interrupted' : 'ran'
       run.status = line.status === 'ok' ? 'ok' : 'error'
       run.ended_at = number(line.at)
-      run.error = text(line.error)
-      run.filename = text(line.file)
+      run.error = stringOrNull(line.error)
+      run.filename = stringOrNull(line.file)
     }
   }
   return [...runs.values()].reverse()

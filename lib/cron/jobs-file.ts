@@ -7,6 +7,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { conflict, diskFull } from '../errors.ts'
 import { writeAtomic } from '../store/atomic.ts'
 import { keepNumbers } from '../store/json-numbers.ts'
@@ -38,9 +39,6 @@ export type JobsFile = {
 }
 
 const LOCK_WAIT_MS = 30_000
-
-const isObject = (value: unknown): value is RawJob =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 export const isJob = (value: unknown): value is RawJob & { id: string } =>
   isObject(value) && typeof value.id === 'string' && value.id !== ''

@@ -1,4 +1,5 @@
 /** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
+import { asObject } from '../base/json.ts'
 import type { ApprovalAsk, Failure, Outcome } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -43,18 +44,15 @@ const seconds = (value: unknown, otherwise: number): number => {
   return typeof read === 'number' && read >= 0 ? read : otherwise
 }
 
-const section = (value: unknown): Record<string, unknown> =>
-  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
-
 /** `AGENT_CRON_TIMEOUT`: seconds without a sign of life; `cron.max_run_seconds`: altogether. 0 is no limit. */
 const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
   idleMs: seconds(home.env().AGENT_CRON_TIMEOUT, IDLE_S) * 1_000,
-  maxMs: seconds(section(home.values().cron).max_run_seconds, MAX_RUN_S) * 1_000,
+  maxMs: seconds(asObject(home.values().cron).max_run_seconds, MAX_RUN_S) * 1_000,
 })
 
 /** `approvals.cron_mode: approve` lets through what a person would be asked; anything else denies it. */
 const mayApprove = (home: Home): boolean =>
-  ['approve', 'allow'].includes(String(section(home.values().approvals).cron_mode).toLowerCase())
+  ['approve', 'allow'].includes(String(asObject(home.values().approvals).cron_mode).toLowerCase())
 
 /** Whose address the model is asked at: a provider named beside it, an address of its own, or as the home resolves it. */
 const modelOf = ({ model, provider, baseUrl }: Planned): string => {

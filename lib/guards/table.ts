@@ -6,6 +6,7 @@
  */
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { closed } from '../schema/guard.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
@@ -35,11 +36,7 @@ export type GuardedHome = {
   readonly isToolset: (name: string) => boolean
 }
 
-type Bag = Readonly<Record<string, unknown>>
-
-const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-const bag = (value: unknown): Bag => (isBag(value) ? value : {})
+const bag = (value: unknown): Readonly<JsonObject> => (isObject(value) ? value : {})
 
 /** Nothing is asked for: absent, empty, `null`, `false`. */
 const isNothing = (value: unknown): boolean =>
@@ -48,7 +45,7 @@ const isNothing = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'string' && value.trim() === '') ||
   (Array.isArray(value) && value.length === 0) ||
-  (isBag(value) && Object.keys(value).length === 0)
+  (isObject(value) && Object.keys(value).length === 0)
 
 /** Switched on, or written in a way that nobody can call off: a misspelled "yes" is still a wish. */
 const isAskedFor = (value: unknown): boolean => !isNothing(value) && yamlFlag(value) !== false
@@ -76,7 +73,7 @@ const OTHER_PLACE =
   'It asks for commands to run elsewhere, but this service runs them on this computer.'
 
 const isNoMapping = (value: unknown): boolean =>
-  value !== undefined && value !== null && !isBag(value)
+  value !== undefined && value !== null && !isObject(value)
 
 const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
 /** One text counts as a list of one. */
@@ -255,7 +252,7 @@ export const unkeptGuards = (home: GuardedHome): Unkept[] =>
   })
 
 /** Patterns of commands that never run; and of those that only run where they are asked about in every mode, which is not here. */
-export const denyRules = (values: Bag): { deny: string[]; review: string[] } => {
+export const denyRules = (values: Readonly<JsonObject>): { deny: string[]; review: string[] } => {
   const approvals = bag(values.approvals)
   return {
     deny: textsOf(approvals.deny),
@@ -264,7 +261,7 @@ export const denyRules = (values: Bag): { deny: string[]; review: string[] } => 
 }
 
 /** Names of files an agent takes orders from, as `security.protected_instruction_files` means them. */
-export const instructionFiles = (values: Bag): string[] => [
+export const instructionFiles = (values: Readonly<JsonObject>): string[] => [
   'AGENTS.md',
   'CLAUDE.md',
   'SOUL.md',

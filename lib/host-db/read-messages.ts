@@ -1,4 +1,5 @@
 /** Messages of a command-line session: the whole visible history, back through what compression cut into several sessions. */
+import { asString } from '../base/json.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
 import { readContent } from './content.ts'
 import { continues, hasLineage } from './session-rows.ts'
@@ -25,14 +26,12 @@ export const readChain = (db: Database, id: string): string[] => {
   return chain
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-
 const toCall = (value: unknown): ToolCall[] => {
   if (typeof value !== 'object' || value === null || !('function' in value)) return []
   const { function: called, id, call_id } = value as Stored
   if (typeof called !== 'object' || called === null) return []
   const { name, arguments: given } = called as Stored
-  const callId = text(id) || text(call_id)
+  const callId = asString(id) || asString(call_id)
   if (!callId || typeof name !== 'string') return []
   const written = typeof given === 'string' ? given : JSON.stringify(given ?? {})
   return [{ id: callId, type: 'function', function: { name, arguments: written } }]
@@ -40,7 +39,7 @@ const toCall = (value: unknown): ToolCall[] => {
 
 const toCalls = (json: unknown): ToolCall[] => {
   try {
-    const calls: unknown = JSON.parse(text(json) || '[]')
+    const calls: unknown = JSON.parse(asString(json) || '[]')
     return Array.isArray(calls) ? calls.flatMap(toCall) : []
   } catch {
     // Written by hand or cut off: the message is still worth reading.
@@ -62,9 +61,11 @@ const toMessage = (stored: Stored): Message[] => {
       content: readContent(content),
       ...(typeof timestamp === 'number' ? { timestamp } : {}),
       ...(calls.length > 0 ? { tool_calls: calls } : {}),
-      ...(role === 'tool' && text(tool_call_id) ? { tool_call_id: text(tool_call_id) } : {}),
-      ...(role === 'tool' && text(tool_name) ? { name: text(tool_name) } : {}),
-      ...(text(reasoning) ? { reasoning: text(reasoning) } : {}),
+      ...(role === 'tool' && asString(tool_call_id)
+        ? { tool_call_id: asString(tool_call_id) }
+        : {}),
+      ...(role === 'tool' && asString(tool_name) ? { name: asString(tool_name) } : {}),
+      ...(asString(reasoning) ? { reasoning: asString(reasoning) } : {}),
     },
   ]
 }

@@ -1,16 +1,12 @@
 /** The table as an OpenAPI document: what each schema already says, said once more in JSON. */
 import { z } from 'zod'
+import { type JsonObject, isObject } from '../base/json.ts'
 import type { RouteTable } from './endpoint.ts'
 import type { AnyEndpoint } from './routes.ts'
 
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Collects named nouns. One name with two shapes (what is taken, what is given) gets a second name. */
 const createComponents = () => {
-  const schemas: Json = {
+  const schemas: JsonObject = {
     Error: {
       type: 'object',
       properties: { error: { type: 'string', description: 'One sentence for the person' } },
@@ -42,8 +38,8 @@ const createComponents = () => {
       io,
       unrepresentable: 'any',
       cycles: 'ref',
-    }) as Json
-    const defs = (whole.$defs ?? {}) as Json
+    }) as JsonObject
+    const defs = (whole.$defs ?? {}) as JsonObject
     const names = new Map<string, string>()
     for (const [name, def] of Object.entries(defs)) {
       const text = JSON.stringify(def)
@@ -56,10 +52,10 @@ const createComponents = () => {
       texts.set(final, text)
     }
     for (const [name, def] of Object.entries(defs)) {
-      const { id: _id, $schema: _schema, ...rest } = def as Json
+      const { id: _id, $schema: _schema, ...rest } = def as JsonObject
       schemas[names.get(name)!] ??= rename(rest, names)
     }
-    return rename((whole.properties as Json).it, names)
+    return rename((whole.properties as JsonObject).it, names)
   }
   return { schemas, convert }
 }
@@ -71,7 +67,7 @@ const refused = (description: string) => ({
   ...content('application/json', { $ref: '#/components/schemas/Error' }),
 })
 
-const errorsOf = (endpoint: AnyEndpoint, method: string): Json => ({
+const errorsOf = (endpoint: AnyEndpoint, method: string): JsonObject => ({
   ...(endpoint.input || method !== 'GET' ? { 400: refused('The input is not valid') } : {}),
   ...(endpoint.page
     ? { 302: { description: 'To /login, when a password is set and the caller is not signed in' } }
@@ -87,7 +83,7 @@ const errorsOf = (endpoint: AnyEndpoint, method: string): Json => ({
 
 export const openApi = (routes: RouteTable, tails: RouteTable, version: string): unknown => {
   const { schemas, convert } = createComponents()
-  const paths: Record<string, Json> = {}
+  const paths: Record<string, JsonObject> = {}
   for (const [key, endpoint] of Object.entries({ ...routes, ...tails }) as [
     string,
     AnyEndpoint,
@@ -96,7 +92,7 @@ export const openApi = (routes: RouteTable, tails: RouteTable, version: string):
     const path = route.replace(/\/:(\w+)$/, '/{$1}').replace(/\/\*$/, '/{path}')
     const open = /\{(\w+)\}$/.exec(path)?.[1]
     const input = endpoint.input ? convert(endpoint.input, 'input') : undefined
-    const operation: Json = {
+    const operation: JsonObject = {
       summary: endpoint.summary,
       operationId: key,
       ...(endpoint.public ? { security: [] } : {}),
@@ -134,12 +130,12 @@ export const openApi = (routes: RouteTable, tails: RouteTable, version: string):
 }
 
 /** A query is an object whose keys are parameters; an open segment is one that is always there. */
-const parametersOf = (input: unknown, open: string | undefined): Json[] => {
+const parametersOf = (input: unknown, open: string | undefined): JsonObject[] => {
   const { properties = {}, required = [] } = (isObject(input) ? input : {}) as {
-    properties?: Json
+    properties?: JsonObject
     required?: string[]
   }
-  const parameters: Json[] = Object.entries(properties).map(([name, schema]) => ({
+  const parameters: JsonObject[] = Object.entries(properties).map(([name, schema]) => ({
     name,
     in: name === open ? 'path' : 'query',
     required: name === open || required.includes(name),

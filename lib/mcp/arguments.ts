@@ -1,10 +1,8 @@
 /** Arguments as a server expects them: models write numbers and lists as text, and servers refuse what they could read. */
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+import { isObject } from '../base/json.ts'
 
 const typesOf = (schema: unknown): string[] => {
-  if (!isRecord(schema)) return []
+  if (!isObject(schema)) return []
   const { type } = schema
   return Array.isArray(type) ? type.map(String) : typeof type === 'string' ? [type] : []
 }
@@ -24,7 +22,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   integer: Number.isInteger,
   boolean: value => typeof value === 'boolean',
   array: Array.isArray,
-  object: isRecord,
+  object: isObject,
 }
 
 const fitOne = (value: unknown, schema: unknown): unknown => {
@@ -48,7 +46,7 @@ export const fitToSchema = (
   schema: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> => {
   const { properties, required } = schema
-  const known = isRecord(properties) ? properties : {}
+  const known = isObject(properties) ? properties : {}
   const needed = Array.isArray(required) ? required : []
   return Object.fromEntries(
     Object.entries(args)

@@ -1,5 +1,6 @@
 /** Changes `mcp_servers` in config.yaml field by field, so that what a person wrote around them stays. */
 import { isDeepStrictEqual } from 'node:util'
+import { type JsonObject, isObject } from '../base/json.ts'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
@@ -17,22 +18,17 @@ export type ServerChange = {
   enabled?: boolean | undefined
 }
 
-type Mapping = Record<string, unknown>
-
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const SECTION = 'mcp_servers'
 
 /** The entry as written, undefined when there is none. */
-const storedIn = (home: Home, name: string): Mapping | undefined => {
+const storedIn = (home: Home, name: string): JsonObject | undefined => {
   const section = home.config.read()[SECTION]
-  if (!isMapping(section) || !Object.hasOwn(section, name)) return undefined
+  if (!isObject(section) || !Object.hasOwn(section, name)) return undefined
   const entry = section[name]
-  return isMapping(entry) ? entry : {}
+  return isObject(entry) ? entry : {}
 }
 
-const required = (home: Home, name: string): Mapping => {
+const required = (home: Home, name: string): JsonObject => {
   const stored = storedIn(home, name)
   if (!stored) throw missing(`There is no MCP server "${name}".`)
   return stored
@@ -40,7 +36,7 @@ const required = (home: Home, name: string): Mapping => {
 
 /** A value that was shown hidden and came back so is the one that is stored. */
 const unmaskMap = (next: Record<string, string>, old: unknown): Record<string, string> => {
-  const stored = isMapping(old) ? old : {}
+  const stored = isObject(old) ? old : {}
   return Object.fromEntries(
     Object.entries(next).map(([key, value]) => {
       if (value !== HIDDEN) return [key, value]
@@ -73,16 +69,16 @@ const originOf = (url: unknown): string =>
   typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : String(url ?? '')
 
 /** A key that is shown to nobody does not go to whoever stands behind another address. */
-const requireWritten = ({ url, headers }: ServerChange, old: Mapping): void => {
-  if (url === undefined || originOf(url) === originOf(old.url) || !isMapping(old.headers)) return
+const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void => {
+  if (url === undefined || originOf(url) === originOf(old.url) || !isObject(old.headers)) return
   const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
   const kept = headers ?? maskValues(Object.fromEntries(stored))
   if (Object.values(kept).includes(HIDDEN))
     throw invalid('The address is another one: write out the headers that are hidden.')
 }
 
-const mapEdits = (name: string, field: string, next: Mapping, old: unknown): YamlEdit[] => {
-  if (!isMapping(old) || Object.keys(next).length === 0)
+const mapEdits = (name: string, field: string, next: JsonObject, old: unknown): YamlEdit[] => {
+  if (!isObject(old) || Object.keys(next).length === 0)
     return [[[SECTION, name, field], Object.keys(next).length > 0 ? next : undefined]]
   const gone = Object.keys(old).filter(key => !(key in next))
   return [
@@ -93,10 +89,10 @@ const mapEdits = (name: string, field: string, next: Mapping, old: unknown): Yam
   ]
 }
 
-const toEdits = (name: string, change: ServerChange, old: Mapping): YamlEdit[] => {
+const toEdits = (name: string, change: ServerChange, old: JsonObject): YamlEdit[] => {
   requireWritten(change, old)
   const { env, headers, args, url, ...plain } = change
-  const values: Mapping = {
+  const values: JsonObject = {
     ...plain,
     ...(args && { args: args.length > 0 ? unmaskArgs(args, old.args) : undefined }),
     ...(url !== undefined && { url: unmaskUrl(url, old.url) }),
@@ -152,7 +148,11 @@ export const enableServer = (home: Home, name: string, enabled: boolean): void =
 /** Through the list the person already keeps: an `include` where there is one, else an `exclude`. */
 export const enableTool = (home: Home, name: string, tool: string, enabled: boolean): void => {
   const { tools } = required(home, name)
-  const filter: Mapping = Array.isArray(tools) ? { include: tools } : isMapping(tools) ? tools : {}
+  const filter: JsonObject = Array.isArray(tools)
+    ? { include: tools }
+    : isObject(tools)
+      ? tools
+      : {}
   const listOf = (value: unknown) => (Array.isArray(value) ? value.map(String) : [])
   const include = listOf(filter.include)
   const exclude = listOf(filter.exclude).filter(each => each !== tool)

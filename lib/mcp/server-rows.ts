@@ -1,4 +1,5 @@
 /** Servers as the page shows them, with everything hidden that is nobody's business. */
+import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTool } from '../schema/mcp.ts'
 import { type BadServer, isBad, isShown, type ServerConfig } from './config.ts'
@@ -10,18 +11,15 @@ export type Listed = { config: ServerConfig | BadServer; server: McpServer | nul
 
 const STDERR_SHOWN = 4_000
 
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** As written: references to variables are shown as references. */
 const rawOf = (home: Home, name: string): Record<string, unknown> => {
   const section = home.config.read().mcp_servers
-  const entry = isMapping(section) ? section[name] : undefined
-  return isMapping(entry) ? entry : {}
+  const entry = isObject(section) ? section[name] : undefined
+  return isObject(entry) ? entry : {}
 }
 
 const wordsOf = (value: unknown): Record<string, string> =>
-  isMapping(value)
+  isObject(value)
     ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, String(each ?? '')]))
     : {}
 

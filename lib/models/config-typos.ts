@@ -3,21 +3,22 @@
  * provider nobody meant is looked for: a misspelled or misshapen address must not become another company's.
  */
 
+import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelHome } from './provider-config.ts'
 
-type Mapping = Readonly<Record<string, unknown>>
-
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 const isAbsent = (value: unknown): boolean => value === undefined || value === null
 const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number'
 
 const shapeOf = (value: unknown): string =>
-  Array.isArray(value) ? 'a list' : isMapping(value) ? 'a mapping' : `"${String(value)}"`
+  Array.isArray(value) ? 'a list' : isObject(value) ? 'a mapping' : `"${String(value)}"`
 
 /** Must be a text where anything stands. */
-const notText = (of: Mapping, place: string, keys: readonly string[]): string | null => {
+const notText = (
+  of: Readonly<JsonObject>,
+  place: string,
+  keys: readonly string[],
+): string | null => {
   const key = keys.find(name => !isAbsent(of[name]) && !isText(of[name]))
   return key === undefined ? null : `${place}${key} is ${shapeOf(of[key])}, but it has to be a text`
 }
@@ -44,7 +45,11 @@ const plain = (key: string): string => key.toLowerCase().replace(/[-_ ]/g, '')
 const NOT_MEANT: ReadonlySet<string> = new Set(['providers', 'models'])
 
 /** `base-url`, `baseUrl`, `provder`: the key that is meant, where it is not there itself. */
-const misspelled = (of: Mapping, place: string, wanted: readonly string[]): string | null => {
+const misspelled = (
+  of: Readonly<JsonObject>,
+  place: string,
+  wanted: readonly string[],
+): string | null => {
   for (const key of Object.keys(of)) {
     if (wanted.includes(key) || NOT_MEANT.has(key) || isAbsent(of[key]) || key.length > 20) continue
     const meant = wanted.find(
@@ -59,7 +64,11 @@ const OTHER_NAMES =
   /^(?:ur[il]|base|baseuri|apibase|apiurl|apibaseurl|apiendpoint|endpoint|endpointurl|openaiapibase|openaibaseurl|host|hostname|address|server|serverurl)$/
 
 /** An address under a name that other programs use: read past, the table's own address would take its place. */
-const otherAddress = (of: Mapping, place: string, wanted: readonly string[]): string | null => {
+const otherAddress = (
+  of: Readonly<JsonObject>,
+  place: string,
+  wanted: readonly string[],
+): string | null => {
   if (wanted.some(name => !isAbsent(of[name]))) return null
   const key = Object.keys(of).find(
     name =>
@@ -73,7 +82,7 @@ const otherAddress = (of: Mapping, place: string, wanted: readonly string[]): st
 /** Where an entry may say its address. */
 const ADDRESSES = ['base_url', 'url', 'api']
 
-const ofEntry = (entry: Mapping, place: string): string | null =>
+const ofEntry = (entry: Readonly<JsonObject>, place: string): string | null =>
   notText(entry, place, [...ADDRESSES, 'api_key', 'api_mode']) ??
   (ADDRESSES.some(name => !isAbsent(entry[name]))
     ? null
@@ -82,7 +91,7 @@ const ofEntry = (entry: Mapping, place: string): string | null =>
 
 const ofModel = (model: unknown): string | null => {
   if (isAbsent(model) || isText(model)) return null
-  if (!isMapping(model))
+  if (!isObject(model))
     return `model is ${shapeOf(model)}, but it has to be a name or a mapping of settings`
   return (
     notText(model, 'model.', ['provider', 'base_url', 'default', 'model', 'api_key', 'api_mode']) ??
@@ -91,7 +100,7 @@ const ofModel = (model: unknown): string | null => {
   )
 }
 
-const ofRoot = (config: Mapping): string | null => {
+const ofRoot = (config: Readonly<JsonObject>): string | null => {
   const wrong = notText(config, '', ['provider', 'base_url'])
   if (wrong) return wrong
   // Only what clearly is the section of a model: other programs have keys of their own here.
@@ -102,42 +111,44 @@ const ofRoot = (config: Mapping): string | null => {
       isAbsent(config.model) &&
       key.length <= 8 &&
       distance(plain(key), 'model') <= 2 &&
-      isMapping(config[key]) &&
-      ['provider', 'base_url', 'default'].some(name => isText((config[key] as Mapping)[name])),
+      isObject(config[key]) &&
+      ['provider', 'base_url', 'default'].some(name =>
+        isText((config[key] as Readonly<JsonObject>)[name]),
+      ),
   )
   return section === undefined ? null : `${section} is no setting; "model" is probably meant`
 }
 
-const ofEntries = (config: Mapping): string | null => {
+const ofEntries = (config: Readonly<JsonObject>): string | null => {
   const { custom_providers: custom, providers } = config
-  if (!isAbsent(providers) && !isMapping(providers))
+  if (!isAbsent(providers) && !isObject(providers))
     return `providers is ${shapeOf(providers)}, but it has to be a mapping`
-  const bad = Object.entries(isMapping(providers) ? providers : {}).find(
-    ([, entry]) => !isAbsent(entry) && !isMapping(entry),
+  const bad = Object.entries(isObject(providers) ? providers : {}).find(
+    ([, entry]) => !isAbsent(entry) && !isObject(entry),
   )
   if (bad) return `providers.${bad[0]} is ${shapeOf(bad[1])}, but it has to be a mapping`
-  for (const [id, entry] of Object.entries(isMapping(providers) ? providers : {})) {
-    const slip = isMapping(entry) ? ofEntry(entry, `providers.${id}.`) : null
+  for (const [id, entry] of Object.entries(isObject(providers) ? providers : {})) {
+    const slip = isObject(entry) ? ofEntry(entry, `providers.${id}.`) : null
     if (slip !== null) return slip
   }
   for (const [at, entry] of Object.entries(isAbsent(custom) ? {} : (custom as object))) {
-    const slip = isMapping(entry) ? ofEntry(entry, `custom_providers.${at}.`) : null
+    const slip = isObject(entry) ? ofEntry(entry, `custom_providers.${at}.`) : null
     if (slip !== null) return slip
   }
-  if (isAbsent(custom) || isMapping(custom)) return null
+  if (isAbsent(custom) || isObject(custom)) return null
   if (!Array.isArray(custom))
     return `custom_providers is ${shapeOf(custom)}, but it has to be a list`
-  const at = custom.findIndex(entry => !isMapping(entry))
+  const at = custom.findIndex(entry => !isObject(entry))
   return at < 0
     ? null
     : `entry ${at + 1} of custom_providers is ${shapeOf(custom[at])}, but it has to be a mapping`
 }
 
 /** What is wrong with the settings of the model, or null. `auth` is what auth.json holds. */
-export const slipIn = (config: Mapping, auth: unknown): string | null => {
+export const slipIn = (config: Readonly<JsonObject>, auth: unknown): string | null => {
   const inConfig = ofModel(config.model) ?? ofRoot(config) ?? ofEntries(config)
   if (inConfig !== null) return `config.yaml: ${inConfig}.`
-  const inAuth = isMapping(auth) ? notText(auth, '', ['active_provider']) : null
+  const inAuth = isObject(auth) ? notText(auth, '', ['active_provider']) : null
   return inAuth === null ? null : `auth.json: ${inAuth}.`
 }
 

@@ -1,4 +1,5 @@
 /** The models a home names to step in when its own cannot answer: `fallback_providers`, else the older `fallback_model`. */
+import type { JsonObject } from '../base/json.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import { isUsableSecret } from './credentials.ts'
@@ -15,8 +16,6 @@ export type Fallback = {
 /** Makes an endpoint of a pair; throws a Refusal when it cannot be called. */
 export type EndpointOf = (pair: Resolved, pick: PickKey) => ModelEndpoint
 
-type Mapping = Readonly<Record<string, unknown>>
-
 const text = (...values: unknown[]): string => {
   const found = values.find(value => typeof value === 'string' && value.trim() !== '')
   return typeof found === 'string' ? found.trim() : ''
@@ -24,8 +23,8 @@ const text = (...values: unknown[]): string => {
 
 const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
   // A model id alone is resolved as a person's choice would be.
-  const entry: Mapping =
-    typeof raw === 'object' && raw !== null ? (raw as Mapping) : { model: text(raw) }
+  const entry: Readonly<JsonObject> =
+    typeof raw === 'object' && raw !== null ? (raw as Readonly<JsonObject>) : { model: text(raw) }
   const model = text(entry.model, entry.default)
   if (!model) return []
   // Misshapen, it would read as "any provider": such an entry is passed over.

@@ -2,6 +2,7 @@
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
+import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { whyUnreachable } from '../http/network-error.ts'
 
@@ -62,20 +63,16 @@ export const isPrivateAddress = (address: string): boolean => {
   return family !== 0 && PRIVATE.check(plain, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-type Mapping = Readonly<Record<string, unknown>>
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const count = (...values: unknown[]): number =>
   values.find((value): value is number => Number.isSafeInteger(value) && Number(value) > 0) ?? 0
 
 const toModel = (value: unknown): FoundModel[] => {
-  const raw = isMapping(value) ? value : {}
+  const raw = isObject(value) ? value : {}
   const name = [value, raw.id, raw.name, raw.model].find(text => typeof text === 'string')
   // Google writes `models/gemini-…` and wants it without.
   const id = typeof name === 'string' ? name.trim().replace(/^models\//, '') : ''
   if (!id || id.length > MAX_ID_CHARS || /[\p{Cc}\u2028\u2029]/u.test(id)) return []
-  const meta = isMapping(raw.meta) ? raw.meta : {}
+  const meta = isObject(raw.meta) ? raw.meta : {}
   const contextLength = count(
     raw.context_length,
     raw.max_model_len,
@@ -89,7 +86,7 @@ const toModel = (value: unknown): FoundModel[] => {
 
 /** `{data:[…]}`, `{models:[…]}` or a bare list; each entry once. Undefined when it is something else. */
 export const parseModelList = (value: unknown): FoundModel[] | undefined => {
-  const found = isMapping(value) ? [value.data, value.models].find(Array.isArray) : value
+  const found = isObject(value) ? [value.data, value.models].find(Array.isArray) : value
   if (!Array.isArray(found)) return undefined
   const models = found.slice(0, MAX_MODELS).flatMap(toModel)
   return [...new Map(models.map(model => [model.id, model])).values()]

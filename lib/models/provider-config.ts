@@ -1,5 +1,6 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
 import { isAlias, toProviderId, toSlug } from './aliases.ts'
+import { asObject, type JsonObject } from '../base/json.ts'
 import type { AgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
@@ -86,15 +87,10 @@ export type ModelSetup = {
   dotenv: Readonly<Record<string, string>>
 }
 
-type Mapping = Readonly<Record<string, unknown>>
+const entries = (value: unknown): [string, unknown][] => Object.entries(asObject(value))
 
-const mapping = (value: unknown): Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
-
-const entries = (value: unknown): [string, unknown][] => Object.entries(mapping(value))
-
-const rows = (value: unknown): Mapping[] =>
-  Array.isArray(value) ? value.map(mapping) : Object.values(mapping(value)).map(mapping)
+const rows = (value: unknown): Readonly<JsonObject>[] =>
+  Array.isArray(value) ? value.map(asObject) : Object.values(asObject(value)).map(asObject)
 
 /** Trimmed text; numbers count as text because YAML reads `4.20` as one. */
 const text = (...values: unknown[]): string => {
@@ -118,17 +114,17 @@ const tokens = (value: unknown): number => {
 /** A mapping `id: {context_length}`, a list of ids, or a list of records with an `id`. */
 const listed = (value: unknown): ListedModels => {
   const pairs: [string, unknown][] = Array.isArray(value)
-    ? value.map(item => [text(item, mapping(item).id, mapping(item).name), item])
+    ? value.map(item => [text(item, asObject(item).id, asObject(item).name), item])
     : entries(value)
   return new Map(
     pairs
       .filter(([id]) => id.trim())
-      .map(([id, item]) => [id.trim(), { contextLength: tokens(mapping(item).context_length) }]),
+      .map(([id, item]) => [id.trim(), { contextLength: tokens(asObject(item).context_length) }]),
   )
 }
 
 /** Arguments are a list, or words. */
-const commandLine = (raw: Mapping): string[] => {
+const commandLine = (raw: Readonly<JsonObject>): string[] => {
   const command = text(raw.acp_command)
   const args = Array.isArray(raw.acp_args)
     ? raw.acp_args.map(String)
@@ -144,7 +140,7 @@ const seconds = (value: unknown): number | undefined => {
   return value != null && Number.isFinite(number) && number > 0 ? number * 1_000 : undefined
 }
 
-const readAgent = (id: string, raw: Mapping): AgentEntry => {
+const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
   const [startMs, idleMs] = [seconds(raw.acp_start_timeout), seconds(raw.acp_idle_timeout)]
   const maxIdle = tokens(raw.acp_max_idle)
   const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
@@ -164,13 +160,17 @@ const readAgent = (id: string, raw: Mapping): AgentEntry => {
   }
 }
 
-const readAgents = (config: Mapping, model: Mapping, provider: string | null): AgentEntry[] => [
+const readAgents = (
+  config: Readonly<JsonObject>,
+  model: Readonly<JsonObject>,
+  provider: string | null,
+): AgentEntry[] => [
   ...(provider ? [readAgent(toProviderId(provider), model)] : []),
-  ...entries(config.providers).map(([id, raw]) => readAgent(id, mapping(raw))),
+  ...entries(config.providers).map(([id, raw]) => readAgent(id, asObject(raw))),
   ...rows(config.custom_providers).map(raw => readAgent(toSlug(text(raw.name)) || 'custom', raw)),
 ]
 
-const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
+const readEntry = (raw: Readonly<JsonObject>, env: ModelSetup['env']): ProviderEntry => {
   const variable = text(raw.key_env, raw.api_key_env)
   return {
     name: textOrNull(raw.name),
@@ -181,7 +181,7 @@ const readEntry = (raw: Mapping, env: ModelSetup['env']): ProviderEntry => {
   }
 }
 
-const readCustom = (raw: Mapping, env: ModelSetup['env']): CustomProvider => {
+const readCustom = (raw: Readonly<JsonObject>, env: ModelSetup['env']): CustomProvider => {
   const entry = readEntry(raw, env)
   const model = textOrNull(raw.model)
   const models = new Map(entry.models)
@@ -190,7 +190,7 @@ const readCustom = (raw: Mapping, env: ModelSetup['env']): CustomProvider => {
 }
 
 /** A token somebody has lying around for other work, such as the host's own GitHub login (contract §3.7). */
-const isAmbient = (raw: Mapping): boolean => {
+const isAmbient = (raw: Readonly<JsonObject>): boolean => {
   const says = (value: unknown, ...words: string[]) => words.includes(text(value).toLowerCase())
   return (
     says(raw.source, 'gh_cli', 'gh auth token') ||
@@ -214,18 +214,23 @@ const timeMs = (value: unknown): number | undefined => {
   return number > 1e11 ? number : number * 1_000
 }
 
-const restOf = (raw: Mapping): number => {
+const restOf = (raw: Readonly<JsonObject>): number => {
   if (raw.last_status !== 'exhausted') return 0
   const since = timeMs(raw.last_status_at)
   return timeMs(raw.last_error_reset_at) ?? (since === undefined ? Infinity : since + REST_MS)
 }
 
-export const tokenOf = (raw: Mapping): string => text(raw.agent_key, raw.access_token, raw.api_key)
+export const tokenOf = (raw: Readonly<JsonObject>): string =>
+  text(raw.agent_key, raw.access_token, raw.api_key)
 
 /** An entry without an id is known by its place among the others. */
-export const entryId = (raw: Mapping, at: number): string => text(raw.id) || `#${at}`
+export const entryId = (raw: Readonly<JsonObject>, at: number): string => text(raw.id) || `#${at}`
 
-const readPoolEntry = (raw: Mapping, at: number, env: ModelSetup['env']): PoolEntry[] => {
+const readPoolEntry = (
+  raw: Readonly<JsonObject>,
+  at: number,
+  env: ModelSetup['env'],
+): PoolEntry[] => {
   const entry = {
     id: entryId(raw, at),
     source: text(raw.source),
@@ -244,7 +249,7 @@ const readPoolEntry = (raw: Mapping, at: number, env: ModelSetup['env']): PoolEn
   return [key === entry.token ? entry : { ...entry, token: key, restsUntilMs: 0 }]
 }
 
-const readPool = (auth: Mapping, env: ModelSetup['env']): ModelSetup['pool'] => {
+const readPool = (auth: Readonly<JsonObject>, env: ModelSetup['env']): ModelSetup['pool'] => {
   const pools = entries(auth.credential_pool).map(([id, list]): [string, PoolEntry[]] => {
     const found = rows(list).flatMap((raw, at) => readPoolEntry(raw, at, env))
     return [toProviderId(id), found.toSorted((a, b) => a.priority - b.priority)]
@@ -252,11 +257,11 @@ const readPool = (auth: Mapping, env: ModelSetup['env']): ModelSetup['pool'] => 
   return new Map(pools)
 }
 
-const readSignedIn = (auth: Mapping): ModelSetup['signedIn'] =>
+const readSignedIn = (auth: Readonly<JsonObject>): ModelSetup['signedIn'] =>
   new Map(
     entries(auth.providers).map(([id, state]) => {
-      const raw = mapping(state)
-      const inner = mapping(raw.tokens)
+      const raw = asObject(state)
+      const inner = asObject(raw.tokens)
       // The portal's runtime key is `agent_key`; its access token only buys such keys.
       const key =
         toProviderId(id) === 'nous'
@@ -283,8 +288,8 @@ export const asCustom = (name: string, custom: readonly CustomProvider[]): strin
 export const readSetup = (home: ModelHome): ModelSetup => {
   const config = home.values()
   const env = home.env()
-  const auth = mapping(home.authJson())
-  const raw = typeof config.model === 'object' ? mapping(config.model) : {}
+  const auth = asObject(home.authJson())
+  const raw = typeof config.model === 'object' ? asObject(config.model) : {}
   const custom = rows(config.custom_providers).map(entry => readCustom(entry, env))
   const baseUrl = address(raw.base_url, config.base_url)
   const written =
@@ -303,13 +308,13 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),
     maxTokens: tokens(raw.max_tokens),
-    effort: text(mapping(config.agent).reasoning_effort).toLowerCase(),
-    cacheTtl: text(mapping(config.prompt_caching).cache_ttl).toLowerCase(),
+    effort: text(asObject(config.agent).reasoning_effort).toLowerCase(),
+    cacheTtl: text(asObject(config.prompt_caching).cache_ttl).toLowerCase(),
     custom,
     providers: new Map(
       entries(config.providers).map(([id, entry]) => [
         toProviderId(id),
-        readEntry(mapping(entry), env),
+        readEntry(asObject(entry), env),
       ]),
     ),
     pool: readPool(auth, env),

@@ -1,4 +1,5 @@
 /** Can this home be talked to? Provider, model and key, judged from its own files alone (contract §1.15). */
+import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin.ts'
@@ -80,13 +81,9 @@ const SIGNED_IN: ReadonlySet<string> = new Set([
   'nous',
 ])
 
-type Mapping = Readonly<Record<string, unknown>>
-const mapping = (value: unknown): Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
-
 const hasToken = (value: unknown): boolean => {
-  const raw = mapping(value)
-  return [raw, mapping(raw.tokens)].some(place =>
+  const raw = asObject(value)
+  return [raw, asObject(raw.tokens)].some(place =>
     [place.access_token, place.refresh_token, place.api_key].some(
       token => typeof token === 'string' && token.trim() !== '',
     ),
@@ -96,9 +93,11 @@ const hasToken = (value: unknown): boolean => {
 /** The former entry and the pool are both honoured; anything unreadable is "not signed in". */
 const isSignedIn = (home: JudgedHome, provider: string): boolean => {
   if (home.authProblem() !== null) return false
-  const auth = mapping(home.authJson())
-  const pool = mapping(auth.credential_pool)[provider]
-  return hasToken(mapping(auth.providers)[provider]) || (Array.isArray(pool) && pool.some(hasToken))
+  const auth = asObject(home.authJson())
+  const pool = asObject(auth.credential_pool)[provider]
+  return (
+    hasToken(asObject(auth.providers)[provider]) || (Array.isArray(pool) && pool.some(hasToken))
+  )
 }
 
 /** A key that may go to where the provider answers; a server on this machine or network may need none. */

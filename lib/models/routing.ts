@@ -2,15 +2,11 @@
  * `provider_routing` of config.yaml: which of OpenRouter's providers may serve a request, sent as `provider` with each one.
  * `data_collection: deny` is about privacy, so what cannot be understood is refused instead of left out. agent-home §2.2.
  */
+import { isObject, type JsonObject } from '../base/json.ts'
 import { unavailable } from '../errors.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
 export type Routing = Readonly<Record<string, unknown>>
-
-type Bag = Readonly<Record<string, unknown>>
-
-const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isNothing = (value: unknown): boolean =>
   value === undefined ||
@@ -36,7 +32,7 @@ const word =
     return words.includes(found) ? found : undefined
   }
 
-const mapping: Read = value => (isBag(value) ? value : undefined)
+const mapping: Read = value => (isObject(value) ? value : undefined)
 const number: Read = value => (typeof value === 'number' ? value : mapping(value))
 const sort: Read = value => word('price', 'throughput', 'latency')(value) ?? mapping(value)
 
@@ -67,7 +63,7 @@ const refuse = (what: string): never => {
 /** Null when nothing is asked for. */
 const readRouting = (value: unknown): Routing | null => {
   if (isNothing(value)) return null
-  if (!isBag(value)) return refuse('provider_routing has to be a mapping')
+  if (!isObject(value)) return refuse('provider_routing has to be a mapping')
   const asked = Object.entries(value).filter(([, each]) => !isNothing(each))
   const routing = asked.map(([key, each]) => {
     if (!Object.hasOwn(KEYS, key)) return refuse(`provider_routing.${key} is no setting`)
@@ -85,7 +81,11 @@ const isOpenRouter = (provider: string, url: string): boolean => {
 }
 
 /** The part of an endpoint that says it; nothing for any other provider. */
-export const routingOf = (config: Bag, provider: string, url: string): { routing?: Routing } => {
+export const routingOf = (
+  config: Readonly<JsonObject>,
+  provider: string,
+  url: string,
+): { routing?: Routing } => {
   const routing = isOpenRouter(provider, url) ? readRouting(config.provider_routing) : null
   return routing ? { routing } : {}
 }

@@ -1,13 +1,9 @@
 /** Address and key of an endpoint stay together when another provider becomes the default, and come back with it. */
+import { asObject, type JsonObject } from '../base/json.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './aliases.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import type { ModelSetup } from './provider-config.ts'
-
-type Mapping = Readonly<Record<string, unknown>>
-
-const mapping = (value: unknown): Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
 
 const text = (...values: unknown[]): string => {
   const found = values.find(value => typeof value === 'string' && value.trim() !== '')
@@ -17,8 +13,8 @@ const text = (...values: unknown[]): string => {
 const plain = (url: string): string => url.replace(/\/+$/, '')
 
 /** What belongs to the endpoint that is configured, as it stands in the file: variables are not filled in. */
-const written = (config: Mapping) => {
-  const model = mapping(config.model)
+const written = (config: Readonly<JsonObject>) => {
+  const model = asObject(config.model)
   return {
     base_url: plain(text(model.base_url, config.base_url)),
     api_key: text(model.api_key, model.api),
@@ -44,7 +40,7 @@ const clear = (keys: readonly string[]): YamlEdit[] => keys.map(key => [['model'
  */
 export const leaveEndpoint = (
   setup: ModelSetup,
-  config: Mapping,
+  config: Readonly<JsonObject>,
   provider: string,
   baseUrl: string | null,
 ): YamlEdit[] => {
@@ -95,11 +91,14 @@ export const leaveEndpoint = (
 const BROUGHT = ['base_url', 'api_key', 'api_mode'] as const
 
 /** The unnamed endpoint comes back to where every program looks for it: beside the model. */
-export const returnToEndpoint = (config: Mapping, provider: string): YamlEdit[] | null => {
+export const returnToEndpoint = (
+  config: Readonly<JsonObject>,
+  provider: string,
+): YamlEdit[] | null => {
   if (toProviderId(provider) !== 'custom') return null
-  const providers = mapping(config.providers)
+  const providers = asObject(config.providers)
   const name = Object.keys(providers).find(id => toProviderId(id) === 'custom')
-  const entry = name === undefined ? {} : mapping(providers[name])
+  const entry = name === undefined ? {} : asObject(providers[name])
   if (name === undefined || text(entry.base_url) === '') return null
   return BROUGHT.filter(key => text(entry[key]) !== '').flatMap(key => [
     [['model', key], text(entry[key])],

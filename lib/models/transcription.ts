@@ -1,5 +1,6 @@
 /** Speech to text: which service of this home may hear a recording, and asking it. */
 import { readFile } from 'node:fs/promises'
+import { asObject } from '../base/json.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
@@ -20,9 +21,6 @@ type Service = keyof typeof SERVICES
 const TIMEOUT_MS = 60_000
 const SAID_CHARS = 300
 
-type Section = Readonly<Record<string, unknown>>
-const sectionOf = (value: unknown): Section =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Section) : {}
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
 const plainUrl = (text: string): string => {
@@ -46,12 +44,12 @@ const keyOf = (home: ModelHome, service: Service): string => {
  * the service `stt.provider` names, else the first that has a key.
  */
 export const speechEndpoint = (home: ModelHome): SpeechEndpoint | null => {
-  const stt = sectionOf(home.values().stt)
+  const stt = asObject(home.values().stt)
   // Misshapen, it would read as "any service".
   const isMisshapen = stt.provider !== undefined && typeof stt.provider !== 'string'
   if (stt.enabled === false || (isMisshapen && stt.provider !== null)) return null
   const wanted = textOf(stt.provider).toLowerCase()
-  const own = sectionOf(stt[wanted || 'openai'])
+  const own = asObject(stt[wanted || 'openai'])
   const model = textOf(own.model) || textOf(stt.model)
   const address = textOf(own.base_url) || textOf(stt.base_url)
   if (address) {
@@ -112,7 +110,7 @@ export const transcribe = async (
     throw refuse(said || `The speech service answered with status ${answer.status}`)
   }
   const heard: unknown = JSON.parse(text)
-  const transcript = sectionOf(heard).text
+  const transcript = asObject(heard).text
   if (typeof transcript !== 'string') throw unavailable('The speech service answered nothing')
   return transcript.trim()
 }

@@ -1,5 +1,6 @@
 /** Every secret that stands in a home: its variables, its configuration, its credentials, its MCP servers. */
 import { join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import { jsonFile } from '../store/json-file.ts'
 import type { Home } from './home.ts'
@@ -44,9 +45,6 @@ const inArguments = (args: readonly unknown[]): unknown[] =>
       typeof arg === 'string' && !arg.startsWith('-') && FLAG.test(String(args[at - 1] ?? '')),
   )
 
-const isBag = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /**
  * Texts under a name that says what they are. `given`: somebody hands them over as a variable or a header, where a name
  * says less, so what looks random counts as well.
@@ -61,7 +59,7 @@ const secretsIn = (value: unknown, name = '', given = false): string[] => {
     const flagged = inArguments(value).map(String)
     return [...flagged, ...value.flatMap(each => secretsIn(each, name, given))]
   }
-  if (!isBag(value)) return []
+  if (!isObject(value)) return []
   return Object.entries(value).flatMap(([key, inner]) =>
     secretsIn(
       inner,

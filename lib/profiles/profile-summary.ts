@@ -2,15 +2,11 @@
 import { statSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { asObject } from '../base/json.ts'
 import type { Profile } from '../schema/profile.ts'
 import type { Home } from './home.ts'
 import { readText } from '../store/read-text.ts'
 import { DEFAULT_PROFILE } from './homes.ts'
-
-type Mapping = Readonly<Record<string, unknown>>
-
-const mapping = (value: unknown): Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {}
 
 const textOf = (...values: unknown[]): string | null => {
   const found = values.find(value => typeof value === 'string' && value.trim() !== '')
@@ -20,7 +16,7 @@ const textOf = (...values: unknown[]): string | null => {
 const pidIn = (text: string): number => {
   try {
     const value: unknown = JSON.parse(text)
-    return Number(typeof value === 'number' ? value : mapping(value).pid)
+    return Number(typeof value === 'number' ? value : asObject(value).pid)
   } catch {
     // Half-written, or no number at all: nobody's pid.
     return Number.NaN
@@ -54,7 +50,7 @@ const countSkills = async (dir: string): Promise<number> => {
 /** `active` is the name of the profile the caller is in. */
 export const toProfile = async (home: Home, active: string): Promise<Profile> => {
   const { model: written } = home.peek()
-  const model = mapping(written)
+  const model = asObject(written)
   return {
     name: home.name,
     path: home.dir,

@@ -24,10 +24,11 @@
  * A message's id is `m<n>` of the number that was free when it began to be spoken, and is never given again.
  * A line that cannot be read is skipped and counted; a line of an unknown type is skipped silently.
  */
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
-import { isBag, isSound, toMessage } from './import-messages.ts'
+import { isSound, toMessage } from './import-messages.ts'
 import { toRecord } from './import-record.ts'
 
 /** The stored keys of the record C, `composer_draft`, and whatever unknown keys came with a file. */
@@ -93,15 +94,13 @@ export type NewEntry = {
   [K in EntryType]: { t: K } & (K extends 'message' ? { message: NewMessage } : Kinds[K])
 }[EntryType]
 
-type Bag = Record<string, unknown>
-
 /** Messages that do not say what their line says: the line must not be shown in their place. */
 const mended = new WeakSet<object>()
 
 /** The message of line `n`, sound; false where it is none. */
-const mendMessage = (line: Bag): boolean => {
+const mendMessage = (line: JsonObject): boolean => {
   const { message } = line
-  if (!isBag(message)) return false
+  if (!isObject(message)) return false
   if (typeof message.id === 'string' && isSound(message)) return true
   const read = toMessage(message)
   if (!read) return false
@@ -113,16 +112,16 @@ const mendMessage = (line: Bag): boolean => {
 
 const ENDS: ReadonlySet<unknown> = new Set(['done', 'failed', 'cancelled', 'interrupted'])
 const isUsage = (usage: unknown): boolean =>
-  isBag(usage) && Object.values(usage).every(amount => typeof amount === 'number')
+  isObject(usage) && Object.values(usage).every(amount => typeof amount === 'number')
 
-const checks: { [K in EntryType]: (line: Bag) => boolean } = {
+const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   session: line => {
-    if (!isBag(line.meta)) return false
+    if (!isObject(line.meta)) return false
     line.meta = toRecord(line.meta)
     return true
   },
   meta: line => {
-    if (!isBag(line.patch)) return false
+    if (!isObject(line.patch)) return false
     line.patch = toRecord(line.patch)
     return true
   },
@@ -132,7 +131,7 @@ const checks: { [K in EntryType]: (line: Bag) => boolean } = {
   summary: line =>
     typeof line.text === 'string' && Number.isInteger(line.from) && Number.isInteger(line.to),
   unsummary: line => Number.isInteger(line.summary),
-  asked: line => isBag(line.question) && questionId(line.question) !== undefined,
+  asked: line => isObject(line.question) && questionId(line.question) !== undefined,
   answered: line => typeof line.id === 'string',
   turn_started: line => {
     for (const key of ['model', 'provider', 'message_id'])
@@ -168,7 +167,7 @@ export const parseEntry = (text: string): Entry | 'unknown' | null => {
     // Torn or edited by hand: the caller counts it.
     return null
   }
-  if (!isBag(line) || !Number.isInteger(line.n) || (line.n as number) < 1) return null
+  if (!isObject(line) || !Number.isInteger(line.n) || (line.n as number) < 1) return null
   if (typeof line.t !== 'string') return null
   if (!Object.hasOwn(checks, line.t)) return 'unknown'
   if (!checks[line.t as EntryType](line)) return null

@@ -1,10 +1,7 @@
 /** Messages as other programs write them, made into ours: the one door for imports, former files and journals edited by hand. */
+import { type JsonObject, isObject, asString } from '../base/json.ts'
 import type { Message, NewMessage, Role, ToolCall } from '../schema/message.ts'
 import { fileNameOf } from '../schema/attachments.ts'
-
-type Bag = Record<string, unknown>
-export const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 type Part = { type: string; [key: string]: unknown }
 
@@ -19,8 +16,6 @@ const ROLES: Readonly<Record<string, Role>> = {
   tool: 'tool',
   function: 'tool',
 }
-
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** An id may be a number where another program counts. */
 const idText = (value: unknown): string =>
@@ -44,9 +39,9 @@ const argumentsOf = (value: unknown): string =>
 
 /** `{id, function: {name, arguments}}`, `{name, args, id}`, `{id, name, input}`, `{tool_name, …}`: null when no tool is named. */
 const toCall = (value: unknown, at: number): ToolCall | null => {
-  if (!isBag(value)) return null
+  if (!isObject(value)) return null
   const { function: given, id, call_id, tid, tool_call_id, ...rest } = value
-  const inner = isBag(given) ? given : {}
+  const inner = isObject(given) ? given : {}
   const {
     name: _,
     tool_name: __,
@@ -56,7 +51,7 @@ const toCall = (value: unknown, at: number): ToolCall | null => {
     type: ______,
     ...more
   } = rest
-  const name = [inner.name, rest.name, rest.tool_name, given].map(text).find(Boolean)
+  const name = [inner.name, rest.name, rest.tool_name, given].map(asString).find(Boolean)
   if (!name) return null
   const called = inner.arguments ?? inner.args ?? rest.arguments ?? rest.args ?? rest.input
   const own = [id, call_id, tid, tool_call_id].map(idText).find(Boolean)
@@ -70,7 +65,7 @@ const toCall = (value: unknown, at: number): ToolCall | null => {
 
 const toList = (value: unknown): unknown[] => {
   if (Array.isArray(value)) return value
-  if (isBag(value)) return [value]
+  if (isObject(value)) return [value]
   if (typeof value !== 'string') return []
   try {
     const inner: unknown = JSON.parse(value)
@@ -81,18 +76,20 @@ const toList = (value: unknown): unknown[] => {
   }
 }
 
-const withoutNulls = (bag: Bag): Bag =>
+const withoutNulls = (bag: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(bag).filter(([, value]) => value !== null))
 
 /** `source` of Anthropic's pictures, `image_url` in its three shapes. */
-const imageOf = (part: Bag): string => {
+const imageOf = (part: JsonObject): string => {
   const { image_url, source } = part
   if (typeof image_url === 'string') return image_url
-  if (isBag(image_url)) return text(image_url.url)
-  if (!isBag(source)) return ''
-  if (text(source.url)) return text(source.url)
+  if (isObject(image_url)) return asString(image_url.url)
+  if (!isObject(source)) return ''
+  if (asString(source.url)) return asString(source.url)
   const { media_type, data } = source
-  return text(data) ? `data:${text(media_type) || 'image/png'};base64,${text(data)}` : ''
+  return asString(data)
+    ? `data:${asString(media_type) || 'image/png'};base64,${asString(data)}`
+    : ''
 }
 
 const TEXT_TYPES = new Set(['text', 'input_text', 'output_text', 'summary_text', ''])
@@ -100,10 +97,14 @@ const TEXT_TYPES = new Set(['text', 'input_text', 'output_text', 'summary_text',
 /** One part of a content with the type and the text it must have; null for what says nothing. */
 const toPart = (value: unknown): Part | null => {
   if (typeof value === 'string') return { type: 'text', text: value }
-  if (!isBag(value)) return null
-  const type = text(value.type)
+  if (!isObject(value)) return null
+  const type = asString(value.type)
   const said =
-    typeof value.text === 'string' ? value.text : isBag(value.text) ? text(value.text.value) : null
+    typeof value.text === 'string'
+      ? value.text
+      : isObject(value.text)
+        ? asString(value.text.value)
+        : null
   if (TEXT_TYPES.has(type) && said !== null)
     return { ...withoutNulls(value), type: 'text', text: said }
   const image = imageOf(value)
@@ -116,13 +117,13 @@ const toContent = (value: unknown): Message['content'] => {
   if (typeof value === 'string') return value
   if (value === undefined || value === null) return ''
   if (Array.isArray(value)) return value.map(toPart).filter(part => part !== null)
-  if (!isBag(value)) return JSON.stringify(value)
+  if (!isObject(value)) return JSON.stringify(value)
   const part = toPart(value)
   return part?.type === 'text' || part?.type === 'image_url' ? [part] : JSON.stringify(value)
 }
 
 /** Of the role's own keys, those of the right kind; all other keys as they are. */
-const keysOf = (role: Role, given: Bag): Bag => {
+const keysOf = (role: Role, given: JsonObject): JsonObject => {
   const {
     id: _,
     role: __,
@@ -144,13 +145,13 @@ const keysOf = (role: Role, given: Bag): Bag => {
     _content_length: ____,
     ...rest
   } = given
-  const calls = [...toList(tool_calls), ...(isBag(function_call) ? [function_call] : [])]
+  const calls = [...toList(tool_calls), ...(isObject(function_call) ? [function_call] : [])]
     .map(toCall)
     .filter(call => call !== null)
   const files = Array.isArray(attachments)
     ? attachments.map(fileNameOf).filter(file => file !== null)
     : []
-  const thought = text(reasoning) || text(reasoning_content)
+  const thought = asString(reasoning) || asString(reasoning_content)
   const callId = idText(tool_call_id)
   const [said, own] = [toTime(timestamp), toTime(_ts)]
   return {
@@ -159,22 +160,22 @@ const keysOf = (role: Role, given: Bag): Bag => {
     ...(role === 'tool' && callId ? { tool_call_id: callId } : {}),
     // Providers refuse a speaker's name with a blank in it.
     ...(role === 'tool'
-      ? text(name) && { name: text(name) }
-      : /^[\w-]{1,64}$/.test(text(name)) && { name }),
-    ...(text(refusal) && { refusal }),
+      ? asString(name) && { name: asString(name) }
+      : /^[\w-]{1,64}$/.test(asString(name)) && { name }),
+    ...(asString(refusal) && { refusal }),
     ...(said === undefined ? {} : { timestamp: said }),
     ...(own === undefined ? {} : { _ts: own }),
     ...(files.length > 0 ? { attachments: files } : {}),
     ...(thought && { reasoning: thought }),
     ...(_error === true ? { _error } : {}),
     ...(_partial === true ? { _partial } : {}),
-    ...(text(model) && { model }),
-    ...(text(provider) && { provider }),
+    ...(asString(model) && { model }),
+    ...(asString(provider) && { provider }),
   }
 }
 
-const roleOf = (given: Bag): Role | undefined => {
-  const named = text(given.role).toLowerCase()
+const roleOf = (given: JsonObject): Role | undefined => {
+  const named = asString(given.role).toLowerCase()
   if (Object.hasOwn(ROLES, named)) return ROLES[named]
   // The items of a Responses conversation have types in place of roles.
   if (given.type === 'function_call') return 'assistant'
@@ -183,7 +184,7 @@ const roleOf = (given: Bag): Role | undefined => {
 
 /** One message for one, for lines that must stay where they are. Null when nobody can tell who speaks. */
 export const toMessage = (value: unknown): NewMessage | null => {
-  if (!isBag(value)) return null
+  if (!isObject(value)) return null
   const role = roleOf(value)
   if (role === undefined) return null
   return { ...keysOf(role, value), role, content: toContent(value.content) } as NewMessage
@@ -220,7 +221,7 @@ const unfold = (message: NewMessage): NewMessage[] => {
       .filter(call => call !== null && !known.has(call.id))
     const thoughts = content
       .filter(({ type }) => type === 'thinking')
-      .map(part => text(part.thinking))
+      .map(part => asString(part.thinking))
     const reasoning = [thought ?? '', ...thoughts].filter(Boolean).join('\n\n')
     const all = [...tool_calls, ...calls]
     return [
@@ -251,7 +252,7 @@ const unfold = (message: NewMessage): NewMessage[] => {
 }
 
 const asItem = (value: unknown): unknown => {
-  if (!isBag(value) || value.role !== undefined) return value
+  if (!isObject(value) || value.role !== undefined) return value
   const { type, call_id, name, output, arguments: given, ...rest } = value
   if (type === 'function_call')
     return { ...rest, type, tool_calls: [{ call_id, name, arguments: given }] }
@@ -268,9 +269,9 @@ export const toMessages = (value: unknown): NewMessage[] => {
 
 /** The cheap question first: reading a long journal must not rebuild every message. */
 const isCall = (value: unknown): boolean =>
-  isBag(value) &&
+  isObject(value) &&
   typeof value.id === 'string' &&
-  isBag(value.function) &&
+  isObject(value.function) &&
   typeof value.function.name === 'string' &&
   typeof value.function.arguments === 'string'
 
@@ -294,13 +295,13 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 
 /** Every key has the kind that the rest of the program relies on. */
-export const isSound = (message: Bag): boolean => {
+export const isSound = (message: JsonObject): boolean => {
   const { role, content } = message
   if (role !== 'user' && role !== 'assistant' && role !== 'tool' && role !== 'system') return false
   if (typeof content !== 'string') {
     if (!Array.isArray(content)) return false
     for (const part of content) {
-      if (!isBag(part) || typeof part.type !== 'string') return false
+      if (!isObject(part) || typeof part.type !== 'string') return false
       if (part.type === 'text' && typeof part.text !== 'string') return false
     }
   }

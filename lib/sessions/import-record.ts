@@ -1,6 +1,7 @@
 /** The record of a session as another program, or a hand, wrote it: known keys have their kind, unknown ones stay. */
 import type { Meta } from './entries.ts'
-import { isBag, toTime } from './import-messages.ts'
+import { toTime } from './import-messages.ts'
+import { isObject } from '../base/json.ts'
 import { Usage } from '../schema/usage.ts'
 
 type Read = (value: unknown) => unknown
@@ -16,16 +17,16 @@ const amount: Read = value => {
 }
 const texts: Read = value =>
   Array.isArray(value) && value.every(item => typeof item === 'string') ? value : undefined
-const bag: Read = value => (isBag(value) ? value : undefined)
+const bag: Read = value => (isObject(value) ? value : undefined)
 
 const draft: Read = value => {
-  if (!isBag(value) || typeof value.text !== 'string') return undefined
+  if (!isObject(value) || typeof value.text !== 'string') return undefined
   const { text, files } = value
   return { text, files: Array.isArray(files) ? files.filter(file => typeof file === 'string') : [] }
 }
 
 const isQueued = (item: unknown): boolean =>
-  isBag(item) &&
+  isObject(item) &&
   typeof item.id === 'string' &&
   typeof item.text === 'string' &&
   texts(item.attachments) !== undefined

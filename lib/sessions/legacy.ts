@@ -10,16 +10,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { isObject, type JsonObject } from '../base/json.ts'
 import { diskFull } from '../errors.ts'
 import { syncDir } from '../store/atomic.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
-import { isBag, toMessages, toTime } from './import-messages.ts'
+import { toMessages, toTime } from './import-messages.ts'
 import { toRecord } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
-
-type Bag = Record<string, unknown>
 
 /** Computed by us from the rest, or of a turn that is long over. */
 const DERIVED = new Set([
@@ -35,7 +34,7 @@ const DERIVED = new Set([
 ])
 
 /** The user's words of a turn that had begun when the file was last written, and that it holds nowhere else. */
-const pendingMessage = (file: Bag): NewMessage[] => {
+const pendingMessage = (file: JsonObject): NewMessage[] => {
   const { pending_user_message: text, pending_started_at: at, pending_attachments: files } = file
   if (typeof text !== 'string' || text.trim() === '') return []
   const time = toTime(at)
@@ -59,7 +58,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
     // Half written or something else: not a session, and never touched.
     return null
   }
-  if (!isBag(file)) return null
+  if (!isObject(file)) return null
   // A session nobody has written to may have null in place of its list.
   const said = file.messages === null && file.session_id ? [] : file.messages
   if (!Array.isArray(said)) return null

@@ -1,4 +1,5 @@
 /** The compact record of a session for lists, redacted, as it goes over the wire. */
+import { stringOrNull } from '../base/json.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Summary } from './fold.ts'
 
@@ -23,7 +24,6 @@ const EXTRA = [
 
 const text = (value: unknown, fallback: string): string =>
   typeof value === 'string' && value.trim() !== '' ? value : fallback
-const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 const amount = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : 0
 const index = (value: unknown): number | null => (Number.isInteger(value) ? Number(value) : null)
@@ -38,18 +38,18 @@ export const toRow = (
     session_id: summary.id,
     title: redact(text(meta.title, UNTITLED)),
     workspace: text(meta.workspace, ''),
-    model: textOrNull(meta.model),
+    model: stringOrNull(meta.model),
     message_count: summary.count,
     created_at: summary.created_at,
     updated_at: summary.updated_at,
     pinned: meta.pinned === true,
     archived: meta.archived === true,
-    project_id: textOrNull(meta.project_id),
+    project_id: stringOrNull(meta.project_id),
     profile: text(meta.profile, 'default'),
     input_tokens: amount(meta.input_tokens),
     output_tokens: amount(meta.output_tokens),
     estimated_cost: amount(meta.estimated_cost),
-    personality: textOrNull(meta.personality),
+    personality: stringOrNull(meta.personality),
     compression_anchor_visible_idx: index(meta.compression_anchor_visible_idx),
     compression_anchor_message_key: meta.compression_anchor_message_key ?? null,
     active_stream_id: live.active_stream_id,

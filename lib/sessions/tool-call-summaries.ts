@@ -1,4 +1,5 @@
 /** Every tool call of a session in short, for clients that draw cards from it. */
+import { isObject } from '../base/json.ts'
 import type { Message } from '../schema/message.ts'
 import type { ToolSummary } from '../schema/session.ts'
 import { contentText } from './entries.ts'
@@ -16,16 +17,13 @@ const parse = (text: string): unknown => {
   }
 }
 
-const isBag = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const asText = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
 /** The first arguments, each as text and cut. */
 export const toArgs = (json: string, most = MAX_ARGS): Record<string, string> => {
   const args = parse(json)
-  if (!isBag(args)) return {}
+  if (!isObject(args)) return {}
   return Object.fromEntries(
     Object.entries(args)
       .slice(0, most)
@@ -39,7 +37,7 @@ export const toArgs = (json: string, most = MAX_ARGS): Record<string, string> =>
 /** Tools answer in JSON by convention: what a person wants to see of it, else the text as it is. */
 const toSnippet = (content: string): string => {
   const result = parse(content)
-  const said = isBag(result) ? (result.output ?? result.result ?? result.error) : undefined
+  const said = isObject(result) ? (result.output ?? result.result ?? result.error) : undefined
   return (said === undefined || said === null ? content : asText(said)).slice(0, SNIPPET_CHARS)
 }
 

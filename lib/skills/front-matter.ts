@@ -1,4 +1,5 @@
 /** The head of SKILL.md: what stands between its two `---` lines, whoever wrote it and however badly. */
+import { isObject } from '../base/json.ts'
 import { parseYaml } from '../store/yaml-values.ts'
 
 export type FrontMatter = {
@@ -12,9 +13,6 @@ export type FrontMatter = {
 
 export const MAX_NAME = 64
 export const MAX_DESCRIPTION = 1_024
-
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Line by line, for a head that is no YAML: better some of it than nothing. */
 const parseLines = (text: string): Record<string, unknown> =>
@@ -60,8 +58,8 @@ export const agentMetadata = (
   values: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> => {
   const { metadata } = values
-  if (!isMapping(metadata)) return {}
-  return [metadata.agent, metadata.hermes].find(isMapping) ?? {}
+  if (!isObject(metadata)) return {}
+  return [metadata.agent, metadata.hermes].find(isObject) ?? {}
 }
 
 const cut = (text: string, most: number): string => {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import type { Skill, SkillRow } from '../schema/skill.ts'
 import { resolveInside } from '../store/path-within.ts'
 import type { Found, SkillsHome } from './find.ts'
@@ -11,9 +12,6 @@ import { readWholeText } from '../store/read-text.ts'
 
 type Values = Readonly<Record<string, unknown>>
 type Wanted = { name: string; [key: string]: unknown }
-
-const isMapping = (value: unknown): value is Values =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const versionOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16)
@@ -30,11 +28,11 @@ export const toRow = ({ name, description, category, ...skill }: Found): SkillRo
 
 /** Names alone or with what to ask for; the older place is `prerequisites`. */
 const wantedVariables = ({ required_environment_variables: given, prerequisites }: Values) => {
-  const older = isMapping(prerequisites) ? textsOf(prerequisites.env_vars) : []
+  const older = isObject(prerequisites) ? textsOf(prerequisites.env_vars) : []
   const items: unknown[] = [...(Array.isArray(given) ? given : textsOf(given)), ...older]
   const wanted = items.flatMap((item): Wanted[] => {
-    const name = isMapping(item) ? textOf(item.name) : textOf(item)
-    return name === '' ? [] : [isMapping(item) ? { ...item, name } : { name }]
+    const name = isObject(item) ? textOf(item.name) : textOf(item)
+    return name === '' ? [] : [isObject(item) ? { ...item, name } : { name }]
   })
   return wanted.filter(({ name }, at) => wanted.findIndex(other => other.name === name) === at)
 }
@@ -66,10 +64,10 @@ const needsOf = (home: SkillsHome, values: Values) => {
   const env = home.env()
   const variables = wantedVariables(values)
   const { prerequisites, required_credential_files: files } = values
-  const commands = isMapping(prerequisites) ? textsOf(prerequisites.commands) : []
+  const commands = isObject(prerequisites) ? textsOf(prerequisites.commands) : []
   const missing = variables.filter(({ name }) => !env[name]?.trim())
   const credentials = (Array.isArray(files) ? files : textsOf(files))
-    .map(item => (isMapping(item) ? textOf(item.path) : textOf(item)))
+    .map(item => (isObject(item) ? textOf(item.path) : textOf(item)))
     .filter(file => file !== '' && !isThere(home.dir, file))
   const help = [...new Set(missing.map(({ help }) => textOf(help)).filter(Boolean))].join('\n')
   return {
@@ -120,6 +118,6 @@ export const toSkill = (home: SkillsHome, found: Found): Skill => {
       : 'unsupported',
     ...(missing.length ? { setup_note: `Set ${missing.join(', ')} in the home's .env.` } : {}),
     ...(compatibility ? { compatibility } : {}),
-    ...(isMapping(values.metadata) ? { metadata: values.metadata } : {}),
+    ...(isObject(values.metadata) ? { metadata: values.metadata } : {}),
   }
 }

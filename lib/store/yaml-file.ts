@@ -3,11 +3,12 @@ import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap } from 'yaml'
+import { isObject, type JsonObject } from '../base/json.ts'
 import { conflict, messageOf, type UserError } from '../errors.ts'
 import { fileView } from './cached-file.ts'
 import { replaceText } from './replace.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
-import { type Mapping, parseYaml } from './yaml-values.ts'
+import { parseYaml } from './yaml-values.ts'
 
 export type YamlEdit = readonly [path: readonly string[], value: unknown]
 
@@ -51,15 +52,12 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map(
 /** The same for a switch; undefined when it is neither. */
 export const yamlFlag = (value: unknown): boolean | undefined => FLAGS.get(yamlWord(value))
 
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})
 
-type Seen = { text: string; value: Mapping | null; problem: string | null }
+type Seen = { text: string; value: JsonObject | null; problem: string | null }
 
-const NOTHING: Mapping = Object.freeze({})
+const NOTHING: JsonObject = Object.freeze({})
 
 /** Why nothing is done that this file decides about. `config_problem`: the person has a file to mend, not a key to add. */
 export const unreadable = (path: string, problem: string): UserError =>
@@ -69,13 +67,13 @@ export const unreadable = (path: string, problem: string): UserError =>
   )
 
 /** A copy of `map` with `value` at `path`: what the file has to say after an edit. */
-const withValue = (map: Mapping, path: readonly string[], value: unknown): Mapping => {
+const withValue = (map: JsonObject, path: readonly string[], value: unknown): JsonObject => {
   const [key, ...rest] = path
   if (key === undefined) return map
   const { [key]: old, ...others } = map
   if (rest.length === 0) return value === undefined ? others : { ...map, [key]: value }
   if (isEmpty(old)) return value === undefined ? map : { ...map, [key]: withValue({}, rest, value) }
-  if (!isMapping(old)) throw new Error(`"${key}" is not a mapping`)
+  if (!isObject(old)) throw new Error(`"${key}" is not a mapping`)
   return { ...map, [key]: withValue(old, rest, value) }
 }
 
@@ -137,7 +135,7 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
   let goneMs: number | null = null
 
   /** What is in force: the file as it stands, else the last version of it that could be understood. */
-  const view = (): { inForce: Mapping | null; text: string; problem: string | null } => {
+  const view = (): { inForce: JsonObject | null; text: string; problem: string | null } => {
     const seen = parsed()
     const had = good !== null && good.text.trim() !== ''
     if (seen.value === null)

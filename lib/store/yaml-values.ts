@@ -11,8 +11,7 @@ import {
   parseDocument,
   type YAMLMap,
 } from 'yaml'
-
-export type Mapping = Record<string, unknown>
+import { type JsonObject, isObject } from '../base/json.ts'
 
 /** Deeper than any configuration, and far from the depth at which walking it fails. */
 const MAX_DEPTH = 100
@@ -23,9 +22,6 @@ const SENTENCES: Readonly<Record<string, string>> = {
   MULTIPLE_DOCS: 'a second document begins here, and only one can be read',
   TAB_AS_INDENT: 'tabs cannot be used as indentation',
 }
-
-const isMapping = (value: unknown): value is Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** What a node came to, and how many values that is. `null` while it is still being made. */
 type Anchored = { value: unknown; count: number } | null
@@ -62,7 +58,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   const isMerge = ({ key }: Pair): boolean =>
     isScalar(key) && key.value === '<<' && key.type === 'PLAIN'
 
-  const mapOf = (map: YAMLMap, depth: number): Mapping => {
+  const mapOf = (map: YAMLMap, depth: number): JsonObject => {
     const own = new Map<string, { value: unknown; line: string }>()
     const merged: unknown[] = []
     for (const pair of map.items) {
@@ -80,7 +76,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
     // What stands in the mapping itself wins over what it takes in, and earlier sources over later ones.
     const taken = merged.flatMap(value => (Array.isArray(value) ? value : [value]))
     for (const source of taken) {
-      if (!isMapping(source)) throw new Error(`${at(map)}: "<<" can only take in mappings`)
+      if (!isObject(source)) throw new Error(`${at(map)}: "<<" can only take in mappings`)
       for (const [key, value] of Object.entries(source)) {
         if (own.has(key)) continue
         own.set(key, { value, line: '' })
@@ -117,7 +113,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
 }
 
 /** Throws an Error with the line and the reason. YAML 1.2 words (`off` stays a word), with the merge keys people know from 1.1. */
-export const parseYaml = (text: string): { document: Document; value: Mapping } => {
+export const parseYaml = (text: string): { document: Document; value: JsonObject } => {
   const lines = new LineCounter()
   let document: Document.Parsed
   let value: unknown
@@ -139,7 +135,7 @@ export const parseYaml = (text: string): { document: Document; value: Mapping } 
     if (error instanceof RangeError) throw new Error('it is nested too deeply')
     throw error
   }
-  if (value !== null && !isMapping(value))
+  if (value !== null && !isObject(value))
     throw new Error(
       `line 1: it is ${Array.isArray(value) ? 'a list' : 'a single value'}, not a mapping of keys to values`,
     )

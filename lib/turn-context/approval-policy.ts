@@ -1,4 +1,5 @@
 /** Who may say yes: what the configuration and the session allow already, else a person. */
+import { asObject, asStrings } from '../base/json.ts'
 import { isAllowed } from '../agent/shell/labels.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalAsk } from '../agent/types.ts'
@@ -26,15 +27,9 @@ export type PolicyDeps = {
 
 const DEFAULT_WAIT_S = 300
 
-const section = (value: unknown): Record<string, unknown> =>
-  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
-
-const strings = (value: unknown): string[] =>
-  Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
-
 /** Seconds a person has; `approvals.gateway_timeout`, else 300. 0 waits for ever. */
 export const approvalWaitMs = (config: Record<string, unknown>): number => {
-  const seconds = section(config.approvals).gateway_timeout
+  const seconds = asObject(config.approvals).gateway_timeout
   return (typeof seconds === 'number' && seconds >= 0 ? seconds : DEFAULT_WAIT_S) * 1_000
 }
 
@@ -59,8 +54,8 @@ export const createPolicy =
   (deps: PolicyDeps) =>
   async (ask: ApprovalAsk): Promise<ApprovalChoice> => {
     const config = deps.config()
-    if (!ask.isControl && isOff(section(config.approvals).mode)) return 'once'
-    const allowed = [...strings(config.command_allowlist), ...deps.sessionAllowed()]
+    if (!ask.isControl && isOff(asObject(config.approvals).mode)) return 'once'
+    const allowed = [...asStrings(config.command_allowlist), ...deps.sessionAllowed()]
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
     if (!ask.isControl && (isCovered || deps.isGranted(ask))) return 'once'

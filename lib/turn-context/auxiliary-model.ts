@@ -2,6 +2,7 @@
  * The model for work beside the conversation: summaries, titles, reading pages and pictures. A home names one per task
  * (`auxiliary.<task>` in config.yaml); without one the conversation's own model does it.
  */
+import { asObject, type JsonObject } from '../base/json.ts'
 import { ProviderFailure } from '../agent/failure.ts'
 import { speakerFor } from '../agent/providers/registry.ts'
 import { type Wait, wait } from '../agent/retry.ts'
@@ -67,11 +68,6 @@ export type AuxiliarySettings = {
   timeoutMs: number
 }
 
-type Bag = Readonly<Record<string, unknown>>
-
-const bag = (value: unknown): Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
-
 const text = (...values: unknown[]): string =>
   values
     .map(value => (typeof value === 'number' ? String(value) : value))
@@ -79,9 +75,12 @@ const text = (...values: unknown[]): string =>
     ?.trim() ?? ''
 
 /** What the configuration says of a task; `compression.summary_*` is where older files say it. */
-export const auxiliarySettings = (config: Bag, task: AuxiliaryTask): AuxiliarySettings => {
-  const said = bag(bag(config.auxiliary)[task])
-  const older = task === 'compression' ? bag(config.compression) : {}
+export const auxiliarySettings = (
+  config: Readonly<JsonObject>,
+  task: AuxiliaryTask,
+): AuxiliarySettings => {
+  const said = asObject(asObject(config.auxiliary)[task])
+  const older = task === 'compression' ? asObject(config.compression) : {}
   const provider = text(said.provider, older.summary_provider)
   const seconds = Number(said.timeout)
   return {
@@ -99,7 +98,7 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 const atAddress = (
   said: AuxiliarySettings,
   own: ModelEndpoint | null,
-  config: Bag,
+  config: Readonly<JsonObject>,
 ): ModelEndpoint => ({
   provider: said.provider ?? 'custom',
   model: said.model || (own?.model ?? ''),

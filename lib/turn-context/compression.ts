@@ -1,4 +1,5 @@
 /** Summaries of a session's earlier messages: what the home configures, and how one is written down and taken back. */
+import { isObject, type JsonObject } from '../base/json.ts'
 import { type Compression, type Compressed, compress } from '../agent/compress.ts'
 import { type CompressionSettings, planCompression, thresholdOf } from '../agent/compress-plan.ts'
 import { tokensOfAll } from '../agent/tokens.ts'
@@ -13,13 +14,8 @@ import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { AuxiliaryFor } from './auxiliary-model.ts'
 
-type Config = Readonly<Record<string, unknown>>
-
-const isBag = (value: unknown): value is Config =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** What stands as text counts as what it says: YAML files are written by many hands. */
-const numberIn = (config: Config, key: string, most: number): number | undefined => {
+const numberIn = (config: Readonly<JsonObject>, key: string, most: number): number | undefined => {
   const value = Number(config[key])
   return typeof config[key] !== 'boolean' && value > 0 && value <= most ? value : undefined
 }
@@ -29,9 +25,9 @@ const whole = (value: number | undefined, fallback: number): number =>
 
 const MOST_TOKENS = 20_000_000
 
-export const compressionSettings = (config: Config): CompressionSettings => {
-  const said = isBag(config.compression) ? config.compression : {}
-  const models = isBag(said.model_thresholds) ? said.model_thresholds : {}
+export const compressionSettings = (config: Readonly<JsonObject>): CompressionSettings => {
+  const said = isObject(config.compression) ? config.compression : {}
+  const models = isObject(said.model_thresholds) ? said.model_thresholds : {}
   return {
     enabled: !['false', 'off', 'no'].includes(String(said.enabled ?? true).toLowerCase()),
     threshold: numberIn(said, 'threshold', 1) ?? 0.5,

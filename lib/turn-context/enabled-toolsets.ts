@@ -1,7 +1,6 @@
 /** Which toolsets are on: what the session says, else `platform_toolsets.cli` of its profile, never what the profile forbids. Pure. */
+import { asObject, type JsonObject } from '../base/json.ts'
 import { composite, isToolset } from '../agent/toolsets.ts'
-
-type Config = Readonly<Record<string, unknown>>
 
 export type Selection = {
   /** Of our own tools. */
@@ -18,9 +17,6 @@ export type Selection = {
 
 const NO_MCP = 'no_mcp'
 const DEFAULT: readonly string[] = ['agent-cli']
-
-const bag = (value: unknown): Config =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Config) : {}
 
 /** A list of names, or one name, or nothing that could be meant. */
 const namesIn = (value: unknown): string[] | null => {
@@ -43,25 +39,26 @@ const isOurs = (name: string): boolean => isToolset(name) || composite(name) !==
 /** As `mcp_<server>_…` spells it. */
 const spelled = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_')
 
-const servers = (config: Config): string[] => Object.keys(bag(config.mcp_servers))
+const servers = (config: Readonly<JsonObject>): string[] =>
+  Object.keys(asObject(config.mcp_servers))
 
 /** Whether a list of toolsets may hold this name: otherwise it says nothing. */
-export const isKnownName = (config: Config, name: string): boolean =>
+export const isKnownName = (config: Readonly<JsonObject>, name: string): boolean =>
   isOurs(name) || name === NO_MCP || servers(config).includes(name)
 
 /** All servers, unless some are named or none is wanted. */
-const mcpOf = (config: Config, names: readonly string[]) => {
+const mcpOf = (config: Readonly<JsonObject>, names: readonly string[]) => {
   const known = servers(config)
   const named = names.filter(name => known.includes(name) && !isOurs(name))
   return (server: string): boolean =>
     !names.includes(NO_MCP) && (named.length === 0 || named.includes(server))
 }
 
-export const selectToolsets = (config: Config, override?: unknown): Selection => {
+export const selectToolsets = (config: Readonly<JsonObject>, override?: unknown): Selection => {
   const own = namesIn(override)
-  const profile = namesIn(bag(config.platform_toolsets).cli)
+  const profile = namesIn(asObject(config.platform_toolsets).cli)
   const names = own ?? profile ?? DEFAULT
-  const disabled = namesIn(bag(config.agent).disabled_toolsets) ?? []
+  const disabled = namesIn(asObject(config.agent).disabled_toolsets) ?? []
   // A composite that is off is all it stands for.
   const forbidden = [...new Set(disabled.flatMap(name => [name, ...(composite(name) ?? [])]))]
   const chosen = expand(names).filter(name => !forbidden.includes(name))
@@ -88,8 +85,12 @@ export const selectToolsets = (config: Config, override?: unknown): Selection =>
  * `platform_toolsets.cli` with one toolset on or off. Composites are written out, names that are not ours (MCP servers,
  * toolsets only the command line has) stay where they are.
  */
-export const withToolset = (config: Config, toolset: string, on: boolean): string[] => {
-  const names = namesIn(bag(config.platform_toolsets).cli) ?? DEFAULT
+export const withToolset = (
+  config: Readonly<JsonObject>,
+  toolset: string,
+  on: boolean,
+): string[] => {
+  const names = namesIn(asObject(config.platform_toolsets).cli) ?? DEFAULT
   const others = names.filter(name => !isOurs(name))
   const chosen = expand(names).filter(name => name !== toolset)
   return [...chosen, ...(on ? [toolset] : []), ...others]

@@ -1,5 +1,6 @@
 /** What another program's agent is given of a session: whose process it is, and what the journal remembers of it. */
 import { z } from 'zod'
+import { asObject } from '../base/json.ts'
 import type { External, ExternalSession } from '../agent/external-agent.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
@@ -21,14 +22,9 @@ const Kept = z.object({
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).catch({}),
 })
 
-const keptOf = (value: unknown): Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {}
-
 /** What is remembered of an agent's side of a session, by its record. */
 export const keptIn = (meta: Meta, agent: string): ExternalSession | null => {
-  const parsed = Kept.safeParse(keptOf(meta.acp)[agent])
+  const parsed = Kept.safeParse(asObject(meta.acp)[agent])
   return parsed.success ? parsed.data : null
 }
 
@@ -63,7 +59,7 @@ export const externalOf = (
   titled: title => takeTitle(sessionId, title, sessions),
   load: agent => keptIn(sessions.head(sessionId).meta, agent),
   save(agent, session) {
-    const before = keptOf(sessions.head(sessionId).meta.acp)
+    const before = asObject(sessions.head(sessionId).meta.acp)
     if (JSON.stringify(before[agent]) === JSON.stringify(session)) return
     const acp = { ...before, [agent]: session }
     sessions.append(sessionId, [{ t: 'meta', patch: { acp } }])

@@ -1,6 +1,7 @@
 /** What the model is told before the conversation: gathered from home and workspace once a session, and kept as it was. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import { asObject } from '../base/json.ts'
 import { type SkillsIndex, stablePrompt, systemPrompt, wantsEnforcement } from '../agent/prompt.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
@@ -27,10 +28,6 @@ export type PromptDeps = {
   skills: (home: Home, active: { tools: string[]; toolsets: string[] }) => SkillsIndex
 }
 
-type Bag = Readonly<Record<string, unknown>>
-const section = (value: unknown): Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
-
 /** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
 const readIfThere = (path: string): string => readText(path).text ?? ''
 
@@ -46,7 +43,7 @@ export const createPrompting =
     const { created_at, spans } = sessions.head(sessionId)
     const { model, provider } =
       turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
-    const agent = section(config.agent)
+    const agent = asObject(config.agent)
     // Tools of other programs come and go; nothing in the prompt hangs on them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
     const soul = readIfThere(join(home.dir, 'SOUL.md'))
@@ -70,7 +67,7 @@ export const createPrompting =
           home.dir,
           workspace,
           unattended !== null,
-          section(config.memory),
+          asObject(config.memory),
           spans.map(({ n }) => n),
         ]),
       )

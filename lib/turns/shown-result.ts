@@ -1,4 +1,5 @@
 /** Of a long tool result, what a page is sent at first: beginning and end, and JSON that can still be read. */
+import type { JsonObject } from '../base/json.ts'
 import { headAndTail } from '../agent/long-result.ts'
 
 /** Longer tool results are fetched when they are opened. */
@@ -7,8 +8,6 @@ export const OUTPUT_SHOWN = 4_000
 const SHORT = 200
 /** With less than this for the long fields the result is cut as plain text. */
 const MIN_ROOM = 400
-
-type Fields = Record<string, unknown>
 
 /** At most `room` characters. */
 export const shortenResult = (content: string, room = OUTPUT_SHOWN): string => {
@@ -30,10 +29,10 @@ const countLines = (text: string): number => {
   return lines
 }
 
-const readFields = (content: string): Fields | null => {
+const readFields = (content: string): JsonObject | null => {
   if (!content.trimStart().startsWith('{')) return null
   try {
-    return JSON.parse(content) as Fields
+    return JSON.parse(content) as JsonObject
   } catch {
     // Text that happens to begin like JSON, or a result that was cut before.
     return null
@@ -43,7 +42,7 @@ const readFields = (content: string): Fields | null => {
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
 
 /** What is short stays: the exit code, errors, counts. Null when that alone is too long. */
-const shortenFields = (fields: Fields, room: number): string | null => {
+const shortenFields = (fields: JsonObject, room: number): string | null => {
   const long = Object.entries(fields).filter(
     ([, value]) => (typeof value === 'string' || Array.isArray(value)) && sizeOf(value) > SHORT,
   )
@@ -52,7 +51,7 @@ const shortenFields = (fields: Fields, room: number): string | null => {
   )
   let left = room - sizeOf({ ...fields, ...emptied })
   if (long.length === 0 || left < MIN_ROOM) return null
-  const cut: Fields = {}
+  const cut: JsonObject = {}
   // The smallest first: what they do not need is left for the others.
   const bySize = long.toSorted((a, b) => sizeOf(a[1]) - sizeOf(b[1]))
   for (const [at, [key, value]] of bySize.entries()) {

@@ -1,15 +1,12 @@
 /** Searching the web through whichever service the home has an address or a key for. */
 import type { Dispatcher } from 'undici'
+import { asObject, asString, type JsonObject } from '../base/json.ts'
 import { messageOf, UserError, unavailable } from '../errors.ts'
 
 export type WebHit = { title: string; url: string; description: string; position: number }
 type Variables = Readonly<Record<string, string>>
-type Bag = Readonly<Record<string, unknown>>
-
-const bag = (value: unknown): Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
-const list = (value: unknown): Bag[] => (Array.isArray(value) ? value.map(bag) : [])
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+const list = (value: unknown): Readonly<JsonObject>[] =>
+  Array.isArray(value) ? value.map(asObject) : []
 
 type Ask = { url: string; headers: Record<string, string>; body?: unknown }
 type Service = {
@@ -19,7 +16,7 @@ type Service = {
   needs: string
   ask: (query: string, limit: number, credential: string, base: string) => Ask
   /** Where the hits stand in its answer. */
-  hits: (answer: Bag) => Bag[]
+  hits: (answer: Readonly<JsonObject>) => Readonly<JsonObject>[]
   base: (env: Variables) => string
 }
 
@@ -49,7 +46,7 @@ const SERVICES: readonly Service[] = [
       url: `${base}/res/v1/web/search?${new URLSearchParams({ q: query, count: `${limit}` })}`,
       headers: { 'x-subscription-token': key },
     }),
-    hits: answer => list(bag(answer.web).results),
+    hits: answer => list(asObject(answer.web).results),
   },
   {
     name: 'tavily',
@@ -86,21 +83,23 @@ const plain = (html: string): string =>
     .trim()
     .slice(0, 1_000)
 
-const toHits = (found: readonly Bag[]): WebHit[] =>
+const toHits = (found: readonly Readonly<JsonObject>[]): WebHit[] =>
   found
-    .filter(({ url }) => /^https?:\/\//.test(text(url)))
+    .filter(({ url }) => /^https?:\/\//.test(asString(url)))
     .slice(0, HITS)
     .map((hit, at) => ({
-      title: plain(text(hit.title)),
-      url: text(hit.url),
-      description: plain(text(hit.description) || text(hit.content)),
+      title: plain(asString(hit.title)),
+      url: asString(hit.url),
+      description: plain(asString(hit.description) || asString(hit.content)),
       position: at + 1,
     }))
 
 /** `web.search_backend`, else `web.backend`; a service named there that is not among ours, or has no key, is passed over. */
-export const chooseSearch = (config: Bag, env: Variables): Service | null => {
-  const web = bag(config.web)
-  const wanted = [text(web.search_backend), text(web.backend)].map(name => name.toLowerCase())
+export const chooseSearch = (config: Readonly<JsonObject>, env: Variables): Service | null => {
+  const web = asObject(config.web)
+  const wanted = [asString(web.search_backend), asString(web.backend)].map(name =>
+    name.toLowerCase(),
+  )
   const usable = SERVICES.filter(service => service.credential(env) !== '')
   return (
     wanted.map(name => usable.find(service => service.name === name)).find(Boolean) ??
@@ -158,7 +157,7 @@ export const searchWeb = async (
       if (size > MAX_BYTES) throw unavailable(`${service.name} answered more than can be read.`)
       chunks.push(chunk)
     }
-    return toHits(service.hits(bag(JSON.parse(Buffer.concat(chunks).toString('utf8')))))
+    return toHits(service.hits(asObject(JSON.parse(Buffer.concat(chunks).toString('utf8')))))
   } catch (error) {
     if (error instanceof UserError || signal.aborted) throw error
     const why =

@@ -1,6 +1,7 @@
 /** Which addresses a home forbids: those on its blocklist, and those that would carry one of its secrets away. */
 import { homedir } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
+import { asObject } from '../base/json.ts'
 import { forbidden } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact } from '../redact/redact.ts'
@@ -8,10 +9,6 @@ import { readText } from '../store/read-text.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
 type WebHome = Pick<Home, 'dir' | 'values' | 'dotenv' | 'env' | 'authJson'>
-type Bag = Readonly<Record<string, unknown>>
-
-const bag = (value: unknown): Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
 /** A list, or one text with commas. */
 const texts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [])
@@ -58,9 +55,9 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
 }
 
 const blockedBy = (home: WebHome): ((host: string) => boolean) => {
-  const { website_blocklist: list } = bag(home.values().security)
+  const { website_blocklist: list } = asObject(home.values().security)
   if (list === undefined || list === null || list === false) return () => false
-  const { enabled, domains, shared_files } = bag(list)
+  const { enabled, domains, shared_files } = asObject(list)
   const isMapping = typeof list === 'object' && !Array.isArray(list)
   // Off is said in words that mean it; a misspelled "true" is still a wish.
   if (isMapping && (enabled === undefined || enabled === null || yamlFlag(enabled) === false))
@@ -87,7 +84,7 @@ const secretsIn = (value: unknown, name = ''): string[] =>
       : []
     : Array.isArray(value)
       ? value.flatMap(each => secretsIn(each, name))
-      : Object.entries(bag(value)).flatMap(([key, inner]) => secretsIn(inner, key))
+      : Object.entries(asObject(value)).flatMap(([key, inner]) => secretsIn(inner, key))
 
 const secretsOf = (home: WebHome): string[] => {
   const variables = Object.entries(home.env()).filter(([name]) => SECRET_NAME.test(name))

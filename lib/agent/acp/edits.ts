@@ -1,7 +1,8 @@
 /** What an agent's edit changes: as a diff before it is allowed, and as one of what was done. */
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff'
 import { resolve } from 'node:path'
-import { bag, type Call, cutLine, pathsOf, shownPath, text } from './tool-calls.ts'
+import { asObject } from '../../base/json.ts'
+import { type Call, cutLine, pathsOf, shownPath, text } from './tool-calls.ts'
 
 /** A file as it is now: null where there is none, undefined where it may not or cannot be read as text. */
 export type ReadFile = (path: string) => string | null | undefined
@@ -76,8 +77,8 @@ const replaced = (whole: string, { from, to, all }: Replacement): string =>
 
 /** What the arguments of a call would make of a file; undefined where they do not tell. */
 const afterInput = (rawInput: unknown, before: string | null): string | undefined => {
-  const raw = bag(rawInput)
-  const edits = Array.isArray(raw.edits) ? raw.edits.map(bag) : [raw]
+  const raw = asObject(rawInput)
+  const edits = Array.isArray(raw.edits) ? raw.edits.map(asObject) : [raw]
   const changes = edits.map(replacementOf)
   if (changes.length > 0 && changes.every(change => change !== null)) {
     let text = before ?? ''
@@ -92,7 +93,11 @@ const afterInput = (rawInput: unknown, before: string | null): string | undefine
 
 /** A diff in an agent's own words, without the headings that are none of a diff's. */
 const ownDiff = (rawInput: unknown): string => {
-  const lines = text(bag(rawInput).diff, bag(rawInput).patch, bag(rawInput).unified_diff)
+  const lines = text(
+    asObject(rawInput).diff,
+    asObject(rawInput).patch,
+    asObject(rawInput).unified_diff,
+  )
     .split('\n')
     .filter(line => !/^(?:Index: |={20,}$)/.test(line))
   let room = MAX_CHARS
@@ -133,7 +138,11 @@ export const createEdits = (workspace: string, read: ReadFile) => {
       if (after === newText) return pieces
       if (from === '' || from === after) after = newText
       else if (after.includes(from))
-        after = replaced(after, { from, to: newText, all: bag(call.rawInput).replace_all === true })
+        after = replaced(after, {
+          from,
+          to: newText,
+          all: asObject(call.rawInput).replace_all === true,
+        })
       else return pieces
     }
     return [{ before, after }]

@@ -3,6 +3,7 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Readable, Writable } from 'node:stream'
 import { ReadableStream } from 'node:stream/web'
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk'
+import { type JsonObject, isObject } from '../../base/json.ts'
 
 export type LineOptions = {
   stdin: Writable
@@ -19,14 +20,10 @@ export type LineOptions = {
 const MAX_LINE_CHARS = 32 * 1024 * 1024
 const NOISE_CHARS = 300
 
-type Bag = Record<string, unknown>
-const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const parse = (line: string): Bag | null => {
+const parse = (line: string): JsonObject | null => {
   try {
     const value: unknown = JSON.parse(line)
-    return isBag(value) ? value : null
+    return isObject(value) ? value : null
   } catch {
     // A greeting, a log line, a progress bar: the caller writes it down.
     return null

@@ -1,6 +1,7 @@
 /** An agent's tool calls in the words of our own tools, so that cards draw them and another model can read on from them. */
 import { resolve, relative, isAbsolute } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
+import { asObject } from '../../base/json.ts'
 import { type Block, type CallContent, type CallUpdate, type PlanEntry, Steps } from './updates.ts'
 
 /** A call as far as it is known. */
@@ -21,10 +22,6 @@ export type Call = {
 }
 
 const MAX_PRINTED = 1024 * 1024
-
-type Bag = Record<string, unknown>
-export const bag = (value: unknown): Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Bag) : {}
 
 /** A later word about a call replaces what it names and leaves the rest. */
 export const merge = (call: Call | undefined, update: CallUpdate): Call => ({
@@ -66,7 +63,7 @@ export const text = (...values: unknown[]): string => {
 
 /** The command line of an execution where the agent says it; '' where it does not. */
 export const commandOf = ({ rawInput }: Pick<Call, 'rawInput'>): string => {
-  const raw = bag(rawInput)
+  const raw = asObject(rawInput)
   const command = text(raw.command, raw.cmd, raw.script)
   return Array.isArray(raw.args) && typeof raw.command === 'string'
     ? [command, ...raw.args.map(String)].join(' ')
@@ -75,7 +72,7 @@ export const commandOf = ({ rawInput }: Pick<Call, 'rawInput'>): string => {
 
 /** Absolute paths of the files it is about. */
 export const pathsOf = (call: Call, workspace: string): string[] => {
-  const raw = bag(call.rawInput)
+  const raw = asObject(call.rawInput)
   const named = [
     ...call.content.flatMap(part => (part.type === 'diff' ? [part.path] : [])),
     ...call.locations.map(({ path }) => path),
@@ -91,7 +88,7 @@ export const shownPath = (path: string, workspace: string): string => {
 }
 
 const plainName = (call: Call): string => {
-  const said = call.name || text(bag(call.rawInput).tool) || call.title || call.kind
+  const said = call.name || text(asObject(call.rawInput).tool) || call.title || call.kind
   return (
     said
       .toLowerCase()
@@ -112,7 +109,7 @@ export const describe = (
   call: Call,
   workspace: string,
 ): { name: string; args: Record<string, unknown>; preview: string } => {
-  const raw = bag(call.rawInput)
+  const raw = asObject(call.rawInput)
   const [path = ''] = pathsOf(call, workspace).map(one => shownPath(one, workspace))
   const title = call.title || call.name || call.kind
   const as = (name: string, args: Record<string, unknown>, preview = title) => ({
@@ -177,14 +174,14 @@ const cut = (value: string, max = MAX_CHARS): string =>
 
 const rawText = (rawOutput: unknown): string => {
   if (typeof rawOutput === 'string') return rawOutput
-  const raw = bag(rawOutput)
+  const raw = asObject(rawOutput)
   const said = text(raw.output, raw.stdout, raw.content, raw.text, raw.result, raw.error)
   return said || (Object.keys(raw).length > 0 ? JSON.stringify(rawOutput) : '')
 }
 
 const exitCodeOf = (rawOutput: unknown): number | null => {
-  const raw = bag(rawOutput)
-  const found = [raw.exit_code, raw.exitCode, raw.exit, bag(raw.metadata).exit].find(
+  const raw = asObject(rawOutput)
+  const found = [raw.exit_code, raw.exitCode, raw.exit, asObject(raw.metadata).exit].find(
     Number.isInteger,
   )
   return typeof found === 'number' ? found : null
@@ -251,7 +248,7 @@ const FENCE = /^```[a-z]*\n([\s\S]*?)\n?```\s*$/
 /** The steps of a call that writes a list of them; null for any other call. */
 const stepsOf = ({ name, title, rawInput }: Call): PlanEntry[] | null => {
   if (!/to_?dos?|update_plan/i.test(`${name} ${title}`)) return null
-  const { todos, plan } = bag(rawInput)
+  const { todos, plan } = asObject(rawInput)
   const steps = Steps.parse(todos ?? plan)
   return steps.length > 0 ? steps : null
 }

@@ -1,9 +1,9 @@
 /** What is asked of an endpoint that speaks Anthropic's Messages, and what may be left out when it objects. */
+import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
 import { type AnthropicQuirk, isClaude, thinkingFields } from './anthropic-thinking.ts'
 import { hostname } from './stream-request.ts'
-import { fields } from './json.ts'
 import { bearer, urlUnder } from './http-post.ts'
 import { type CacheMark, cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
 import { MISSES_THOUGHT, type Objection } from './quirks.ts'
@@ -73,7 +73,7 @@ const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, u
       tools: tools.map(({ name, description, parameters }) => ({
         name,
         description,
-        input_schema: { type: 'object', ...fields(parameters) },
+        input_schema: { type: 'object', ...asObject(parameters) },
       })),
     }
   const used = new Set(turns.flatMap(({ content }) => content.flatMap(nameOfUse)))

@@ -1,8 +1,15 @@
 /** Reads the events of Anthropic's Messages, or the whole message of a server that does not stream, into deltas. */
+import {
+  asCount,
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+} from '../../base/json.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { AnswerReader } from './stream-request.ts'
-import { count, fields, isJson, type Json, list, text } from './json.ts'
 import type { Placed } from './content-order.ts'
 import { streamFailure } from './stream-failure.ts'
 
@@ -22,12 +29,12 @@ const REASONS: Readonly<Record<string, Finish>> = {
 /** A block on its way: what it will be when it is whole. */
 type Open =
   | { kind: 'text' }
-  | { kind: 'call'; index: number; input: Json; written: boolean }
+  | { kind: 'call'; index: number; input: JsonObject; written: boolean }
   | { kind: 'thought'; placed: Placed }
 
 export const createAnthropicReader = (): AnswerReader => {
   const open = new Map<unknown, Open>()
-  const figures: Json = {}
+  const figures: JsonObject = {}
   let stop: string | null = null
   let whole = false
   let chars = 0
@@ -41,32 +48,39 @@ export const createAnthropicReader = (): AnswerReader => {
   const think = (words: string): ProviderDelta[] =>
     words === '' ? [] : [{ type: 'reasoning', text: words }]
 
-  const begin = (index: unknown, block: Json): ProviderDelta[] => {
+  const begin = (index: unknown, block: JsonObject): ProviderDelta[] => {
     if (block.type === 'text') {
       open.set(index, { kind: 'text' })
-      return say(text(block.text))
+      return say(asString(block.text))
     }
     if (block.type === 'tool_use') {
       const call = {
         kind: 'call' as const,
         index: calls++,
-        input: fields(block.input),
+        input: asObject(block.input),
         written: false,
       }
       open.set(index, call)
-      return [{ type: 'tool_call', index: call.index, id: text(block.id), name: text(block.name) }]
+      return [
+        {
+          type: 'tool_call',
+          index: call.index,
+          id: asString(block.id),
+          name: asString(block.name),
+        },
+      ]
     }
     if (block.type === 'thinking' || block.type === 'redacted_thinking') {
       open.set(index, { kind: 'thought', placed: { item: { ...block }, chars, calls } })
-      return think(text(block.thinking))
+      return think(asString(block.thinking))
     }
     return []
   }
 
-  const extend = (block: Open | undefined, delta: Json): ProviderDelta[] => {
-    if (delta.type === 'text_delta') return say(text(delta.text))
+  const extend = (block: Open | undefined, delta: JsonObject): ProviderDelta[] => {
+    if (delta.type === 'text_delta') return say(asString(delta.text))
     if (block?.kind === 'call' && delta.type === 'input_json_delta') {
-      const piece = text(delta.partial_json)
+      const piece = asString(delta.partial_json)
       if (piece === '') return []
       block.written = true
       return [{ type: 'tool_call', index: block.index, arguments: piece }]
@@ -74,10 +88,10 @@ export const createAnthropicReader = (): AnswerReader => {
     if (block?.kind !== 'thought') return []
     const { item } = block.placed
     if (delta.type === 'signature_delta')
-      item.signature = text(item.signature) + text(delta.signature)
+      item.signature = asString(item.signature) + asString(delta.signature)
     if (delta.type !== 'thinking_delta') return []
-    item.thinking = text(item.thinking) + text(delta.thinking)
-    return think(text(delta.thinking))
+    item.thinking = asString(item.thinking) + asString(delta.thinking)
+    return think(asString(delta.thinking))
   }
 
   const close = (index: unknown): ProviderDelta[] => {
@@ -90,45 +104,45 @@ export const createAnthropicReader = (): AnswerReader => {
 
   /** The last words of a refusal, where the model itself said none. */
   const explain = (details: unknown): ProviderDelta[] => {
-    const words = text(fields(details).explanation)
+    const words = asString(asObject(details).explanation)
     return stop === 'refusal' && chars === 0 && words !== ''
       ? [{ type: 'refusal', text: words }]
       : []
   }
 
-  const end = (fieldsOfEnd: Json): ProviderDelta[] => {
-    stop = text(fieldsOfEnd.stop_reason) || stop
+  const end = (fieldsOfEnd: JsonObject): ProviderDelta[] => {
+    stop = asString(fieldsOfEnd.stop_reason) || stop
     return explain(fieldsOfEnd.stop_details)
   }
 
-  const readWhole = (message: Json): ProviderDelta[] => {
-    const deltas = list(message.content).flatMap((block, index) => [
+  const readWhole = (message: JsonObject): ProviderDelta[] => {
+    const deltas = asObjects(message.content).flatMap((block, index) => [
       ...begin(index, block),
       ...close(index),
     ])
-    Object.assign(figures, fields(message.usage))
+    Object.assign(figures, asObject(message.usage))
     whole = true
     return [...deltas, ...end(message)]
   }
 
   const read = (event: unknown): ProviderDelta[] => {
-    if (!isJson(event)) return []
+    if (!isObject(event)) return []
     if (event.error) throw streamFailure(event.error)
     switch (event.type) {
       case 'message':
         return readWhole(event)
       case 'message_start':
-        Object.assign(figures, fields(fields(event.message).usage))
+        Object.assign(figures, asObject(asObject(event.message).usage))
         return []
       case 'content_block_start':
-        return begin(event.index, fields(event.content_block))
+        return begin(event.index, asObject(event.content_block))
       case 'content_block_delta':
-        return extend(open.get(event.index), fields(event.delta))
+        return extend(open.get(event.index), asObject(event.delta))
       case 'content_block_stop':
         return close(event.index)
       case 'message_delta':
-        Object.assign(figures, known(fields(event.usage)))
-        return end(fields(event.delta))
+        Object.assign(figures, known(asObject(event.usage)))
+        return end(asObject(event.delta))
       case 'message_stop':
         whole = true
         return []
@@ -157,19 +171,19 @@ export const createAnthropicReader = (): AnswerReader => {
 }
 
 /** The figures at the end count for more than those at the start, but some are only there. */
-const known = (usage: Json): Json =>
-  Object.fromEntries(Object.entries(usage).filter(([, figure]) => count(figure) > 0))
+const known = (usage: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(usage).filter(([, figure]) => asCount(figure) > 0))
 
 /** What the cache served and took is told apart from the rest of the prompt: together they are the prompt. */
-const usageOf = (figures: Json): ProviderDelta[] => {
+const usageOf = (figures: JsonObject): ProviderDelta[] => {
   if (Object.keys(figures).length === 0) return []
-  const read = count(figures.cache_read_input_tokens)
-  const written = count(figures.cache_creation_input_tokens)
+  const read = asCount(figures.cache_read_input_tokens)
+  const written = asCount(figures.cache_creation_input_tokens)
   return [
     {
       type: 'usage',
-      inputTokens: count(figures.input_tokens) + read + written,
-      outputTokens: count(figures.output_tokens),
+      inputTokens: asCount(figures.input_tokens) + read + written,
+      outputTokens: asCount(figures.output_tokens),
       ...(read > 0 && { cacheReadTokens: read }),
       ...(written > 0 && { cacheWriteTokens: written }),
     },

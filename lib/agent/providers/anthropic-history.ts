@@ -1,12 +1,12 @@
 /** A conversation in chat shape as Anthropic wants it: roles that alternate, blocks for everything. */
+import { asString, type JsonObject } from '../../base/json.ts'
 import { readArguments } from '../tool-calls.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf, readDataUrl } from './content-parts.ts'
-import { type Json, text } from './json.ts'
 import { createPlainIds, plainName } from './sanitize-ids.ts'
 import { inSaidOrder, type Placed, readPlaced } from './content-order.ts'
 
-export type Block = Json & { type: string }
+export type Block = JsonObject & { type: string }
 export type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
 type Message = ProviderRequest['messages'][number]
@@ -78,7 +78,7 @@ const toBlock = (part: Part): Block => {
   }
 }
 
-const isSigned = ({ item }: Placed) => text(item.signature) !== '' || text(item.data) !== ''
+const isSigned = ({ item }: Placed) => asString(item.signature) !== '' || asString(item.data) !== ''
 
 const BLANK = { type: 'thinking', thinking: ' ', signature: '' }
 

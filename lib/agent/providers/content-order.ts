@@ -1,29 +1,29 @@
 /** Puts what a provider wants carried back where it was said: between which words and before which calls. */
+import { asCount, asObject, isObject, type JsonObject } from '../../base/json.ts'
 import type { Carry } from '../types.ts'
-import { count, fields, isJson, type Json } from './json.ts'
 
 /** One carried item, and how much of its message had been said before it. */
-export type Placed = { item: Json; chars: number; calls: number }
+export type Placed = { item: JsonObject; chars: number; calls: number }
 
 /** Our own, but opaque on its way through the loop. Calls are counted as they are sent: doubles were dropped. */
 export const readPlaced = (carry: Carry | undefined): Placed[] =>
   (carry?.items ?? []).flatMap(entry => {
-    const { item, chars, calls } = fields(entry)
-    if (!isJson(item)) return []
-    const before = count(calls)
+    const { item, chars, calls } = asObject(entry)
+    if (!isObject(item)) return []
+    const before = asCount(calls)
     const kept = carry?.from?.filter(([first = 0]) => first < before).length ?? before
-    return [{ item, chars: count(chars), calls: kept }]
+    return [{ item, chars: asCount(chars), calls: kept }]
   })
 
 /** Carried items of a later part of an answer, counted from the beginning of the whole. */
 export const shifted = (items: readonly unknown[], chars: number, calls: number): unknown[] =>
   items.map(entry =>
-    isJson(entry)
-      ? { ...entry, chars: count(entry.chars) + chars, calls: count(entry.calls) + calls }
+    isObject(entry)
+      ? { ...entry, chars: asCount(entry.chars) + chars, calls: asCount(entry.calls) + calls }
       : entry,
   )
 
-export type SaidPiece<Call> = { text: string } | { item: Json } | { call: Call }
+export type SaidPiece<Call> = { text: string } | { item: JsonObject } | { call: Call }
 
 /** The pieces of an assistant message in the order in which the provider said them; blank text is left out. */
 export const inSaidOrder = <Call>(

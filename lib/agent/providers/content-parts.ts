@@ -1,6 +1,6 @@
 /** A message's content as words and pictures, whatever shape the parts came in. */
+import { asObject, asString } from '../../base/json.ts'
 import type { WireMessage } from '../types.ts'
-import { fields, text } from './json.ts'
 
 export type Part = { text: string } | { image: string }
 
@@ -8,10 +8,10 @@ export type Part = { text: string } | { image: string }
 export const partsOf = (content: WireMessage['content']): Part[] => {
   if (typeof content === 'string') return content.trim() === '' ? [] : [{ text: content }]
   return content.flatMap((part): Part[] => {
-    const said = text(part.text)
+    const said = asString(part.text)
     if (said !== '') return said.trim() === '' ? [] : [{ text: said }]
     const { image_url } = part
-    const image = text(image_url) || text(fields(image_url).url)
+    const image = asString(image_url) || asString(asObject(image_url).url)
     if (image !== '') return [{ image }]
     return part.type === 'text' ? [] : [{ text: `[${part.type}: this model cannot be sent it]` }]
   })

@@ -1,4 +1,5 @@
 /** The scenes of the scripted demo: what it does next, given what was asked and what the tools really answered. */
+import { asString, asArray } from '../../base/json.ts'
 import type { Intent } from './demo-intents.ts'
 import { AFTER_THOUGHT, HELP, longText, MARKDOWN, THOUGHTS } from './demo-texts.ts'
 
@@ -11,8 +12,6 @@ export type Turn = { reasoning?: string; text?: string; uses?: ToolUse[] }
 export type Seen = { name: string; json: Record<string, unknown>; raw: string }
 
 const use = (name: string, args: Record<string, unknown>): ToolUse => ({ name, args })
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** A fence longer than any inside. */
@@ -27,7 +26,7 @@ const code = (name: string) => `\`${name.replaceAll('`', "'")}\``
 
 /** What every scene says when its tool did not do what was asked. */
 const trouble = ({ json, raw }: Seen): string | null => {
-  const error = text(json.error)
+  const error = asString(json.error)
   if (json.status === 'blocked') return `It was not done. ${error || 'It was blocked.'}`
   if (error !== '' && json.exit_code === undefined) return `That did not work: ${error}`
   return Object.keys(json).length === 0 ? `The tool answered:\n\n${fenced(raw)}` : null
@@ -99,24 +98,24 @@ const report = (intent: Exclude<Intent, { kind: 'plan' }>, { json, raw }: Seen):
     case 'list':
       return reportFiles(intent.path, json)
     case 'read':
-      return `${code(intent.path)} has ${plural(Number(json.total_lines), 'line')} and ${plural(Number(json.file_size), 'byte')}${json.truncated ? '; these are the first of them' : ''}:\n\n${fenced(text(json.content).replace(/^ *\d+\|/gm, ''))}`
+      return `${code(intent.path)} has ${plural(Number(json.total_lines), 'line')} and ${plural(Number(json.file_size), 'byte')}${json.truncated ? '; these are the first of them' : ''}:\n\n${fenced(asString(json.content).replace(/^ *\d+\|/gm, ''))}`
     case 'find':
       return reportMatches(intent.text, json)
     case 'write':
       return `I wrote ${plural(Number(json.bytes_written), 'byte')} to ${code(intent.path)}.${json.dirs_created ? ' Its directory is new.' : ''}`
     case 'edit':
-      return `${code(intent.path)} is changed:\n\n\`\`\`diff\n${text(json.diff).trimEnd()}\n\`\`\``
+      return `${code(intent.path)} is changed:\n\n\`\`\`diff\n${asString(json.diff).trimEnd()}\n\`\`\``
     case 'run':
       return reportCommand(json)
     case 'ask':
-      return `You answered: “${text(json.user_response)}”. A real model would now act on that; I only repeat it, because I am a script.`
+      return `You answered: “${asString(json.user_response)}”. A real model would now act on that; I only repeat it, because I am a script.`
     default:
       return `The tool answered:\n\n${fenced(raw)}`
   }
 }
 
 const reportFiles = (path: string, json: Record<string, unknown>): string => {
-  const files = list(json.files).map(text)
+  const files = asArray(json.files).map(asString)
   const where = path === '.' ? 'The workspace' : code(path)
   if (files.length === 0) return `${where} holds no files that a search would show.`
   const more = json.truncated ? `\n\nThese are ${files.length} of ${json.total_count}.` : ''
@@ -124,16 +123,16 @@ const reportFiles = (path: string, json: Record<string, unknown>): string => {
 }
 
 const reportMatches = (wanted: string, json: Record<string, unknown>): string => {
-  const matches = list(json.matches) as { path: string; line: number; content: string }[]
+  const matches = asArray(json.matches) as { path: string; line: number; content: string }[]
   if (matches.length === 0) return `I found ${code(wanted)} in no file.`
   const rows = matches.map(({ path, line, content }) => `${path}:${line}: ${content.trim()}`)
   return `I found ${code(wanted)} in ${plural(Number(json.total_count), 'line')}:\n\n${fenced(rows.join('\n'))}`
 }
 
 const reportCommand = (json: Record<string, unknown>): string => {
-  const output = text(json.output).trim()
+  const output = asString(json.output).trim()
   const printed = output === '' ? 'It printed nothing.' : `It printed:\n\n${fenced(output)}`
-  const error = text(json.error)
+  const error = asString(json.error)
   if (error !== '') return `The command did not finish by itself. ${error}\n\n${printed}`
   return json.exit_code === 0
     ? `The command ended well (exit code 0). ${printed}`

@@ -1,9 +1,16 @@
 /** Reads the chunks of a chat completion, as many servers write them, into deltas. */
-import { isObject } from '../tool-calls.ts'
+import {
+  asCount,
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+} from '../../base/json.ts'
+import { isJsonObject } from '../tool-calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { AnswerReader } from './stream-request.ts'
-import { count, fields, isJson, type Json, list, text } from './json.ts'
 import { streamFailure } from './stream-failure.ts'
 import { createKeepsake } from './openai-reasoning.ts'
 import { createThinkSplitter } from './think-tags.ts'
@@ -31,34 +38,38 @@ export const createChunkReader = (): AnswerReader => {
   let finish: Finish | null = null
   let hasText = false
 
-  const readChoice = (choice: Json): ProviderDelta[] => {
+  const readChoice = (choice: JsonObject): ProviderDelta[] => {
     // A server that ignores `stream` puts everything into `message`.
-    const delta = isJson(choice.delta) ? choice.delta : isJson(choice.message) ? choice.message : {}
-    const reason = text(choice.finish_reason)
+    const delta = isObject(choice.delta)
+      ? choice.delta
+      : isObject(choice.message)
+        ? choice.message
+        : {}
+    const reason = asString(choice.finish_reason)
     if (reason === 'error') throw classify({ message: 'The provider broke off with an error.' })
     if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
     const { thought, said } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
-    hasText ||= said.trim() !== '' || text(delta.refusal) !== ''
+    hasText ||= said.trim() !== '' || asString(delta.refusal) !== ''
     keepsake.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
       ...think.push(said),
-      ...(text(delta.refusal) === ''
+      ...(asString(delta.refusal) === ''
         ? []
-        : [{ type: 'refusal' as const, text: text(delta.refusal) }]),
-      ...[...list(delta.tool_calls), ...legacyCall(delta)].flatMap(call => calls.read(call)),
+        : [{ type: 'refusal' as const, text: asString(delta.refusal) }]),
+      ...[...asObjects(delta.tool_calls), ...legacyCall(delta)].flatMap(call => calls.read(call)),
     ]
   }
 
   return {
     read(chunk) {
-      if (!isJson(chunk)) return []
+      if (!isObject(chunk)) return []
       if (chunk.error) throw streamFailure(chunk.error)
-      const figures = isJson(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
+      const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
       // Some servers repeat a growing usage in every chunk: the last one counts.
       if (figures) usage = readUsage(figures)
-      const [choice] = list(chunk.choices)
+      const [choice] = asObjects(chunk.choices)
       return choice ? readChoice(choice) : []
     },
     // The end itself is `[DONE]`, which is no chunk.
@@ -73,56 +84,56 @@ export const createChunkReader = (): AnswerReader => {
   }
 }
 
-const usageElsewhere = (chunk: Json): Json | null =>
-  isJson(chunk.x_groq) && isJson(chunk.x_groq.usage) ? chunk.x_groq.usage : null
+const usageElsewhere = (chunk: JsonObject): JsonObject | null =>
+  isObject(chunk.x_groq) && isObject(chunk.x_groq.usage) ? chunk.x_groq.usage : null
 
-const readUsage = (usage: Json): Usage => {
-  const details = fields(usage.prompt_tokens_details)
-  const read = count(details.cached_tokens ?? usage.prompt_cache_hit_tokens)
-  const written = count(details.cache_write_tokens)
+const readUsage = (usage: JsonObject): Usage => {
+  const details = asObject(usage.prompt_tokens_details)
+  const read = asCount(details.cached_tokens ?? usage.prompt_cache_hit_tokens)
+  const written = asCount(details.cache_write_tokens)
   return {
     type: 'usage',
-    inputTokens: count(usage.prompt_tokens ?? usage.input_tokens),
-    outputTokens: count(usage.completion_tokens ?? usage.output_tokens),
+    inputTokens: asCount(usage.prompt_tokens ?? usage.input_tokens),
+    outputTokens: asCount(usage.completion_tokens ?? usage.output_tokens),
     ...(read > 0 && { cacheReadTokens: read }),
     ...(written > 0 && { cacheWriteTokens: written }),
-    ...(typeof usage.cost === 'number' && { cost: count(usage.cost) }),
+    ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }
 }
 
 /** Content is a string, or parts of which some are thinking. */
 const readContent = (content: unknown): { thought: string; said: string } => {
-  if (!Array.isArray(content)) return { thought: '', said: text(content) }
+  if (!Array.isArray(content)) return { thought: '', said: asString(content) }
   let thought = ''
   let said = ''
-  for (const part of list(content)) {
+  for (const part of asObjects(content)) {
     if (part.type === 'thinking')
-      thought += list(part.thinking)
-        .map(p => text(p.text))
+      thought += asObjects(part.thinking)
+        .map(p => asString(p.text))
         .join('')
-    else said += text(part.text)
+    else said += asString(part.text)
   }
   return { thought, said }
 }
 
 /** The same thought often comes under several names at once: the first that is filled counts. */
-const reasoningOf = (delta: Json): string =>
-  text(delta.reasoning_content) ||
-  text(delta.reasoning) ||
-  list(delta.reasoning_details)
-    .map(detail => text(detail.text) || text(detail.summary))
+const reasoningOf = (delta: JsonObject): string =>
+  asString(delta.reasoning_content) ||
+  asString(delta.reasoning) ||
+  asObjects(delta.reasoning_details)
+    .map(detail => asString(detail.text) || asString(detail.summary))
     .join('')
 
 /** One call, without id or index, as it was written before there could be several. */
-const legacyCall = ({ function_call: work }: Json): Json[] =>
-  isJson(work) ? [{ index: 0, function: work }] : []
+const legacyCall = ({ function_call: work }: JsonObject): JsonObject[] =>
+  isObject(work) ? [{ index: 0, function: work }] : []
 
 /** Tells parallel calls apart: by index, by id where servers leave the index out or always write 0. */
 const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
   const calls: { id: string; index: unknown; name: string; written: string }[] = []
 
   const isWhole = (call: { written: string } | undefined) =>
-    call !== undefined && isObject(call.written)
+    call !== undefined && isJsonObject(call.written)
 
   /** Where a piece belongs; -1 for a call that begins. */
   const find = (index: unknown, id: string, name: string): number => {
@@ -141,12 +152,14 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
 
   return {
     any: () => calls.length > 0,
-    whole: () => calls.every(({ name, written }) => name !== '' && isObject(written)),
-    read(delta: Json): ProviderDelta[] {
-      const work = isJson(delta.function) ? delta.function : {}
-      const id = text(delta.id)
-      const name = text(work.name)
-      const written = isJson(work.arguments) ? JSON.stringify(work.arguments) : text(work.arguments)
+    whole: () => calls.every(({ name, written }) => name !== '' && isJsonObject(written)),
+    read(delta: JsonObject): ProviderDelta[] {
+      const work = isObject(delta.function) ? delta.function : {}
+      const id = asString(delta.id)
+      const name = asString(work.name)
+      const written = isObject(work.arguments)
+        ? JSON.stringify(work.arguments)
+        : asString(work.arguments)
       let at = find(delta.index ?? undefined, id, name)
       const known = calls[at]
       if (at < 0)

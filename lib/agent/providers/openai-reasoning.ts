@@ -1,15 +1,22 @@
 /** What some chat endpoints want back within the turn: what was thought, details of it, and marks on their calls. */
+import {
+  asCount,
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+} from '../../base/json.ts'
 import type { ToolCall } from '../../schema/message.ts'
 import type { Carry, ProviderDelta } from '../types.ts'
-import { count, fields, isJson, type Json, list, text } from './json.ts'
 
 /** Pieces of one detail come one after the other and are put together again. */
 const GROWING = ['text', 'summary', 'data'] as const
 
-const grow = (known: Json, piece: Json): void => {
+const grow = (known: JsonObject, piece: JsonObject): void => {
   for (const [key, value] of Object.entries(piece)) {
     const grows = GROWING.some(name => name === key)
-    if (grows) known[key] = text(known[key]) + text(value)
+    if (grows) known[key] = asString(known[key]) + asString(value)
     else if (value !== null && value !== undefined) known[key] = value
   }
 }
@@ -20,18 +27,18 @@ type Field = (typeof FIELDS)[number]
 
 /** Gathers from the deltas of one answer. Who sends such things is the one who understands them. */
 export const createKeepsake = () => {
-  const details: Json[] = []
-  const marks = new Map<number, Json>()
+  const details: JsonObject[] = []
+  const marks = new Map<number, JsonObject>()
   const thoughts: Partial<Record<Field, string>> = {}
   let part = ''
   return {
     /** The fields of one delta. `thought` stood in the content, as a part of its own. */
-    think(delta: Json, thought: string): void {
+    think(delta: JsonObject, thought: string): void {
       for (const field of FIELDS)
-        if (text(delta[field]) !== '')
-          thoughts[field] = (thoughts[field] ?? '') + text(delta[field])
+        if (asString(delta[field]) !== '')
+          thoughts[field] = (thoughts[field] ?? '') + asString(delta[field])
       part += thought
-      for (const piece of list(delta.reasoning_details)) {
+      for (const piece of asObjects(delta.reasoning_details)) {
         const last = details.at(-1)
         const isSame = last?.type === piece.type && last?.index === piece.index
         if (last && isSame && piece.index !== undefined) grow(last, piece)
@@ -39,7 +46,7 @@ export const createKeepsake = () => {
       }
     },
     mark(call: number, extra: unknown): void {
-      if (isJson(extra)) marks.set(call, { ...marks.get(call), ...extra })
+      if (isObject(extra)) marks.set(call, { ...marks.get(call), ...extra })
     },
     /** `inline`: what stood in front of the text, tags and all. */
     end(inline: string): ProviderDelta[] {
@@ -58,7 +65,7 @@ export type Returned = {
   tool_calls?: ToolCall[]
   reasoning_content?: string
   reasoning?: string
-  reasoning_details?: Json[]
+  reasoning_details?: JsonObject[]
 }
 
 export type CarryShape = {
@@ -75,8 +82,8 @@ export const returned = (
   shape: CarryShape,
 ): Returned => {
   if (!carry) return {}
-  const items = carry.items.map(fields)
-  const details = shape.details ? items.flatMap(item => list(item.details)) : []
+  const items = carry.items.map(asObject)
+  const details = shape.details ? items.flatMap(item => asObjects(item.details)) : []
   const thoughts = shape.thoughts ? thoughtsOf(items, details.length > 0) : {}
   const whole = shape.thoughts && typeof content === 'string' ? contentOf(items, content) : content
   return {
@@ -88,17 +95,17 @@ export const returned = (
 }
 
 /** Details say the same as `reasoning`, and more. */
-const thoughtsOf = (items: readonly Json[], hasDetails: boolean): Returned =>
+const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): Returned =>
   Object.fromEntries(
     FIELDS.filter(field => field !== 'reasoning' || !hasDetails).flatMap(field => {
-      const said = items.map(item => text(fields(item.thoughts)[field])).join('')
+      const said = items.map(item => asString(asObject(item.thoughts)[field])).join('')
       return said === '' ? [] : [[field, said]]
     }),
   )
 
 /** The text with the thoughts that stood in it: as tags in front of it, or as parts of a list. */
-const contentOf = (items: readonly Json[], content: string): string | Part[] => {
-  const part = items.map(item => text(item.part)).join('')
+const contentOf = (items: readonly JsonObject[], content: string): string | Part[] => {
+  const part = items.map(item => asString(item.part)).join('')
   if (part !== '')
     return [
       { type: 'thinking', thinking: [{ type: 'text', text: part }] },
@@ -107,19 +114,23 @@ const contentOf = (items: readonly Json[], content: string): string | Part[] => 
   let whole = ''
   let from = 0
   for (const item of items) {
-    const at = Math.max(from, count(item.chars))
-    whole += content.slice(from, at) + text(item.inline)
+    const at = Math.max(from, asCount(item.chars))
+    whole += content.slice(from, at) + asString(item.inline)
     from = at
   }
   return whole + content.slice(from)
 }
 
 /** An answer of several parts has its calls in the last. */
-const marked = (calls: readonly ToolCall[], items: readonly Json[], carry: Carry): ToolCall[] => {
-  const marks = fields(items.at(-1)?.marks)
+const marked = (
+  calls: readonly ToolCall[],
+  items: readonly JsonObject[],
+  carry: Carry,
+): ToolCall[] => {
+  const marks = asObject(items.at(-1)?.marks)
   return calls.map((call, at) => {
     const places = carry.from?.[at] ?? [at]
-    const extra = places.map(place => marks[place]).find(isJson)
+    const extra = places.map(place => marks[place]).find(isObject)
     return extra ? { ...call, extra_content: extra } : call
   })
 }

@@ -1,7 +1,7 @@
 /** What is asked of an endpoint that speaks OpenAI's Responses, and what may be left out when it objects. */
+import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
-import { fields, type Json, text } from './json.ts'
 import { keyHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
 import { toItems } from './responses-input.ts'
@@ -37,15 +37,15 @@ export const responsesHeaders = (endpoint: ModelEndpoint): Record<string, string
 const accountIn = (token: string | null): string => {
   const [, payload = ''] = (token ?? '').split('.')
   try {
-    const claims = fields(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
-    return text(fields(claims['https://api.openai.com/auth']).chatgpt_account_id)
+    const claims = asObject(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
+    return asString(asObject(claims['https://api.openai.com/auth']).chatgpt_account_id)
   } catch {
     // Not such a token: the server says what it thinks of it.
     return ''
   }
 }
 
-export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): Json => {
+export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonObject => {
   const { endpoint, sessionKey } = request
   const tools = offered(request, quirks)
   const { instructions, input } = toItems(request.messages, {
@@ -74,7 +74,7 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): Json 
   }
 }
 
-const limitOf = (endpoint: ModelEndpoint, quirks: Quirks): Json => {
+const limitOf = (endpoint: ModelEndpoint, quirks: Quirks): JsonObject => {
   const { model, maxTokens, effort } = endpoint
   if (!maxTokens || quirks.has('no limit') || isSignedIn(endpoint)) return {}
   const thinksAnyway = effort === 'none' && isReasoning(model) && effortOf(model, effort) !== 'none'
@@ -104,7 +104,7 @@ const effortOf = (model: string, effort: Effort): string | undefined => {
   return effort === 'xhigh' && !knowsHighest(name) ? 'high' : effort
 }
 
-const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks): Json => {
+const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks): JsonObject => {
   const said = effortOf(model, effort)
   if (said === undefined) return {}
   const summary = effort === 'none' || quirks.has('no summary') ? {} : { summary: 'auto' }

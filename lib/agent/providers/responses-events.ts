@@ -1,8 +1,15 @@
 /** Reads the events of OpenAI's Responses, or the whole response of a server that does not stream, into deltas. */
+import {
+  asCount,
+  asObject,
+  asObjects,
+  asString,
+  isObject,
+  type JsonObject,
+} from '../../base/json.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
 import type { AnswerReader } from './stream-request.ts'
-import { count, fields, isJson, type Json, list, text } from './json.ts'
 import { streamFailure } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -16,7 +23,7 @@ export const createResponsesReader = (): AnswerReader => {
   const open = new Set<unknown>()
   let calls = 0
   let chars = 0
-  let usage: Json | null = null
+  let usage: JsonObject | null = null
   let finish: Finish | null = null
 
   const itemAt = (place: unknown): Heard => {
@@ -42,12 +49,12 @@ export const createResponsesReader = (): AnswerReader => {
     return words === '' ? [] : [{ type: 'refusal', text: words }]
   }
 
-  const name = (item: Heard, call: Json): ProviderDelta[] => {
+  const name = (item: Heard, call: JsonObject): ProviderDelta[] => {
     if (item.named) return []
     item.named = true
     item.call = calls++
-    const id = text(call.call_id) || text(call.id)
-    return [{ type: 'tool_call', index: item.call, id, name: text(call.name) }]
+    const id = asString(call.call_id) || asString(call.id)
+    return [{ type: 'tool_call', index: item.call, id, name: asString(call.name) }]
   }
 
   const write = (item: Heard, words: string): ProviderDelta[] => {
@@ -56,65 +63,67 @@ export const createResponsesReader = (): AnswerReader => {
   }
 
   /** The item is whole: whatever of it did not come in pieces comes now. */
-  const complete = (place: unknown, whole: Json): ProviderDelta[] => {
+  const complete = (place: unknown, whole: JsonObject): ProviderDelta[] => {
     const item = itemAt(place)
     const rest = (all: string, told: string) => (told === '' ? all : '')
     if (whole.type === 'function_call')
-      return [...name(item, whole), ...write(item, rest(text(whole.arguments), item.said))]
+      return [...name(item, whole), ...write(item, rest(asString(whole.arguments), item.said))]
     if (whole.type === 'reasoning') {
-      const thoughts = [...list(whole.summary), ...list(whole.content)].map(part => text(part.text))
+      const thoughts = [...asObjects(whole.summary), ...asObjects(whole.content)].map(part =>
+        asString(part.text),
+      )
       return [...think(item, rest(thoughts.join('\n\n'), item.thought)), ...carried(whole)]
     }
     if (whole.type !== 'message') return []
-    const parts = list(whole.content)
-    const refusal = parts.map(part => text(part.refusal)).join('')
+    const parts = asObjects(whole.content)
+    const refusal = parts.map(part => asString(part.refusal)).join('')
     return [
-      ...say(item, rest(parts.map(part => text(part.text)).join(''), item.said)),
+      ...say(item, rest(parts.map(part => asString(part.text)).join(''), item.said)),
       ...refuse(item, rest(refusal, item.refused)),
     ]
   }
 
   /** Where nothing is stored an id would name nothing; a thought in plain words is kept as it came. */
-  const carried = (whole: Json): ProviderDelta[] => {
+  const carried = (whole: JsonObject): ProviderDelta[] => {
     const { encrypted_content, summary = [], status: _, ...rest } = whole
     const item =
-      text(encrypted_content) === ''
+      asString(encrypted_content) === ''
         ? { ...rest, summary }
         : { type: 'reasoning', summary, encrypted_content }
     return [{ type: 'carry', item: { item, chars, calls } }]
   }
 
-  const end = (response: Json): ProviderDelta[] => {
+  const end = (response: JsonObject): ProviderDelta[] => {
     if (response.error) throw streamFailure(response.error)
     if (response.status === 'failed')
       throw classify({ message: 'The provider broke off with an error.' })
     // Some servers send nothing but the end.
     const late =
-      heard.size > 0 ? [] : list(response.output).flatMap((item, at) => complete(at, item))
-    if (isJson(response.usage)) usage = response.usage
+      heard.size > 0 ? [] : asObjects(response.output).flatMap((item, at) => complete(at, item))
+    if (isObject(response.usage)) usage = response.usage
     finish = finishOf(response)
     return late
   }
 
-  const finishOf = (response: Json): Finish => {
-    const reason = text(fields(response.incomplete_details).reason)
+  const finishOf = (response: JsonObject): Finish => {
+    const reason = asString(asObject(response.incomplete_details).reason)
     if (reason === 'content_filter') return 'content_filter'
     if (response.status === 'incomplete') return 'length'
     return calls > 0 ? 'tool_calls' : 'stop'
   }
 
   const read = (event: unknown): ProviderDelta[] => {
-    if (!isJson(event)) return []
-    const place = event.output_index ?? event.item_id ?? fields(event.item).id
+    if (!isObject(event)) return []
+    const place = event.output_index ?? event.item_id ?? asObject(event.item).id
     if (event.type !== 'response.output_item.done') {
       if (place !== undefined) open.add(place)
     } else open.delete(place)
-    const delta = text(event.delta)
+    const delta = asString(event.delta)
     switch (event.type) {
       case 'error':
         throw streamFailure(event.error ?? { ...event, type: event.code })
       case 'response.output_item.added': {
-        const item = fields(event.item)
+        const item = asObject(event.item)
         return item.type === 'function_call' ? name(itemAt(place), item) : []
       }
       case 'response.output_text.delta':
@@ -130,14 +139,14 @@ export const createResponsesReader = (): AnswerReader => {
         return itemAt(place).named ? write(itemAt(place), delta) : []
       case 'response.function_call_arguments.done': {
         const item = itemAt(place)
-        return item.named && item.said === '' ? write(item, text(event.arguments)) : []
+        return item.named && item.said === '' ? write(item, asString(event.arguments)) : []
       }
       case 'response.output_item.done':
-        return complete(place, fields(event.item))
+        return complete(place, asObject(event.item))
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
-        return end(fields(event.response))
+        return end(asObject(event.response))
       default:
         // A whole response, or the error of a server that answers with status 200.
         if (event.object === 'response' || Array.isArray(event.output)) return end(event)
@@ -157,13 +166,13 @@ export const createResponsesReader = (): AnswerReader => {
   }
 }
 
-const usageOf = (usage: Json): ProviderDelta => {
-  const read = count(fields(usage.input_tokens_details).cached_tokens)
+const usageOf = (usage: JsonObject): ProviderDelta => {
+  const read = asCount(asObject(usage.input_tokens_details).cached_tokens)
   return {
     type: 'usage',
-    inputTokens: count(usage.input_tokens),
-    outputTokens: count(usage.output_tokens),
+    inputTokens: asCount(usage.input_tokens),
+    outputTokens: asCount(usage.output_tokens),
     ...(read > 0 && { cacheReadTokens: read }),
-    ...(typeof usage.cost === 'number' && { cost: count(usage.cost) }),
+    ...(typeof usage.cost === 'number' && { cost: asCount(usage.cost) }),
   }
 }

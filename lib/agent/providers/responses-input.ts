@@ -1,7 +1,7 @@
 /** A conversation in chat shape as the items of OpenAI's Responses. */
+import type { JsonObject } from '../../base/json.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf } from './content-parts.ts'
-import type { Json } from './json.ts'
 import { createPlainIds, plainName } from './sanitize-ids.ts'
 import { inSaidOrder, readPlaced } from './content-order.ts'
 
@@ -18,7 +18,7 @@ export type InputShape = {
 export const toItems = (
   messages: readonly Message[],
   shape: InputShape,
-): { instructions: string; input: Json[] } => {
+): { instructions: string; input: JsonObject[] } => {
   const plainId = createPlainIds()
   const begin = messages.findIndex(({ role }) => role !== 'system')
   const head = begin < 0 ? messages : messages.slice(0, begin)
@@ -33,7 +33,11 @@ const textOf = ({ content }: Message): string =>
     .flatMap(part => ('text' in part ? [part.text] : []))
     .join('\n')
 
-const itemsOf = (message: Message, plainId: (id: string) => string, shape: InputShape): Json[] => {
+const itemsOf = (
+  message: Message,
+  plainId: (id: string) => string,
+  shape: InputShape,
+): JsonObject[] => {
   const parts = partsOf(message.content)
   switch (message.role) {
     case 'system':
@@ -53,7 +57,7 @@ const itemsOf = (message: Message, plainId: (id: string) => string, shape: Input
   }
 }
 
-const toInput = (part: Part): Json =>
+const toInput = (part: Part): JsonObject =>
   'text' in part
     ? { type: 'input_text', text: part.text }
     : { type: 'input_image', image_url: part.image, detail: 'auto' }
@@ -62,7 +66,7 @@ const assistantItems = (
   message: Message,
   plainId: (id: string) => string,
   { carry, encryptedOnly }: InputShape,
-): Json[] => {
+): JsonObject[] => {
   const said = typeof message.content === 'string' ? message.content : textOf(message)
   const placed = (carry ? readPlaced(message.carry) : []).filter(
     ({ item }) => !encryptedOnly || item.encrypted_content !== undefined,
@@ -80,7 +84,7 @@ const assistantItems = (
   })
 }
 
-const answer = (words: string): Json => ({
+const answer = (words: string): JsonObject => ({
   type: 'message',
   role: 'assistant',
   content: [{ type: 'output_text', text: words }],

@@ -1,10 +1,10 @@
 /** An error that a provider speaks inside its answer, sorted like one that comes with a status. */
+import { asObject } from '../../base/json.ts'
 import { classify, type ProviderFailure, statusOfWord } from '../failure.ts'
-import { fields } from './json.ts'
 import { sayError } from './http-post.ts'
 
 export const streamFailure = (error: unknown): ProviderFailure => {
-  const { code, status, type } = fields(error)
+  const { code, status, type } = asObject(error)
   const number = Number(code ?? status)
   const named = statusOfWord(String(code ?? '')) ?? statusOfWord(String(type ?? ''))
   const written = JSON.stringify(error)

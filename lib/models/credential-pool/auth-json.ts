@@ -1,5 +1,6 @@
 /** Writes into auth.json how the keys of a pool fared: under the lock the command line takes, and nothing else in it changes. */
 import { join } from 'node:path'
+import { type JsonObject, isObject } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
 import { keepNumbers } from '../../store/json-numbers.ts'
 import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
@@ -32,35 +33,31 @@ export type NotedKey = {
 /** As long as the agent waits for it. */
 const LOCK_WAIT_MS = 15_000
 
-type Bag = Record<string, unknown>
-const isBag = (value: unknown): value is Bag =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** Null for a missing file; throws on one that cannot be understood. */
-const readAuth = (path: string): Bag | null => {
+const readAuth = (path: string): JsonObject | null => {
   const { text, problem } = readText(path)
   if (problem !== null)
     throw conflict(`auth.json cannot be read; mend or remove it first (${problem})`)
   if (text === null) return null
   try {
     const value: unknown = JSON.parse(text, keepNumbers)
-    if (isBag(value)) return value
+    if (isObject(value)) return value
   } catch (error) {
     throw conflict(`auth.json cannot be read; mend or remove it first (${jsonReason(error, text)})`)
   }
   throw conflict('auth.json cannot be read; mend or remove it first (it holds no mapping)')
 }
 
-const poolOf = (auth: Bag | null, provider: string): unknown[] | null => {
+const poolOf = (auth: JsonObject | null, provider: string): unknown[] | null => {
   const pools = auth?.credential_pool
-  if (!isBag(pools)) return null
+  if (!isObject(pools)) return null
   const name = Object.keys(pools).find(id => toProviderId(id) === provider)
   const list = name === undefined ? undefined : pools[name]
   return Array.isArray(list) && list.length > 0 ? list : null
 }
 
-const entryOf = (list: unknown[], { id, key, variable }: NotedKey): Bag | undefined => {
-  const bags = list.filter(isBag)
+const entryOf = (list: unknown[], { id, key, variable }: NotedKey): JsonObject | undefined => {
+  const bags = list.filter(isObject)
   if (variable) return bags.find(({ source }) => source === `env:${variable}`)
   // Replaced by another key meanwhile: the note is not about that one.
   return bags.find((bag, at) => entryId(bag, at) === id && tokenOf(bag) === key)
@@ -68,7 +65,7 @@ const entryOf = (list: unknown[], { id, key, variable }: NotedKey): Bag | undefi
 
 /** A whole number, also where it was written as 3.0. */
 const countOf = (value: unknown): number => {
-  const number = Number(isBag(value) ? value.rawJSON : value)
+  const number = Number(isObject(value) ? value.rawJSON : value)
   return Number.isSafeInteger(Math.trunc(number)) ? Math.trunc(number) : 0
 }
 
@@ -80,7 +77,7 @@ const NOTHING = {
 }
 
 /** The `last_*` keys are always written, null where there is nothing to say. */
-const applyNote = (entry: Bag, note: KeyNote): void => {
+const applyNote = (entry: JsonObject, note: KeyNote): void => {
   Object.assign(entry, {
     ...NOTHING,
     ...(note.status === 'exhausted' && {
@@ -96,9 +93,9 @@ const applyNote = (entry: Bag, note: KeyNote): void => {
 }
 
 /** A variable beside a pool is one of its keys: the agent seeds it in the same way. */
-const seed = (list: unknown[], { id, key, variable }: NotedKey): Bag => {
-  const priorities = list.filter(isBag).map(({ priority }) => countOf(priority))
-  const entry: Bag = {
+const seed = (list: unknown[], { id, key, variable }: NotedKey): JsonObject => {
+  const priorities = list.filter(isObject).map(({ priority }) => countOf(priority))
+  const entry: JsonObject = {
     id,
     label: variable,
     auth_type: 'api_key',

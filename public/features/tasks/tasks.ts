@@ -1,5 +1,6 @@
 /** Scheduled tasks: the list, what became of their runs, and the one that is being written. */
 import { computed, signal } from '@preact/signals'
+import type { JsonObject } from '../../../lib/base/json.ts'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import type { App } from '../../app.ts'
 import { tt } from './strings.ts'
@@ -33,11 +34,9 @@ const TYPING_MS = 250
 const PAGE = 30
 const OUTPUTS = 30
 
-type Bag = Record<string, unknown>
-
 /** The text a person would write for it. */
 export const scheduleText = (job: Pick<Job, 'schedule' | 'schedule_display'>): string => {
-  const { kind, expr, run_at } = (job.schedule ?? {}) as Bag
+  const { kind, expr, run_at } = (job.schedule ?? {}) as JsonObject
   if (kind === 'cron' && typeof expr === 'string') return expr
   if (kind === 'once' && typeof run_at === 'string') return run_at.slice(0, 16)
   return job.schedule_display

@@ -1,4 +1,5 @@
 /** The result of a call that delegated, read with care: it is stored text, and may be somebody else's. */
+import { asObject, asString, type JsonObject } from '../../../lib/base/json.ts'
 import type { LiveSubagent } from '../../../lib/schema/subagent.ts'
 
 export type Traced = {
@@ -20,30 +21,27 @@ export type Result = {
   trace: Traced[]
 }
 
-type Bag = Readonly<Record<string, unknown>>
-const bag = (value: unknown): Bag =>
-  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Bag) : {}
-const list = (value: unknown): Bag[] => (Array.isArray(value) ? value.map(bag) : [])
-const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+const list = (value: unknown): Readonly<JsonObject>[] =>
+  Array.isArray(value) ? value.map(asObject) : []
 const number = (value: unknown): number | null => (typeof value === 'number' ? value : null)
 
 const statuses = ['completed', 'failed', 'interrupted'] as const
 const steps = ['ok', 'error', 'unfinished'] as const
 
-const toTraced = (said: Bag): Traced => ({
-  tool: text(said.tool),
-  preview: text(said.preview),
+const toTraced = (said: Readonly<JsonObject>): Traced => ({
+  tool: asString(said.tool),
+  preview: asString(said.preview),
   status: steps.find(one => one === said.status) ?? 'ok',
   seconds: number(said.duration_seconds) ?? 0,
   trace: list(said.trace).map(toTraced),
 })
 
-const toResult = (said: Bag, at: number): Result => ({
+const toResult = (said: Readonly<JsonObject>, at: number): Result => ({
   task_index: number(said.task_index) ?? at,
-  goal: text(said.goal),
+  goal: asString(said.goal),
   status: statuses.find(one => one === said.status) ?? 'failed',
-  summary: text(said.summary),
-  error: text(said.error),
+  summary: asString(said.summary),
+  error: asString(said.error),
   seconds: number(said.duration_seconds),
   calls: list(said.tool_trace).length,
   trace: list(said.tool_trace).map(toTraced),
@@ -51,8 +49,8 @@ const toResult = (said: Bag, at: number): Result => ({
 
 export const resultsOf = (content: string): { results: Result[]; error: string } => {
   try {
-    const said = bag(JSON.parse(content))
-    return { results: list(said.results).map(toResult), error: text(said.error) }
+    const said = asObject(JSON.parse(content))
+    return { results: list(said.results).map(toResult), error: asString(said.error) }
   } catch {
     // No JSON: an answer of another kind is shown as it is.
     return { results: [], error: content.slice(0, 2_000) }

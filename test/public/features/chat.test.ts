@@ -5,13 +5,8 @@ import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import { noUsage } from '../../../lib/schema/usage.ts'
-import {
-  emptyChat,
-  fromSession,
-  reduce,
-  withEarlier,
-} from '../../../public/features/chat/chat-reducer.ts'
-import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
+import { emptyChat, fromSession, reduce, withEarlier } from '../../../public/features/chat/chat.ts'
+import type { Chat } from '../../../public/features/chat/chat.ts'
 
 const chat = suite('chat')
 

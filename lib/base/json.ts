@@ -1,0 +1,31 @@
+/** Narrows values of unknown shape: parsed JSON and YAML, answers of programs and servers. Runs on the server and in the page. */
+
+/** An object whose fields have not been checked. */
+export type JsonObject = Record<string, unknown>
+
+/** True for objects, false for null and for arrays. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The object, or an empty one. */
+export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
+
+/** The string, or an empty one. Numbers are not converted. */
+export const asString = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+export const stringOrNull = (value: unknown): string | null =>
+  typeof value === 'string' ? value : null
+
+/** The array, or an empty one. */
+export const asArray = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+
+/** The strings of an array; other entries are left out. */
+export const asStrings = (value: unknown): string[] =>
+  asArray(value).filter(entry => typeof entry === 'string')
+
+/** The objects of an array; other entries are left out. */
+export const asObjects = (value: unknown): JsonObject[] => asArray(value).filter(isObject)
+
+/** The number when it is finite and positive, else 0: token counts of providers are missing, null or negative at times. */
+export const asCount = (value: unknown): number =>
+  typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
