@@ -51,8 +51,8 @@ new Worker(new URL('./h.ts', import.meta.url))`
 
 test('imports go down – refuses its samples', () => {
   const bad: [string, string][] = [
-    ['lib/http/serve.ts', "import { a } from '../sessions/store.ts'"],
-    ['lib/http/serve.ts', "import { a } from '../store/atomic.ts'"],
+    ['lib/http/request-listener.ts', "import { a } from '../sessions/store.ts'"],
+    ['lib/http/request-listener.ts', "import { a } from '../store/atomic.ts'"],
     ['lib/sessions/store.ts', "import { a } from '../models/resolve.ts'"],
     ['lib/sessions/store.ts', "import type { A } from '../app.ts'"],
     ['lib/agent/loop.ts', "import type { A } from '../http/endpoint.ts'"],
@@ -69,7 +69,7 @@ test('imports go down – refuses its samples', () => {
   ]
   for (const [from, text] of bad) assert.ok(importing(from, text)[0], `${from}: ${text}`)
   const good: [string, string][] = [
-    ['lib/http/serve.ts', "import { Refusal } from '../errors.ts'"],
+    ['lib/http/request-listener.ts', "import { Refusal } from '../errors.ts'"],
     ['lib/turns/turn.ts', "import { a } from '../sessions/history.ts'"],
     ['lib/app.ts', "import { a } from './turns/runner.ts'"],
     ['handlers/chat.ts', "import { endpoint } from '../lib/context.ts'"],

@@ -14,7 +14,7 @@ import type { Home } from '../profiles/home.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import { numberAt } from '../turn-context/turn-scope.ts'
 import type { ChatArguments } from './arguments.ts'
-import { createTerminalEngine } from './engine.ts'
+import { createTerminalEngine } from './terminal-engine.ts'
 import { createTalk } from './turn-output.ts'
 import type { Terminal } from './terminal.ts'
 

@@ -1,5 +1,5 @@
 /** What `doctor` looks at: each check is a sentence about one thing, and what to do when it is not well. Nothing is changed. */
-import { agentChecks } from './checks-agents.ts'
+import { agentChecks } from './check-external-agents.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateFile } from '../host-db/state-db.ts'
@@ -7,9 +7,9 @@ import { messageOf, UserError } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { openSecrets } from '../profiles/file-permissions.ts'
-import { guardChecks, homeChecks, listChecks, unlessUnread } from './checks-home.ts'
+import { guardChecks, homeChecks, listChecks, unlessUnread } from './check-home.ts'
 import { type Check, fail, type Looked, ok, warn } from './check.ts'
-import { startChecks } from './checks-start.ts'
+import { startChecks } from './check-start.ts'
 
 const isExecutable = (path: string): boolean => {
   try {

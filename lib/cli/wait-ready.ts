@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { askHealth, urlOf } from '../preflight.ts'
-import { announcedAddress } from './checks-start.ts'
+import { announcedAddress } from './check-start.ts'
 import type { Terminal } from './terminal.ts'
 
 const EVERY_MS = 250

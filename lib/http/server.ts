@@ -4,7 +4,7 @@ import { createServer as createHttps } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { BODY_BYTES, declaredBytes } from './body.ts'
 import { rawAnswer } from './headers.ts'
-import type { Listener } from './serve.ts'
+import type { Listener } from './request-listener.ts'
 
 export type Tls = { cert: string | Buffer; key: string | Buffer }
 

@@ -1,9 +1,9 @@
 /** A process for the tests of start: a tiny application, told by its environment how to behave. */
 import { createAuth } from '../../lib/auth/auth.ts'
-import { createGate } from '../../lib/auth/gate.ts'
+import { createGate } from '../../lib/auth/authenticator.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'
 import { stream } from '../../lib/http/reply.ts'
-import type { BaseCtx } from '../../lib/http/serve.ts'
+import type { BaseCtx } from '../../lib/http/request-listener.ts'
 import { start } from '../../lib/start.ts'
 
 const endpoint = endpointFor<BaseCtx>()

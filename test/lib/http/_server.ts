@@ -2,7 +2,12 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { endpointFor, type RouteTable } from '../../../lib/http/endpoint.ts'
-import { type BaseCtx, type Gate, serve, type ServeOptions } from '../../../lib/http/serve.ts'
+import {
+  type BaseCtx,
+  type Gate,
+  serve,
+  type ServeOptions,
+} from '../../../lib/http/request-listener.ts'
 import { createServer, type Limits } from '../../../lib/http/server.ts'
 
 export type TestCtx = BaseCtx & { app: { word: string } }

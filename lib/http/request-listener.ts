@@ -17,7 +17,7 @@ import { createWriter, type RequestLog } from './write-response.ts'
 
 export { BaseCtx } from './request-context.ts'
 
-/** Who may pass; `lib/auth/gate.ts` makes one. */
+/** Who may pass; `lib/auth/authenticator.ts` makes one. */
 export type Gate = {
   /** A password protects the service. */
   enabled(): boolean

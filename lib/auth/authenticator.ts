@@ -1,4 +1,4 @@
-/** The door as `lib/http/serve.ts` sees it. */
+/** The door as `lib/http/request-listener.ts` sees it. */
 import type { Auth } from './auth.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 

@@ -4,7 +4,7 @@ import { isFetched } from '../agent/acp/startup.ts'
 import { messageOf } from '../errors.ts'
 import { agentsOf } from '../models/external-agents.ts'
 import { readSetup } from '../models/provider-config.ts'
-import { unlessUnread } from './checks-home.ts'
+import { unlessUnread } from './check-home.ts'
 import { type Check, type Looked, ok, warn } from './check.ts'
 
 const ANSWER_MS = 10_000
