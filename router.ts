@@ -241,7 +241,7 @@ export const routes = {
 } satisfies RouteTable
 
 /** Paths with one open segment at their end, and the static files. */
-export const tails = {
+export const patternRoutes = {
   'GET /session/:id': pages.shell,
   'GET /settings/:section': pages.shell,
   'PUT /api/mcp/servers/:name': mcp.save,
@@ -250,6 +250,6 @@ export const tails = {
   'GET /static/*': pages.asset,
 } satisfies RouteTable
 
-export type Api = ApiOf<typeof routes & typeof tails>
+export type Api = ApiOf<typeof routes & typeof patternRoutes>
 
-if (import.meta.main) await start({ routes, tails, createApp, placeAddon: placeSqlite })
+if (import.meta.main) await start({ routes, patternRoutes, createApp, placeAddon: placeSqlite })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { stream } from '../lib/http/reply.ts'
+import { eventStream } from '../lib/http/reply.ts'
 import { Grant } from '../lib/turn-context/grants.ts'
 import { visibleText } from '../lib/base/visible.ts'
 import { RuleScope } from '../lib/schema/question.ts'
@@ -165,7 +165,7 @@ const streamOf = (kind: Question['kind'], summary: string) =>
     summary,
     input: ofSession,
     raw: 'text/event-stream',
-    run: (ctx, { session_id }) => stream(questionFrames(ctx, session_id, kind)),
+    run: (ctx, { session_id }) => eventStream(questionFrames(ctx, session_id, kind)),
   })
 
 export const approvalStream = streamOf('approval', 'Approvals of a session as they are asked')

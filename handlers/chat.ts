@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { stream } from '../lib/http/reply.ts'
+import { eventStream } from '../lib/http/reply.ts'
 import { Attachments } from '../lib/schema/attachments.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
@@ -87,7 +87,9 @@ export const events = endpoint({
     const last = Number(ctx.req.headers['last-event-id'] ?? Number.NaN)
     const from = Number.isInteger(last) && last >= 0 ? last : (after ?? 0)
     const log = ctx.app.turns.log(stream_id)
-    return stream(chatFrames(log, from, ctx.signal, () => ctx.app.views.recordJson(log.session_id)))
+    return eventStream(
+      chatFrames(log, from, ctx.signal, () => ctx.app.views.recordJson(log.session_id)),
+    )
   },
 })
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { parseWatch } from '../lib/hub.ts'
-import { stream } from '../lib/http/reply.ts'
+import { eventStream } from '../lib/http/reply.ts'
 
 export const events = endpoint({
   summary:
@@ -17,7 +17,7 @@ export const events = endpoint({
   run: (ctx, { watch, after }) => {
     ctx.app.gateway.follow(ctx.home, ctx.signal)
     const last = ctx.req.headers['last-event-id']
-    return stream(
+    return eventStream(
       ctx.app.hub.read({
         watch: parseWatch(watch),
         after,

@@ -1,8 +1,8 @@
 /** Files of a session's workspace: listed, read, saved, created, moved, deleted and brought back. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
-import { disposition } from '../lib/http/content-disposition.ts'
-import { file, pour } from '../lib/http/reply.ts'
+import { contentDisposition } from '../lib/http/content-disposition.ts'
+import { file, byteStream } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { FileEntry } from '../lib/schema/workspace.ts'
@@ -54,7 +54,7 @@ export const raw = endpoint({
     const kind = download === '1' || isActive ? 'attachment' : 'inline'
     return file(open, {
       type,
-      headers: { 'Content-Disposition': disposition(kind, name) },
+      headers: { 'Content-Disposition': contentDisposition(kind, name) },
       ...(isActive ? { policy: SANDBOX } : {}),
     })
   },
@@ -149,9 +149,9 @@ export const zip = endpoint({
   cache: 'no-store',
   async run({ app, home }, { session_id, path }) {
     const { name, chunks } = await zipFolder(app.files.areas.of(home, session_id), path)
-    return pour(chunks, {
+    return byteStream(chunks, {
       type: 'application/zip',
-      headers: { 'Content-Disposition': disposition('attachment', name) },
+      headers: { 'Content-Disposition': contentDisposition('attachment', name) },
     })
   },
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { missing, unavailable } from '../lib/errors.ts'
 import { FALLBACK_POLL_MS } from '../lib/host-session-watcher.ts'
-import { reply, stream } from '../lib/http/reply.ts'
+import { reply, eventStream } from '../lib/http/reply.ts'
 import { comment, frame } from '../lib/http/sse.ts'
 import type { SessionRow } from '../lib/schema/session.ts'
 
@@ -49,6 +49,6 @@ export const events = endpoint({
         : reply({ ...about, ok: true })
     }
     if (error) throw (enabled ? unavailable : missing)(error)
-    return stream(frames(gateway.read(ctx.home, ctx.signal)))
+    return eventStream(frames(gateway.read(ctx.home, ctx.signal)))
   },
 })

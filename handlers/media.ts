@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { disposition } from '../lib/http/content-disposition.ts'
+import { contentDisposition } from '../lib/http/content-disposition.ts'
 import { bytes, file } from '../lib/http/reply.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
@@ -30,7 +30,9 @@ export const get = endpoint({
     const { type, isActive, isPicture } = fileType(name)
     return file(open, {
       type,
-      headers: { 'Content-Disposition': disposition(isPicture ? 'inline' : 'attachment', name) },
+      headers: {
+        'Content-Disposition': contentDisposition(isPicture ? 'inline' : 'attachment', name),
+      },
       ...(isActive ? { policy: SANDBOX } : {}),
     })
   },

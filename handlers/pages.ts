@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { missing } from '../lib/errors.ts'
-import { notModified } from '../lib/http/etag.ts'
+import { isNotModified } from '../lib/http/etag.ts'
 import { fillTemplate } from '../lib/http/html-template.ts'
 import { empty, html } from '../lib/http/reply.ts'
 import { assetReply } from '../lib/http/static.ts'
@@ -36,7 +36,7 @@ export const shell = endpoint({
     const held = heldNonce(ctx.req.headers['if-none-match'], tag)
     const nonce = ctx.nonce(held)
     const etag = `"${tag}.${nonce}"`
-    if (held && notModified(ctx.req.headers['if-none-match'], etag))
+    if (held && isNotModified(ctx.req.headers['if-none-match'], etag))
       return empty({ status: 304, etag })
     return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag })
   },

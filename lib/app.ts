@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { findAgentDir, installAgent } from './host-agent-checkout.ts'
 import { createAssets } from './assets.ts'
-import { createGate } from './auth/authenticator.ts'
+import { createAuthenticator } from './auth/authenticator.ts'
 import { createBridge } from './host-db/host-sessions.ts'
 import { callableSkills } from './commands.ts'
 import type { Config } from './config.ts'
@@ -354,7 +354,7 @@ export const createApp = async (
     /** Pictures of other hosts that a person asked for: fetched here, so that the page loads nothing from elsewhere. */
     showPicture: createPictureShow(engine.dispatcher),
     redact,
-    gate: createGate(auth),
+    authenticator: createAuthenticator(auth),
     makeCtx: (base: BaseCtx): Ctx => {
       const ctx = Object.assign(base, { app: app as App })
       // Whose home it is may stand in a file: looked at when somebody asks, once.
@@ -362,7 +362,7 @@ export const createApp = async (
         configurable: true,
         get: () => {
           const found = homes.forCookie(base.cookies.agent_profile)
-          const value = base.isShowing ? found.shown : found
+          const value = base.isReadOnly ? found.shown : found
           Object.defineProperty(ctx, 'home', { value })
           return value
         },

@@ -28,7 +28,7 @@ export type Config = Readonly<{
   /** Addresses and CIDR blocks. */
   trustedProxies: readonly string[]
   /** AGENT_WEBUI_TRUSTED_PROXIES was set: a person vouches for what these proxies say. */
-  namesProxies: boolean
+  hasTrustedProxies: boolean
   skipOnboarding: boolean
   onboardingOpen: boolean
   autoInstall: boolean
@@ -233,7 +233,7 @@ export const readConfig = (
     botName: get('AGENT_WEBUI_BOT_NAME') || 'Agent',
     allowedOrigins: Object.freeze(parseOrigins(get('AGENT_WEBUI_ALLOWED_ORIGINS'), warnings)),
     trustedProxies: Object.freeze(proxies === '' ? ['127.0.0.0/8', '::1'] : parseProxies(proxies)),
-    namesProxies: proxies !== '',
+    hasTrustedProxies: proxies !== '',
     skipOnboarding: isOn(get('SKIP_ONBOARDING')) || isOn(get('AGENT_WEBUI_SKIP_ONBOARDING')),
     onboardingOpen: get('AGENT_WEBUI_ONBOARDING_OPEN') !== '',
     autoInstall: isOn(get('AGENT_WEBUI_AUTO_INSTALL')),

@@ -8,7 +8,7 @@ import { verbOf } from './cli/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
-import { type BaseCtx, type Gate, serve } from './http/request-listener.ts'
+import { type BaseCtx, type Authenticator, createRequestListener } from './http/request-listener.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
@@ -20,7 +20,7 @@ import { acquireLock } from './store/instance-lock.ts'
 
 /** What the process needs of the application it carries. */
 export type Startable = {
-  gate: Gate
+  authenticator: Authenticator
   makeCtx: (base: BaseCtx) => unknown
   version: string
   /** Ends streams and turns, then closes what was opened. */
@@ -29,7 +29,7 @@ export type Startable = {
 
 export type StartOptions = {
   routes: RouteTable
-  tails?: RouteTable
+  patternRoutes?: RouteTable
   createApp: (
     config: Config,
     log: Log,
@@ -154,7 +154,7 @@ const run = async (
   log: Log,
   options: StartOptions & { nonce: string },
 ): Promise<Running> => {
-  const { routes, tails = {}, createApp, graceMs = GRACE_MS } = options
+  const { routes, patternRoutes = {}, createApp, graceMs = GRACE_MS } = options
   const hasTerminal = isatty(0)
   // Until it listens: the default action would end the process without a word.
   const onEarly = () => log.info('SIGHUP: still starting')
@@ -180,10 +180,10 @@ const run = async (
     addon,
     restart: () => stop(0, () => replaceProcess(config, log)),
   })
-  const { gate, makeCtx, version } = app
-  const listener = serve(routes, {
-    tails,
-    gate,
+  const { authenticator, makeCtx, version } = app
+  const listener = createRequestListener(routes, {
+    patternRoutes,
+    authenticator,
     makeCtx,
     config,
     log,
@@ -231,7 +231,7 @@ const run = async (
   lock.announce(info(port))
   log.info(`agent-webui ${version} answers at ${address}/`)
   // Prints the set-up token where no password protects what other machines can reach.
-  gate.enabled()
+  authenticator.isRequired()
   // Whoever started us reads on for this line.
   log.flush()
   browser?.open(`${address}/`)

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { createApp } from '../lib/app.ts'
 import { createAssets } from '../lib/assets.ts'
 import { readConfig } from '../lib/config.ts'
-import { serve } from '../lib/http/request-listener.ts'
+import { createRequestListener } from '../lib/http/request-listener.ts'
 import { createServer } from '../lib/http/server.ts'
 import { createLog } from '../lib/log.ts'
 import { redact } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
-import { routes, tails } from '../router.ts'
+import { routes, patternRoutes } from '../router.ts'
 import { type Client, createClient } from './_http.ts'
 import { freePort, type Program, startUnbuilt } from './_program.ts'
 
@@ -97,9 +97,17 @@ export const startApp = async (options: AppOptions = {}): Promise<TestApp> => {
       checkout: options.checkout ?? null,
       restart: async () => void restarts.push(Date.now()),
     })
-    const { gate, makeCtx, version } = app
+    const { authenticator, makeCtx, version } = app
     const server = createServer(
-      serve(routes, { tails, gate, makeCtx, config, log, version, checkOutput: true }),
+      createRequestListener(routes, {
+        patternRoutes,
+        authenticator,
+        makeCtx,
+        config,
+        log,
+        version,
+        checkOutput: true,
+      }),
       { version },
     )
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import type { Endpoint } from '../lib/http/endpoint.ts'
-import { routes, tails } from '../router.ts'
+import { routes, patternRoutes } from '../router.ts'
 import { startApp, type TestApp } from './_app.ts'
 import {
   CANARY,
@@ -27,7 +27,7 @@ const routesOf = (table: object): Route[] =>
     return { key, method, path, endpoint }
   })
 const exact = routesOf(routes)
-const open = routesOf(tails)
+const open = routesOf(patternRoutes)
 const all = [...exact, ...open]
 /** A path that can be asked for: open segments filled in. */
 const concrete = (path: string) =>

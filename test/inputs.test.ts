@@ -5,7 +5,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { parseInput } from '../lib/http/parse-input.ts'
-import { routes, tails } from '../router.ts'
+import { routes, patternRoutes } from '../router.ts'
 import { startApp, type TestApp } from './_app.ts'
 import { createRandom, oddTexts, type Random, randomJson } from './_random.ts'
 
@@ -36,7 +36,7 @@ const fieldsOf = (schema: z.core.$ZodType, at: string): Field[] => {
   ])
 }
 
-const table = { ...routes, ...tails }
+const table = { ...routes, ...patternRoutes }
 const inputs = Object.entries(table).flatMap(([key, { input }]) => (input ? [{ key, input }] : []))
 
 /** Where null says something that absence does not. */

@@ -1,10 +1,12 @@
-/** The door as `lib/http/request-listener.ts` sees it. */
+/** Sign-in as the HTTP layer needs it: whether one is required, and whether a request's cookies prove one. */
+import type { Authenticator } from '../http/request-listener.ts'
 import type { Auth } from './auth.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 
-export const createGate = (auth: Pick<Auth, 'enabled' | 'check' | 'settling'>) => ({
-  enabled: auth.enabled,
-  settling: auth.settling,
-  admits: (cookies: Readonly<Record<string, string>>): boolean =>
-    auth.check(cookies[SESSION_COOKIE]),
+export const createAuthenticator = (
+  auth: Pick<Auth, 'enabled' | 'check' | 'settling'>,
+): Authenticator => ({
+  isRequired: auth.enabled,
+  ready: auth.settling,
+  isAuthenticated: cookies => auth.check(cookies[SESSION_COOKIE]),
 })

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { invalid } from '../errors.ts'
 
 /** Every POST, uploads included (decision 1). */
-export const BODY_BYTES = 20 * 1024 * 1024
-const DEPTH = 100
+export const MAX_BODY_BYTES = 20 * 1024 * 1024
+const MAX_DEPTH = 100
 
 /** The caller left in the middle of its own sentence: there is nobody to answer. */
-export class CallerGone extends Error {}
+export class ClientDisconnected extends Error {}
 
-export const tooLarge = () => invalid('The request body is larger than 20 MB')
+export const bodyTooLarge = () => invalid('The request body is larger than 20 MB')
 
 export const declaredBytes = (req: IncomingMessage): number =>
   Number(req.headers['content-length'] ?? 0)
@@ -36,7 +36,7 @@ const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
     }
     const take = (chunk: Buffer) => {
       size += chunk.length
-      if (size > BODY_BYTES) return refuse(tooLarge())
+      if (size > MAX_BODY_BYTES) return refuse(bodyTooLarge())
       chunks.push(chunk)
       silence.refresh()
     }
@@ -48,7 +48,7 @@ const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
       stop()
       // Someone must hear the error that follows a reset, or it would end the process.
       req.on('error', () => {})
-      reject(new CallerGone())
+      reject(new ClientDisconnected())
     }
     const silence = setTimeout(() => refuse(invalid('The request body stopped arriving')), idleMs)
     req.on('data', take)
@@ -58,7 +58,7 @@ const readBytes = (req: IncomingMessage, idleMs: number): Promise<Buffer> =>
   })
 
 /** Brackets inside brackets, strings left out. Recursive code further in would overflow its stack. */
-const isDeeper = (json: Buffer, limit: number): boolean => {
+const isNestedDeeper = (json: Buffer, limit: number): boolean => {
   if (json.length <= limit) return false
   let depth = 0
   for (let i = 0; i < json.length; i++) {
@@ -88,7 +88,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** Exported for its cases; the wire side is `readJson`. */
 export const parseBody = (data: Buffer): Record<string, unknown> => {
   if (data.length === 0) return {}
-  if (isDeeper(data, DEPTH)) throw invalid('The request body is nested too deeply')
+  if (isNestedDeeper(data, MAX_DEPTH)) throw invalid('The request body is nested too deeply')
   let value: unknown
   try {
     const text = utf8.decode(data)
@@ -109,6 +109,6 @@ export const readJson = async (
   req: IncomingMessage,
   idleMs: number,
 ): Promise<Record<string, unknown>> => {
-  if (declaredBytes(req) > BODY_BYTES) throw tooLarge()
+  if (declaredBytes(req) > MAX_BODY_BYTES) throw bodyTooLarge()
   return parseBody(await readBytes(req, idleMs))
 }

@@ -22,7 +22,7 @@ export type Client = {
 }
 
 /** Entries were checked when the configuration was read. */
-const listOf = (entries: readonly string[]): BlockList => {
+const toBlockList = (entries: readonly string[]): BlockList => {
   const list = new BlockList()
   for (const entry of entries) {
     const [address = '', bits] = entry.split('/')
@@ -34,7 +34,7 @@ const listOf = (entries: readonly string[]): BlockList => {
 }
 
 /** `::ffff:127.0.0.1` is what a dual-stack socket calls 127.0.0.1; headers also spell it `::ffff:7f00:1`. */
-const plain = (address: string): string =>
+const unmapIpv4 = (address: string): string =>
   /^[0:]*:ffff:/i.test(address) && ipaddr.isValid(address)
     ? ipaddr.process(address).toString()
     : address
@@ -42,7 +42,7 @@ const plain = (address: string): string =>
 /** `1.2.3.4:567` and `[::1]:567` as some proxies write them; undefined when it is no address. */
 const parseHop = (text: string): string | undefined => {
   const bare = text.trim().replace(/^\[(.+)\](:\d+)?$/, '$1')
-  const address = plain(isIP(bare) ? bare : bare.replace(/^([\d.]+):\d+$/, '$1'))
+  const address = unmapIpv4(isIP(bare) ? bare : bare.replace(/^([\d.]+):\d+$/, '$1'))
   return isIP(address) ? address : undefined
 }
 
@@ -58,16 +58,16 @@ const header = (req: IncomingMessage, name: string): string => {
 }
 
 /** Makes the reader of one service's clients. Everything is worked out on first use: most requests need none of it. */
-export const clientReader = (
+export const createClientReader = (
   trustedProxies: readonly string[],
-  namesProxies = false,
+  hasTrustedProxies = false,
 ): ((req: IncomingMessage) => Client) => {
-  const trusted = listOf(trustedProxies)
-  const local = listOf(['127.0.0.0/8', '::1'])
+  const trusted = toBlockList(trustedProxies)
+  const local = toBlockList(['127.0.0.0/8', '::1'])
   const has = (list: BlockList, address: string) =>
     isIP(address) !== 0 && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 
-  class Caller implements Client {
+  class RequestClient implements Client {
     readonly #req: IncomingMessage
     #route: { address: string; hops: number } | undefined
 
@@ -76,7 +76,7 @@ export const clientReader = (
     }
 
     get #peer(): string {
-      return plain(this.#req.socket.remoteAddress ?? '')
+      return unmapIpv4(this.#req.socket.remoteAddress ?? '')
     }
 
     /** Walks X-Forwarded-For from the right while the hops are ours; `hops` counts the proxies passed, 0 = none. */
@@ -114,7 +114,7 @@ export const clientReader = (
 
     get via(): string | undefined {
       const { address } = this.#walk
-      return namesProxies || address === this.#peer ? undefined : this.#peer
+      return hasTrustedProxies || address === this.#peer ? undefined : this.#peer
     }
 
     get loopback(): boolean {
@@ -148,5 +148,5 @@ export const clientReader = (
       ]
     }
   }
-  return req => new Caller(req)
+  return req => new RequestClient(req)
 }

@@ -1,7 +1,7 @@
 /** Content-Disposition: a name that old and new browsers understand, whatever characters are in it. */
 
 /** `'`, `(`, `)`, `*` and `!` mean something in a header of this kind. */
-const percent = (text: string): string =>
+const percentEncode = (text: string): string =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     letter => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`,
@@ -13,7 +13,7 @@ const toAscii = (name: string): string => {
   return `download${/\.[A-Za-z0-9]{1,12}$/.exec(plain)?.[0] ?? ''}`
 }
 
-export const disposition = (kind: 'inline' | 'attachment', name: string): string => {
+export const contentDisposition = (kind: 'inline' | 'attachment', name: string): string => {
   const wellFormed = name.toWellFormed()
-  return `${kind}; filename="${toAscii(wellFormed)}"; filename*=UTF-8''${percent(wellFormed)}`
+  return `${kind}; filename="${toAscii(wellFormed)}"; filename*=UTF-8''${percentEncode(wellFormed)}`
 }

@@ -27,18 +27,18 @@ export const formatCookie = (
 export const clearCookie = (name: string): string => `${name}=""; HttpOnly; Max-Age=0; Path=/`
 
 /** Which page the redirect to /login was for: path and query as the server sees them. */
-const WANTED_COOKIE = 'agent_wanted'
-const WANTED_SECONDS = 300
-const LONGEST_WANTED = 2_000
+const RETURN_TO_COOKIE = 'agent_wanted'
+const RETURN_TO_S = 300
+const MAX_RETURN_TO_CHARS = 2_000
 
 /**
  * Readable by the login page and sent to it alone. A redirect cannot say it otherwise: the address stays `/login`, and
  * the page that would know is never loaded. The first page where the target is too long.
  */
-export const wantedCookie = (
+export const returnToCookie = (
   target: string,
   { prefix, secure }: { prefix: string; secure: boolean },
 ): string => {
-  const value = target.length > LONGEST_WANTED ? '%2F' : encodeURIComponent(target)
-  return `${WANTED_COOKIE}=${value}; Max-Age=${WANTED_SECONDS}; Path=${prefix}/login; SameSite=Lax${secure ? '; Secure' : ''}`
+  const value = target.length > MAX_RETURN_TO_CHARS ? '%2F' : encodeURIComponent(target)
+  return `${RETURN_TO_COOKIE}=${value}; Max-Age=${RETURN_TO_S}; Path=${prefix}/login; SameSite=Lax${secure ? '; Secure' : ''}`
 }

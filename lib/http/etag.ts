@@ -2,13 +2,13 @@
 import { hash } from 'node:crypto'
 
 /** Beyond this, hashing costs more than it saves on a local network: the answer brings its own tag or has none. */
-const HASHED_CHARACTERS = 256 * 1024
+const MAX_HASHED_CHARS = 256 * 1024
 
 /** A strong tag of a short text; undefined when it is long. */
-export const tagOf = (text: string): string | undefined =>
-  text.length > HASHED_CHARACTERS ? undefined : `"${hash('sha1', text, 'base64url')}"`
+export const etagOf = (text: string): string | undefined =>
+  text.length > MAX_HASHED_CHARS ? undefined : `"${hash('sha1', text, 'base64url')}"`
 
-export const notModified = (asked: string | undefined, etag: string | undefined): boolean => {
+export const isNotModified = (asked: string | undefined, etag: string | undefined): boolean => {
   if (asked === undefined || etag === undefined) return false
   if (asked === etag || asked.trim() === '*') return true
   const bare = etag.replace(/^W\//, '')

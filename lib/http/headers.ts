@@ -44,7 +44,7 @@ export const securityHeaders = (version: string, policy = CONTENT_POLICY): reado
 ]
 
 /** A whole answer as text, for the few that are written to a bare socket. */
-export const rawAnswer = (version: string, status: string, error: string): string => {
+export const rawResponse = (version: string, status: string, error: string): string => {
   const body = JSON.stringify({ error })
   const flat = [
     ...securityHeaders(version),

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { finished, type Readable } from 'node:stream'
 import type { BusboyInstance } from '@fastify/busboy'
 import { invalid, messageOf } from '../errors.ts'
-import { BODY_BYTES, CallerGone, tooLarge } from './body.ts'
+import { MAX_BODY_BYTES, ClientDisconnected, bodyTooLarge } from './body.ts'
 
 export type FormFile = {
   /** As the caller says: to be distrusted. */
@@ -62,9 +62,9 @@ const broken = (error: unknown): Error =>
     : invalid(`The form could not be read: ${messageOf(error).slice(0, 200)}`)
 
 /** Settles when the file's bytes are on the disk, or when they never will be. */
-const store = (bytes: Readable, place: string): Promise<number> =>
+const store = (bytes: Readable, path: string): Promise<number> =>
   new Promise((resolve, reject) => {
-    const target = createWriteStream(place, { flags: 'wx', mode: 0o666, flush: true })
+    const target = createWriteStream(path, { flags: 'wx', mode: 0o666, flush: true })
     // A part that ends early says so here; without an ear it would end the process.
     bytes.on('error', error => target.destroy(error))
     finished(target, error => (error ? reject(error) : resolve(target.bytesWritten)))
@@ -79,7 +79,7 @@ export const readForm = async (
 ): Promise<Form> => {
   const parser = await createParser(req)
   // Nobody listened meanwhile.
-  if (req.destroyed) throw new CallerGone()
+  if (req.destroyed) throw new ClientDisconnected()
   mkdirSync(dir, { recursive: true, mode: 0o700 })
   const path = join(dir, `${randomBytes(12).toString('hex')}.part`)
   const fields: Record<string, string> = Object.create(null)
@@ -136,7 +136,7 @@ const receive = (req: IncomingMessage, parser: BusboyInstance, idleMs: number): 
     const take = (chunk: Buffer) => {
       size += chunk.length
       silence.refresh()
-      if (size > BODY_BYTES) return refuse(tooLarge())
+      if (size > MAX_BODY_BYTES) return refuse(bodyTooLarge())
       if (!parser.write(chunk)) req.pause()
     }
     const end = () => {
@@ -147,7 +147,7 @@ const receive = (req: IncomingMessage, parser: BusboyInstance, idleMs: number): 
     const gone = () => {
       // Someone must hear the error that follows a reset, or it would end the process.
       req.on('error', () => 'told by close')
-      refuse(new CallerGone())
+      refuse(new ClientDisconnected())
     }
     const silence = setTimeout(() => refuse(invalid('The request body stopped arriving')), idleMs)
     parser.on('drain', () => req.resume())

@@ -11,7 +11,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Of what `fetch` or undici throws: a system or undici code, a timeout, a certificate. */
-export const whyUnreachable = (error: unknown): string => {
+export const describeNetworkError = (error: unknown): string => {
   if (error instanceof Error && error.name === 'TimeoutError') return 'it took too long'
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return REASONS[code] ?? (/CERT|TLS|SSL/.test(code) ? `its certificate: ${code}` : 'no connection')

@@ -81,10 +81,14 @@ const errorsOf = (endpoint: AnyEndpoint, method: string): JsonObject => ({
   ),
 })
 
-export const openApi = (routes: RouteTable, tails: RouteTable, version: string): unknown => {
+export const createOpenApiDocument = (
+  routes: RouteTable,
+  patternRoutes: RouteTable,
+  version: string,
+): unknown => {
   const { schemas, convert } = createComponents()
   const paths: Record<string, JsonObject> = {}
-  for (const [key, endpoint] of Object.entries({ ...routes, ...tails }) as [
+  for (const [key, endpoint] of Object.entries({ ...routes, ...patternRoutes }) as [
     string,
     AnyEndpoint,
   ][]) {

@@ -20,7 +20,7 @@ const parseOrigin = (text: string): URL | undefined => {
 }
 
 /** `allowed` holds normalised origins (`https://host[:port]`). */
-const isOurs = (origin: URL, client: Client, allowed: readonly string[]): boolean => {
+const isSameOrigin = (origin: URL, client: Client, allowed: readonly string[]): boolean => {
   if (allowed.includes(origin.origin)) return true
   const usual = origin.protocol === 'https:' ? '443' : '80'
   const port = origin.port || usual
@@ -43,15 +43,15 @@ export const checkOrigin = (
 ): void => {
   const said = req.headers.origin ?? req.headers.referer
   if (said === undefined || said === '') {
-    if (isFromElsewhere(req)) throw forbidden(REJECTED)
+    if (isCrossSite(req)) throw forbidden(REJECTED)
     return
   }
   const origin = parseOrigin(said)
-  if (!origin || !isOurs(origin, client, allowed)) throw forbidden(REJECTED)
+  if (!origin || !isSameOrigin(origin, client, allowed)) throw forbidden(REJECTED)
 }
 
 /** A browser says that another site's page has asked, by a link or by embedding the address. */
-export const isFromElsewhere = (req: IncomingMessage): boolean => {
+export const isCrossSite = (req: IncomingMessage): boolean => {
   const site = req.headers['sec-fetch-site']
   return site === 'cross-site' || site === 'same-site'
 }
@@ -60,7 +60,7 @@ export const isFromElsewhere = (req: IncomingMessage): boolean => {
  * Says whether we answer to this name while no password protects us (decision 23): a page on a name that was
  * re-pointed at 127.0.0.1 would otherwise be same-origin with us. An address cannot be re-pointed.
  */
-export const hostCheck = (
+export const createHostCheck = (
   bindHost: string,
   allowedOrigins: readonly string[],
 ): ((host: string) => boolean) => {

@@ -66,17 +66,17 @@ const missingFields = (
 }
 
 /** The schema inside `optional`, `default` and the like. */
-const inner = (schema: z.core.$ZodType): z.core.$ZodType | undefined => {
+const innerSchema = (schema: z.core.$ZodType): z.core.$ZodType | undefined => {
   const { def } = schema._zod as { def: { innerType?: z.core.$ZodType; in?: z.core.$ZodType } }
   return def.innerType ?? def.in
 }
 
 /** Says so itself: null means something else here than absent, or is written for absent on purpose. */
-const takesNull = (schema: z.core.$ZodType): boolean => {
+const acceptsNull = (schema: z.core.$ZodType): boolean => {
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodNull) return true
-  if (schema instanceof z.ZodUnion) return schema.options.some(takesNull)
-  const next = inner(schema)
-  return next !== undefined && takesNull(next)
+  if (schema instanceof z.ZodUnion) return schema.options.some(acceptsNull)
+  const next = innerSchema(schema)
+  return next !== undefined && acceptsNull(next)
 }
 
 /**
@@ -96,7 +96,7 @@ const dropNulls = (schema: z.core.$ZodType, value: unknown): unknown => {
     return fitting ? dropNulls(fitting, value) : value
   }
   if (!(schema instanceof z.ZodObject)) {
-    const next = inner(schema)
+    const next = innerSchema(schema)
     return next ? dropNulls(next, value) : value
   }
   if (Array.isArray(value)) return value
@@ -104,19 +104,19 @@ const dropNulls = (schema: z.core.$ZodType, value: unknown): unknown => {
   for (const [key, item] of Object.entries(value)) {
     const field = Object.hasOwn(schema.shape, key) ? schema.shape[key] : undefined
     if (field === undefined) kept[key] = item
-    else if (item !== null || takesNull(field)) kept[key] = dropNulls(field, item)
+    else if (item !== null || acceptsNull(field)) kept[key] = dropNulls(field, item)
   }
   return kept
 }
 
 const hasFields = (schema: z.core.$ZodType): boolean => {
   if (schema instanceof z.ZodObject || schema instanceof z.ZodArray) return true
-  const next = inner(schema)
+  const next = innerSchema(schema)
   return next !== undefined && hasFields(next)
 }
 
 /** A check of a text's length also reads `length` of an object, and throws where that is no primitive. */
-const safely = <S extends z.ZodType>(schema: S, value: unknown) => {
+const safeParse = <S extends z.ZodType>(schema: S, value: unknown) => {
   try {
     return schema.safeParse(value, { error: sentence })
   } catch (error) {
@@ -130,7 +130,7 @@ export const parseInput = <S extends z.ZodType>(
   given: Record<string, unknown>,
 ): z.output<S> => {
   const value = dropNulls(schema, given) as Record<string, unknown>
-  const result = safely(schema, value)
+  const result = safeParse(schema, value)
   if (result.success) return result.data
   const { issues } = result.error
   const missing = missingFields(schema, value, new Set(issues.map(issue => issue.path[0])))

@@ -2,17 +2,17 @@
 import { REPLY, type Reply } from './endpoint.ts'
 import type { OpenFile } from './file.ts'
 
-export type Part = Buffer | string
+export type Chunk = Buffer | string
 /** A path, or a file that is opened when it is its turn: where the path might lead elsewhere by then. */
 export type FileSource = string | (() => Promise<OpenFile>)
 export type Body =
   | { kind: 'json'; value: unknown }
-  | { kind: 'bytes'; data: Part | readonly Buffer[] }
-  | { kind: 'stream'; source: AsyncIterable<Part> }
+  | { kind: 'bytes'; data: Chunk | readonly Buffer[] }
+  | { kind: 'stream'; source: AsyncIterable<Chunk> }
   | { kind: 'file'; source: FileSource }
   | { kind: 'none' }
 
-export type Options = {
+export type ReplyOptions = {
   status?: number
   headers?: Readonly<Record<string, string>>
   /** With the quotes. Equal to the caller's If-None-Match → 304. */
@@ -23,45 +23,47 @@ export type Options = {
   policy?: string
 }
 
-export type Described = Reply & Options & { readonly body: Body; readonly type?: string }
+export type DescribedReply = Reply & ReplyOptions & { readonly body: Body; readonly type?: string }
 
-const describe = (body: Body, type: string | undefined, options: Options): Described => ({
+const describe = (body: Body, type: string | undefined, options: ReplyOptions): DescribedReply => ({
   [REPLY]: true,
   body,
   ...(type === undefined ? {} : { type }),
   ...options,
 })
 
-export const isDescribed = (value: unknown): value is Described =>
+export const isDescribed = (value: unknown): value is DescribedReply =>
   typeof value === 'object' && value !== null && REPLY in value
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** A JSON value with a status, headers or an ETag of its own. */
-export const reply = (value: unknown, options: Options = {}): Reply =>
+export const reply = (value: unknown, options: ReplyOptions = {}): Reply =>
   describe({ kind: 'json', value }, JSON_TYPE, options)
 
-export const html = (text: string, options: Options = {}): Reply =>
+export const html = (text: string, options: ReplyOptions = {}): Reply =>
   describe({ kind: 'bytes', data: text }, 'text/html; charset=utf-8', options)
 
 /** Bytes as they are; several buffers are sent one after the other without being joined. */
 export const bytes = (
-  data: Part | readonly Buffer[],
-  { type, ...options }: Options & { type: string },
+  data: Chunk | readonly Buffer[],
+  { type, ...options }: ReplyOptions & { type: string },
 ): Reply => describe({ kind: 'bytes', data }, type, options)
 
 /** JSON that is text already, for example the catalogue's rows. */
-export const jsonText = (data: Part | readonly Buffer[], options: Options = {}): Reply =>
+export const jsonText = (data: Chunk | readonly Buffer[], options: ReplyOptions = {}): Reply =>
   describe({ kind: 'bytes', data }, JSON_TYPE, options)
 
 /** A file, with ranges and an ETag from its size and time. The caller has made sure it may be read. */
-export const file = (source: FileSource, { type, ...options }: Options & { type: string }): Reply =>
-  describe({ kind: 'file', source }, type, options)
+export const file = (
+  source: FileSource,
+  { type, ...options }: ReplyOptions & { type: string },
+): Reply => describe({ kind: 'file', source }, type, options)
 
 /** Bytes whose number is not known before they are made. */
-export const pour = (
-  source: AsyncIterable<Part>,
-  { type, ...options }: Options & { type: string },
+export const byteStream = (
+  source: AsyncIterable<Chunk>,
+  { type, ...options }: ReplyOptions & { type: string },
 ): Reply => describe({ kind: 'stream', source }, type, options)
 
 /** `location` begins with the caller's prefix where it is one of our pages. */
@@ -72,11 +74,11 @@ export const redirect = (location: string): Reply =>
     cache: 'no-store',
   })
 
-export const empty = (options: Options = {}): Reply =>
+export const empty = (options: ReplyOptions = {}): Reply =>
   describe({ kind: 'none' }, undefined, { status: 204, ...options })
 
 /** An event stream: chunks made by `sse.ts`, one generator per reader. It ends when the generator does. */
-export const stream = (source: AsyncIterable<Part>, options: Options = {}): Reply =>
+export const eventStream = (source: AsyncIterable<Chunk>, options: ReplyOptions = {}): Reply =>
   describe({ kind: 'stream', source }, 'text/event-stream; charset=utf-8', {
     cache: 'no-cache',
     ...options,

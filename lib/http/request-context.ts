@@ -25,7 +25,7 @@ export type Exchange = {
 }
 
 /** What all requests of one service share. */
-export type Service = {
+export type RequestServices = {
   clientOf(exchange: Exchange): Client
   describeApi(): unknown
 }
@@ -42,11 +42,11 @@ export const cookiesOf = (exchange: Exchange): Record<string, string> => {
  */
 export class BaseCtx {
   readonly #exchange: Exchange
-  readonly #service: Service
+  readonly #service: RequestServices
   #stop: AbortController | undefined
   #url: { readonly path: string; readonly query: Readonly<Record<string, string>> } | undefined
 
-  constructor(exchange: Exchange, service: Service) {
+  constructor(exchange: Exchange, service: RequestServices) {
     this.#exchange = exchange
     this.#service = service
   }
@@ -60,7 +60,7 @@ export class BaseCtx {
   }
 
   /** The endpoint only shows something: it changes nothing and asks nobody. */
-  get isShowing(): boolean {
+  get isReadOnly(): boolean {
     const { method, endpoint } = this.#exchange
     return (method === 'GET' || method === 'HEAD') && !endpoint?.effects
   }

@@ -2,45 +2,45 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
-import { BaseCtx, cookiesOf, type Exchange, type Service } from './request-context.ts'
-import { BODY_BYTES, declaredBytes, readJson, tooLarge } from './body.ts'
-import { clientReader } from './client-address.ts'
-import { wantedCookie } from './cookies.ts'
+import { BaseCtx, cookiesOf, type Exchange, type RequestServices } from './request-context.ts'
+import { MAX_BODY_BYTES, declaredBytes, readJson, bodyTooLarge } from './body.ts'
+import { createClientReader } from './client-address.ts'
+import { returnToCookie } from './cookies.ts'
 import type { RouteTable } from './endpoint.ts'
 import { parseInput, parseQuery } from './parse-input.ts'
-import { createOpenAnswers } from './open-responses.ts'
-import { openApi } from './openapi.ts'
-import { checkOrigin, hostCheck, isFromElsewhere, UNKNOWN_HOST } from './origin.ts'
+import { createOpenResponses } from './open-responses.ts'
+import { createOpenApiDocument } from './openapi.ts'
+import { checkOrigin, createHostCheck, isCrossSite, UNKNOWN_HOST } from './origin.ts'
 import { isDescribed, redirect, reply } from './reply.ts'
-import { type AnyEndpoint, createFinder, type Found, isMethod } from './routes.ts'
-import { createWriter, type RequestLog } from './write-response.ts'
+import { type AnyEndpoint, createRouteMatcher, type RouteMatch, isMethod } from './routes.ts'
+import { createResponseWriter, type RequestLog } from './write-response.ts'
 
 export { BaseCtx } from './request-context.ts'
 
 /** Who may pass; `lib/auth/authenticator.ts` makes one. */
-export type Gate = {
+export type Authenticator = {
   /** A password protects the service. */
-  enabled(): boolean
+  isRequired(): boolean
   /** These cookies prove a sign-in. */
-  admits(cookies: Readonly<Record<string, string>>): boolean
+  isAuthenticated(cookies: Readonly<Record<string, string>>): boolean
   /** Pending while sign-ins cannot be judged yet, shortly after a start. */
-  settling?(): Promise<unknown> | undefined
+  ready?(): Promise<unknown> | undefined
 }
 
 /** Whether a program that this service started is at the other end; absent where that cannot be known. */
 export type IsOwnChild = (socket: Socket) => boolean
 
-export type ServeOptions<Ctx> = {
+export type ListenerOptions<Ctx> = {
   /** Paths with one open segment (`GET /session/:id`) or a whole tree (`GET /static/*`). */
-  tails?: RouteTable
-  gate: Gate
+  patternRoutes?: RouteTable
+  authenticator: Authenticator
   /** Adds the domain to a context: `Object.assign(base, { app, home })`. */
   makeCtx: (base: BaseCtx) => Ctx
   config: {
     host: string
     allowedOrigins: readonly string[]
     trustedProxies: readonly string[]
-    namesProxies?: boolean
+    hasTrustedProxies?: boolean
   }
   log: RequestLog
   version: string
@@ -70,7 +70,10 @@ const splitUrl = (url: string): { path: string; queryText: string } => {
 }
 
 /** The open segment of a path counts as one more field of the input. */
-const withOpen = <T extends Record<string, unknown>>(input: T, { place, value }: Found): T => {
+const withOpen = <T extends Record<string, unknown>>(
+  input: T,
+  { entry: place, value }: RouteMatch,
+): T => {
   if (value === undefined || place.param === undefined) return input
   return Object.assign(input, { [place.param]: value })
 }
@@ -96,21 +99,32 @@ const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string) => {
     throw new Error(`${name} answered against its schema: ${result.error.message}`)
 }
 
-export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): Listener => {
-  const { tails = {}, gate, makeCtx, config, log, version, bodyIdleMs = 30_000 } = options
-  const find = createFinder(routes, tails)
-  const readClient = clientReader(config.trustedProxies, config.namesProxies)
-  const isKnownHost = hostCheck(config.host, config.allowedOrigins)
-  const writer = createWriter(version, log)
-  const openAnswers = createOpenAnswers()
+export const createRequestListener = <Ctx>(
+  routes: RouteTable,
+  options: ListenerOptions<Ctx>,
+): Listener => {
+  const {
+    patternRoutes = {},
+    authenticator,
+    makeCtx,
+    config,
+    log,
+    version,
+    bodyIdleMs = 30_000,
+  } = options
+  const find = createRouteMatcher(routes, patternRoutes)
+  const readClient = createClientReader(config.trustedProxies, config.hasTrustedProxies)
+  const isKnownHost = createHostCheck(config.host, config.allowedOrigins)
+  const writer = createResponseWriter(version, log)
+  const openAnswers = createOpenResponses()
   let document: unknown
-  const service: Service = {
+  const service: RequestServices = {
     clientOf(x) {
       x.client ??= readClient(x.req)
       return x.client
     },
     describeApi() {
-      document ??= openApi(routes, tails, version)
+      document ??= createOpenApiDocument(routes, patternRoutes, version)
       return document
     },
   }
@@ -127,7 +141,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     const isKnown =
       isKnownHost(host) &&
       (req.headers['x-forwarded-host'] === undefined || isKnownHost(clientOf(x).host))
-    if (!isKnown && !gate.enabled()) throw forbidden(UNKNOWN_HOST)
+    if (!isKnown && !authenticator.isRequired()) throw forbidden(UNKNOWN_HOST)
   }
 
   /** What decides or changes something is for people: the agent would otherwise approve its own commands. */
@@ -137,16 +151,21 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
 
   /** True when the caller may pass; false when it should go and sign in first. Refuses otherwise. */
   const admit = (x: Exchange, endpoint: AnyEndpoint | undefined): boolean => {
-    if (endpoint?.public || !gate.enabled() || gate.admits(cookiesOf(x))) return true
+    if (
+      endpoint?.public ||
+      !authenticator.isRequired() ||
+      authenticator.isAuthenticated(cookiesOf(x))
+    )
+      return true
     const isPage = endpoint ? endpoint.page : !isApi(x.path)
     if (isPage && (x.method === 'GET' || x.method === 'HEAD')) return false
     throw unauthorized('Authentication required')
   }
 
-  const endpointOf = (found: Found | undefined, method: string): AnyEndpoint | undefined => {
+  const endpointOf = (found: RouteMatch | undefined, method: string): AnyEndpoint | undefined => {
     if (!found) return undefined
-    if (method === 'HEAD') return found.place.GET?.effects ? undefined : found.place.GET
-    return isMethod(method) ? found.place[method] : undefined
+    if (method === 'HEAD') return found.entry.GET?.effects ? undefined : found.entry.GET
+    return isMethod(method) ? found.entry[method] : undefined
   }
 
   const signIn = (x: Exchange) => {
@@ -154,38 +173,38 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     const query = x.queryText === '' ? '' : `?${x.queryText}`
     // Only pages that exist are worth coming back to.
     if (x.endpoint?.page && x.method === 'GET')
-      x.headers.push('Set-Cookie', wantedCookie(`${x.path}${query}`, { prefix, secure }))
+      x.headers.push('Set-Cookie', returnToCookie(`${x.path}${query}`, { prefix, secure }))
     return redirect(`${prefix}/login`)
   }
 
   /** A wrong method is told apart from an unknown path only to those who may know. */
-  const refuseUnknown = (x: Exchange, found: Found | undefined) => {
-    const { GET, POST } = found?.place ?? {}
+  const refuseUnknown = (x: Exchange, found: RouteMatch | undefined) => {
+    const { GET, POST } = found?.entry ?? {}
     if (!admit(x, GET?.public ? GET : POST?.public ? POST : (GET ?? POST))) return signIn(x)
     if (!found || ((GET ?? POST)?.loopback && !clientOf(x).loopback)) throw notFound()
     return reply(
       { error: `${x.method} is not allowed here` },
-      { status: 405, headers: { Allow: found.place.allow }, cache: 'no-store' },
+      { status: 405, headers: { Allow: found.entry.allow }, cache: 'no-store' },
     )
   }
 
   const run = (x: Exchange, endpoint: AnyEndpoint, input: unknown): unknown =>
     endpoint.run(makeCtx(new BaseCtx(x, service)), input as never)
 
-  const call = (x: Exchange, endpoint: AnyEndpoint, found: Found): unknown => {
+  const call = (x: Exchange, endpoint: AnyEndpoint, found: RouteMatch): unknown => {
     const { req, method, queryText } = x
     if (!admit(x, endpoint)) return signIn(x)
     const isReading = method === 'GET' || method === 'HEAD'
     if (!isReading || endpoint.effects) {
       checkOrigin(req, clientOf(x), config.allowedOrigins)
       checkCaller(x)
-    } else if (isApi(x.path) && isFromElsewhere(req)) {
+    } else if (isApi(x.path) && isCrossSite(req)) {
       // Pages may be linked to; what the API answers is for our own pages, also without a password.
       checkOrigin(req, clientOf(x), config.allowedOrigins)
     }
     if (!isReading) {
       if (endpoint.multipart) {
-        if (declaredBytes(req) > BODY_BYTES) throw tooLarge()
+        if (declaredBytes(req) > MAX_BODY_BYTES) throw bodyTooLarge()
         return run(x, endpoint, {})
       }
       return readJson(req, bodyIdleMs).then(body => {
@@ -209,8 +228,8 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
     if (!endpoint || !found) return refuseUnknown(x, found)
     x.endpoint = endpoint
     if (endpoint.loopback && !clientOf(x).loopback) throw notFound()
-    const settling = endpoint.public ? undefined : gate.settling?.()
-    return settling ? settling.then(() => call(x, endpoint, found)) : call(x, endpoint, found)
+    const ready = endpoint.public ? undefined : authenticator.ready?.()
+    return ready ? ready.then(() => call(x, endpoint, found)) : call(x, endpoint, found)
   }
 
   const finish = (x: Exchange, value: unknown): void | Promise<void> => {
@@ -238,7 +257,7 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
       client: undefined,
       endpoint: undefined,
     }
-    const refuse = (error: unknown) => writer.refuse(x, error)
+    const refuse = (error: unknown) => writer.sendError(x, error)
     try {
       const value = answer(x)
       // Answers that are there already are written in this very turn of the loop.
@@ -247,7 +266,10 @@ export const serve = <Ctx>(routes: RouteTable, options: ServeOptions<Ctx>): List
       // An answer that fit into the socket's buffer is over.
       const isOver = !(written instanceof Promise) && (res.socket?.writableLength ?? 0) === 0
       if (!isOver && x.endpoint && !x.endpoint.public)
-        openAnswers.watch(res, () => !gate.enabled() || gate.admits(cookiesOf(x)))
+        openAnswers.watch(
+          res,
+          () => !authenticator.isRequired() || authenticator.isAuthenticated(cookiesOf(x)),
+        )
     } catch (error) {
       refuse(error)
     }

@@ -4,14 +4,14 @@ import { type Endpoint, type Method, METHODS, type RouteTable } from './endpoint
 // biome-ignore lint/suspicious/noExplicitAny: as in RouteTable, each entry has its own types
 export type AnyEndpoint = Endpoint<any, any, any>
 
-export type Place = Partial<Record<Method, AnyEndpoint>> & {
+export type RouteEntry = Partial<Record<Method, AnyEndpoint>> & {
   /** Value of the `Allow` header. */
   allow: string
   /** Name of the open segment; absent on exact paths and below `/*`. */
   param?: string
 }
 
-export type Found = { place: Place; value?: string }
+export type RouteMatch = { entry: RouteEntry; value?: string }
 
 const KEY = /^([A-Z]+) (\/[^\s?#]*)$/
 
@@ -19,35 +19,35 @@ export const isMethod = (text: string | undefined): text is Method =>
   METHODS.some(method => method === text)
 
 const addTo = (
-  places: Map<string, Place>,
+  places: Map<string, RouteEntry>,
   path: string,
   method: Method,
   endpoint: AnyEndpoint,
   param?: string,
 ) => {
-  const place = places.get(path) ?? { allow: '' }
-  if (param !== undefined) place.param = param
-  place[method] = endpoint
-  place.allow = METHODS.filter(name => place[name])
-    .map(name => (name === 'GET' && !place.GET?.effects ? 'GET, HEAD' : name))
+  const entry = places.get(path) ?? { allow: '' }
+  if (param !== undefined) entry.param = param
+  entry[method] = endpoint
+  entry.allow = METHODS.filter(name => entry[name])
+    .map(name => (name === 'GET' && !entry.GET?.effects ? 'GET, HEAD' : name))
     .join(', ')
-  places.set(path, place)
+  places.set(path, entry)
 }
 
 /**
  * `tails` keys end in `/:name` (exactly one more segment, handed to the input under that name) or in `/*`
  * (anything below; the endpoint reads `ctx.url.path`).
  */
-export const createFinder = (
+export const createRouteMatcher = (
   routes: RouteTable,
-  tails: RouteTable,
-): ((path: string) => Found | undefined) => {
-  const exact = new Map<string, Place>()
-  const oneMore = new Map<string, Place>()
-  const below = new Map<string, Place>()
+  patternRoutes: RouteTable,
+): ((path: string) => RouteMatch | undefined) => {
+  const exact = new Map<string, RouteEntry>()
+  const withParam = new Map<string, RouteEntry>()
+  const below = new Map<string, RouteEntry>()
   for (const [table, isTail] of [
     [routes, false],
-    [tails, true],
+    [patternRoutes, true],
   ] as const) {
     for (const [key, endpoint] of Object.entries(table)) {
       const [, method, path] = KEY.exec(key) ?? []
@@ -60,19 +60,19 @@ export const createFinder = (
       const tail = path.slice(cut)
       if (tail === '*') addTo(below, path.slice(0, cut), method, endpoint)
       else if (tail.startsWith(':'))
-        addTo(oneMore, path.slice(0, cut), method, endpoint, tail.slice(1))
+        addTo(withParam, path.slice(0, cut), method, endpoint, tail.slice(1))
       else throw new Error(`a tail ends in /:name or /*: ${key}`)
     }
   }
   const prefixes = [...below.keys()]
-  const found = new Map<string, Found>([...exact].map(([path, place]) => [path, { place }]))
+  const found = new Map<string, RouteMatch>([...exact].map(([path, entry]) => [path, { entry }]))
   return path => {
     const known = found.get(path)
     if (known) return known
     const cut = path.lastIndexOf('/') + 1
-    const place = cut < path.length ? oneMore.get(path.slice(0, cut)) : undefined
-    if (place) return { place, value: path.slice(cut) }
+    const entry = cut < path.length ? withParam.get(path.slice(0, cut)) : undefined
+    if (entry) return { entry, value: path.slice(cut) }
     const prefix = prefixes.find(start => path.startsWith(start))
-    return prefix === undefined ? undefined : { place: below.get(prefix)! }
+    return prefix === undefined ? undefined : { entry: below.get(prefix)! }
   }
 }

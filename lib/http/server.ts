@@ -2,15 +2,15 @@
 import { createServer as createHttp, type Server, type ServerOptions } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { BODY_BYTES, declaredBytes } from './body.ts'
-import { rawAnswer } from './headers.ts'
+import { MAX_BODY_BYTES, declaredBytes } from './body.ts'
+import { rawResponse } from './headers.ts'
 import type { Listener } from './request-listener.ts'
 
 export type Tls = { cert: string | Buffer; key: string | Buffer }
 
 export const MIN_TLS = 'TLSv1.2'
 
-export type Limits = {
+export type ServerLimits = {
   /** From the first byte, or from connecting, to the end of the headers. */
   headersTimeoutMs: number
   /** The whole request with its body; 20 MB at 70 kB/s. */
@@ -21,7 +21,7 @@ export type Limits = {
   checkEveryMs: number
 }
 
-const LIMITS: Limits = {
+const LIMITS: ServerLimits = {
   headersTimeoutMs: 30_000,
   requestTimeoutMs: 300_000,
   keepAliveTimeoutMs: 30_000,
@@ -43,7 +43,7 @@ const endWith = (socket: Duplex, text: string) => {
 
 export const createServer = (
   listener: Listener,
-  { version, tls, limits = {} }: { version: string; tls?: Tls; limits?: Partial<Limits> },
+  { version, tls, limits = {} }: { version: string; tls?: Tls; limits?: Partial<ServerLimits> },
 ): Server => {
   const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, checkEveryMs } = {
     ...LIMITS,
@@ -73,15 +73,15 @@ export const createServer = (
       '400 Bad Request',
       'The request is not valid HTTP',
     ]
-    endWith(socket, rawAnswer(version, status, text))
+    endWith(socket, rawResponse(version, status, text))
   })
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy())
-    endWith(socket, rawAnswer(version, '405 Method Not Allowed', 'CONNECT is not allowed here'))
+    endWith(socket, rawResponse(version, '405 Method Not Allowed', 'CONNECT is not allowed here'))
   })
   server.on('checkContinue', (req, res) => {
     // No invitation to send what will be refused.
-    if (declaredBytes(req) <= BODY_BYTES) res.writeContinue()
+    if (declaredBytes(req) <= MAX_BODY_BYTES) res.writeContinue()
     listener(req, res)
   })
   // An expectation we do not know is no reason to refuse what we do understand.

@@ -1,6 +1,6 @@
 /** Server-sent events: the text of a frame, and writing frames no faster than the reader takes them. */
 import type { ServerResponse } from 'node:http'
-import type { Part } from './reply.ts'
+import type { Chunk } from './reply.ts'
 
 /** A field ends at a line break; one inside it would begin a field of the sender's choosing. */
 const oneLine = (text: string): string => text.replace(/[\r\n\0]+/g, ' ')
@@ -15,21 +15,21 @@ export const frame = (type: string, data: unknown, id?: string | number): string
 export const comment = (text: string): string => `: ${oneLine(text)}\n\n`
 
 /** Beyond this a reader is slow and its generator waits. */
-const WAITING_BYTES = 256 * 1024
+const MAX_BUFFERED_BYTES = 256 * 1024
 
-const PIECE_BYTES = 64 * 1024
+const MAX_CHUNK_BYTES = 64 * 1024
 
 /** A long part is written in views of itself, so that no more of it waits than is promised. */
-function* pieces(part: Part): Generator<Part> {
-  if (part.length <= PIECE_BYTES) return yield part
+function* splitChunk(part: Chunk): Generator<Chunk> {
+  if (part.length <= MAX_CHUNK_BYTES) return yield part
   const bytes = typeof part === 'string' ? Buffer.from(part) : part
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) {
-    yield bytes.subarray(at, at + PIECE_BYTES)
+  for (let at = 0; at < bytes.length; at += MAX_CHUNK_BYTES) {
+    yield bytes.subarray(at, at + MAX_CHUNK_BYTES)
   }
 }
 
 /** The first of the two: room again, or the reader is gone. */
-const drained = (res: ServerResponse): Promise<void> =>
+const waitForDrain = (res: ServerResponse): Promise<void> =>
   new Promise(resolve => {
     const done = () => {
       res.off('drain', done)
@@ -45,7 +45,10 @@ const drained = (res: ServerResponse): Promise<void> =>
  * nobody else's. The head has been written. A source that is waiting when the reader leaves is not waited for:
  * it ends itself through `ctx.signal`.
  */
-export const pump = async (res: ServerResponse, source: AsyncIterable<Part>): Promise<void> => {
+export const writeStream = async (
+  res: ServerResponse,
+  source: AsyncIterable<Chunk>,
+): Promise<void> => {
   res.flushHeaders()
   const { socket } = res
   const gone = new Promise<void>(resolve => {
@@ -61,7 +64,7 @@ export const pump = async (res: ServerResponse, source: AsyncIterable<Part>): Pr
   void gone.then(() => leave())
   // Not a race with `gone`: every race would leave what it was won with hanging on a promise as old as the stream.
   const next = () =>
-    new Promise<IteratorResult<Part>>((resolve, reject) => {
+    new Promise<IteratorResult<Chunk>>((resolve, reject) => {
       leave = () => resolve({ done: true, value: undefined })
       iterator.next().then(resolve, reject)
     })
@@ -69,9 +72,9 @@ export const pump = async (res: ServerResponse, source: AsyncIterable<Part>): Pr
     while (!res.destroyed) {
       const { done, value } = await next()
       if (done) break
-      for (const piece of pieces(value)) {
+      for (const piece of splitChunk(value)) {
         res.write(piece)
-        if (res.writableLength > WAITING_BYTES) await drained(res)
+        if (res.writableLength > MAX_BUFFERED_BYTES) await waitForDrain(res)
         if (res.destroyed) break
       }
     }

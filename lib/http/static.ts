@@ -54,7 +54,7 @@ const BROTLI = /(?:^|,)\s*br\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i
 const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i
 
 /** `q=0` means no. */
-const takes = (coding: RegExp, accepted: string): boolean => {
+const accepts = (coding: RegExp, accepted: string): boolean => {
   const match = coding.exec(accepted)
   return match !== null && Number(match[1] ?? 1) > 0
 }
@@ -65,8 +65,8 @@ export const encodingFor = (
   accepted: string | undefined,
 ): 'br' | 'gzip' | undefined => {
   if (accepted === undefined) return undefined
-  if (asset.br && takes(BROTLI, accepted)) return 'br'
-  return asset.gzip && takes(GZIP, accepted) ? 'gzip' : undefined
+  if (asset.br && accepts(BROTLI, accepted)) return 'br'
+  return asset.gzip && accepts(GZIP, accepted) ? 'gzip' : undefined
 }
 
 /** The answer to a request for this file: the form the caller reads, or that it has it already. */

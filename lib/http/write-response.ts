@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { UserError, type UserErrorKind } from '../errors.ts'
 import type { Exchange } from './request-context.ts'
-import { CallerGone, declaredBytes, hasBody } from './body.ts'
-import { notModified, tagOf } from './etag.ts'
+import { ClientDisconnected, declaredBytes, hasBody } from './body.ts'
+import { isNotModified, etagOf } from './etag.ts'
 import { openFile, parseRange } from './file.ts'
 import { contentPolicy, securityHeaders } from './headers.ts'
-import { type FileSource, isDescribed, JSON_TYPE, type Options, type Part } from './reply.ts'
-import { pump } from './sse.ts'
+import { type FileSource, isDescribed, JSON_TYPE, type ReplyOptions, type Chunk } from './reply.ts'
+import { writeStream } from './sse.ts'
 
 /** What the log is told. Structural, so that plumbing needs no neighbour. */
 export type RequestLog = {
@@ -34,14 +34,14 @@ const diskSentence = (path: string | undefined): string =>
   `The disk is full or cannot be written; nothing was changed${path ? ` in ${dirname(path)}` : ''}`
 
 /** A body larger than this that nobody read is not swallowed to save the connection. */
-const SWALLOWED_BYTES = 64 * 1024
+const MAX_DRAINED_BYTES = 64 * 1024
 /** How long the caller has to read a refusal before the connection, its body still in it, is closed. */
 const LINGER_MS = 300
 
-type Data = Part | readonly Buffer[]
-type Head = Options & { cache: string; type?: string }
+type Data = Chunk | readonly Buffer[]
+type Head = ReplyOptions & { cache: string; type?: string }
 
-const isPart = (data: Data): data is Part => typeof data === 'string' || Buffer.isBuffer(data)
+const isPart = (data: Data): data is Chunk => typeof data === 'string' || Buffer.isBuffer(data)
 
 const lengthOf = (data: Data): number => {
   if (typeof data === 'string') return Buffer.byteLength(data)
@@ -51,16 +51,16 @@ const lengthOf = (data: Data): number => {
 const isUnread = ({ req }: Exchange): boolean =>
   !req.complete &&
   hasBody(req) &&
-  (req.headers['transfer-encoding'] !== undefined || declaredBytes(req) > SWALLOWED_BYTES)
+  (req.headers['transfer-encoding'] !== undefined || declaredBytes(req) > MAX_DRAINED_BYTES)
 
-export type Writer = {
+export type ResponseWriter = {
   /** Writes what an endpoint answered; `cache` is what the endpoint says of it. */
   answer(x: Exchange, value: unknown, cache: string): void | Promise<void>
   /** Writes a refusal, or a generic sentence for what was never meant for the caller. */
-  refuse(x: Exchange, error: unknown): void
+  sendError(x: Exchange, error: unknown): void
 }
 
-export const createWriter = (version: string, log: RequestLog): Writer => {
+export const createResponseWriter = (version: string, log: RequestLog): ResponseWriter => {
   const usual = securityHeaders(version)
 
   const note = (x: Exchange, status: number) =>
@@ -95,7 +95,7 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
   const send = (x: Exchange, how: Head, data?: Data) => {
     const { req, res } = x
     let status = how.status ?? 200
-    if (status === 200 && notModified(req.headers['if-none-match'], how.etag)) status = 304
+    if (status === 200 && isNotModified(req.headers['if-none-match'], how.etag)) status = 304
     const { type: _, ...bare } = how
     const head = headOf(x, status === 304 ? bare : how)
     if (status !== 304 && status !== 204) {
@@ -121,7 +121,7 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
     if (text === undefined) throw new Error('the endpoint answered nothing')
     const isReading = x.method === 'GET' || x.method === 'HEAD'
     const isCached = how.cache === 'no-cache' && (how.status ?? 200) === 200 && isReading
-    const etag = how.etag ?? (isCached ? tagOf(text) : undefined)
+    const etag = how.etag ?? (isCached ? etagOf(text) : undefined)
     send(
       x,
       etag === undefined ? { ...how, type: JSON_TYPE } : { ...how, type: JSON_TYPE, etag },
@@ -129,12 +129,12 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
     )
   }
 
-  const sendStream = async (x: Exchange, how: Head, source: AsyncIterable<Part>) => {
+  const sendStream = async (x: Exchange, how: Head, source: AsyncIterable<Chunk>) => {
     const { res } = x
     const status = how.status ?? 200
     res.writeHead(status, headOf(x, how))
     if (x.method === 'HEAD') res.end()
-    else await pump(res, source)
+    else await writeStream(res, source)
     note(x, status)
   }
 
@@ -157,7 +157,8 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
           },
         )
       }
-      if (notModified(req.headers['if-none-match'], etag)) return send(x, { ...how, etag, headers })
+      if (isNotModified(req.headers['if-none-match'], etag))
+        return send(x, { ...how, etag, headers })
       const { start, end } = range ?? { start: 0, end: size - 1 }
       const head = headOf(x, { ...how, etag, headers })
       if (range) head.push('Content-Range', `bytes ${start}-${end}/${size}`)
@@ -199,9 +200,9 @@ export const createWriter = (version: string, log: RequestLog): Writer => {
       }
     },
 
-    refuse(x, error) {
+    sendError(x, error) {
       const { res } = x
-      if (error instanceof CallerGone || res.destroyed) {
+      if (error instanceof ClientDisconnected || res.destroyed) {
         // 499 is what proxies write for a caller that did not wait.
         note(x, 499)
         return void res.destroy()

@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { isObject } from '../base/json.ts'
 import { UserError, unavailable } from '../errors.ts'
-import { whyUnreachable } from '../http/network-error.ts'
+import { describeNetworkError } from '../http/network-error.ts'
 
 /** A model as a server lists it; `contextLength` is 0 when it does not say. */
 export type FoundModel = { readonly id: string; readonly contextLength: number }
@@ -183,7 +183,7 @@ export const createAsker = (options: AskerOptions = {}): Asker => {
       throw error instanceof UserError
         ? error
         : unavailable(
-            `No models from ${url.host}: ${whyUnreachable(signal.aborted ? signal.reason : error)}.`,
+            `No models from ${url.host}: ${describeNetworkError(signal.aborted ? signal.reason : error)}.`,
           )
     } finally {
       if (dispatcher && dispatcher !== options.dispatcher) void dispatcher.destroy()

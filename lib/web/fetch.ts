@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { messageOf, UserError, unavailable } from '../errors.ts'
-import { whyUnreachable } from '../http/network-error.ts'
+import { describeNetworkError } from '../http/network-error.ts'
 import { type Allow, checkAddresses, checkUrl, nobody } from './address.ts'
 
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
@@ -36,7 +36,7 @@ const BECAUSE = 'BECAUSE'
 
 const why = (error: unknown): string => {
   const isOurs = error instanceof Error && 'code' in error && error.code === BECAUSE
-  return isOurs ? messageOf(error) : whyUnreachable(error)
+  return isOurs ? messageOf(error) : describeNetworkError(error)
 }
 
 /** Words that follow "could not be read:". */

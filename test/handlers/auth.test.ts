@@ -8,7 +8,7 @@ import * as authHandlers from '../../handlers/auth.ts'
 import * as health from '../../handlers/health.ts'
 import * as pages from '../../handlers/pages.ts'
 import { createAuth } from '../../lib/auth/auth.ts'
-import { createGate } from '../../lib/auth/authenticator.ts'
+import { createAuthenticator } from '../../lib/auth/authenticator.ts'
 import { wordsFor } from '../../lib/auth/login-page.ts'
 import { createAsset } from '../../lib/http/static.ts'
 import { missingHeaders, openServer, type TestServer } from '../lib/http/_server.ts'
@@ -24,7 +24,7 @@ const routes = {
   'POST /api/auth/login': authHandlers.login,
   'POST /api/auth/logout': authHandlers.logout,
 }
-const tails = { 'GET /session/:id': pages.shell, 'GET /static/*': pages.asset }
+const patternRoutes = { 'GET /session/:id': pages.shell, 'GET /static/*': pages.asset }
 
 const page = (name: string) => readFileSync(new URL(`../../public/${name}`, import.meta.url))
 
@@ -57,8 +57,8 @@ test.before.each(async context => {
     turns: { count: () => 2 },
   }
   context.at = await openServer(routes, {
-    tails,
-    gate: createGate(auth),
+    patternRoutes,
+    authenticator: createAuthenticator(auth),
     makeCtx: base => Object.assign(base, { app }) as never,
   })
 })

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spellingsOf } from '../../lib/redact/spellings.ts'
-import { routes, tails } from '../../router.ts'
+import { routes, patternRoutes } from '../../router.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider, type Scripted, type ScriptedCall } from '../_provider.ts'
 import { create, runNow } from './_crons.ts'
@@ -438,7 +438,7 @@ const pathsToAsk = (given: Record<string, string>): string[] => {
     [/^\/api\/file/, ['session_id', 'path']],
     [/^\/api\/workspaces\/suggest$/, ['prefix']],
   ]
-  return Object.keys({ ...routes, ...tails }).flatMap(route => {
+  return Object.keys({ ...routes, ...patternRoutes }).flatMap(route => {
     const [method, path = ''] = route.split(' ')
     if (method !== 'GET' || WITHOUT_SECRETS.test(path)) return []
     const names = queries.find(([pattern]) => pattern.test(path))?.[1] ?? []

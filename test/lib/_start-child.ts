@@ -1,8 +1,8 @@
 /** A process for the tests of start: a tiny application, told by its environment how to behave. */
 import { createAuth } from '../../lib/auth/auth.ts'
-import { createGate } from '../../lib/auth/authenticator.ts'
+import { createAuthenticator } from '../../lib/auth/authenticator.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'
-import { stream } from '../../lib/http/reply.ts'
+import { eventStream } from '../../lib/http/reply.ts'
 import type { BaseCtx } from '../../lib/http/request-listener.ts'
 import { start } from '../../lib/start.ts'
 
@@ -22,7 +22,7 @@ await start({
     'GET /events': endpoint({
       summary: 'events',
       raw: 'text/event-stream',
-      run: () => stream(events()),
+      run: () => eventStream(events()),
     }),
     'GET /slow': endpoint({
       summary: 'slow',
@@ -50,7 +50,7 @@ await start({
       log,
     })
     return {
-      gate: createGate(auth),
+      authenticator: createAuthenticator(auth),
       makeCtx: base => base,
       version: 'v9.9.9',
       async close() {

@@ -5,10 +5,10 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { serve } from '../../lib/http/request-listener.ts'
+import { createRequestListener } from '../../lib/http/request-listener.ts'
 import { createServer } from '../../lib/http/server.ts'
 import { endpointFor } from '../../lib/http/endpoint.ts'
-import { stream } from '../../lib/http/reply.ts'
+import { eventStream } from '../../lib/http/reply.ts'
 import type { BaseCtx } from '../../lib/http/request-listener.ts'
 import { startApp, type TestApp } from '../_app.ts'
 import { createProvider } from '../_provider.ts'
@@ -169,13 +169,13 @@ test(
 test('a stream ends when its sign-in is over, without anybody doing anything', async () => {
   const state = { admits: true }
   const endpoint = endpointFor<BaseCtx>()
-  const app = serve(
+  const app = createRequestListener(
     {
       'GET /events': endpoint({
         summary: 'events',
         raw: 'text/event-stream',
         run: () =>
-          stream(
+          eventStream(
             (async function* () {
               yield 'data: 1\n\n'
               await never()
@@ -184,7 +184,7 @@ test('a stream ends when its sign-in is over, without anybody doing anything', a
       }),
     },
     {
-      gate: { enabled: () => true, admits: () => state.admits },
+      authenticator: { isRequired: () => true, isAuthenticated: () => state.admits },
       makeCtx: base => base,
       config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: [] },
       log: { request() {}, error: (what, error) => assert.unreachable(`${what} ${error}`) },

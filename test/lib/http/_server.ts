@@ -4,16 +4,16 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { endpointFor, type RouteTable } from '../../../lib/http/endpoint.ts'
 import {
   type BaseCtx,
-  type Gate,
-  serve,
-  type ServeOptions,
+  type Authenticator,
+  createRequestListener,
+  type ListenerOptions,
 } from '../../../lib/http/request-listener.ts'
-import { createServer, type Limits } from '../../../lib/http/server.ts'
+import { createServer, type ServerLimits } from '../../../lib/http/server.ts'
 
 export type TestCtx = BaseCtx & { app: { word: string } }
 export const endpoint = endpointFor<TestCtx>()
 
-export const OPEN: Gate = { enabled: () => false, admits: () => false }
+export const OPEN: Authenticator = { isRequired: () => false, isAuthenticated: () => false }
 
 export type Logged = { method: string; path: string; status: number }
 
@@ -21,12 +21,15 @@ export type TestServer = Awaited<ReturnType<typeof openServer>>
 
 export const openServer = async (
   routes: RouteTable,
-  { limits = {}, ...options }: Partial<ServeOptions<TestCtx>> & { limits?: Partial<Limits> } = {},
+  {
+    limits = {},
+    ...options
+  }: Partial<ListenerOptions<TestCtx>> & { limits?: Partial<ServerLimits> } = {},
 ) => {
   const requests: Logged[] = []
   const errors: unknown[] = []
-  const listener = serve<TestCtx>(routes, {
-    gate: OPEN,
+  const listener = createRequestListener<TestCtx>(routes, {
+    authenticator: OPEN,
     makeCtx: base => Object.assign(base, { app: { word: 'hello' } }),
     config: { host: '127.0.0.1', allowedOrigins: [], trustedProxies: ['127.0.0.0/8', '::1'] },
     log: {

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
-import { openApi } from '../../../lib/http/openapi.ts'
+import { createOpenApiDocument } from '../../../lib/http/openapi.ts'
 import { Message } from '../../../lib/schema/message.ts'
 import { Session } from '../../../lib/schema/session.ts'
 import { endpoint } from './_server.ts'
@@ -16,7 +16,7 @@ const Tree: z.ZodType = z
   .meta({ id: 'Tree' })
 const Colour = z.object({ name: z.string().default('red') }).meta({ id: 'Colour' })
 
-const document = openApi(
+const document = createOpenApiDocument(
   {
     'GET /api/session': endpoint({
       summary: 'one',

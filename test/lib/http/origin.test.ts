@@ -32,7 +32,7 @@ test.before(async context => {
   context.at = await openServer(routes, { config })
   context.locked = await openServer(routes, {
     config,
-    gate: { enabled: () => true, admits: () => true },
+    authenticator: { isRequired: () => true, isAuthenticated: () => true },
   })
   context.direct = await openServer(routes, {
     config: { ...config, trustedProxies: ['10.0.0.0/8'] },

@@ -3,7 +3,15 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { z } from 'zod'
 import { conflict } from '../../../lib/errors.ts'
-import { bytes, empty, html, jsonText, redirect, reply, stream } from '../../../lib/http/reply.ts'
+import {
+  bytes,
+  empty,
+  html,
+  jsonText,
+  redirect,
+  reply,
+  eventStream,
+} from '../../../lib/http/reply.ts'
 import { frame } from '../../../lib/http/sse.ts'
 import { endpoint, missingHeaders, openServer, type TestServer } from './_server.ts'
 
@@ -105,7 +113,7 @@ const routes = {
     ...raw,
     run: ctx => html(`<style nonce="${ctx.nonce()}${ctx.nonce()}">`),
   }),
-  'GET /api/stream': endpoint({ ...raw, run: () => stream(two()) }),
+  'GET /api/stream': endpoint({ ...raw, run: () => eventStream(two()) }),
   'GET /api/effects': endpoint({
     summary: 'changes',
     effects: true,
@@ -114,7 +122,7 @@ const routes = {
   'POST /api/effects': endpoint({ summary: 'changes', run: () => ({ n: ++effects }) }),
   'GET /api/inject': endpoint({ summary: 'tests only', loopback: true, run: () => ({ ok: true }) }),
 }
-const tails = {
+const patternRoutes = {
   'GET /session/:id': endpoint({
     ...raw,
     page: true,
@@ -126,10 +134,13 @@ const tails = {
 
 const test = suite<{ at: TestServer; locked: TestServer }>('http/serve')
 test.before(async context => {
-  context.at = await openServer(routes, { tails })
+  context.at = await openServer(routes, { patternRoutes })
   context.locked = await openServer(routes, {
-    tails,
-    gate: { enabled: () => true, admits: cookies => cookies.agent_session === 'good' },
+    patternRoutes,
+    authenticator: {
+      isRequired: () => true,
+      isAuthenticated: cookies => cookies.agent_session === 'good',
+    },
   })
 })
 test.after(async ({ at, locked }) => {

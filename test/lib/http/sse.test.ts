@@ -4,7 +4,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { stream } from '../../../lib/http/reply.ts'
+import { eventStream } from '../../../lib/http/reply.ts'
 import { comment, frame } from '../../../lib/http/sse.ts'
 import { endpoint, openServer, type TestServer } from './_server.ts'
 
@@ -66,11 +66,11 @@ const raw = { summary: 'stream', raw: 'text/event-stream' }
 const test = suite<{ at: TestServer }>('http/sse')
 test.before(async context => {
   context.at = await openServer({
-    'GET /flood': endpoint({ ...raw, run: () => stream(flood()) }),
-    'GET /wait': endpoint({ ...raw, run: ctx => stream(waiting(ctx.signal)) }),
-    'GET /long': endpoint({ ...raw, run: ctx => stream(long(ctx.signal)) }),
-    'GET /big': endpoint({ ...raw, run: () => stream(big()) }),
-    'GET /fail': endpoint({ ...raw, run: () => stream(failing()) }),
+    'GET /flood': endpoint({ ...raw, run: () => eventStream(flood()) }),
+    'GET /wait': endpoint({ ...raw, run: ctx => eventStream(waiting(ctx.signal)) }),
+    'GET /long': endpoint({ ...raw, run: ctx => eventStream(long(ctx.signal)) }),
+    'GET /big': endpoint({ ...raw, run: () => eventStream(big()) }),
+    'GET /fail': endpoint({ ...raw, run: () => eventStream(failing()) }),
   })
 })
 test.after(({ at }) => at.close())

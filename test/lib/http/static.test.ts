@@ -57,7 +57,7 @@ test.before(async context => {
       'GET /below': endpoint({ ...raw, run: () => file(join(path, 'x'), { type: 'text/plain' }) }),
     },
     {
-      tails: {
+      patternRoutes: {
         'GET /static/*': endpoint({
           ...raw,
           public: true,
