@@ -1,6 +1,6 @@
 /** The shape of what `doctor` says: one sentence about one thing, and what to do when it is not well. */
 import type { Config } from '../config.ts'
-import type { Models } from '../models/models.ts'
+import type { Models } from '../models/model-services.ts'
 import type { Home } from '../profiles/home.ts'
 
 export type Level = 'ok' | 'warn' | 'fail'

@@ -1,8 +1,8 @@
 /** Can the model a session remembers still be served? If not, which one is used instead (contract §5.5, decision 2). */
 import type { ModelGroup } from '../schema/model.ts'
-import { toFamily, toProviderId } from './aliases.ts'
+import { toFamily, toProviderId } from './provider-ids.ts'
 import type { DefaultConfig } from './default-model.ts'
-import { type Beyond, modelGroups } from './groups.ts'
+import { type Beyond, modelGroups } from './model-groups.ts'
 import { AGGREGATORS } from './providers.ts'
 import { parseHint } from './resolve.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'

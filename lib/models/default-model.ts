@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
-import { toProviderId } from './aliases.ts'
+import { toProviderId } from './provider-ids.ts'
 import { leaveEndpoint, returnToEndpoint } from './saved-endpoints.ts'
 import { PROVIDERS } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'

@@ -5,7 +5,7 @@ import type { AgentSettings } from '../agent/external-agent.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelGroup } from '../schema/model.ts'
-import { toProviderId } from './aliases.ts'
+import { toProviderId } from './provider-ids.ts'
 import { displayName } from './providers.ts'
 import type { ModelSetup } from './provider-config.ts'
 

@@ -1,7 +1,7 @@
 /** Model servers on this machine: where they usually listen, what they are called, and asking them, only when somebody wants to know. */
 import { messageOf } from '../errors.ts'
-import type { Asker } from './fetch-json.ts'
-import { liveLabel, tagLabel } from './labels.ts'
+import type { Asker } from './fetch-model-list.ts'
+import { liveLabel, tagLabel } from './model-labels.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
 type Server = { id: string; name: string; baseUrl: string; baseUrlEnv?: string }

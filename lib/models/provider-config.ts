@@ -1,5 +1,5 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
-import { isAlias, toProviderId, toSlug } from './aliases.ts'
+import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
 import { asObject, type JsonObject } from '../base/json.ts'
 import type { AgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'

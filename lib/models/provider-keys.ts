@@ -1,10 +1,10 @@
 /** The providers a person can hold keys of: which are held and where they come from, never what they are. */
 import { invalid } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
-import { toProviderId } from './aliases.ts'
-import { builtinModels, STATIC_MODELS } from './builtin.ts'
+import { toProviderId } from './provider-ids.ts'
+import { builtinModels, STATIC_MODELS } from './builtin-models.ts'
 import { type Credential, credentialsOf, isUsableSecret } from './credentials.ts'
-import { shortLabel } from './labels.ts'
+import { shortLabel } from './model-labels.ts'
 import { displayName, PROVIDERS, providerNames } from './providers.ts'
 import { customEntry, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'

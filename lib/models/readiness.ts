@@ -2,7 +2,7 @@
 import { asObject } from '../base/json.ts'
 import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
-import { builtinModels, ROUTER_MODELS } from './builtin.ts'
+import { builtinModels, ROUTER_MODELS } from './builtin-models.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
 import { type DefaultConfig, defaultOf } from './default-model.ts'
 import { isAgentReady } from './external-agents.ts'

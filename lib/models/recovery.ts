@@ -5,7 +5,7 @@ import type { Candidate } from './credentials.ts'
 import { keyedBy } from './endpoint-key.ts'
 import { callable, type EndpointOf, fallbacksOf } from './fallbacks.ts'
 import { displayName } from './providers.ts'
-import type { PoolHome, Pools } from './credential-pool/pools.ts'
+import type { PoolHome, Pools } from './credential-pool/credential-pools.ts'
 
 export type RecoveryDeps = { pools: Pools; home: PoolHome; endpointOf: EndpointOf }
 

@@ -1,6 +1,6 @@
 /** What providers say they serve: asked with the provider's own key, kept for a minute, forgotten when the home's files change. */
-import { toProviderId } from './aliases.ts'
-import type { Asker, FoundModel, Question } from './fetch-json.ts'
+import { toProviderId } from './provider-ids.ts'
+import type { Asker, FoundModel, Question } from './fetch-model-list.ts'
 import { configuredKey, credentialFor, isLocalUrl, isOwnAddress } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import { addressOf } from './endpoint.ts'

@@ -1,6 +1,6 @@
 /** The one table that turns a model id into a pair {provider, model}; nothing beyond it guesses (contract §5.4). */
-import { toProviderId, toSlug } from './aliases.ts'
-import { STATIC_MODELS } from './builtin.ts'
+import { toProviderId, toSlug } from './provider-ids.ts'
+import { STATIC_MODELS } from './builtin-models.ts'
 import { AGGREGATORS, isEndpoint, PROVIDERS, providerNames } from './providers.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 

@@ -1,7 +1,7 @@
 /** Address and key of an endpoint stay together when another provider becomes the default, and come back with it. */
 import { asObject, type JsonObject } from '../base/json.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
-import { toProviderId, toSlug } from './aliases.ts'
+import { toProviderId, toSlug } from './provider-ids.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
 import type { ModelSetup } from './provider-config.ts'
 

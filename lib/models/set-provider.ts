@@ -1,7 +1,7 @@
 /** Writes a provider with its model and address into config.yaml, and shows what the home would be with it before anything is written. */
 import { invalid } from '../errors.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
-import { toProviderId, toSlug } from './aliases.ts'
+import { toProviderId, toSlug } from './provider-ids.ts'
 import { asMapping, checkedModelId, type EditableHome, setDefaultModel } from './default-model.ts'
 import { leaveEndpoint } from './saved-endpoints.ts'
 import { PROVIDERS } from './providers.ts'

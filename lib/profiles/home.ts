@@ -5,7 +5,7 @@ import { fileView } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { unreadable, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
-import { parseEnv } from './env-file.ts'
+import { parseEnv } from './env-format.ts'
 import { expandVariables } from './expand-variables.ts'
 
 type Variables = Readonly<Record<string, string>>

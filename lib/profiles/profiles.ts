@@ -1,11 +1,11 @@
 /** The profiles of this machine as things to list, make and delete. */
 import { messageOf } from '../errors.ts'
 import type { Profile } from '../schema/profile.ts'
-import { checkNewName, createProfile, type NewProfile } from './create.ts'
+import { checkNewName, createProfile, type NewProfile } from './create-profile.ts'
 import type { Home } from './home.ts'
 import type { Homes } from './homes.ts'
 import { toProfile } from './profile-summary.ts'
-import { checkRemovable, removeProfile, sweepGraves } from './remove.ts'
+import { checkRemovable, removeProfile, sweepGraves } from './delete-profile.ts'
 
 export type ProfilesOptions = {
   homes: Homes

@@ -4,7 +4,7 @@ import { basename, delimiter, join } from 'node:path'
 import { deniedBy, matchesGlob } from '../agent/deny-rules.ts'
 import type { Guards } from '../agent/types.ts'
 import { messageOf, missing } from '../errors.ts'
-import { type AcceptedGuards, valueId } from '../guards/accepted.ts'
+import { type AcceptedGuards, valueId } from '../guards/accepted-guards.ts'
 import {
   type Closed,
   denyRules,
@@ -13,7 +13,7 @@ import {
   type Unkept,
   unkeptGuards,
   writeRoots,
-} from '../guards/table.ts'
+} from '../guards/guard-rules.ts'
 import type { Home } from '../profiles/home.ts'
 import type { ShownGuard } from '../schema/guard.ts'
 import { isInside, realPath } from '../store/path-within.ts'

@@ -7,7 +7,7 @@ import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
 import { jsonReason } from '../../store/json-file.ts'
 import { readText } from '../../store/read-text.ts'
 import { replaceText } from '../../store/replace.ts'
-import { toProviderId } from '../aliases.ts'
+import { toProviderId } from '../provider-ids.ts'
 import { entryId, tokenOf } from '../provider-config.ts'
 
 /** What is noted of one key. Times are seconds since 1970, as the agent writes them. */

@@ -1,5 +1,5 @@
 /** Which of several keys is used next: the home's strategy over what is known of each (agent-home §3.4). Pure. */
-import { toProviderId } from '../aliases.ts'
+import { toProviderId } from '../provider-ids.ts'
 import { type Candidate, firstRested } from '../credentials.ts'
 
 const STRATEGIES = ['fill_first', 'round_robin', 'random', 'least_used'] as const

@@ -6,7 +6,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
 import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
-import { createPools, type KeyFailure } from '../../../lib/models/credential-pool/pools.ts'
+import {
+  createPools,
+  type KeyFailure,
+} from '../../../lib/models/credential-pool/credential-pools.ts'
 import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
 import { readSetup } from '../../../lib/models/provider-config.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'

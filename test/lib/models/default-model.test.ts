@@ -11,7 +11,7 @@ import {
   setDefaultModel,
 } from '../../../lib/models/default-model.ts'
 import { configureProvider } from '../../../lib/models/set-provider.ts'
-import { modelGroups } from '../../../lib/models/groups.ts'
+import { modelGroups } from '../../../lib/models/model-groups.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
 import {

@@ -1,8 +1,8 @@
 /** How much a model reads and costs: the person's configuration first, then the table, then the family. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAsker } from '../../../lib/models/fetch-json.ts'
-import { createCatalogue } from '../../../lib/models/model-list.ts'
+import { createAsker } from '../../../lib/models/fetch-model-list.ts'
+import { createCatalogue } from '../../../lib/models/model-catalog.ts'
 import { createLive } from '../../../lib/models/remote-models.ts'
 import { createPrices } from '../../../lib/models/prices.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'

@@ -1,10 +1,10 @@
 /** What providers say they serve: the chain of places, the keys that go there, and how long an answer is kept. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAsker } from '../../../lib/models/fetch-json.ts'
-import { createCatalogue } from '../../../lib/models/model-list.ts'
+import { createAsker } from '../../../lib/models/fetch-model-list.ts'
+import { createCatalogue } from '../../../lib/models/model-catalog.ts'
 import { createLive } from '../../../lib/models/remote-models.ts'
-import { liveLabel, tagLabel } from '../../../lib/models/labels.ts'
+import { liveLabel, tagLabel } from '../../../lib/models/model-labels.ts'
 import { createPrices } from '../../../lib/models/prices.ts'
 import { bare, homeOf } from './_home.ts'
 import { idsOf, type ListServer, startLists } from './_lists.ts'

@@ -1,6 +1,6 @@
 /** The models we can name without asking anybody: 16 providers and the router's list. Data, frozen. */
 import type { ModelOption } from '../schema/model.ts'
-import { toProviderId } from './aliases.ts'
+import { toProviderId } from './provider-ids.ts'
 
 const LABELS: Readonly<Record<string, string>> = {
   'gpt-5.4-mini': 'GPT-5.4 Mini',

@@ -6,7 +6,7 @@ import {
   isPrivateAddress,
   parseModelList,
   type Question,
-} from '../../../lib/models/fetch-json.ts'
+} from '../../../lib/models/fetch-model-list.ts'
 import { idsOf, type ListServer, startLists } from './_lists.ts'
 
 const test = suite<{ lists: ListServer }>('asking for models')

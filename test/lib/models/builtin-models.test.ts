@@ -1,7 +1,7 @@
 /** The static table of contract §5.7, and the windows of known families. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { builtinModels, ROUTER_MODELS, STATIC_MODELS } from '../../../lib/models/builtin.ts'
+import { builtinModels, ROUTER_MODELS, STATIC_MODELS } from '../../../lib/models/builtin-models.ts'
 import { familyWindow } from '../../../lib/models/context-windows.ts'
 
 const test = suite('built-in models')

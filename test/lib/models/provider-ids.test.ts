@@ -1,7 +1,7 @@
 /** Every spelling of contract §5.1, and the names people read (§5.2). */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { toFamily, toProviderId, toSlug } from '../../../lib/models/aliases.ts'
+import { toFamily, toProviderId, toSlug } from '../../../lib/models/provider-ids.ts'
 import { displayName } from '../../../lib/models/providers.ts'
 
 const test = suite('model aliases')

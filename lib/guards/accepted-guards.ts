@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { conflict } from '../errors.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
-import type { Unkept } from './table.ts'
+import type { Unkept } from './guard-rules.ts'
 
 /** Profile → key → what identifies the value. */
 const Accepted = z.record(z.string(), z.record(z.string(), z.string()))

@@ -4,7 +4,7 @@ import { conflict } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/replace.ts'
-import { editEnv } from './env-file.ts'
+import { editEnv } from './env-format.ts'
 import { type Home, isManaged } from './home.ts'
 
 const LOCK_MS = 5_000

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { writeEnv } from '../../../lib/profiles/env-write.ts'
+import { writeEnv } from '../../../lib/profiles/write-env.ts'
 import { tightenSecrets } from '../../../lib/profiles/file-permissions.ts'
 
 const test = suite<{ dir: string }>('secrets on disk')

@@ -1,8 +1,8 @@
 /** The model list of contract §5.6 with decisions 4 and 5. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { builtinModels, ROUTER_MODELS } from '../../../lib/models/builtin.ts'
-import { modelGroups } from '../../../lib/models/groups.ts'
+import { builtinModels, ROUTER_MODELS } from '../../../lib/models/builtin-models.ts'
+import { modelGroups } from '../../../lib/models/model-groups.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
 import { ModelList } from '../../../lib/schema/model.ts'
 import { bare, homeOf } from './_home.ts'

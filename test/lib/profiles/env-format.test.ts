@@ -1,7 +1,7 @@
 /** What a line of .env means. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { editEnv, parseEnv } from '../../../lib/profiles/env-file.ts'
+import { editEnv, parseEnv } from '../../../lib/profiles/env-format.ts'
 
 const test = suite('env file')
 
