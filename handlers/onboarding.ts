@@ -87,7 +87,7 @@ export const setup = endpoint({
   output: z.union([Confirm, Status]),
   async run(ctx, input) {
     const { onboarding } = ctx.app
-    onboarding.requireNear(ctx.client.address)
+    onboarding.requireLocalClient(ctx.client.address)
     const refused = await onboarding.setup(ctx.home, {
       provider: input.provider ?? '',
       model: input.model ?? '',
@@ -121,7 +121,7 @@ export const probe = endpoint({
     error: z.string().optional(),
   }),
   async run(ctx, { provider, base_url, api_key }) {
-    ctx.app.onboarding.requireNear(ctx.client.address)
+    ctx.app.onboarding.requireLocalClient(ctx.client.address)
     const found = await ctx.app.models.testing.probe(ctx.home, {
       provider,
       ...(base_url ? { baseUrl: base_url } : {}),

@@ -54,7 +54,7 @@ export const test = endpoint({
   }),
   output: Trial,
   run(ctx, { provider, model, api_key, base_url }) {
-    if (base_url?.trim()) ctx.app.onboarding.requireNear(ctx.client.address)
+    if (base_url?.trim()) ctx.app.onboarding.requireLocalClient(ctx.client.address)
     const asked = {
       provider,
       ...(model ? { model } : {}),

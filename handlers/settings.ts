@@ -9,9 +9,9 @@ import { setDefaultModel } from '../lib/models/default-model.ts'
 import {
   parseDisplay,
   readReasoning,
-  setEffort,
-  showReasoning,
-  shownFlag,
+  saveEffort,
+  saveShowReasoning,
+  showsReasoning,
 } from '../lib/models/reasoning.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
@@ -29,7 +29,7 @@ const shown = (ctx: Ctx) => {
   const settings = ctx.app.settings.get()
   return {
     ...settings,
-    show_thinking: shownFlag(ctx.home) ?? settings.show_thinking,
+    show_thinking: showsReasoning(ctx.home) ?? settings.show_thinking,
     default_model: ctx.app.models.default(ctx.home),
     ...passwordView(ctx),
   }
@@ -111,7 +111,7 @@ export const save = endpoint({
 
 /** The profile's flag is the one that counts; it is written only where it says something else. */
 const mirrorThinking = (ctx: Ctx, isShown: boolean): void => {
-  if (readReasoning(ctx.home).show_reasoning !== isShown) showReasoning(ctx.home, isShown)
+  if (readReasoning(ctx.home).show_reasoning !== isShown) saveShowReasoning(ctx.home, isShown)
 }
 
 const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.string() })
@@ -129,9 +129,9 @@ export const setReasoning = endpoint({
   run(ctx, { display, effort }) {
     if (display !== undefined && display !== null) {
       const isShown = parseDisplay(display)
-      showReasoning(ctx.home, isShown)
+      saveShowReasoning(ctx.home, isShown)
       ctx.app.settings.save({ show_thinking: isShown })
-    } else if (effort !== undefined && effort !== null) setEffort(ctx.home, effort)
+    } else if (effort !== undefined && effort !== null) saveEffort(ctx.home, effort)
     else throw invalid("reasoning: must supply 'display' or 'effort'")
     return readReasoning(ctx.home)
   },

@@ -5,14 +5,14 @@ import { Worker } from 'node:worker_threads'
 import { createAuth } from './auth/auth.ts'
 import { openKey } from './auth/signing-key.ts'
 import type { Config } from './config.ts'
-import { createAccepted } from './guards/accepted-guards.ts'
+import { createAcceptedGuards } from './guards/accepted-guards.ts'
 import { createHub } from './hub.ts'
 import type { Log } from './log.ts'
-import { adoptDefaultModel } from './models/default-model.ts'
+import { migrateDefaultModel } from './models/default-model.ts'
 import { openPacked } from './packed.ts'
 import { createHomes } from './profiles/homes.ts'
 import { createKnownSecrets } from './profiles/known-secrets.ts'
-import { tightenSecrets } from './profiles/file-permissions.ts'
+import { restrictSecrets } from './profiles/file-permissions.ts'
 import { createProjects } from './projects.ts'
 import { redact, refreshSecrets, watchSecrets } from './redact/redact.ts'
 import { WORKER_LIMITS } from './sessions/search.ts'
@@ -54,13 +54,13 @@ const ownSecrets = ({ stateDir, password }: Config) => {
 
 export const openStores = (config: Config, { log, now, addon }: StoresOptions) => {
   const { stateDir } = config
-  tightenSecrets(config, line => log.warn(line))
+  restrictSecrets(config, line => log.warn(line))
   const homes = createHomes(config)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: path => usableWorkspace(path, config.userHome),
-    bootWorkspace: saved => bootWorkspace(config, saved),
-    adoptDefaultModel: model => adoptDefaultModel(homes.base, model),
+    defaultWorkspace: saved => bootWorkspace(config, saved),
+    migrateDefaultModel: model => migrateDefaultModel(homes.base, model),
   })
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)
   const own = ownSecrets(config)
@@ -73,7 +73,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
-  const acceptedGuards = createAccepted(join(stateDir, 'accepted-guards.json'))
+  const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
   const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessions = createSessions({

@@ -17,14 +17,14 @@ import type { BaseCtx } from './http/request-context.ts'
 import type { AssetTable } from './http/static.ts'
 import type { Log } from './log.ts'
 import { isPrivateAddress } from './models/fetch-model-list.ts'
-import { checkedBaseUrl, configureProvider, supposing } from './models/set-provider.ts'
-import { checkedModelId } from './models/default-model.ts'
-import { checkedKey } from './models/provider-keys.ts'
-import { holdsKeyFor, quickProviders, readinessOf } from './models/readiness.ts'
+import { parseBaseUrl, configureProvider, withProvider } from './models/set-provider.ts'
+import { parseModelId } from './models/default-model.ts'
+import { parseApiKey } from './models/provider-keys.ts'
+import { hasKeyFor, quickProviders, readinessOf } from './models/readiness.ts'
 import { createOnboarding } from './onboarding.ts'
 import { isExecutable, openPacked } from './packed.ts'
 import { writeEnv } from './profiles/write-env.ts'
-import { placesOfOthers } from './profiles/other-homes.ts'
+import { otherHomePaths } from './profiles/other-homes.ts'
 import { createProfiles } from './profiles/profiles.ts'
 import { createProcesses } from './processes.ts'
 import { redact, redactValue } from './redact/redact.ts'
@@ -98,7 +98,7 @@ export const createApp = async (
     homes,
     env: config.env,
     log: log.warn,
-    onGone: name => {
+    onDeleted: name => {
       engine.mcp.forget(join(homes.dir, name))
       notify('info', `Profile '${name}' was deleted.`)
     },
@@ -125,7 +125,7 @@ export const createApp = async (
       if (workspace === undefined) throw missing('Session not found')
       return { home, workspace: workspace || workspaces.defaultOf(home) }
     },
-    placesOfOthers: home => placesOfOthers(homes, homes.of(home.name)),
+    placesOfOthers: home => otherHomePaths(homes, homes.of(home.name)),
   })
   const gateway = createGateway({
     rowsOf: bridge.rows,
@@ -270,11 +270,11 @@ export const createApp = async (
       default: models.default,
       readiness: home => readinessOf(home, models.defaults(home)),
       quick: quickProviders,
-      holdsKey: (home, chosen) => holdsKeyFor(supposing(home, chosen, {}), chosen.provider),
+      holdsKey: (home, chosen) => hasKeyFor(withProvider(home, chosen, {}), chosen.provider),
       isAnotherKey: (home, name, key) => ![undefined, '', key].includes(home.env()[name]?.trim()),
-      checkedKey,
-      checkedModel: checkedModelId,
-      checkedBaseUrl,
+      checkedKey: parseApiKey,
+      checkedModel: parseModelId,
+      checkedBaseUrl: parseBaseUrl,
       configure: configureProvider,
     },
     writeEnv,
@@ -328,7 +328,7 @@ export const createApp = async (
     workspaces,
     files,
     skills,
-    tools: createToolViews({ ...engine, sessions, homeOf: profile => homes.of(profile).shown }),
+    tools: createToolViews({ ...engine, sessions, homeOf: profile => homes.of(profile).lenient }),
     auth,
     hub,
     sessions,
@@ -362,7 +362,7 @@ export const createApp = async (
         configurable: true,
         get: () => {
           const found = homes.forCookie(base.cookies.agent_profile)
-          const value = base.isReadOnly ? found.shown : found
+          const value = base.isReadOnly ? found.lenient : found
           Object.defineProperty(ctx, 'home', { value })
           return value
         },
@@ -380,7 +380,7 @@ export const createApp = async (
       await Promise.race([
         // Tasks first: they end their own turns, and write down that they were interrupted.
         Promise.all([cron.close(), turns.close(), external.close()]).then(() =>
-          Promise.all([models.settled(), checkpoints.close(), processes.close()]),
+          Promise.all([models.flush(), checkpoints.close(), processes.close()]),
         ),
         new Promise(resolve => setTimeout(resolve, WIND_DOWN_MS).unref()),
       ])

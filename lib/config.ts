@@ -46,7 +46,7 @@ export type Config = Readonly<{
 /** The directory under the user's home that agents keep their things in. */
 const AGENT_DIRECTORY = '.agent'
 
-const KNOWN = [
+const KNOWN_VARIABLES = [
   'HOST',
   'PORT',
   'STATE_DIR',
@@ -89,8 +89,8 @@ const distance = (a: string, b: string): number => {
 /** A misspelled switch that is silently ignored is worse than no start. */
 const refuseUnknown = (env: Readonly<Record<string, string>>) => {
   for (const name of Object.keys(env)) {
-    if (!name.startsWith('AGENT_WEBUI_') || KNOWN.includes(name)) continue
-    const near = KNOWN.toSorted((a, b) => distance(a, name) - distance(b, name))[0]
+    if (!name.startsWith('AGENT_WEBUI_') || KNOWN_VARIABLES.includes(name)) continue
+    const near = KNOWN_VARIABLES.toSorted((a, b) => distance(a, name) - distance(b, name))[0]
     throw new Error(`${name} is not a setting of agent-webui; did you mean ${near}?`)
   }
 }

@@ -13,11 +13,11 @@ import { UserError } from './errors.ts'
 import type { Hub } from './hub.ts'
 import { createMcp } from './mcp/mcp.ts'
 import { memoryPrompt } from './memory/memory.ts'
-import { createModels } from './models/model-services.ts'
-import { currentPrompt } from './personalities.ts'
+import { createModelServices } from './models/model-services.ts'
+import { personalityPrompt } from './personalities.ts'
 import { writeEnv } from './profiles/write-env.ts'
 import type { Homes } from './profiles/homes.ts'
-import { placesOfOthers } from './profiles/other-homes.ts'
+import { otherHomePaths } from './profiles/other-homes.ts'
 import { redact, redactKnown, redactValue, reveal, unusableCommand } from './redact/redact.ts'
 import type { Sessions } from './sessions/types.ts'
 import type { Skills } from './skills/skills.ts'
@@ -88,7 +88,7 @@ export const createEngine = async (deps: EngineDeps) => {
   const providers = createProviders(dispatcher)
   const mcp = createMcp({ version, dispatcher })
   const external = createExternalAgents({ version, redact, log: log.info })
-  const models = createModels({
+  const models = createModelServices({
     config,
     providers,
     dispatcher,
@@ -144,7 +144,7 @@ export const createEngine = async (deps: EngineDeps) => {
         sessions,
         shelf: deps.shelf,
         skills: skills.index,
-        personality: (home, name) => currentPrompt(home.values(), name) ?? '',
+        personality: (home, name) => personalityPrompt(home.values(), name) ?? '',
         memory: memoryPrompt,
       }),
     ),
@@ -156,7 +156,7 @@ export const createEngine = async (deps: EngineDeps) => {
     onQueue: deps.onQueue ?? (() => undefined),
     homeOf: homes.of,
     guardsFor: deps.guardsFor,
-    placesOfOthers: home => placesOfOthers(homes, home),
+    placesOfOthers: home => otherHomePaths(homes, home),
     stateDir: config.stateDir,
     controlOf: home =>
       controlOf({

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import type { Config } from './config.ts'
 import { forbidden, invalid } from './errors.ts'
-import type { Chosen } from './models/set-provider.ts'
+import type { ProviderChoice } from './models/set-provider.ts'
 import type { QuickProvider, Readiness } from './models/readiness.ts'
 import type { Home } from './profiles/home.ts'
 import { redact, unredact } from './redact/redact.ts'
@@ -18,7 +18,7 @@ export type SetupInput = {
   confirmOverwrite: boolean
 }
 
-export type OnboardingDeps = {
+export type OnboardingOptions = {
   config: Pick<Config, 'skipOnboarding' | 'onboardingOpen'>
   settings: SettingsStore
   authEnabled: () => boolean
@@ -31,12 +31,12 @@ export type OnboardingDeps = {
     readiness: (home: Home) => Readiness
     quick: () => QuickProvider[]
     /** What the home would hold for a provider at this address, without the key that is about to be given. */
-    holdsKey: (home: Home, chosen: Chosen) => boolean
+    holdsKey: (home: Home, chosen: ProviderChoice) => boolean
     isAnotherKey: (home: Home, name: string, key: string) => boolean
     checkedKey: (raw: string) => string
     checkedModel: (raw: string) => string
     checkedBaseUrl: (raw: string) => string
-    configure: (home: Home, chosen: Chosen) => void
+    configure: (home: Home, chosen: ProviderChoice) => void
   }
   writeEnv: (home: Home, values: Record<string, string>) => Promise<void>
 }
@@ -46,7 +46,7 @@ export type Onboarding = ReturnType<typeof createOnboarding>
 const NOTE =
   'Other providers work as well: give them a key under Models & keys, or sign in with the command line.'
 
-export const createOnboarding = (deps: OnboardingDeps) => {
+export const createOnboarding = (deps: OnboardingOptions) => {
   const { config, settings, models, workspaces } = deps
 
   const status = async (home: Home) => {
@@ -104,7 +104,7 @@ export const createOnboarding = (deps: OnboardingDeps) => {
   }
 
   /** Whoever is far away must not choose the provider of an open service (contract §1.15). */
-  const requireNear = (address: string): void => {
+  const requireLocalClient = (address: string): void => {
     if (deps.authEnabled() || config.onboardingOpen) return
     if (isIP(address) !== 0 && deps.isPrivateAddress(address)) return
     throw forbidden(
@@ -119,7 +119,7 @@ export const createOnboarding = (deps: OnboardingDeps) => {
   }
 
   /** The key before the model: a home that dies in between has a key too many, never a model it cannot call. */
-  const write = async (home: Home, chosen: Chosen, variable: string, key: string) => {
+  const write = async (home: Home, chosen: ProviderChoice, variable: string, key: string) => {
     // A custom endpoint shares OpenAI's variable with the command line; a key that stands there stays.
     const isElsewhere = chosen.provider === 'custom' && models.isAnotherKey(home, variable, key)
     if (key && !isElsewhere) await deps.writeEnv(home, { [variable]: key })
@@ -129,7 +129,7 @@ export const createOnboarding = (deps: OnboardingDeps) => {
   return {
     status,
     complete,
-    requireNear,
+    requireLocalClient: requireLocalClient,
 
     /** Undefined when it is done; else what has to be confirmed first. */
     async setup(home: Home, input: SetupInput): Promise<'config_exists' | undefined> {

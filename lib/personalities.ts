@@ -66,7 +66,7 @@ export const requirePersonality = (config: Readonly<JsonObject>, name: string): 
 }
 
 /** For a turn: the prompt of the session's personality as it reads now, or null when there is none any more. */
-export const currentPrompt = (
+export const personalityPrompt = (
   config: Readonly<JsonObject>,
   name: string | null | undefined,
 ): string | null => {

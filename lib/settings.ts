@@ -7,9 +7,9 @@ export type SettingsOptions = {
   /** The real path of a directory the agent may work in, or undefined. */
   usableWorkspace: (path: string) => string | undefined
   /** Where the agent works when nobody says; gets the saved path, if one is usable. */
-  bootWorkspace: (saved: string | undefined) => string
+  defaultWorkspace: (saved: string | undefined) => string
   /** Takes the default model of an older settings.json over into config.yaml (contract, decision 39). */
-  adoptDefaultModel: (model: string) => void
+  migrateDefaultModel: (model: string) => void
 }
 
 export type SettingsStore = {
@@ -30,14 +30,14 @@ type Key = keyof Settings
 const KEYS = Object.keys(Settings.shape) as Key[]
 
 /** Of earlier versions; they vanish from the file with the next save. */
-const DROPPED: ReadonlySet<string> = new Set([
+const OBSOLETE_KEYS: ReadonlySet<string> = new Set([
   'assistant_language',
   'bubble_layout',
   'default_model',
 ])
 
 const LANGUAGE = /^[A-Za-z]{2,10}(?:-[A-Za-z0-9]{2,8})?$/
-const LONGEST_NAME = 64
+const MAX_NAME_CHARS = 64
 
 /** False is false, 0, '', null and the words for it (contract, decision 38); everything else is true. */
 export const toBoolean = (value: unknown): boolean =>
@@ -85,11 +85,11 @@ const accepts = ({ botName, usableWorkspace }: SettingsOptions): Accept => ({
   show_cli_sessions: flag,
   sync_to_insights: flag,
   check_for_updates: flag,
-  theme: value => line(value, LONGEST_NAME) || undefined,
+  theme: value => line(value, MAX_NAME_CHARS) || undefined,
   skin: oneOf(...SKINS),
   language: value => (typeof value === 'string' && LANGUAGE.test(value) ? value : undefined),
   bot_name: value => {
-    const name = line(value ?? '', LONGEST_NAME)
+    const name = line(value ?? '', MAX_NAME_CHARS)
     return name === '' ? botName : name
   },
   sound_enabled: flag,
@@ -147,7 +147,7 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
 
   const moveDefaultModel = (raw: Stored): void => {
     try {
-      if (typeof raw.default_model === 'string') options.adoptDefaultModel(raw.default_model)
+      if (typeof raw.default_model === 'string') options.migrateDefaultModel(raw.default_model)
       const { default_model: _, ...rest } = raw
       file.write(rest)
     } catch {
@@ -170,12 +170,12 @@ export const createSettings = (path: string, options: SettingsOptions): Settings
       last = { stored: raw, settings: toSettings(raw, accept, options.botName) }
     // Asked anew each time: a directory may come and go while the file stays as it is.
     const saved = accept.default_workspace(raw.default_workspace) || undefined
-    return { ...last.settings, default_workspace: options.bootWorkspace(saved) }
+    return { ...last.settings, default_workspace: options.defaultWorkspace(saved) }
   }
 
   /** Only what was chosen is stored; defaults of the environment keep applying to the rest. */
   const write = (patch: Stored): void => {
-    const kept = Object.entries(stored()).filter(([key]) => !DROPPED.has(key))
+    const kept = Object.entries(stored()).filter(([key]) => !OBSOLETE_KEYS.has(key))
     file.write({ ...Object.fromEntries(kept), ...patch })
   }
 

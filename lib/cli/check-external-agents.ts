@@ -2,7 +2,7 @@
 import { probeAgent } from '../agent/acp/probe.ts'
 import { isFetched } from '../agent/acp/startup.ts'
 import { messageOf } from '../errors.ts'
-import { agentsOf } from '../models/external-agents.ts'
+import { listExternalAgents } from '../models/external-agents.ts'
 import { readSetup } from '../models/provider-config.ts'
 import { unlessUnread } from './check-home.ts'
 import { type Check, type Looked, ok, warn } from './check.ts'
@@ -12,7 +12,9 @@ const ANSWER_MS = 10_000
 export const agentChecks = async ({ home }: Looked, version: string): Promise<Check[]> => {
   const checks: Check[] = []
   // One after the other: each of them is a large program.
-  for (const { id, name, command, env } of unlessUnread(() => agentsOf(readSetup(home)))) {
+  for (const { id, name, command, env } of unlessUnread(() =>
+    listExternalAgents(readSetup(home)),
+  )) {
     const about = `agent ${id}`
     if (command === null)
       checks.push(

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
-import { createAccepted } from '../guards/accepted-guards.ts'
+import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createGuarding } from '../turn-context/guards.ts'
@@ -85,7 +85,7 @@ const modeCheck = ({ home }: Looked): Check[] => {
 export const guardChecks = (looked: Looked): Check[] => {
   const { home, config } = looked
   const path = join(config.stateDir, 'accepted-guards.json')
-  const accepted = createAccepted(path)
+  const accepted = createAcceptedGuards(path)
   const problem = accepted.problem()
   const { list } = createGuarding({ accepted, redact })
   return [

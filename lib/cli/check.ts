@@ -1,6 +1,6 @@
 /** The shape of what `doctor` says: one sentence about one thing, and what to do when it is not well. */
 import type { Config } from '../config.ts'
-import type { Models } from '../models/model-services.ts'
+import type { ModelServices } from '../models/model-services.ts'
 import type { Home } from '../profiles/home.ts'
 
 export type Level = 'ok' | 'warn' | 'fail'
@@ -15,7 +15,7 @@ export type Check = {
 export type Looked = {
   config: Config
   home: Home
-  models: Pick<Models, 'ready' | 'compatible' | 'endpoint'>
+  models: Pick<ModelServices, 'ready' | 'compatible' | 'endpoint'>
   addon: string | undefined
 }
 

@@ -6,7 +6,7 @@ import { columnsOf, readState, stateFile } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/provider-keys.ts'
-import { openSecrets } from '../profiles/file-permissions.ts'
+import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, unlessUnread } from './check-home.ts'
 import { type Check, fail, type Looked, ok, warn } from './check.ts'
 import { startChecks } from './check-start.ts'
@@ -33,7 +33,9 @@ const onPath = (name: string, path = ''): string | undefined =>
         .find(isExecutable)
 
 const secretChecks = ({ home, config }: Looked): Check[] => {
-  const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(openSecrets)
+  const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(
+    findExposedSecrets,
+  )
   if (open.length === 0) return [ok('secrets', 'no file with secrets can be read by others')]
   return open.map(path => warn('secrets', `${path} can be read by others`, `chmod 600 "${path}"`))
 }

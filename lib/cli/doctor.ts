@@ -2,7 +2,7 @@
 import { hintFor } from '../agent/failure.ts'
 import { createProviders, proxyOf } from '../agent/providers/registry.ts'
 import type { Config } from '../config.ts'
-import { createModels } from '../models/model-services.ts'
+import { createModelServices } from '../models/model-services.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { redact, redactValue } from '../redact/redact.ts'
@@ -46,7 +46,7 @@ export const doctor = async (
   const homes = createHomes(config)
   const home = homes.open(profile ?? homes.active())
   const dispatcher = await proxyOf(config.env)
-  const models = createModels({
+  const models = createModelServices({
     config,
     providers: createProviders(dispatcher),
     dispatcher,

@@ -8,7 +8,7 @@ import { openRecord } from '../auth/password-record.ts'
 import { storedForm } from '../auth/normalize-password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
-import { adoptDefaultModel } from '../models/default-model.ts'
+import { migrateDefaultModel } from '../models/default-model.ts'
 import { runsInside } from '../own-processes/own-processes.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { createSettings } from '../settings.ts'
@@ -53,8 +53,8 @@ export const changePassword = async (
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: () => undefined,
-    bootWorkspace: () => config.userHome,
-    adoptDefaultModel: model => adoptDefaultModel(createHomes(config).base, model),
+    defaultWorkspace: () => config.userHome,
+    migrateDefaultModel: model => migrateDefaultModel(createHomes(config).base, model),
   })
   const key = openKey(stateDir)
   const warn = terminal.note

@@ -14,7 +14,7 @@ import type { Config } from '../config.ts'
 import { createCron } from '../cron/cron.ts'
 import { unavailable } from '../errors.ts'
 import { createEngine } from '../engine.ts'
-import { createAccepted } from '../guards/accepted-guards.ts'
+import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { createHub } from '../hub.ts'
 import { openPacked } from '../packed.ts'
 import { createHomes } from '../profiles/homes.ts'
@@ -103,7 +103,7 @@ export const createTerminalEngine = async (
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   // Read, never written: what was accepted in the page holds here, too.
   const guarding = createGuarding({
-    accepted: createAccepted(join(config.stateDir, 'accepted-guards.json')),
+    accepted: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     redact,
   })
   const cron = createCron({

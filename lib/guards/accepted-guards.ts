@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { conflict } from '../errors.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
-import type { Unkept } from './guard-rules.ts'
+import type { UnsupportedGuard } from './guard-rules.ts'
 
 /** Profile → key → what identifies the value. */
 const Accepted = z.record(z.string(), z.record(z.string(), z.string()))
@@ -21,21 +21,21 @@ const ordered = (value: unknown): unknown => {
 }
 
 /** What stands for a value where it is accepted: the value may hold a secret. */
-export const valueId = ({ key, value }: Pick<Unkept, 'key' | 'value'>): string =>
+export const valueId = ({ key, value }: Pick<UnsupportedGuard, 'key' | 'value'>): string =>
   createHash('sha256')
     .update(JSON.stringify([key, ordered(value)]) ?? '')
     .digest('hex')
     .slice(0, 32)
 
 export type AcceptedGuards = {
-  has(profile: string, guard: Unkept): boolean
+  has(profile: string, guard: UnsupportedGuard): boolean
   /** Refuses when the value is no longer the one the person was shown. */
-  set(profile: string, guard: Unkept, shown: string, accepted: boolean): void
+  set(profile: string, guard: UnsupportedGuard, shown: string, accepted: boolean): void
   problem(): string | null
 }
 
 /** A file that cannot be read accepts nothing. */
-export const createAccepted = (path: string): AcceptedGuards => {
+export const createAcceptedGuards = (path: string): AcceptedGuards => {
   const file: JsonFile<Accepted> = jsonFile(path, value => Accepted.parse(value ?? {}))
   const all = (): Accepted => (file.problem() === null ? file.read() : {})
   return {

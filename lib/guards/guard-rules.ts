@@ -13,7 +13,7 @@ import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 export type Closed = (typeof closed)[number]
 
 /** A guard that is asked for and not kept. */
-export type Unkept = {
+export type UnsupportedGuard = {
   /** As it stands in the file: `terminal.backend`, or the name of a variable. */
   key: string
   /** Where a person finds it. */
@@ -55,7 +55,7 @@ type Rule = {
   closes: readonly Closed[]
   why: string | ((value: unknown, home: GuardedHome) => string)
   /** Not kept: asked for in a way we do not serve. `value` is what stands at the key. */
-  isUnkept: (value: unknown, home: GuardedHome) => boolean
+  isUnsupported: (value: unknown, home: GuardedHome) => boolean
   /** From a variable instead of config.yaml. */
   variable?: true
 }
@@ -88,14 +88,14 @@ const section = (key: string, closes: readonly Closed[]): Rule => ({
   key,
   closes,
   why: NOT_A_MAPPING,
-  isUnkept: isNoMapping,
+  isUnsupported: isNoMapping,
 })
 
 const list = (key: string, closes: readonly Closed[]): Rule => ({
   key,
   closes,
   why: NOT_A_LIST,
-  isUnkept: isNoList,
+  isUnsupported: isNoList,
 })
 
 const textsOf = (value: unknown): string[] =>
@@ -119,7 +119,7 @@ const toolsetNames = (key: string, follows: string): Rule => ({
     const list = names.map(name => `"${name}"`).join(', ')
     return `${list} ${names.length === 1 ? 'names' : 'name'} no toolset here, so ${follows}.`
   },
-  isUnkept: (value, home) => !isNoList(value) && unknownToolsets(value, home).length > 0,
+  isUnsupported: (value, home) => !isNoList(value) && unknownToolsets(value, home).length > 0,
 })
 
 const MASKING_STAYS = 'It asks to show secrets, but this service always masks them.'
@@ -130,7 +130,7 @@ const secretsVariable = (key: string): Rule => ({
   variable: true,
   closes: [],
   why: MASKING_STAYS,
-  isUnkept: value => yamlFlag(value) === false,
+  isUnsupported: value => yamlFlag(value) === false,
 })
 
 /** In the order in which a person is shown them. */
@@ -140,27 +140,27 @@ export const RULES: readonly Rule[] = [
     key: 'terminal.backend',
     closes: COMMANDS,
     why: OTHER_PLACE,
-    isUnkept: value => !isLocal(value),
+    isUnsupported: value => !isLocal(value),
   },
   // An older spelling, and the variable the command line itself reads: the newer key wins where it says anything.
   {
     key: 'terminal.env_type',
     closes: COMMANDS,
     why: OTHER_PLACE,
-    isUnkept: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
+    isUnsupported: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
   },
   {
     key: 'TERMINAL_ENV',
     variable: true,
     closes: COMMANDS,
     why: OTHER_PLACE,
-    isUnkept: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
+    isUnsupported: (value, home) => !isLocal(value) && isNothing(bag(home.values.terminal).backend),
   },
   {
     key: 'hooks',
     closes: [...COMMANDS, 'writes'],
     why: 'It names programs to run before and after the agent acts, but this service doesn’t run them.',
-    isUnkept: value => !isNothing(value),
+    isUnsupported: value => !isNothing(value),
   },
   section('approvals', COMMANDS),
   list('approvals.deny', COMMANDS),
@@ -170,7 +170,7 @@ export const RULES: readonly Rule[] = [
     key: 'security.tirith_fail_open',
     closes: COMMANDS,
     why: 'It asks to refuse commands that the tirith scanner can’t check, but this service doesn’t run tirith.',
-    isUnkept: (value, { values }) =>
+    isUnsupported: (value, { values }) =>
       value !== undefined &&
       value !== null &&
       yamlFlag(value) !== true &&
@@ -180,7 +180,7 @@ export const RULES: readonly Rule[] = [
     key: 'security.tirith_enabled',
     closes: COMMANDS,
     why: 'It asks for the installed tirith scanner to check commands, but this service doesn’t run tirith.',
-    isUnkept: (value, { values, hasProgram }) => {
+    isUnsupported: (value, { values, hasProgram }) => {
       const path = bag(values.security).tirith_path
       return isAskedFor(value) && hasProgram(typeof path === 'string' && path ? path : 'tirith')
     },
@@ -189,25 +189,25 @@ export const RULES: readonly Rule[] = [
     key: 'security.protected_instruction_files',
     closes: ['instructions'],
     why: 'It asks for approval of every change to instruction files such as AGENTS.md, but this service treats them like any other file.',
-    isUnkept: isAskedFor,
+    isUnsupported: isAskedFor,
   },
   {
     key: 'code_execution.mode',
     closes: ['scripts'],
     why: 'It asks for scripts to run outside the project, but this service runs them in the workspace.',
-    isUnkept: value => !isNothing(value) && yamlWord(value) !== 'project',
+    isUnsupported: value => !isNothing(value) && yamlWord(value) !== 'project',
   },
   {
     key: 'memory.write_approval',
     closes: ['memory'],
     why: 'It asks for approval before notes are saved, but this service saves them immediately.',
-    isUnkept: isAskedFor,
+    isUnsupported: isAskedFor,
   },
   {
     key: 'skills.write_approval',
     closes: ['skills'],
     why: 'It asks for approval before skills change, but this service changes them immediately.',
-    isUnkept: isAskedFor,
+    isUnsupported: isAskedFor,
   },
   section('agent', ['tools']),
   list('agent.disabled_toolsets', ['tools']),
@@ -222,13 +222,14 @@ export const RULES: readonly Rule[] = [
     closes: [],
     why: 'Neither this service nor the command line reads this key. Use platform_toolsets.cli and agent.disabled_toolsets.',
     // What the command line itself once wrote there says nothing.
-    isUnkept: value => textsOf(value).some(name => !/^(?:all|(?:agent|hermes)-cli)$/.test(name)),
+    isUnsupported: value =>
+      textsOf(value).some(name => !/^(?:all|(?:agent|hermes)-cli)$/.test(name)),
   },
   {
     key: 'security.redact_secrets',
     closes: [],
     why: MASKING_STAYS,
-    isUnkept: value => yamlFlag(value) === false,
+    isUnsupported: value => yamlFlag(value) === false,
   },
   secretsVariable('AGENT_REDACT_SECRETS'),
   secretsVariable('HERMES_REDACT_SECRETS'),
@@ -242,10 +243,10 @@ const valueAt = (home: GuardedHome, { key, variable }: Rule): unknown => {
 }
 
 /** The guards a home asks for and does not get here. */
-export const unkeptGuards = (home: GuardedHome): Unkept[] =>
+export const unsupportedGuards = (home: GuardedHome): UnsupportedGuard[] =>
   RULES.flatMap(rule => {
     const value = valueAt(home, rule)
-    if (!rule.isUnkept(value, home)) return []
+    if (!rule.isUnsupported(value, home)) return []
     const file = rule.variable ? join(home.dir, '.env') : home.configPath
     const why = typeof rule.why === 'string' ? rule.why : rule.why(value, home)
     return [{ key: rule.key, file, value, closes: rule.closes, why }]

@@ -2,12 +2,12 @@
 import type { ModelGroup } from '../schema/model.ts'
 import { toFamily, toProviderId } from './provider-ids.ts'
 import type { DefaultConfig } from './default-model.ts'
-import { type Beyond, modelGroups } from './model-groups.ts'
+import { type ModelInfoSources, modelGroups } from './model-groups.ts'
 import { AGGREGATORS } from './providers.ts'
 import { parseHint } from './resolve.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
-export type Catalogue = {
+export type OfferedModels = {
   /** Canonical id of the active provider, or null. */
   active: string | null
   defaultModel: string
@@ -17,9 +17,9 @@ export type Catalogue = {
 }
 
 /** `changed` asks the caller to store `model` and to report it; a blank session model is never stored. */
-export type Compatible = { model: string; changed: boolean }
+export type CompatibleModel = { model: string; changed: boolean }
 
-const isOffered = (catalogue: Catalogue, provider: string): boolean => {
+const isOffered = (catalogue: OfferedModels, provider: string): boolean => {
   const id = toProviderId(provider)
   return (
     id === catalogue.active ||
@@ -29,18 +29,18 @@ const isOffered = (catalogue: Catalogue, provider: string): boolean => {
 }
 
 /** The active provider lists this very id: whatever its name suggests, it is served there. */
-const isListed = ({ active, groups }: Catalogue, id: string): boolean =>
+const isListed = ({ active, groups }: OfferedModels, id: string): boolean =>
   groups.some(group => group.provider_id === active && group.models.some(model => model.id === id))
 
 /** A bare id of a well-known family does not fit a provider of another family. */
-const fitsBare = (catalogue: Catalogue, id: string): boolean => {
+const fitsBare = (catalogue: OfferedModels, id: string): boolean => {
   const family = toFamily(catalogue.active ?? '')
   const [own] = /^(?:gpt|claude|gemini)/.exec(id.toLowerCase()) ?? []
   return !family || !own || toFamily(own) === family || isListed(catalogue, id)
 }
 
 /** Unknown makers and routers are left alone; known ones need a group of their own or a router that carries them. */
-const fitsMaker = (catalogue: Catalogue, id: string, prefix: string): boolean => {
+const fitsMaker = (catalogue: OfferedModels, id: string, prefix: string): boolean => {
   const family = toFamily(prefix)
   const active = catalogue.active ?? ''
   if (['', 'custom', 'openrouter'].includes(family)) return true
@@ -50,7 +50,7 @@ const fitsMaker = (catalogue: Catalogue, id: string, prefix: string): boolean =>
   )
 }
 
-const fits = (catalogue: Catalogue, id: string): boolean => {
+const fits = (catalogue: OfferedModels, id: string): boolean => {
   const customProviders = (catalogue.slugs ?? []).map(slug => ({
     slug,
     model: null,
@@ -63,10 +63,13 @@ const fits = (catalogue: Catalogue, id: string): boolean => {
 }
 
 /** What a session of the demo remembers means nothing to a real provider, unless one has a model of that name. */
-const isNamed = ({ groups }: Catalogue, id: string): boolean =>
+const isNamed = ({ groups }: OfferedModels, id: string): boolean =>
   groups.some(({ models }) => models.some(model => model.id === id))
 
-export const compatibleModel = (sessionModel: string | null, catalogue: Catalogue): Compatible => {
+export const compatibleModel = (
+  sessionModel: string | null,
+  catalogue: OfferedModels,
+): CompatibleModel => {
   const id = sessionModel?.trim() ?? ''
   const { defaultModel } = catalogue
   if (!id) return { model: defaultModel, changed: false }
@@ -81,8 +84,8 @@ export const compatibleFor = (
   home: ModelHome,
   config: DefaultConfig,
   sessionModel: string | null,
-  beyond: Beyond = {},
-): Compatible => {
+  beyond: ModelInfoSources = {},
+): CompatibleModel => {
   const { active_provider, default_model, groups } = modelGroups(home, config, beyond)
   return compatibleModel(sessionModel, {
     active: active_provider,

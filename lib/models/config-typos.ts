@@ -145,7 +145,7 @@ const ofEntries = (config: Readonly<JsonObject>): string | null => {
 }
 
 /** What is wrong with the settings of the model, or null. `auth` is what auth.json holds. */
-export const slipIn = (config: Readonly<JsonObject>, auth: unknown): string | null => {
+export const findConfigTypo = (config: Readonly<JsonObject>, auth: unknown): string | null => {
   const inConfig = ofModel(config.model) ?? ofRoot(config) ?? ofEntries(config)
   if (inConfig !== null) return `config.yaml: ${inConfig}.`
   const inAuth = isObject(auth) ? notText(auth, '', ['active_provider']) : null
@@ -153,8 +153,8 @@ export const slipIn = (config: Readonly<JsonObject>, auth: unknown): string | nu
 }
 
 /** Refuses with the slip where there is one. */
-export const refuseSlips = (home: Pick<ModelHome, 'values' | 'authJson'>): void => {
-  const slip = slipIn(home.values(), home.authJson())
+export const rejectConfigTypos = (home: Pick<ModelHome, 'values' | 'authJson'>): void => {
+  const slip = findConfigTypo(home.values(), home.authJson())
   if (slip !== null)
     throw unavailable(`${slip} Correct it: nothing is sent to a provider that was not meant.`, {
       config_problem: true,

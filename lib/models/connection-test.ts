@@ -3,18 +3,18 @@ import type { ModelEndpoint } from '../agent/types.ts'
 import { invalid, UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { toProviderId } from './provider-ids.ts'
-import type { Catalogue } from './model-catalog.ts'
-import { checkedBaseUrl, supposing } from './set-provider.ts'
-import { checkedModelId, effectiveDefault } from './default-model.ts'
+import type { ModelCatalog } from './model-catalog.ts'
+import { parseBaseUrl, withProvider } from './set-provider.ts'
+import { parseModelId, effectiveDefault } from './default-model.ts'
 import { labelFor } from './model-groups.ts'
-import { checkedKey, keyChange } from './provider-keys.ts'
-import type { Live } from './remote-models.ts'
+import { parseApiKey, keyChange } from './provider-keys.ts'
+import type { RemoteModels } from './remote-models.ts'
 import { parseHint, resolveFor } from './resolve.ts'
-import { addressOf, runtimeEndpoint } from './endpoint.ts'
+import { baseUrlOf, resolveEndpoint } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
-import { smallestOf, type Trial } from './test-call.ts'
+import { smallestModel, type TestCallResult } from './test-call.ts'
 
-export type Asked = {
+export type ConnectionTestInput = {
   provider: string
   model?: string
   /** Not stored yet: only used for this call. */
@@ -22,7 +22,7 @@ export type Asked = {
   baseUrl?: string
 }
 
-export type Probe = {
+export type ProbeResult = {
   ok: boolean
   provider: string
   base_url: string
@@ -31,14 +31,14 @@ export type Probe = {
   error?: string
 }
 
-export type TestingDeps = {
-  live: Live
-  catalogue: Catalogue
+export type ConnectionTestsOptions = {
+  live: RemoteModels
+  catalogue: ModelCatalog
   trial: (
     asked: { provider: string; model: string },
     endpoint: () => ModelEndpoint,
     signal: AbortSignal,
-  ) => Promise<Trial>
+  ) => Promise<TestCallResult>
 }
 
 /** The variable an unsaved key would be written to; a nameless endpoint shares OpenAI's, as in the command line. */
@@ -48,31 +48,36 @@ const variablesFor = (
   apiKey: string | undefined,
 ): Record<string, string> => {
   if (!apiKey?.trim()) return {}
-  if (provider === 'custom') return { OPENAI_API_KEY: checkedKey(apiKey) }
+  if (provider === 'custom') return { OPENAI_API_KEY: parseApiKey(apiKey) }
   const { values } = keyChange(home, provider, apiKey)
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   )
 }
 
-export type Testing = ReturnType<typeof createTesting>
+export type ConnectionTests = ReturnType<typeof createConnectionTests>
 
-export const createTesting = ({ live, catalogue, trial }: TestingDeps) => {
+export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTestsOptions) => {
   /** The home to test with, as it is or as it would be. */
-  const suppose = (home: ModelHome, asked: Asked, provider: string, model: string): ModelHome => {
+  const suppose = (
+    home: ModelHome,
+    asked: ConnectionTestInput,
+    provider: string,
+    model: string,
+  ): ModelHome => {
     const variables = variablesFor(home, provider, asked.apiKey)
-    const baseUrl = asked.baseUrl?.trim() ? checkedBaseUrl(asked.baseUrl) : null
+    const baseUrl = asked.baseUrl?.trim() ? parseBaseUrl(asked.baseUrl) : null
     if (!baseUrl && Object.keys(variables).length === 0) return home
-    return supposing(home, { provider, model, baseUrl }, variables)
+    return withProvider(home, { provider, model, baseUrl }, variables)
   }
 
   const modelFor = async (home: ModelHome, provider: string, wanted: string): Promise<string> => {
     const setup = readSetup(home)
-    if (wanted) return parseHint(checkedModelId(wanted), setup.custom)?.model ?? wanted
+    if (wanted) return parseHint(parseModelId(wanted), setup.custom)?.model ?? wanted
     const configured = resolveFor(home, effectiveDefault(home, catalogue.defaults(home)))
     if (configured.model && configured.provider && toProviderId(configured.provider) === provider)
       return configured.model
-    const id = smallestOf((await catalogue.of(home, provider)).ids)
+    const id = smallestModel((await catalogue.of(home, provider)).ids)
     return parseHint(id, setup.custom)?.model ?? id
   }
 
@@ -84,7 +89,11 @@ export const createTesting = ({ live, catalogue, trial }: TestingDeps) => {
 
   return {
     /** The smallest real call there is; the answer says in a sentence how it went. */
-    async call(home: ModelHome, asked: Asked, signal: AbortSignal): Promise<Trial> {
+    async call(
+      home: ModelHome,
+      asked: ConnectionTestInput,
+      signal: AbortSignal,
+    ): Promise<TestCallResult> {
       const provider = named(asked.provider)
       const supposed = suppose(home, asked, provider, asked.model ?? '')
       const model = await modelFor(supposed, provider, asked.model?.trim() ?? '')
@@ -94,21 +103,21 @@ export const createTesting = ({ live, catalogue, trial }: TestingDeps) => {
           if (!model)
             throw invalid('There is no list of its models to choose from; name the model to test.')
           const pair = { model, provider, baseUrl: null }
-          return runtimeEndpoint(supposed, catalogue.defaults(home), pair)
+          return resolveEndpoint(supposed, catalogue.defaults(home), pair)
         },
         signal,
       )
     },
 
     /** Does an address answer with models? Nothing is stored. */
-    async probe(home: ModelHome, asked: Asked): Promise<Probe> {
+    async probe(home: ModelHome, asked: ConnectionTestInput): Promise<ProbeResult> {
       const provider = named(asked.provider)
       const supposed = suppose(home, asked, provider, asked.model ?? '')
       const setup = readSetup(supposed)
-      const base_url = addressOf(setup, provider, { model: '', provider, baseUrl: null })
+      const base_url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
       const none = { provider, base_url, models: [] }
       try {
-        const found = await live.ask(supposed, provider)
+        const found = await live.fetch(supposed, provider)
         const models = found.map(({ id }) => ({ id, label: labelFor(setup, provider, id) }))
         return models.length > 0
           ? { ...none, ok: true, models, message: `${models.length} models` }

@@ -22,10 +22,10 @@ const FAMILIES: readonly (readonly [fragment: string, tokens: number])[] = [
 const FALLBACK = 128_000
 
 /** 0 for a name of no family we know. */
-export const knownWindow = (model: string): number => {
+export const knownContextLength = (model: string): number => {
   const name = model.toLowerCase()
   const found = FAMILIES.filter(([fragment]) => name.includes(fragment))
   return found.toSorted(([a], [b]) => b.length - a.length)[0]?.[1] ?? 0
 }
 
-export const familyWindow = (model: string): number => knownWindow(model) || FALLBACK
+export const contextLengthOf = (model: string): number => knownContextLength(model) || FALLBACK

@@ -84,7 +84,7 @@ const configuredHosts = (setup: ModelSetup, provider: string): string[] => [
  * May a key from the environment or auth.json go to `host`? To the provider's own hosts always; to another one only when
  * the home itself pairs the two: its config.yaml names the address, its own .env the key. The router's key never leaves it.
  */
-const mayGo = (
+const canSendKey = (
   setup: ModelSetup,
   provider: string,
   url: string,
@@ -128,7 +128,7 @@ const fromConfig = (setup: ModelSetup, provider: string): Credential[] => {
 }
 
 /** A configured key is for the address configured with it, which may be the provider's own. */
-const mayGoAsWritten = (setup: ModelSetup, provider: string, url: string): boolean => {
+const canSendConfiguredKey = (setup: ModelSetup, provider: string, url: string): boolean => {
   const host = hostOf(url)
   const entries = setup.custom.filter(({ slug }) => provider === `custom${slug ? `:${slug}` : ''}`)
   return (
@@ -145,17 +145,17 @@ export type Candidate = Credential & {
   /** The same as long as it is the same key in the same place. */
   id: string
   /** Milliseconds since 1970; 0 when it does not rest. */
-  restsUntilMs: number
+  cooldownUntilMs: number
   requests: number
   /** It stands in the pool of auth.json, where notes of it are kept. */
   isPooled: boolean
 }
 
-const fresh = { restsUntilMs: 0, requests: 0, isPooled: false }
+const NO_STATUS = { cooldownUntilMs: 0, requests: 0, isPooled: false }
 
-const noted = ({ id, restsUntilMs, requests }: PoolEntry) => ({
+const statusOf = ({ id, cooldownUntilMs, requests }: PoolEntry) => ({
   id,
-  restsUntilMs,
+  cooldownUntilMs: cooldownUntilMs,
   requests,
   isPooled: true,
 })
@@ -177,7 +177,7 @@ const fromAuthFile = (
             source: 'pool' as const,
             name: 'the credential pool',
             baseUrl: entry.baseUrl,
-            ...noted(entry),
+            ...statusOf(entry),
           },
         ]
       : [],
@@ -185,7 +185,7 @@ const fromAuthFile = (
   const token = setup.signedIn.get(provider)
   if (!isUsableSecret(token)) return pool
   const signedIn = { key: token, source: 'oauth', name: 'the sign-in', baseUrl: null } as const
-  return [...pool, { ...signedIn, ...fresh, id: 'sign-in' }]
+  return [...pool, { ...signedIn, ...NO_STATUS, id: 'sign-in' }]
 }
 
 /** Every key of a provider, best first: its variables (.env before the process), config.yaml, pool, sign-in. */
@@ -211,38 +211,43 @@ export const isOwnAddress = (setup: ModelSetup, provider: string, url: string): 
   isOwnHost(setup, provider, hostOf(url))
 
 /** The same key from two places is one: known by the first, with the notes of the one in the pool. */
-const withoutTwins = (candidates: readonly Candidate[]): Candidate[] =>
+const withoutDuplicates = (candidates: readonly Candidate[]): Candidate[] =>
   candidates
     .filter(({ key }, at) => candidates.findIndex(other => other.key === key) === at)
     .map(first => {
       const twin = candidates.find(({ key, isPooled }) => isPooled && key === first.key)
       if (!twin || first.isPooled) return first
-      const { id, restsUntilMs, requests } = twin
-      return { ...first, id, restsUntilMs, requests, isPooled: true }
+      const { id, cooldownUntilMs, requests } = twin
+      return { ...first, id, cooldownUntilMs: cooldownUntilMs, requests, isPooled: true }
     })
 
 /** Every key of `provider` that may go to `url`, in the order in which they are meant. */
 export const candidatesFor = (setup: ModelSetup, provider: string, url: string): Candidate[] => {
   const host = hostOf(url)
   // At an address the home chose itself, the key written beside it is meant; elsewhere the variables come first.
-  const written = (mayGoAsWritten(setup, provider, url) ? fromConfig(setup, provider) : []).map(
-    credential => ({ ...credential, ...fresh, id: `config:${credential.name}` }),
-  )
+  const written = (
+    canSendConfiguredKey(setup, provider, url) ? fromConfig(setup, provider) : []
+  ).map(credential => ({ ...credential, ...NO_STATUS, id: `config:${credential.name}` }))
   const variables = fromEnvironment(setup, provider)
-    .filter(({ source }) => mayGo(setup, provider, url, source))
+    .filter(({ source }) => canSendKey(setup, provider, url, source))
     .map(credential => {
       const entry = variableEntry(setup, provider, credential.name)
-      return { ...credential, ...fresh, ...(entry && noted(entry)), id: `env:${credential.name}` }
+      return {
+        ...credential,
+        ...NO_STATUS,
+        ...(entry && statusOf(entry)),
+        id: `env:${credential.name}`,
+      }
     })
   const others = fromAuthFile(setup, provider)
     .filter(({ source, baseUrl }) =>
       baseUrl === null && provider.startsWith('custom:')
         ? // A pool of that name is of that endpoint's keys, and it has one address.
-          mayGoAsWritten(setup, provider, url)
-        : (host !== '' && host === hostOf(baseUrl)) || mayGo(setup, provider, url, source),
+          canSendConfiguredKey(setup, provider, url)
+        : (host !== '' && host === hostOf(baseUrl)) || canSendKey(setup, provider, url, source),
     )
     .map(({ baseUrl: _, ...candidate }) => candidate)
-  return withoutTwins(
+  return withoutDuplicates(
     isOwnHost(setup, provider, host)
       ? [...variables, ...written, ...others]
       : [...written, ...variables, ...others],
@@ -250,13 +255,13 @@ export const candidatesFor = (setup: ModelSetup, provider: string, url: string):
 }
 
 /** The first that does not rest; when all do, the one that comes back first: the person may have paid meanwhile. */
-export const firstRested = <C extends Pick<Candidate, 'restsUntilMs'>>(
+export const firstAvailable = <C extends Pick<Candidate, 'cooldownUntilMs'>>(
   candidates: readonly C[],
   nowMs: number,
 ): C | undefined =>
-  candidates.find(({ restsUntilMs }) => restsUntilMs <= nowMs) ??
+  candidates.find(({ cooldownUntilMs }) => cooldownUntilMs <= nowMs) ??
   candidates.reduce<C | undefined>(
-    (best, one) => (best && best.restsUntilMs <= one.restsUntilMs ? best : one),
+    (best, one) => (best && best.cooldownUntilMs <= one.cooldownUntilMs ? best : one),
     undefined,
   )
 
@@ -267,7 +272,7 @@ export const credentialFor = (
   url: string,
   nowMs = Date.now(),
 ): Credential | null => {
-  const best = firstRested(candidatesFor(setup, provider, url), nowMs)
+  const best = firstAvailable(candidatesFor(setup, provider, url), nowMs)
   return best ? { key: best.key, source: best.source, name: best.name } : null
 }
 

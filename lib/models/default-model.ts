@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { invalid } from '../errors.ts'
 import type { YamlEdit, YamlFile } from '../store/yaml-file.ts'
 import { toProviderId } from './provider-ids.ts'
-import { leaveEndpoint, returnToEndpoint } from './saved-endpoints.ts'
+import { saveEndpointEdits, restoreEndpointEdits } from './saved-endpoints.ts'
 import { PROVIDERS } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
@@ -16,14 +16,14 @@ export type EditableHome = ModelHome & {
 }
 
 /** The home's configuration, then AGENT_WEBUI_DEFAULT_MODEL, then AGENT_MODEL and its kin, then '' (decision 7). */
-export const defaultOf = (setup: ModelSetup, config: DefaultConfig): string =>
+export const defaultModelOf = (setup: ModelSetup, config: DefaultConfig): string =>
   setup.model || config.defaultModel.trim() || config.modelOverride.trim()
 
 export const effectiveDefault = (home: ModelHome, config: DefaultConfig): string =>
-  defaultOf(readSetup(home), config)
+  defaultModelOf(readSetup(home), config)
 
 /** A model id people can pick: printable, and text that survives a file. */
-export const checkedModelId = (raw: string): string => {
+export const parseModelId = (raw: string): string => {
   const id = raw.trim()
   if (!id) throw invalid('model is required')
   if (id.length > 500) throw invalid('model must be at most 500 characters long')
@@ -37,7 +37,7 @@ export const checkedModelId = (raw: string): string => {
 }
 
 /** config.yaml may hold `model` as a bare string: it becomes a mapping before keys are set in it. */
-export const asMapping = (raw: unknown): YamlEdit[] =>
+export const modelSectionEdits = (raw: unknown): YamlEdit[] =>
   typeof raw === 'string' && raw.trim() ? [[['model'], { default: raw.trim() }]] : []
 
 /** What happens to `model.base_url` when the resolution names none: it belongs to the provider that was configured before. */
@@ -75,7 +75,7 @@ const persistedForm = (setup: ModelSetup, model: string, provider: string | null
 
 /** Writes the default model: bare or with a slash, never with a hint, so that the command line can use it. Answers what was written. */
 export const setDefaultModel = (home: EditableHome, id: string): string => {
-  const wanted = checkedModelId(id)
+  const wanted = parseModelId(id)
   const setup = readSetup(home)
   const resolved = resolveModel(wanted, { ...setup, customProviders: setup.custom })
   const provider = resolved.provider ?? setup.provider
@@ -83,10 +83,10 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
     provider !== null && (setup.active === null || toProviderId(provider) !== setup.active)
   const model = persistedForm(setup, resolved.model, provider)
   const config = home.config.read()
-  const brought = hasChanged && provider !== null ? returnToEndpoint(config, provider) : null
+  const brought = hasChanged && provider !== null ? restoreEndpointEdits(config, provider) : null
   home.config.editAll([
-    ...asMapping(config.model),
-    ...(provider === null ? [] : leaveEndpoint(setup, config, provider, resolved.baseUrl)),
+    ...modelSectionEdits(config.model),
+    ...(provider === null ? [] : saveEndpointEdits(setup, config, provider, resolved.baseUrl)),
     [['model', 'default'], model],
     ...(provider === null ? [] : [[['model', 'provider'], provider] as const]),
     ...(brought
@@ -97,7 +97,7 @@ export const setDefaultModel = (home: EditableHome, id: string): string => {
 }
 
 /** A default model found in an old settings.json moves here once, unless the home already says its own (decision 39). */
-export const adoptDefaultModel = (home: EditableHome, id: string): void => {
+export const migrateDefaultModel = (home: EditableHome, id: string): void => {
   const model = id.trim()
   if (!model || readSetup(home).model) return
   home.config.edit(['model', 'default'], model)

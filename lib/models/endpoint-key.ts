@@ -5,7 +5,7 @@ import {
   type Candidate,
   candidatesFor,
   credentialsOf,
-  firstRested,
+  firstAvailable,
   isLocalUrl,
 } from './credentials.ts'
 import { isEndpoint, PROVIDERS } from './providers.ts'
@@ -20,10 +20,10 @@ export type PickKey = (
 
 /** Without a strategy: the first that does not rest. */
 export const pickFirst: PickKey = (_setup, _provider, candidates) =>
-  firstRested(candidates, Date.now())
+  firstAvailable(candidates, Date.now())
 
 /** What a key decides of an endpoint. */
-export type Keyed = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential'>
+export type EndpointKey = Pick<ModelEndpoint, 'apiKey' | 'baseUrl' | 'credential'>
 
 /** A key kind of Moonshot's that is sold with an address of its own. */
 const KIMI_CODING = 'https://api.kimi.com/coding/v1'
@@ -35,12 +35,12 @@ const addressWith = (key: string, provider: string, url: string): string => {
 }
 
 /** `isOneOfMany`: there is another to turn to when this one is refused. */
-export const keyedBy = (
+export const endpointKey = (
   { key, id, isPooled }: Candidate,
   provider: string,
   url: string,
   isOneOfMany: boolean,
-): Keyed => ({
+): EndpointKey => ({
   apiKey: key,
   baseUrl: addressWith(key, provider, url),
   ...(isPooled || isOneOfMany ? { credential: { pool: provider, id } } : {}),
@@ -49,17 +49,17 @@ export const keyedBy = (
 /** Tokens that Anthropic makes for its own programs: we do not pass for one of them. */
 export const isForeignSignIn = (key: string): boolean => key.startsWith('sk-ant-oat')
 
-export const keyFor = (
+export const resolveKey = (
   setup: ModelSetup,
   provider: string,
   name: string,
   url: string,
   pick: PickKey,
-): Keyed => {
+): EndpointKey => {
   const all = candidatesFor(setup, provider, url)
   const candidates = all.filter(({ key }) => !isForeignSignIn(key))
   const chosen = pick(setup, provider, candidates)
-  if (chosen) return keyedBy(chosen, provider, url, candidates.length > 1)
+  if (chosen) return endpointKey(chosen, provider, url, candidates.length > 1)
   if (isEndpoint(provider) || PROVIDERS.get(provider)?.keyless || isLocalUrl(url))
     return { apiKey: null, baseUrl: url }
   const [foreign] = all

@@ -5,8 +5,8 @@ import { agentEndpoint } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { credentialsOf, isUnconfigured } from './credentials.ts'
-import { type DefaultConfig, defaultOf } from './default-model.ts'
-import { keyFor, type PickKey, pickFirst } from './endpoint-key.ts'
+import { type DefaultConfig, defaultModelOf } from './default-model.ts'
+import { resolveKey, type PickKey, pickFirst } from './endpoint-key.ts'
 import type { ModelFacts } from './prices.ts'
 import { displayName, PROVIDERS, type Wire } from './providers.ts'
 import { type Resolved, resolveModel } from './resolve.ts'
@@ -17,8 +17,8 @@ import {
   type ModelSetup,
   readSetup,
 } from './provider-config.ts'
-import { refuseSlips } from './config-typos.ts'
-import { familyWindow } from './context-windows.ts'
+import { rejectConfigTypos } from './config-typos.ts'
+import { contextLengthOf } from './context-windows.ts'
 
 /** The scripted model that needs nothing: what a fresh installation talks to. */
 const DEMO: ModelEndpoint = {
@@ -62,7 +62,7 @@ const chooseProvider = (setup: ModelSetup, model: string): string | null => {
 }
 
 /** A custom provider's own address always; else what the resolution found, the configuration, the environment, the table. */
-export const addressOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
+export const baseUrlOf = (setup: ModelSetup, provider: string, resolved: Resolved): string => {
   const facts = PROVIDERS.get(provider)
   const fromEnv = facts?.baseUrlEnv ? setup.env[facts.baseUrlEnv]?.trim() : ''
   const url =
@@ -77,7 +77,7 @@ export const addressOf = (setup: ModelSetup, provider: string, resolved: Resolve
   return url.replace(/\/+$/, '')
 }
 
-const checkAddress = (name: string, url: string): void => {
+const validateBaseUrl = (name: string, url: string): void => {
   if (!url)
     throw unavailable(
       `${name} has no address. Set base_url for it in config.yaml, or pick another model.`,
@@ -89,12 +89,16 @@ const checkAddress = (name: string, url: string): void => {
     )
 }
 
-type SpokenWire = Extract<Wire, ApiMode>
+type SupportedWire = Extract<Wire, ApiMode>
 
-const WIRES: readonly SpokenWire[] = ['chat_completions', 'anthropic_messages', 'codex_responses']
+const WIRES: readonly SupportedWire[] = [
+  'chat_completions',
+  'anthropic_messages',
+  'codex_responses',
+]
 
 /** Aggregators that pass each maker's own format through. */
-const wireByModel = (model: string): SpokenWire => {
+const wireByModel = (model: string): SupportedWire => {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
   if (name.startsWith('gpt-5')) return 'codex_responses'
   return name.startsWith('claude') ? 'anthropic_messages' : 'chat_completions'
@@ -115,7 +119,7 @@ const wireOf = (setup: ModelSetup, provider: string, model: string, url: string)
 }
 
 /** What we speak ourselves; anything else is another program's to speak. */
-const spoken = (name: string, model: string, wire: Wire): SpokenWire => {
+const requireSupportedWire = (name: string, model: string, wire: Wire): SupportedWire => {
   const known = WIRES.find(one => one === wire)
   if (known) return known
   throw unavailable(
@@ -127,7 +131,11 @@ const spoken = (name: string, model: string, wire: Wire): SpokenWire => {
 export type FactsOf = (provider: string, model: string) => ModelFacts | null
 
 /** What the configuration says: beside the model, or for the one model it speaks of; 0 when it says nothing. */
-export const configuredWindow = (setup: ModelSetup, provider: string, model: string): number => {
+export const configuredContextLength = (
+  setup: ModelSetup,
+  provider: string,
+  model: string,
+): number => {
   const listed =
     customEntry(setup, provider)?.models.get(model)?.contextLength ||
     setup.providers.get(provider)?.models.get(model)?.contextLength
@@ -143,7 +151,9 @@ export const providerName = (setup: ModelSetup, provider: string): string =>
   customEntry(setup, provider)?.name ?? setup.providers.get(provider)?.name ?? displayName(provider)
 
 /** A prompt that stays in the cache for an hour costs twice its price to put there; the table knows the short stay. */
-const keptLonger = (price: ModelEndpoint['price']): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
+const withHourCache = (
+  price: ModelEndpoint['price'],
+): Pick<ModelEndpoint, 'cacheTtl' | 'price'> => ({
   cacheTtl: '1h',
   ...(price?.cacheWrite ? { price: { ...price, cacheWrite: price.input * 2 } } : {}),
 })
@@ -152,18 +162,18 @@ const keptLonger = (price: ModelEndpoint['price']): Pick<ModelEndpoint, 'cacheTt
  * The endpoint of a turn. A blank model means the default one. Throws a Refusal whose sentence names the provider and what
  * would help; never falls over to a provider that was not meant.
  */
-export const runtimeEndpoint = (
+export const resolveEndpoint = (
   home: ModelHome,
   config: DefaultConfig,
   resolved: Resolved,
   factsOf: FactsOf = () => null,
   pick: PickKey = pickFirst,
 ): ModelEndpoint => {
-  refuseSlips(home)
+  rejectConfigTypos(home)
   const setup = readSetup(home)
   const isBlank = !resolved.model
   const pair = isBlank
-    ? resolveModel(defaultOf(setup, config), { ...setup, customProviders: setup.custom })
+    ? resolveModel(defaultModelOf(setup, config), { ...setup, customProviders: setup.custom })
     : resolved
   if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
   const chosen = pair.provider ?? chooseProvider(setup, pair.model)
@@ -174,10 +184,10 @@ export const runtimeEndpoint = (
   if (external) return external
   if (!pair.model) throw unavailable('No model is chosen yet. Pick one in the model menu.')
   const name = providerName(setup, provider)
-  const table = addressOf(setup, provider, pair)
-  const apiMode = spoken(name, pair.model, wireOf(setup, provider, pair.model, table))
-  checkAddress(name, table)
-  const keyed = keyFor(setup, provider, name, table, pick)
+  const table = baseUrlOf(setup, provider, pair)
+  const apiMode = requireSupportedWire(name, pair.model, wireOf(setup, provider, pair.model, table))
+  validateBaseUrl(name, table)
+  const keyed = resolveKey(setup, provider, name, table, pick)
   const effort = effortOf(setup)
   const isOwn = setup.active === provider
   const facts = factsOf(provider, pair.model)
@@ -188,11 +198,11 @@ export const runtimeEndpoint = (
     ...keyed,
     ...routingOf(home.values(), provider, keyed.baseUrl),
     contextLength:
-      configuredWindow(setup, provider, pair.model) ||
+      configuredContextLength(setup, provider, pair.model) ||
       facts?.contextLength ||
-      familyWindow(pair.model),
+      contextLengthOf(pair.model),
     ...(facts?.price ? { price: facts.price } : {}),
-    ...(setup.cacheTtl === '1h' ? keptLonger(facts?.price) : {}),
+    ...(setup.cacheTtl === '1h' ? withHourCache(facts?.price) : {}),
     ...(isOwn && setup.maxTokens ? { maxTokens: setup.maxTokens } : {}),
     ...(effort ? { effort } : {}),
   }

@@ -9,7 +9,7 @@ import { toProviderId } from './provider-ids.ts'
 import { displayName } from './providers.ts'
 import type { ModelSetup } from './provider-config.ts'
 
-export type ProgramAgent = {
+export type AgentProgram = {
   id: string
   /** For people. */
   name: string
@@ -17,16 +17,16 @@ export type ProgramAgent = {
 }
 
 /** Provider id of all of them: `@acp:<agent>` or `@acp:<agent>:<model>`. */
-export const AGENTS = 'acp'
+export const AGENT_PROVIDER = 'acp'
 
-const program = (id: string, name: string, command: string): ProgramAgent => ({
+const program = (id: string, name: string, command: string): AgentProgram => ({
   id,
   name,
   command: command.split(' '),
 })
 
 /** How each is started (agent-home §10.4). Only what is installed is offered: nothing is fetched by itself. */
-const LAUNCH: readonly ProgramAgent[] = [
+const KNOWN_AGENTS: readonly AgentProgram[] = [
   program('claude', 'Claude Code', 'claude-agent-acp'),
   program('claude', 'Claude Code', 'claude-code-acp'),
   program('codex', 'Codex', 'codex-acp'),
@@ -59,7 +59,7 @@ const directories = (path: string): string[] =>
   path.split(delimiter).filter(directory => isAbsolute(directory))
 
 /** Where a program lies, or null. */
-const whereIs = (name: string, path: string): string | null => {
+const findExecutable = (name: string, path: string): string | null => {
   if (isAbsolute(name)) return isProgram(name) ? name : null
   for (const directory of directories(path)) {
     const found = join(directory, name)
@@ -79,32 +79,32 @@ const isReadable = (directory: string): boolean => {
 }
 
 /** Agents of the table that are installed, each once. */
-export const programsOn = (path: string): ProgramAgent[] => {
-  const found = new Map<string, ProgramAgent>()
-  for (const agent of LAUNCH) {
+export const installedAgents = (path: string): AgentProgram[] => {
+  const found = new Map<string, AgentProgram>()
+  for (const agent of KNOWN_AGENTS) {
     const [file = '', ...args] = agent.command
-    const place = found.has(agent.id) ? null : whereIs(file, path)
+    const place = found.has(agent.id) ? null : findExecutable(file, path)
     if (place) found.set(agent.id, { ...agent, command: [place, ...args] })
   }
   return [...found.values()]
 }
 
 /** The same, looked up again only when a directory of PATH has changed. */
-export const createProgramFinder = () => {
-  let last: { key: string; found: ProgramAgent[] } | undefined
-  return (path: string): readonly ProgramAgent[] => {
+export const createInstalledAgentCache = () => {
+  let last: { key: string; found: AgentProgram[] } | undefined
+  return (path: string): readonly AgentProgram[] => {
     const times = directories(path).map(directory =>
       isReadable(directory) ? statSync(directory, { throwIfNoEntry: false })?.mtimeMs : 0,
     )
     const key = `${path}\n${times.join(' ')}`
-    if (last?.key !== key) last = { key, found: programsOn(path) }
+    if (last?.key !== key) last = { key, found: installedAgents(path) }
     return last.found
   }
 }
 
 /** Said in config.yaml: `acp_command` and `acp_args` of the model section, of a provider, of a custom provider. */
-export const configuredAgents = ({ agents }: ModelSetup): ProgramAgent[] => {
-  const found = new Map<string, ProgramAgent>()
+export const configuredAgents = ({ agents }: ModelSetup): AgentProgram[] => {
+  const found = new Map<string, AgentProgram>()
   for (const { id, name, command } of agents)
     if (command.length > 0 && !found.has(id))
       found.set(id, { id, name: name ?? nameOf(id), command })
@@ -112,7 +112,7 @@ export const configuredAgents = ({ agents }: ModelSetup): ProgramAgent[] => {
 }
 
 const nameOf = (id: string): string =>
-  LAUNCH.find(agent => agent.id === id)?.name ?? displayName(id)
+  KNOWN_AGENTS.find(agent => agent.id === id)?.name ?? displayName(id)
 
 /** What is said of it in several places, the first of them counting most. */
 const settingsOf = ({ agents }: ModelSetup, id: string): AgentSettings | undefined => {
@@ -126,7 +126,7 @@ const settingsOf = ({ agents }: ModelSetup, id: string): AgentSettings | undefin
 }
 
 /** The one of the provider table that is a program (agent-home §10.2). */
-const copilot = ({ env }: ModelSetup): ProgramAgent => {
+const copilot = ({ env }: ModelSetup): AgentProgram => {
   const file = env.AGENT_COPILOT_ACP_COMMAND?.trim() || env.COPILOT_CLI_PATH?.trim() || 'copilot'
   const args = env.AGENT_COPILOT_ACP_ARGS?.trim() || '--acp --stdio'
   return {
@@ -138,13 +138,13 @@ const copilot = ({ env }: ModelSetup): ProgramAgent => {
 
 const toEndpoint = (
   setup: ModelSetup,
-  { id, name, command }: ProgramAgent,
+  { id, name, command }: AgentProgram,
   provider: string,
   model: string,
   own: string,
 ): ModelEndpoint => {
   const [file = '', ...args] = command
-  const place = whereIs(file, setup.env.PATH ?? '')
+  const place = findExecutable(file, setup.env.PATH ?? '')
   if (!place)
     throw unavailable(
       `${name} cannot be started: ${file} is not installed on this machine. Install it, or pick another model.`,
@@ -170,13 +170,13 @@ const toEndpoint = (
 }
 
 /** All that can be picked: the command to start it with, null where its program is missing, and its own environment. */
-export const agentsOf = (setup: ModelSetup) => {
+export const listExternalAgents = (setup: ModelSetup) => {
   const path = setup.env.PATH ?? ''
   const agents = new Map(
-    [...programsOn(path), ...configuredAgents(setup)].map(agent => [agent.id, agent]),
+    [...installedAgents(path), ...configuredAgents(setup)].map(agent => [agent.id, agent]),
   )
   return [...agents.values()].map(({ id, name, command: [file = '', ...args] }) => {
-    const place = whereIs(file, path)
+    const place = findExecutable(file, path)
     return {
       id,
       name,
@@ -201,14 +201,14 @@ export const agentEndpoint = (
       // Written in the agent's words, which are another name of a provider.
       (id === setup.provider?.toLowerCase() && toProviderId(id) === provider),
   )
-  if (provider === AGENTS) {
+  if (provider === AGENT_PROVIDER) {
     const cut = model.indexOf(':')
     const wanted = cut < 0 ? model : model.slice(0, cut)
     const rest = cut < 0 ? '' : model.slice(cut + 1)
     const agent =
       configured.find(({ id }) => id === wanted) ??
-      programsOn(setup.env.PATH ?? '').find(({ id }) => id === wanted) ??
-      LAUNCH.find(({ id }) => id === wanted)
+      installedAgents(setup.env.PATH ?? '').find(({ id }) => id === wanted) ??
+      KNOWN_AGENTS.find(({ id }) => id === wanted)
     if (agent) return toEndpoint(setup, agent, provider, model, rest)
     if (own) return toEndpoint(setup, own, provider, model, model)
     throw unavailable(
@@ -231,15 +231,15 @@ export const isAgentReady = (setup: ModelSetup, provider: string, model: string)
   }
 }
 
-export type AgentsBeyond = {
+export type ExternalAgentSources = {
   /** Installed ones. */
-  programs: (path: string) => readonly ProgramAgent[]
+  programs: (path: string) => readonly AgentProgram[]
   /** Models an agent said it can use; empty while it has not run. */
   models: (id: string) => readonly { id: string; label: string }[]
 }
 
 /** The group of the model list they are in; null when there are none. */
-export const agentGroup = (setup: ModelSetup, beyond: AgentsBeyond): ModelGroup | null => {
+export const agentGroup = (setup: ModelSetup, beyond: ExternalAgentSources): ModelGroup | null => {
   const agents = new Map(
     [...beyond.programs(setup.env.PATH ?? ''), ...configuredAgents(setup)].map(agent => [
       agent.id,
@@ -247,13 +247,13 @@ export const agentGroup = (setup: ModelSetup, beyond: AgentsBeyond): ModelGroup 
     ]),
   )
   const models = [...agents.values()].flatMap(({ id, name }) => [
-    { id: `@${AGENTS}:${id}`, label: name },
+    { id: `@${AGENT_PROVIDER}:${id}`, label: name },
     ...beyond.models(id).map(model => ({
-      id: `@${AGENTS}:${id}:${model.id}`,
+      id: `@${AGENT_PROVIDER}:${id}:${model.id}`,
       label: `${name} · ${model.label}`,
     })),
   ])
   return models.length > 0
-    ? { provider: 'Agents on this machine', provider_id: AGENTS, models }
+    ? { provider: 'Agents on this machine', provider_id: AGENT_PROVIDER, models }
     : null
 }

@@ -44,7 +44,7 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
 }
 
 /** In the order in which they are tried. */
-export const fallbacksOf = (home: ModelHome): Fallback[] => {
+export const readFallbacks = (home: ModelHome): Fallback[] => {
   const { fallback_providers: list, fallback_model: one } = home.values()
   const found = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
   return found.length > 0 ? found : readFallback(home, one)
@@ -59,13 +59,13 @@ const pickFor = ({ key }: Fallback, pick: PickKey): PickKey =>
         source: 'config_yaml',
         name: 'fallback_providers',
         id: 'config:fallback_providers',
-        restsUntilMs: 0,
+        cooldownUntilMs: 0,
         requests: 0,
         isPooled: false,
       })
 
 /** Null when it cannot be called: no key, no address, a wire nobody speaks. */
-export const callable = (
+export const tryEndpoint = (
   fallback: Fallback,
   endpointOf: EndpointOf,
   pick: PickKey = pickFirst,

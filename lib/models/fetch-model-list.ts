@@ -7,9 +7,9 @@ import { UserError, unavailable } from '../errors.ts'
 import { describeNetworkError } from '../http/network-error.ts'
 
 /** A model as a server lists it; `contextLength` is 0 when it does not say. */
-export type FoundModel = { readonly id: string; readonly contextLength: number }
+export type RemoteModel = { readonly id: string; readonly contextLength: number }
 
-export type Question = {
+export type ModelListRequest = {
   url: string
   headers: Readonly<Record<string, string>>
   timeoutMs: number
@@ -17,7 +17,7 @@ export type Question = {
   isKnown: boolean
 }
 
-export type AskerOptions = {
+export type ModelListFetcherOptions = {
   /** Where a proxy is to be used. */
   dispatcher?: Dispatcher | undefined
   /** Aborts after so many milliseconds. */
@@ -25,7 +25,7 @@ export type AskerOptions = {
   resolve?: (host: string) => Promise<{ address: string; family: number }[]>
 }
 
-export type Asker = (question: Question) => Promise<FoundModel[]>
+export type FetchModelList = (question: ModelListRequest) => Promise<RemoteModel[]>
 
 const MAX_BYTES = 8 * 1024 * 1024
 const MAX_MODELS = 2_000
@@ -66,7 +66,7 @@ export const isPrivateAddress = (address: string): boolean => {
 const count = (...values: unknown[]): number =>
   values.find((value): value is number => Number.isSafeInteger(value) && Number(value) > 0) ?? 0
 
-const toModel = (value: unknown): FoundModel[] => {
+const toModel = (value: unknown): RemoteModel[] => {
   const raw = isObject(value) ? value : {}
   const name = [value, raw.id, raw.name, raw.model].find(text => typeof text === 'string')
   // Google writes `models/gemini-…` and wants it without.
@@ -85,7 +85,7 @@ const toModel = (value: unknown): FoundModel[] => {
 }
 
 /** `{data:[…]}`, `{models:[…]}` or a bare list; each entry once. Undefined when it is something else. */
-export const parseModelList = (value: unknown): FoundModel[] | undefined => {
+export const parseModelList = (value: unknown): RemoteModel[] | undefined => {
   const found = isObject(value) ? [value.data, value.models].find(Array.isArray) : value
   if (!Array.isArray(found)) return undefined
   const models = found.slice(0, MAX_MODELS).flatMap(toModel)
@@ -123,7 +123,7 @@ const checkedUrl = (text: string): URL => {
 }
 
 /** Throws a Refusal with a sentence; the key is in none of them. */
-export const createAsker = (options: AskerOptions = {}): Asker => {
+export const createModelListFetcher = (options: ModelListFetcherOptions = {}): FetchModelList => {
   const deadline = options.deadline ?? (ms => AbortSignal.timeout(ms))
   const resolve = options.resolve ?? (host => lookup(host, { all: true }))
 
@@ -141,7 +141,10 @@ export const createAsker = (options: AskerOptions = {}): Asker => {
   }
 
   /** What was looked up is what is connected to: a second answer could be another one. */
-  const dispatcherFor = async (question: Question, url: URL): Promise<Dispatcher | undefined> => {
+  const dispatcherFor = async (
+    question: ModelListRequest,
+    url: URL,
+  ): Promise<Dispatcher | undefined> => {
     if (question.isKnown) return options.dispatcher
     const addresses = await pinned(url).catch((error: unknown) => {
       // Behind a proxy names are often the proxy's to look up.

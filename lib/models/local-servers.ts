@@ -1,6 +1,6 @@
 /** Model servers on this machine: where they usually listen, what they are called, and asking them, only when somebody wants to know. */
 import { messageOf } from '../errors.ts'
-import type { Asker } from './fetch-model-list.ts'
+import type { FetchModelList } from './fetch-model-list.ts'
 import { liveLabel, tagLabel } from './model-labels.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
@@ -69,7 +69,7 @@ const sameAddress = (a: string, b: string): boolean => {
 
 /** Servers that answer with a list of models, asked all at once and without any key. */
 export const findLocalServers = async (
-  ask: Asker,
+  ask: FetchModelList,
   home: ModelHome,
   log: (line: string) => void = () => undefined,
 ): Promise<LocalServer[]> => {

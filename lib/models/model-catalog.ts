@@ -1,86 +1,86 @@
 /** The model list with everything that is known beyond the files: what providers serve, and how much each model reads. */
 import type { ModelList, ModelOption } from '../schema/model.ts'
-import type { AgentsBeyond } from './external-agents.ts'
+import type { ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { configuredProviders, isLocalUrl, isUnconfigured } from './credentials.ts'
-import { type DefaultConfig, defaultOf, effectiveDefault } from './default-model.ts'
-import { type Beyond, labelFor, modelGroups, wantsLive } from './model-groups.ts'
+import { type DefaultConfig, defaultModelOf, effectiveDefault } from './default-model.ts'
+import { type ModelInfoSources, labelFor, modelGroups, usesRemoteList } from './model-groups.ts'
 import { shortLabel } from './model-labels.ts'
-import type { Live } from './remote-models.ts'
+import type { RemoteModels } from './remote-models.ts'
 import type { ModelFacts, Prices } from './prices.ts'
-import { configuredWindow, customEntry } from './endpoint.ts'
+import { configuredContextLength, customEntry } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
-import { knownWindow } from './context-windows.ts'
+import { knownContextLength } from './context-windows.ts'
 
-export type LiveList = {
+export type ProviderModels = {
   provider: string
   models: ModelOption[]
   ids: string[]
   count: number
 }
 
-export type CatalogueDeps = {
-  live: Live
+export type ModelCatalogOptions = {
+  live: RemoteModels
   prices: Prices
   config: DefaultConfig
   /** Agents of other programs, as a home sees them. */
-  agents?: (home: ModelHome) => AgentsBeyond
+  agents?: (home: ModelHome) => ExternalAgentSources
   /** How long a list waits for servers; what they say later is in the next one. */
-  patienceMs?: number
+  maxWaitMs?: number
 }
 
-const PATIENCE_MS = 3_000
+const MAX_WAIT_MS = 3_000
 
-export type Catalogue = ReturnType<typeof createCatalogue>
+export type ModelCatalog = ReturnType<typeof createModelCatalog>
 
-export const createCatalogue = ({
+export const createModelCatalog = ({
   live,
   prices,
   config,
   agents,
-  patienceMs = PATIENCE_MS,
-}: CatalogueDeps) => {
+  maxWaitMs = MAX_WAIT_MS,
+}: ModelCatalogOptions) => {
   const factsIn =
     (home: ModelHome) =>
     (provider: string, model: string): ModelFacts | null => {
-      const said = live.peek(home, provider)?.find(({ id }) => id === model)?.contextLength
+      const said = live.cached(home, provider)?.find(({ id }) => id === model)?.contextLength
       const facts = prices.find(provider, model)
       return said ? { ...facts, contextLength: said } : facts
     }
 
-  const beyond = (home: ModelHome): Beyond => {
+  const beyond = (home: ModelHome): ModelInfoSources => {
     const factsOf = factsIn(home)
     return {
       ...(agents ? { agents: agents(home) } : {}),
-      live: provider => live.peek(home, provider),
+      live: provider => live.cached(home, provider),
       window: (setup, provider, id) =>
-        configuredWindow(setup, provider, id) ||
+        configuredContextLength(setup, provider, id) ||
         factsOf(provider, id)?.contextLength ||
-        knownWindow(id),
+        knownContextLength(id),
     }
   }
 
   /** A local server with one model needs no default: there is nothing else to choose (agent-home §2.2). */
   const onlyModel = (home: ModelHome, setup: ModelSetup): string => {
     if (!setup.active || !setup.baseUrl || !isLocalUrl(setup.baseUrl)) return ''
-    const said = live.peek(home, setup.active)
+    const said = live.cached(home, setup.active)
     return said?.length === 1 ? (said[0]?.id ?? '') : ''
   }
 
   const defaults = (home: ModelHome): DefaultConfig => {
     const setup = readSetup(home)
-    return defaultOf(setup, config)
+    return defaultModelOf(setup, config)
       ? config
       : { defaultModel: '', modelOverride: onlyModel(home, setup) }
   }
 
   /** Waits for the servers whose lists are wanted, but not for long. */
   const ask = async (home: ModelHome, providers: readonly string[]): Promise<void> => {
-    const answers = Promise.all(providers.map(provider => live.found(home, provider)))
+    const answers = Promise.all(providers.map(provider => live.load(home, provider)))
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, patienceMs)
+      timer = setTimeout(resolve, maxWaitMs)
     })
     await Promise.race([answers, patience])
     clearTimeout(timer)
@@ -95,7 +95,7 @@ export const createCatalogue = ({
     /** Everything GET /api/models shows. */
     async list(home: ModelHome): Promise<ModelList> {
       const setup = readSetup(home)
-      const wanted = [...configuredProviders(setup)].filter(id => wantsLive(setup, id))
+      const wanted = [...configuredProviders(setup)].filter(id => usesRemoteList(setup, id))
       await Promise.all([ask(home, wanted), isUnconfigured(setup) ? undefined : prices.ready()])
       return modelGroups(home, defaults(home), beyond(home))
     },
@@ -104,15 +104,16 @@ export const createCatalogue = ({
     async ready(home: ModelHome): Promise<void> {
       const setup = readSetup(home)
       if (isUnconfigured(setup)) return
-      const needsModel = !defaultOf(setup, config) && setup.baseUrl && isLocalUrl(setup.baseUrl)
+      const needsModel =
+        !defaultModelOf(setup, config) && setup.baseUrl && isLocalUrl(setup.baseUrl)
       await Promise.all([prices.ready(), needsModel ? ask(home, [setup.active ?? '']) : undefined])
     },
 
     /** One provider's list: asked live, else what config.yaml holds of it, else the built-in list (spec.md, Models). */
-    async of(home: ModelHome, name: string): Promise<LiveList> {
+    async of(home: ModelHome, name: string): Promise<ProviderModels> {
       const setup = readSetup(home)
       const provider = toProviderId(name)
-      const found = await live.found(home, provider)
+      const found = await live.load(home, provider)
       const ids = found?.map(({ id }) => id) ?? []
       const models = found?.length
         ? ids.map(id => ({ id, label: labelFor(setup, provider, id) }))

@@ -1,26 +1,26 @@
 /** The model list of a home: which providers it is set up for, and what each of them offers (contract §5.6). */
 import type { ModelGroup, ModelList, ModelOption } from '../schema/model.ts'
-import { agentGroup, type AgentsBeyond } from './external-agents.ts'
+import { agentGroup, type ExternalAgentSources } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
 import { builtinModels } from './builtin-models.ts'
 import { configuredProviders, isOwnAddress, isUnconfigured } from './credentials.ts'
-import type { FoundModel } from './fetch-model-list.ts'
-import { type DefaultConfig, defaultOf } from './default-model.ts'
+import type { RemoteModel } from './fetch-model-list.ts'
+import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { liveLabel, shortLabel, tagLabel } from './model-labels.ts'
 import { endpointName, isTagServer } from './local-servers.ts'
 import { displayName } from './providers.ts'
 import { resolveModel } from './resolve.ts'
-import { addressOf } from './endpoint.ts'
+import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
 
 /** What is known beyond the home's files; without it the list is made of those alone. */
-export type Beyond = {
+export type ModelInfoSources = {
   /** What a provider has said it serves; never asks. */
-  live?: (provider: string) => readonly FoundModel[] | null
+  live?: (provider: string) => readonly RemoteModel[] | null
   /** Tokens a model reads; 0 when unknown. `id` is the provider's own. */
   window?: (setup: ModelSetup, provider: string, id: string) => number
   /** Agents of other programs. */
-  agents?: AgentsBeyond
+  agents?: ExternalAgentSources
 }
 
 const demoGroup = (): ModelGroup => ({
@@ -33,7 +33,7 @@ const asOptions = (ids: Iterable<string>, label: (id: string) => string): ModelO
   [...ids].map(id => ({ id, label: label(id) }))
 
 /** Bare for the active provider and while none is known; every other id says whose it is (decision 4). */
-export const prefixed = (id: string, provider: string, active: string | null): string =>
+export const withProviderHint = (id: string, provider: string, active: string | null): string =>
   active === null || active === provider || id.startsWith('@') ? id : `@${provider}:${id}`
 
 const customModels = (setup: ModelSetup, provider: string): ModelOption[] => {
@@ -53,13 +53,13 @@ const writtenModels = (setup: ModelSetup, provider: string): ModelOption[] => {
 }
 
 const addressFor = (setup: ModelSetup, provider: string): string =>
-  addressOf(setup, provider, { model: '', provider, baseUrl: null })
+  baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
 
 /**
  * Is the provider's own word wanted for its list? Where nothing is written down of it, and at an address the home chose,
  * which may serve anything (decision 5, contract §5.6).
  */
-export const wantsLive = (setup: ModelSetup, provider: string): boolean => {
+export const usesRemoteList = (setup: ModelSetup, provider: string): boolean => {
   if (provider === 'demo' || provider === 'openrouter') return false
   if (provider === 'custom' || provider.startsWith('custom:')) return true
   if (setup.providers.get(provider)?.models.size) return false
@@ -72,9 +72,13 @@ export const labelFor = (setup: ModelSetup, provider: string, id: string): strin
   isTagServer(provider, addressFor(setup, provider)) ? tagLabel(id) : liveLabel(id)
 
 /** What the server says, then what is written down of a custom one and not said. */
-const modelsOf = (setup: ModelSetup, provider: string, { live }: Beyond): ModelOption[] => {
+const modelsOf = (
+  setup: ModelSetup,
+  provider: string,
+  { live }: ModelInfoSources,
+): ModelOption[] => {
   const written = writtenModels(setup, provider)
-  const said = wantsLive(setup, provider) ? live?.(provider) : null
+  const said = usesRemoteList(setup, provider) ? live?.(provider) : null
   if (!said?.length) return written
   const has = new Set(said.map(({ id }) => id))
   const kept = provider.startsWith('custom') ? written.filter(({ id }) => !has.has(id)) : []
@@ -86,11 +90,11 @@ const groupName = (setup: ModelSetup, provider: string): string =>
   (provider === 'custom' ? endpointName(addressFor(setup, provider)) : null) ??
   displayName(provider)
 
-const buildGroup = (setup: ModelSetup, provider: string, beyond: Beyond): ModelGroup => ({
+const buildGroup = (setup: ModelSetup, provider: string, beyond: ModelInfoSources): ModelGroup => ({
   provider: groupName(setup, provider),
   provider_id: provider,
   models: modelsOf(setup, provider, beyond).map(({ id, label }) =>
-    sized(setup, provider, id, beyond, { id: prefixed(id, provider, setup.active), label }),
+    sized(setup, provider, id, beyond, { id: withProviderHint(id, provider, setup.active), label }),
   ),
 })
 
@@ -98,7 +102,7 @@ const sized = (
   setup: ModelSetup,
   provider: string,
   id: string,
-  { window }: Beyond,
+  { window }: ModelInfoSources,
   option: ModelOption,
 ): ModelOption => {
   const contextLength = window?.(setup, provider, id) ?? 0
@@ -117,7 +121,7 @@ const withDefault = (
   setup: ModelSetup,
   groups: ModelGroup[],
   model: string,
-  beyond: Beyond,
+  beyond: ModelInfoSources,
 ): ModelGroup[] => {
   if (!model) return groups
   const resolved = resolveModel(model, { ...setup, customProviders: setup.custom })
@@ -141,10 +145,10 @@ const withDefault = (
 export const modelGroups = (
   home: ModelHome,
   config: DefaultConfig,
-  beyond: Beyond = {},
+  beyond: ModelInfoSources = {},
 ): ModelList => {
   const setup = readSetup(home)
-  const defaultModel = defaultOf(setup, config)
+  const defaultModel = defaultModelOf(setup, config)
   const found = [...configuredProviders(setup)]
     .filter(id => id !== 'demo')
     .sort()

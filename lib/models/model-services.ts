@@ -6,24 +6,24 @@ import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { FailureType } from '../schema/event.ts'
 import type { ModelList } from '../schema/model.ts'
-import { createProgramFinder } from './external-agents.ts'
-import { createAsker } from './fetch-model-list.ts'
-import { createCatalogue } from './model-catalog.ts'
+import { createInstalledAgentCache } from './external-agents.ts'
+import { createModelListFetcher } from './fetch-model-list.ts'
+import { createModelCatalog } from './model-catalog.ts'
 import { compatibleFor } from './compat.ts'
 import { addEndpoint, type Endpoint } from './set-provider.ts'
-import { createPools } from './credential-pool/credential-pools.ts'
+import { createCredentialPools } from './credential-pool/credential-pools.ts'
 import { keyChange } from './provider-keys.ts'
-import { createLive } from './remote-models.ts'
+import { createRemoteModels } from './remote-models.ts'
 import { findLocalServers } from './local-servers.ts'
 import { createPrices } from './prices.ts'
 import { createRecovery } from './recovery.ts'
 import type { ModelHome } from './provider-config.ts'
 import { resolveFor } from './resolve.ts'
-import { runtimeEndpoint } from './endpoint.ts'
-import { createTesting } from './connection-test.ts'
-import { createTrial } from './test-call.ts'
+import { resolveEndpoint } from './endpoint.ts'
+import { createConnectionTests } from './connection-test.ts'
+import { createTestCall } from './test-call.ts'
 
-export type ModelsDeps = {
+export type ModelServicesOptions = {
   config: Config
   providers: Providers
   dispatcher: Dispatcher | undefined
@@ -35,7 +35,7 @@ export type ModelsDeps = {
   agentModels: (home: string, agent: string) => readonly { id: string; label: string }[]
 }
 
-export type Models = ReturnType<typeof createModels>
+export type ModelServices = ReturnType<typeof createModelServices>
 
 /**
  * `otherwise` where the home's files cannot be read. Only for what is looked up beside `endpoint`, which refuses with the
@@ -50,7 +50,7 @@ const tolerating = <T>(find: () => T, otherwise: T): T => {
   }
 }
 
-export const createModels = ({
+export const createModelServices = ({
   config,
   providers,
   dispatcher,
@@ -59,17 +59,17 @@ export const createModels = ({
   log,
   redact,
   agentModels,
-}: ModelsDeps) => {
-  const ask = createAsker({ dispatcher })
-  const programs = createProgramFinder()
+}: ModelServicesOptions) => {
+  const ask = createModelListFetcher({ dispatcher })
+  const programs = createInstalledAgentCache()
   const agents = (home: ModelHome) => ({
     programs,
     models: (id: string) => agentModels(home.name ?? '', id),
   })
-  const live = createLive(ask)
-  const catalogue = createCatalogue({ live, prices: createPrices(), config, agents })
-  const trial = createTrial({ providers, hintFor })
-  const pools = createPools({ log, redact })
+  const live = createRemoteModels(ask)
+  const catalogue = createModelCatalog({ live, prices: createPrices(), config, agents })
+  const trial = createTestCall({ providers, hintFor })
+  const pools = createCredentialPools({ log, redact })
   return {
     /** To be shown; blank while the home's files cannot be read. */
     default: ({ strict }: Home) => tolerating(() => catalogue.defaultModel(strict), ''),
@@ -87,19 +87,19 @@ export const createModels = ({
       tolerating(
         () =>
           compatibleFor(home, catalogue.defaults(home), model, {
-            live: provider => live.peek(home, provider),
+            live: provider => live.cached(home, provider),
             agents: agents(home),
           }),
         { model: model ?? '', changed: false },
       ),
     /** `baseUrl`: an address of the caller's own; a key is sent there only when it belongs to that host. */
     endpoint: (home: Home, model: string, baseUrl?: string) =>
-      runtimeEndpoint(
+      resolveEndpoint(
         home,
         catalogue.defaults(home),
         { ...resolveFor(home, model), ...(baseUrl ? { baseUrl } : {}) },
         catalogue.factsIn(home),
-        pools.picking(home),
+        pools.pickerFor(home),
       ),
     /** For one turn: what it does when its model cannot answer. */
     recovery: (home: Home) =>
@@ -107,10 +107,10 @@ export const createModels = ({
         pools,
         home,
         endpointOf: (pair, pick) =>
-          runtimeEndpoint(home, catalogue.defaults(home), pair, catalogue.factsIn(home), pick),
+          resolveEndpoint(home, catalogue.defaults(home), pair, catalogue.factsIn(home), pick),
       }),
     /** When all notes of how keys fared are written. */
-    settled: pools.settled,
+    flush: pools.flush,
     /** To be shown; empty while the home's files cannot be read. */
     async list({ strict }: Home): Promise<ModelList> {
       try {
@@ -123,7 +123,7 @@ export const createModels = ({
     of: catalogue.of,
     forget: live.forget,
     local: (home: Home) => findLocalServers(ask, home),
-    testing: createTesting({ live, catalogue, trial }),
+    testing: createConnectionTests({ live, catalogue, trial }),
     addEndpoint: (home: Home, endpoint: Endpoint) => addEndpoint(home, endpoint),
     /** Null or blank removes it. What was known of the provider is forgotten: another key may see other models. */
     async setKey(home: Home, provider: string, key: string | null) {

@@ -52,7 +52,7 @@ export type PoolEntry = {
   baseUrl: string | null
   priority: number
   /** When it may be used again, in milliseconds since 1970: 0 does not rest, Infinity rests nobody knows how long. */
-  restsUntilMs: number
+  cooldownUntilMs: number
   /** How often it was used. */
   requests: number
   ambient: boolean
@@ -200,7 +200,7 @@ const isAmbient = (raw: Readonly<JsonObject>): boolean => {
 }
 
 /** How long a key rests that was refused for its rate or its credit, when nobody said until when (agent-home §3.4). */
-export const REST_MS = 60 * 60_000
+export const COOLDOWN_MS = 60 * 60_000
 
 /** Seconds or milliseconds since 1970, or a date in words; undefined when it says nothing. */
 const timeMs = (value: unknown): number | undefined => {
@@ -214,10 +214,10 @@ const timeMs = (value: unknown): number | undefined => {
   return number > 1e11 ? number : number * 1_000
 }
 
-const restOf = (raw: Readonly<JsonObject>): number => {
+const cooldownOf = (raw: Readonly<JsonObject>): number => {
   if (raw.last_status !== 'exhausted') return 0
   const since = timeMs(raw.last_status_at)
-  return timeMs(raw.last_error_reset_at) ?? (since === undefined ? Infinity : since + REST_MS)
+  return timeMs(raw.last_error_reset_at) ?? (since === undefined ? Infinity : since + COOLDOWN_MS)
 }
 
 export const tokenOf = (raw: Readonly<JsonObject>): string =>
@@ -237,7 +237,7 @@ const readPoolEntry = (
     token: tokenOf(raw),
     baseUrl: address(raw.inference_base_url, raw.base_url),
     priority: Number(raw.priority) || 0,
-    restsUntilMs: restOf(raw),
+    cooldownUntilMs: cooldownOf(raw),
     requests: tokens(raw.request_count),
     ambient: isAmbient(raw),
   }
@@ -246,7 +246,7 @@ const readPoolEntry = (
   const name = entry.source.slice('env:'.length)
   const key = Object.hasOwn(env, name) ? text(env[name]) : ''
   if (!key) return []
-  return [key === entry.token ? entry : { ...entry, token: key, restsUntilMs: 0 }]
+  return [key === entry.token ? entry : { ...entry, token: key, cooldownUntilMs: 0 }]
 }
 
 const readPool = (auth: Readonly<JsonObject>, env: ModelSetup['env']): ModelSetup['pool'] => {

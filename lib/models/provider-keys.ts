@@ -93,13 +93,13 @@ export const listProviders = (
   }
 }
 
-const SHORTEST = 8
+const MIN_KEY_CHARS = 8
 
 /** A key as it is written; refuses what cannot be one. */
-export const checkedKey = (raw: string): string => {
+export const parseApiKey = (raw: string): string => {
   const key = raw.trim()
   if (/[\r\n]/.test(key)) throw invalid('API key must not contain newline characters.')
-  if (key.length < SHORTEST) throw invalid('API key appears too short.')
+  if (key.length < MIN_KEY_CHARS) throw invalid('API key appears too short.')
   if (key.length > 4_000) throw invalid('API key appears too long.')
   if (!/^[\x21-\x7e]+$/.test(key) || /['"`\\]/.test(key))
     throw invalid('API key contains characters that no key has.')
@@ -147,6 +147,6 @@ export const keyChange = (home: ModelHome, name: string, raw: string | null): Ke
     provider,
     display_name,
     action: 'updated',
-    values: { [used ?? variable]: checkedKey(raw) },
+    values: { [used ?? variable]: parseApiKey(raw) },
   }
 }

@@ -4,15 +4,15 @@ import { UserError } from '../errors.ts'
 import type { ModelOption } from '../schema/model.ts'
 import { builtinModels, ROUTER_MODELS } from './builtin-models.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
-import { type DefaultConfig, defaultOf } from './default-model.ts'
+import { type DefaultConfig, defaultModelOf } from './default-model.ts'
 import { isAgentReady } from './external-agents.ts'
 import { PROVIDERS } from './providers.ts'
-import { addressOf, providerName } from './endpoint.ts'
+import { baseUrlOf, providerName } from './endpoint.ts'
 import { type ModelHome, type ModelSetup, readSetup } from './provider-config.ts'
-import { refuseSlips } from './config-typos.ts'
+import { rejectConfigTypos } from './config-typos.ts'
 
 /** A home that can say whether its auth.json is whole. */
-export type JudgedHome = ModelHome & { authProblem(): string | null }
+export type ReadinessHome = ModelHome & { authProblem(): string | null }
 
 export type QuickProvider = {
   id: string
@@ -91,7 +91,7 @@ const hasToken = (value: unknown): boolean => {
 }
 
 /** The former entry and the pool are both honoured; anything unreadable is "not signed in". */
-const isSignedIn = (home: JudgedHome, provider: string): boolean => {
+const isSignedIn = (home: ReadinessHome, provider: string): boolean => {
   if (home.authProblem() !== null) return false
   const auth = asObject(home.authJson())
   const pool = asObject(auth.credential_pool)[provider]
@@ -102,7 +102,7 @@ const isSignedIn = (home: JudgedHome, provider: string): boolean => {
 
 /** A key that may go to where the provider answers; a server on this machine or network may need none. */
 const hasKey = (setup: ModelSetup, provider: string): boolean => {
-  const url = addressOf(setup, provider, { model: '', provider, baseUrl: null })
+  const url = baseUrlOf(setup, provider, { model: '', provider, baseUrl: null })
   if (!url) return false
   return (
     credentialFor(setup, provider, url) !== null ||
@@ -121,9 +121,9 @@ export type Readiness = {
   note: string
 }
 
-export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness => {
+export const readinessOf = (home: ReadinessHome, config: DefaultConfig): Readiness => {
   try {
-    return judge(home, config)
+    return assess(home, config)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
     // Something is set up and cannot be read: not ready, and not to be set up as if there were nothing.
@@ -139,11 +139,11 @@ export const readinessOf = (home: JudgedHome, config: DefaultConfig): Readiness 
   }
 }
 
-const judge = (home: JudgedHome, config: DefaultConfig): Readiness => {
-  refuseSlips(home)
+const assess = (home: ReadinessHome, config: DefaultConfig): Readiness => {
+  rejectConfigTypos(home)
   const setup = readSetup(home)
   const provider = setup.active
-  const model = defaultOf(setup, config)
+  const model = defaultModelOf(setup, config)
   const isConfigured = provider !== null && provider !== 'demo' && model !== ''
   const isReady =
     isConfigured &&
@@ -162,5 +162,5 @@ const judge = (home: JudgedHome, config: DefaultConfig): Readiness => {
 }
 
 /** Has the home what a provider of the quick table needs, once it were chosen? */
-export const holdsKeyFor = (home: ModelHome, provider: string): boolean =>
+export const hasKeyFor = (home: ModelHome, provider: string): boolean =>
   hasKey(readSetup(home), provider)

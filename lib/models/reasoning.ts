@@ -33,19 +33,19 @@ const under = (
 }
 
 /** What the home says about showing the thinking; undefined when it says nothing. */
-export const shownFlag = (home: ModelHome): boolean | undefined =>
+export const showsReasoning = (home: ModelHome): boolean | undefined =>
   yamlFlag(under(home.values(), 'display', 'show_reasoning'))
 
 export const readReasoning = (home: ModelHome): Reasoning => {
   const effort = under(home.values(), 'agent', 'reasoning_effort')
   return {
-    show_reasoning: shownFlag(home) ?? true,
+    show_reasoning: showsReasoning(home) ?? true,
     reasoning_effort: typeof effort === 'string' ? effort.trim().toLowerCase() : '',
   }
 }
 
-export const showReasoning = (home: EditableHome, isShown: boolean): void => {
-  if (shownFlag(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
+export const saveShowReasoning = (home: EditableHome, isShown: boolean): void => {
+  if (showsReasoning(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
 }
 
 /** `show`, `hide` and their kin → the flag; refuses other words. */
@@ -58,7 +58,7 @@ export const parseDisplay = (value: unknown): boolean => {
 }
 
 /** Takes effect with the next turn. `default` leaves it to the model: the key goes. */
-export const setEffort = (home: EditableHome, value: unknown): void => {
+export const saveEffort = (home: EditableHome, value: unknown): void => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required')
   if (effort === 'default') {

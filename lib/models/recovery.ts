@@ -2,25 +2,25 @@
 import type { AgentRequest, ModelEndpoint, Recovery } from '../agent/types.ts'
 import type { FailureType } from '../schema/event.ts'
 import type { Candidate } from './credentials.ts'
-import { keyedBy } from './endpoint-key.ts'
-import { callable, type EndpointOf, fallbacksOf } from './fallbacks.ts'
+import { endpointKey } from './endpoint-key.ts'
+import { tryEndpoint, type EndpointOf, readFallbacks } from './fallbacks.ts'
 import { displayName } from './providers.ts'
-import type { PoolHome, Pools } from './credential-pool/credential-pools.ts'
+import type { PoolHome, CredentialPools } from './credential-pool/credential-pools.ts'
 
-export type RecoveryDeps = { pools: Pools; home: PoolHome; endpointOf: EndpointOf }
+export type RecoveryOptions = { pools: CredentialPools; home: PoolHome; endpointOf: EndpointOf }
 
 /** One turn's; nothing of it outlives the turn. */
 export type TurnRecovery = Required<Pick<AgentRequest, 'recover' | 'attempts' | 'answered'>>
 
 /** A provider that wants to be left alone for longer is not waited for while somebody else can answer. */
-const PATIENCE_MS = 10_000
+const MAX_RETRY_AFTER_MS = 10_000
 /** The same key once more, then somebody else. */
-const ATTEMPTS = 2
+const RATE_LIMIT_ATTEMPTS = 2
 /** What is overloaded or broke off often works again at once. */
 const TRANSIENT_ATTEMPTS = 3
 
 /** The key's fault, so that another one of the same provider may do better. */
-const OF_THE_KEY: ReadonlySet<FailureType> = new Set([
+const KEY_FAILURES: ReadonlySet<FailureType> = new Set([
   'rate_limit',
   'quota_exhausted',
   'auth_mismatch',
@@ -57,7 +57,7 @@ const modelKey = ({ provider, model, baseUrl }: ModelEndpoint) =>
   `${provider}\0${model}\0${baseUrl}`
 const secretKey = (provider: string, key: string | null) => `${provider}\0${key ?? ''}`
 
-export const createRecovery = ({ pools, home, endpointOf }: RecoveryDeps): TurnRecovery => {
+export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): TurnRecovery => {
   const lines = new WeakMap<ModelEndpoint, Tried>()
 
   /** With the failed one itself. */
@@ -75,17 +75,17 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryDeps): TurnR
     return pools
       .candidates(home, failed.provider, failed.baseUrl)
       .filter(
-        ({ key, restsUntilMs }) =>
-          restsUntilMs <= now && !keys.has(secretKey(failed.provider, key)),
+        ({ key, cooldownUntilMs }) =>
+          cooldownUntilMs <= now && !keys.has(secretKey(failed.provider, key)),
       )
   }
 
   const otherModel = ({ models }: Tried, isFinal: boolean): ModelEndpoint | null => {
-    for (const fallback of fallbacksOf(home)) {
-      const found = callable(fallback, endpointOf)
+    for (const fallback of readFallbacks(home)) {
+      const found = tryEndpoint(fallback, endpointOf)
       if (!found || models.has(modelKey(found))) continue
       // Only now does its strategy count a use.
-      return isFinal ? callable(fallback, endpointOf, pools.picking(home)) : found
+      return isFinal ? tryEndpoint(fallback, endpointOf, pools.pickerFor(home)) : found
     }
     return null
   }
@@ -93,11 +93,13 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryDeps): TurnR
   const rotated = (failed: ModelEndpoint, tried: Tried): ModelEndpoint | null => {
     const { credential: _, ...plain } = failed
     const chosen = pools.choose(home, failed.provider, otherKeys(failed, tried))
-    return chosen ? { ...plain, ...keyedBy(chosen, failed.provider, failed.baseUrl, true) } : null
+    return chosen
+      ? { ...plain, ...endpointKey(chosen, failed.provider, failed.baseUrl, true) }
+      : null
   }
 
   const next = (type: FailureType, failed: ModelEndpoint, tried: Tried): Recovery | null => {
-    const sameModel = OF_THE_KEY.has(type) ? rotated(failed, tried) : null
+    const sameModel = KEY_FAILURES.has(type) ? rotated(failed, tried) : null
     if (sameModel) {
       const message = `A key of ${displayName(failed.provider)} ${WHY_KEY[type]}; this turn goes on with another one.`
       return { endpoint: sameModel, kind: 'rotated', message }
@@ -113,8 +115,8 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryDeps): TurnR
     async recover(failure, failed) {
       const { credential, provider, baseUrl } = failed
       if (NOT_RECOVERED.has(failure.type)) return null
-      if (credential && OF_THE_KEY.has(failure.type))
-        pools.rest(home, provider, baseUrl, credential.id, failure)
+      if (credential && KEY_FAILURES.has(failure.type))
+        pools.markExhausted(home, provider, baseUrl, credential.id, failure)
       const tried = triedBy(failed)
       const recovery = next(failure.type, failed, tried)
       if (recovery) lines.set(recovery.endpoint, tried)
@@ -123,14 +125,14 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryDeps): TurnR
 
     attempts(failure, endpoint) {
       const tried = triedBy(endpoint)
-      const hasKey = OF_THE_KEY.has(failure.type) && otherKeys(endpoint, tried).length > 0
+      const hasKey = KEY_FAILURES.has(failure.type) && otherKeys(endpoint, tried).length > 0
       if (!hasKey && !otherModel(tried, false)) return undefined
       if (failure.type !== 'rate_limit') return TRANSIENT_ATTEMPTS
-      return (failure.retryAfterMs ?? 0) > PATIENCE_MS ? 1 : ATTEMPTS
+      return (failure.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS ? 1 : RATE_LIMIT_ATTEMPTS
     },
 
     answered({ credential, provider, baseUrl }) {
-      if (credential) pools.answered(home, provider, baseUrl, credential.id)
+      if (credential) pools.markOk(home, provider, baseUrl, credential.id)
     },
   }
 }

@@ -38,7 +38,7 @@ const clear = (keys: readonly string[]): YamlEdit[] => keys.map(key => [['model'
  * its address, key and wire format below `providers`, or as a `custom_providers` entry where that place is another's.
  * `config` is config.yaml as written.
  */
-export const leaveEndpoint = (
+export const saveEndpointEdits = (
   setup: ModelSetup,
   config: Readonly<JsonObject>,
   provider: string,
@@ -91,7 +91,7 @@ export const leaveEndpoint = (
 const BROUGHT = ['base_url', 'api_key', 'api_mode'] as const
 
 /** The unnamed endpoint comes back to where every program looks for it: beside the model. */
-export const returnToEndpoint = (
+export const restoreEndpointEdits = (
   config: Readonly<JsonObject>,
   provider: string,
 ): YamlEdit[] | null => {

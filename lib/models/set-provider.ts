@@ -2,13 +2,18 @@
 import { invalid } from '../errors.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './provider-ids.ts'
-import { asMapping, checkedModelId, type EditableHome, setDefaultModel } from './default-model.ts'
-import { leaveEndpoint } from './saved-endpoints.ts'
+import {
+  modelSectionEdits,
+  parseModelId,
+  type EditableHome,
+  setDefaultModel,
+} from './default-model.ts'
+import { saveEndpointEdits } from './saved-endpoints.ts'
 import { PROVIDERS } from './providers.ts'
-import { addressOf } from './endpoint.ts'
+import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
 
-export type Chosen = {
+export type ProviderChoice = {
   provider: string
   model: string
   baseUrl: string | null
@@ -16,33 +21,33 @@ export type Chosen = {
   apiKey?: string
 }
 
-const LONGEST_URL = 2_000
+const MAX_URL_CHARS = 2_000
 
 /** Without its slashes at the end; refuses what is no plain web address. */
-export const checkedBaseUrl = (raw: string): string => {
+export const parseBaseUrl = (raw: string): string => {
   const url = raw.trim().replace(/\/+$/, '')
   if (!/^https?:\/\//i.test(url)) throw invalid('base_url must start with http:// or https://')
-  const parsed = URL.canParse(url) && url.length <= LONGEST_URL ? new URL(url) : null
+  const parsed = URL.canParse(url) && url.length <= MAX_URL_CHARS ? new URL(url) : null
   if (!parsed || parsed.username || parsed.password || parsed.search || parsed.hash)
     throw invalid('base_url must be a plain address such as https://host/v1')
   return url
 }
 
 /** Anthropic and OpenAI want the model's own name. */
-export const ownName = (provider: string, model: string): string =>
+export const bareModelName = (provider: string, model: string): string =>
   (provider === 'anthropic' || provider === 'openai') && model.startsWith(`${provider}/`)
     ? model.slice(provider.length + 1)
     : model
 
 /** Provider, model and address together, in one write. Keys of the provider before go to that one's own entry. */
-export const configureProvider = (home: EditableHome, chosen: Chosen): void => {
+export const configureProvider = (home: EditableHome, chosen: ProviderChoice): void => {
   const setup = readSetup(home)
   const config = home.config.read()
   const edits: YamlEdit[] = [
-    ...asMapping(config.model),
-    ...leaveEndpoint(setup, config, chosen.provider, chosen.baseUrl),
+    ...modelSectionEdits(config.model),
+    ...saveEndpointEdits(setup, config, chosen.provider, chosen.baseUrl),
     [['model', 'provider'], chosen.provider],
-    [['model', 'default'], ownName(chosen.provider, checkedModelId(chosen.model))],
+    [['model', 'default'], bareModelName(chosen.provider, parseModelId(chosen.model))],
     [['model', 'base_url'], chosen.baseUrl ?? undefined],
     // The older places at the root would otherwise speak for what was removed.
     [['base_url'], undefined],
@@ -61,14 +66,14 @@ const withoutKeys = (env: Readonly<Record<string, string>>): Record<string, stri
  * The home as it would be: for trying a key and an address before they are written down. At an address that is not the
  * home's own for this provider none of its stored keys exist, or a caller could have them sent anywhere.
  */
-export const supposing = (
+export const withProvider = (
   home: ModelHome,
-  { provider, model, baseUrl }: Chosen,
+  { provider, model, baseUrl }: ProviderChoice,
   variables: Readonly<Record<string, string>>,
 ): ModelHome => {
   const setup = readSetup(home)
   const id = toProviderId(provider)
-  const present = addressOf(setup, id, { model: '', provider: id, baseUrl: null })
+  const present = baseUrlOf(setup, id, { model: '', provider: id, baseUrl: null })
   const isOwn = baseUrl === null || baseUrl === present
   const config = home.values()
   const raw = typeof config.model === 'object' && config.model !== null ? config.model : {}
@@ -102,8 +107,8 @@ export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: strin
     throw invalid('name must be 1 to 64 characters without : / @')
   if (PROVIDERS.has(slug) && slug !== 'ollama' && slug !== 'lmstudio')
     throw invalid(`${name} is the name of a provider; choose another one`)
-  const baseUrl = checkedBaseUrl(endpoint.baseUrl)
-  const model = checkedModelId(endpoint.model)
+  const baseUrl = parseBaseUrl(endpoint.baseUrl)
+  const model = parseModelId(endpoint.model)
   const rows = rowsOf(home.config.read().custom_providers)
   const at = rows.findIndex(row => typeof row.name === 'string' && toSlug(row.name) === slug)
   const row = { ...(at < 0 ? {} : rows[at]), name, base_url: baseUrl, model }

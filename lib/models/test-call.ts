@@ -3,7 +3,7 @@ import type { ModelEndpoint, Providers } from '../agent/types.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { FailureType } from '../schema/event.ts'
 
-export type Trial = {
+export type TestCallResult = {
   ok: boolean
   provider: string
   model: string
@@ -17,7 +17,7 @@ export type Trial = {
   hint?: string
 }
 
-export type TrialDeps = {
+export type TestCallOptions = {
   providers: Providers
   hintFor: (type: FailureType) => string | undefined
   timeoutMs?: number
@@ -28,22 +28,22 @@ const TIMEOUT_MS = 30_000
 const MAX_TOKENS = 64
 
 /** Which of a provider's models to try when nobody says: a small one answers fast and costs next to nothing. */
-export const smallestOf = (ids: readonly string[]): string =>
+export const smallestModel = (ids: readonly string[]): string =>
   ids.find(id => /(?:mini|nano|haiku|flash|lite|small|free|turbo)\b/i.test(id)) ?? ids[0] ?? ''
 
 const inWords = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`)
 
-export const createTrial =
-  ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TrialDeps) =>
+export const createTestCall =
+  ({ providers, hintFor, timeoutMs = TIMEOUT_MS }: TestCallOptions) =>
   /** `endpoint` throws the sentence why it cannot be called at all. Never rejects for what the provider does. */
   async (
     asked: { provider: string; model: string },
     endpoint: () => ModelEndpoint,
     signal: AbortSignal,
-  ): Promise<Trial> => {
+  ): Promise<TestCallResult> => {
     const startedMs = performance.now()
     const took = () => Math.round(performance.now() - startedMs)
-    const failed = (message: string, type: FailureType = 'error'): Trial => {
+    const failed = (message: string, type: FailureType = 'error'): TestCallResult => {
       const hint = hintFor(type)
       const said = { message, error: message, type, ...(hint ? { hint } : {}) }
       return { ok: false, ...asked, duration_ms: took(), ...said }

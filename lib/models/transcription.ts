@@ -19,7 +19,7 @@ const SERVICES = {
 type Service = keyof typeof SERVICES
 
 const TIMEOUT_MS = 60_000
-const SAID_CHARS = 300
+const MAX_ERROR_CHARS = 300
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value.trim() : '')
 
@@ -65,7 +65,7 @@ export const speechEndpoint = (home: ModelHome): SpeechEndpoint | null => {
   return { url, apiKey: keyOf(home, service), model: model || usual }
 }
 
-const saidIn = (text: string): string => {
+const errorMessageIn = (text: string): string => {
   try {
     const body = JSON.parse(text) as { error?: { message?: unknown } | string; message?: unknown }
     const { error } = body
@@ -103,9 +103,9 @@ export const transcribe = async (
   })
   const text = await answer.text()
   if (!answer.ok) {
-    const said = saidIn(text)
+    const said = errorMessageIn(text)
       .replaceAll(apiKey ?? '\0', '***')
-      .slice(0, SAID_CHARS)
+      .slice(0, MAX_ERROR_CHARS)
     const refuse = answer.status === 400 || answer.status === 415 ? invalid : unavailable
     throw refuse(said || `The speech service answered with status ${answer.status}`)
   }

@@ -21,7 +21,7 @@ const passthroughOf = (config: Readonly<Record<string, unknown>>): Set<string> =
 }
 
 /** `terminal.home_mode: profile`: programs see the profile's own HOME, where there is one, and no login of the person's. */
-const ownHome = (config: Readonly<Record<string, unknown>>, dir: string): string | null => {
+const profileHomeDir = (config: Readonly<Record<string, unknown>>, dir: string): string | null => {
   const { terminal } = config
   const mode =
     typeof terminal === 'object' && terminal !== null && 'home_mode' in terminal
@@ -43,6 +43,6 @@ export const childEnvironment = (given: {
   const kept = Object.entries(given.env).filter(
     ([name]) => !OURS.test(name) && (allowed.has(name) || !isSecretName(name)),
   )
-  const own = given.dir !== undefined && ownHome(given.config, given.dir)
+  const own = given.dir !== undefined && profileHomeDir(given.config, given.dir)
   return { ...Object.fromEntries(kept), ...(own && { HOME: own }), ...given.extra }
 }

@@ -9,31 +9,31 @@ import type { Home } from './home.ts'
 import { DEFAULT_PROFILE, type Homes } from './homes.ts'
 import { isGatewayRunning } from './profile-summary.ts'
 
-const GRAVE = '.deleted-'
+const DELETED_PREFIX = '.deleted-'
 
 /** What is below goes file by file; links are removed, what they point at stays. */
-const bury = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
+const removeTree = (path: string): Promise<void> => rm(path, { recursive: true, force: true })
 
-export const checkRemovable = ({ name, dir }: Home): void => {
+export const requireDeletable = ({ name, dir }: Home): void => {
   if (name === DEFAULT_PROFILE) throw invalid('The default profile cannot be deleted.')
   if (isGatewayRunning(dir))
     throw conflict(`The gateway of profile '${name}' is running. Stop it first.`)
 }
 
 /** The home is out of reach when this returns its promise, which is about the bytes only. */
-export const removeProfile = (homes: Homes, home: Home): Promise<void> => {
+export const deleteProfile = (homes: Homes, home: Home): Promise<void> => {
   const { name, dir } = home
-  checkRemovable(home)
+  requireDeletable(home)
   if (homes.active() === name) homes.activate(homes.base)
-  const grave = join(homes.dir, `${GRAVE}${name}-${randomBytes(4).toString('hex')}`)
+  const grave = join(homes.dir, `${DELETED_PREFIX}${name}-${randomBytes(4).toString('hex')}`)
   renameSync(dir, grave)
   homes.forget(name)
   syncDir(homes.dir)
-  return bury(grave)
+  return removeTree(grave)
 }
 
 /** Ends what a killed process had begun. */
-export const sweepGraves = async (dir: string): Promise<void> => {
+export const removeDeletedProfiles = async (dir: string): Promise<void> => {
   const names = (() => {
     try {
       return readdirSync(dir)
@@ -42,6 +42,8 @@ export const sweepGraves = async (dir: string): Promise<void> => {
       return []
     }
   })()
-  const left = names.filter(name => name.startsWith(GRAVE) || name.startsWith('.creating-'))
-  await Promise.all(left.map(name => bury(join(dir, name))))
+  const left = names.filter(
+    name => name.startsWith(DELETED_PREFIX) || name.startsWith('.creating-'),
+  )
+  await Promise.all(left.map(name => removeTree(join(dir, name))))
 }

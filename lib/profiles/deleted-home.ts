@@ -1,12 +1,12 @@
 /** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
 import { join } from 'node:path'
 import { conflict, type UserError } from '../errors.ts'
-import { type Home, withShown } from './home.ts'
+import { type Home, withLenient } from './home.ts'
 
 const NOTHING = Object.freeze({})
 
 /** `profilesDir` never holds a profile of this name: whatever is looked for there is missing, and stays so. */
-export const goneHome = (name: string, profilesDir: string): Home => {
+export const deletedHome = (name: string, profilesDir: string): Home => {
   const dir = join(profilesDir, '.missing')
   const refusal = (): UserError =>
     conflict(
@@ -16,7 +16,7 @@ export const goneHome = (name: string, profilesDir: string): Home => {
   const refuse = (): never => {
     throw refusal()
   }
-  const home: Parameters<typeof withShown>[0] = {
+  const home: Parameters<typeof withLenient>[0] = {
     name,
     dir,
     config: {
@@ -37,5 +37,5 @@ export const goneHome = (name: string, profilesDir: string): Home => {
     problems: () => [],
     childEnv: refuse,
   }
-  return withShown(home, home)
+  return withLenient(home, home)
 }

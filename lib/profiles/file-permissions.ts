@@ -32,7 +32,7 @@ const tighten = (path: string, uid: number | undefined): boolean => {
 }
 
 /** Secrets of this directory that others may read; nothing is changed. */
-export const openSecrets = (dir: string): string[] =>
+export const findExposedSecrets = (dir: string): string[] =>
   SECRETS.map(name => join(dir, name)).filter(path => {
     const found = statSync(path, { throwIfNoEntry: false })
     return process.platform !== 'win32' && found?.isFile() && (found.mode & 0o077) !== 0
@@ -47,7 +47,7 @@ const profilesOf = (baseHome: string): string[] => {
 }
 
 /** At every start; `log` hears a sentence for each file that was changed or could not be. */
-export const tightenSecrets = (
+export const restrictSecrets = (
   { baseHome, stateDir }: { baseHome: string; stateDir: string },
   log: (line: string) => void,
 ): void => {

@@ -33,7 +33,7 @@ export type Home = {
   /** The same to look at only: what cannot be read counts as empty. Nothing may be run or decided by it. */
   peek(): Readonly<Record<string, unknown>>
   /** The same home for what only shows something: there, what cannot be read counts as empty instead of refusing. */
-  readonly shown: Home
+  readonly lenient: Home
   /** The form that refuses, of either form. */
   readonly strict: Home
   /** The home's .env alone. */
@@ -91,23 +91,23 @@ const derived = <A extends object, B extends object, T>(make: (a: A, b: B) => T)
 
 const NO_VARIABLES: Variables = Object.freeze({})
 
-type Form = Omit<Home, 'shown' | 'strict'>
+type Form = Omit<Home, 'lenient' | 'strict'>
 
 /** Completes a home by its form for showing. */
-export const withShown = (refusing: Form, lenient: Form): Home => {
+export const withLenient = (strictForm: Form, lenientForm: Form): Home => {
   const home: Home = {
-    ...refusing,
-    get shown() {
-      return shown
+    ...strictForm,
+    get lenient() {
+      return lenient
     },
     get strict() {
       return home
     },
   }
-  const shown: Home = {
-    ...lenient,
-    get shown() {
-      return shown
+  const lenient: Home = {
+    ...lenientForm,
+    get lenient() {
+      return lenient
     },
     get strict() {
       return home
@@ -199,5 +199,5 @@ export const openHome = (given: {
     env: () => overlay(given.env, shownDotenv()),
     authJson: auth.read,
   }
-  return withShown(home, lenient)
+  return withLenient(home, lenient)
 }

@@ -6,7 +6,7 @@ import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { readText } from '../store/read-text.ts'
 import { replaceText } from '../store/replace.ts'
-import { goneHome } from './deleted-home.ts'
+import { deletedHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
 
 export const DEFAULT_PROFILE = 'default'
@@ -98,7 +98,7 @@ export const createHomes = (
 
   const gone = new Map<string, Home>()
   const goneOf = (name: string): Home => {
-    const home = gone.get(name) ?? goneHome(name, dir)
+    const home = gone.get(name) ?? deletedHome(name, dir)
     gone.set(name, home)
     return home
   }

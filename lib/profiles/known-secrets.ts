@@ -84,7 +84,7 @@ const derived = <T>(make: (values: readonly unknown[]) => T) => {
 const NOTHING = Object.freeze({})
 
 /** What a file that cannot be read holds is not known; everything else still is. */
-const unlessUnread = (read: () => unknown): unknown => {
+const orEmpty = (read: () => unknown): unknown => {
   try {
     return read()
   } catch (error) {
@@ -100,9 +100,9 @@ const openHomeSecrets = (home: Home) => {
   const collect = derived(values => [...new Set(values.flatMap(value => secretsIn(value)))])
   return (): readonly string[] =>
     collect([
-      unlessUnread(home.env),
+      orEmpty(home.env),
       home.peek(),
-      unlessUnread(home.authJson),
+      orEmpty(home.authJson),
       ...files.map(file => file.read()),
     ])
 }

@@ -21,7 +21,7 @@ const BASE_PRIVATE = [
   'state.db-shm',
 ]
 
-export const placesOfOthers = (homes: Pick<Homes, 'list' | 'dir'>, home: Home): string[] =>
+export const otherHomePaths = (homes: Pick<Homes, 'list' | 'dir'>, home: Home): string[] =>
   home.name === DEFAULT_PROFILE
     ? [homes.dir]
     : homes

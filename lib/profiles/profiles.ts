@@ -5,36 +5,36 @@ import { checkNewName, createProfile, type NewProfile } from './create-profile.t
 import type { Home } from './home.ts'
 import type { Homes } from './homes.ts'
 import { toProfile } from './profile-summary.ts'
-import { checkRemovable, removeProfile, sweepGraves } from './delete-profile.ts'
+import { requireDeletable, deleteProfile, removeDeletedProfiles } from './delete-profile.ts'
 
 export type ProfilesOptions = {
   homes: Homes
   env: Readonly<Record<string, string>>
   log: (message: string, extra?: Record<string, unknown>) => void
   /** A profile has gone: open pages are told. */
-  onGone: (name: string) => void
+  onDeleted: (name: string) => void
 }
 
 export type Profiles = ReturnType<typeof createProfiles>
 
-export const createProfiles = ({ homes, env, log, onGone }: ProfilesOptions) => {
+export const createProfiles = ({ homes, env, log, onDeleted }: ProfilesOptions) => {
   /** What cannot be deleted now is tried again at the next start; the profile itself has gone. */
   const tell = (error: unknown) =>
     log('a deleted profile is still on the disk', { error: messageOf(error) })
 
-  void sweepGraves(homes.dir).catch(tell)
+  void removeDeletedProfiles(homes.dir).catch(tell)
 
   return {
     checkName: checkNewName,
-    checkRemovable,
+    checkRemovable: requireDeletable,
     record: toProfile,
     /** `active` is the profile of the caller. */
     list: (active: string): Promise<Profile[]> =>
       Promise.all(homes.list().map(home => toProfile(home, active))),
     create: (given: NewProfile): Home => createProfile(homes, env, given),
     async remove(home: Home): Promise<void> {
-      const gone = removeProfile(homes, home)
-      onGone(home.name)
+      const gone = deleteProfile(homes, home)
+      onDeleted(home.name)
       await gone.catch(tell)
     },
   }

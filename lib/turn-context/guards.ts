@@ -10,8 +10,8 @@ import {
   denyRules,
   type GuardedHome,
   instructionFiles,
-  type Unkept,
-  unkeptGuards,
+  type UnsupportedGuard,
+  unsupportedGuards,
   writeRoots,
 } from '../guards/guard-rules.ts'
 import type { Home } from '../profiles/home.ts'
@@ -47,7 +47,7 @@ export const guardedHome = (home: Home): GuardedHome => {
 }
 
 /** A guard that is asked for and not kept, as it is told to whoever is refused. */
-const toSentence = ({ key, file, why }: Unkept): string =>
+const toSentence = ({ key, file, why }: UnsupportedGuard): string =>
   `Refused because of ${key} in ${file}. ${why} Change it there, or accept it in the settings under Security.`
 
 const TOOLS: Readonly<Record<string, Closed>> = {
@@ -65,7 +65,7 @@ const SHOWN_CHARS = 400
 export const createGuarding = ({ accepted, redact }: GuardingDeps) => {
   /** The first guard that closes this and was not accepted; null when none does. */
   const closing = (home: Home, what: Closed): string | null => {
-    const found = unkeptGuards(guardedHome(home)).find(
+    const found = unsupportedGuards(guardedHome(home)).find(
       guard => guard.closes.includes(what) && !accepted.has(home.name, guard),
     )
     return found ? toSentence(found) : null
@@ -121,7 +121,7 @@ export const createGuarding = ({ accepted, redact }: GuardingDeps) => {
     of,
     /** The guards this home asks for that are not kept here, accepted ones too. */
     list: (home: Home): ShownGuard[] =>
-      unkeptGuards(guardedHome(home)).map(guard => ({
+      unsupportedGuards(guardedHome(home)).map(guard => ({
         key: guard.key,
         file: guard.file,
         value: toText(guard.value),
@@ -132,7 +132,7 @@ export const createGuarding = ({ accepted, redact }: GuardingDeps) => {
       })),
     /** `shown` is the `value_id` the person saw. */
     accept(home: Home, key: string, shown: string, yes: boolean): void {
-      const guard = unkeptGuards(guardedHome(home)).find(each => each.key === key)
+      const guard = unsupportedGuards(guardedHome(home)).find(each => each.key === key)
       if (!guard) throw missing(`${key} asks for nothing that is refused here.`)
       accepted.set(home.name, guard, shown, yes)
     },

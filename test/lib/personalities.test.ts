@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../lib/errors.ts'
 import {
-  currentPrompt,
+  personalityPrompt,
   listPersonalities,
   PERSONALITY_MAX_BYTES,
   promptOf,
@@ -87,9 +87,9 @@ test('the list shows a description or the beginning', () => {
 })
 
 test('a turn takes the prompt as it reads now, or none', () => {
-  assert.is(currentPrompt(config, 'pirate'), 'Arr.')
+  assert.is(personalityPrompt(config, 'pirate'), 'Arr.')
   for (const name of [null, undefined, '', 'gone', 'empty', 'long'])
-    assert.is(currentPrompt(config, name), null)
+    assert.is(personalityPrompt(config, name), null)
 })
 
 test.run()

@@ -20,9 +20,9 @@ const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } 
   createSettings(join(dir, 'settings.json'), {
     botName: 'Agent',
     usableWorkspace: path => usableWorkspace(path, dir),
-    bootWorkspace: saved =>
+    defaultWorkspace: saved =>
       bootWorkspace({ defaultWorkspace: options.env ?? null, userHome: dir, stateDir: dir }, saved),
-    adoptDefaultModel: () => assert.unreachable('no default model to adopt'),
+    migrateDefaultModel: () => assert.unreachable('no default model to adopt'),
     ...options,
   })
 const onDisk = (path: string) => JSON.parse(readFileSync(path, 'utf8'))
@@ -278,7 +278,7 @@ test('an old default model moves on once, and waits while it cannot', ({ dir, pa
   const adopted: string[] = []
   let isStuck = true
   const settings = open(dir, {
-    adoptDefaultModel(model) {
+    migrateDefaultModel(model) {
       if (isStuck) throw new Error('config.yaml is broken')
       adopted.push(model)
     },

@@ -11,7 +11,7 @@ import { toProviderId } from '../provider-ids.ts'
 import { entryId, tokenOf } from '../provider-config.ts'
 
 /** What is noted of one key. Times are seconds since 1970, as the agent writes them. */
-export type KeyNote = {
+export type KeyStatus = {
   status: 'ok' | 'exhausted'
   at: number
   /** Calls since the last note. */
@@ -22,7 +22,7 @@ export type KeyNote = {
   resetAt?: number | undefined
 }
 
-export type NotedKey = {
+export type PooledKey = {
   provider: string
   id: string
   key: string
@@ -56,7 +56,7 @@ const poolOf = (auth: JsonObject | null, provider: string): unknown[] | null => 
   return Array.isArray(list) && list.length > 0 ? list : null
 }
 
-const entryOf = (list: unknown[], { id, key, variable }: NotedKey): JsonObject | undefined => {
+const entryOf = (list: unknown[], { id, key, variable }: PooledKey): JsonObject | undefined => {
   const bags = list.filter(isObject)
   if (variable) return bags.find(({ source }) => source === `env:${variable}`)
   // Replaced by another key meanwhile: the note is not about that one.
@@ -77,7 +77,7 @@ const NOTHING = {
 }
 
 /** The `last_*` keys are always written, null where there is nothing to say. */
-const applyNote = (entry: JsonObject, note: KeyNote): void => {
+const applyStatus = (entry: JsonObject, note: KeyStatus): void => {
   Object.assign(entry, {
     ...NOTHING,
     ...(note.status === 'exhausted' && {
@@ -93,7 +93,7 @@ const applyNote = (entry: JsonObject, note: KeyNote): void => {
 }
 
 /** A variable beside a pool is one of its keys: the agent seeds it in the same way. */
-const seed = (list: unknown[], { id, key, variable }: NotedKey): JsonObject => {
+const seed = (list: unknown[], { id, key, variable }: PooledKey): JsonObject => {
   const priorities = list.filter(isObject).map(({ priority }) => countOf(priority))
   const entry: JsonObject = {
     id,
@@ -111,10 +111,10 @@ const seed = (list: unknown[], { id, key, variable }: NotedKey): JsonObject => {
  * False when there is nothing to write into: no file, or no pool of this provider. One that cannot be read is never
  * overwritten: then it throws, as it does when somebody holds the lock too long.
  */
-export const noteKey = async (
+export const saveKeyStatus = async (
   dir: string,
-  noted: NotedKey,
-  note: KeyNote,
+  noted: PooledKey,
+  note: KeyStatus,
   lock: Partial<FileLockOptions> = {},
 ): Promise<boolean> => {
   const path = join(dir, 'auth.json')
@@ -128,7 +128,7 @@ export const noteKey = async (
     const entry = entryOf(list, noted) ?? (noted.variable ? seed(list, noted) : undefined)
     if (!entry) return false
     if (noted.variable && tokenOf(entry) !== noted.key) entry.access_token = noted.key
-    applyNote(entry, note)
+    applyStatus(entry, note)
     const at = new Date(note.at * 1_000).toISOString().replace('Z', '+00:00')
     const text = JSON.stringify({ ...auth, updated_at: at }, null, 2)
     replaceText(path, `${text}\n`, { mode: 0o600 })

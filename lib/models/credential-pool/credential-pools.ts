@@ -6,12 +6,12 @@ import { mutex } from '../../store/mutex.ts'
 import { type Candidate, candidatesFor } from '../credentials.ts'
 import { isForeignSignIn } from '../endpoint-key.ts'
 import { chooseKey, strategyOf } from './strategy.ts'
-import { type KeyNote, noteKey } from './auth-json.ts'
-import { type ModelHome, type ModelSetup, REST_MS, readSetup } from '../provider-config.ts'
+import { type KeyStatus, saveKeyStatus } from './auth-json.ts'
+import { type ModelHome, type ModelSetup, COOLDOWN_MS, readSetup } from '../provider-config.ts'
 
 export type PoolHome = ModelHome & { readonly dir: string }
 
-export type PoolsDeps = {
+export type CredentialPoolsOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   redact: (text: string) => string
   nowMs?: () => number
@@ -38,20 +38,20 @@ const REASONS: Partial<Record<FailureType, string>> = {
 const MAX_MESSAGE_CHARS = 500
 
 /** What is known of a key beyond auth.json: until it is written there, or for good where it stands elsewhere. */
-type Known = { restsUntilMs?: number; used: number }
+type Known = { cooldownUntilMs?: number; used: number }
 
 /** Ids of ours for keys that have none yet: the same variable gives the same one. */
 const seedId = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 6)
 
-export type Pools = ReturnType<typeof createPools>
+export type CredentialPools = ReturnType<typeof createCredentialPools>
 
-export const createPools = ({
+export const createCredentialPools = ({
   log,
   redact,
   nowMs = Date.now,
   random = Math.random,
   flock,
-}: PoolsDeps) => {
+}: CredentialPoolsOptions) => {
   const known = new Map<string, Known>()
   const lastChosen = new Map<string, string>()
   const writing = new Set<Promise<void>>()
@@ -75,7 +75,7 @@ export const createPools = ({
       if (!beyond) return candidate
       return {
         ...candidate,
-        restsUntilMs: beyond.restsUntilMs ?? candidate.restsUntilMs,
+        cooldownUntilMs: beyond.cooldownUntilMs ?? candidate.cooldownUntilMs,
         requests: candidate.requests + beyond.used,
       }
     }
@@ -104,7 +104,7 @@ export const createPools = ({
     home: PoolHome,
     provider: string,
     candidate: Candidate,
-    said: Omit<KeyNote, 'used'>,
+    said: Omit<KeyStatus, 'used'>,
   ) => {
     const state = knownOf(nameOf(home, provider, candidate))
     const work = inTurn(home.dir, async () => {
@@ -112,10 +112,15 @@ export const createPools = ({
       const variable = candidate.id.startsWith('env:') ? candidate.name : null
       const id = candidate.isPooled ? candidate.id : seedId(candidate.id)
       const noted = { provider, id, key: candidate.key, variable }
-      const isWritten = await noteKey(home.dir, noted, { ...said, used }, flock ? { flock } : {})
+      const isWritten = await saveKeyStatus(
+        home.dir,
+        noted,
+        { ...said, used },
+        flock ? { flock } : {},
+      )
       if (!isWritten) return
       // From here on the file is the truth, which somebody else may change.
-      delete state.restsUntilMs
+      delete state.cooldownUntilMs
       state.used -= used
     }).catch((error: unknown) =>
       log('how a key fared could not be noted in auth.json', { error: messageOf(error) }),
@@ -131,17 +136,23 @@ export const createPools = ({
     candidates,
     choose,
     /** For `runtimeEndpoint`: the home's strategy decides. */
-    picking:
+    pickerFor:
       (home: PoolHome) => (_setup: ModelSetup, provider: string, found: readonly Candidate[]) =>
         choose(home, provider, found.map(withKnown(home, provider))),
 
     /** The provider refused it: it rests, as long as was said. */
-    rest(home: PoolHome, provider: string, url: string, id: string, failure: KeyFailure): void {
+    markExhausted(
+      home: PoolHome,
+      provider: string,
+      url: string,
+      id: string,
+      failure: KeyFailure,
+    ): void {
       const candidate = find(home, provider, id, url)
       if (!candidate) return
       const now = nowMs()
       const resetMs = failure.retryAfterMs === undefined ? undefined : now + failure.retryAfterMs
-      knownOf(nameOf(home, provider, candidate)).restsUntilMs = resetMs ?? now + REST_MS
+      knownOf(nameOf(home, provider, candidate)).cooldownUntilMs = resetMs ?? now + COOLDOWN_MS
       write(home, provider, candidate, {
         status: 'exhausted',
         at: now / 1_000,
@@ -153,15 +164,15 @@ export const createPools = ({
     },
 
     /** It was answered: whatever was noted against it is over. */
-    answered(home: PoolHome, provider: string, url: string, id: string): void {
+    markOk(home: PoolHome, provider: string, url: string, id: string): void {
       const candidate = find(home, provider, id, url)
       if (!candidate) return
-      delete knownOf(nameOf(home, provider, candidate)).restsUntilMs
+      delete knownOf(nameOf(home, provider, candidate)).cooldownUntilMs
       write(home, provider, candidate, { status: 'ok', at: nowMs() / 1_000 })
     },
 
     /** When everything noted so far is written, or has failed to be. */
-    async settled(): Promise<void> {
+    async flush(): Promise<void> {
       while (writing.size > 0) await Promise.all([...writing])
     },
   }

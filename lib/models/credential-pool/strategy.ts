@@ -1,6 +1,6 @@
 /** Which of several keys is used next: the home's strategy over what is known of each (agent-home §3.4). Pure. */
 import { toProviderId } from '../provider-ids.ts'
-import { type Candidate, firstRested } from '../credentials.ts'
+import { type Candidate, firstAvailable } from '../credentials.ts'
 
 const STRATEGIES = ['fill_first', 'round_robin', 'random', 'least_used'] as const
 export type Strategy = (typeof STRATEGIES)[number]
@@ -24,15 +24,15 @@ export type Choice = {
   random: () => number
 }
 
-type Choosable = Pick<Candidate, 'id' | 'restsUntilMs' | 'requests'>
+type KeyUsage = Pick<Candidate, 'id' | 'cooldownUntilMs' | 'requests'>
 
 /** Among those that do not rest. When all do, the one that comes back first. */
-export const chooseKey = <C extends Choosable>(
+export const chooseKey = <C extends KeyUsage>(
   candidates: readonly C[],
   { strategy, nowMs, last, random }: Choice,
 ): C | undefined => {
-  const awake = candidates.filter(({ restsUntilMs }) => restsUntilMs <= nowMs)
-  if (awake.length === 0) return firstRested(candidates, nowMs)
+  const awake = candidates.filter(({ cooldownUntilMs }) => cooldownUntilMs <= nowMs)
+  if (awake.length === 0) return firstAvailable(candidates, nowMs)
   switch (strategy) {
     case 'round_robin': {
       const at = candidates.findIndex(({ id }) => id === last)

@@ -78,8 +78,8 @@ const boot = (dir: string) => {
   const settings = createSettings(join(dir, 'settings.json'), {
     botName: 'Agent',
     usableWorkspace: () => undefined,
-    bootWorkspace: () => dir,
-    adoptDefaultModel: () => {},
+    defaultWorkspace: () => dir,
+    migrateDefaultModel: () => {},
   })
   return createAuth({
     stateDir: dir,

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { builtinModels, ROUTER_MODELS, STATIC_MODELS } from '../../../lib/models/builtin-models.ts'
-import { familyWindow } from '../../../lib/models/context-windows.ts'
+import { contextLengthOf } from '../../../lib/models/context-windows.ts'
 
 const test = suite('built-in models')
 
@@ -106,6 +106,6 @@ const WINDOWS: [model: string, tokens: number][] = [
   ['nobody-knows', 128_000],
 ]
 for (const [model, tokens] of WINDOWS)
-  test(`${model} reads ${tokens}`, () => assert.is(familyWindow(model), tokens))
+  test(`${model} reads ${tokens}`, () => assert.is(contextLengthOf(model), tokens))
 
 test.run()

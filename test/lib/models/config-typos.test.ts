@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { resolveFor } from '../../../lib/models/resolve.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { yamlFile } from '../../../lib/store/yaml-file.ts'
 import { bare } from './_home.ts'
 
@@ -28,7 +28,7 @@ const addressFor = (text: string): string => {
       dotenv: () => ({}),
       authJson: () => ({}),
     }
-    return runtimeEndpoint(home, bare, resolveFor(home, '')).baseUrl
+    return resolveEndpoint(home, bare, resolveFor(home, '')).baseUrl
   } catch (error) {
     return `refused: ${(error as Error).message}`
   } finally {

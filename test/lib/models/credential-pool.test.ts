@@ -7,10 +7,10 @@ import * as assert from 'uvu/assert'
 import { candidatesFor, credentialFor } from '../../../lib/models/credentials.ts'
 import { chooseKey, strategyOf } from '../../../lib/models/credential-pool/strategy.ts'
 import {
-  createPools,
+  createCredentialPools,
   type KeyFailure,
 } from '../../../lib/models/credential-pool/credential-pools.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { readSetup } from '../../../lib/models/provider-config.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { withFileLock } from '../../../lib/store/flock.ts'
@@ -37,9 +37,9 @@ const keyIn = (given: Given, url = DEEPSEEK) =>
 const choosing = suite('choosing a key')
 
 const three = [
-  { id: 'a', restsUntilMs: 0, requests: 4 },
-  { id: 'b', restsUntilMs: 0, requests: 1 },
-  { id: 'c', restsUntilMs: 0, requests: 1 },
+  { id: 'a', cooldownUntilMs: 0, requests: 4 },
+  { id: 'b', cooldownUntilMs: 0, requests: 1 },
+  { id: 'c', cooldownUntilMs: 0, requests: 1 },
 ]
 const choose = (
   candidates: typeof three,
@@ -73,11 +73,11 @@ choosing('fill_first stays, round_robin goes on, least_used evens out, random as
 })
 
 choosing('one that rests is passed over by every strategy; when all rest, the soonest', () => {
-  const tired = three.map(one => ({ ...one, restsUntilMs: one.id === 'b' ? NOW + 1 : 0 }))
+  const tired = three.map(one => ({ ...one, cooldownUntilMs: one.id === 'b' ? NOW + 1 : 0 }))
   assert.is(choose(tired, 'round_robin', { last: 'a' }), 'c')
   assert.is(choose(tired, 'least_used'), 'c')
   assert.is(choose(tired, 'random', { random: () => 0.5 }), 'c')
-  const all = three.map((one, at) => ({ ...one, restsUntilMs: NOW + 3 - at }))
+  const all = three.map((one, at) => ({ ...one, cooldownUntilMs: NOW + 3 - at }))
   for (const strategy of ['fill_first', 'round_robin', 'random', 'least_used'] as const)
     assert.is(choose(all, strategy), 'c')
 })
@@ -166,7 +166,7 @@ reading('no key of a pool is a candidate for another host', () => {
 
 reading('an endpoint says which key of which pool it has, and only where there is a pool', () => {
   const endpoint = (given: Given) =>
-    runtimeEndpoint(homeOf(given), bare, { model: 'm', provider: 'deepseek', baseUrl: null })
+    resolveEndpoint(homeOf(given), bare, { model: 'm', provider: 'deepseek', baseUrl: null })
   assert.is(endpoint({ dotenv: { DEEPSEEK_API_KEY: 'only' } }).credential, undefined)
   assert.equal(endpoint({ auth: poolOf(entry('one1')) }).credential, {
     pool: 'deepseek',
@@ -191,7 +191,7 @@ const refused: KeyFailure = { type: 'quota_exhausted', message: 'no money', stat
 
 const open = ({ dir, logged }: Context, env: Record<string, string> = {}, flock?: string) => {
   const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }).base
-  const pools = createPools({
+  const pools = createCredentialPools({
     log: (line, extra) => void logged.push(`${line} ${JSON.stringify(extra)}`),
     redact: text => text.replaceAll('secret', '***'),
     nowMs: () => NOW,
@@ -205,14 +205,14 @@ const keep = ({ dir }: Context, text: unknown) =>
 
 writing('no file and no lock are made for nothing', async context => {
   const { home, pools } = open(context, { DEEPSEEK_API_KEY: 'process' })
-  pools.rest(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
-  pools.answered(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
-  await pools.settled()
+  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
+  pools.markOk(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
+  await pools.flush()
   assert.not.ok(existsSync(join(context.dir, 'auth.json')))
   keep(context, { version: 1, providers: { nous: {} } })
   const before = readFileSync(join(context.dir, 'auth.json'), 'utf8')
-  pools.answered(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
-  await pools.settled()
+  pools.markOk(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
+  await pools.flush()
   assert.is(readFileSync(join(context.dir, 'auth.json'), 'utf8'), before)
   assert.not.ok(existsSync(join(context.dir, 'auth.lock')))
   assert.equal(context.logged, [])
@@ -227,8 +227,8 @@ for (const [name, text] of [
     const { home, pools } = open(context)
     assert.is(pools.candidates(home, 'deepseek', DEEPSEEK).length, 1)
     keep(context, text)
-    pools.rest(home, 'deepseek', DEEPSEEK, 'id-good-key', refused)
-    await pools.settled()
+    pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-good-key', refused)
+    await pools.flush()
     assert.is(readFileSync(join(context.dir, 'auth.json'), 'utf8'), text)
   })
 
@@ -241,13 +241,13 @@ writing('a refused key rests in the file; every other byte of meaning stays', as
         {"id": "b", "access_token": "key-b"}]}}`,
   )
   const { home, pools } = open(context)
-  pools.picking(home)(
+  pools.pickerFor(home)(
     readSetup(home),
     'deepseek',
     candidatesFor(readSetup(home), 'deepseek', DEEPSEEK),
   )
-  pools.rest(home, 'deepseek', DEEPSEEK, 'a', { ...refused, message: 'secret: no money' })
-  await pools.settled()
+  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'a', { ...refused, message: 'secret: no money' })
+  await pools.flush()
   const text = readFileSync(join(context.dir, 'auth.json'), 'utf8')
   assert.match(text, '12345678901234567890')
   assert.match(text, '3600.0')
@@ -273,7 +273,7 @@ writing('a refused key rests in the file; every other byte of meaning stays', as
   assert.is(updated_at, '2026-04-08T12:00:00.000+00:00')
   assert.is(statSync(join(context.dir, 'auth.json')).mode & 0o777, 0o600)
   assert.equal(
-    pools.candidates(home, 'deepseek', DEEPSEEK).map(({ restsUntilMs }) => restsUntilMs),
+    pools.candidates(home, 'deepseek', DEEPSEEK).map(({ cooldownUntilMs }) => cooldownUntilMs),
     [NOW + HOUR * 1_000, 0],
   )
 })
@@ -287,11 +287,11 @@ writing('an answer makes it good again; the reset time of the provider is kept',
     status: 429,
     retryAfterMs: 90_000,
   }
-  pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', limit)
-  await pools.settled()
+  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', limit)
+  await pools.flush()
   assert.is(authOf(context).credential_pool.deepseek[0].last_error_reset_at, seconds + 90)
-  pools.answered(home, 'deepseek', DEEPSEEK, 'id-key-a')
-  await pools.settled()
+  pools.markOk(home, 'deepseek', DEEPSEEK, 'id-key-a')
+  await pools.flush()
   const [first] = authOf(context).credential_pool.deepseek
   assert.is(first.last_status, 'ok')
   for (const name of ['code', 'reason', 'message', 'reset_at'])
@@ -301,10 +301,10 @@ writing('an answer makes it good again; the reset time of the provider is kept',
 writing('another program resets a key: the file is believed', async context => {
   keep(context, poolOf(entry('key-a'), entry('key-b')))
   const { home, pools } = open(context)
-  pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
-  await pools.settled()
+  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
+  await pools.flush()
   keep(context, poolOf(entry('key-a', { last_status: null }), entry('key-b')))
-  assert.is(pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs, 0)
+  assert.is(pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.cooldownUntilMs, 0)
 })
 
 writing(
@@ -312,8 +312,8 @@ writing(
   async context => {
     keep(context, poolOf(entry('key-a', { priority: 4 })))
     const first = open(context, { DEEPSEEK_API_KEY: 'value-1' })
-    first.pools.rest(first.home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
-    await first.pools.settled()
+    first.pools.markExhausted(first.home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
+    await first.pools.flush()
     const seeded = authOf(context).credential_pool.deepseek[1]
     assert.match(seeded.id, /^[0-9a-f]{6}$/)
     assert.is(seeded.source, 'env:DEEPSEEK_API_KEY')
@@ -323,13 +323,13 @@ writing(
     // After a restart it still rests; with another value it does not.
     const again = open(context, { DEEPSEEK_API_KEY: 'value-1' })
     assert.is(
-      again.pools.candidates(again.home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs,
+      again.pools.candidates(again.home, 'deepseek', DEEPSEEK)[0]?.cooldownUntilMs,
       NOW + HOUR * 1_000,
     )
     const renewed = open(context, { DEEPSEEK_API_KEY: 'value-2' })
-    assert.is(renewed.pools.candidates(renewed.home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs, 0)
-    renewed.pools.answered(renewed.home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
-    await renewed.pools.settled()
+    assert.is(renewed.pools.candidates(renewed.home, 'deepseek', DEEPSEEK)[0]?.cooldownUntilMs, 0)
+    renewed.pools.markOk(renewed.home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY')
+    await renewed.pools.flush()
     const { deepseek } = authOf(context).credential_pool
     assert.is(deepseek.length, 2)
     assert.is(deepseek[1].access_token, 'value-2')
@@ -340,9 +340,9 @@ writing(
 writing('a key that was replaced meanwhile does not get the note of the old one', async context => {
   keep(context, poolOf(entry('key-a'), entry('key-b')))
   const { home, pools } = open(context)
-  pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
+  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
   keep(context, poolOf({ ...entry('other'), id: 'id-key-a' }, entry('key-b')))
-  await pools.settled()
+  await pools.flush()
   assert.is(authOf(context).credential_pool.deepseek[0].last_status, undefined)
 })
 
@@ -350,12 +350,12 @@ writing('the lock of the command line is waited for, and its change is kept', as
   keep(context, poolOf(entry('key-a'), entry('key-b')))
   const { home, pools } = open(context)
   await withFileLock(join(context.dir, 'auth.lock'), { timeoutMs: 5_000 }, async () => {
-    pools.rest(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
+    pools.markExhausted(home, 'deepseek', DEEPSEEK, 'id-key-a', refused)
     const auth = authOf(context)
     assert.is(auth.credential_pool.deepseek[0].last_status, undefined)
     keep(context, { ...auth, active_provider: 'nous', by: 'somebody else' })
   })
-  await pools.settled()
+  await pools.flush()
   const auth = authOf(context)
   assert.is(auth.by, 'somebody else')
   assert.is(auth.credential_pool.deepseek[0].last_status, 'exhausted')
@@ -373,9 +373,9 @@ writing('many notes at once, from two programs and without flock, lose none', as
         'deepseek',
         found.filter(({ id }) => id === `id-key-${name}`),
       )
-      pools.answered(home, 'deepseek', DEEPSEEK, `id-key-${name}`)
+      pools.markOk(home, 'deepseek', DEEPSEEK, `id-key-${name}`)
     }
-  await Promise.all([one.pools.settled(), other.pools.settled()])
+  await Promise.all([one.pools.flush(), other.pools.flush()])
   assert.equal(context.logged, [])
   assert.equal(
     authOf(context).credential_pool.deepseek.map(
@@ -387,13 +387,13 @@ writing('many notes at once, from two programs and without flock, lose none', as
 
 writing('a key outside any pool rests in memory, as long as it is the same key', async context => {
   const { home, pools } = open(context)
-  const rest = () => pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.restsUntilMs
+  const rest = () => pools.candidates(home, 'deepseek', DEEPSEEK)[0]?.cooldownUntilMs
   writeFileSync(join(context.dir, '.env'), 'DEEPSEEK_API_KEY=value-1\n')
-  pools.rest(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
+  pools.markExhausted(home, 'deepseek', DEEPSEEK, 'env:DEEPSEEK_API_KEY', refused)
   assert.is(rest(), NOW + HOUR * 1_000)
   writeFileSync(join(context.dir, '.env'), 'DEEPSEEK_API_KEY=another-value\n')
   assert.is(rest(), 0)
-  await pools.settled()
+  await pools.flush()
 })
 
 writing.run()

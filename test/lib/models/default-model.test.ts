@@ -6,19 +6,19 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import {
-  adoptDefaultModel,
+  migrateDefaultModel,
   effectiveDefault,
   setDefaultModel,
 } from '../../../lib/models/default-model.ts'
 import { configureProvider } from '../../../lib/models/set-provider.ts'
 import { modelGroups } from '../../../lib/models/model-groups.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import {
   parseDisplay,
   readReasoning,
-  setEffort,
-  showReasoning,
+  saveEffort,
+  saveShowReasoning,
 } from '../../../lib/models/reasoning.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { bare, homeOf } from './_home.ts'
@@ -59,7 +59,7 @@ test('what is no model is refused and nothing is written', ({ base }) => {
 test('a broken config.yaml is left alone', ({ base }) => {
   const home = open(base, 'model: {\n')
   assert.throws(() => setDefaultModel(home, 'x'), /config\.yaml cannot be read: line/)
-  assert.throws(() => adoptDefaultModel(home, 'x'), /config\.yaml cannot be read: line/)
+  assert.throws(() => migrateDefaultModel(home, 'x'), /config\.yaml cannot be read: line/)
   assert.is(written(base), 'model: {\n')
 })
 
@@ -213,7 +213,7 @@ for (const [what, config, back] of ENDPOINTS)
         ANTHROPIC_API_KEY: 'sk-ant-1234',
         GLM_API_KEY: 'sk-zai-1234',
       })
-      const call = () => runtimeEndpoint(home, bare, resolveFor(home, ''))
+      const call = () => resolveEndpoint(home, bare, resolveFor(home, ''))
       const before = call()
       change(home)
       const other = call()
@@ -245,7 +245,7 @@ test('a second endpoint does not take the place of the first: both can be called
     apiKey: 'sk-of-two',
   })
   const call = (id: string) => {
-    const { baseUrl, apiKey, model } = runtimeEndpoint(home, bare, resolveFor(home, id))
+    const { baseUrl, apiKey, model } = resolveEndpoint(home, bare, resolveFor(home, id))
     return [baseUrl, apiKey, model]
   }
   assert.equal(call(''), ['http://10.0.0.2/v1', 'sk-of-two', 'two'])
@@ -253,13 +253,13 @@ test('a second endpoint does not take the place of the first: both can be called
 })
 
 test('an old default of the settings is adopted only where the home has none', ({ base }) => {
-  adoptDefaultModel(open(base, '# mine\n'), ' old ')
+  migrateDefaultModel(open(base, '# mine\n'), ' old ')
   assert.is(written(base), '# mine\nmodel:\n  default: old\n')
-  adoptDefaultModel(open(base), 'other')
+  migrateDefaultModel(open(base), 'other')
   assert.is(written(base), '# mine\nmodel:\n  default: old\n')
-  adoptDefaultModel(open(base, 'model: kept\n'), 'other')
+  migrateDefaultModel(open(base, 'model: kept\n'), 'other')
   assert.is(written(base), 'model: kept\n')
-  adoptDefaultModel(open(base, 'model:\n  provider: zai\n'), '')
+  migrateDefaultModel(open(base, 'model:\n  provider: zai\n'), '')
   assert.is(written(base), 'model:\n  provider: zai\n')
 })
 
@@ -267,13 +267,13 @@ test('reasoning: the words that are known, and the file they end up in', ({ base
   const home = open(base, 'agent:\n  max_turns: 5 # five\n')
   assert.equal(readReasoning(home), { show_reasoning: true, reasoning_effort: '' })
   for (const effort of ['ultra', '', null, 5])
-    assert.throws(() => setEffort(home, effort), isInvalid)
+    assert.throws(() => saveEffort(home, effort), isInvalid)
   for (const display of ['maybe', '', {}, [], 2])
     assert.throws(() => parseDisplay(display), isInvalid)
   for (const word of ['show', 'ON', ' true ', '1', 1, true]) assert.is(parseDisplay(word), true)
   for (const word of ['hide', 'Off', 'false', '0', 0, false]) assert.is(parseDisplay(word), false)
-  setEffort(home, ' HIGH ')
-  showReasoning(home, false)
+  saveEffort(home, ' HIGH ')
+  saveShowReasoning(home, false)
   assert.equal(readReasoning(home), { show_reasoning: false, reasoning_effort: 'high' })
   assert.is(
     written(base),

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { PROVIDERS } from '../../../lib/models/providers.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
 type Given = Parameters<typeof homeOf>[0]
@@ -13,7 +13,7 @@ const KEY = 'sk-test-1234'
 
 const endpointOf = (given: Given, id = '', config = bare) => {
   const home = homeOf(given)
-  return runtimeEndpoint(home, config, resolveFor(home, id))
+  return resolveEndpoint(home, config, resolveFor(home, id))
 }
 
 const refusal = (given: Given, id = ''): UserError => {
@@ -494,7 +494,7 @@ test('how long a prompt stays in the cache', () => {
   const facts = () => ({ contextLength: 0, price: { input: 3, output: 15, cacheWrite: 3.75 } })
   const priced = (cache_ttl: string) => {
     const home = homeOf({ env, config: { prompt_caching: { cache_ttl } } })
-    return runtimeEndpoint(home, bare, resolveFor(home, '@anthropic:m'), facts).price?.cacheWrite
+    return resolveEndpoint(home, bare, resolveFor(home, '@anthropic:m'), facts).price?.cacheWrite
   }
   assert.equal([priced('1h'), priced('5m')], [6, 3.75])
   assert.equal([ttl('1h'), ttl('5m'), ttl('nonsense'), ttl(7)], ['1h', ...Array(3).fill(undefined)])

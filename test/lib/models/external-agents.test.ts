@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProgramFinder, programsOn } from '../../../lib/models/external-agents.ts'
+import { createInstalledAgentCache, installedAgents } from '../../../lib/models/external-agents.ts'
 import { compatibleFor } from '../../../lib/models/compat.ts'
 import { modelGroups } from '../../../lib/models/model-groups.ts'
 import { readinessOf } from '../../../lib/models/readiness.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
 const test = suite<{ bin: string }>('agents of other programs')
@@ -29,7 +29,7 @@ test.after.each(({ bin }) => rmSync(bin, { recursive: true }))
 type Given = Parameters<typeof homeOf>[0]
 const endpointOf = (given: Given, id: string) => {
   const home = homeOf(given)
-  return runtimeEndpoint(home, bare, resolveFor(home, id))
+  return resolveEndpoint(home, bare, resolveFor(home, id))
 }
 
 test('what is no program is none: a directory, a plain file, a relative or missing place', ({
@@ -37,7 +37,7 @@ test('what is no program is none: a directory, a plain file, a relative or missi
 }) => {
   mkdirSync(join(bin, 'goose'))
   writeFileSync(join(bin, 'gemini'), 'text')
-  assert.equal(programsOn(`${bin}:relative::/nowhere/at/all:${bin}/gemini`), [])
+  assert.equal(installedAgents(`${bin}:relative::/nowhere/at/all:${bin}/gemini`), [])
 })
 
 test('refused with a sentence: not installed, unknown, gone', ({ bin }) => {
@@ -156,7 +156,7 @@ test('one group of their own, with the models they offer; a session keeps one of
     config: { providers: { mine: { name: 'My agent', acp_command: 'opencode' } } },
   })
   const agents = {
-    programs: programsOn,
+    programs: installedAgents,
     models: (id: string) => (id === 'opencode' ? [{ id: 'a/b:c', label: 'ABC' }] : []),
   }
   const { groups } = modelGroups(home, bare, { agents })
@@ -182,11 +182,11 @@ test('chosen as the default it is ready without a key, as long as it is installe
   assert.is(readinessOf(home, bare).isReady, false)
   install(bin, 'opencode')
   assert.is(readinessOf(home, bare).isReady, true)
-  assert.is(runtimeEndpoint(home, bare, resolveFor(home, '')).agent?.id, 'opencode')
+  assert.is(resolveEndpoint(home, bare, resolveFor(home, '')).agent?.id, 'opencode')
 })
 
 test('looked up again only when a directory of PATH has changed', ({ bin }) => {
-  const find = createProgramFinder()
+  const find = createInstalledAgentCache()
   const none = find(bin)
   assert.equal(none, [])
   assert.is(find(bin), none)

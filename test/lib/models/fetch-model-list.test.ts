@@ -2,10 +2,10 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  createAsker,
+  createModelListFetcher,
   isPrivateAddress,
   parseModelList,
-  type Question,
+  type ModelListRequest,
 } from '../../../lib/models/fetch-model-list.ts'
 import { idsOf, type ListServer, startLists } from './_lists.ts'
 
@@ -15,7 +15,7 @@ test.before.each(async context => {
 })
 test.after.each(({ lists }) => lists.close())
 
-const question = (url: string, extra: Partial<Question> = {}): Question => ({
+const question = (url: string, extra: Partial<ModelListRequest> = {}): ModelListRequest => ({
   url,
   headers: {},
   timeoutMs: 8_000,
@@ -47,7 +47,7 @@ test('contract §5.6: a name that leads into a private network is refused before
     'fd00::1',
     '::ffff:127.0.0.1',
   ]) {
-    const ask = createAsker({ resolve: at(address) })
+    const ask = createModelListFetcher({ resolve: at(address) })
     const url = `http://models.example:${lists.port}/v1/models`
     assert.match(await refused(ask(question(url))), 'private network', address)
   }
@@ -57,7 +57,7 @@ test('contract §5.6: a name that leads into a private network is refused before
 test('contract §5.6: a name that says it is a server nearby may, and so may numbers', async ({
   lists,
 }) => {
-  const ask = createAsker({ resolve: at('127.0.0.1') })
+  const ask = createModelListFetcher({ resolve: at('127.0.0.1') })
   for (const host of ['my-ollama.example', 'lmstudio.lan', 'localhost', '127.0.0.1']) {
     const found = await ask(question(`http://${host}:${lists.port}/v1/models`))
     assert.equal(
@@ -71,7 +71,7 @@ test('contract §5.6: a name that says it is a server nearby may, and so may num
 test('what was looked up is what is connected to', async ({ lists }) => {
   const answers = ['127.0.0.1', '10.9.9.9']
   let looked = 0
-  const ask = createAsker({
+  const ask = createModelListFetcher({
     resolve: async () => [{ address: answers[looked++] ?? '', family: 4 }],
   })
   await ask(question(`http://ollama.example:${lists.port}/models`))
@@ -79,7 +79,7 @@ test('what was looked up is what is connected to', async ({ lists }) => {
 })
 
 test('other schemes and credentials in the address are refused', async () => {
-  const ask = createAsker()
+  const ask = createModelListFetcher()
   for (const url of ['file:///etc/passwd', 'ftp://host/', 'http://a:b@127.0.0.1/', 'nonsense'])
     assert.match(await refused(ask(question(url))), 'plain http://', url)
 })
@@ -88,7 +88,7 @@ test('spec.md, Limits: the list has eight seconds and no more', async ({ lists }
   lists.answer = { silent: true }
   const clock = new AbortController()
   const given: number[] = []
-  const ask = createAsker({
+  const ask = createModelListFetcher({
     deadline: ms => {
       given.push(ms)
       return clock.signal
@@ -102,7 +102,7 @@ test('spec.md, Limits: the list has eight seconds and no more', async ({ lists }
 })
 
 test('errors are sentences without the key; redirects are not followed', async ({ lists }) => {
-  const ask = createAsker()
+  const ask = createModelListFetcher()
   const headers = { authorization: 'Bearer sk-very-secret-key' }
   const cases: [ListServer['answer'], RegExp][] = [
     [{ status: 401, body: 'bad key sk-very-secret-key' }, /does not accept the key/],
@@ -124,7 +124,10 @@ test('errors are sentences without the key; redirects are not followed', async (
 test('nobody there is a sentence too', async ({ lists }) => {
   const { url } = lists
   await lists.close()
-  assert.match(await refused(createAsker()(question(`${url}/models`))), 'nothing listens there')
+  assert.match(
+    await refused(createModelListFetcher()(question(`${url}/models`))),
+    'nothing listens there',
+  )
   lists.close = async () => undefined
 })
 

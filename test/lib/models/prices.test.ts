@@ -1,12 +1,12 @@
 /** How much a model reads and costs: the person's configuration first, then the table, then the family. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAsker } from '../../../lib/models/fetch-model-list.ts'
-import { createCatalogue } from '../../../lib/models/model-catalog.ts'
-import { createLive } from '../../../lib/models/remote-models.ts'
+import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
+import { createModelCatalog } from '../../../lib/models/model-catalog.ts'
+import { createRemoteModels } from '../../../lib/models/remote-models.ts'
 import { createPrices } from '../../../lib/models/prices.ts'
 import { resolveFor } from '../../../lib/models/resolve.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { bare, homeOf } from './_home.ts'
 
 const test = suite('windows and prices')
@@ -69,7 +69,7 @@ test('the person’s own configuration goes first', async () => {
   const env = { dotenv: { OPENAI_API_KEY: 'sk-open-ai' } }
   const endpointOf = (config: Record<string, unknown>, id: string) => {
     const home = homeOf({ config, ...env })
-    return runtimeEndpoint(home, bare, resolveFor(home, id), prices.find)
+    return resolveEndpoint(home, bare, resolveFor(home, id), prices.find)
   }
   const model = { provider: 'openai', default: 'gpt-5.4-mini' }
   const plain = endpointOf({ model }, 'gpt-5.4-mini')
@@ -82,8 +82,8 @@ test('the person’s own configuration goes first', async () => {
 })
 
 test('options of the list carry what is known, and nothing that is guessed', async () => {
-  const live = createLive(createAsker())
-  const catalogue = createCatalogue({ live, prices: createPrices(), config: bare })
+  const live = createRemoteModels(createModelListFetcher())
+  const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare })
   const home = homeOf({
     config: {
       model: { provider: 'openai' },

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { createPools } from '../../../lib/models/credential-pool/credential-pools.ts'
+import { createCredentialPools } from '../../../lib/models/credential-pool/credential-pools.ts'
 import { createRecovery } from '../../../lib/models/recovery.ts'
-import { runtimeEndpoint } from '../../../lib/models/endpoint.ts'
+import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { bare } from './_home.ts'
 
@@ -24,12 +24,12 @@ const limited = (retryAfterMs?: number) =>
 const open = ({ dir }: Context, env: Record<string, string>, config: unknown = {}) => {
   writeFileSync(join(dir, 'config.yaml'), JSON.stringify(config))
   const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env }).base
-  const pools = createPools({ log: () => undefined, redact: text => text })
-  const primary = runtimeEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
+  const pools = createCredentialPools({ log: () => undefined, redact: text => text })
+  const primary = resolveEndpoint(home, bare, { model: 'm', provider: 'gemini', baseUrl: null })
   const recovery = createRecovery({
     pools,
     home,
-    endpointOf: (pair, pick) => runtimeEndpoint(home, bare, pair, () => null, pick),
+    endpointOf: (pair, pick) => resolveEndpoint(home, bare, pair, () => null, pick),
   })
   return { recovery, primary }
 }
@@ -98,7 +98,7 @@ test('a key that is sold with its own address takes it along', async context => 
   writeFileSync(join(context.dir, 'auth.json'), JSON.stringify(auth))
   const home = createHomes({ baseHome: context.dir, agentHome: context.dir, configPath: null, env })
   const pair = { model: 'kimi-k2', provider: 'kimi', baseUrl: null }
-  const first = runtimeEndpoint(home.base, bare, pair)
+  const first = resolveEndpoint(home.base, bare, pair)
   assert.is(first.baseUrl, 'https://api.moonshot.ai/v1')
   const next = await recovery.recover(limited(), first)
   assert.is(next?.endpoint.apiKey, 'sk-kimi-coding')

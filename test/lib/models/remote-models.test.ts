@@ -1,9 +1,9 @@
 /** What providers say they serve: the chain of places, the keys that go there, and how long an answer is kept. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createAsker } from '../../../lib/models/fetch-model-list.ts'
-import { createCatalogue } from '../../../lib/models/model-catalog.ts'
-import { createLive } from '../../../lib/models/remote-models.ts'
+import { createModelListFetcher } from '../../../lib/models/fetch-model-list.ts'
+import { createModelCatalog } from '../../../lib/models/model-catalog.ts'
+import { createRemoteModels } from '../../../lib/models/remote-models.ts'
 import { liveLabel, tagLabel } from '../../../lib/models/model-labels.ts'
 import { createPrices } from '../../../lib/models/prices.ts'
 import { bare, homeOf } from './_home.ts'
@@ -16,8 +16,8 @@ test.before.each(async context => {
 test.after.each(({ lists }) => lists.close())
 
 const rooms = (lists: ListServer, now?: () => number) => {
-  const live = createLive(createAsker({ dispatcher: lists.dispatcher }), now)
-  const catalogue = createCatalogue({ live, prices: createPrices(), config: bare })
+  const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }), now)
+  const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare })
   return { live, catalogue }
 }
 
@@ -179,33 +179,33 @@ test('an answer is kept for 60 s, a failure for less, and both are dropped when 
   const env = { NVIDIA_API_KEY: 'nv-key-1' }
   let values: Record<string, unknown> = {}
   const home = { values: () => values, env: () => env, dotenv: () => env, authJson: () => auth }
-  await live.found(home, 'nvidia')
+  await live.load(home, 'nvidia')
   nowMs = 59_999
-  await live.found(home, 'nvidia')
+  await live.load(home, 'nvidia')
   assert.is(lists.asked.length, 1)
   nowMs = 60_000
   lists.answer = { status: 500 }
-  assert.is(await live.found(home, 'nvidia'), null)
+  assert.is(await live.load(home, 'nvidia'), null)
   assert.is(lists.asked.length, 2)
   nowMs += 14_999
-  await live.found(home, 'nvidia')
+  await live.load(home, 'nvidia')
   assert.is(lists.asked.length, 2)
   values = {}
   lists.answer = idsOf('new')
   assert.equal(
-    (await live.found(home, 'nvidia'))?.map(({ id }) => id),
+    (await live.load(home, 'nvidia'))?.map(({ id }) => id),
     ['new'],
   )
   live.forget(home, 'nim')
-  assert.is(live.peek(home, 'nvidia'), null)
+  assert.is(live.cached(home, 'nvidia'), null)
 })
 
 test('two who ask at once share one question; a slow server holds the list up for a moment only', async ({
   lists,
 }) => {
   lists.answer = { silent: true }
-  const live = createLive(createAsker({ dispatcher: lists.dispatcher }))
-  const catalogue = createCatalogue({ live, prices: createPrices(), config: bare, patienceMs: 1 })
+  const live = createRemoteModels(createModelListFetcher({ dispatcher: lists.dispatcher }))
+  const catalogue = createModelCatalog({ live, prices: createPrices(), config: bare, maxWaitMs: 1 })
   const home = homeOf({ dotenv: { NVIDIA_API_KEY: 'nv-key-1', OPENAI_API_KEY: 'sk-open-ai' } })
   const [first, second] = await Promise.all([catalogue.list(home), catalogue.list(home)])
   assert.equal(

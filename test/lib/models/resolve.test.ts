@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { effectiveDefault, setDefaultModel } from '../../../lib/models/default-model.ts'
-import { modelGroups, prefixed } from '../../../lib/models/model-groups.ts'
+import { modelGroups, withProviderHint } from '../../../lib/models/model-groups.ts'
 import { resolveFor, resolveModel } from '../../../lib/models/resolve.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { editYaml } from '../../../lib/store/yaml-file.ts'
@@ -213,7 +213,8 @@ test('10 000 ids with / : @ and unicode survive pick, save, reload and send', ()
     const active = pick(PROVIDERS)
     if (!model) continue
     // Picked from the list while another provider is active, stored in a session, and read again.
-    const id = provider === active ? `@${provider}:${model}` : prefixed(model, provider, active)
+    const id =
+      provider === active ? `@${provider}:${model}` : withProviderHint(model, provider, active)
     const stored = JSON.parse(JSON.stringify({ model: id })).model
     assert.is(stored, id)
     if (model.startsWith('@')) continue

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { writeEnv } from '../../../lib/profiles/write-env.ts'
-import { tightenSecrets } from '../../../lib/profiles/file-permissions.ts'
+import { restrictSecrets } from '../../../lib/profiles/file-permissions.ts'
 
 const test = suite<{ dir: string }>('secrets on disk')
 test.before.each(context => {
@@ -107,21 +107,21 @@ test('contract §3.7: sensitive files are tightened at start, in every profile, 
   }
   mkdirSync(join(work, 'auth.json'))
   const said: string[] = []
-  tightenSecrets({ baseHome: dir, stateDir }, line => said.push(line))
+  restrictSecrets({ baseHome: dir, stateDir }, line => said.push(line))
   assert.equal(
     open.map(modeOf),
     open.map(() => 0o600),
   )
   assert.equal(left.map(modeOf), [0o644, 0o644])
   assert.is(said.length, open.length)
-  tightenSecrets({ baseHome: dir, stateDir }, line => said.push(line))
+  restrictSecrets({ baseHome: dir, stateDir }, line => said.push(line))
   assert.is(said.length, open.length)
 })
 
 test('a home that is not there yet is no reason to complain', ({ dir }) => {
   const said: string[] = []
   const nowhere = join(dir, 'nowhere')
-  tightenSecrets({ baseHome: nowhere, stateDir: nowhere }, line => said.push(line))
+  restrictSecrets({ baseHome: nowhere, stateDir: nowhere }, line => said.push(line))
   assert.equal(said, [])
 })
 

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { hintFor } from '../../../../lib/agent/failure.ts'
 import type { LoopMessage } from '../../../../lib/agent/types.ts'
-import { createTrial } from '../../../../lib/models/test-call.ts'
+import { createTestCall } from '../../../../lib/models/test-call.ts'
 import type { Message } from '../../../../lib/schema/message.ts'
 import { makeTitle } from '../../../../lib/turns/title.ts'
 import { ENCRYPTED, SIGNATURE } from '../../../_formats.ts'
@@ -208,7 +208,7 @@ for (const format of FORMATS) {
       [{ status: 401, body: said('authentication_error', 'bad key') }, { text: ['O', 'K'] }],
       async server => {
         const providers = { [format.apiMode]: format.create() }
-        const trial = createTrial({ providers, hintFor })
+        const trial = createTestCall({ providers, hintFor })
         const asked = { provider: 'custom', model: format.model }
         const endpoint = () => endpointAt(server, { effort: 'high' })
         const never = new AbortController().signal
