@@ -33,11 +33,11 @@ import { createSettings } from './features/settings/settings.ts'
 import { createSlash } from './features/composer/lazy-commands.ts'
 import { createSkillCommands } from './features/composer/skill-commands.ts'
 import { createToasts } from './features/shell/toast.ts'
-import { lookOnce } from './features/updates/update-check.ts'
+import { checkForUpdatesOnce } from './features/updates/update-check.ts'
 import { createViewed } from './features/sessions/unread.ts'
 import { createWorkspaces } from './features/workspace/workspaces.ts'
 import { createChatVerbs } from './features/chat/actions.ts'
-import { createProfileVerbs } from './features/profiles/actions.ts'
+import { createProfileActions } from './features/profiles/actions.ts'
 import { createProjectVerbs } from './features/projects/actions.ts'
 import { t } from './strings/t.ts'
 import type { Tabs } from './stream/tab-leader.ts'
@@ -140,11 +140,11 @@ export const createApp = (options: AppOptions) => {
 
   const simulateUpdates = new URL(options.href).searchParams.get('test_updates') === '1'
   const lookForUpdates = () =>
-    lookOnce({
+    checkForUpdatesOnce({
       platform,
       enabled: settings.current.value.check_for_updates,
       simulate: simulateUpdates,
-      tell() {
+      notify() {
         const { current } = route
         // Whoever looks at them needs not be told of them.
         if (pathOf(current.value) === 'settings/updates') return
@@ -216,7 +216,7 @@ export const createApp = (options: AppOptions) => {
 
   const takeNotice = (frame: Frame): void => {
     // It may be about the profile this page is in.
-    if (frame.type === 'notice') void profileVerbs.followProfile()
+    if (frame.type === 'notice') void profileVerbs.reloadIfProfileChanged()
     if (frame.type === 'notice') void trouble.load().catch(() => undefined)
     if (frame.type === 'notice') {
       const { message, level, session_id: id } = frame.data
@@ -257,7 +257,7 @@ export const createApp = (options: AppOptions) => {
     layout,
     projects,
   })
-  const profileVerbs = createProfileVerbs({
+  const profileVerbs = createProfileActions({
     platform: { base, leave, tab: platform.tab },
     toasts,
     profiles,
@@ -379,7 +379,7 @@ export const createApp = (options: AppOptions) => {
         .load()
         .then(() => Promise.all([gateway.probe(), lookForUpdates()]))
         .catch(tell)
-      profileVerbs.greet()
+      profileVerbs.showPendingToast()
       for (const part of [profiles, trouble, projects, models, reasoning, workspaces])
         void part.load().catch(tell)
       void personalities.load().catch(tell)

@@ -109,7 +109,7 @@ window.addEventListener('popstate', () => {
   app.panel.arrive(location.href)
 })
 window.addEventListener('beforeunload', event => {
-  if (app.panel.rooms.value?.preview.isAnyDirty() || app.layout.unsaved.size > 0)
+  if (app.panel.contents.value?.openFile.isAnyDirty() || app.layout.unsaved.size > 0)
     event.preventDefault()
 })
 window.addEventListener('online', () => app.tabs.retryNow())
@@ -124,10 +124,10 @@ window.addEventListener('pageshow', event => {
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return
   app.tabs.retryNow()
-  void app.followProfile()
+  void app.reloadIfProfileChanged()
 })
 window.addEventListener('storage', event => {
-  if (event.key === `agent-webui:${PROFILE_KEY}`) void app.followProfile()
+  if (event.key === `agent-webui:${PROFILE_KEY}`) void app.reloadIfProfileChanged()
 })
 setInterval(() => {
   app.sessions.now.value = Date.now() / 1000

@@ -277,7 +277,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       })
     },
     async chooseModel(id: string): Promise<void> {
-      models.used(id)
+      models.markUsed(id)
       await update({ model: id })
     },
     async chooseWorkspace(path: string): Promise<void> {

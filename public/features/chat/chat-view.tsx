@@ -19,7 +19,7 @@ const Welcome = () => {
     <div class="welcome">
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
-      {app.models.isDemo.value && !app.models.isAgent(model) && <DemoIntroduction />}
+      {app.models.isDemo.value && !app.models.isExternalAgent(model) && <DemoIntroduction />}
     </div>
   )
 }

@@ -181,9 +181,9 @@ export const takeFolders = (
   if (directories.length === 0) return
   void import('../workspace/dropped-folders.ts')
     .then(({ readFolders }) => readFolders(directories, MAX_BYTES))
-    .then(({ folders, said }) => {
+    .then(({ folders, messages }) => {
       folders.forEach(take)
-      for (const sentence of said) toasts.show(sentence, { kind: 'error' })
+      for (const message of messages) toasts.show(message, { kind: 'error' })
     })
     .catch(toasts.fail)
 }

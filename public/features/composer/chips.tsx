@@ -86,9 +86,9 @@ export const Chips = () => {
         icon="model"
         name={t('chip.model')}
         value={models.labelOf(model) || t('chip.model.none')}
-        selected={model || models.fallback.value}
+        selected={model || models.defaultId.value}
       />
-      {app.route.sessionId.value && models.isAgent(model) && (
+      {app.route.sessionId.value && models.isExternalAgent(model) && (
         <AgentChip id={app.route.sessionId.value} />
       )}
       <Chip

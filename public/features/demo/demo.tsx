@@ -9,7 +9,7 @@ const SAMPLES = ['list', 'write', 'run', 'ask', 'markdown'] as const
 /** How to get a real model; while nobody has said so yet, also that the demo will do. Never in the way of either. */
 const Invitation = () => {
   const { onboarding, attempt } = useApp()
-  useEffect(() => void onboarding.look(), [])
+  useEffect(() => void onboarding.load(), [])
   const isAsking = onboarding.needed.value === true
   return (
     <div class="welcome-actions">

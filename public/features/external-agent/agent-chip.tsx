@@ -13,7 +13,7 @@ import { useApp } from '../shell/context.ts'
 const PAST = 'past'
 
 /** A list of this many is searched by typing. */
-const SEARCHED = 10
+const SEARCH_FROM = 10
 
 const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGroup[] => {
   const words = query.toLowerCase().split(/\s+/)
@@ -50,9 +50,9 @@ export const AgentChip = ({ id }: { id: string }) => {
   useEffect(() => {
     if (isIdle) void app.attempt(() => agent.load(id))
   }, [id, isIdle])
-  useEffect(() => agent.leave, [])
+  useEffect(() => agent.reset, [])
 
-  const found = agent.now.value
+  const found = agent.current.value
   if (!found?.agent) return null
   const { name } = found.agent
   const choices = choicesOf(found, ta('mode'))
@@ -70,7 +70,7 @@ export const AgentChip = ({ id }: { id: string }) => {
     }
     if (isOpen.value) return close()
     if (!found.is_open) await app.attempt(() => agent.open(id))
-    if (agent.now.value?.is_open) isOpen.value = true
+    if (agent.current.value?.is_open) isOpen.value = true
   }
 
   return (
@@ -103,7 +103,7 @@ export const AgentChip = ({ id }: { id: string }) => {
             empty={ta('nothing', { name })}
             query={query.value}
             onQuery={
-              choices.length >= SEARCHED
+              choices.length >= SEARCH_FROM
                 ? text => {
                     query.value = text
                   }

@@ -4,13 +4,13 @@ import type { RefObject } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
 import { Picker } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
-import { createAgentSessions, type PastSession } from './agent-sessions.ts'
+import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
 import { ta } from './strings.ts'
 import { formatAgo } from '../sessions/time.ts'
 import { useApp } from '../shell/context.ts'
 
 /** A list of this many is searched by typing. */
-const SEARCHED = 10
+const SEARCH_FROM = 10
 
 type AgentSessionsProps = {
   id: string
@@ -28,7 +28,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
         platform: { api: app.api },
         upsert: app.sessions.upsert,
         open: app.route.openSession,
-        tell: note => void app.toasts.show(note),
+        notify: note => void app.toasts.show(note),
       }),
     [],
   )
@@ -40,11 +40,11 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
   const found = past.list.value
   const now = app.sessions.now.value
   const words = query.value.toLowerCase().split(/\s+/)
-  const titleOf = ({ title, agent_session_id }: PastSession) => title || agent_session_id
+  const titleOf = ({ title, agent_session_id }: EarlierSession) => title || agent_session_id
   const shown = (found?.sessions ?? []).filter(each =>
     words.every(word => titleOf(each).toLowerCase().includes(word)),
   )
-  const hintOf = ({ session_id, updated_at }: PastSession) =>
+  const hintOf = ({ session_id, updated_at }: EarlierSession) =>
     session_id ? ta('here') : updated_at === null ? '' : formatAgo(updated_at, now)
 
   const pick = (key: string) => {
@@ -80,7 +80,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
         empty={found ? found.note || ta('past.none') : ta('past.loading')}
         query={query.value}
         onQuery={
-          (found?.sessions.length ?? 0) >= SEARCHED
+          (found?.sessions.length ?? 0) >= SEARCH_FROM
             ? text => {
                 query.value = text
               }

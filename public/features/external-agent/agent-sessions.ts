@@ -4,25 +4,35 @@ import type { AgentSessions } from '../../../lib/schema/external.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
-export type PastSession = AgentSessions['sessions'][number]
+export type EarlierSession = AgentSessions['sessions'][number]
 
 /** The open conversation, as far as it matters here. */
-export type Here = { id: string; isEmpty: boolean; model: string | null; workspace: string }
+export type CurrentSession = {
+  id: string
+  isEmpty: boolean
+  model: string | null
+  workspace: string
+}
 
 export type AgentSessionsOptions = {
   platform: Pick<Platform, 'api'>
   upsert: (row: SessionRow) => void
   open: (id: string) => void
-  tell: (note: string) => void
+  notify: (note: string) => void
 }
 
-export const createAgentSessions = ({ platform, upsert, open, tell }: AgentSessionsOptions) => {
+export const createAgentSessions = ({ platform, upsert, open, notify }: AgentSessionsOptions) => {
   const { api } = platform
   /** Null until it has been asked for. */
   const list = signal<AgentSessions | null>(null)
 
   /** Only an empty conversation can go on with one of an agent: beside a full one, another is begun. */
-  const roomFor = async ({ id, isEmpty, model, workspace }: Here): Promise<string> => {
+  const emptySessionFor = async ({
+    id,
+    isEmpty,
+    model,
+    workspace,
+  }: CurrentSession): Promise<string> => {
     if (isEmpty) return id
     const { session } = await api('POST /api/session/new', {
       ...(model ? { model } : {}),
@@ -37,18 +47,18 @@ export const createAgentSessions = ({ platform, upsert, open, tell }: AgentSessi
     async load(id: string): Promise<void> {
       list.value = await api('GET /api/session/agent/sessions', { session_id: id })
     },
-    async pick(here: Here, past: PastSession): Promise<void> {
+    async pick(here: CurrentSession, past: EarlierSession): Promise<void> {
       if (past.session_id) return open(past.session_id)
-      const id = await roomFor(here)
+      const id = await emptySessionFor(here)
       const { note } = await api('POST /api/session/agent/adopt', {
         session_id: id,
         agent_session_id: past.agent_session_id,
         ...(past.title ? { title: past.title.slice(0, 200) } : {}),
       })
-      if (note) tell(note)
+      if (note) notify(note)
       if (id !== here.id) open(id)
     },
-    leave(): void {
+    reset(): void {
       list.value = null
     },
   }

@@ -42,14 +42,14 @@ export const createExternalAgent = (
   { api }: Pick<Platform, 'api'>,
   offer: (commands: SkillCommand[]) => void,
 ) => {
-  const now = signal<ExternalAgent | null>(null)
+  const current = signal<ExternalAgent | null>(null)
   const busy = signal(false)
   /** Which conversation is shown: an answer about another one comes too late. */
   let wanted = ''
 
-  const take = (id: string, found: ExternalAgent): void => {
+  const applyReply = (id: string, found: ExternalAgent): void => {
     if (id !== wanted) return
-    now.value = found
+    current.value = found
     offer(
       found.commands.map(({ name, description, hint }) => ({
         name,
@@ -59,26 +59,26 @@ export const createExternalAgent = (
     )
   }
 
-  const during = async (id: string, work: Promise<ExternalAgent>): Promise<void> => {
+  const whileBusy = async (id: string, work: Promise<ExternalAgent>): Promise<void> => {
     busy.value = true
     try {
-      take(id, await work)
+      applyReply(id, await work)
     } finally {
       busy.value = false
     }
   }
 
   return {
-    now,
+    current,
     busy,
     async load(id: string): Promise<void> {
-      if (id !== wanted) now.value = null
+      if (id !== wanted) current.value = null
       wanted = id
-      take(id, await api('GET /api/session/agent', { session_id: id }))
+      applyReply(id, await api('GET /api/session/agent', { session_id: id }))
     },
-    open: (id: string) => during(id, api('POST /api/session/agent/open', { session_id: id })),
+    open: (id: string) => whileBusy(id, api('POST /api/session/agent/open', { session_id: id })),
     choose: (id: string, { group, value }: Pick<ExternalChoice, 'group' | 'value'>) =>
-      during(
+      whileBusy(
         id,
         group === 'mode'
           ? api('POST /api/session/agent/mode', { session_id: id, mode: value })
@@ -88,9 +88,9 @@ export const createExternalAgent = (
               value,
             }),
       ),
-    leave(): void {
+    reset(): void {
       wanted = ''
-      now.value = null
+      current.value = null
       offer([])
     },
   }

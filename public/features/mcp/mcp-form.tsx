@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import type { McpDraft, McpRoom } from './mcp.ts'
+import type { McpDraft, McpState } from './mcp.ts'
 import { tm } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -19,9 +19,9 @@ const HINTS = {
 /** How the configuration refers to a variable. */
 const REFERENCE = `\${NAME}`
 
-type FieldProps = { room: McpRoom; draft: McpDraft; field: Field; lines?: boolean }
+type FieldProps = { mcp: McpState; draft: McpDraft; field: Field; lines?: boolean }
 
-const FormField = ({ room, draft, field, lines = false }: FieldProps) => {
+const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
   const id = useId()
   const hint = HINTS[field]
   const shared = {
@@ -40,14 +40,14 @@ const FormField = ({ room, draft, field, lines = false }: FieldProps) => {
           {...shared}
           class="input mcp-lines"
           rows={3}
-          onInput={event => room.set({ [field]: event.currentTarget.value })}
+          onInput={event => mcp.set({ [field]: event.currentTarget.value })}
         />
       ) : (
         <input
           {...shared}
           class="input"
           disabled={field === 'name' && !draft.isNew}
-          onInput={event => room.set({ [field]: event.currentTarget.value })}
+          onInput={event => mcp.set({ [field]: event.currentTarget.value })}
         />
       )}
       {hint && (
@@ -60,7 +60,7 @@ const FormField = ({ room, draft, field, lines = false }: FieldProps) => {
   )
 }
 
-export const McpForm = ({ room, draft }: { room: McpRoom; draft: McpDraft }) => {
+export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
   const app = useApp()
   const busy = useSignal(false)
   const id = useId()
@@ -76,7 +76,7 @@ export const McpForm = ({ room, draft }: { room: McpRoom; draft: McpDraft }) => 
     event.preventDefault()
     if (blank || busy.value) return
     busy.value = true
-    await app.attempt(() => room.save())
+    await app.attempt(() => mcp.save())
     busy.value = false
   }
   return (
@@ -89,14 +89,14 @@ export const McpForm = ({ room, draft }: { room: McpRoom; draft: McpDraft }) => 
       <h3 id={`${id}-title`}>
         {draft.isNew ? tm('form.new') : tm('form.edit', { name: draft.name })}
       </h3>
-      {draft.isNew && <FormField room={room} draft={draft} field="name" />}
+      {draft.isNew && <FormField mcp={mcp} draft={draft} field="name" />}
       <label for={`${id}-kind`}>{tm('form.kind')}</label>
       <select
         id={`${id}-kind`}
         class="select"
         value={draft.kind}
         onChange={event =>
-          room.set({ kind: event.currentTarget.value === 'http' ? 'http' : 'stdio' })
+          mcp.set({ kind: event.currentTarget.value === 'http' ? 'http' : 'stdio' })
         }
       >
         {(['stdio', 'http'] as const).map(kind => (
@@ -107,13 +107,13 @@ export const McpForm = ({ room, draft }: { room: McpRoom; draft: McpDraft }) => 
       </select>
       {isProgram ? (
         <>
-          <FormField room={room} draft={draft} field="line" />
-          <FormField room={room} draft={draft} field="env" lines />
+          <FormField mcp={mcp} draft={draft} field="line" />
+          <FormField mcp={mcp} draft={draft} field="env" lines />
         </>
       ) : (
         <>
-          <FormField room={room} draft={draft} field="url" />
-          <FormField room={room} draft={draft} field="headers" lines />
+          <FormField mcp={mcp} draft={draft} field="url" />
+          <FormField mcp={mcp} draft={draft} field="headers" lines />
         </>
       )}
       <div class="form-actions form-actions-start">
@@ -122,7 +122,7 @@ export const McpForm = ({ room, draft }: { room: McpRoom; draft: McpDraft }) => 
         </Button>
         <Button
           onClick={() => {
-            room.draft.value = null
+            mcp.draft.value = null
           }}
         >
           {tm('form.cancel')}

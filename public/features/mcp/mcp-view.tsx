@@ -3,23 +3,23 @@ import { useEffect, useId } from 'preact/hooks'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
-import { type McpRoom, mcpOf } from './mcp.ts'
+import { type McpState, mcpOf } from './mcp.ts'
 import { tm } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
-import { Verdict } from '../models/models-view.tsx'
+import { TestResult } from '../models/models-view.tsx'
 
 /** A server that is starting changes by itself; nothing else does. */
-const LOOK_AGAIN_MS = 1_500
+const POLL_MS = 1_500
 
 const stateWords = (row: McpServerRow): string =>
   row.state === 'ready'
     ? tm('state.ready', { count: row.tools.filter(tool => tool.enabled).length })
     : tm(`state.${row.state}`)
 
-const placeOf = (row: McpServerRow): string => row.url || [row.command, ...row.args].join(' ')
+const addressOf = (row: McpServerRow): string => row.url || [row.command, ...row.args].join(' ')
 
-const ToolRow = ({ tool, room }: { tool: McpTool; room: McpRoom }) => {
+const ToolRow = ({ tool, mcp }: { tool: McpTool; mcp: McpState }) => {
   const app = useApp()
   const id = useId()
   return (
@@ -38,13 +38,13 @@ const ToolRow = ({ tool, room }: { tool: McpTool; room: McpRoom }) => {
         id={id}
         describedBy={`${id}-hint`}
         checked={tool.enabled}
-        onChange={on => void app.attempt(() => room.enableTool(tool, on))}
+        onChange={on => void app.attempt(() => mcp.enableTool(tool, on))}
       />
     </li>
   )
 }
 
-const Details = ({ row, room }: { row: McpServerRow; room: McpRoom }) => {
+const Details = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
   const on = row.tools.filter(tool => tool.enabled).length
   const count = row.tools.length
   return (
@@ -57,7 +57,7 @@ const Details = ({ row, room }: { row: McpServerRow; room: McpRoom }) => {
           </summary>
           <ul class="mcp-tools">
             {row.tools.map(tool => (
-              <ToolRow key={tool.name} tool={tool} room={room} />
+              <ToolRow key={tool.name} tool={tool} mcp={mcp} />
             ))}
           </ul>
         </details>
@@ -75,18 +75,18 @@ const Details = ({ row, room }: { row: McpServerRow; room: McpRoom }) => {
   )
 }
 
-const Server = ({ row, room }: { row: McpServerRow; room: McpRoom }) => {
+const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
   const app = useApp()
   const id = useId()
   const { name } = row
-  const said = room.tests.value[name]
+  const status = mcp.tests.value[name]
   const askRemove = () => {
     app.layout.confirmation.value = {
       title: tm('remove.title', { name }),
       text: tm('remove.text'),
       confirm: tm('remove'),
       danger: true,
-      run: () => room.remove(name),
+      run: () => mcp.remove(name),
     }
   }
   return (
@@ -100,32 +100,32 @@ const Server = ({ row, room }: { row: McpServerRow; room: McpRoom }) => {
             </label>
             <span class={`mcp-state mcp-${row.state}`}>{stateWords(row)}</span>
           </p>
-          <p class="field-hint mcp-place">{placeOf(row)}</p>
+          <p class="field-hint mcp-place">{addressOf(row)}</p>
         </div>
         <Switch
           id={id}
           describedBy={undefined}
           checked={row.enabled}
-          onChange={on => void app.attempt(() => room.enable(name, on))}
+          onChange={on => void app.attempt(() => mcp.enable(name, on))}
         />
       </div>
       <div class="key-actions mcp-actions">
         <Button
           aria-label={tm('test.of', { name })}
-          disabled={said?.busy === true}
-          onClick={() => void room.test(name)}
+          disabled={status?.busy === true}
+          onClick={() => void mcp.test(name)}
         >
           {tm('test')}
         </Button>
-        <Button aria-label={tm('edit.of', { name })} onClick={() => room.edit(row)}>
+        <Button aria-label={tm('edit.of', { name })} onClick={() => mcp.edit(row)}>
           {tm('edit')}
         </Button>
         <Button aria-label={tm('remove.of', { name })} onClick={askRemove}>
           {tm('remove')}
         </Button>
       </div>
-      <Verdict said={said ?? errorOf(row)} />
-      <Details row={row} room={room} />
+      <TestResult status={status ?? errorOf(row)} />
+      <Details row={row} mcp={mcp} />
     </li>
   )
 }
@@ -136,33 +136,29 @@ const errorOf = ({ error, state }: McpServerRow) =>
     ? { busy: false as const, ok: state === 'ready', message: error }
     : undefined
 
-const List = ({ room }: { room: McpRoom }) => {
-  const rows = room.rows.value
-  const draft = room.draft.value
+const List = ({ mcp }: { mcp: McpState }) => {
+  const rows = mcp.rows.value
+  const draft = mcp.draft.value
   return (
     <>
-      {room.problem.value !== null && (
+      {mcp.problem.value !== null && (
         <p class="key-none" role="alert">
-          {tm('problem', { problem: room.problem.value })}
+          {tm('problem', { problem: mcp.problem.value })}
         </p>
       )}
       {rows.length === 0 && !draft && <p class="key-none">{tm('none')}</p>}
       {rows.length > 0 && (
         <ul class="key-list">
           {rows.map(row => (
-            <Server key={row.name} row={row} room={room} />
+            <Server key={row.name} row={row} mcp={mcp} />
           ))}
         </ul>
       )}
       {draft ? (
-        <McpForm key={draft.isNew ? '' : draft.name} room={room} draft={draft} />
+        <McpForm key={draft.isNew ? '' : draft.name} mcp={mcp} draft={draft} />
       ) : (
         <div class="form-actions form-actions-start">
-          <Button
-            icon="plus"
-            disabled={room.problem.value !== null}
-            onClick={() => room.edit(null)}
-          >
+          <Button icon="plus" disabled={mcp.problem.value !== null} onClick={() => mcp.edit(null)}>
             {tm('add')}
           </Button>
         </div>
@@ -173,15 +169,15 @@ const List = ({ room }: { room: McpRoom }) => {
 
 export const McpSettings = () => {
   const app = useApp()
-  const room = mcpOf(app)
-  useEffect(() => void room.load(), [])
-  const starting = room.starting.value
+  const mcp = mcpOf(app)
+  useEffect(() => void mcp.load(), [])
+  const starting = mcp.starting.value
   useEffect(() => {
     if (!starting) return
-    const clock = setInterval(() => void room.load(), LOOK_AGAIN_MS)
+    const clock = setInterval(() => void mcp.load(), POLL_MS)
     return () => clearInterval(clock)
   }, [starting])
-  const state = room.state.value
+  const state = mcp.state.value
   return (
     <>
       <p class="field-hint">{tm('lead')}</p>
@@ -189,12 +185,12 @@ export const McpSettings = () => {
       {state === 'failed' && (
         <div class="key-none" role="alert">
           <p>{tm('failed')}</p>
-          <Button icon="refresh" onClick={() => void room.load()}>
+          <Button icon="refresh" onClick={() => void mcp.load()}>
             {tm('retry')}
           </Button>
         </div>
       )}
-      {state === 'ready' && <List room={room} />}
+      {state === 'ready' && <List mcp={mcp} />}
     </>
   )
 }

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { App } from '../../app.ts'
 import { tm } from './strings.ts'
-import type { Said } from '../models/providers.ts'
+import type { TestStatus } from '../models/providers.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 
 /** What is written in the form; `name` is fixed once there is a server. */
@@ -56,7 +56,7 @@ export const joinWords = (words: readonly string[]): string =>
     .join(' ')
 
 /** One a line, `NAME=value` or `Name: value`; null when a line is neither. */
-export const readPairs = (text: string): Record<string, string> | null => {
+export const parsePairs = (text: string): Record<string, string> | null => {
   const pairs: Record<string, string> = {}
   for (const line of text.split('\n')) {
     if (line.trim() === '') continue
@@ -67,7 +67,7 @@ export const readPairs = (text: string): Record<string, string> | null => {
   return pairs
 }
 
-const writePairs = (pairs: Readonly<Record<string, string>>, between: string): string =>
+const formatPairs = (pairs: Readonly<Record<string, string>>, between: string): string =>
   Object.entries(pairs)
     .map(([name, value]) => name + between + value)
     .join('\n')
@@ -77,22 +77,22 @@ const draftOf = (row: McpServerRow): McpDraft => ({
   name: row.name,
   kind: row.transport ?? (row.url ? 'http' : 'stdio'),
   line: joinWords([row.command, ...row.args].filter((word, at) => at > 0 || word !== '')),
-  env: writePairs(row.env, '='),
+  env: formatPairs(row.env, '='),
   url: row.url,
-  headers: writePairs(row.headers, ': '),
+  headers: formatPairs(row.headers, ': '),
 })
 
 /** The route of one server; its name is part of the path. */
-const of = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
+const serverRoute = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
   `${method} /api/mcp/servers/${encodeURIComponent(name)}` as `${M} /api/mcp/servers/:name`
 
-type Rooms = Pick<App, 'api' | 'toasts'>
+type McpOptions = Pick<App, 'api' | 'toasts'>
 
-const createMcp = ({ api, toasts }: Rooms) => {
+const createMcp = ({ api, toasts }: McpOptions) => {
   const rows = signal<readonly McpServerRow[]>([])
   const problem = signal<string | null>(null)
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
-  const tests = signal<Readonly<Record<string, Said>>>({})
+  const tests = signal<Readonly<Record<string, TestStatus>>>({})
   const draft = signal<McpDraft | null>(null)
 
   const load = async (): Promise<void> => {
@@ -107,7 +107,7 @@ const createMcp = ({ api, toasts }: Rooms) => {
     }
   }
 
-  const say = (name: string, said: Said | null): void => {
+  const setTest = (name: string, said: TestStatus | null): void => {
     const { [name]: _, ...others } = tests.value
     tests.value = said ? { ...others, [name]: said } : others
   }
@@ -121,13 +121,13 @@ const createMcp = ({ api, toasts }: Rooms) => {
   }
 
   const test = async (name: string): Promise<void> => {
-    say(name, { busy: true })
+    setTest(name, { busy: true })
     try {
       const { ok, message, tools } = await api('POST /api/mcp/test', { name })
       const words = ok ? tm('test.ok', { count: tools.length }) : message
-      say(name, { busy: false, ok, message: words })
+      setTest(name, { busy: false, ok, message: words })
     } catch (error) {
-      say(name, { busy: false, ok: false, message: String((error as Error).message) })
+      setTest(name, { busy: false, ok: false, message: String((error as Error).message) })
     }
     await load()
   }
@@ -148,13 +148,13 @@ const createMcp = ({ api, toasts }: Rooms) => {
       if (draft.value) draft.value = { ...draft.value, ...change }
     },
     enable: (name: string, enabled: boolean) =>
-      change(() => api(of('PATCH', name), { name, enabled })),
+      change(() => api(serverRoute('PATCH', name), { name, enabled })),
     enableTool: ({ server, tool }: McpTool, enabled: boolean) =>
-      change(() => api(of('PATCH', server), { name: server, tool, enabled })),
+      change(() => api(serverRoute('PATCH', server), { name: server, tool, enabled })),
     remove: (name: string) =>
       change(async () => {
-        await api(of('DELETE', name), { name })
-        say(name, null)
+        await api(serverRoute('DELETE', name), { name })
+        setTest(name, null)
         toasts.show(tm('removed', { name }))
       }),
     /** Saves the form and tries the server at once. Throws the sentence for what cannot be read. */
@@ -162,14 +162,14 @@ const createMcp = ({ api, toasts }: Rooms) => {
       const form = draft.value
       if (!form) return
       const words = splitWords(form.line)
-      const env = readPairs(form.env)
-      const headers = readPairs(form.headers)
+      const env = parsePairs(form.env)
+      const headers = parsePairs(form.headers)
       if (!words) throw new Error(tm('form.bad.line'))
       if (!env || !headers) throw new Error(tm('form.bad.pairs'))
       const [command = '', ...args] = words
       const isProgram = form.kind === 'stdio'
       const name = form.name.trim()
-      await api(of('PUT', name), {
+      await api(serverRoute('PUT', name), {
         name,
         ...(isProgram
           ? { command, args, env, url: '', headers: {} }
@@ -183,6 +183,6 @@ const createMcp = ({ api, toasts }: Rooms) => {
   }
 }
 
-export type McpRoom = ReturnType<typeof createMcp>
+export type McpState = ReturnType<typeof createMcp>
 
 export const mcpOf = roomOf(createMcp)

@@ -65,7 +65,7 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
   const conflict = memory.conflicts.value[name]
   useEffect(() => area.current?.focus(), [])
   if (!draft) return null
-  const save = (over = false) => void memory.save(name, { over })
+  const save = (overwrite = false) => void memory.save(name, { overwrite })
   return (
     <form
       class="note-form"

@@ -65,7 +65,7 @@ export const createMemory = ({
     const { [name]: _, ...others } = conflicts.value
     conflicts.value = conflict ? { ...others, [name]: conflict } : others
   }
-  const leave = (name: NoteName): void => {
+  const discardDraft = (name: NoteName): void => {
     setDraft(name, null)
     setConflict(name, null)
   }
@@ -84,19 +84,19 @@ export const createMemory = ({
       const draft = drafts.value[name]
       if (draft) setDraft(name, { ...draft, text })
     },
-    cancel: leave,
-    async save(name: NoteName, { over = false } = {}): Promise<boolean> {
+    cancel: discardDraft,
+    async save(name: NoteName, { overwrite = false } = {}): Promise<boolean> {
       const draft = drafts.value[name]
       if (!draft || draft.busy) return false
       setDraft(name, { ...draft, busy: true, problem: '' })
-      const version = (over && conflicts.value[name]?.version) || draft.version
+      const version = (overwrite && conflicts.value[name]?.version) || draft.version
       try {
         await api('POST /api/memory/write', {
           section: name,
           content: draft.text,
           expected_version: version,
         })
-        leave(name)
+        discardDraft(name)
         toasts.show(tk('memory.saved', { name: tk(`memory.${name}`) }))
         await load()
         return true

@@ -3,43 +3,51 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { type Connect, connectOf, type Offer } from './connect.ts'
+import { type Connect, connectOf, type ModelSource } from './connect.ts'
 import { providersOf } from './providers.ts'
 import { tp } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { Verdict } from './models-view.tsx'
+import { TestResult } from './models-view.tsx'
 
-const Choice = ({ offer, room }: { offer: Offer; room: Connect }) => (
+const Choice = ({ source, connect }: { source: ModelSource; connect: Connect }) => (
   <label class="source">
     <input
       type="radio"
       name="source"
       class="sr-only"
-      checked={room.chosen.value === offer.id}
-      onChange={() => room.choose(offer.id)}
+      checked={connect.chosen.value === source.id}
+      onChange={() => connect.choose(source.id)}
     />
     <span class="source-box">
-      <span class="key-name">{offer.name}</span>
-      <span class="field-hint">{offer.text}</span>
+      <span class="key-name">{source.name}</span>
+      <span class="field-hint">{source.text}</span>
     </span>
   </label>
 )
 
-const Offers = ({ title, list, room }: { title: string; list: readonly Offer[]; room: Connect }) =>
+const Sources = ({
+  title,
+  list,
+  connect,
+}: {
+  title: string
+  list: readonly ModelSource[]
+  connect: Connect
+}) =>
   list.length === 0 ? null : (
     <fieldset class="sources">
       <legend>{title}</legend>
-      {list.map(offer => (
-        <Choice key={offer.id} offer={offer} room={room} />
+      {list.map(source => (
+        <Choice key={source.id} source={source} connect={connect} />
       ))}
     </fieldset>
   )
 
-const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
+const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) => {
   const id = useId()
   return (
     <div class="form key-form">
-      {offer.needsAddress && (
+      {source.needsAddress && (
         <>
           <label for={`${id}-url`}>{tp('setup.base_url')}</label>
           <input
@@ -48,12 +56,12 @@ const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
             type="url"
             autocomplete="off"
             placeholder={tp('setup.base_url.hint')}
-            value={room.address.value}
-            onInput={event => room.type('address', event.currentTarget.value)}
+            value={connect.address.value}
+            onInput={event => connect.type('address', event.currentTarget.value)}
           />
         </>
       )}
-      {!offer.server && (
+      {!source.server && (
         <>
           <label for={`${id}-key`}>{tp('add.key')}</label>
           <input
@@ -62,11 +70,11 @@ const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
             type="password"
             autocomplete="off"
             spellcheck={false}
-            aria-describedby={offer.hasKey ? `${id}-hint` : undefined}
-            value={room.key.value}
-            onInput={event => room.type('key', event.currentTarget.value)}
+            aria-describedby={source.hasKey ? `${id}-hint` : undefined}
+            value={connect.key.value}
+            onInput={event => connect.type('key', event.currentTarget.value)}
           />
-          {offer.hasKey && (
+          {source.hasKey && (
             <p id={`${id}-hint`} class="field-hint">
               {tp('setup.key.there')}
             </p>
@@ -74,15 +82,15 @@ const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
         </>
       )}
       <label for={`${id}-model`}>{tp('setup.model')}</label>
-      {offer.models.length > 0 ? (
+      {source.models.length > 0 ? (
         <select
           id={`${id}-model`}
           class="select"
-          value={room.model.value}
-          onChange={event => room.type('model', event.currentTarget.value)}
+          value={connect.model.value}
+          onChange={event => connect.type('model', event.currentTarget.value)}
         >
-          {offer.models.map(model => (
-            <option key={model.id} value={model.id} selected={model.id === room.model.value}>
+          {source.models.map(model => (
+            <option key={model.id} value={model.id} selected={model.id === connect.model.value}>
               {model.label}
             </option>
           ))}
@@ -93,8 +101,8 @@ const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
           class="input"
           autocomplete="off"
           spellcheck={false}
-          value={room.model.value}
-          onInput={event => room.type('model', event.currentTarget.value)}
+          value={connect.model.value}
+          onInput={event => connect.type('model', event.currentTarget.value)}
         />
       )}
     </div>
@@ -104,16 +112,16 @@ const Fields = ({ offer, room }: { offer: Offer; room: Connect }) => {
 export const ConnectDialog = () => {
   const app = useApp()
   const providers = providersOf(app)
-  const room = connectOf(app)
+  const connect = connectOf(app)
   const busy = useSignal(false)
-  useEffect(() => void app.attempt(() => room.load()), [])
-  const offer = room.offer.value
-  const said = providers.tests.value.connect
-  const start = async (event: Event, over = false) => {
+  useEffect(() => void app.attempt(() => connect.load()), [])
+  const source = connect.source.value
+  const status = providers.tests.value.connect
+  const start = async (event: Event, overwrite = false) => {
     event.preventDefault()
-    if (busy.value || !room.ready.value) return
+    if (busy.value || !connect.ready.value) return
     busy.value = true
-    await app.attempt(() => room.start({ over }))
+    await app.attempt(() => connect.start({ overwrite }))
     busy.value = false
   }
   const close = () => {
@@ -123,17 +131,17 @@ export const ConnectDialog = () => {
     <Dialog title={tp('setup.title')} closeLabel={tp('setup.close')} onClose={close}>
       <form class="connect" onSubmit={event => void start(event)}>
         <p class="settings-lead">{tp('setup.lead')}</p>
-        {room.loaded.value ? (
+        {connect.loaded.value ? (
           <>
-            <Offers title={tp('setup.found')} list={room.found.value} room={room} />
-            <Offers title={tp('setup.other')} list={room.others.value} room={room} />
-            {offer && <Fields key={offer.id} offer={offer} room={room} />}
+            <Sources title={tp('setup.found')} list={connect.found.value} connect={connect} />
+            <Sources title={tp('setup.other')} list={connect.others.value} connect={connect} />
+            {source && <Fields key={source.id} source={source} connect={connect} />}
           </>
         ) : (
           <p class="view-note">{tp('loading')}</p>
         )}
-        <Verdict said={said} />
-        {room.asking.value && (
+        <TestResult status={status} />
+        {connect.needsConfirmation.value && (
           <div class="connect-ask" role="alert">
             <p>{tp('setup.confirm')}</p>
             <Button onClick={event => void start(event, true)}>{tp('setup.confirm.yes')}</Button>
@@ -144,12 +152,12 @@ export const ConnectDialog = () => {
             {tp('setup.skip')}
           </Button>
           <Button
-            disabled={!room.ready.value || said?.busy === true}
-            onClick={() => void room.test()}
+            disabled={!connect.ready.value || status?.busy === true}
+            onClick={() => void connect.test()}
           >
             {tp('setup.test')}
           </Button>
-          <Button kind="primary" type="submit" disabled={!room.ready.value || busy.value}>
+          <Button kind="primary" type="submit" disabled={!connect.ready.value || busy.value}>
             {tp(busy.value ? 'setup.starting' : 'setup.start')}
           </Button>
         </div>

@@ -7,7 +7,7 @@ import { tp } from './strings.ts'
 import { providersOf } from './providers.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 
-export type Offer = {
+export type ModelSource = {
   /** Of a provider, or `local:<server>`. */
   id: string
   name: string
@@ -21,7 +21,7 @@ export type Offer = {
   server: LocalServer | null
 }
 
-type Quick = {
+type SetupProvider = {
   id: string
   label: string
   env_var: string
@@ -30,7 +30,7 @@ type Quick = {
   models: ModelOption[]
 }
 
-const ofServer = (server: LocalServer): Offer => ({
+const sourceOfServer = (server: LocalServer): ModelSource => ({
   id: `local:${server.id}`,
   name: server.name,
   text: tp('setup.found.local', { models: tp('local.models', { count: server.models.length }) }),
@@ -42,13 +42,13 @@ const ofServer = (server: LocalServer): Offer => ({
   server,
 })
 
-const textOf = (quick: Quick): string => {
+const textOf = (quick: SetupProvider): string => {
   if (quick.id === 'openrouter') return tp('setup.openrouter.text')
   return quick.id === 'custom' ? tp('setup.custom.text') : quick.env_var
 }
 
 /** What is suggested can be chosen; an address of one's own suggests nothing. */
-const withDefault = ({ id, models, default_model }: Quick): readonly ModelOption[] =>
+const withDefault = ({ id, models, default_model }: SetupProvider): readonly ModelOption[] =>
   id === 'custom' || models.some(model => model.id === default_model)
     ? models
     : [{ id: default_model, label: default_model }, ...models]
@@ -56,15 +56,15 @@ const withDefault = ({ id, models, default_model }: Quick): readonly ModelOption
 const createConnect = (app: App) => {
   const { api, models, onboarding, toasts } = app
   const providers = providersOf(app)
-  const offers = signal<readonly Offer[]>([])
+  const sources = signal<readonly ModelSource[]>([])
   const loaded = signal(false)
   const chosen = signal('')
   const typed = { key: signal(''), model: signal(''), address: signal('') }
   /** The configuration is there already and would be changed. */
-  const asking = signal(false)
-  const offer = computed(() => offers.value.find(({ id }) => id === chosen.value))
+  const needsConfirmation = signal(false)
+  const source = computed(() => sources.value.find(({ id }) => id === chosen.value))
 
-  const ofQuick = (quick: Quick): Offer => {
+  const sourceOfProvider = (quick: SetupProvider): ModelSource => {
     const row = providers.rows.value.find(({ id }) => id === quick.id)
     const isFound = row?.has_key === true && quick.id !== 'custom'
     return {
@@ -82,39 +82,39 @@ const createConnect = (app: App) => {
     }
   }
 
-  const forget = (): void => {
-    providers.say('connect', null)
-    asking.value = false
+  const clearTest = (): void => {
+    providers.setTest('connect', null)
+    needsConfirmation.value = false
   }
 
   const choose = (id: string): void => {
-    const next = offers.value.find(each => each.id === id)
+    const next = sources.value.find(each => each.id === id)
     batch(() => {
       chosen.value = id
       typed.key.value = ''
       typed.address.value = ''
       typed.model.value = next?.model ?? ''
-      forget()
+      clearTest()
     })
   }
 
   const finish = async (): Promise<void> => {
     await Promise.all([models.load(), providers.load()])
-    onboarding.done()
+    onboarding.close()
     toasts.show(tp('setup.done', { model: models.labelOf(null) }))
   }
 
   return {
     ...typed,
     chosen,
-    offer,
+    source,
     loaded,
-    asking,
-    found: computed(() => offers.value.filter(({ isFound }) => isFound)),
-    others: computed(() => offers.value.filter(({ isFound }) => !isFound)),
+    needsConfirmation,
+    found: computed(() => sources.value.filter(({ isFound }) => isFound)),
+    others: computed(() => sources.value.filter(({ isFound }) => !isFound)),
     /** Everything that is needed has been typed. */
     ready: computed(() => {
-      const at = offer.value
+      const at = source.value
       if (!at || !typed.model.value.trim()) return false
       if (at.needsAddress) return typed.address.value.trim() !== ''
       return at.hasKey || typed.key.value.trim() !== ''
@@ -122,7 +122,7 @@ const createConnect = (app: App) => {
     choose,
     type(field: keyof typeof typed, text: string): void {
       typed[field].value = text
-      forget()
+      clearTest()
     },
     async load(): Promise<void> {
       const [{ setup }, { servers }] = await Promise.all([
@@ -130,16 +130,16 @@ const createConnect = (app: App) => {
         api('GET /api/models/local'),
         providers.load(),
       ])
-      offers.value = [
-        ...servers.filter(server => server.models.length > 0).map(ofServer),
-        ...setup.providers.map(ofQuick),
+      sources.value = [
+        ...servers.filter(server => server.models.length > 0).map(sourceOfServer),
+        ...setup.providers.map(sourceOfProvider),
       ]
       loaded.value = true
-      const first = offers.value.find(({ isFound }) => isFound) ?? offers.value[0]
-      if (!offer.value && first) choose(first.id)
+      const first = sources.value.find(({ isFound }) => isFound) ?? sources.value[0]
+      if (!source.value && first) choose(first.id)
     },
     async test(): Promise<void> {
-      const at = offer.value
+      const at = source.value
       if (!at) return
       await providers.test('connect', {
         provider: at.server ? 'custom' : at.id,
@@ -148,8 +148,8 @@ const createConnect = (app: App) => {
         baseUrl: at.server?.base_url ?? typed.address.value.trim(),
       })
     },
-    async start({ over }: { over: boolean }): Promise<void> {
-      const at = offer.value
+    async start({ overwrite }: { overwrite: boolean }): Promise<void> {
+      const at = source.value
       if (!at) return
       const model = typed.model.value.trim()
       if (at.server) {
@@ -162,10 +162,10 @@ const createConnect = (app: App) => {
         model,
         api_key: typed.key.value.trim(),
         base_url: typed.address.value.trim(),
-        confirm_overwrite: over,
+        confirm_overwrite: overwrite,
       })
-      asking.value = 'requires_confirm' in reply
-      if (!asking.value) await finish()
+      needsConfirmation.value = 'requires_confirm' in reply
+      if (!needsConfirmation.value) await finish()
     },
   }
 }

@@ -4,24 +4,24 @@ import { useEffect, useId } from 'preact/hooks'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { type Providers, providersOf, type Said } from './providers.ts'
+import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { tp } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
 
 /** In the place where it was asked; read out when it comes. */
-export const Verdict = ({ said }: { said: Said | undefined }) => (
+export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
   <p
-    class={`verdict${said && !said.busy ? (said.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
+    class={`verdict${status && !status.busy ? (status.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
     role="status"
   >
-    {said?.busy && tp('keys.testing')}
-    {said && !said.busy && (
+    {status?.busy && tp('keys.testing')}
+    {status && !status.busy && (
       <>
-        <Icon name={said.ok ? 'check' : 'alert'} size={14} />
+        <Icon name={status.ok ? 'check' : 'alert'} size={14} />
         <span>
-          {said.message}
-          {said.hint && <span class="verdict-hint"> {said.hint}</span>}
+          {status.message}
+          {status.hint && <span class="verdict-hint"> {status.hint}</span>}
         </span>
       </>
     )}
@@ -40,17 +40,17 @@ const sourceOf = (row: ProviderRow): string => {
   }
 }
 
-const Held = ({ row, room }: { row: ProviderRow; room: Providers }) => {
+const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) => {
   const app = useApp()
   const name = row.display_name
-  const said = room.tests.value[row.id]
+  const status = providers.tests.value[row.id]
   const askRemove = () => {
     app.layout.confirmation.value = {
       title: tp('keys.remove.title'),
       text: tp('keys.remove.text', { variable: row.key_name ?? '', name }),
       confirm: tp('keys.remove'),
       danger: true,
-      run: () => room.remove(row.id),
+      run: () => providers.remove(row.id),
     }
   }
   return (
@@ -59,15 +59,15 @@ const Held = ({ row, room }: { row: ProviderRow; room: Providers }) => {
         <div class="field-text">
           <p class="key-name">
             {name}
-            {row.id === room.active.value && <span class="key-mark">{tp('keys.active')}</span>}
+            {row.id === providers.active.value && <span class="key-mark">{tp('keys.active')}</span>}
           </p>
           <p class="field-hint">{sourceOf(row)}</p>
         </div>
         <div class="key-actions">
           <Button
             aria-label={tp('keys.test.of', { name })}
-            disabled={said?.busy === true}
-            onClick={() => void room.test(row.id, { provider: row.id, key: '' })}
+            disabled={status?.busy === true}
+            onClick={() => void providers.test(row.id, { provider: row.id, key: '' })}
           >
             {tp('keys.test')}
           </Button>
@@ -78,32 +78,32 @@ const Held = ({ row, room }: { row: ProviderRow; room: Providers }) => {
           )}
         </div>
       </div>
-      <Verdict said={said} />
+      <TestResult status={status} />
     </li>
   )
 }
 
-const Add = ({ room }: { room: Providers }) => {
+const AddKey = ({ providers }: { providers: Providers }) => {
   const app = useApp()
   const id = useId()
   const provider = useSignal('openrouter')
   const key = useSignal('')
   const busy = useSignal(false)
-  const row = room.addable.value.find(each => each.id === provider.value)
+  const row = providers.addable.value.find(each => each.id === provider.value)
   const blank = key.value.trim() === ''
-  const said = room.tests.value.new
+  const status = providers.tests.value.new
   const save = async (event: Event) => {
     event.preventDefault()
     if (blank || busy.value) return
     busy.value = true
     await app.attempt(async () => {
-      await room.save(provider.value, key.value)
+      await providers.save(provider.value, key.value)
       key.value = ''
-      room.say('new', null)
+      providers.setTest('new', null)
     })
     busy.value = false
   }
-  const forget = () => room.say('new', null)
+  const clearTest = () => providers.setTest('new', null)
   return (
     <form class="form key-form" onSubmit={event => void save(event)}>
       <label for={`${id}-provider`}>{tp('add.provider')}</label>
@@ -113,10 +113,10 @@ const Add = ({ room }: { room: Providers }) => {
         value={provider.value}
         onChange={event => {
           provider.value = event.currentTarget.value
-          forget()
+          clearTest()
         }}
       >
-        {room.addable.value.map(each => (
+        {providers.addable.value.map(each => (
           <option key={each.id} value={each.id} selected={each.id === provider.value}>
             {each.display_name}
           </option>
@@ -133,21 +133,21 @@ const Add = ({ room }: { room: Providers }) => {
         value={key.value}
         onInput={event => {
           key.value = event.currentTarget.value
-          forget()
+          clearTest()
         }}
       />
       <p id={`${id}-hint`} class="field-hint">
         {row?.env_var && tp('add.hint', { variable: row.env_var })}{' '}
         {row?.has_key && tp('add.replaces')}
       </p>
-      <Verdict said={said} />
+      <TestResult status={status} />
       <div class="form-actions form-actions-start">
         <Button kind="primary" type="submit" disabled={blank || busy.value}>
           {tp(busy.value ? 'add.saving' : 'add.save')}
         </Button>
         <Button
-          disabled={blank || said?.busy === true}
-          onClick={() => void room.test('new', { provider: provider.value, key: key.value })}
+          disabled={blank || status?.busy === true}
+          onClick={() => void providers.test('new', { provider: provider.value, key: key.value })}
         >
           {tp('add.test')}
         </Button>
@@ -156,13 +156,13 @@ const Add = ({ room }: { room: Providers }) => {
   )
 }
 
-const Server = ({ server, room }: { server: LocalServer; room: Providers }) => {
+const Server = ({ server, providers }: { server: LocalServer; providers: Providers }) => {
   const app = useApp()
   const model = useSignal(server.models[0]?.id ?? '')
   const busy = useSignal(false)
   const use = async () => {
     busy.value = true
-    await app.attempt(() => room.use(server, model.value))
+    await app.attempt(() => providers.use(server, model.value))
     busy.value = false
   }
   return (
@@ -206,9 +206,9 @@ const Server = ({ server, room }: { server: LocalServer; room: Providers }) => {
   )
 }
 
-const Local = ({ room }: { room: Providers }) => {
+const LocalServers = ({ providers }: { providers: Providers }) => {
   const app = useApp()
-  const servers = room.servers.value
+  const servers = providers.servers.value
   return (
     <section class="key-section" aria-labelledby="local-title">
       <div class="key-head">
@@ -219,7 +219,7 @@ const Local = ({ room }: { room: Providers }) => {
         <Button
           icon="search"
           disabled={servers === 'looking'}
-          onClick={() => void app.attempt(() => room.look())}
+          onClick={() => void app.attempt(() => providers.scan())}
         >
           {tp(servers === 'looking' ? 'local.finding' : 'local.find')}
         </Button>
@@ -232,7 +232,7 @@ const Local = ({ room }: { room: Providers }) => {
       {Array.isArray(servers) && servers.length > 0 && (
         <ul class="key-list">
           {servers.map(server => (
-            <Server key={server.id} server={server} room={room} />
+            <Server key={server.id} server={server} providers={providers} />
           ))}
         </ul>
       )}
@@ -240,48 +240,48 @@ const Local = ({ room }: { room: Providers }) => {
   )
 }
 
-const Keys = ({ room }: { room: Providers }) => {
-  const held = room.held.value
+const Keys = ({ providers }: { providers: Providers }) => {
+  const connected = providers.connected.value
   return (
     <>
       <section class="key-section" aria-labelledby="keys-title">
         <h3 id="keys-title">{tp('keys.title')}</h3>
         <p class="field-hint">{tp('keys.lead')}</p>
-        {held.length === 0 ? (
+        {connected.length === 0 ? (
           <p class="key-none">{tp('keys.none')}</p>
         ) : (
           <ul class="key-list">
-            {held.map(row => (
-              <Held key={row.id} row={row} room={room} />
+            {connected.map(row => (
+              <KeyRow key={row.id} row={row} providers={providers} />
             ))}
           </ul>
         )}
       </section>
       <section class="key-section" aria-labelledby="add-title">
         <h3 id="add-title">{tp('add.title')}</h3>
-        <Add room={room} />
+        <AddKey providers={providers} />
       </section>
-      <Local room={room} />
+      <LocalServers providers={providers} />
     </>
   )
 }
 
 export const ModelSettings = () => {
   const app = useApp()
-  const room = providersOf(app)
+  const providers = providersOf(app)
   const profile = app.profiles.active.value
-  useEffect(() => void room.load(), [profile])
+  useEffect(() => void providers.load(), [profile])
   return (
     <>
       <div class="rows">
         <DefaultModel />
       </div>
-      {room.state.value === 'ready' ? (
-        <Keys room={room} />
-      ) : room.state.value === 'failed' ? (
+      {providers.state.value === 'ready' ? (
+        <Keys providers={providers} />
+      ) : providers.state.value === 'failed' ? (
         <div class="view-note" role="alert">
           <p>{tp('failed')}</p>
-          <Button icon="refresh" onClick={() => void room.load()}>
+          <Button icon="refresh" onClick={() => void providers.load()}>
             {tp('retry')}
           </Button>
         </div>

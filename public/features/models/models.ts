@@ -5,9 +5,9 @@ import type { Platform } from '../../platform.ts'
 
 export type Model = ModelOption & { provider: string }
 
-const RECENT = 5
+const MAX_RECENT = 5
 
-const bare = (id: string): string => id.replace(/^@[^:]+:/, '')
+const stripProvider = (id: string): string => id.replace(/^@[^:]+:/, '')
 
 /** Best match first: exact id, then label or id that starts with the words, then all words anywhere. */
 export const matchModels = (models: readonly Model[], query: string): Model[] => {
@@ -17,8 +17,8 @@ export const matchModels = (models: readonly Model[], query: string): Model[] =>
   const rank = (model: Model): number => {
     const id = model.id.toLowerCase()
     const label = model.label.toLowerCase()
-    if (id === wanted || bare(id) === wanted || label === wanted) return 0
-    if (label.startsWith(wanted) || bare(id).startsWith(wanted)) return 1
+    if (id === wanted || stripProvider(id) === wanted || label === wanted) return 0
+    if (label.startsWith(wanted) || stripProvider(id).startsWith(wanted)) return 1
     const text = `${label} ${id} ${model.provider.toLowerCase()}`
     return words.every(word => text.includes(word)) ? 2 : 3
   }
@@ -31,7 +31,7 @@ export const matchModels = (models: readonly Model[], query: string): Model[] =>
 
 export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) => {
   const groups = signal<readonly ModelGroup[]>([])
-  const fallback = signal('')
+  const defaultId = signal('')
   const loaded = signal(false)
   const recentIds = signal<readonly string[]>(device.read('recent-models', []))
   const all = computed<readonly Model[]>(() =>
@@ -52,7 +52,7 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
     /** Nothing is configured: the scripted model answers. */
     isDemo,
     /** What a conversation without a model of its own uses. */
-    fallback,
+    defaultId,
     recent: computed(() =>
       recentIds.value.flatMap(id => {
         const model = byId.value.get(id)
@@ -64,30 +64,30 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
       const only = groups.value[0]
       if (isDemo.value && only && (!id || only.models.some(model => model.id === id)))
         return only.provider
-      const wanted = id || fallback.value || (all.value.length === 1 ? all.value[0]!.id : '')
+      const wanted = id || defaultId.value || (all.value.length === 1 ? all.value[0]!.id : '')
       if (!wanted) return ''
-      return byId.value.get(wanted)?.label ?? bare(wanted).split('/').at(-1) ?? wanted
+      return byId.value.get(wanted)?.label ?? stripProvider(wanted).split('/').at(-1) ?? wanted
     },
     /** Another program's agent, by the id a session keeps or the bare one of a default. */
-    isAgent(id: string): boolean {
-      const wanted = id || fallback.value
+    isExternalAgent(id: string): boolean {
+      const wanted = id || defaultId.value
       return wanted.startsWith('@acp:') || byId.value.has(`@acp:${wanted}`)
     },
-    used(id: string): void {
-      recentIds.value = [id, ...recentIds.value.filter(other => other !== id)].slice(0, RECENT)
+    markUsed(id: string): void {
+      recentIds.value = [id, ...recentIds.value.filter(other => other !== id)].slice(0, MAX_RECENT)
       device.write('recent-models', recentIds.value)
     },
     async load(): Promise<void> {
       const reply = await api('GET /api/models')
       groups.value = reply.groups
-      fallback.value = reply.default_model
+      defaultId.value = reply.default_model
       loaded.value = true
     },
     async setDefault(id: string): Promise<void> {
       await api('POST /api/default-model', { model: id })
       const reply = await api('GET /api/models')
       groups.value = reply.groups
-      fallback.value = reply.default_model
+      defaultId.value = reply.default_model
     },
   }
 }

@@ -10,7 +10,7 @@ export const createOnboarding = ({ api }: Pick<Platform, 'api'>) => {
     needed,
     /** The dialog that connects a model. */
     open,
-    async look(): Promise<void> {
+    async load(): Promise<void> {
       if (needed.value !== null) return
       needed.value = false
       try {
@@ -25,7 +25,7 @@ export const createOnboarding = ({ api }: Pick<Platform, 'api'>) => {
       open.value = false
       await api('POST /api/onboarding/complete')
     },
-    done(): void {
+    close(): void {
       needed.value = false
       open.value = false
     },

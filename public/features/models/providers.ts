@@ -5,16 +5,16 @@ import type { App } from '../../app.ts'
 import { tp } from './strings.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 
-export type Said = { busy: true } | (Pick<Trial, 'ok' | 'message' | 'hint'> & { busy: false })
+export type TestStatus = { busy: true } | (Pick<Trial, 'ok' | 'message' | 'hint'> & { busy: false })
 export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
 
-type Rooms = Pick<App, 'api' | 'models' | 'toasts'>
+type ProvidersOptions = Pick<App, 'api' | 'models' | 'toasts'>
 
-export const createProviders = ({ api, models, toasts }: Rooms) => {
+export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
   const rows = signal<readonly ProviderRow[]>([])
   const active = signal<string | null>(null)
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
-  const tests = signal<Readonly<Record<string, Said>>>({})
+  const tests = signal<Readonly<Record<string, TestStatus>>>({})
   const servers = signal<readonly LocalServer[] | 'looking' | null>(null)
 
   const load = async (): Promise<void> => {
@@ -34,7 +34,7 @@ export const createProviders = ({ api, models, toasts }: Rooms) => {
     await Promise.all([load(), models.load()])
   }
 
-  const say = (at: string, said: Said | null): void => {
+  const setTest = (at: string, said: TestStatus | null): void => {
     const { [at]: _, ...others } = tests.value
     tests.value = said ? { ...others, [at]: said } : others
   }
@@ -47,7 +47,7 @@ export const createProviders = ({ api, models, toasts }: Rooms) => {
     active,
     load,
     /** Under their own names only, best known first: those with a key, then by name. */
-    held: computed(() =>
+    connected: computed(() =>
       rows.value.filter(row => row.alias_of === null && (row.has_key || row.id === active.value)),
     ),
     addable: computed(() =>
@@ -55,10 +55,10 @@ export const createProviders = ({ api, models, toasts }: Rooms) => {
         .filter(row => row.alias_of === null && row.configurable)
         .toSorted((a, b) => a.display_name.localeCompare(b.display_name)),
     ),
-    say,
+    setTest,
     /** A real call; `at` is where its result is shown. */
     async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
-      say(at, { busy: true })
+      setTest(at, { busy: true })
       try {
         const { ok, message, hint } = await api('POST /api/providers/test', {
           provider,
@@ -66,11 +66,11 @@ export const createProviders = ({ api, models, toasts }: Rooms) => {
           ...(model ? { model } : {}),
           ...(baseUrl ? { base_url: baseUrl } : {}),
         })
-        say(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
+        setTest(at, { busy: false, ok, message, ...(hint ? { hint } : {}) })
         return ok
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error)
-        say(at, { busy: false, ok: false, message })
+        setTest(at, { busy: false, ok: false, message })
         return false
       }
     },
@@ -81,11 +81,11 @@ export const createProviders = ({ api, models, toasts }: Rooms) => {
     },
     async remove(provider: string): Promise<void> {
       const { display_name } = await api('POST /api/providers/delete', { provider })
-      say(provider, null)
+      setTest(provider, null)
       toasts.show(tp('keys.removed', { name: display_name }))
       await changed()
     },
-    async look(): Promise<void> {
+    async scan(): Promise<void> {
       servers.value = 'looking'
       try {
         servers.value = (await api('GET /api/models/local')).servers

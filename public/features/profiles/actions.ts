@@ -6,7 +6,7 @@ import type { Profiles } from './profiles.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 
-export type ProfileVerbsOptions = {
+export type ProfileActionsOptions = {
   platform: Pick<Platform, 'base' | 'tab'> & { leave: (url: string) => void }
   toasts: Toasts
   profiles: Profiles
@@ -14,33 +14,33 @@ export type ProfileVerbsOptions = {
 }
 
 /** What the page says once it is there again. */
-const SAID = 'said'
+const PENDING_TOAST = 'said'
 
-export const createProfileVerbs = ({
+export const createProfileActions = ({
   platform,
   toasts,
   profiles,
   composer,
-}: ProfileVerbsOptions) => {
+}: ProfileActionsOptions) => {
   const { base, tab, leave } = platform
 
   /** This page moves by itself: what it hears of that from the service must not lead it elsewhere. */
   let moving = false
 
-  const arrive = (name: string, path: string): void => {
-    tab.write(SAID, t('profiles.entered', { name }))
+  const reloadIn = (name: string, path: string): void => {
+    tab.write(PENDING_TOAST, t('profiles.entered', { name }))
     leave(urlOf(base, path))
   }
 
   return {
     /** `path` is where the page begins in the other profile: its conversations are others. */
-    async enterProfile(name: string, path = ''): Promise<void> {
+    async switchProfile(name: string, path = ''): Promise<void> {
       if (name === profiles.active.value) return
       moving = true
       try {
         await composer.save()
-        await profiles.enter(name)
-        arrive(name, path)
+        await profiles.switchTo(name)
+        reloadIn(name, path)
       } catch (error) {
         moving = false
         toasts.fail(error)
@@ -50,7 +50,7 @@ export const createProfileVerbs = ({
     async deleteProfile(name: string): Promise<void> {
       moving = true
       try {
-        if (await profiles.remove(name)) return arrive('default', 'profiles')
+        if (await profiles.remove(name)) return reloadIn('default', 'profiles')
       } catch (error) {
         moving = false
         throw error
@@ -58,20 +58,20 @@ export const createProfileVerbs = ({
       moving = false
     },
     /** Asked whenever somebody looks at this page again: another tab of the browser may have moved it. */
-    async followProfile(): Promise<void> {
+    async reloadIfProfileChanged(): Promise<void> {
       try {
-        if (!moving && (await profiles.hasMoved()) && !moving) leave(urlOf(base, ''))
+        if (!moving && (await profiles.hasChanged()) && !moving) leave(urlOf(base, ''))
       } catch {
         // Unreachable or signed out: whoever asks next will say so.
       }
     },
-    greet(): void {
-      const said = tab.read(SAID, '')
+    showPendingToast(): void {
+      const said = tab.read(PENDING_TOAST, '')
       if (!said) return
-      tab.write(SAID, '')
+      tab.write(PENDING_TOAST, '')
       toasts.show(said)
     },
   }
 }
 
-export type ProfileVerbs = ReturnType<typeof createProfileVerbs>
+export type ProfileActions = ReturnType<typeof createProfileActions>

@@ -7,7 +7,7 @@ import { tf } from './strings.ts'
 export type ProfileCardProps = {
   profile: Profile
   active: boolean
-  onEnter: () => void
+  onSwitch: () => void
   onClone: () => void
   onDelete: () => void
 }
@@ -33,7 +33,7 @@ const Absent = ({ children }: { children: ComponentChildren }) => (
   <span class="faint">{children}</span>
 )
 
-export const ProfileCard = ({ profile, active, onEnter, onClone, onDelete }: ProfileCardProps) => {
+export const ProfileCard = ({ profile, active, onSwitch, onClone, onDelete }: ProfileCardProps) => {
   const { name, model, provider } = profile
   return (
     <li class={`profile-card${active ? ' profile-active' : ''}`}>
@@ -62,7 +62,7 @@ export const ProfileCard = ({ profile, active, onEnter, onClone, onDelete }: Pro
       </dl>
       <footer class="profile-foot">
         {!active && (
-          <Button aria-label={tf('profiles.enter.label', { name })} onClick={onEnter}>
+          <Button aria-label={tf('profiles.enter.label', { name })} onClick={onSwitch}>
             {tf('profiles.enter')}
           </Button>
         )}

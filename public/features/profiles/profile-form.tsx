@@ -11,7 +11,7 @@ import { tf } from './strings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 
-type LineProps = {
+type TextFieldProps = {
   label: string
   hint?: string
   value: Signal<string>
@@ -21,7 +21,7 @@ type LineProps = {
   maxLength?: number
 }
 
-const Line = ({
+const TextField = ({
   label,
   hint,
   value,
@@ -29,7 +29,7 @@ const Line = ({
   secret,
   autofocus = false,
   maxLength = 500,
-}: LineProps) => {
+}: TextFieldProps) => {
   const id = useId()
   const shared = {
     id,
@@ -102,7 +102,7 @@ export const ProfileForm = ({
       })
       onClose()
       app.toasts.show(tf('profiles.created', { name: made }), {
-        action: { label: tf('profiles.enter'), run: () => void app.enterProfile(made) },
+        action: { label: tf('profiles.enter'), run: () => void app.switchProfile(made) },
       })
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)
@@ -117,7 +117,7 @@ export const ProfileForm = ({
       onClose={onClose}
     >
       <form class="form profile-form" onSubmit={event => void submit(event)}>
-        <Line
+        <TextField
           label={tf('profiles.form.name')}
           hint={tf('profiles.form.name.hint')}
           value={name}
@@ -145,18 +145,18 @@ export const ProfileForm = ({
         </div>
         <details class="profile-own">
           <summary>{tf('profiles.form.own')}</summary>
-          <Line
+          <TextField
             label={tf('profiles.form.model')}
             hint={tf('profiles.form.model.hint')}
             value={model}
           />
-          <Line
+          <TextField
             label={tf('profiles.form.url')}
             hint={tf('profiles.form.url.hint')}
             value={url}
             error={badUrl ? tf('profiles.form.url.bad') : undefined}
           />
-          <Line
+          <TextField
             label={tf('profiles.form.key')}
             hint={tf('profiles.form.key.hint')}
             value={key}

@@ -25,7 +25,7 @@ export const ProfileSwitch = () => {
       ({ name }): MenuItem => ({
         label: name,
         icon: name === active ? 'check' : 'user',
-        run: () => void app.enterProfile(name),
+        run: () => void app.switchProfile(name),
       }),
     ),
     'line',

@@ -40,7 +40,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
           key={profile.name}
           profile={profile}
           active={profile.name === active.value}
-          onEnter={() => void app.enterProfile(profile.name, 'profiles')}
+          onSwitch={() => void app.switchProfile(profile.name, 'profiles')}
           onClone={() => onOpen({ what: 'clone', profile })}
           onDelete={() => onOpen({ what: 'delete', profile })}
         />

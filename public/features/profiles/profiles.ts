@@ -30,7 +30,7 @@ export const createProfiles = ({ api, device }: Pick<Platform, 'api' | 'device'>
       active.value = (await api('GET /api/profile/active')).name
     },
     /** Whether another tab, or a deletion, has led this browser elsewhere since the page was loaded. */
-    async hasMoved(): Promise<boolean> {
+    async hasChanged(): Promise<boolean> {
       const { name } = await api('GET /api/profile/active')
       return active.value !== '' && name !== active.value
     },
@@ -53,7 +53,7 @@ export const createProfiles = ({ api, device }: Pick<Platform, 'api' | 'device'>
       list.value = first ? [first, ...named] : []
     },
     /** The page itself stays as it was: whoever calls this loads it anew. */
-    async enter(name: string): Promise<void> {
+    async switchTo(name: string): Promise<void> {
       await api('POST /api/profile/switch', { name })
       device.write(PROFILE_KEY, name)
     },

@@ -19,7 +19,7 @@ const whereOf = ({ scope, cwd }: Grant): string =>
         folder: visibleText(cwd),
       })
 
-export const Allowed = () => {
+export const AllowedCommands = () => {
   const app = useApp()
   const grants = useSignal<readonly Grant[]>([])
   const load = () =>

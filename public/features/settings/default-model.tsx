@@ -6,15 +6,15 @@ import { SavedRow } from './saved-row.tsx'
 export const DefaultModel = () => {
   const app = useApp()
   const { models, settings } = app
-  const current = models.fallback.value
+  const current = models.defaultId.value
   const known = models.all.value.some(({ id }) => id === current)
   const choose = async (id: string) => {
-    settings.mark('default_model', 'saving')
+    settings.setSaveStatus('default_model', 'saving')
     try {
       await models.setDefault(id)
-      settings.settle('default_model', 'saved')
+      settings.finishSave('default_model', 'saved')
     } catch (error) {
-      settings.settle('default_model', 'failed')
+      settings.finishSave('default_model', 'failed')
       app.toasts.fail(error)
     }
   }

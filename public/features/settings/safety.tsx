@@ -8,18 +8,18 @@ import { ts } from './strings.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useApp } from '../shell/context.ts'
 
-type Shown = Api['GET /api/guards']['output']['guards']
-type One = Shown[number]
+type Guards = Api['GET /api/guards']['output']['guards']
+type Guard = Guards[number]
 
 const LIST = new Intl.ListFormat('en')
 
 /** What nothing is refused for can only be dismissed. */
-const verbOf = ({ closes, accepted }: One) => {
+const verbOf = ({ closes, accepted }: Guard) => {
   if (closes.length === 0) return accepted ? 'remind' : 'dismiss'
   return accepted ? 'withdraw' : 'accept'
 }
 
-const hintOf = ({ why, closes, accepted }: One): string => {
+const hintOf = ({ why, closes, accepted }: Guard): string => {
   if (closes.length === 0) return why
   const what = LIST.format(closes.map(each => ts(`settings.safety.${each}`)))
   return `${why} ${ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', { what })}`
@@ -27,14 +27,14 @@ const hintOf = ({ why, closes, accepted }: One): string => {
 
 export const Safety = () => {
   const app = useApp()
-  const guards = useSignal<Shown>([])
+  const guards = useSignal<Guards>([])
   useEffect(() => {
     void app.attempt(async () => {
       guards.value = (await app.api('GET /api/guards')).guards
     })
   }, [])
   if (guards.value.length === 0) return null
-  const toRow = (guard: One) => {
+  const toRow = (guard: Guard) => {
     const { key, value, value_id, accepted } = guard
     const verb = verbOf(guard)
     return (

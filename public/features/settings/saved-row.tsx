@@ -6,6 +6,6 @@ import { useApp } from '../shell/context.ts'
 export type SavedRowProps = Omit<RowProps, 'status' | 'failed'> & { name: string }
 
 export const SavedRow = ({ name, ...rest }: SavedRowProps) => {
-  const mark = useApp().settings.marks.value[name]
+  const mark = useApp().settings.saveStatus.value[name]
   return <Row {...rest} status={mark && ts(`settings.${mark}`)} failed={mark === 'failed'} />
 }

@@ -6,11 +6,11 @@ import { Row } from '../../parts/field.tsx'
 import { ts } from './strings.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
-import { Allowed } from './allowed-commands.tsx'
+import { AllowedCommands } from './allowed-commands.tsx'
 import { Devices } from './devices.tsx'
 import { Safety } from './safety.tsx'
 
-const SHORTEST = 8
+const MIN_PASSWORD_LENGTH = 8
 
 const PasswordForm = ({ change }: { change: boolean }) => {
   const app = useApp()
@@ -22,7 +22,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
   const submit = async (event: Event) => {
     event.preventDefault()
-    if (first.value.trim().length < SHORTEST) error.value = ts('settings.password.short')
+    if (first.value.trim().length < MIN_PASSWORD_LENGTH) error.value = ts('settings.password.short')
     else if (first.value !== second.value) error.value = ts('settings.password.differ')
     else {
       error.value = ''
@@ -126,7 +126,7 @@ export const Security = () => {
         </div>
       )}
       {password !== 'none' && <Devices />}
-      <Allowed />
+      <AllowedCommands />
       <Safety />
     </>
   )

@@ -17,7 +17,7 @@ export type Settings = Pick<
   | 'theme'
   | 'sidebar_density'
 >
-export type SaveMark = 'saving' | 'saved' | 'failed'
+export type SaveStatus = 'saving' | 'saved' | 'failed'
 
 export const THEMES = ['dark', 'light', 'solarized', 'monokai', 'nord', 'system'] as const
 export type Theme = (typeof THEMES)[number]
@@ -46,41 +46,41 @@ export const createSettings = (
   const version = signal<string | null>(null)
   /** Where the password comes from; null until that is known. */
   const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
-  const marks = signal<Readonly<Record<string, SaveMark>>>({})
+  const saveStatus = signal<Readonly<Record<string, SaveStatus>>>({})
 
-  const mark = (key: string, value: SaveMark | null): void => {
-    const { [key]: _, ...rest } = marks.value
-    marks.value = value ? { ...rest, [key]: value } : rest
+  const setSaveStatus = (key: string, value: SaveStatus | null): void => {
+    const { [key]: _, ...rest } = saveStatus.value
+    saveStatus.value = value ? { ...rest, [key]: value } : rest
   }
 
-  const take = (reply: Partial<Settings>): void => {
+  const applyReply = (reply: Partial<Settings>): void => {
     const known = Object.keys(DEFAULTS).filter(key => reply[key as keyof Settings] !== undefined)
     const values = known.map(key => [key, reply[key as keyof Settings]])
     current.value = { ...current.value, ...Object.fromEntries(values) }
   }
 
-  const settle = (key: string, value: SaveMark): void => {
-    mark(key, value)
-    later(() => marks.value[key] === value && mark(key, null), MARK_MS)
+  const finishSave = (key: string, value: SaveStatus): void => {
+    setSaveStatus(key, value)
+    later(() => saveStatus.value[key] === value && setSaveStatus(key, null), MARK_MS)
   }
 
   const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
     const before = current.value[key]
     current.value = { ...current.value, [key]: value }
-    mark(key, 'saving')
+    setSaveStatus(key, 'saving')
     try {
       const reply = await api('POST /api/settings', { [key]: value })
       // Something newer may have been chosen while this was on its way.
-      if (current.value[key] === value) take(reply)
-      settle(key, 'saved')
+      if (current.value[key] === value) applyReply(reply)
+      finishSave(key, 'saved')
     } catch (error) {
       if (current.value[key] === value) current.value = { ...current.value, [key]: before }
-      settle(key, 'failed')
+      finishSave(key, 'failed')
       toasts.fail(error)
     }
   }
 
-  const takePassword = (reply: {
+  const applyPassword = (reply: {
     auth_enabled: boolean
     password_env_var: boolean
     password_missing: boolean
@@ -98,25 +98,25 @@ export const createSettings = (
     current,
     version,
     password,
-    marks,
+    saveStatus,
     theme: computed(() => current.value.theme),
     detailed: computed(() => current.value.sidebar_density === 'detailed'),
     save,
-    mark,
-    settle,
+    setSaveStatus,
+    finishSave,
     async load(): Promise<void> {
       const reply = await api('GET /api/settings')
-      take(reply)
+      applyReply(reply)
       version.value = reply.webui_version
-      takePassword(reply)
+      applyPassword(reply)
     },
     async setPassword(password: string): Promise<void> {
       const reply = await api('POST /api/settings', { _set_password: password })
-      takePassword(reply)
+      applyPassword(reply)
     },
     async clearPassword(): Promise<void> {
       const reply = await api('POST /api/settings', { _clear_password: true })
-      takePassword(reply)
+      applyPassword(reply)
     },
   }
 }

@@ -9,7 +9,7 @@ import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
 import { useApp } from './context.ts'
 import { lazy } from '../../parts/lazy.tsx'
-import { PanelPlace } from '../workspace/panel-slot.tsx'
+import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from '../sign-in/sign-in.tsx'
 
@@ -155,7 +155,7 @@ const Shell = () => {
           <View />
         </main>
       </div>
-      <PanelPlace />
+      <PanelSlot />
     </div>
   )
 }

@@ -6,11 +6,11 @@ import type { App } from '../../app.ts'
 import { tk } from '../knowledge-strings.ts'
 
 export type FileDraft = { skill: string; path: string; content: string; version: string }
-type Theirs = { content: string | null; version: string | null }
-type Needs = Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
+type DiskVersion = { content: string | null; version: string | null }
+type SkillFileOptions = Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
 
 export const createSkillFile = (
-  { api, toasts, unsaved }: Needs,
+  { api, toasts, unsaved }: SkillFileOptions,
   skill: ReadonlySignal<Skill | null>,
 ) => {
   const open = signal<LinkedFile | null>(null)
@@ -18,7 +18,7 @@ export const createSkillFile = (
   const draft = signal<FileDraft | null>(null)
   const busy = signal(false)
   const problem = signal('')
-  const conflict = signal<Theirs | null>(null)
+  const conflict = signal<DiskVersion | null>(null)
 
   const setDraft = (next: FileDraft | null): void => {
     draft.value = next
@@ -63,13 +63,13 @@ export const createSkillFile = (
       if (draft.value) draft.value = { ...draft.value, content }
     },
     cancel: (): void => setDraft(null),
-    async save({ over = false } = {}): Promise<boolean> {
+    async save({ overwrite = false } = {}): Promise<boolean> {
       const now = draft.value
       if (!now || busy.value) return false
       busy.value = true
       problem.value = ''
       // Gone meanwhile: nothing can be expected of what is written anew.
-      const version = over ? (conflict.value?.version ?? null) : now.version
+      const version = overwrite ? (conflict.value?.version ?? null) : now.version
       try {
         await api('POST /api/skills/save', {
           name: now.skill,

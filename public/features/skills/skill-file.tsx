@@ -32,7 +32,7 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
         <ConflictNote
           {...(conflict.content === null ? { text: tk('skills.file.removed') } : {})}
           onTheirs={conflict.content === null ? undefined : file.takeTheirs}
-          onMine={() => void file.save({ over: true })}
+          onMine={() => void file.save({ overwrite: true })}
         />
       )}
       <label class="sr-only" for={id}>

@@ -58,7 +58,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
   const isNew = draft.of === ''
   const { value: conflict } = skills.conflict
   const length = [...draft.content].length
-  const save = async (options?: { over: boolean }) => {
+  const save = async (options?: { overwrite: boolean }) => {
     const name = await skills.save(options)
     if (name === null) return
     await skills.read(name)
@@ -102,7 +102,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
         <ConflictNote
           {...(conflict.content === null ? { text: tk('skills.removed') } : {})}
           onTheirs={conflict.content === null ? undefined : () => skills.takeTheirs()}
-          onMine={() => void save({ over: true })}
+          onMine={() => void save({ overwrite: true })}
         />
       )}
       <div class="skill-text">

@@ -119,7 +119,7 @@ export const SkillsView = ({ skill, query }: Chosen) => {
           icon="plus"
           label={tk('skills.new')}
           onClick={() => {
-            if (!draft) skills.begin()
+            if (!draft) skills.create()
           }}
         />
       </ViewHead>

@@ -47,9 +47,9 @@ export const groupSkills = (
 export const bodyOf = (content: string): string =>
   content.replace(/^\uFEFF?---[ \t]*\r?\n[\s\S]*?\n---[ \t]*(?:\r?\n|$)/, '').trim()
 
-type Needs = Pick<App, 'api' | 'toasts'> & { onChanged?: () => void; unsaved?: Set<string> }
+type SkillsOptions = Pick<App, 'api' | 'toasts'> & { onChanged?: () => void; unsaved?: Set<string> }
 
-export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
+export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions) => {
   const rows = signal<readonly SkillRow[]>([])
   const categories = signal<readonly SkillCategory[]>([])
   const state = signal<Loading>('loading')
@@ -67,7 +67,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
     if (next) unsaved?.add('skill')
     else unsaved?.delete('skill')
   }
-  const leaveDraft = (): void => {
+  const discardDraft = (): void => {
     setDraft(null)
     conflict.value = null
     problem.value = ''
@@ -136,7 +136,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
         toasts.fail(error)
       }
     },
-    begin(): void {
+    create(): void {
       const content = tk('skills.template', { name: 'my-skill' })
       setDraft({ of: '', name: '', category: '', content, version: null })
     },
@@ -160,15 +160,15 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
         : now.content
       setDraft({ ...now, content, ...patch })
     },
-    cancel: leaveDraft,
+    cancel: discardDraft,
     /** Answers the name it is kept under; null when it was refused. */
-    async save({ over = false } = {}): Promise<string | null> {
+    async save({ overwrite = false } = {}): Promise<string | null> {
       const now = draft.value
       if (!now || busy.value) return null
       busy.value = true
       problem.value = ''
       const { of, content, category } = now
-      const version = over ? (conflict.value?.version ?? null) : now.version
+      const version = overwrite ? (conflict.value?.version ?? null) : now.version
       try {
         const saved = await api('POST /api/skills/save', {
           name: of || now.name,
@@ -178,7 +178,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: Needs) => {
           ...(of === '' ? { create: true } : {}),
           ...(version === null ? {} : { expected_version: version }),
         })
-        leaveDraft()
+        discardDraft()
         toasts.show(tk('skills.saved', { name: of || saved.name }))
         await changed()
         return saved.name

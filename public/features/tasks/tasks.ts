@@ -21,7 +21,7 @@ export type TaskDraft = {
   busy: boolean
   problem: string
 }
-export type Preview =
+export type SchedulePreview =
   | { kind: 'empty' }
   | { kind: 'said'; words: string; next: readonly string[]; timezone: string }
   | { kind: 'refused'; message: string }
@@ -31,8 +31,8 @@ const POLL_MS = 30_000
 /** While something runs somebody waits for it. */
 const BUSY_POLL_MS = 3_000
 const TYPING_MS = 250
-const PAGE = 30
-const OUTPUTS = 30
+const PAGE_SIZE = 30
+const MAX_OUTPUTS = 30
 
 /** The text a person would write for it. */
 export const scheduleText = (job: Pick<Job, 'schedule' | 'schedule_display'>): string => {
@@ -58,10 +58,16 @@ export const sortJobs = (jobs: readonly Job[]): Job[] => {
 const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
-export type TasksDeps = Pick<App, 'api' | 'toasts'> &
+export type TasksOptions = Pick<App, 'api' | 'toasts'> &
   Pick<Platform, 'later'> & { unsaved?: Set<string>; visible?: () => boolean }
 
-export const createTasks = ({ api, toasts, later, unsaved, visible = () => true }: TasksDeps) => {
+export const createTasks = ({
+  api,
+  toasts,
+  later,
+  unsaved,
+  visible = () => true,
+}: TasksOptions) => {
   const jobs = signal<readonly Job[]>([])
   const timezone = signal('')
   const problem = signal<string | null>(null)
@@ -70,7 +76,7 @@ export const createTasks = ({ api, toasts, later, unsaved, visible = () => true 
   const runs = signal<Runs>({ of: '', rows: [], total: 0 })
   const outputs = signal<ReadonlyMap<string, string>>(new Map())
   const draft = signal<TaskDraft | null>(null)
-  const preview = signal<Preview>({ kind: 'empty' })
+  const preview = signal<SchedulePreview>({ kind: 'empty' })
   const skills = signal<readonly string[] | null>(null)
   let shown = ''
   let owner = ''
@@ -92,19 +98,19 @@ export const createTasks = ({ api, toasts, later, unsaved, visible = () => true 
     }
   }
 
-  const readRuns = async (id: string, limit: number): Promise<void> => {
+  const loadRuns = async (id: string, limit: number): Promise<void> => {
     const reply = await api('GET /api/crons/history', { limit, ...(id ? { job_id: id } : {}) })
     if (shown === id) runs.value = { of: id, rows: reply.runs, total: reply.total }
   }
-  const readOutputs = async (id: string): Promise<void> => {
+  const loadOutputs = async (id: string): Promise<void> => {
     if (!id) return
-    const reply = await api('GET /api/crons/output', { job_id: id, limit: OUTPUTS })
+    const reply = await api('GET /api/crons/output', { job_id: id, limit: MAX_OUTPUTS })
     if (shown === id)
       outputs.value = new Map(reply.outputs.map(({ filename, content }) => [filename, content]))
   }
-  const read = async (limit = Math.max(PAGE, runs.value.rows.length)): Promise<void> => {
+  const read = async (limit = Math.max(PAGE_SIZE, runs.value.rows.length)): Promise<void> => {
     try {
-      await Promise.all([readRuns(shown, limit), readOutputs(shown)])
+      await Promise.all([loadRuns(shown, limit), loadOutputs(shown)])
     } catch (error) {
       toasts.fail(error)
     }
@@ -142,7 +148,7 @@ export const createTasks = ({ api, toasts, later, unsaved, visible = () => true 
       preview.value = { kind: 'empty' }
       return
     }
-    let answer: Preview
+    let answer: SchedulePreview
     try {
       const { words, next, timezone: zone } = await api('POST /api/crons/preview', { schedule })
       answer = { kind: 'said', words, next, timezone: zone }
@@ -195,9 +201,9 @@ export const createTasks = ({ api, toasts, later, unsaved, visible = () => true 
         runs.value = { of: id, rows: [], total: 0 }
         outputs.value = new Map()
       }
-      await read(PAGE)
+      await read(PAGE_SIZE)
     },
-    more: () => read(runs.value.rows.length + PAGE),
+    more: () => read(runs.value.rows.length + PAGE_SIZE),
     /** Keeps the view fresh while it is looked at; answers how to stop. */
     watch(profile = ''): () => void {
       if (profile !== owner) {

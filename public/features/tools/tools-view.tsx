@@ -50,9 +50,9 @@ const List = ({
   </div>
 )
 
-const Own = ({ own }: { own: Toolsets }) => {
+const SessionTools = ({ own }: { own: Toolsets }) => {
   const app = useApp()
-  const room = toolsOf(app)
+  const tools = toolsOf(app)
   const title = titleOf(app.sessions.row(own.session_id) ?? { title: '' })
   const has = own.enabled_toolsets !== null
   return (
@@ -73,29 +73,29 @@ const Own = ({ own }: { own: Toolsets }) => {
               aria-checked={has}
               aria-describedby={ids.hint}
               checked={has}
-              onChange={event => void room.own(event.currentTarget.checked)}
+              onChange={event => void tools.setOverride(event.currentTarget.checked)}
             />
           )}
         />
       </div>
-      {has && <List rows={own.toolsets} toggle={room.toggleOwn} />}
+      {has && <List rows={own.toolsets} toggle={tools.toggleForSession} />}
     </section>
   )
 }
 
 export const ToolSettings = () => {
   const app = useApp()
-  const room = toolsOf(app)
+  const tools = toolsOf(app)
   const name = app.profiles.active.value
   const id = app.route.sessionId.value
-  useEffect(() => void room.load(), [name, id])
-  const profile = room.profile.value
-  const own = room.session.value
-  if (room.state.value === 'failed') {
+  useEffect(() => void tools.load(), [name, id])
+  const profile = tools.profile.value
+  const own = tools.session.value
+  if (tools.state.value === 'failed') {
     return (
       <div class="view-note" role="alert">
         <p>{tt('failed')}</p>
-        <Button icon="refresh" onClick={() => void room.load()}>
+        <Button icon="refresh" onClick={() => void tools.load()}>
           {tt('retry')}
         </Button>
       </div>
@@ -104,13 +104,13 @@ export const ToolSettings = () => {
   if (!profile) return <p class="view-note">{tt('loading')}</p>
   return (
     <>
-      {own?.session_id === id && own && <Own own={own} />}
+      {own?.session_id === id && own && <SessionTools own={own} />}
       <section class="settings-part" aria-labelledby="tools-profile">
         <h3 id="tools-profile" class="settings-sub">
           {tt('profile', { name: profile.profile })}
         </h3>
         <p class="field-hint">{tt('lead')}</p>
-        <List rows={profile.toolsets} toggle={room.toggle} />
+        <List rows={profile.toolsets} toggle={tools.toggle} />
       </section>
     </>
   )

@@ -5,9 +5,9 @@ import type { App } from '../../app.ts'
 import { isForeign } from '../sessions/sessions.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 
-type Rooms = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
+type ToolsOptions = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
 
-export const createTools = ({ api, toasts, route, sessions }: Rooms) => {
+export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
   const profile = signal<Toolsets | null>(null)
   /** Null: none is open, or it is not ours. */
   const session = signal<Toolsets | null>(null)
@@ -31,7 +31,7 @@ export const createTools = ({ api, toasts, route, sessions }: Rooms) => {
   }
 
   /** Shown at once; what the service made of it is read again, refused or not. */
-  const changing = async (work: () => Promise<unknown>): Promise<void> => {
+  const change = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work()
     } catch (error) {
@@ -41,7 +41,7 @@ export const createTools = ({ api, toasts, route, sessions }: Rooms) => {
   }
 
   const override = (session_id: string, toolsets: string[] | null) =>
-    changing(() => api('POST /api/session/toolsets', { session_id, toolsets }))
+    change(() => api('POST /api/session/toolsets', { session_id, toolsets }))
 
   return {
     profile,
@@ -49,16 +49,16 @@ export const createTools = ({ api, toasts, route, sessions }: Rooms) => {
     state,
     load,
     toggle: (toolset: string, enabled: boolean): Promise<void> =>
-      changing(() => api('POST /api/tools/toggle', { toolset, enabled })),
+      change(() => api('POST /api/tools/toggle', { toolset, enabled })),
 
     /** Its own choice begins with what it has now. */
-    own(on: boolean): Promise<void> {
+    setOverride(on: boolean): Promise<void> {
       const now = session.value
       if (!now?.session_id) return Promise.resolve()
       const names = now.toolsets.filter(each => each.enabled).map(({ name }) => name)
       return override(now.session_id, on ? names : null)
     },
-    toggleOwn(toolset: string, on: boolean): Promise<void> {
+    toggleForSession(toolset: string, on: boolean): Promise<void> {
       const now = session.value
       if (!now?.session_id || !now.enabled_toolsets) return Promise.resolve()
       const names = now.toolsets

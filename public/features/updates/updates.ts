@@ -10,9 +10,9 @@ export type Applying =
   | { kind: 'late' }
 
 /** The restart is two seconds away; then the new one has to start. */
-const FIRST_LOOK_MS = 2_500
-const LOOK_MS = 500
-const PATIENCE_MS = 60_000
+const FIRST_POLL_MS = 2_500
+const POLL_MS = 500
+const RESTART_TIMEOUT_MS = 60_000
 
 export type UpdatesOptions = {
   platform: Pick<Platform, 'api' | 'nowMs' | 'later'>
@@ -62,10 +62,10 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
     applying.value = { kind: 'restarting' }
     const look = async (): Promise<void> => {
       if (await isBack(sinceMs)) reload()
-      else if (nowMs() - sinceMs > PATIENCE_MS) applying.value = { kind: 'late' }
-      else later(() => void look(), LOOK_MS)
+      else if (nowMs() - sinceMs > RESTART_TIMEOUT_MS) applying.value = { kind: 'late' }
+      else later(() => void look(), POLL_MS)
     }
-    later(() => void look(), FIRST_LOOK_MS)
+    later(() => void look(), FIRST_POLL_MS)
   }
 
   return {

@@ -1,6 +1,13 @@
 /** One bar a day: input below, output above it, or the cost; the day under the pointer or the arrow keys is told in words. */
 import { useSignal } from '@preact/signals'
-import { type Amount, formatCost, formatDay, formatTokens, type Measure, roundUp } from './usage.ts'
+import {
+  type DailyUsage,
+  formatCost,
+  formatDay,
+  formatTokens,
+  type Measure,
+  niceCeiling,
+} from './usage.ts'
 import { tk } from '../knowledge-strings.ts'
 
 const LEFT = 44
@@ -10,7 +17,7 @@ const TOP = 8
 const WIDE = { width: 900, height: 240, dates: 8 }
 const NARROW = { width: 360, height: 190, dates: 4 }
 
-const partsOf = (day: Amount, measure: Measure): [value: number, kind: string][] =>
+const partsOf = (day: DailyUsage, measure: Measure): [value: number, kind: string][] =>
   measure === 'cost'
     ? [[day.estimated_cost, 'chart-out']]
     : [
@@ -18,7 +25,7 @@ const partsOf = (day: Amount, measure: Measure): [value: number, kind: string][]
         [day.output_tokens, 'chart-out'],
       ]
 
-const Readout = ({ day, measure }: { day: Amount | undefined; measure: Measure }) => (
+const Readout = ({ day, measure }: { day: DailyUsage | undefined; measure: Measure }) => (
   <p class="chart-readout" role="status">
     {day && (
       <>
@@ -40,14 +47,14 @@ const Readout = ({ day, measure }: { day: Amount | undefined; measure: Measure }
   </p>
 )
 
-export type DayChartProps = { daily: readonly Amount[]; measure: Measure; narrow: boolean }
+export type DayChartProps = { daily: readonly DailyUsage[]; measure: Measure; narrow: boolean }
 
 export const DayChart = ({ daily, measure, narrow }: DayChartProps) => {
   const active = useSignal<number | null>(null)
   const last = daily.length - 1
   const at = Math.min(active.value ?? last, last)
-  const total = (day: Amount) => partsOf(day, measure).reduce((sum, [value]) => sum + value, 0)
-  const top = roundUp(Math.max(...daily.map(total)))
+  const total = (day: DailyUsage) => partsOf(day, measure).reduce((sum, [value]) => sum + value, 0)
+  const top = niceCeiling(Math.max(...daily.map(total)))
   const size = narrow ? NARROW : WIDE
   const height = size.height - TOP - BOTTOM
   const step = (size.width - LEFT) / daily.length

@@ -5,7 +5,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { USAGE_DAYS, type UsageDays } from '../shell/route.ts'
 import {
-  type Amount,
+  type DailyUsage,
   formatCost,
   formatDay,
   formatTokens,
@@ -26,10 +26,10 @@ const Sum = ({ label, children }: { label: string; children: ComponentChildren }
 )
 
 /** Tokens without a price have a cost that nobody knows. */
-const costOf = ({ estimated_cost, total_tokens }: Omit<Amount, 'date'>): string =>
+const costOf = ({ estimated_cost, total_tokens }: Omit<DailyUsage, 'date'>): string =>
   estimated_cost === 0 && total_tokens > 0 ? '—' : formatCost(estimated_cost)
 
-const Sums = ({ totals }: Pick<Report, 'totals'>) => (
+const Totals = ({ totals }: Pick<Report, 'totals'>) => (
   <dl class="sums">
     <Sum label={tk('usage.input')}>{formatTokens(totals.input_tokens)}</Sum>
     <Sum label={tk('usage.output')}>{formatTokens(totals.output_tokens)}</Sum>
@@ -39,13 +39,13 @@ const Sums = ({ totals }: Pick<Report, 'totals'>) => (
   </dl>
 )
 
-type Line = Omit<Amount, 'date'> & { key: string; name: string; hint?: string }
-type TableProps = { title: string; head: string; lines: readonly Line[]; measure: Measure }
+type UsageLine = Omit<DailyUsage, 'date'> & { key: string; name: string; hint?: string }
+type TableProps = { title: string; head: string; lines: readonly UsageLine[]; measure: Measure }
 
-const measured = (line: Omit<Amount, 'date'>, measure: Measure): number =>
+const measured = (line: Omit<DailyUsage, 'date'>, measure: Measure): number =>
   measure === 'cost' ? line.estimated_cost : line.total_tokens
 
-const Cells = ({ line }: { line: Omit<Amount, 'date'> }) => (
+const Cells = ({ line }: { line: Omit<DailyUsage, 'date'> }) => (
   <>
     <td>{line.turns.toLocaleString()}</td>
     <td>{formatTokens(line.input_tokens)}</td>
@@ -125,7 +125,7 @@ const Days = ({ daily }: Pick<Report, 'daily'>) => (
 
 const MEASURES: readonly Measure[] = ['tokens', 'cost']
 
-const Told = ({ report }: { report: Report }) => {
+const ReportView = ({ report }: { report: Report }) => {
   const app = useApp()
   const usage = usageOf(app)
   const measure = usage.measure.value
@@ -139,7 +139,7 @@ const Told = ({ report }: { report: Report }) => {
   }
   return (
     <>
-      <Sums totals={report.totals} />
+      <Totals totals={report.totals} />
       <section class="usage-part">
         <header class="usage-part-head">
           <h2>{tk('usage.chart')}</h2>
@@ -225,7 +225,7 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
             ))}
           </nav>
           {report ? (
-            <Told report={report} />
+            <ReportView report={report} />
           ) : usage.state.value === 'failed' ? (
             <div class="view-note" role="alert">
               <p>{tk('app.failed')}</p>

@@ -7,7 +7,7 @@ import { roomOf } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
 
 export type Report = Api['GET /api/insights']['output']
-export type Amount = Report['daily'][number]
+export type DailyUsage = Report['daily'][number]
 export type Measure = 'tokens' | 'cost'
 
 export const browserZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -35,7 +35,7 @@ export const formatDay = (
   new Date(`${date}T00:00:00Z`).toLocaleDateString(locale, { ...options, timeZone: 'UTC' })
 
 /** The next round number above: 1, 2 or 5 with zeros. */
-export const roundUp = (value: number): number => {
+export const niceCeiling = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return ([1, 2, 5, 10].find(step => value <= step * power) ?? 10) * power
@@ -48,18 +48,18 @@ export const createUsage = (
   const report = signal<Report | null>(null)
   const state = signal<Loading>('loading')
   const measure = signal<Measure>('tokens')
-  let asked = 0
+  let latest = 0
   return {
     report,
     state,
     measure,
     async load(days: number): Promise<void> {
-      asked += 1
-      const own = asked
+      latest += 1
+      const own = latest
       try {
         const reply = await api('GET /api/insights', { days, timezone: zone })
         // Somebody may have chosen another range meanwhile.
-        if (own !== asked) return
+        if (own !== latest) return
         report.value = reply
         state.value = 'ready'
       } catch (error) {

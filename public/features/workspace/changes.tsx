@@ -7,7 +7,7 @@ import type { Change, GitStatus } from './git-changes.ts'
 import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes.tsx'
 
@@ -41,7 +41,7 @@ const Branch = ({ status }: { status: GitStatus }) => {
 
 const ChangeView = ({ change }: { change: Change }) => {
   const { panel } = useApp()
-  const { changes } = useRooms()
+  const { changes } = useWorkspacePanel()
   const { key, path, from, mark } = change
   const open = changes.opened.value.has(key)
   return (
@@ -108,7 +108,7 @@ export const ChangesView = () => (
 )
 
 const GitChanges = () => {
-  const { changes, turns } = useRooms()
+  const { changes, turns } = useWorkspacePanel()
   const status = changes.status.value
   const state = changes.state.value
   if (!status) {

@@ -5,7 +5,7 @@ import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Doc } from './open-file.ts'
 import { tw } from './strings.ts'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 
 /** From the text on disk to the one in the editor. */
 const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
@@ -31,7 +31,7 @@ const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
 }
 
 export const Conflict = ({ doc }: { doc: Doc }) => {
-  const { preview } = useRooms()
+  const { openFile: preview } = useWorkspacePanel()
   return (
     <div class="conflict" role="alert">
       <p class="conflict-text">

@@ -4,7 +4,7 @@ import type { DroppedFolder } from '../composer/attachments.ts'
 import { tw } from './strings.ts'
 
 /** What one drop may bring. */
-export const MOST_FILES = 500
+export const MAX_FILES = 500
 
 type Part = { file: File; folder: string }
 type Budget = { files: number; cut: boolean; large: number; git: boolean }
@@ -45,7 +45,7 @@ const walk = async (
       (entry as FileSystemFileEntry).file(resolve, reject),
     )
     if (file.size > maxBytes) budget.large += 1
-    else if (budget.files === MOST_FILES) budget.cut = true
+    else if (budget.files === MAX_FILES) budget.cut = true
     else {
       budget.files += 1
       parts.push({ file, folder })
@@ -83,21 +83,22 @@ const toFolder = (name: string, parts: Part[]): DroppedFolder => {
 export const readFolders = async (
   directories: readonly FileSystemDirectoryEntry[],
   maxBytes: number,
-): Promise<{ folders: DroppedFolder[]; said: string[] }> => {
+): Promise<{ folders: DroppedFolder[]; messages: string[] }> => {
   const budget: Budget = { files: 0, cut: false, large: 0, git: false }
   const folders: DroppedFolder[] = []
-  const said: string[] = []
+  const messages: string[] = []
   for (const directory of directories) {
     const { name } = directory
     const before = budget.large
     const parts = await walk(directory, name, budget, maxBytes)
     if (parts.length > 0) folders.push(toFolder(name, parts))
-    else if (budget.large === before && !budget.cut) said.push(tw('files.folder.empty', { name }))
+    else if (budget.large === before && !budget.cut)
+      messages.push(tw('files.folder.empty', { name }))
   }
-  if (budget.cut) said.push(tw('files.folder.cut', { count: MOST_FILES }))
+  if (budget.cut) messages.push(tw('files.folder.cut', { count: MAX_FILES }))
   if (budget.large > 0) {
-    said.push(tw('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
+    messages.push(tw('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
   }
-  if (budget.git) said.push(tw('files.folder.git'))
-  return { folders, said }
+  if (budget.git) messages.push(tw('files.folder.git'))
+  return { folders, messages }
 }

@@ -34,11 +34,11 @@ export type Naming =
   | null
 
 /** Nobody browses it, and a change in it breaks the repository. */
-const OWN_OF_GIT = '.git'
+const GIT_DIR = '.git'
 
 const loading: Directory = { state: 'loading', entries: [], total: 0, error: '' }
 
-export type FilesOptions = {
+export type FileTreeOptions = {
   platform: Pick<Platform, 'api'>
   toasts: Toasts
   /** Something was renamed, moved or removed: `to` is null when it is gone. */
@@ -47,7 +47,7 @@ export type FilesOptions = {
   onChanged?: () => void
 }
 
-export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptions) => {
+export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTreeOptions) => {
   const { api } = platform
   const sessionId = signal('')
   const directories = signal<ReadonlyMap<string, Directory>>(new Map())
@@ -100,7 +100,7 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
 
   const rowsOf = (path: string, level: number): TreeRow[] => {
     const listed = directories.value.get(path)?.entries ?? []
-    const entries = listed.filter(({ name }) => name !== OWN_OF_GIT)
+    const entries = listed.filter(({ name }) => name !== GIT_DIR)
     return entries.flatMap((entry, index) => {
       const isOpen = entry.type === 'dir' && opened.value.has(entry.path)
       const { name, type, size } = entry
@@ -223,4 +223,4 @@ export const createFiles = ({ platform, toasts, onMoved, onChanged }: FilesOptio
   }
 }
 
-export type Files = ReturnType<typeof createFiles>
+export type FileTree = ReturnType<typeof createFileTree>

@@ -8,12 +8,12 @@ import { MenuButton } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { PreviewView } from './preview.tsx'
-import { useRooms } from './context.ts'
+import { FilePreview } from './preview.tsx'
+import { useWorkspacePanel } from './context.ts'
 import { Tree } from './tree.tsx'
 
 const Uploads = () => {
-  const { uploads } = useRooms()
+  const { uploads } = useWorkspacePanel()
   const list = uploads.list.value
   if (list.length === 0) return null
   return (
@@ -44,7 +44,7 @@ const Uploads = () => {
 
 const Bar = () => {
   const app = useApp()
-  const { files, uploads, download } = useRooms()
+  const { files, uploads, download } = useWorkspacePanel()
   const input = useRef<HTMLInputElement>(null)
   const workspace = app.chat.details.value?.workspace ?? ''
   return (
@@ -91,8 +91,8 @@ const Bar = () => {
   )
 }
 
-const TreePlace = () => {
-  const { files } = useRooms()
+const TreeOrStatus = () => {
+  const { files } = useWorkspacePanel()
   const root = files.directories.value.get('')
   if (!root || (root.state === 'loading' && root.entries.length === 0)) {
     return (
@@ -115,7 +115,7 @@ const TreePlace = () => {
 }
 
 export const FilesView = () => {
-  const { preview } = useRooms()
+  const { openFile: preview } = useWorkspacePanel()
   /** The open file has the panel for itself. */
   const alone = useSignal(false)
   const open = preview.doc.value !== null
@@ -124,11 +124,11 @@ export const FilesView = () => {
       {!(open && alone.value) && (
         <div class="files-top">
           <Bar />
-          <TreePlace />
+          <TreeOrStatus />
           <Uploads />
         </div>
       )}
-      {open && <PreviewView alone={alone} />}
+      {open && <FilePreview alone={alone} />}
     </div>
   )
 }

@@ -58,7 +58,7 @@ export const splitChanges = (
   return { staged, unstaged }
 }
 
-export const createChanges = ({ api }: Pick<Platform, 'api'>) => {
+export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
   const sessionId = signal('')
   const status = signal<GitStatus | null>(null)
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
@@ -157,4 +157,4 @@ export const createChanges = ({ api }: Pick<Platform, 'api'>) => {
   }
 }
 
-export type Changes = ReturnType<typeof createChanges>
+export type GitChanges = ReturnType<typeof createGitChanges>

@@ -10,13 +10,13 @@ import type { Doc } from './open-file.ts'
 import { tw } from './strings.ts'
 import { trustedHtml } from '../../markdown/trusted-types.ts'
 import { pageNonce } from './nonce.ts'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 
 const ROWS = 200
 const COLUMNS = 60
 
 export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
-  const { download } = useRooms()
+  const { download } = useWorkspacePanel()
   return (
     <div class="panel-blank">
       <p>{why}</p>
@@ -94,7 +94,7 @@ export const PdfView = ({ doc }: { doc: Doc }) =>
   doc.blob ? <iframe class="frame-view" title={nameOf(doc.path)} src={doc.blob} /> : null
 
 export const MediaView = ({ doc }: { doc: Doc }) => {
-  const { rawUrl } = useRooms()
+  const { rawUrl } = useWorkspacePanel()
   const [broken, setBroken] = useState(false)
   const name = nameOf(doc.path)
   const src = rawUrl(doc.path, { v: doc.generation || undefined })

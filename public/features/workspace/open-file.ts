@@ -33,7 +33,7 @@ export type Doc = {
   blob: string | null
 }
 
-const isRead = (kind: FileKind): boolean =>
+const isTextKind = (kind: FileKind): boolean =>
   kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'html'
 
 export const isDirty = (doc: Doc | null): boolean =>
@@ -41,10 +41,10 @@ export const isDirty = (doc: Doc | null): boolean =>
 
 /** What was read as text although it is none would be damaged by writing it back. */
 export const canEdit = (doc: Doc): boolean =>
-  doc.state === 'ready' && isRead(doc.kind) && !doc.content.includes('\ufffd')
+  doc.state === 'ready' && isTextKind(doc.kind) && !doc.content.includes('\ufffd')
 
 /** Shown as something other than its text. */
-export const hasTwoFaces = (kind: FileKind): boolean =>
+export const hasSourceView = (kind: FileKind): boolean =>
   kind === 'markdown' || kind === 'csv' || kind === 'html'
 
 const blankDoc = (sessionId: string, { path, line }: Target): Doc => ({
@@ -57,7 +57,7 @@ const blankDoc = (sessionId: string, { path, line }: Target): Doc => ({
   content: '',
   sizeBytes: null,
   version: '',
-  mode: line !== null && hasTwoFaces(kindOf(path)) ? 'source' : 'view',
+  mode: line !== null && hasSourceView(kindOf(path)) ? 'source' : 'view',
   draft: null,
   saving: false,
   conflict: null,
@@ -66,7 +66,7 @@ const blankDoc = (sessionId: string, { path, line }: Target): Doc => ({
   blob: null,
 })
 
-export type PreviewOptions = {
+export type OpenFileOptions = {
   platform: Pick<Platform, 'api' | 'bytes'>
   toasts: Toasts
   ask: (question: Confirmation) => void
@@ -80,7 +80,7 @@ const browserUrls = {
   revoke: (url: string) => URL.revokeObjectURL(url),
 }
 
-export const createPreview = (options: PreviewOptions) => {
+export const createOpenFile = (options: OpenFileOptions) => {
   const { platform, toasts, ask, onSaved, urls = browserUrls } = options
   const { api, bytes } = platform
   const doc = signal<Doc | null>(null)
@@ -105,7 +105,7 @@ export const createPreview = (options: PreviewOptions) => {
 
   const fetchInto = async (one: Doc): Promise<void> => {
     try {
-      if (isRead(one.kind)) {
+      if (isTextKind(one.kind)) {
         const found = await readText(one)
         const { content, size, version, binary } = found
         const state = binary ? 'binary' : 'ready'
@@ -146,7 +146,7 @@ export const createPreview = (options: PreviewOptions) => {
   const open = (target: Target): void => {
     const now = doc.value
     if (now && now.path === target.path && now.state !== 'failed') {
-      const source = target.line !== null && hasTwoFaces(now.kind) && now.mode === 'view'
+      const source = target.line !== null && hasSourceView(now.kind) && now.mode === 'view'
       doc.value = { ...now, line: target.line, mode: source ? 'source' : now.mode }
       return
     }
@@ -196,7 +196,7 @@ export const createPreview = (options: PreviewOptions) => {
       doc.value = others.get(session) ?? null
       others.delete(session)
     },
-    again(): void {
+    reload(): void {
       const now = doc.value
       if (!now) return
       patch(now, { state: 'loading', error: '' })
@@ -250,7 +250,7 @@ export const createPreview = (options: PreviewOptions) => {
     async refresh(): Promise<void> {
       const now = doc.value
       if (!now || now.state === 'loading' || now.saving) return
-      if (!isRead(now.kind) || now.state !== 'ready') {
+      if (!isTextKind(now.kind) || now.state !== 'ready') {
         const fresh = { ...now, generation: now.generation + 1 }
         if (now.blob) urls.revoke(now.blob)
         patch(now, fresh)
@@ -284,4 +284,4 @@ export const createPreview = (options: PreviewOptions) => {
   }
 }
 
-export type Preview = ReturnType<typeof createPreview>
+export type OpenFile = ReturnType<typeof createOpenFile>

@@ -6,7 +6,7 @@ import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 
-const Contents = lazy(async () => (await import('./panel.tsx')).PanelView)
+const Contents = lazy(async () => (await import('./panel.tsx')).WorkspacePanelView)
 
 /** Over the page: takes the focus, gives it back, and closes with Escape or a press beside it. */
 const Sheet = () => {
@@ -43,7 +43,7 @@ const Sheet = () => {
   )
 }
 
-export const PanelPlace = () => {
+export const PanelSlot = () => {
   const { panel, route } = useApp()
   if (!panel.shown.value || route.current.value.view !== 'chat') return null
   if (panel.overlay.value) return <Sheet />

@@ -1,7 +1,7 @@
 /** The panel on the right: whether it shows, how wide, which tab, and which file the address or a link asked for. */
 import { computed, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
-import type { Rooms } from './workspace-panel.ts'
+import type { WorkspacePanel } from './workspace-panel.ts'
 
 export type Tab = 'files' | 'changes'
 /** A file of the workspace, and the line that is meant. */
@@ -80,7 +80,7 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     /** Set by a link, taken by the preview. */
     target,
     /** Built with the first drawing of the panel, and kept: closing it must not lose what is being edited. */
-    rooms: signal<Rooms | null>(null),
+    contents: signal<WorkspacePanel | null>(null),
     show,
     hide,
     choose,

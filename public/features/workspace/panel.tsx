@@ -3,20 +3,20 @@ import { useEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
-import { createRooms } from './workspace-panel.ts'
+import { createWorkspacePanel } from './workspace-panel.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { BackgroundView } from './processes.tsx'
+import { ProcessesView } from './processes.tsx'
 import { ChangesView } from './changes.tsx'
 import { FilesView } from './files.tsx'
-import { RoomsContext, useRooms } from './context.ts'
+import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes']
 
 const Tabs = () => {
   const { panel } = useApp()
-  const { changes } = useRooms()
+  const { changes } = useWorkspacePanel()
   const ref = useRef<HTMLDivElement>(null)
   const count = changes.count.value
   const move = (event: KeyboardEvent) => {
@@ -73,11 +73,11 @@ const Body = () => {
   return app.panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
 }
 
-export const PanelView = () => {
+export const WorkspacePanelView = () => {
   const app = useApp()
   const { panel } = app
-  panel.rooms.value ??= createRooms(app)
-  const rooms = panel.rooms.value
+  panel.contents.value ??= createWorkspacePanel(app)
+  const rooms = panel.contents.value
 
   // Another program may have changed the files while nobody looked.
   useEffect(() => {
@@ -89,7 +89,7 @@ export const PanelView = () => {
   }, [rooms])
 
   return (
-    <RoomsContext.Provider value={rooms}>
+    <WorkspacePanelContext.Provider value={rooms}>
       <header class="panel-head">
         <h2 class="sr-only">{t('panel.label')}</h2>
         <Tabs />
@@ -115,7 +115,7 @@ export const PanelView = () => {
       >
         <Body />
       </div>
-      <BackgroundView />
-    </RoomsContext.Provider>
+      <ProcessesView />
+    </WorkspacePanelContext.Provider>
   )
 }

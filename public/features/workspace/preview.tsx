@@ -5,20 +5,20 @@ import { directoryOf, formatBytes, nameOf } from './file-kind.ts'
 import { formatKeys } from '../shell/keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
-import { canEdit, type Doc, hasTwoFaces, isDirty } from './open-file.ts'
+import { canEdit, type Doc, hasSourceView, isDirty } from './open-file.ts'
 import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { Conflict } from './conflict.tsx'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 import { CsvView, Download, HtmlView, MarkdownView, MediaView, PdfView } from './media-preview.tsx'
 import { TextView } from './text-view.tsx'
 
 /** CodeMirror and its languages: some hundred kilobytes that reading needs none of. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)
 
-const EditorPlace = ({ doc }: { doc: Doc }) => {
-  const { preview } = useRooms()
+const FileEditor = ({ doc }: { doc: Doc }) => {
+  const { openFile: preview } = useWorkspacePanel()
   return (
     <Editor
       key={`${doc.sessionId} ${doc.path} ${doc.generation}`}
@@ -33,7 +33,7 @@ const EditorPlace = ({ doc }: { doc: Doc }) => {
 }
 
 const Contents = ({ doc }: { doc: Doc }) => {
-  const { preview } = useRooms()
+  const { openFile: preview } = useWorkspacePanel()
   if (doc.state === 'loading') {
     return (
       <p class="panel-note panel-late" role="status">
@@ -47,13 +47,13 @@ const Contents = ({ doc }: { doc: Doc }) => {
     return (
       <div class="panel-blank" role="alert">
         <p>{doc.error || tw('preview.failed')}</p>
-        <Button icon="refresh" onClick={() => preview.again()}>
+        <Button icon="refresh" onClick={() => preview.reload()}>
           {tw('files.again')}
         </Button>
       </div>
     )
   }
-  if (doc.mode === 'edit') return <EditorPlace doc={doc} />
+  if (doc.mode === 'edit') return <FileEditor doc={doc} />
   const view = doc.mode === 'source' ? 'text' : doc.kind
   switch (view) {
     case 'markdown':
@@ -75,8 +75,8 @@ const Contents = ({ doc }: { doc: Doc }) => {
 
 const MODES = ['view', 'source'] as const
 
-const Faces = ({ doc }: { doc: Doc }) => {
-  const { preview } = useRooms()
+const ViewModes = ({ doc }: { doc: Doc }) => {
+  const { openFile: preview } = useWorkspacePanel()
   return (
     <fieldset class="faces" aria-label={tw('preview.mode')}>
       {MODES.map(mode => (
@@ -95,7 +95,7 @@ const Faces = ({ doc }: { doc: Doc }) => {
 }
 
 const EditActions = ({ doc }: { doc: Doc }) => {
-  const { preview } = useRooms()
+  const { openFile: preview } = useWorkspacePanel()
   const app = useApp()
   const dirty = isDirty(doc)
   return (
@@ -115,7 +115,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
       <button
         type="button"
         class="button button-small"
-        onClick={() => preview.setMode(hasTwoFaces(doc.kind) && doc.line ? 'source' : 'view')}
+        onClick={() => preview.setMode(hasSourceView(doc.kind) && doc.line ? 'source' : 'view')}
       >
         {tw('edit.done')}
       </button>
@@ -125,7 +125,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
 
 const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const app = useApp()
-  const { linkTo, download } = useRooms()
+  const { linkTo, download } = useWorkspacePanel()
   const { path, line } = doc
   return () => [
     {
@@ -149,7 +149,7 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
 }
 
 const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
-  const { preview } = useRooms()
+  const { openFile: preview } = useWorkspacePanel()
   const menu = useMenu(doc)
   const lines = doc.content ? doc.content.replace(/\n$/, '').split('\n').length : null
   return (
@@ -190,7 +190,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
                   .filter(Boolean)
                   .join(' · ')}
               </span>
-              {hasTwoFaces(doc.kind) && <Faces doc={doc} />}
+              {hasSourceView(doc.kind) && <ViewModes doc={doc} />}
               {canEdit(doc) && (
                 <button
                   type="button"
@@ -208,8 +208,8 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
   )
 }
 
-export const PreviewView = ({ alone }: { alone: Signal<boolean> }) => {
-  const { preview } = useRooms()
+export const FilePreview = ({ alone }: { alone: Signal<boolean> }) => {
+  const { openFile: preview } = useWorkspacePanel()
   const doc = preview.doc.value
   if (!doc) return null
   return (

@@ -4,27 +4,27 @@ import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 
-export type Program = Api['GET /api/processes']['output']['processes'][number]
-export type ProgramLog = { state: 'loading' | 'ready' | 'failed'; text: string }
+export type Process = Api['GET /api/processes']['output']['processes'][number]
+export type ProcessLog = { state: 'loading' | 'ready' | 'failed'; text: string }
 
-const AGAIN_MS = 4_000
+const POLL_MS = 4_000
 
-export type BackgroundOptions = {
+export type ProcessesOptions = {
   platform: Pick<Platform, 'api' | 'later'>
   toasts: Toasts
   /** Somebody looks. */
   isShown: () => boolean
 }
 
-export const createBackground = ({ platform, toasts, isShown }: BackgroundOptions) => {
+export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions) => {
   const { api, later } = platform
   const sessionId = signal('')
-  const list = signal<readonly Program[]>([])
-  const logs = signal<ReadonlyMap<string, ProgramLog>>(new Map())
+  const list = signal<readonly Process[]>([])
+  const logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
   const running = computed(() => list.value.filter(({ status }) => status === 'running').length)
   const stop = { again: () => {} }
 
-  const put = (id: string, log: ProgramLog | null): void => {
+  const put = (id: string, log: ProcessLog | null): void => {
     const next = new Map(logs.value)
     if (log) next.set(id, log)
     else next.delete(id)
@@ -55,7 +55,7 @@ export const createBackground = ({ platform, toasts, isShown }: BackgroundOption
     } catch {
       // The connection says so elsewhere; the last list stays until it can be asked again.
     }
-    if (running.value > 0 && isShown()) stop.again = later(() => void load(), AGAIN_MS)
+    if (running.value > 0 && isShown()) stop.again = later(() => void load(), POLL_MS)
   }
 
   return {
@@ -75,7 +75,7 @@ export const createBackground = ({ platform, toasts, isShown }: BackgroundOption
       put(id, isOpen ? null : { state: 'loading', text: '' })
       if (!isOpen) void loadLog(id)
     },
-    async end({ process_id }: Program): Promise<void> {
+    async kill({ process_id }: Process): Promise<void> {
       try {
         await api('POST /api/process/kill', { session_id: sessionId.value, process_id })
       } catch (error) {
@@ -87,4 +87,4 @@ export const createBackground = ({ platform, toasts, isShown }: BackgroundOption
   }
 }
 
-export type Background = ReturnType<typeof createBackground>
+export type Processes = ReturnType<typeof createProcesses>

@@ -4,23 +4,23 @@ import { useState } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
-import type { Program } from './processes.ts'
+import type { Process } from './processes.ts'
 import { tc } from './turn-changes-strings.ts'
 import { formatFull } from '../sessions/time.ts'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 
-const LogPlace = ({ program }: { program: Program }) => {
-  const { background } = useRooms()
-  const log = background.logs.value.get(program.process_id)
+const ProcessOutput = ({ process }: { process: Process }) => {
+  const { processes: background } = useWorkspacePanel()
+  const log = background.logs.value.get(process.process_id)
   if (!log || log.state === 'loading') return null
   if (log.state === 'failed') return <p class="panel-note">{tc('program.failed')}</p>
   if (!log.text.trim()) return <p class="panel-note">{tc('program.quiet')}</p>
-  return <TerminalText text={log.text} label={tc('program.log', { command: program.command })} />
+  return <TerminalText text={log.text} label={tc('program.log', { command: process.command })} />
 }
 
-const ProgramView = ({ program }: { program: Program }) => {
-  const { background } = useRooms()
-  const { process_id, command, status, exit_code, started_at } = program
+const ProcessView = ({ process }: { process: Process }) => {
+  const { processes: background } = useWorkspacePanel()
+  const { process_id, command, status, exit_code, started_at } = process
   const isOpen = background.logs.value.has(process_id)
   const isRunning = status === 'running'
   const about = isRunning
@@ -50,16 +50,16 @@ const ProgramView = ({ program }: { program: Program }) => {
             icon="stop"
             size={14}
             label={tc('program.stop', { command })}
-            onClick={() => void background.end(program)}
+            onClick={() => void background.kill(process)}
           />
         )}
       </div>
       {isOpen && (
         <div class="program-log">
           <p class="panel-note">{about}</p>
-          <LogPlace program={program} />
+          <ProcessOutput process={process} />
           {isRunning && (
-            <Button icon="stop" onClick={() => void background.end(program)}>
+            <Button icon="stop" onClick={() => void background.kill(process)}>
               {tc('program.stop.short')}
             </Button>
           )}
@@ -69,8 +69,8 @@ const ProgramView = ({ program }: { program: Program }) => {
   )
 }
 
-export const BackgroundView = () => {
-  const { background } = useRooms()
+export const ProcessesView = () => {
+  const { processes: background } = useWorkspacePanel()
   const [isOpen, setOpen] = useState(false)
   const list = background.list.value
   if (list.length === 0) return null
@@ -92,8 +92,8 @@ export const BackgroundView = () => {
       </button>
       {isOpen && (
         <ul>
-          {list.toReversed().map(program => (
-            <ProgramView key={program.process_id} program={program} />
+          {list.toReversed().map(process => (
+            <ProcessView key={process.process_id} process={process} />
           ))}
         </ul>
       )}

@@ -6,7 +6,7 @@ import { languageOf, nameOf } from './file-kind.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Doc } from './open-file.ts'
 import { tw } from './strings.ts'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 
 /** As in the style sheet: lines are never wrapped, so that a line's place is its number times this. */
 const LINE_PX = 20
@@ -15,7 +15,7 @@ const numbersOf = (count: number): string =>
   Array.from({ length: count }, (_, index) => index + 1).join('\n')
 
 export const TextView = ({ doc }: { doc: Doc }) => {
-  const { preview } = useRooms()
+  const { openFile: preview } = useWorkspacePanel()
   const { content, path, line } = doc
   const box = useRef<HTMLDivElement>(null)
   const count = useMemo(() => content.replace(/\n$/, '').split('\n').length, [content])

@@ -9,7 +9,7 @@ import type { Mark } from './git-changes.ts'
 import type { TreeRow } from './file-tree.ts'
 import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 
 /** What a row that is dragged within the tree carries. */
 export const DRAGGED = 'application/x-agent-webui-path'
@@ -41,7 +41,7 @@ type NameFieldProps = {
 
 /** Enter or leaving keeps what was written, Escape gives it up. */
 export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
-  const { files, preview } = useRooms()
+  const { files, openFile: preview } = useWorkspacePanel()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
   // Before anything can be typed: later, the selection would take what was typed already.
@@ -101,7 +101,7 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
 
 const useMenu = (row: TreeRow): (() => MenuItem[]) => {
   const app = useApp()
-  const { files, preview, download, uploads } = useRooms()
+  const { files, openFile: preview, download, uploads } = useWorkspacePanel()
   const { path, type } = row
   const pick = () => {
     const input = document.createElement('input')
@@ -169,7 +169,7 @@ type RowProps = {
 }
 
 export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
-  const { files, changes, preview } = useRooms()
+  const { files, changes, openFile: preview } = useWorkspacePanel()
   const { path, name, type, level, open, place, siblings } = row
   const naming = files.naming.value
   const menu = useMenu(row)

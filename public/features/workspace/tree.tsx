@@ -7,7 +7,7 @@ import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
 import { dropped, takeFolders } from '../composer/attachments.tsx'
 import { useApp } from '../shell/context.ts'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 import { DRAGGED, NameField, RowView } from './tree-row.tsx'
 import { stepOf } from './tree-keys.ts'
 
@@ -18,7 +18,7 @@ const carries = (event: DragEvent): boolean => {
 
 /** Rows that are no files: a directory's state, the field for a new name. */
 const Below = ({ row }: { row: TreeRow }) => {
-  const { files } = useRooms()
+  const { files } = useWorkspacePanel()
   const directory = files.directories.value.get(row.path)
   const naming = files.naming.value
   const isNew = naming && naming.kind !== 'rename' && naming.directory === row.path
@@ -47,7 +47,7 @@ const Below = ({ row }: { row: TreeRow }) => {
 }
 
 const Cut = () => {
-  const root = useRooms().files.directories.value.get('')
+  const root = useWorkspacePanel().files.directories.value.get('')
   const left = root ? root.total - root.entries.length : 0
   if (left <= 0) return null
   return (
@@ -59,7 +59,7 @@ const Cut = () => {
 
 export const Tree = () => {
   const app = useApp()
-  const { files, uploads, preview } = useRooms()
+  const { files, uploads, openFile: preview } = useWorkspacePanel()
   const ref = useRef<HTMLDivElement>(null)
   const over = useSignal<string | null>(null)
   const rows = files.rows.value

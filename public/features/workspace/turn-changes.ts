@@ -20,7 +20,7 @@ export type TurnChangesOptions = {
   onRestored: () => void
 }
 
-const MOST_NAMED = 4
+const MAX_NAMED_PATHS = 4
 const nothing = { diff: '', binary: false, truncated: false }
 
 export const titleOf = ({ title, undo_of }: TurnChange): string => {
@@ -28,9 +28,9 @@ export const titleOf = ({ title, undo_of }: TurnChange): string => {
   return undo_of ? tc('undo.of', { title: shown }) : shown
 }
 
-const few = (paths: readonly string[]): string => {
-  const shown = paths.slice(0, MOST_NAMED).join(', ')
-  const more = paths.length - MOST_NAMED
+const formatPaths = (paths: readonly string[]): string => {
+  const shown = paths.slice(0, MAX_NAMED_PATHS).join(', ')
+  const more = paths.length - MAX_NAMED_PATHS
   return more > 0 ? tc('conflict.more', { paths: shown, count: more }) : shown
 }
 
@@ -103,7 +103,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         () =>
           ask({
             title: tc('conflict.title'),
-            text: tc('conflict.text', { paths: few(conflicts.map(String)) }),
+            text: tc('conflict.text', { paths: formatPaths(conflicts.map(String)) }),
             confirm: tc('conflict.yes'),
             danger: true,
             run: () => restore(turn, paths, true),

@@ -11,7 +11,7 @@ import { tw } from './strings.ts'
 import { formatAgo, formatFull } from '../sessions/time.ts'
 import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
-import { useRooms } from './context.ts'
+import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 
 const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
@@ -23,7 +23,7 @@ const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
 }
 
 const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
-  const { turns } = useRooms()
+  const { turns } = useWorkspacePanel()
   const { path, old_path, status } = file
   const loaded = turns.diffs.value.get(turns.keyOf(turn, file))
   return (
@@ -62,7 +62,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
 
 const TurnView = ({ turn }: { turn: TurnChange }) => {
   const app = useApp()
-  const { turns } = useRooms()
+  const { turns } = useWorkspacePanel()
   const { checkpoint, at, added, removed, file_count, notes, files, interrupted } = turn
   const isOpen = turns.openTurns.value.has(checkpoint)
   const isUndo = turn.undo_of !== null
@@ -118,7 +118,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
 }
 
 export const TurnChangesView = () => {
-  const { turns } = useRooms()
+  const { turns } = useWorkspacePanel()
   const list = turns.list.value
   if (turns.state.value === 'failed') return <p class="panel-note">{tc('turns.failed')}</p>
   if (list.length === 0) return null

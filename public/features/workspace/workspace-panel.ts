@@ -2,21 +2,21 @@
 import { batch, effect, type ReadonlySignal, type Signal, untracked } from '@preact/signals'
 import { urlOf } from '../../api.ts'
 import type { Attachments } from '../composer/attachments.ts'
-import { createBackground } from './processes.ts'
-import { createChanges } from './git-changes.ts'
-import { createFiles } from './file-tree.ts'
+import { createProcesses } from './processes.ts'
+import { createGitChanges } from './git-changes.ts'
+import { createFileTree } from './file-tree.ts'
 import { createFileUploads } from './file-uploads.ts'
 import type { Layout } from '../shell/layout.ts'
 import type { OpenChat } from '../chat/open-chat.ts'
 import { formatTarget, insideWorkspace, type Target } from './panel.ts'
 import type { Platform } from '../../platform.ts'
-import { createPreview } from './open-file.ts'
+import { createOpenFile } from './open-file.ts'
 import { fileQuery, type RouteState } from '../shell/route.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { createTurnChanges } from './turn-changes.ts'
 import { tw } from './strings.ts'
 
-export type RoomsApp = {
+export type WorkspacePanelOptions = {
   platform: Platform
   chat: Pick<OpenChat, 'details' | 'busy'>
   attachments: Pick<Attachments, 'arrived'>
@@ -31,11 +31,11 @@ export type RoomsApp = {
   leave: (url: string, options?: { download?: boolean }) => void
 }
 
-export const createRooms = (app: RoomsApp) => {
+export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
   const { platform, chat, panel, attachments, route, toasts, layout, leave } = app
   const { base } = platform
-  const changes = createChanges(platform)
-  const preview = createPreview({
+  const changes = createGitChanges(platform)
+  const openFile = createOpenFile({
     platform,
     toasts,
     ask: question => {
@@ -43,10 +43,10 @@ export const createRooms = (app: RoomsApp) => {
     },
     onSaved: () => void changes.load(),
   })
-  const files = createFiles({
+  const files = createFileTree({
     platform,
     toasts,
-    onMoved: (from, to) => preview.moved(from, to),
+    onMoved: (from, to) => openFile.moved(from, to),
     onChanged: () => void changes.load(),
   })
   const uploads = createFileUploads({
@@ -67,7 +67,7 @@ export const createRooms = (app: RoomsApp) => {
     },
     onRestored: () => refresh(),
   })
-  const background = createBackground({
+  const processes = createProcesses({
     platform,
     toasts,
     isShown: () => panel.shown.value,
@@ -80,8 +80,8 @@ export const createRooms = (app: RoomsApp) => {
     void files.reload()
     void changes.load()
     void turns.load()
-    void background.load()
-    void preview.refresh()
+    void processes.load()
+    void openFile.refresh()
   }
 
   const askForTurn = (): void => {
@@ -100,14 +100,14 @@ export const createRooms = (app: RoomsApp) => {
         const moved = placeOf.session === session && placeOf.place !== place
         Object.assign(placeOf, { session, place })
         batch(() => {
-          preview.show(session)
+          openFile.show(session)
           if (moved) {
             void files.show('')
             void changes.show('')
           }
           void files.show(session)
           void changes.show(session)
-          void background.show(session)
+          void processes.show(session)
           void turns.show(session).then(askForTurn)
         })
       })
@@ -123,7 +123,7 @@ export const createRooms = (app: RoomsApp) => {
         if (path === null)
           toasts.show(tw('files.outside', { path: target.path }), { kind: 'error' })
         else if (path) {
-          preview.open({ path, line: target.line })
+          openFile.open({ path, line: target.line })
           void files.reveal(path)
         }
       })
@@ -140,7 +140,7 @@ export const createRooms = (app: RoomsApp) => {
     }),
     // The programs are looked at again when the panel opens.
     effect(() => {
-      if (panel.shown.value) untracked(() => void background.load())
+      if (panel.shown.value) untracked(() => void processes.load())
     }),
     // A file of the message has arrived in the workspace.
     effect(() => {
@@ -152,7 +152,7 @@ export const createRooms = (app: RoomsApp) => {
     }),
     // The address names the open file, so that a reload or a copied link leads back to it.
     effect(() => {
-      const doc = preview.doc.value
+      const doc = openFile.doc.value
       const { value: at } = route.current
       if (at.view !== 'chat' || !at.sessionId) return
       const shown = panel.shown.value && doc?.sessionId === at.sessionId ? doc : null
@@ -165,11 +165,11 @@ export const createRooms = (app: RoomsApp) => {
     uploads,
     changes,
     turns,
-    background,
-    preview,
+    processes,
+    openFile,
     refresh,
     stop: (): void => {
-      background.stop()
+      processes.stop()
       for (const stop of stops) stop()
     },
     rawUrl: (path: string, query: Record<string, unknown> = {}): string =>
@@ -189,4 +189,4 @@ export const createRooms = (app: RoomsApp) => {
   }
 }
 
-export type Rooms = ReturnType<typeof createRooms>
+export type WorkspacePanel = ReturnType<typeof createWorkspacePanel>

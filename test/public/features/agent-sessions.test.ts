@@ -3,12 +3,12 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
   createAgentSessions,
-  type PastSession,
+  type EarlierSession,
 } from '../../../public/features/external-agent/agent-sessions.ts'
 
 const test = suite('earlier sessions of an agent on the page')
 
-const past: PastSession = {
+const past: EarlierSession = {
   agent_session_id: 's1',
   title: 'Mend the door',
   updated_at: 1,
@@ -33,7 +33,7 @@ const build = (refused = '') => {
     platform: { api: api as never },
     upsert: row => log.push(['upsert', row.session_id]),
     open: id => log.push(['open', id]),
-    tell: note => log.push(['tell', note]),
+    notify: note => log.push(['tell', note]),
   })
   return { agent, log }
 }
@@ -60,7 +60,7 @@ test('an empty conversation goes on itself', async () => {
   assert.equal(agent.list.value?.sessions, [past])
   await agent.pick(here, past)
   assert.equal(log.slice(1), [adopt('one'), ['tell', 'Not shown.']])
-  agent.leave()
+  agent.reset()
   assert.is(agent.list.value, null)
 })
 

@@ -1,7 +1,7 @@
 /** Folders dropped on the page: walked in order and within bounds, sent into folders of the same names, gone on with after a failure. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { MOST_FILES, readFolders } from '../../../public/features/workspace/dropped-folders.ts'
+import { MAX_FILES, readFolders } from '../../../public/features/workspace/dropped-folders.ts'
 import { createAttachments } from '../../../public/features/composer/attachments.ts'
 import { createComposer } from '../../../public/features/composer/composer.ts'
 import { createFileUploads } from '../../../public/features/workspace/file-uploads.ts'
@@ -57,15 +57,15 @@ const test = suite('dropped folders')
 
 test('more files than one drop may bring are left out, and too large ones', async () => {
   const many = Object.fromEntries(
-    Array.from({ length: MOST_FILES + 1 }, (_, at) => [`f${String(at).padStart(4, '0')}`, 'x']),
+    Array.from({ length: MAX_FILES + 1 }, (_, at) => [`f${String(at).padStart(4, '0')}`, 'x']),
   )
-  const { folders, said } = await readFolders(
+  const { folders, messages: said } = await readFolders(
     [directory('big', { 'a.bin': 'y'.repeat(LARGE + 1), ...many }), directory('late', { z: 'z' })],
     LARGE,
   )
   assert.equal(
     folders.map(({ name, sizeBytes }) => [name, sizeBytes]),
-    [['big', MOST_FILES]],
+    [['big', MAX_FILES]],
   )
   assert.is(said.length, 2)
   assert.match(said[0]!, /first 500 files/)
@@ -73,7 +73,7 @@ test('more files than one drop may bring are left out, and too large ones', asyn
 })
 
 test('an empty folder is said to be empty', async () => {
-  const { folders, said } = await readFolders([directory('none', { inner: {} })], LARGE)
+  const { folders, messages: said } = await readFolders([directory('none', { inner: {} })], LARGE)
   assert.equal(folders, [])
   assert.match(said[0]!, /no files in “none”/)
 })
@@ -89,7 +89,7 @@ test('in the message it is one chip and one name, sent on after a failure', asyn
     ensureSession: async () => 's',
   })
   const tree = { 'b.txt': 'bb', sub: { 'c.txt': 'c', deep: { 'd.txt': 'ddd' } }, 'a.txt': 'a' }
-  const { folders, said } = await readFolders([directory('docs', tree)], LARGE)
+  const { folders, messages: said } = await readFolders([directory('docs', tree)], LARGE)
   assert.equal(said, [])
   for (const folder of folders) attachments.addFolder(folder)
   assert.is(attachments.list.value.length, 1)

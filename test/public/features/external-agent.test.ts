@@ -70,7 +70,7 @@ test('an answer about a conversation that was left changes nothing', async () =>
   asked[0]?.answer(tester)
   asked[1]?.answer(none)
   await Promise.all([first, second])
-  assert.equal(agent.now.value, none)
+  assert.equal(agent.current.value, none)
   assert.equal(offered, [[]])
 })
 
@@ -92,7 +92,7 @@ test('a choice goes where it belongs; its commands are offered, and taken back o
       ['POST /api/session/agent/option', { session_id: 'one', option: 'loud', value: 'on' }],
     ],
   )
-  agent.leave()
+  agent.reset()
   assert.equal(offered, [['plan'], ['plan'], []])
 })
 

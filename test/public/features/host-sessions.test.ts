@@ -13,7 +13,7 @@ import { createGateway } from '../../../public/features/sessions/host-sessions.t
 import { createSessions, isForeign } from '../../../public/features/sessions/sessions.ts'
 import { createSettings } from '../../../public/features/settings/settings.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
-import { lookOnce } from '../../../public/features/updates/update-check.ts'
+import { checkForUpdatesOnce } from '../../../public/features/updates/update-check.ts'
 import { createUpdates } from '../../../public/features/updates/updates.ts'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
@@ -184,10 +184,10 @@ test('a tab looks for updates once, and never when that is switched off', async 
   const tell = () => {
     told += 1
   }
-  await lookOnce({ platform, enabled: false, simulate: false, tell })
+  await checkForUpdatesOnce({ platform, enabled: false, simulate: false, notify: tell })
   assert.is(service.calls.length, 0)
-  await lookOnce({ platform, enabled: true, simulate: true, tell })
-  await lookOnce({ platform, enabled: true, simulate: true, tell })
+  await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: tell })
+  await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: tell })
   assert.equal([service.of('GET /api/updates/check'), told], [[{ simulate: '1' }], 1])
 })
 

@@ -1,13 +1,13 @@
 /** What is typed into the form of an MCP server, read and written back. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { joinWords, readPairs, splitWords } from '../../../public/features/mcp/mcp.ts'
+import { joinWords, parsePairs, splitWords } from '../../../public/features/mcp/mcp.ts'
 
 const test = suite('the form of an MCP server')
 
 test('an open quote and a line without a name are refused', () => {
   assert.is(splitWords('npx "pkg'), null)
-  assert.is(readPairs('NAME=value\njust words'), null)
+  assert.is(parsePairs('NAME=value\njust words'), null)
 })
 
 test('a command line is words, as in a shell', () => {
@@ -28,7 +28,7 @@ test('what is written is read back as it was', () => {
 })
 
 test('pairs: one a line, by an equals sign or a colon', () => {
-  assert.equal(readPairs('A=1\n\n B = two=2 \nAuthorization: Bearer x:y'), {
+  assert.equal(parsePairs('A=1\n\n B = two=2 \nAuthorization: Bearer x:y'), {
     A: '1',
     B: 'two=2',
     Authorization: 'Bearer x:y',

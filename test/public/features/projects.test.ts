@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
-import { createProfileVerbs } from '../../../public/features/profiles/actions.ts'
+import { createProfileActions } from '../../../public/features/profiles/actions.ts'
 import { createProjectVerbs } from '../../../public/features/projects/actions.ts'
 import { createLayout } from '../../../public/features/shell/layout.ts'
 import { createProfiles, isProfileName } from '../../../public/features/profiles/profiles.ts'
@@ -127,7 +127,7 @@ const withProfiles = (answers: Answers = {}) => {
   const profiles = createProfiles(fake.platform)
   const left: string[] = []
   const saved: string[] = []
-  const verbs = createProfileVerbs({
+  const verbs = createProfileActions({
     platform: { ...fake.platform, leave: url => left.push(url) },
     toasts,
     profiles,
@@ -142,7 +142,7 @@ test('a refused switch leaves the page where it is and says why (409 while an ag
       throw new ApiError(409, 'Cannot switch profiles while an agent is running.')
     },
   })
-  await verbs.enterProfile('work')
+  await verbs.switchProfile('work')
   assert.equal([left, device.values.size], [[], 0])
   assert.match(toasts.list.value[0]?.text ?? '', /while an agent is running/)
 })
@@ -150,13 +150,13 @@ test('a refused switch leaves the page where it is and says why (409 while an ag
 test('a switch keeps the draft, tells the other tabs, and loads the whole page anew', async () => {
   const { verbs, profiles, left, saved, device, toasts } = withProfiles()
   await profiles.load()
-  await verbs.enterProfile('default')
+  await verbs.switchProfile('default')
   assert.equal(left, [], 'it is there already')
-  await verbs.enterProfile('work')
+  await verbs.switchProfile('work')
   assert.equal([saved, left], [['draft'], ['http://host/any/path/']])
   assert.is(device.values.get('profile'), 'work')
-  verbs.greet()
-  verbs.greet()
+  verbs.showPendingToast()
+  verbs.showPendingToast()
   assert.equal(
     toasts.list.value.map(({ text }) => text),
     ['You are in profile work'],
@@ -165,12 +165,12 @@ test('a switch keeps the draft, tells the other tabs, and loads the whole page a
 
 test('a page whose browser was led elsewhere by another tab or a deletion follows', async () => {
   const { verbs, profiles, names, left } = withProfiles()
-  await verbs.followProfile()
+  await verbs.reloadIfProfileChanged()
   await profiles.load()
-  await verbs.followProfile()
+  await verbs.reloadIfProfileChanged()
   assert.equal(left, [])
   names.now = 'work'
-  await verbs.followProfile()
+  await verbs.reloadIfProfileChanged()
   assert.equal(left, ['http://host/any/path/'])
 })
 
@@ -183,7 +183,7 @@ test('deleting the profile one is in leads to default; another one only leaves t
   // The notice of the deletion may come before its answer.
   const deleting = verbs.deleteProfile('work')
   names.now = 'default'
-  await verbs.followProfile()
+  await verbs.reloadIfProfileChanged()
   await deleting
   assert.equal(left, ['http://host/any/path/profiles'])
 })

@@ -111,7 +111,7 @@ test('each provider is shown once, under its own name; keys can be added where t
   const room = createProviders(app)
   await room.load()
   assert.equal(
-    room.held.value.map(({ id }) => id),
+    room.connected.value.map(({ id }) => id),
     ['openai', 'gemini'],
   )
   assert.equal(
@@ -159,8 +159,8 @@ test('a saved key refreshes the keys and the model menu', async () => {
 
 test('the first visit asks once, and never again when told so', async () => {
   const { onboarding, service } = build()
-  await onboarding.look()
-  await onboarding.look()
+  await onboarding.load()
+  await onboarding.load()
   assert.is(onboarding.needed.value, true)
   assert.is(service.of('GET /api/onboarding/status').length, 1)
   await onboarding.skip()
@@ -181,7 +181,7 @@ test('what was found comes first and is chosen; a running server needs no key', 
     ['local:ollama', 'a:1b', true],
   )
   onboarding.open.value = true
-  await room.start({ over: false })
+  await room.start({ overwrite: false })
   assert.equal(service.of('POST /api/providers/self-hosted'), [
     { name: 'Ollama', base_url: server.base_url, model: 'a:1b', use: true },
   ])
@@ -213,10 +213,10 @@ test('a configuration that is there is changed only after a yes', async () => {
   await room.load()
   onboarding.open.value = true
   room.choose('openai')
-  await room.start({ over: false })
-  assert.equal([room.asking.value, onboarding.open.value], [true, true])
-  await room.start({ over: true })
-  assert.equal([room.asking.value, onboarding.open.value], [false, false])
+  await room.start({ overwrite: false })
+  assert.equal([room.needsConfirmation.value, onboarding.open.value], [true, true])
+  await room.start({ overwrite: true })
+  assert.equal([room.needsConfirmation.value, onboarding.open.value], [false, false])
   assert.is(providersOf(app).state.value, 'ready')
 })
 

@@ -56,11 +56,11 @@ test('a setting that is refused is taken back; the row says so', async () => {
   })
   const settings = createSettings(platform, createToasts(platform))
   const saving = settings.save('theme', 'nord')
-  assert.equal([settings.theme.value, settings.marks.value.theme], ['nord', 'saving'])
+  assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['nord', 'saving'])
   await saving
-  assert.equal([settings.theme.value, settings.marks.value.theme], ['dark', 'failed'])
+  assert.equal([settings.theme.value, settings.saveStatus.value.theme], ['dark', 'failed'])
   clock.pass(2_000)
-  assert.is(settings.marks.value.theme, undefined)
+  assert.is(settings.saveStatus.value.theme, undefined)
   service.answers['POST /api/settings'] = input => input
   await settings.save('theme', 'my-own')
   assert.is(settings.theme.value, 'my-own')
@@ -81,7 +81,7 @@ test('models: exact before prefix before anywhere; the recent ones are remembere
   const { platform } = fakePlatform()
   const models = createModels(platform)
   models.groups.value = [{ provider: 'P', provider_id: 'p', models: all }]
-  for (const id of ['c', '@o:gpt', 'c', 'gone']) models.used(id)
+  for (const id of ['c', '@o:gpt', 'c', 'gone']) models.markUsed(id)
   assert.equal(createModels(platform).recent.value, [])
   assert.equal(
     models.recent.value.map(({ id }) => id),

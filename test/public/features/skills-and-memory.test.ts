@@ -14,7 +14,7 @@ import {
   formatCost,
   formatDay,
   formatTokens,
-  roundUp,
+  niceCeiling,
 } from '../../../public/features/usage/usage.ts'
 import { fakePlatform } from '../_page.ts'
 
@@ -117,7 +117,7 @@ test('a skill that changed meanwhile is neither overwritten nor lost', async () 
   assert.is(await skills.save(), null)
   assert.equal(skills.conflict.value, { content: 'theirs', version: 'v9' })
   assert.is(skills.draft.value?.content, 'mine')
-  assert.is(await skills.save({ over: true }), 'deploy')
+  assert.is(await skills.save({ overwrite: true }), 'deploy')
   assert.is(service.of('POST /api/skills/save')[1]?.content, 'mine')
   assert.equal([skills.draft.value, skills.conflict.value, unsaved.size], [null, null, 0])
 
@@ -152,7 +152,7 @@ test('a file of a skill: a change meanwhile is neither overwritten nor lost', as
   assert.is(file.draft.value?.path, 'references/a.md')
   assert.match(toasts.list.value.at(-1)?.text ?? '', /still editing references\/a\.md/)
 
-  assert.ok(await file.save({ over: true }))
+  assert.ok(await file.save({ overwrite: true }))
   const sent = service.of('POST /api/skills/save').at(-1)
   assert.equal([sent?.name, sent?.file, sent?.content], ['deploy', 'references/a.md', 'mine'])
   assert.equal([file.draft.value, unsaved.size], [null, 0])
@@ -168,7 +168,7 @@ test('a file of a skill: a change meanwhile is neither overwritten nor lost', as
 
 test('a new skill: the name in its head follows what is typed', async () => {
   const { skills, service } = skillsPage()
-  skills.begin()
+  skills.create()
   for (const name of ['M', 'My T', 'My Tool']) skills.change({ name })
   assert.match(skills.draft.value?.content ?? '', /^---\nname: my-tool\n/)
   skills.change({ content: '---\nname: own\n---\nx' })
@@ -192,7 +192,7 @@ test('a switch that is refused goes back; a refusal of a new one is said in the 
   await skills.toggle('deploy', false)
   assert.equal([skills.rows.value[0]?.enabled, skills.open.value?.enabled], [true, true])
   assert.is(toasts.list.value[0]?.text, 'managed')
-  skills.begin()
+  skills.create()
   await skills.save()
   assert.equal([skills.problem.value, skills.conflict.value], ['managed', null])
 })
@@ -264,7 +264,7 @@ test('a note that changed meanwhile: take theirs, or write over it', async () =>
   memory.change('memory', 'mine again')
   Object.assign(now, { version: 'v3' })
   assert.not.ok(await memory.save('memory'))
-  assert.ok(await memory.save('memory', { over: true }))
+  assert.ok(await memory.save('memory', { overwrite: true }))
   assert.equal([now.text, memory.notes.value?.memory.text], ['mine again', 'mine again'])
   assert.equal([memory.drafts.value, unsaved.size], [{}, 0])
 })
@@ -313,7 +313,7 @@ test('numbers a person can read', () => {
     ['$0.00', '$0.0123', '$12.50'],
   )
   assert.is(formatDay('2026-03-01', undefined, 'en-US'), 'Mar 1')
-  assert.equal([0, 1, 3, 51, 0.0012].map(roundUp), [1, 1, 5, 100, 0.002])
+  assert.equal([0, 1, 3, 51, 0.0012].map(niceCeiling), [1, 1, 5, 100, 0.002])
 })
 
 test.run()

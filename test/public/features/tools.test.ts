@@ -69,12 +69,12 @@ test('without an answer at first it says so', async () => {
 
 test('a conversation’s own choice begins with what it has, and ends with null', async () => {
   const { room, of } = build(null)
-  await room.toggleOwn('web', true)
-  await room.own(true)
+  await room.toggleForSession('web', true)
+  await room.setOverride(true)
   assert.equal(of('POST /api/session/toolsets'), [])
   await room.load()
-  await room.own(true)
-  await room.own(false)
+  await room.setOverride(true)
+  await room.setOverride(false)
   assert.equal(
     of('POST /api/session/toolsets').map(input => input.toolsets),
     [['web', 'file'], null],
@@ -84,8 +84,8 @@ test('a conversation’s own choice begins with what it has, and ends with null'
 test('one more or less keeps the names that are none of ours', async () => {
   const { room, of } = build(['file', 'my_server'])
   await room.load()
-  await room.toggleOwn('todo', true)
-  await room.toggleOwn('file', false)
+  await room.toggleForSession('todo', true)
+  await room.toggleForSession('file', false)
   assert.equal(
     of('POST /api/session/toolsets').map(input => input.toolsets),
     [['file', 'todo', 'my_server'], ['my_server']],

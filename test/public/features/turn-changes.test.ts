@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createBackground } from '../../../public/features/workspace/processes.ts'
+import { createProcesses } from '../../../public/features/workspace/processes.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { createTurnChanges } from '../../../public/features/workspace/turn-changes.ts'
@@ -142,7 +142,7 @@ test('programs are looked at again while one runs and somebody looks', async () 
     'GET /api/process/log': () => ({ process: program, output: 'out', truncated: false }),
   })
   const looking = { now: true }
-  const background = createBackground({
+  const background = createProcesses({
     platform: fake.platform,
     toasts: createToasts(fake.platform),
     isShown: () => looking.now,

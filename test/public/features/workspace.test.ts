@@ -8,8 +8,8 @@ import { ApiError } from '../../../public/api.ts'
 import { parseCsv, separatorOf } from '../../../public/features/workspace/csv.ts'
 import { formatBytes, kindOf, languageOf } from '../../../public/features/workspace/file-kind.ts'
 import { lex } from '../../../public/markdown/lexer.ts'
-import { createChanges, splitChanges } from '../../../public/features/workspace/git-changes.ts'
-import { createFiles } from '../../../public/features/workspace/file-tree.ts'
+import { createGitChanges, splitChanges } from '../../../public/features/workspace/git-changes.ts'
+import { createFileTree } from '../../../public/features/workspace/file-tree.ts'
 import { createFileUploads } from '../../../public/features/workspace/file-uploads.ts'
 import type { Confirmation } from '../../../public/features/shell/layout.ts'
 import {
@@ -18,7 +18,7 @@ import {
   parseTarget,
   targetOf,
 } from '../../../public/features/workspace/panel.ts'
-import { canEdit, createPreview } from '../../../public/features/workspace/open-file.ts'
+import { canEdit, createOpenFile } from '../../../public/features/workspace/open-file.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
 import { fakePlatform, settle } from '../_page.ts'
@@ -104,7 +104,7 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
   })
   const toasts = createToasts(fake.platform)
   const moved: [string, string | null][] = []
-  const files = createFiles({
+  const files = createFileTree({
     platform: fake.platform,
     toasts,
     onMoved: (from, to) => moved.push([from, to]),
@@ -314,7 +314,7 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   const toasts = createToasts(fake.platform)
   const asked: Confirmation[] = []
   const urls: string[] = []
-  const preview = createPreview({
+  const preview = createOpenFile({
     platform: fake.platform,
     toasts,
     ask: question => asked.push(question),
@@ -507,7 +507,7 @@ git('diffs are read when they are opened, and again when the files change', asyn
     'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
     'GET /api/git/diff': ({ path }) => ({ path, diff: 'x', binary: false, truncated: false }),
   })
-  const changes = createChanges(platform)
+  const changes = createGitChanges(platform)
   await changes.show('s')
   const [change] = changes.lines.value.unstaged
   assert.is(service.of('GET /api/git/diff').length, 0)
@@ -528,7 +528,7 @@ git('git that cannot be asked says why', async () => {
       throw new ApiError(503, 'git is not installed')
     },
   })
-  const changes = createChanges(platform)
+  const changes = createGitChanges(platform)
   await changes.show('s')
   assert.equal([changes.state.value, changes.error.value], ['failed', 'git is not installed'])
 })
