@@ -6,7 +6,7 @@ import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 
-const Contents = lazy(async () => (await import('./panel.tsx')).WorkspacePanelView)
+const Contents = lazy(async () => (await import('./panel-view.tsx')).WorkspacePanelView)
 
 /** Over the page: takes the focus, gives it back, and closes with Escape or a press beside it. */
 const Sheet = () => {

@@ -7,9 +7,9 @@ import { createWorkspacePanel } from './workspace-panel.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
-import { ProcessesView } from './processes.tsx'
-import { ChangesView } from './changes.tsx'
-import { FilesView } from './files.tsx'
+import { ProcessesView } from './processes-view.tsx'
+import { ChangesView } from './changes-view.tsx'
+import { FilesView } from './files-view.tsx'
 import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes']

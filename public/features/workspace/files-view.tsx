@@ -10,7 +10,7 @@ import { tw } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { FilePreview } from './preview.tsx'
 import { useWorkspacePanel } from './context.ts'
-import { Tree } from './tree.tsx'
+import { Tree } from './tree-view.tsx'
 
 const Uploads = () => {
   const { uploads } = useWorkspacePanel()

@@ -9,7 +9,7 @@ import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
-import { TurnChangesView } from './turn-changes.tsx'
+import { TurnChangesView } from './turn-changes-view.tsx'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status
