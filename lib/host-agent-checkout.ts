@@ -1,11 +1,11 @@
 /** Where the agent's own sources lie, and installing what they need, if that was asked for and the directory can be trusted. */
-import { spawn } from 'node:child_process'
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { run } from './base/process.ts'
 import { messageOf } from './errors.ts'
 
 const INSTALL_MS = 120_000
-const SAID_CHARS = 300
+const MAX_ERROR_CHARS = 300
 
 /** How a checkout says what it needs; the first that is there counts. */
 const MANIFESTS = ['pyproject.toml', 'requirements.txt', 'package.json'] as const
@@ -48,24 +48,23 @@ export type InstallDeps = Places & {
   signal: AbortSignal
 }
 
-const run = (dir: string, [command, args]: [string, string[]], deps: InstallDeps) =>
-  new Promise<string>(resolve => {
-    const child = spawn(command, args, {
-      cwd: dir,
-      env: deps.env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: INSTALL_MS,
-      killSignal: 'SIGKILL',
-      signal: deps.signal,
-    })
-    const said: string[] = []
-    child.stdout.on('data', chunk => said.push(String(chunk)))
-    child.stderr.on('data', chunk => said.push(String(chunk)))
-    child.once('error', error => resolve(error.message))
-    child.once('close', code =>
-      resolve(code === 0 ? '' : said.join('').trim().slice(-SAID_CHARS) || `exit code ${code}`),
-    )
-  })
+/** Installs; returns what went wrong, empty when nothing did. */
+const runInstall = async (
+  dir: string,
+  [command, args]: [string, string[]],
+  { env, signal }: InstallDeps,
+): Promise<string> => {
+  try {
+    const limits = { timeoutMs: INSTALL_MS, maxBytes: Number.POSITIVE_INFINITY }
+    const done = await run(command, args, { cwd: dir, env, signal, ...limits })
+    if (done.stopped === 'abort') return 'The service is shutting down'
+    return done.code === 0
+      ? ''
+      : done.tail.trim().slice(-MAX_ERROR_CHARS) || `exit code ${done.code}`
+  } catch (error) {
+    return messageOf(error)
+  }
+}
 
 const install = async (deps: InstallDeps): Promise<void> => {
   const { log } = deps
@@ -86,7 +85,7 @@ const install = async (deps: InstallDeps): Promise<void> => {
       )
     }
   }
-  const problem = await run(dir, command, deps)
+  const problem = await runInstall(dir, command, deps)
   if (problem) log.warn(`The agent's dependencies could not be installed: ${problem}`)
   else log.info(`The agent's dependencies in ${dir} are installed`)
 }

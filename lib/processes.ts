@@ -1,8 +1,15 @@
 /** Programs that run on beside a conversation: started by its turns, listed in it alone, ended with it or with the service. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
+import {
+  killGroup,
+  readThrottled,
+  spawnGroup,
+  terminateGroup,
+  waitForClose,
+} from './base/process.ts'
 import type { Processes, ProcessStart, ProcessView } from './agent/processes.ts'
 
 /** agent-home §8.2. */
@@ -11,12 +18,7 @@ const MAX_PROCESSES = 64
 const KEEP_FINISHED_MS = 30 * 60_000
 /** Between the polite and the final signal. */
 const KILL_AFTER_MS = 1_000
-/** How long pipes may stay open after the shell has ended, held by what it left behind. */
-const LINGER_MS = 100
 const MAX_INPUT_CHARS = 100_000
-/** What prints without end is slowed down to this, so that others are served. */
-const CHARS_PER_SLICE = 1024 * 1024
-const SLICE_MS = 50
 
 type Entry = {
   id: string
@@ -49,19 +51,9 @@ export type ProcessesOptions = {
   maxProcesses?: number
 }
 
-const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void => {
-  if (pid === undefined) return
-  try {
-    process.kill(-pid, signal)
-  } catch {
-    // The whole group has ended already.
-  }
-}
-
 const gather = (entry: Entry): void => {
   const { stdout } = entry.child
   const decoder = new StringDecoder('utf8')
-  let slice = 0
   const add = (text: string) => {
     entry.text += text
     const over = entry.text.length - MAX_KEPT_CHARS
@@ -69,13 +61,8 @@ const gather = (entry: Entry): void => {
       entry.text = entry.text.slice(over)
       entry.leftOut += over
     }
-    slice += text.length
-    if (slice < CHARS_PER_SLICE) return
-    slice = 0
-    stdout?.pause()
-    setTimeout(() => stdout?.resume(), SLICE_MS)
   }
-  stdout?.on('data', (bytes: Buffer) => add(decoder.write(bytes)))
+  readThrottled(stdout, bytes => add(decoder.write(bytes)))
   stdout?.once('end', () => add(decoder.end()))
 }
 
@@ -117,29 +104,21 @@ export const createProcesses = (options: ProcessesOptions) => {
     entries.delete(finished.id)
   }
 
-  const watch = (entry: Entry): Promise<void> =>
-    new Promise(resolve => {
-      const { child } = entry
-      child.once('exit', (code, signal) => {
-        const linger = setTimeout(() => child.stdout?.destroy(), LINGER_MS)
-        child.once('close', () => {
-          clearTimeout(linger)
-          entry.exitCode = code ?? (signal === 'SIGKILL' ? 137 : 143)
-          entry.endedAt = now()
-          resolve()
-          if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
-        })
-      })
-    })
+  const watch = async (entry: Entry): Promise<void> => {
+    // One that cannot be started is reported by `begin`.
+    const exit = await waitForClose(entry.child).catch(() => null)
+    if (!exit) return
+    entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
+    entry.endedAt = now()
+    if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
+  }
 
   const begin = async (owner: string, given: ProcessStart): Promise<ProcessView> => {
     if (isClosed) throw new Error('The service is shutting down.')
     makeRoom()
-    const child = spawn(given.file, given.args, {
+    const child = spawnGroup(given.file, given.args, {
       cwd: given.cwd,
       env: given.env,
-      // A process group of its own: what it starts is ended with it.
-      detached: true,
       stdio: ['pipe', 'pipe', 'ignore'],
     })
     const entry: Entry = {
@@ -185,12 +164,11 @@ export const createProcesses = (options: ProcessesOptions) => {
 
   const end = async (entry: Entry): Promise<void> => {
     if (!isRunning(entry)) return
-    signalGroup(entry.child, 'SIGTERM')
-    const final = setTimeout(() => signalGroup(entry.child, 'SIGKILL'), KILL_AFTER_MS)
+    const cancelKill = terminateGroup(entry.child, KILL_AFTER_MS)
     await entry.ended
-    clearTimeout(final)
-    // What ignored the polite signal while its shell did not.
-    signalGroup(entry.child, 'SIGKILL')
+    cancelKill()
+    // The shell may have exited while its children ignore SIGTERM.
+    killGroup(entry.child, 'SIGKILL')
   }
 
   const ofSession = (owner: string): Entry[] => [...entries.values()].filter(isOf(owner))

@@ -1,8 +1,8 @@
 /** Which version this is: asked of git in our own checkout, else read from what the build left, else unknown. */
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { runGit } from './base/git.ts'
 
 const GIT_TIMEOUT_MS = 3_000
 
@@ -15,19 +15,18 @@ const clean = (text: string | undefined): string | undefined => {
   return /^[0-9A-Za-z][0-9A-Za-z._+/-]{0,99}$/.test(line) ? line : undefined
 }
 
-const describe = (root: string, path: string): Promise<string | undefined> =>
-  new Promise(resolve => {
-    const options = {
-      cwd: root,
-      timeout: GIT_TIMEOUT_MS,
-      killSignal: 'SIGKILL',
-      // Only PATH: a GIT_DIR of whoever started us would describe another repository.
-      env: { PATH: path, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' },
-    } as const
-    execFile('git', ['describe', '--tags', '--always', '--dirty'], options, (error, out) =>
-      resolve(error ? undefined : clean(out)),
-    )
-  })
+const describe = async (root: string, path: string): Promise<string | undefined> => {
+  // Only PATH: an inherited GIT_DIR would describe another repository.
+  const env = { PATH: path, LC_ALL: 'C', GIT_OPTIONAL_LOCKS: '0' }
+  const options = { cwd: root, env, timeoutMs: GIT_TIMEOUT_MS }
+  try {
+    const done = await runGit(['describe', '--tags', '--always', '--dirty'], options)
+    return done.code === 0 ? clean(done.stdout.toString()) : undefined
+  } catch {
+    // No git here.
+    return undefined
+  }
+}
 
 /**
  * `root` is the directory of router.ts. A `.git` further up belongs to somebody else's project. `builtIn` is what

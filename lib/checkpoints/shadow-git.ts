@@ -3,20 +3,20 @@
  * work tree. Nothing that stands in the workspace or in the person's configuration has a say: no attributes, filters,
  * line ends, hooks or ignore files.
  */
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
+import { configEnv, type GitConfig, localGitEnv, runGit } from '../base/git.ts'
 import { messageOf } from '../errors.ts'
 
 const TIMEOUT_MS = 30_000
-const MOST_BYTES = 256 * 1024 * 1024
+const MAX_BYTES = 256 * 1024 * 1024
 /** So many single objects are packed. */
 const MANY_OBJECTS = 6_700
 
 export type GitPlaces = { path: string | undefined; timeoutMs?: number }
 
-type Call = { input?: string | Buffer; mostBytes?: number; timeoutMs?: number }
+type Call = { input?: string | Buffer; maxBytes?: number; timeoutMs?: number }
 
 export type Entry = { mode: string; id: string }
 
@@ -27,7 +27,7 @@ export const blobId = (bytes: Uint8Array): string =>
 /** First in precedence: what a `.gitattributes` of the workspace says does not count. */
 const ATTRIBUTES = '* -text -eol -crlf -ident -filter !working-tree-encoding !diff\n'
 
-const CONFIG: readonly (readonly [string, string])[] = [
+const CONFIG: GitConfig = [
   ['core.autocrlf', 'false'],
   ['core.safecrlf', 'false'],
   ['core.fileMode', 'true'],
@@ -49,16 +49,9 @@ const CONFIG: readonly (readonly [string, string])[] = [
   ['gc.auto', '0'],
 ]
 
-const safePath = (path = '/usr/local/bin:/usr/bin:/bin'): string =>
-  path
-    .split(delimiter)
-    .filter(entry => isAbsolute(entry))
-    .join(delimiter)
-
 const environment = (dir: string, root: string, path: string | undefined) => ({
-  PATH: safePath(path),
+  ...localGitEnv(path),
   HOME: dir,
-  LC_ALL: 'C.UTF-8',
   GIT_DIR: dir,
   GIT_WORK_TREE: root,
   // The agent's own program may keep an index of its own here.
@@ -67,17 +60,7 @@ const environment = (dir: string, root: string, path: string | undefined) => ({
   GIT_CONFIG_SYSTEM: '/dev/null',
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_ATTR_NOSYSTEM: '1',
-  GIT_LITERAL_PATHSPECS: '1',
-  GIT_TERMINAL_PROMPT: '0',
-  GIT_NO_LAZY_FETCH: '1',
-  GIT_ALLOW_PROTOCOL: 'none',
-  GIT_CONFIG_COUNT: String(CONFIG.length),
-  ...Object.fromEntries(
-    CONFIG.flatMap(([key, value], n) => [
-      [`GIT_CONFIG_KEY_${n}`, key],
-      [`GIT_CONFIG_VALUE_${n}`, value],
-    ]),
-  ),
+  ...configEnv(CONFIG),
 })
 
 export type ShadowGit = Awaited<ReturnType<typeof openShadowGit>>
@@ -86,39 +69,14 @@ export type ShadowGit = Awaited<ReturnType<typeof openShadowGit>>
 export const openShadowGit = async (dir: string, root: string, places: GitPlaces) => {
   const env = environment(dir, root, places.path)
 
-  const call = (args: readonly string[], options: Call = {}): Promise<Buffer> =>
-    new Promise((resolve, reject) => {
-      const { input, mostBytes = MOST_BYTES, timeoutMs = places.timeoutMs ?? TIMEOUT_MS } = options
-      const child = spawn('git', args, { cwd: dir, env, stdio: 'pipe', windowsHide: true })
-      const chunks: Buffer[] = []
-      const state = { size: 0, said: '', why: '' }
-      const stop = (why: string) => {
-        state.why ||= why
-        child.kill('SIGKILL')
-      }
-      const timer = setTimeout(() => stop('git took too long'), timeoutMs)
-      child.stdout.on('data', (chunk: Buffer) => {
-        chunks.push(chunk)
-        state.size += chunk.length
-        if (state.size > mostBytes) stop('git answered too much')
-      })
-      child.stderr.on('data', (chunk: Buffer) => {
-        if (state.said.length < 2_000) state.said += chunk.toString()
-      })
-      // It may end before it has read everything: its exit code says so.
-      child.stdin.on('error', () => undefined)
-      child.once('error', error => {
-        clearTimeout(timer)
-        reject(error)
-      })
-      child.once('close', code => {
-        clearTimeout(timer)
-        if (code === 0 && state.why === '') resolve(Buffer.concat(chunks))
-        else
-          reject(new Error(state.why || `git ${args[0]}: ${state.said.trim() || `exit ${code}`}`))
-      })
-      child.stdin.end(input ?? '')
-    })
+  const call = async (args: readonly string[], options: Call = {}): Promise<Buffer> => {
+    const { input, maxBytes = MAX_BYTES, timeoutMs = places.timeoutMs ?? TIMEOUT_MS } = options
+    const done = await runGit(args, { cwd: dir, env, input, maxBytes, timeoutMs })
+    if (done.stopped === 'timeout') throw new Error('git took too long')
+    if (done.stopped === 'limit') throw new Error('git answered too much')
+    if (done.code === 0) return done.stdout
+    throw new Error(`git ${args[0]}: ${done.stderr.trim() || `exit ${done.code}`}`)
+  }
 
   const text = async (args: readonly string[], options?: Call): Promise<string> =>
     (await call(args, options)).toString().trim()

@@ -1,8 +1,8 @@
 /** Runs the script of a job, a file below `<home>/scripts` and nowhere else, and answers what it printed. */
-import { type ChildProcess, spawn } from 'node:child_process'
 import { accessSync, constants, statSync } from 'node:fs'
 import { extname, join } from 'node:path'
-import { invalid } from '../errors.ts'
+import { type Exit, killGroup, spawnGroup, waitForClose } from '../base/process.ts'
+import { invalid, messageOf } from '../errors.ts'
 import { resolveInside } from '../store/path-within.ts'
 
 export type ScriptResult = { output: string /** Null when it ended well. */; error: string | null }
@@ -51,15 +51,6 @@ const clip = (text: string): string =>
     ? text
     : `${text.slice(0, MOST_CHARS - TAIL_CHARS)}\n[… cut …]\n${text.slice(-TAIL_CHARS)}`
 
-const killGroup = (child: ChildProcess): void => {
-  if (child.pid === undefined) return
-  try {
-    process.kill(-child.pid, 'SIGKILL')
-  } catch {
-    // It has ended already.
-  }
-}
-
 /** Collects text up to a bound, the end replacing what came in between. */
 const collector = () => {
   let [head, tail] = ['', '']
@@ -73,8 +64,8 @@ const collector = () => {
   }
 }
 
-/** Never rejects but for a script that may not be run at all. */
-export const runScript = (given: {
+/** Never rejects, except with the UserError for a script that may not run at all. */
+export const runScript = async (given: {
   home: string
   name: string
   env: Readonly<Record<string, string>>
@@ -83,48 +74,35 @@ export const runScript = (given: {
 }): Promise<ScriptResult> => {
   const path = findScript(given.home, given.name)
   const [command = '', ...args] = commandOf(path)
-  const timeoutMs = given.timeoutMs ?? TIMEOUT_MS
-  return new Promise(resolve => {
-    // A group of its own: what it starts ends with it.
-    const child = spawn(command, args, {
-      cwd: join(given.home, 'scripts'),
-      env: given.env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const [said, complained] = [collector(), collector()]
-    child.stdout.setEncoding('utf8').on('data', said.add)
-    child.stderr.setEncoding('utf8').on('data', complained.add)
-    let why: string | null = null
-    const stop = (reason: string) => {
-      why ??= reason
-      killGroup(child)
-    }
-    const timer = setTimeout(
-      () => stop(`The script was stopped after ${timeoutMs / 1_000} s.`),
-      timeoutMs,
-    )
-    const onAbort = () => stop('The service stopped while the script was running.')
-    given.signal.addEventListener('abort', onAbort, { once: true })
-    if (given.signal.aborted) onAbort()
-    const end = (error: string | null) => {
-      clearTimeout(timer)
-      given.signal.removeEventListener('abort', onAbort)
-      resolve({ output: said.text(), error })
-    }
-    child.once('error', error => end(`The script could not be started: ${error.message}`))
-    child.once('exit', () => {
-      // What it left running in the background must not hold the pipe open.
-      killGroup(child)
-    })
-    child.once('close', (code, signal) => {
-      const details = complained.text().trim().slice(-TAIL_CHARS)
-      if (why) end(why)
-      else if (code === 0) end(null)
-      else
-        end(
-          `The script ended with ${signal ?? `exit code ${code}`}.${details ? `\n${details}` : ''}`,
-        )
-    })
-  })
+  const { env, signal, timeoutMs = TIMEOUT_MS } = given
+  const cwd = join(given.home, 'scripts')
+  const child = spawnGroup(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [output, errors] = [collector(), collector()]
+  child.stdout.setEncoding('utf8').on('data', output.add)
+  child.stderr.setEncoding('utf8').on('data', errors.add)
+  let stopped: string | null = null
+  const stop = (reason: string) => {
+    stopped ??= reason
+    killGroup(child, 'SIGKILL')
+  }
+  const timer = setTimeout(stop, timeoutMs, `The script was stopped after ${timeoutMs / 1_000} s.`)
+  const onAbort = () => stop('The service stopped while the script was running.')
+  signal.addEventListener('abort', onAbort, { once: true })
+  if (signal.aborted) onAbort()
+  try {
+    // Background children would hold the pipes open.
+    const exit = await waitForClose(child, () => killGroup(child, 'SIGKILL'))
+    const failure = exit.code === 0 ? null : endOf(exit, errors.text())
+    return { output: output.text(), error: stopped ?? failure }
+  } catch (error) {
+    return { output: output.text(), error: `The script could not be started: ${messageOf(error)}` }
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  }
+}
+
+const endOf = ({ code, signal }: Exit, complaint: string): string => {
+  const details = complaint.trim().slice(-TAIL_CHARS)
+  return `The script ended with ${signal ?? `exit code ${code}`}.${details ? `\n${details}` : ''}`
 }

@@ -2,8 +2,9 @@
  * A server as a child process: one JSON message a line, in a process group of its own so that what it starts ends with
  * it. The library's own transport starts no group, and hands down a part of our environment.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import type { Transport } from '@modelcontextprotocol/client'
+import { killGroup, spawnGroup } from '../base/process.ts'
 import type { StdioServer } from './config.ts'
 
 /** Longer lines are no message anybody could use; the server is stopped before it fills the memory. */
@@ -23,15 +24,6 @@ export const serverEnvironment = (
   ...Object.fromEntries(Object.entries(env).filter(([name]) => HANDED_DOWN.test(name))),
   ...own,
 })
-
-const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  if (child.pid === undefined) return
-  try {
-    process.kill(process.platform === 'win32' ? child.pid : -child.pid, signal)
-  } catch {
-    // The group is empty: everything in it has ended.
-  }
-}
 
 /** Whole lines out of pieces. What is no JSON is the server's chatter and goes where its errors go. */
 const createLines = (onLine: (line: string) => void, onFlood: () => void) => {
@@ -94,12 +86,10 @@ export const createStdioTransport = (
 
     start: () =>
       new Promise((resolve, reject) => {
-        const started = spawn(server.command, server.args, {
+        const started = spawnGroup(server.command, server.args, {
           cwd: server.cwd ?? given.cwd,
-          env: given.env as Record<string, string>,
+          env: given.env,
           stdio: ['pipe', 'pipe', 'pipe'],
-          detached: process.platform !== 'win32',
-          windowsHide: true,
         })
         child = started
         const { promise, resolve: settle } = Promise.withResolvers<void>()
@@ -109,7 +99,7 @@ export const createStdioTransport = (
           ending = how
           settle()
           // Children it left behind would hold its pipes, and nobody could reach them any more.
-          signalGroup(started, 'SIGKILL')
+          killGroup(started, 'SIGKILL')
           transport.onclose?.()
         }
         started.once('spawn', resolve)
@@ -132,7 +122,7 @@ export const createStdioTransport = (
         })
         const take = createLines(receive, () => {
           given.onChatter('\n[A message was longer than 16 MB; the server was stopped.]\n')
-          signalGroup(started, 'SIGKILL')
+          killGroup(started, 'SIGKILL')
         })
         started.stdout?.setEncoding('utf8').on('data', take)
         started.stderr?.setEncoding('utf8').on('data', given.onChatter)
@@ -156,8 +146,8 @@ export const createStdioTransport = (
       if (!running || ending !== null) return
       running.stdin?.end()
       // The end of its input is how this protocol says goodbye; the signals are for those who do not listen.
-      const polite = setTimeout(signalGroup, END_MS, running, 'SIGTERM')
-      const final = setTimeout(signalGroup, KILL_MS, running, 'SIGKILL')
+      const polite = setTimeout(killGroup, END_MS, running, 'SIGTERM')
+      const final = setTimeout(killGroup, KILL_MS, running, 'SIGKILL')
       await ended
       clearTimeout(polite)
       clearTimeout(final)

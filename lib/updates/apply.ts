@@ -1,5 +1,5 @@
 /** Applies updates, one at a time: pull, build, and for the service itself a restart that keeps the lock. */
-import { spawn } from 'node:child_process'
+import { run } from '../base/process.ts'
 import { messageOf } from '../errors.ts'
 import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
 import type { Checkouts } from './check.ts'
@@ -32,23 +32,17 @@ const tailOf = (text: string): string =>
 /** As `npm start` does: what package-lock.json pins, then the one file. */
 export const buildWith =
   (env: Readonly<Record<string, string>>) =>
-  (dir: string): Promise<string> =>
-    new Promise(resolve => {
-      const child = spawn(process.execPath, ['setup.mjs', 'build.mjs', '--quiet'], {
-        cwd: dir,
-        env: keptEnvironment(env),
-        stdio: ['ignore', 'pipe', 'pipe'],
-        timeout: BUILD_MS,
-        killSignal: 'SIGKILL',
-      })
-      const said: string[] = []
-      child.stdout.on('data', chunk => said.push(String(chunk)))
-      child.stderr.on('data', chunk => said.push(String(chunk)))
-      child.once('error', error => resolve(error.message))
-      child.once('close', code =>
-        resolve(code === 0 ? '' : tailOf(said.join('')) || 'it ended without a word'),
-      )
-    })
+  async (dir: string): Promise<string> => {
+    const args = ['setup.mjs', 'build.mjs', '--quiet']
+    const limits = { timeoutMs: BUILD_MS, maxBytes: Number.POSITIVE_INFINITY }
+    const options = { cwd: dir, env: keptEnvironment(env), ...limits }
+    try {
+      const { code, tail } = await run(process.execPath, args, options)
+      return code === 0 ? '' : tailOf(tail) || 'it ended without a word'
+    } catch (error) {
+      return messageOf(error)
+    }
+  }
 
 const wait = (run: () => void, ms: number): (() => void) => {
   const timer = setTimeout(run, ms)

@@ -1,7 +1,8 @@
 /** Runs git in a checkout that is to be updated: bounded in time, never asking anybody anything. */
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { runGit } from '../base/git.ts'
+import { messageOf } from '../errors.ts'
 
 export const FETCH_MS = 15_000
 export const PULL_MS = 30_000
@@ -25,25 +26,21 @@ export const gitIn = (dir: string, env: Readonly<Record<string, string>>): Git =
   const environment = {
     ...keptEnvironment(env),
     LC_ALL: 'C',
-    // A question on a terminal nobody sits at would wait for ever.
-    GIT_TERMINAL_PROMPT: '0',
+    // Without it ssh asks for a password and waits forever.
     GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
     GIT_EDITOR: 'true',
   }
-  return (args, timeoutMs = OTHER_MS) =>
-    new Promise(resolve => {
-      const options = {
-        cwd: dir,
-        env: environment,
-        timeout: timeoutMs,
-        killSignal: 'SIGKILL',
-        maxBuffer: 16 << 20,
-      } as const
-      execFile('git', [...args], options, (error, out, err) => {
-        const said = [err, out, error?.message ?? ''].map(text => text.trim()).find(Boolean) ?? ''
-        resolve({ ok: error === null, out: out.trim(), said })
-      })
-    })
+  return async (args, timeoutMs = OTHER_MS) => {
+    try {
+      const done = await runGit(args, { cwd: dir, env: environment, timeoutMs })
+      const out = done.stdout.toString().trim()
+      const ok = done.code === 0 && done.stopped === null
+      const why = done.stopped === 'timeout' ? 'git took too long' : `exit code ${done.code}`
+      return { ok, out, said: done.stderr.trim() || out || (ok ? '' : why) }
+    } catch (error) {
+      return { ok: false, out: '', said: messageOf(error) }
+    }
+  }
 }
 
 /** The text of a successful call; empty for a failed one. */

@@ -97,7 +97,7 @@ export const readDiff = async (
       ...(file.old_path === undefined || kind !== 'index' ? [] : [file.old_path]),
       path,
     ],
-    { mostBytes: most },
+    { maxBytes: most },
   )
   if (code !== 0 && !isCut) throw unavailable('git could not make this diff')
   const binary = /^Binary files .* differ$/m.test(text.split(/^@@/m, 1)[0] ?? '')

@@ -1,7 +1,6 @@
 /** One agent's process: started with exactly the environment it is given, its complaints kept, stopped as a whole. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import type { Readable, Writable } from 'node:stream'
 import { stripVTControlCharacters } from 'node:util'
+import { killGroup, spawnGroup, terminateGroup } from '../../base/process.ts'
 
 export type ChildOptions = {
   command: readonly string[]
@@ -21,13 +20,12 @@ export type Child = ReturnType<typeof startChild>
 
 export const startChild = ({ command, cwd, env, graceMs, onComplaint }: ChildOptions) => {
   const [file = '', ...args] = command
-  // A process group of its own: what it starts is stopped with it, and a Ctrl-C meant for us does not reach it.
-  const child = spawn(file, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] })
-  const { stdin, stdout } = child as ChildProcess & { stdin: Writable; stdout: Readable }
+  const child = spawnGroup(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const { stdin, stdout } = child
   let tail = ''
   let isStopping = false
 
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
     const plain = stripVTControlCharacters(text)
     const lines = plain.split('\n').filter(line => line.trim() !== '')
     for (const line of lines.slice(-50)) onComplaint(line.slice(0, LINE_CHARS))
@@ -47,7 +45,7 @@ export const startChild = ({ command, cwd, env, graceMs, onComplaint }: ChildOpt
       ),
     )
     child.once('exit', (code, signal) => {
-      signalGroup(child, 'SIGKILL')
+      killGroup(child, 'SIGKILL')
       const last = tail.trim().split('\n').at(-1)?.trim().slice(0, 200)
       const how = signal ? `was ended by ${signal}` : `ended with code ${code}`
       resolve(last ? `${how}: ${last}` : how)
@@ -73,19 +71,9 @@ export const startChild = ({ command, cwd, env, graceMs, onComplaint }: ChildOpt
     async stop(): Promise<void> {
       isStopping = true
       stdin.end()
-      signalGroup(child, 'SIGTERM')
-      const final = setTimeout(() => signalGroup(child, 'SIGKILL'), graceMs)
+      const cancelKill = terminateGroup(child, graceMs)
       await ended
-      clearTimeout(final)
+      cancelKill()
     },
-  }
-}
-
-const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  if (child.pid === undefined) return
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // The whole group has ended already.
   }
 }

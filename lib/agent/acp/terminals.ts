@@ -1,19 +1,20 @@
 /** Commands an agent runs through us: judged like our own, watched live, stopped with the turn. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
+import { spawnGroup, terminateGroup, waitForClose } from '../../base/process.ts'
 import { assess, forbiddenIn } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { placeFor } from '../tools/command-gate.ts'
 import { allowedKey } from './permissions.ts'
 import { CONTROL_ANSWERS, toPlace } from '../tools/allowed-paths.ts'
+import { messageOf } from '../../errors.ts'
 import type { ToolContext } from '../types.ts'
 
 const MAX_OPEN = 64
 const MAX_BYTES = 1024 * 1024
-const LINGER_MS = 100
 const KILL_AFTER_MS = 250
 
 type Terminal = {
@@ -30,15 +31,6 @@ type Terminal = {
 
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
-
-const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
-  if (child.pid === undefined) return
-  try {
-    process.kill(-child.pid, signal)
-  } catch {
-    // The whole group has ended already.
-  }
-}
 
 /** The end of a text that fits, not cut inside a character. */
 const newest = (text: string, bytes: number): string => {
@@ -64,8 +56,7 @@ export const createTerminals = () => {
 
   const stop = ({ child, exit }: Terminal): void => {
     if (exit) return
-    signalGroup(child, 'SIGTERM')
-    setTimeout(() => signalGroup(child, 'SIGKILL'), KILL_AFTER_MS).unref()
+    terminateGroup(child, KILL_AFTER_MS)
   }
 
   return {
@@ -110,10 +101,9 @@ export const createTerminals = () => {
       const added = Object.fromEntries((asked.env ?? []).map(({ name, value }) => [name, value]))
       // Without arguments it may be a whole command line.
       const [file, ...words] = args.length > 0 ? [command, ...args] : ['sh', '-c', command]
-      const child = spawn(file ?? '', words, {
+      const child = spawnGroup(file ?? '', words, {
         cwd,
         env: { ...ctx.env, ...added },
-        detached: true,
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       const terminal: Terminal = {
@@ -123,27 +113,17 @@ export const createTerminals = () => {
         limit: Math.min(asked.outputByteLimit ?? MAX_BYTES, MAX_BYTES),
         exit: null,
         watch: null,
-        ended: new Promise(resolve => {
-          const end = (exit: TerminalExitStatus) => {
-            terminal.exit ??= exit
-            resolve(terminal.exit)
-          }
-          child.once('error', error => {
-            take(`${error.message}\n`)
-            end({ exitCode: 127, signal: null })
-          })
-          child.once('exit', (exitCode, signal) => {
-            // What it left in the background may hold the pipes.
-            const close = setTimeout(() => {
-              child.stdout?.destroy()
-              child.stderr?.destroy()
-            }, LINGER_MS)
-            child.once('close', () => {
-              clearTimeout(close)
-              end({ exitCode, signal })
-            })
-          })
-        }),
+        ended: waitForClose(child).then(
+          ({ code, signal }) => {
+            terminal.exit = { exitCode: code, signal }
+            return terminal.exit
+          },
+          (error: unknown) => {
+            take(`${messageOf(error)}\n`)
+            terminal.exit = { exitCode: 127, signal: null }
+            return terminal.exit
+          },
+        ),
       }
       const take = (text: string) => {
         if (text === '') return

@@ -1,22 +1,27 @@
 /** Tool: runs a script that calls other tools, so that many steps cost one answer of the model. */
-import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import {
+  type Exit,
+  killGroup,
+  readThrottled,
+  spawnGroup,
+  terminateGroup,
+  waitForClose,
+} from '../../base/process.ts'
 import { CALLABLE, type Language } from '../code/languages.ts'
 import { openToolSocket } from '../code/tool-socket.ts'
 import { assessScript, deniedInScript } from '../command-risk.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { askAbout, blocked, placeFor } from './command-gate.ts'
-import { killGroup, readSlowly } from './process-group.ts'
 import { createOutput } from './command-output.ts'
 
 /** The label that `python -c` has in the terminal. */
 const LABEL = 'script execution via -e/-c flag'
 const KILL_AFTER_MS = 250
-const LINGER_MS = 100
 const MAX_ERROR_CHARS = 4_000
 const MAX_CODE_CHARS = 200_000
 
@@ -140,86 +145,72 @@ const createClock = (totalMs: number) => {
   return { over: over.promise, pause, go, stop }
 }
 
-const start = (
+const start = async (
   { ctx, language, dir, limits }: Run,
   clock: ReturnType<typeof createClock>,
   token: string,
   calls: () => number,
-): Promise<ToolResult> =>
-  new Promise((resolve, reject) => {
-    ctx.signal.throwIfAborted()
-    const started = performance.now()
-    const child = spawn(language.program, language.args(dir), {
-      cwd: ctx.workspace,
-      env: {
-        ...ctx.env,
-        PYTHONDONTWRITEBYTECODE: '1',
-        PYTHONIOENCODING: 'utf-8',
-        AGENT_TOOLS_SOCKET: join(dir, 'tools.sock'),
-        AGENT_TOOLS_TOKEN: token,
-      },
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    const output = createOutput(ctx.output)
-    const errors = createOutput(ctx.output)
-    let ended: Ended = null
-    let final: NodeJS.Timeout | undefined
-
-    const stop = (why: Ended) => {
-      if (ended) return
-      ended = why
-      killGroup(child, 'SIGTERM')
-      final = setTimeout(() => killGroup(child, 'SIGKILL'), KILL_AFTER_MS)
-    }
-    const cancel = () => stop('stopped')
-    ctx.signal.addEventListener('abort', cancel, { once: true })
-    void clock.over.then(() => stop('timeout'))
-    const release = () => {
-      clearTimeout(final)
-      ctx.signal.removeEventListener('abort', cancel)
-      output.end()
-      errors.end()
-    }
-    readSlowly(child.stdout, output.write)
-    readSlowly(child.stderr, errors.write)
-    child.once('error', error => {
-      release()
-      reject(error)
-    })
-    child.once('exit', (code, signal) => {
-      // Whatever the script has started ends with it.
-      killGroup(child, 'SIGKILL')
-      const close = setTimeout(() => {
-        child.stdout.destroy()
-        child.stderr.destroy()
-      }, LINGER_MS)
-      child.once('close', () => {
-        clearTimeout(close)
-        release()
-        const failed = ended !== null || code !== 0
-        const said = errors.text().output.trim().slice(-MAX_ERROR_CHARS)
-        const why =
-          ended === 'timeout'
-            ? `Stopped after ${limits.timeoutMs / 1_000} seconds.`
-            : ended === 'stopped'
-              ? 'Stopped by the user.'
-              : said || `It ended with ${signal ?? `exit code ${code}`}.`
-        const status =
-          ended === 'timeout' ? 'timeout' : ended ? 'interrupted' : failed ? 'error' : 'success'
-        const printed = output.text(ctx.spill)
-        resolve({
-          content: JSON.stringify({
-            status,
-            output: printed.output,
-            tool_calls_made: calls(),
-            duration_seconds: Math.round((performance.now() - started) / 10) / 100,
-            error: failed ? why : null,
-            ...(!failed && said && { warnings: said }),
-          }),
-          isError: failed,
-          ...(printed.colored !== undefined && { colored: printed.colored }),
-        })
-      })
-    })
+): Promise<ToolResult> => {
+  ctx.signal.throwIfAborted()
+  const started = performance.now()
+  const child = spawnGroup(language.program, language.args(dir), {
+    cwd: ctx.workspace,
+    env: {
+      ...ctx.env,
+      PYTHONDONTWRITEBYTECODE: '1',
+      PYTHONIOENCODING: 'utf-8',
+      AGENT_TOOLS_SOCKET: join(dir, 'tools.sock'),
+      AGENT_TOOLS_TOKEN: token,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const output = createOutput(ctx.output)
+  const errors = createOutput(ctx.output)
+  let ended: Ended = null
+  let cancelKill = () => {}
+
+  const stop = (why: Ended) => {
+    if (ended) return
+    ended = why
+    cancelKill = terminateGroup(child, KILL_AFTER_MS)
+  }
+  const cancel = () => stop('stopped')
+  ctx.signal.addEventListener('abort', cancel, { once: true })
+  void clock.over.then(() => stop('timeout'))
+  readThrottled(child.stdout, output.write)
+  readThrottled(child.stderr, errors.write)
+  let exit: Exit
+  try {
+    // Everything the script has started is killed with it.
+    exit = await waitForClose(child, () => killGroup(child, 'SIGKILL'))
+  } finally {
+    cancelKill()
+    ctx.signal.removeEventListener('abort', cancel)
+    output.end()
+    errors.end()
+  }
+  const failed = ended !== null || exit.code !== 0
+  const complaint = errors.text().output.trim().slice(-MAX_ERROR_CHARS)
+  const printed = output.text(ctx.spill)
+  return {
+    content: JSON.stringify({
+      status: statusOf(ended, failed),
+      output: printed.output,
+      tool_calls_made: calls(),
+      duration_seconds: Math.round((performance.now() - started) / 10) / 100,
+      error: failed ? errorOf(ended, exit, complaint, limits) : null,
+      ...(!failed && complaint && { warnings: complaint }),
+    }),
+    isError: failed,
+    ...(printed.colored !== undefined && { colored: printed.colored }),
+  }
+}
+
+const statusOf = (ended: Ended, failed: boolean): string =>
+  ended === 'timeout' ? 'timeout' : ended ? 'interrupted' : failed ? 'error' : 'success'
+
+const errorOf = (ended: Ended, { code, signal }: Exit, complaint: string, limits: CodeLimits) => {
+  if (ended === 'timeout') return `Stopped after ${limits.timeoutMs / 1_000} seconds.`
+  if (ended === 'stopped') return 'Stopped by the user.'
+  return complaint || `It ended with ${signal ?? `exit code ${code}`}.`
+}

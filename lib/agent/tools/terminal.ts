@@ -1,19 +1,23 @@
 /** Tool: runs a shell command in the workspace, watched, bounded and stoppable as a whole. */
-import { spawn } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { z } from 'zod'
+import {
+  type Exit,
+  killGroup,
+  readThrottled,
+  spawnGroup,
+  terminateGroup,
+  waitForClose,
+} from '../../base/process.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { passCommand } from './command-gate.ts'
-import { killGroup, readSlowly } from './process-group.ts'
 import { createOutput, type Printed } from './command-output.ts'
 import { toPlace } from './allowed-paths.ts'
 
 const MAX_TIMEOUT_S = 3_600
 /** Between the polite and the final signal. */
 const KILL_AFTER_MS = 250
-/** How long pipes may stay open after the shell has ended, held by what it left in the background. */
-const LINGER_MS = 100
 
 const input = z.object({
   command: z.string().trim().min(1),
@@ -77,65 +81,51 @@ const shellOf = (env: Readonly<Record<string, string>>): string =>
     ? 'bash'
     : 'sh'
 
-const runCommand = (
+const runCommand = async (
   ctx: ToolContext,
   command: string,
   cwd: string,
   timeoutMs: number,
-): Promise<ToolResult> =>
-  new Promise((resolve, reject) => {
-    ctx.signal.throwIfAborted()
-    const shell = shellOf(ctx.env)
-    // A process group of its own: what it starts can be stopped with it.
-    const child = spawn(shell, ['-c', TOGETHER, shell, command], {
-      cwd,
-      env: ctx.env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-    const output = createOutput(ctx.output)
-    let ended: 'timeout' | 'stopped' | null = null
-    let final: NodeJS.Timeout | undefined
+): Promise<ToolResult> => {
+  ctx.signal.throwIfAborted()
+  const shell = shellOf(ctx.env)
+  const args = ['-c', TOGETHER, shell, command]
+  const child = spawnGroup(shell, args, { cwd, env: ctx.env, stdio: ['ignore', 'pipe', 'ignore'] })
+  const output = createOutput(ctx.output)
+  let ended: Ended = null
+  let cancelKill = () => {}
 
-    const stop = (why: 'timeout' | 'stopped') => {
-      if (ended) return
-      ended = why
-      killGroup(child, 'SIGTERM')
-      final = setTimeout(() => killGroup(child, 'SIGKILL'), KILL_AFTER_MS)
-    }
-    const cancel = () => stop('stopped')
-    const clock = setTimeout(() => stop('timeout'), timeoutMs)
-    ctx.signal.addEventListener('abort', cancel, { once: true })
-    const release = () => {
-      clearTimeout(clock)
-      clearTimeout(final)
-      ctx.signal.removeEventListener('abort', cancel)
-    }
+  const stop = (why: 'timeout' | 'stopped') => {
+    if (ended) return
+    ended = why
+    cancelKill = terminateGroup(child, KILL_AFTER_MS)
+  }
+  const cancel = () => stop('stopped')
+  const clock = setTimeout(stop, timeoutMs, 'timeout')
+  ctx.signal.addEventListener('abort', cancel, { once: true })
 
-    readSlowly(child.stdout, output.write)
-    child.once('error', error => {
-      release()
-      output.end()
-      reject(error)
-    })
-    child.once('exit', (code, signal) => {
-      // The shell may be gone while its children ignore the polite signal.
+  readThrottled(child.stdout, output.write)
+  let exit: Exit
+  try {
+    exit = await waitForClose(child, () => {
+      // The shell may have exited while its children ignore SIGTERM.
       if (ended) killGroup(child, 'SIGKILL')
-      const close = setTimeout(() => child.stdout?.destroy(), LINGER_MS)
-      child.once('close', () => {
-        clearTimeout(close)
-        release()
-        output.end()
-        resolve(toResult(output.text(ctx.spill), code, signal, ended, timeoutMs))
-      })
     })
-  })
+  } finally {
+    clearTimeout(clock)
+    cancelKill()
+    ctx.signal.removeEventListener('abort', cancel)
+    output.end()
+  }
+  return toResult(output.text(ctx.spill), exit, ended, timeoutMs)
+}
+
+type Ended = 'timeout' | 'stopped' | null
 
 const toResult = (
   { output, colored }: Printed,
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  ended: 'timeout' | 'stopped' | null,
+  { code, signal }: Exit,
+  ended: Ended,
   timeoutMs: number,
 ): ToolResult => {
   const error =

@@ -1,0 +1,169 @@
+/** Child processes: started in a process group, killed as a group, bounded in time and output. Uses Node: not for the page. */
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process'
+import type { Readable, Writable } from 'node:stream'
+
+type Stdio = 'pipe' | 'ignore'
+
+export type GroupOptions<In extends Stdio, Out extends Stdio, Err extends Stdio> = {
+  cwd: string
+  /** All of it: nothing of our own environment is added. */
+  env: Readonly<Record<string, string>>
+  stdio: readonly [In, Out, Err]
+}
+
+/**
+ * Starts a program in its own process group: what it starts can be killed with it, and a Ctrl-C in our terminal does not
+ * reach it. Windows has no process groups; there it is the program alone.
+ */
+export const spawnGroup = <In extends Stdio, Out extends Stdio, Err extends Stdio>(
+  file: string,
+  args: readonly string[],
+  { cwd, env, stdio }: GroupOptions<In, Out, Err>,
+) =>
+  spawn(file, [...args], {
+    cwd,
+    env,
+    stdio: [...stdio],
+    detached: process.platform !== 'win32',
+    windowsHide: true,
+  }) as ChildProcessByStdio<
+    In extends 'pipe' ? Writable : null,
+    Out extends 'pipe' ? Readable : null,
+    Err extends 'pipe' ? Readable : null
+  >
+
+/** Signals a program started by `spawnGroup` and everything in its group. Does nothing when the group is empty. */
+export const killGroup = ({ pid }: Pick<ChildProcess, 'pid'>, signal: NodeJS.Signals): void => {
+  if (pid === undefined) return
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, signal)
+  } catch {
+    // ESRCH: the whole group has ended.
+  }
+}
+
+/** SIGTERM to the group, and SIGKILL `graceMs` later. Returns a function that cancels the SIGKILL. */
+export const terminateGroup = (child: Pick<ChildProcess, 'pid'>, graceMs: number): (() => void) => {
+  killGroup(child, 'SIGTERM')
+  const timer = setTimeout(killGroup, graceMs, child, 'SIGKILL').unref()
+  return () => clearTimeout(timer)
+}
+
+export type Exit = { code: number | null; signal: NodeJS.Signals | null }
+
+/** How long pipes may stay open after the exit when background children hold them. */
+const LINGER_MS = 100
+
+/**
+ * Resolves when the program has exited and its output has been read. Pipes that its background children still hold are
+ * destroyed 100 ms after the exit. Rejects when the program cannot be started.
+ */
+export const waitForClose = (child: ChildProcess, onExit?: () => void): Promise<Exit> =>
+  new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.once('exit', (code, signal) => {
+      onExit?.()
+      const linger = setTimeout(() => {
+        child.stdout?.destroy()
+        child.stderr?.destroy()
+      }, LINGER_MS)
+      child.once('close', () => {
+        clearTimeout(linger)
+        resolve({ code, signal })
+      })
+    })
+  })
+
+const BYTES_PER_SLICE = 1024 * 1024
+const SLICE_MS = 50
+
+/** Reads at most about 20 MB/s, so that a program that prints without end does not block the event loop. */
+export const readThrottled = (stream: Readable | null, write: (bytes: Buffer) => void): void => {
+  let slice = 0
+  stream?.on('data', (bytes: Buffer) => {
+    write(bytes)
+    slice += bytes.length
+    if (slice < BYTES_PER_SLICE) return
+    slice = 0
+    stream.pause()
+    setTimeout(() => stream.resume(), SLICE_MS)
+  })
+}
+
+export type RunOptions = {
+  cwd: string
+  /** All of it: nothing of our own environment is added. */
+  env: Readonly<Record<string, string>>
+  timeoutMs: number
+  signal?: AbortSignal
+  input?: string | Uint8Array
+  /** More on standard output stops the program. 16 MiB by default. */
+  maxBytes?: number
+}
+
+export type RunResult = {
+  /** Null when a signal ended it. */
+  code: number | null
+  /** At most `maxBytes`. */
+  stdout: Buffer
+  /** The first 4000 characters. */
+  stderr: string
+  /** The last 4000 characters of both outputs, in the order they were read. */
+  tail: string
+  /** Why it was killed; null when it was not. */
+  stopped: 'timeout' | 'limit' | 'abort' | null
+}
+
+const MAX_BYTES = 16 * 1024 * 1024
+const MAX_CHARS = 4_000
+
+/** Runs a program to its end and collects its output. Rejects only when it cannot be started. */
+export const run = (
+  file: string,
+  args: readonly string[],
+  { cwd, env, timeoutMs, signal, input, maxBytes = MAX_BYTES }: RunOptions,
+): Promise<RunResult> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(file, [...args], { cwd, env, stdio: 'pipe', windowsHide: true })
+    const chunks: Buffer[] = []
+    let size = 0
+    let stderr = ''
+    let tail = ''
+    let stopped: RunResult['stopped'] = null
+    const stop = (why: NonNullable<RunResult['stopped']>): void => {
+      stopped ??= why
+      child.kill('SIGKILL')
+      // A child of it may hold the pipes open.
+      child.stdout.destroy()
+      child.stderr.destroy()
+    }
+    const timer = setTimeout(stop, timeoutMs, 'timeout')
+    const abort = () => stop('abort')
+    const release = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) abort()
+    child.stdout.on('data', (chunk: Buffer) => {
+      chunks.push(chunk.subarray(0, maxBytes - size))
+      size += chunk.length
+      tail = (tail + chunk.subarray(-MAX_CHARS).toString()).slice(-MAX_CHARS)
+      if (size > maxBytes) stop('limit')
+    })
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString()).slice(0, MAX_CHARS)
+      tail = (tail + chunk.subarray(-MAX_CHARS).toString()).slice(-MAX_CHARS)
+    })
+    // EPIPE: it may exit before it has read all of its input; the exit code decides.
+    child.stdin.on('error', () => undefined)
+    child.on('error', error => {
+      release()
+      reject(error)
+    })
+    child.once('close', code => {
+      release()
+      resolve({ code, stdout: Buffer.concat(chunks), stderr, tail, stopped })
+    })
+    child.stdin.end(input ?? '')
+  })
