@@ -1,7 +1,7 @@
 /** Signing in and out. */
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { LIFETIME_S } from '../lib/auth/login-sessions.ts'
+import { SIGN_IN_LIFETIME_S } from '../lib/auth/login-sessions.ts'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { clearCookie, formatCookie } from '../lib/http/cookies.ts'
@@ -26,7 +26,7 @@ export const login = endpoint({
     const { address, via, secure } = ctx.client
     const agent = ctx.req.headers['user-agent']
     const cookie = await auth.login(password, { address, via, agent })
-    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: LIFETIME_S, secure }))
+    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: SIGN_IN_LIFETIME_S, secure }))
     return ok
   },
 })

@@ -11,12 +11,12 @@ import { redactValue } from '../lib/redact/redact.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { toBoolean } from '../lib/settings.ts'
 
-const room = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
+const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 
 type Stored = Parameters<typeof toWire>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
-  const { zone, now, scheduler } = room(ctx)
+  const { zone, now, scheduler } = cronOf(ctx)
   // What is sent back masked is made whole again by `jobs.update`.
   return redactValue(toWire(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }))
 }
@@ -51,7 +51,7 @@ export const list = endpoint({
     problem: z.string().nullable(),
   }),
   run: ctx => {
-    const { jobs, zone } = room(ctx)
+    const { jobs, zone } = cronOf(ctx)
     return {
       jobs: jobs.list().map(job => show(ctx, job)),
       timezone: zone(),
@@ -69,7 +69,7 @@ export const create = endpoint({
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
   }),
   output: One,
-  run: async (ctx, input) => ({ ...ok, job: show(ctx, await room(ctx).jobs.create(input)) }),
+  run: async (ctx, input) => ({ ...ok, job: show(ctx, await cronOf(ctx).jobs.create(input)) }),
 })
 
 export const update = endpoint({
@@ -86,7 +86,7 @@ export const update = endpoint({
   output: One,
   run: async (ctx, { job_id, enabled, ...fields }) => {
     const flag = enabled === undefined || enabled === null ? undefined : toBoolean(enabled)
-    const job = await room(ctx).jobs.update(job_id, { ...fields, enabled: flag })
+    const job = await cronOf(ctx).jobs.update(job_id, { ...fields, enabled: flag })
     return { ...ok, job: show(ctx, job) }
   },
 })
@@ -98,7 +98,7 @@ export const remove = endpoint({
   input: ByJob,
   output: Ok.extend({ job_id: z.string() }),
   run: async (ctx, { job_id }) => {
-    await room(ctx).jobs.remove(job_id)
+    await cronOf(ctx).jobs.remove(job_id)
     return { ...ok, job_id }
   },
 })
@@ -107,7 +107,7 @@ export const run = endpoint({
   summary: 'Run a job now, in the background',
   input: ByJob,
   output: Ok.extend({ job_id: z.string(), status: z.string(), elapsed: z.number() }),
-  run: (ctx, { job_id }) => ({ ...ok, job_id, ...room(ctx).scheduler.runNow(job_id) }),
+  run: (ctx, { job_id }) => ({ ...ok, job_id, ...cronOf(ctx).scheduler.runNow(job_id) }),
 })
 
 export const pause = endpoint({
@@ -116,7 +116,7 @@ export const pause = endpoint({
   output: One,
   run: async (ctx, { job_id, reason }) => ({
     ...ok,
-    job: show(ctx, await room(ctx).jobs.pause(job_id, reason?.trim() || null)),
+    job: show(ctx, await cronOf(ctx).jobs.pause(job_id, reason?.trim() || null)),
   }),
 })
 
@@ -124,7 +124,10 @@ export const resume = endpoint({
   summary: 'Schedule a paused job again, from now on',
   input: ByJob,
   output: One,
-  run: async (ctx, { job_id }) => ({ ...ok, job: show(ctx, await room(ctx).jobs.resume(job_id)) }),
+  run: async (ctx, { job_id }) => ({
+    ...ok,
+    job: show(ctx, await cronOf(ctx).jobs.resume(job_id)),
+  }),
 })
 
 export const preview = endpoint({
@@ -144,7 +147,7 @@ export const preview = endpoint({
   run: (ctx, { schedule: given, timezone }) => {
     if (timezone && !isZone(timezone))
       throw invalid(`"${timezone.slice(0, 60)}" is not a time zone; write one like Europe/Berlin.`)
-    const { now, zone: own } = room(ctx)
+    const { now, zone: own } = cronOf(ctx)
     const zone = timezone || own()
     const schedule = parseSchedule(given, now(), zone)
     const next = nextRuns(schedule, now(), zone).map(at => toIso(at, zone))
@@ -153,7 +156,7 @@ export const preview = endpoint({
   },
 })
 
-const MOST_OUTPUTS = 50
+const MAX_OUTPUTS = 50
 
 export const output = endpoint({
   summary: 'What the last runs of a job wrote',
@@ -164,8 +167,8 @@ export const output = endpoint({
   }),
   run: (ctx, { job_id, limit }) => ({
     job_id,
-    outputs: room(ctx)
-      .reports(job_id, Math.min(limit, MOST_OUTPUTS))
+    outputs: cronOf(ctx)
+      .reports(job_id, Math.min(limit, MAX_OUTPUTS))
       .map(report => ({ ...report, content: ctx.app.redact(report.content) })),
   }),
 })
@@ -177,7 +180,7 @@ export const recent = endpoint({
     completions: z.array(Completion),
     since: z.number(),
   }),
-  run: (ctx, { since }) => ({ completions: redactValue(room(ctx).completions(since)), since }),
+  run: (ctx, { since }) => ({ completions: redactValue(cronOf(ctx).completions(since)), since }),
 })
 
 export const history = endpoint({
@@ -195,7 +198,7 @@ export const history = endpoint({
     offset: z.number(),
   }),
   run: (ctx, { job_id, limit, offset }) => {
-    const all = room(ctx)
+    const all = cronOf(ctx)
       .history.list()
       .filter(each => job_id === undefined || each.job_id === job_id)
     const runs = all.slice(offset, offset + limit).map(({ by: _, claimed_at: __, ...each }) => ({
@@ -218,7 +221,7 @@ export const status = endpoint({
     timezone: z.string(),
   }),
   run: (ctx, { job_id }) => {
-    const { scheduler, zone } = room(ctx)
+    const { scheduler, zone } = cronOf(ctx)
     const running = scheduler.running()
     const shared = { queued: scheduler.queued(), timezone: zone() }
     if (job_id === undefined)

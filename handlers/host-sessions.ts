@@ -7,8 +7,8 @@ import { reply, eventStream } from '../lib/http/reply.ts'
 import { comment, frame } from '../lib/http/sse.ts'
 import type { SessionRow } from '../lib/schema/session.ts'
 
-const OFF = 'agent sessions not enabled'
-const DEAD = 'watcher not started'
+const NOT_ENABLED = 'agent sessions not enabled'
+const WATCHER_OFF = 'watcher not started'
 
 const toShort = ({ session_id, title, model, message_count, ...row }: SessionRow) => ({
   session_id,
@@ -41,7 +41,7 @@ export const events = endpoint({
     const { gateway, settings } = ctx.app
     const enabled = settings.get().show_cli_sessions
     const alive = gateway.isAlive(ctx.home)
-    const error = enabled ? (alive ? undefined : DEAD) : OFF
+    const error = enabled ? (alive ? undefined : WATCHER_OFF) : NOT_ENABLED
     if (['1', 'true', 'yes'].includes(probe?.toLowerCase() ?? '')) {
       const about = { enabled, fallback_poll_ms: FALLBACK_POLL_MS, watcher_running: alive }
       return error

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/edit-config.ts'
-import { McpServerRow, McpTool, McpTrial } from '../lib/schema/mcp.ts'
+import { McpServerRow, McpTool, McpTestResult } from '../lib/schema/mcp.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 
 /** As it stands in a path: anything a person may have written in the file, encoded. */
@@ -96,6 +96,6 @@ export const test = endpoint({
   summary: 'Start an MCP server for real and say how that went',
   cache: 'no-store',
   input: z.object({ name: z.string().min(1).max(200) }),
-  output: McpTrial,
+  output: McpTestResult,
   run: (ctx, { name }) => ctx.app.mcp.test(ctx.home, name, ctx.signal),
 })

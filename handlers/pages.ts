@@ -15,7 +15,7 @@ const templateOf = async ({ app }: Ctx, name: string) => {
 }
 
 /** The nonce of the copy the browser holds already, told by the tag we gave it. */
-const heldNonce = (asked: string | undefined, tag: string): string | undefined => {
+const cachedNonce = (asked: string | undefined, tag: string): string | undefined => {
   const match = /"([\w-]+)\.([\w-]{22})"/.exec(asked ?? '')
   return match?.[1] === tag ? match[2] : undefined
 }
@@ -33,7 +33,7 @@ export const shell = endpoint({
       .update(JSON.stringify(values))
       .digest('base64url')
     // A kept copy holds its old nonce and a 304 brings new headers: they must go on naming the same one.
-    const held = heldNonce(ctx.req.headers['if-none-match'], tag)
+    const held = cachedNonce(ctx.req.headers['if-none-match'], tag)
     const nonce = ctx.nonce(held)
     const etag = `"${tag}.${nonce}"`
     if (held && isNotModified(ctx.req.headers['if-none-match'], etag))
@@ -55,7 +55,7 @@ export const login = endpoint({
       botName: bot_name,
       language,
       theme,
-      asksToken: ctx.app.auth.source() === 'setup',
+      usesSetupToken: ctx.app.auth.mode() === 'setup',
     })
     return html(document, { policy })
   },

@@ -37,7 +37,7 @@ export const list = endpoint({
   run: (ctx, { session_id }) => ({ session_id, processes: of(ctx, session_id).views() }),
 })
 
-const MOST_CHARS = 50_000
+const MAX_OUTPUT_CHARS = 50_000
 
 export const log = endpoint({
   summary: 'The end of what a background program has printed',
@@ -50,8 +50,8 @@ export const log = endpoint({
     return {
       process,
       // Before it is cut: half a secret is none that could be recognized.
-      output: ctx.app.redact(text).slice(-MOST_CHARS),
-      truncated: left_out > 0 || text.length > MOST_CHARS,
+      output: ctx.app.redact(text).slice(-MAX_OUTPUT_CHARS),
+      truncated: left_out > 0 || text.length > MAX_OUTPUT_CHARS,
     }
   },
 })

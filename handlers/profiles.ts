@@ -14,10 +14,10 @@ const Name = z.string('name is required').min(1, 'name is required')
 const Blank = z.string().optional()
 
 /** Set for `default` as well: without a cookie the process-level profile would answer. */
-const enter = (ctx: Ctx, name: string): void =>
+const setProfileCookie = (ctx: Ctx, name: string): void =>
   ctx.setCookie(formatCookie(PROFILE_COOKIE, name, { secure: ctx.client.secure }))
 
-const refuseWhileRunning = (ctx: Ctx, what: string): void => {
+const rejectWhileRunning = (ctx: Ctx, what: string): void => {
   // A task counts from its script on, before its turn begins.
   if (ctx.app.turns.count() + ctx.app.cron.count() > 0)
     throw conflict(`Cannot ${what} while an agent is running. Cancel or wait for it to finish.`)
@@ -30,7 +30,7 @@ export const active = endpoint({
     const { name, dir } = ctx.home
     const wanted = ctx.cookies[PROFILE_COOKIE]
     // The cookie's profile has gone: a later one of that name must not be entered unasked.
-    if (wanted && wanted !== name && PROFILE_NAME.test(wanted)) enter(ctx, name)
+    if (wanted && wanted !== name && PROFILE_NAME.test(wanted)) setProfileCookie(ctx, name)
     return { name, path: dir }
   },
 })
@@ -86,9 +86,9 @@ export const change = endpoint({
   run: async (ctx, { name }) => {
     const { homes, models, profiles, workspaces } = ctx.app
     const home = homes.open(name)
-    refuseWhileRunning(ctx, 'switch profiles')
+    rejectWhileRunning(ctx, 'switch profiles')
     homes.activate(home)
-    enter(ctx, name)
+    setProfileCookie(ctx, name)
     return {
       profiles: await profiles.list(name),
       active: name,
@@ -106,12 +106,12 @@ export const remove = endpoint({
     const { homes, profiles } = ctx.app
     const home = homes.open(name)
     profiles.checkRemovable(home)
-    refuseWhileRunning(ctx, `delete profile '${name}'`)
+    rejectWhileRunning(ctx, `delete profile '${name}'`)
     // Asked before it has gone: afterwards nobody is in it.
     const isOwn = ctx.home.name === name
     const gone = profiles.remove(home)
     // Whoever was in it is in the default one from here on; other browsers learn it when they next ask.
-    if (isOwn) enter(ctx, DEFAULT_PROFILE)
+    if (isOwn) setProfileCookie(ctx, DEFAULT_PROFILE)
     await gone
     return { ...ok, name }
   },

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
-import { ProviderRow, Trial } from '../lib/schema/provider.ts'
+import { ProviderRow, ProviderTestResult } from '../lib/schema/provider.ts'
 
 const ProviderId = z.string().max(200)
 const Secret = z.string().max(20_000)
@@ -52,7 +52,7 @@ export const test = endpoint({
     api_key: Secret.optional(),
     base_url: z.string().max(2_000).optional(),
   }),
-  output: Trial,
+  output: ProviderTestResult,
   run(ctx, { provider, model, api_key, base_url }) {
     if (base_url?.trim()) ctx.app.onboarding.requireLocalClient(ctx.client.address)
     const asked = {

@@ -386,12 +386,12 @@ export const draft = endpoint({
   run: (ctx, { session_id, text, files }) => ctx.app.edits.draft(session_id, text, files),
 })
 
-const cleanup_ = (anyTitle: boolean, summary: string) =>
+const cleanupEndpoint = (anyTitle: boolean, summary: string) =>
   endpoint({
     summary,
     output: z.object({ ok: z.literal(true), cleaned: z.number() }),
     run: ctx => ({ ok: true as const, cleaned: ctx.app.sessions.cleanup({ anyTitle }) }),
   })
 
-export const cleanup = cleanup_(false, 'Delete untitled sessions without messages')
-export const cleanupEmpty = cleanup_(true, 'Delete all sessions without messages')
+export const cleanup = cleanupEndpoint(false, 'Delete untitled sessions without messages')
+export const cleanupEmpty = cleanupEndpoint(true, 'Delete all sessions without messages')

@@ -1,7 +1,7 @@
 /** Settings of the service, and the three choices that live in the profile's config.yaml instead. */
 import { z } from 'zod'
 import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { LIFETIME_S } from '../lib/auth/login-sessions.ts'
+import { SIGN_IN_LIFETIME_S } from '../lib/auth/login-sessions.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { formatCookie } from '../lib/http/cookies.ts'
@@ -38,17 +38,17 @@ const shown = (ctx: Ctx) => {
 const isSignedIn = (ctx: Ctx): boolean => ctx.app.auth.check(ctx.cookies[SESSION_COOKIE])
 
 /** A person who has just set the password must not be locked out by it. */
-const stayIn = (ctx: Ctx): void => {
+const keepSignedIn = (ctx: Ctx): void => {
   if (isSignedIn(ctx)) return
   const { address, secure } = ctx.client
   const cookie = ctx.app.auth.issue({ address, agent: ctx.req.headers['user-agent'] })
   if (cookie !== null)
-    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: LIFETIME_S, secure }))
+    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: SIGN_IN_LIFETIME_S, secure }))
 }
 
 /** What the page needs to know of the password, none of it a secret. */
 const passwordView = ({ app }: Ctx) => {
-  const source = app.auth.source()
+  const source = app.auth.mode()
   return {
     auth_enabled: source !== 'open',
     /** The variable decides: the page cannot change it. */
@@ -95,7 +95,7 @@ export const save = endpoint({
       mirrorThinking(ctx, toBoolean(patch.show_thinking))
     if (next !== undefined) {
       await auth.setPassword(next, ctx.cookies[SESSION_COOKIE])
-      if (!clears) stayIn(ctx)
+      if (!clears) keepSignedIn(ctx)
     }
     if (clears) auth.clearPassword()
     const { ignored } = settings.save(patch)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { createAuth } from './auth/auth.ts'
-import { openKey } from './auth/signing-key.ts'
+import { openSigningKey } from './auth/signing-key.ts'
 import type { Config } from './config.ts'
 import { createAcceptedGuards } from './guards/accepted-guards.ts'
 import { createHub } from './hub.ts'
@@ -41,7 +41,7 @@ export const searchWorkerOf = (packed: ReturnType<typeof openPacked>) =>
 
 /** The password and the key of the service itself. */
 const ownSecrets = ({ stateDir, password }: Config) => {
-  const key = openKey(stateDir)
+  const key = openSigningKey(stateDir)
   let values = [password ?? '', key.toString('hex'), key.toString('base64')]
   return {
     values: (): readonly string[] => values,
@@ -69,7 +69,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     config,
     settings: settings.password,
     log,
-    learned: own.add,
+    onPassword: own.add,
   })
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({ boot: randomBytes(4).toString('hex') })

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import { isatty } from 'node:tty'
-import { verbOf } from './cli/arguments.ts'
+import { commandOf } from './cli/arguments.ts'
 import { type Config, processEnvironment, readConfig } from './config.ts'
 import { messageOf } from './errors.ts'
 import type { RouteTable } from './http/endpoint.ts'
@@ -246,9 +246,9 @@ export const start = async (options: StartOptions): Promise<Running> => {
   const environment = { ...(options.environment ?? live), [MARK_VARIABLE]: nonce }
   // What the programs of the agent could read of this process; the values live on in `environment` alone.
   const readable = live ? forgetEnvironment(live, isSecretName) : []
-  const verb = verbOf(argv)
+  const verb = commandOf(argv)
   if (verb) {
-    const { runVerb } = await import('./cli/run.ts')
+    const { runCommand: runVerb } = await import('./cli/run.ts')
     process.exit(await runVerb(verb, argv, { environment, placeAddon: options.placeAddon }))
   }
   const log = createLog({ redact })

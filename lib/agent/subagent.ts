@@ -1,6 +1,6 @@
 /** Subagents: the same loop on one task, with a conversation of its own; what it does is told to whoever delegated. */
 import { messageOf } from '../errors.ts'
-import { noUsage, type Usage } from '../schema/usage.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
 import type { Tally } from './usage-meter.ts'
 import { toolsOf } from './toolsets.ts'
 import { createTrace } from './subagent-trace.ts'
@@ -98,7 +98,7 @@ const settled = async (parent: Parent, run: () => Promise<Outcome>): Promise<Out
   } catch (error) {
     const { provider, model } = parent.endpoint
     const failure = { type: 'error' as const, message: messageOf(error) }
-    return { status: 'failed', text: '', steps: 0, usage: noUsage, provider, model, failure }
+    return { status: 'failed', text: '', steps: 0, usage: emptyUsage, provider, model, failure }
   }
 }
 
@@ -120,7 +120,7 @@ const toRequest = (
 ): AgentRequest => {
   const { inbox: _, ...shared } = request
   const depth = delegation.depth + 1
-  let counted: Usage = noUsage
+  let counted: Usage = emptyUsage
   let messages = 0
   return {
     ...shared,

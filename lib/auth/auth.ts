@@ -3,16 +3,16 @@ import { createHash, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { conflict, UserError, unauthorized, unavailable } from '../errors.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
-import { openKey } from './signing-key.ts'
-import { createHasher, isSameHash } from './password.ts'
-import { openRecord, type SettingsPassword } from './password-record.ts'
-import { createSetup } from './setup-token.ts'
+import { openSigningKey } from './signing-key.ts'
+import { createPasswordHasher, isSameHash } from './password.ts'
+import { openPasswordRecord, type SettingsPassword } from './password-record.ts'
+import { createSetupToken } from './setup-token.ts'
 import { openSignIns, type SignIn } from './login-sessions.ts'
-import { passwordProblem, storedForm, typedForms } from './normalize-password.ts'
-import { type From, openThrottle } from './throttle.ts'
+import { passwordProblem, normalizePassword, passwordCandidates } from './normalize-password.ts'
+import { type ClientAddress, openThrottle } from './throttle.ts'
 
 /** From where somebody signs in: the address for the throttle, the browser for the list of devices. */
-export type Caller = From & { agent?: string | undefined }
+export type SignInClient = ClientAddress & { agent?: string | undefined }
 
 export type AuthOptions = {
   stateDir: string
@@ -25,7 +25,7 @@ export type AuthOptions = {
   settings: SettingsPassword
   log: { warn(text: string): void }
   /** A password that is right, in clear: so that it can be hidden where it turns up. */
-  learned?: (password: string) => void
+  onPassword?: (password: string) => void
   /** Milliseconds since 1970. */
   now?: () => number
   /** Milliseconds that never run backwards. */
@@ -48,16 +48,16 @@ export type Device = {
 export type Auth = ReturnType<typeof createAuth>
 
 /** Verified cookies; one HMAC a request would cost a third of the throughput (storage.md, B5). */
-const REMEMBERED = 1_000
-const ID_CHARACTERS = 16
+const MAX_VERIFIED = 1_000
+const DEVICE_ID_CHARS = 16
 
-export const BY_ENVIRONMENT =
+export const PASSWORD_FROM_ENVIRONMENT =
   'AGENT_WEBUI_PASSWORD sets the password. Change it where the service is started.'
-export const NEEDED =
+export const PASSWORD_REQUIRED =
   'The password cannot be removed while the service can be reached from other machines.'
 
 /** What decides about signing in at this moment. */
-type Rule =
+type AuthMode =
   | { kind: 'open' }
   | { kind: 'environment' }
   | { kind: 'stored'; hash: string }
@@ -69,29 +69,29 @@ export const createAuth = ({
   config,
   settings,
   log,
-  learned,
+  onPassword,
   now = Date.now,
   ticks,
   iterations,
 }: AuthOptions) => {
   const problem = config.password === null ? null : passwordProblem(config.password)
   if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
-  const key = openKey(stateDir)
-  const hasher = createHasher(key, iterations)
+  const key = openSigningKey(stateDir)
+  const hasher = createPasswordHasher(key, iterations)
   const throttle = openThrottle({
     path: join(stateDir, 'auth-throttle.json'),
     now,
     ticks,
     warn: log.warn,
   })
-  const record = openRecord({ dir: stateDir, key, settings, warn: log.warn })
+  const record = openPasswordRecord({ dir: stateDir, key, settings, warn: log.warn })
   const signIns = openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, log.warn)
-  const setup = createSetup(log.warn)
+  const setup = createSetupToken(log.warn)
   const verified = new Map<string, SignIn>()
   let environment: Promise<string> | undefined
   let environmentHash: string | undefined
 
-  const rule = (): Rule => {
+  const authMode = (): AuthMode => {
     if (config.password !== null) return { kind: 'environment' }
     const stored = record.state()
     if (stored.kind === 'hash') return { kind: 'stored', hash: stored.hash }
@@ -107,23 +107,23 @@ export const createAuth = ({
   /** A sign-in by token ends with the process that printed the token. */
   const underSetup = `setup-${randomBytes(8).toString('hex')}`
 
-  const underOf = (now: Rule): string | undefined => {
+  const underOf = (now: AuthMode): string | undefined => {
     if (now.kind === 'setup') return underSetup
     const hash =
       now.kind === 'environment' ? environmentHash : now.kind === 'open' ? null : now.hash
     return hash ? fingerprint(hash) : undefined
   }
 
-  const drop = (isGone: (entry: SignIn) => boolean): number => {
+  const endSignIns = (isGone: (entry: SignIn) => boolean): number => {
     verified.clear()
     return signIns.end(isGone)
   }
 
   /** Hash of the password of the environment; worked out once, when it is first needed. */
   const hashEnvironment = async (password: string): Promise<string> => {
-    environment ??= hasher.hash(storedForm(password)).then(hash => {
+    environment ??= hasher.hash(normalizePassword(password)).then(hash => {
       environmentHash = hash
-      drop(entry => entry.under !== fingerprint(hash))
+      endSignIns(entry => entry.under !== fingerprint(hash))
       return hash
     })
     try {
@@ -135,7 +135,7 @@ export const createAuth = ({
     }
   }
 
-  const rightHash = (now: Rule): Promise<string> | string => {
+  const rightHash = (now: AuthMode): Promise<string> | string => {
     if (config.password !== null) return hashEnvironment(config.password)
     if (now.kind === 'stored') return now.hash
     if (now.kind === 'damaged' && now.hash !== null) return now.hash
@@ -144,10 +144,10 @@ export const createAuth = ({
     )
   }
 
-  const enabled = (): boolean => rule().kind !== 'open'
+  const enabled = (): boolean => authMode().kind !== 'open'
 
   /** Whether it was made under the password that counts now. */
-  const isBound = (entry: SignIn): boolean => entry.under === underOf(rule())
+  const isBound = (entry: SignIn): boolean => entry.under === underOf(authMode())
 
   const find = (cookie: string | undefined): SignIn | undefined => {
     if (!cookie) return undefined
@@ -156,12 +156,12 @@ export const createAuth = ({
     const token = verifyCookie(key, cookie)
     const entry = token === undefined ? undefined : signIns.find(token)
     if (!entry || !isBound(entry)) return undefined
-    if (verified.size >= REMEMBERED) verified.clear()
+    if (verified.size >= MAX_VERIFIED) verified.clear()
     verified.set(cookie, entry)
     return entry
   }
 
-  const issueUnder = (under: string, { address, agent = '' }: Caller): string => {
+  const issueUnder = (under: string, { address, agent = '' }: SignInClient): string => {
     const token = createToken()
     // The oldest may have to go for it.
     verified.clear()
@@ -170,8 +170,8 @@ export const createAuth = ({
   }
 
   /** Whether one of the forms this password may have been stored in has the right hash. */
-  const isRight = async (password: string, now: Rule): Promise<string | undefined> => {
-    const forms = typedForms(password)
+  const isRight = async (password: string, now: AuthMode): Promise<string | undefined> => {
+    const forms = passwordCandidates(password)
     if (forms.length === 0) return undefined
     const right = await rightHash(now)
     for (const form of forms) if (isSameHash(right, await hasher.hash(form))) return right
@@ -192,7 +192,7 @@ export const createAuth = ({
   return {
     enabled,
     /** Where the password comes from, for the page. */
-    source: (): Rule['kind'] => rule().kind,
+    mode: (): AuthMode['kind'] => authMode().kind,
     /** Whether this cookie is one of a sign-in that still holds. */
     check: (cookie: string | undefined): boolean => find(cookie) !== undefined,
 
@@ -209,9 +209,9 @@ export const createAuth = ({
     },
 
     /** The value of a new cookie. Refuses a wrong password, and too many of them. */
-    async login(password: string, caller: Caller): Promise<string> {
+    async login(password: string, caller: SignInClient): Promise<string> {
       const slot = throttle.take(caller)
-      const decides = rule()
+      const decides = authMode()
       if (decides.kind === 'setup') {
         if (!setup.use(password)) throw unauthorized('Invalid password')
         slot.clear()
@@ -221,53 +221,53 @@ export const createAuth = ({
         const right = await isRight(password, decides)
         if (right === undefined) throw unauthorized('Invalid password')
         slot.clear()
-        learned?.(password.trim())
+        onPassword?.(password.trim())
         // The person is here and knows the password: what is lost on disk is written again.
         if (decides.kind === 'damaged') record.set(right)
         return issueUnder(fingerprint(right), caller)
       } catch (error) {
         // Not the caller's mistake: too many were waiting, or nobody can sign in.
-        if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.giveBack()
+        if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.release()
         throw error
       }
     },
 
     logout(cookie: string | undefined): void {
       const entry = find(cookie)
-      if (entry) drop(other => other.hash === entry.hash)
+      if (entry) endSignIns(other => other.hash === entry.hash)
     },
 
     /** A new cookie without a password: for the one who has just turned authentication on. */
-    issue(caller: Caller): string | null {
-      const under = underOf(rule())
+    issue(caller: SignInClient): string | null {
+      const under = underOf(authMode())
       return under === undefined ? null : issueUnder(under, caller)
     },
 
     /** Refuses a change that would have no effect or could not be used; null stands for removing the password. */
     checkChange(password: string | null): void {
-      if (config.password !== null) throw conflict(BY_ENVIRONMENT)
-      if (password !== null) storedForm(password)
-      else if (config.isExposed) throw conflict(NEEDED)
+      if (config.password !== null) throw conflict(PASSWORD_FROM_ENVIRONMENT)
+      if (password !== null) normalizePassword(password)
+      else if (config.isExposed) throw conflict(PASSWORD_REQUIRED)
     },
 
     /** Stores a new password and ends every sign-in but the one of `keep`. */
     async setPassword(password: string, keep?: string): Promise<void> {
       this.checkChange(password)
-      const [before, own] = [rule().kind, find(keep)]
-      const hash = await hasher.hash(storedForm(password))
+      const [before, own] = [authMode().kind, find(keep)]
+      const hash = await hasher.hash(normalizePassword(password))
       if ((before === 'open' && enabled()) || (own && !find(keep)))
         throw unauthorized('Authentication required')
       record.set(hash)
-      learned?.(password.trim())
-      drop(entry => entry.hash !== own?.hash)
+      onPassword?.(password.trim())
+      endSignIns(entry => entry.hash !== own?.hash)
       if (own) signIns.rebind(own, fingerprint(hash))
     },
 
     clearPassword(): void {
       this.checkChange(null)
-      if (rule().kind === 'open') return
+      if (authMode().kind === 'open') return
       record.set(null)
-      drop(() => true)
+      endSignIns(() => true)
     },
 
     /** Signed-in devices, newest first. */
@@ -277,7 +277,7 @@ export const createAuth = ({
         .list()
         .filter(isBound)
         .map(({ hash, under: _, ...rest }) => ({
-          id: hash.slice(0, ID_CHARACTERS),
+          id: hash.slice(0, DEVICE_ID_CHARS),
           ...rest,
           current: hash === own?.hash,
         }))
@@ -286,12 +286,12 @@ export const createAuth = ({
 
     /** Signs one device out; false when there is no such one. */
     revoke: (id: string): boolean =>
-      id.length === ID_CHARACTERS && drop(entry => entry.hash.startsWith(id)) > 0,
+      id.length === DEVICE_ID_CHARS && endSignIns(entry => entry.hash.startsWith(id)) > 0,
 
     /** Signs everyone out but the one of `keep`. */
     revokeOthers(keep: string | undefined): number {
       const own = find(keep)
-      return drop(entry => entry.hash !== own?.hash)
+      return endSignIns(entry => entry.hash !== own?.hash)
     },
 
     close(): void {

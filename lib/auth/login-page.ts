@@ -1,7 +1,7 @@
 /** The login page's words in the languages of the settings, and its document. */
 import { fillTemplate, inlineHashes } from '../http/html-template.ts'
 
-type Words = {
+type LoginTexts = {
   lang: string
   title: string
   password: string
@@ -14,7 +14,7 @@ type Words = {
   tokenWrong: string
 }
 
-const WORDS = {
+const TEXTS = {
   en: {
     lang: 'en',
     title: 'Sign in',
@@ -85,16 +85,16 @@ const WORDS = {
     tokenHint: '尚未設定密碼。請輸入服務記錄中的設定碼，然後設定密碼。',
     tokenWrong: '設定碼不正確。',
   },
-} satisfies Record<string, Words>
+} satisfies Record<string, LoginTexts>
 
-const isKnown = (tag: string): tag is keyof typeof WORDS => Object.hasOwn(WORDS, tag)
+const isKnown = (tag: string): tag is keyof typeof TEXTS => Object.hasOwn(TEXTS, tag)
 
 /** `zh_TW`, `de-AT`, `EN` → the words that serve; English for what we do not speak. */
-export const wordsFor = (language: string): Words => {
+export const textsFor = (language: string): LoginTexts => {
   const tag = language.trim().toLowerCase().replaceAll('_', '-')
-  if (/^zh-(tw|hk|mo|hant)\b/.test(tag)) return WORDS['zh-hant']
+  if (/^zh-(tw|hk|mo|hant)\b/.test(tag)) return TEXTS['zh-hant']
   const base = tag.split('-', 1)[0] ?? ''
-  return isKnown(tag) ? WORDS[tag] : isKnown(base) ? WORDS[base] : WORDS.en
+  return isKnown(tag) ? TEXTS[tag] : isKnown(base) ? TEXTS[base] : TEXTS.en
 }
 
 export type LoginPage = { document: string; policy: string }
@@ -107,18 +107,18 @@ export const loginPage = (
     botName,
     language,
     theme,
-    asksToken,
-  }: { base: string; botName: string; language: string; theme: string; asksToken: boolean },
+    usesSetupToken,
+  }: { base: string; botName: string; language: string; theme: string; usesSetupToken: boolean },
 ): LoginPage => {
-  const words = wordsFor(language)
+  const words = textsFor(language)
   const { token, tokenHint, tokenWrong } = words
   const document = fillTemplate(template, {
     ...words,
-    ...(asksToken ? { password: token, wrong: tokenWrong, hint: tokenHint } : { hint: '' }),
+    ...(usesSetupToken ? { password: token, wrong: tokenWrong, hint: tokenHint } : { hint: '' }),
     // With the token one is here to set a password.
-    after: asksToken ? 'settings/security' : '',
-    field: asksToken ? 'text' : 'password',
-    remember: asksToken ? 'off' : 'current-password',
+    after: usesSetupToken ? 'settings/security' : '',
+    field: usesSetupToken ? 'text' : 'password',
+    remember: usesSetupToken ? 'off' : 'current-password',
     base,
     theme,
     bot_name: botName,

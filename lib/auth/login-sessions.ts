@@ -5,8 +5,8 @@ import { writeAtomic } from '../store/atomic.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Not sliding. */
-export const LIFETIME_S = 86_400
-const MOST = 1_000
+export const SIGN_IN_LIFETIME_S = 86_400
+const MAX_SIGN_INS = 1_000
 
 const SignIn = z.object({
   hash: z.string().regex(/^[0-9a-f]{64}$/),
@@ -49,7 +49,7 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
   const write = () => {
     for (const [hash, { expires_at }] of all) if (expires_at <= now()) all.delete(hash)
     for (const hash of all.keys()) {
-      if (all.size <= MOST) break
+      if (all.size <= MAX_SIGN_INS) break
       all.delete(hash)
     }
     writeAtomic(path, `${JSON.stringify({ version: 1, sessions: [...all.values()] }, null, 1)}\n`)
@@ -61,7 +61,7 @@ export const openSignIns = (path: string, now: () => number, warn: (text: string
       const { address, agent, under } = from
       const entry = {
         created_at,
-        expires_at: created_at + LIFETIME_S,
+        expires_at: created_at + SIGN_IN_LIFETIME_S,
         address,
         agent: agent.slice(0, 200),
         under,

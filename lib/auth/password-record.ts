@@ -37,12 +37,12 @@ export type Stored =
   /** `hash` is the last one this process has read. */
   | { kind: 'damaged'; why: string; hash: string | null }
 
-export type PasswordRecord = ReturnType<typeof openRecord>
+export type PasswordRecord = ReturnType<typeof openPasswordRecord>
 
 const RECORD = '.password'
 /** Exists as long as a password is set, so that a deleted record is not taken for "never set". */
-const MARK = '.password_set'
-const MOST_BYTES = 4_096
+const MARKER = '.password_set'
+const MAX_RECORD_BYTES = 4_096
 
 const Content = z.strictObject({
   version: z.literal(1),
@@ -69,7 +69,7 @@ const readRegular = (path: string): string => {
   try {
     const stat = fstatSync(fd)
     if (!stat.isFile()) throw new Error('it is not a regular file')
-    if (stat.size > MOST_BYTES) throw new Error('it is too large')
+    if (stat.size > MAX_RECORD_BYTES) throw new Error('it is too large')
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)
@@ -81,7 +81,7 @@ type Read =
   | { kind: 'read'; hash: string | null }
   | { kind: 'bad'; why: string }
 
-export const openRecord = ({
+export const openPasswordRecord = ({
   dir,
   key,
   settings,
@@ -93,7 +93,7 @@ export const openRecord = ({
   warn: (text: string) => void
 }) => {
   const path = join(dir, RECORD)
-  const mark = join(dir, MARK)
+  const mark = join(dir, MARKER)
   let cached: { stamp: string; read: Read } | undefined
   let known: string | null = null
   let lastWarning = ''
@@ -153,7 +153,7 @@ export const openRecord = ({
   }
 
   /** Another program set this password, or the record is lost. It is valid where the record cannot be written, too. */
-  const adopt = (hash: string): Stored => {
+  const adoptSettingsHash = (hash: string): Stored => {
     const now = read()
     if (now.kind !== 'read' || now.hash !== hash) {
       try {
@@ -177,7 +177,7 @@ export const openRecord = ({
   return {
     state(): Stored {
       const old = settings.read()
-      if (old.kind === 'hash') return adopt(old.hash)
+      if (old.kind === 'hash') return adoptSettingsHash(old.hash)
       const now = read()
       if (now.kind === 'bad') return damaged(now.why)
       if (now.kind === 'read') {

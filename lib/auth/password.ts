@@ -8,7 +8,7 @@ const derive = promisify(pbkdf2)
 /** spec.md; changing it makes existing passwords invalid. */
 const ITERATIONS = 600_000
 /** Hashes share four threads with all file work; twenty at once would stop that for most of a second. */
-const WAITING = 8
+const MAX_WAITING = 8
 
 export type Hasher = {
   /** 64 hex characters. Refuses when too many are waiting. */
@@ -16,12 +16,12 @@ export type Hasher = {
 }
 
 /** `iterations` is for tests. */
-export const createHasher = (key: Buffer, iterations = ITERATIONS): Hasher => {
+export const createPasswordHasher = (key: Buffer, iterations = ITERATIONS): Hasher => {
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
   return {
     async hash(password) {
-      if (waiting > WAITING) throw tooMany('Too many sign-ins at once. Try again in a moment.')
+      if (waiting > MAX_WAITING) throw tooMany('Too many sign-ins at once. Try again in a moment.')
       waiting += 1
       const turn = last.then(() => derive(password, key, iterations, 32, 'sha256'))
       // The next one goes ahead whatever becomes of this.

@@ -20,7 +20,7 @@ const createToken = (): string => {
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-export const createSetup = (warn: (text: string) => void) => {
+export const createSetupToken = (warn: (text: string) => void) => {
   let token: string | undefined
 
   const announce = (): string => {

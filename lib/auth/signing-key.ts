@@ -46,7 +46,7 @@ const checked = (path: string, key: Buffer | undefined): Buffer => {
 }
 
 /** The key as it is there; undefined before the first start. Throws an Error with a sentence when it cannot be used. */
-export const readKey = (stateDir: string): Buffer | undefined => {
+export const readSigningKey = (stateDir: string): Buffer | undefined => {
   const path = join(stateDir, '.signing_key')
   const key = read(path)
   return key && checked(path, key)
@@ -56,7 +56,7 @@ export const readKey = (stateDir: string): Buffer | undefined => {
  * Reads `.signing_key`, or makes it on first start. A key that is there is never replaced: a new one would make every
  * password and sign-in invalid, which is for a person to decide. Throws an Error with a sentence.
  */
-export const openKey = (stateDir: string): Buffer => {
+export const openSigningKey = (stateDir: string): Buffer => {
   const path = join(stateDir, '.signing_key')
   let key = read(path)
   if (!key) {

@@ -5,15 +5,15 @@ import { z } from 'zod'
 import { messageOf, tooMany } from '../errors.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-const ATTEMPTS = 5
+const MAX_ATTEMPTS = 5
 /** For all clients together that one proxy nobody has configured vouches for: any local program can claim to be one. */
-const ATTEMPTS_VIA = 20
+const MAX_ATTEMPTS_VIA_PROXY = 20
 const WINDOW_MS = 60_000
-const CLIENTS = 10_000
+const MAX_CLIENTS = 10_000
 /** What a restart remembers; the file is written at each attempt. */
-const SAVED_CLIENTS = 1_000
+const MAX_SAVED_CLIENTS = 1_000
 
-export type From = {
+export type ClientAddress = {
   address: string
   /** The proxy whose word for `address` is all there is. */
   via?: string | undefined
@@ -39,12 +39,12 @@ export type Throttle = {
    * Takes a slot BEFORE the password is looked at, else a parallel burst would all pass the count. Refuses when none
    * is left, even for the right password.
    */
-  take(from: From): Slot
+  take(from: ClientAddress): Slot
 }
 
 export type Slot = {
   /** It was no attempt after all: nobody looked at the password. */
-  giveBack(): void
+  release(): void
   /** The password was right: earlier mistakes are forgotten. */
   clear(): void
 }
@@ -86,17 +86,17 @@ export const openThrottle = ({
     ])
   }
 
-  const taken = new Map<string, number[]>(load())
+  const attempts = new Map<string, number[]>(load())
   let isBroken = false
 
   const recent = (client: string, at: number): number[] =>
-    (taken.get(client) ?? []).filter(time => time > at - WINDOW_MS)
+    (attempts.get(client) ?? []).filter(time => time > at - WINDOW_MS)
 
   const save = (): void => {
     if (path === undefined) return
     const [at, wall] = [ticks(), now()]
-    const rows = [...taken.keys()]
-      .slice(-SAVED_CLIENTS)
+    const rows = [...attempts.keys()]
+      .slice(-MAX_SAVED_CLIENTS)
       .map(client => [client, recent(client, at).map(time => wall - (at - time))] as const)
       .filter(([, times]) => times.length > 0)
     try {
@@ -116,35 +116,35 @@ export const openThrottle = ({
 
   /** Kept in the order of the last attempt, so the first is the stalest. */
   const remember = (client: string, times: number[]) => {
-    taken.delete(client)
-    if (times.length > 0) taken.set(client, times)
+    attempts.delete(client)
+    if (times.length > 0) attempts.set(client, times)
     // Under a flood from everywhere the stalest go; the queue of hashes bounds what such a flood can try.
-    const [stalest] = taken.keys()
-    if (taken.size > CLIENTS && stalest !== undefined) taken.delete(stalest)
+    const [stalest] = attempts.keys()
+    if (attempts.size > MAX_CLIENTS && stalest !== undefined) attempts.delete(stalest)
   }
 
   return {
     take({ address, via }) {
       const at = ticks()
-      const counted: [string, number][] = [[bucketOf(address), ATTEMPTS]]
-      if (via !== undefined) counted.push([`via ${bucketOf(via)}`, ATTEMPTS_VIA])
+      const counted: [string, number][] = [[bucketOf(address), MAX_ATTEMPTS]]
+      if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
       for (const [client, most] of counted)
         if (recent(client, at).length >= most)
           throw tooMany('Too many attempts. Try again in a minute.')
       for (const [client] of counted) remember(client, [...recent(client, at), at])
       save()
       const withdraw = (client: string) => {
-        const times = taken.get(client) ?? []
+        const times = attempts.get(client) ?? []
         const i = times.indexOf(at)
         if (i >= 0) remember(client, times.toSpliced(i, 1))
       }
       return {
-        giveBack() {
+        release() {
           for (const [client] of counted) withdraw(client)
           save()
         },
         clear() {
-          taken.delete(bucketOf(address))
+          attempts.delete(bucketOf(address))
           // Only its own attempt: a right password says nothing about the others behind the proxy.
           if (via !== undefined) withdraw(`via ${bucketOf(via)}`)
           save()

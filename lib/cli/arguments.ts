@@ -1,7 +1,7 @@
 /** What was typed behind the program's name, for the verbs that are no start of the service. */
 
-export const VERBS = ['chat', 'doctor', 'export', 'password', 'help', 'version'] as const
-export type Verb = (typeof VERBS)[number]
+export const COMMANDS = ['chat', 'doctor', 'export', 'password', 'help', 'version'] as const
+export type CliCommand = (typeof COMMANDS)[number]
 
 export const HELP = `Usage:
   agent-webui [port] [--host address] [--no-browser]   start the service
@@ -45,21 +45,21 @@ export type ExportArguments = { directory: string; sessions: string[] }
 const WAIT_S = 30
 
 /** Null when the words start the service, as they always did. */
-export const verbOf = (argv: readonly string[]): Verb | null => {
+export const commandOf = (argv: readonly string[]): CliCommand | null => {
   const [first] = argv
   if (argv.includes('--help') || argv.includes('-h')) return 'help'
   if (first === '--version' || first === '-V') return 'version'
-  return VERBS.find(verb => verb === first) ?? null
+  return COMMANDS.find(verb => verb === first) ?? null
 }
 
-const wordAt = (argv: readonly string[], at: number, option: string): string => {
+const valueAt = (argv: readonly string[], at: number, option: string): string => {
   const value = argv[at]
   if (value === undefined || value === '') throw new Error(`${option} needs a value.`)
   return value
 }
 
 /** `--model=x` is `--model x`. */
-const spread = (argv: readonly string[]): string[] =>
+const splitEquals = (argv: readonly string[]): string[] =>
   argv.flatMap(word => {
     const [, option, value] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
     return option === undefined || value === undefined ? [word] : [option, value]
@@ -75,16 +75,16 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
     quiet: false,
   }
   const words: string[] = []
-  const given = spread(argv)
+  const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
     if (word === '--') {
       words.push(...given.slice(at + 1))
       break
     }
-    if (word === '-p' || word === '--profile') parsed.profile = wordAt(given, ++at, word)
-    else if (word === '-m' || word === '--model') parsed.model = wordAt(given, ++at, word)
-    else if (word === '-r' || word === '--resume') parsed.resume = wordAt(given, ++at, word)
+    if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
+    else if (word === '-m' || word === '--model') parsed.model = valueAt(given, ++at, word)
+    else if (word === '-r' || word === '--resume') parsed.resume = valueAt(given, ++at, word)
     else if (word === '-c' || word === '--continue') parsed.newest = true
     else if (word === '-q' || word === '--quiet') parsed.quiet = true
     else if (word.startsWith('-') && word !== '-')
@@ -99,11 +99,11 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
 
 export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
   const parsed: DoctorArguments = { json: false, profile: null, waitSeconds: null }
-  const given = spread(argv)
+  const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
     if (word === '--json') parsed.json = true
-    else if (word === '-p' || word === '--profile') parsed.profile = wordAt(given, ++at, word)
+    else if (word === '-p' || word === '--profile') parsed.profile = valueAt(given, ++at, word)
     else if (word === '--wait') {
       const seconds = /^\d{1,5}$/.test(given[at + 1] ?? '') ? given[++at] : undefined
       parsed.waitSeconds = seconds === undefined ? WAIT_S : Number(seconds)
@@ -115,10 +115,10 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
 export const parseExport = (argv: readonly string[]): ExportArguments => {
   const words: string[] = []
   let format: string | null = null
-  const given = spread(argv)
+  const given = splitEquals(argv)
   for (let at = 0; at < given.length; at++) {
     const word = given[at] as string
-    if (word === '--as') format = wordAt(given, ++at, word)
+    if (word === '--as') format = valueAt(given, ++at, word)
     else if (word.startsWith('-'))
       throw new Error(`"${word}" is not an option of export; see agent-webui --help.`)
     else words.push(word)

@@ -15,10 +15,10 @@ import { provisionalTitle } from '../sessions/title.ts'
 import { numberAt } from '../turn-context/turn-scope.ts'
 import type { ChatArguments } from './arguments.ts'
 import { createTerminalEngine } from './terminal-engine.ts'
-import { createTalk } from './turn-output.ts'
+import { createTurnOutput } from './turn-output.ts'
 import type { Terminal } from './terminal.ts'
 
-export type ChatGiven = {
+export type ChatOptions = {
   config: Config
   addon: string | undefined
   version: string
@@ -34,7 +34,7 @@ const [OK, FAILED, MISUSED, INTERRUPTED] = [0, 1, 2, 130]
 
 const HELP = '/new begins anew, /exit or Ctrl-D ends; Ctrl-C stops the answer.'
 
-export const chat = async (asked: ChatArguments, given: ChatGiven): Promise<number> => {
+export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<number> => {
   const { config, addon, terminal, cwd } = given
   let first = asked.message
   if (first === null && !terminal.interactive) {
@@ -51,7 +51,7 @@ export const chat = async (asked: ChatArguments, given: ChatGiven): Promise<numb
     stopping = true
     if (stream !== null) engine.turns.cancel(stream)
   }
-  const talk = createTalk(terminal, {
+  const talk = createTurnOutput(terminal, {
     quiet: asked.quiet,
     approvalMs: () => (numberAt(home.values(), 'approvals', 'timeout') ?? APPROVAL_S) * 1_000,
     stop,

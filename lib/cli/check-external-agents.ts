@@ -4,15 +4,15 @@ import { isFetched } from '../agent/acp/startup.ts'
 import { messageOf } from '../errors.ts'
 import { listExternalAgents } from '../models/external-agents.ts'
 import { readSetup } from '../models/provider-config.ts'
-import { unlessUnread } from './check-home.ts'
-import { type Check, type Looked, ok, warn } from './check.ts'
+import { emptyIfUnreadable } from './check-home.ts'
+import { type Check, type CheckContext, ok, warn } from './check.ts'
 
 const ANSWER_MS = 10_000
 
-export const agentChecks = async ({ home }: Looked, version: string): Promise<Check[]> => {
+export const agentChecks = async ({ home }: CheckContext, version: string): Promise<Check[]> => {
   const checks: Check[] = []
   // One after the other: each of them is a large program.
-  for (const { id, name, command, env } of unlessUnread(() =>
+  for (const { id, name, command, env } of emptyIfUnreadable(() =>
     listExternalAgents(readSetup(home)),
   )) {
     const about = `agent ${id}`

@@ -8,10 +8,10 @@ import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createGuarding } from '../turn-context/guards.ts'
 import { createWorkspaces } from '../workspaces/list.ts'
-import { type Check, fail, type Looked, ok, warn } from './check.ts'
+import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
 /** What `look` finds; the sentence of a file that cannot be read instead, where that is said already. */
-export const unlessUnread = <T>(look: () => T[]): T[] => {
+export const emptyIfUnreadable = <T>(look: () => T[]): T[] => {
   try {
     return look()
   } catch (error) {
@@ -20,7 +20,7 @@ export const unlessUnread = <T>(look: () => T[]): T[] => {
   }
 }
 
-export const homeChecks = ({ home }: Looked): Check[] => {
+export const homeChecks = ({ home }: CheckContext): Check[] => {
   if (!existsSync(home.dir))
     return [
       warn('home', `${home.dir} does not exist yet`, 'It is made when the service starts first.'),
@@ -48,7 +48,7 @@ export const homeChecks = ({ home }: Looked): Check[] => {
 }
 
 /** Lists of the profile itself; those of the service are looked at where it starts. */
-export const listChecks = ({ home, config }: Looked): Check[] => {
+export const listChecks = ({ home, config }: CheckContext): Check[] => {
   const file = join(home.dir, 'cron', 'jobs.json')
   const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
   const workspaces =
@@ -64,7 +64,7 @@ export const listChecks = ({ home, config }: Looked): Check[] => {
 
 const MODES = ['', 'manual', 'smart', 'off', 'false']
 
-const modeCheck = ({ home }: Looked): Check[] => {
+const modeCheck = ({ home }: CheckContext): Check[] => {
   const { approvals } = home.peek()
   const mode =
     typeof approvals === 'object' && approvals !== null && 'mode' in approvals
@@ -82,7 +82,7 @@ const modeCheck = ({ home }: Looked): Check[] => {
 }
 
 /** A guard that is asked for, not kept and not accepted keeps the agent from working: that is a failure. */
-export const guardChecks = (looked: Looked): Check[] => {
+export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config } = looked
   const path = join(config.stateDir, 'accepted-guards.json')
   const accepted = createAcceptedGuards(path)
@@ -99,7 +99,7 @@ export const guardChecks = (looked: Looked): Check[] => {
           ),
         ]),
     ...modeCheck(looked),
-    ...unlessUnread(() =>
+    ...emptyIfUnreadable(() =>
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
         isAccepted
           ? warn(

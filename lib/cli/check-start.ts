@@ -9,26 +9,26 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { readKey } from '../auth/signing-key.ts'
+import { readSigningKey } from '../auth/signing-key.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import { askHealth, expiryOf, readTls, tryListen, urlOf } from '../preflight.ts'
 import { isDirectory, unreadableSessions } from '../sessions/unreadable-files.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
-import { type Check, fail, type Looked, ok, warn } from './check.ts'
+import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 const MB = 1024 * 1024
-const LITTLE_MB = 1_024
-const NONE_MB = 100
+const LOW_FREE_MB = 1_024
+const MIN_FREE_MB = 100
 const DAY_MS = 86_400_000
 const RENEW_DAYS = 14
 
 /** The path itself, or the nearest one above it that exists; a link to nowhere exists. */
-const nearest = (path: string): string =>
-  isThere(path) || dirname(path) === path ? path : nearest(dirname(path))
+const nearestExisting = (path: string): string =>
+  exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 
-const isThere = (path: string): boolean => {
+const exists = (path: string): boolean => {
   try {
     lstatSync(path)
     return true
@@ -38,8 +38,8 @@ const isThere = (path: string): boolean => {
   }
 }
 
-const stateChecks = ({ config: { stateDir } }: Looked): Check[] => {
-  const place = nearest(stateDir)
+const stateChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
+  const place = nearestExisting(stateDir)
   if (!isDirectory(place))
     return [
       fail('state', `${place} is not a directory`, 'Move it away, or set AGENT_WEBUI_STATE_DIR.'),
@@ -67,9 +67,9 @@ const stateChecks = ({ config: { stateDir } }: Looked): Check[] => {
 const diskCheck = (place: string): Check => {
   const { bavail, bsize } = statfsSync(place)
   const free = Math.floor((bavail * bsize) / MB)
-  const said = `${free >= LITTLE_MB ? `${Math.floor(free / 1_024)} GB` : `${free} MB`} free`
-  if (free < NONE_MB) return fail('disk', said, 'Free some space: nothing can be saved.')
-  return free < LITTLE_MB ? warn('disk', said, 'Free some space soon.') : ok('disk', said)
+  const said = `${free >= LOW_FREE_MB ? `${Math.floor(free / 1_024)} GB` : `${free} MB`} free`
+  if (free < MIN_FREE_MB) return fail('disk', said, 'Free some space: nothing can be saved.')
+  return free < LOW_FREE_MB ? warn('disk', said, 'Free some space soon.') : ok('disk', said)
 }
 
 /** Files of the service that are JSON; each is refused while it cannot be read, never replaced. */
@@ -90,7 +90,7 @@ const jsonProblem = (path: string): string | null => {
   }
 }
 
-const stateFileChecks = ({ config }: Looked): Check[] => {
+const stateFileChecks = ({ config }: CheckContext): Check[] => {
   const files = STATE_FILES.map(name => [name, join(config.stateDir, name)] as const)
   return files
     .filter(([, path]) => existsSync(path))
@@ -102,9 +102,9 @@ const stateFileChecks = ({ config }: Looked): Check[] => {
     })
 }
 
-const keyCheck = ({ config }: Looked): Check => {
+const keyCheck = ({ config }: CheckContext): Check => {
   try {
-    return readKey(config.stateDir)
+    return readSigningKey(config.stateDir)
       ? ok('signing key', 'is whole')
       : ok('signing key', 'is created at the first start')
   } catch (error) {
@@ -112,7 +112,7 @@ const keyCheck = ({ config }: Looked): Check => {
   }
 }
 
-const tlsCheck = ({ config }: Looked): Check[] => {
+const tlsCheck = ({ config }: CheckContext): Check[] => {
   try {
     const tls = readTls(config)
     if (!tls) return []
@@ -133,7 +133,7 @@ const tlsCheck = ({ config }: Looked): Check[] => {
   }
 }
 
-const workspaceCheck = ({ config }: Looked): Check[] => {
+const workspaceCheck = ({ config }: CheckContext): Check[] => {
   const wanted = config.defaultWorkspace
   if (wanted === null) return []
   return usableWorkspace(wanted, config.userHome)
@@ -147,10 +147,10 @@ const workspaceCheck = ({ config }: Looked): Check[] => {
       ]
 }
 
-const environmentChecks = ({ config }: Looked): Check[] =>
+const environmentChecks = ({ config }: CheckContext): Check[] =>
   config.warnings.map(said => warn('environment', said, 'Correct the variable.'))
 
-const sessionCheck = ({ config }: Looked): Check[] => {
+const sessionCheck = ({ config }: CheckContext): Check[] => {
   const dir = join(config.stateDir, 'sessions')
   if (!existsSync(dir)) return []
   try {
@@ -187,7 +187,7 @@ export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | nul
   }
 }
 
-const serviceCheck = async ({ config }: Looked): Promise<Check> => {
+const serviceCheck = async ({ config }: CheckContext): Promise<Check> => {
   const about = 'service'
   const address = announcedAddress(config)
   const status = address ? await askHealth(address, HEALTH_MS).catch(() => null) : null
@@ -210,7 +210,7 @@ const serviceCheck = async ({ config }: Looked): Promise<Check> => {
 }
 
 /** In the order in which a start would meet them. */
-export const startChecks = async (looked: Looked): Promise<Check[]> => [
+export const startChecks = async (looked: CheckContext): Promise<Check[]> => [
   ...environmentChecks(looked),
   ...stateChecks(looked),
   ...stateFileChecks(looked),

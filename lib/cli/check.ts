@@ -12,7 +12,7 @@ export type Check = {
   advice?: string
 }
 
-export type Looked = {
+export type CheckContext = {
   config: Config
   home: Home
   models: Pick<ModelServices, 'ready' | 'compatible' | 'endpoint'>

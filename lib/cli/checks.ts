@@ -7,8 +7,8 @@ import { messageOf, UserError } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
-import { guardChecks, homeChecks, listChecks, unlessUnread } from './check-home.ts'
-import { type Check, fail, type Looked, ok, warn } from './check.ts'
+import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
+import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { startChecks } from './check-start.ts'
 
 const isExecutable = (path: string): boolean => {
@@ -32,7 +32,7 @@ const onPath = (name: string, path = ''): string | undefined =>
         .map(dir => join(dir, name))
         .find(isExecutable)
 
-const secretChecks = ({ home, config }: Looked): Check[] => {
+const secretChecks = ({ home, config }: CheckContext): Check[] => {
   const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(
     findExposedSecrets,
   )
@@ -40,8 +40,8 @@ const secretChecks = ({ home, config }: Looked): Check[] => {
   return open.map(path => warn('secrets', `${path} can be read by others`, `chmod 600 "${path}"`))
 }
 
-const providerChecks = ({ home }: Looked): Check[] => {
-  const held = unlessUnread(() => listProviders(home).providers).filter(
+const providerChecks = ({ home }: CheckContext): Check[] => {
+  const held = emptyIfUnreadable(() => listProviders(home).providers).filter(
     row => row.has_key && row.alias_of === null,
   )
   // No fault by itself: a server of one's own wants none. The model says whether something is missing.
@@ -53,7 +53,7 @@ const providerChecks = ({ home }: Looked): Check[] => {
   return [ok('providers', `keys for ${names.join(', ')}`)]
 }
 
-const modelCheck = async ({ home, models }: Looked): Promise<Check> => {
+const modelCheck = async ({ home, models }: CheckContext): Promise<Check> => {
   try {
     await models.ready(home)
     const { model } = models.compatible(home, null)
@@ -77,13 +77,13 @@ const TOOLS: readonly [name: string, without: string][] = [
   ['flock', 'Install util-linux: files shared with the command-line client are locked with it.'],
 ]
 
-const programChecks = ({ config }: Looked): Check[] =>
+const programChecks = ({ config }: CheckContext): Check[] =>
   TOOLS.map(([name, advice]) => {
     const path = onPath(name, config.env.PATH)
     return path ? ok(name, path) : warn(name, 'was not found', advice)
   })
 
-const databaseCheck = ({ home, addon }: Looked): Check => {
+const databaseCheck = ({ home, addon }: CheckContext): Check => {
   const file = stateFile(home)
   try {
     const found = readState(file, addon, db => {
@@ -102,8 +102,8 @@ const databaseCheck = ({ home, addon }: Looked): Check => {
   }
 }
 
-const mcpChecks = ({ home, config }: Looked): Check[] =>
-  unlessUnread(() => parseServers(home.values())).map(server => {
+const mcpChecks = ({ home, config }: CheckContext): Check[] =>
+  emptyIfUnreadable(() => parseServers(home.values())).map(server => {
     const about = `mcp ${server.name}`
     if (isBad(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
     if (!server.enabled) return ok(about, 'is switched off')
@@ -114,7 +114,7 @@ const mcpChecks = ({ home, config }: Looked): Check[] =>
   })
 
 /** In the order a person would look. */
-export const runChecks = async (looked: Looked, version: string): Promise<Check[]> => [
+export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => [
   ...homeChecks(looked),
   ...listChecks(looked),
   ...guardChecks(looked),

@@ -23,7 +23,7 @@ const END = {
 } as const
 
 /** The environment itself stops every start: nothing else can be looked at. */
-export const badEnvironment = async (
+export const reportBadEnvironment = async (
   said: string,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): Promise<number> => {

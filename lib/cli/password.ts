@@ -2,10 +2,10 @@
 import { mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { openKey } from '../auth/signing-key.ts'
-import { createHasher } from '../auth/password.ts'
-import { openRecord } from '../auth/password-record.ts'
-import { storedForm } from '../auth/normalize-password.ts'
+import { openSigningKey } from '../auth/signing-key.ts'
+import { createPasswordHasher } from '../auth/password.ts'
+import { openPasswordRecord } from '../auth/password-record.ts'
+import { normalizePassword } from '../auth/normalize-password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
@@ -56,16 +56,16 @@ export const changePassword = async (
     defaultWorkspace: () => config.userHome,
     migrateDefaultModel: model => migrateDefaultModel(createHomes(config).base, model),
   })
-  const key = openKey(stateDir)
+  const key = openSigningKey(stateDir)
   const warn = terminal.note
-  const record = openRecord({ dir: stateDir, key, settings: settings.password, warn })
+  const record = openPasswordRecord({ dir: stateDir, key, settings: settings.password, warn })
   if (off) {
     record.set(null)
     terminal.out('The password is removed.\n')
   } else {
-    const password = storedForm(await readPassword(terminal))
+    const password = normalizePassword(await readPassword(terminal))
     if (password === '') throw invalid('The password is empty. Nothing was changed.')
-    record.set(await createHasher(key).hash(password))
+    record.set(await createPasswordHasher(key).hash(password))
     terminal.out('The password is set. Everyone has to sign in with it.\n')
   }
   if (config.password !== null)

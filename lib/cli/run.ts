@@ -5,9 +5,16 @@ import { messageOf, UserError } from '../errors.ts'
 import { openPacked } from '../packed.ts'
 import { redact } from '../redact/redact.ts'
 import { readVersion } from '../version.ts'
-import { HELP, parseChat, parseDoctor, parseExport, parsePassword, type Verb } from './arguments.ts'
+import {
+  HELP,
+  parseChat,
+  parseDoctor,
+  parseExport,
+  parsePassword,
+  type CliCommand,
+} from './arguments.ts'
 import { chat } from './chat.ts'
-import { badEnvironment, doctor } from './doctor.ts'
+import { reportBadEnvironment, doctor } from './doctor.ts'
 import { exportSessions } from './export.ts'
 import { changePassword } from './password.ts'
 import { waitForService } from './wait-ready.ts'
@@ -41,7 +48,7 @@ const cacheOf = ({ userHome, env }: Config): string =>
 
 /** The configuration, or why there is none: that is something `doctor` reports. */
 const configFor = (
-  verb: Verb,
+  verb: CliCommand,
   environment: Readonly<{ [name: string]: string | undefined }>,
 ): Config | string => {
   try {
@@ -52,8 +59,8 @@ const configFor = (
   }
 }
 
-export const runVerb = async (
-  verb: Verb,
+export const runCommand = async (
+  verb: CliCommand,
   argv: readonly string[],
   given: {
     environment: Readonly<{ [name: string]: string | undefined }>
@@ -75,7 +82,7 @@ export const runVerb = async (
     const checked = verb === 'doctor' ? parseDoctor(rest) : null
     const config = configFor(verb, given.environment)
     if (typeof config === 'string')
-      return await badEnvironment(config, { json: checked?.json === true, terminal })
+      return await reportBadEnvironment(config, { json: checked?.json === true, terminal })
     if (checked && checked.waitSeconds !== null)
       return await waitForService(config, checked.waitSeconds, terminal)
     if (verb === 'password') return await changePassword(parsePassword(rest), { config, terminal })

@@ -30,7 +30,7 @@ import { createPromptShelf } from '../turn-context/prompt-cache.ts'
 import type { Questions } from '../turns/questions.ts'
 
 /** What the terminal is told, and asked. */
-export type Watcher = {
+export type TurnObserver = {
   event: Emit
   warning: (message: string) => void
   /** A message is whole. */
@@ -42,17 +42,17 @@ export type Watcher = {
 
 export type TerminalEngine = Awaited<ReturnType<typeof createTerminalEngine>>
 
-const WIND_DOWN_MS = 2_000
+const CLOSE_TIMEOUT_MS = 2_000
 
 /** The page's way back to earlier files; a terminal has none. */
-const KEEPS_NOTHING: Keeper = {
+const NO_CHECKPOINTS: Keeper = {
   before: async () => [],
   stopping: () => undefined,
   end: async () => undefined,
 }
 
 /** A scheduler that never looks at the clock: running tasks is the service's business. */
-const noTicker = () => () => undefined
+const noScheduler = () => () => undefined
 
 export const createTerminalEngine = async (
   config: Config,
@@ -64,7 +64,7 @@ export const createTerminalEngine = async (
   }: {
     addon: string | undefined
     version: string
-    watcher: Watcher
+    watcher: TurnObserver
     /** What would be a line of the service's log. */
     problem: (line: string, extra?: unknown) => void
   },
@@ -114,7 +114,7 @@ export const createTerminalEngine = async (
     forbids: () => null,
     redact,
     log: problem,
-    ticker: noTicker,
+    ticker: noScheduler,
   })
   const { models, turns, mcp } = await createEngine({
     config,
@@ -126,7 +126,7 @@ export const createTerminalEngine = async (
     hub,
     shelf: createPromptShelf({ dir: place('prompts'), log: problem }),
     toolOutput: createToolOutput({ dir: place('tool-output'), log: problem }),
-    checkpoints: { open: () => KEEPS_NOTHING },
+    checkpoints: { open: () => NO_CHECKPOINTS },
     guardsFor: guarding.of,
     cron: () => cron,
     liveDir: place('live'),
@@ -167,7 +167,7 @@ export const createTerminalEngine = async (
     now,
     /** Running turns and other programs end; the transcript of this process goes. */
     async close(): Promise<void> {
-      const late = new Promise(resolve => setTimeout(resolve, WIND_DOWN_MS).unref())
+      const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
       await Promise.race([turns.close(), late])
       await Promise.all([cron.close(), mcp.close(), sessions.close()])
       rmSync(own, { recursive: true, force: true })

@@ -22,7 +22,7 @@ export type Terminal = {
 
 /** Control characters of a model or a tool must not drive the terminal; line breaks and tabs may. */
 const CONTROL = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
-export const harmless = (text: string): string => text.replace(CONTROL, '')
+export const stripControlCharacters = (text: string): string => text.replace(CONTROL, '')
 
 export const createTerminal = (
   input: NodeJS.ReadStream = process.stdin,
@@ -32,7 +32,8 @@ export const createTerminal = (
   // A reader that has gone (`| head`) is no reason for a stack trace.
   for (const stream of [output, errors]) stream.on('error', () => undefined)
   const write = (stream: NodeJS.WriteStream, words: string): void => {
-    if (stream.writable) stream.write(output.isTTY || stream.isTTY ? harmless(words) : words)
+    if (stream.writable)
+      stream.write(output.isTTY || stream.isTTY ? stripControlCharacters(words) : words)
   }
   return {
     interactive: Boolean(input.isTTY),
@@ -55,7 +56,7 @@ export const createTerminal = (
         signal?.addEventListener('abort', stop, { once: true })
         reader.once('SIGINT', stop)
         reader.once('close', stop)
-        reader.question(harmless(prompt), done)
+        reader.question(stripControlCharacters(prompt), done)
         if (signal?.aborted) stop()
       }),
     askHidden: prompt =>

@@ -7,7 +7,7 @@ import type { Questions } from '../turns/questions.ts'
 import { visibleName } from '../base/visible.ts'
 import type { Terminal } from './terminal.ts'
 
-export type Talk = {
+export type TurnOutput = {
   event: (event: AgentEvent) => void
   warning: (message: string) => void
   approve: Questions['approve']
@@ -25,7 +25,7 @@ const CHOICES: Readonly<Record<string, ApprovalChoice>> = {
 
 const seconds = (ms: number): string => (ms < 950 ? '' : ` (${Math.round(ms / 1_000)} s)`)
 
-export const createTalk = (
+export const createTurnOutput = (
   terminal: Terminal,
   given: {
     quiet: boolean
@@ -34,7 +34,7 @@ export const createTalk = (
     /** Ctrl-C at a question means the turn. */
     stop: () => void
   },
-): Talk => {
+): TurnOutput => {
   let atStart = true
   /** Part of the message that is being said is on the screen. */
   let spoken = false

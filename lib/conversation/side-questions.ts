@@ -9,7 +9,7 @@ import { conflict, invalid, messageOf, UserError, unavailable } from '../errors.
 import type { Home } from '../profiles/home.ts'
 import type { Hub } from '../hub.ts'
 import type { ServiceEvent, TurnEvent } from '../schema/event.ts'
-import { noUsage, type Usage } from '../schema/usage.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createEventLog, type EventLog } from '../turns/event-log.ts'
@@ -100,7 +100,7 @@ export const createAsides = (deps: AsideDeps) => {
   ): Promise<void> => {
     const id = log.session_id
     const home = deps.homeOf(sessions.row(id)?.profile)
-    const turn = { usage: noUsage }
+    const turn = { usage: emptyUsage }
     const masking = createMasking()
     const show = (event: AgentEvent): void => {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')

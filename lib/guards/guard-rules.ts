@@ -7,10 +7,10 @@
 import { homedir } from 'node:os'
 import { delimiter, isAbsolute, join, resolve } from 'node:path'
 import { isObject, type JsonObject } from '../base/json.ts'
-import type { closed } from '../schema/guard.ts'
+import type { BLOCKED_BY_GUARD } from '../schema/guard.ts'
 import { yamlFlag, yamlWord } from '../store/yaml-file.ts'
 
-export type Closed = (typeof closed)[number]
+export type Closed = (typeof BLOCKED_BY_GUARD)[number]
 
 /** A guard that is asked for and not kept. */
 export type UnsupportedGuard = {

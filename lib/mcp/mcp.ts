@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici'
 import type { Tool } from '../agent/types.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import type { McpServerRow, McpTrial } from '../schema/mcp.ts'
+import type { McpServerRow, McpTestResult } from '../schema/mcp.ts'
 import { asTools } from './as-tools.ts'
 import { type BadServer, isBad, parseServers, type ServerConfig } from './config.ts'
 import { hideValues } from './mask-config.ts'
@@ -129,7 +129,7 @@ export const createMcp = ({
     },
 
     /** Starts a server for real and says how that went. */
-    async test(home: Home, name: string, signal: AbortSignal): Promise<McpTrial> {
+    async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
       const config = parseServers(home.values()).find(each => each.name === name)
       if (!config) throw missing(`There is no MCP server "${name}".`)
       if (isBad(config)) throw invalid(config.problem)

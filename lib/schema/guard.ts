@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 /** What is refused while a guard is not kept. */
-export const closed = [
+export const BLOCKED_BY_GUARD = [
   'commands',
   'writes',
   'scripts',
@@ -12,7 +12,7 @@ export const closed = [
   'instructions',
 ] as const
 
-export const ShownGuard = z.object({
+export const Guard = z.object({
   /** A key of config.yaml, or a variable. */
   key: z.string(),
   file: z.string(),
@@ -22,9 +22,9 @@ export const ShownGuard = z.object({
   value_id: z.string(),
   why: z.string(),
   /** Empty: nothing is refused because of it; it only is not as the file says. */
-  closes: z.array(z.enum(closed)),
+  closes: z.array(z.enum(BLOCKED_BY_GUARD)),
   accepted: z.boolean(),
 })
-export type ShownGuard = z.output<typeof ShownGuard>
+export type Guard = z.output<typeof Guard>
 
-export const GuardsOut = z.object({ profile: z.string(), guards: z.array(ShownGuard) })
+export const GuardsOut = z.object({ profile: z.string(), guards: z.array(Guard) })

@@ -40,7 +40,7 @@ export const McpServerRow = z
   .meta({ id: 'McpServer' })
 export type McpServerRow = z.infer<typeof McpServerRow>
 
-export const McpTrial = z
+export const McpTestResult = z
   .object({
     ok: z.boolean(),
     message: z.string(),
@@ -49,4 +49,4 @@ export const McpTrial = z
     duration_ms: z.number(),
   })
   .meta({ id: 'McpTrial' })
-export type McpTrial = z.infer<typeof McpTrial>
+export type McpTestResult = z.infer<typeof McpTestResult>

@@ -33,7 +33,7 @@ export const LocalServer = z
   .meta({ id: 'LocalServer' })
 export type LocalServer = z.infer<typeof LocalServer>
 
-export const Trial = z
+export const ProviderTestResult = z
   .object({
     ok: z.boolean(),
     provider: z.string(),
@@ -46,4 +46,4 @@ export const Trial = z
     hint: z.string().optional(),
   })
   .meta({ id: 'Trial' })
-export type Trial = z.infer<typeof Trial>
+export type ProviderTestResult = z.infer<typeof ProviderTestResult>

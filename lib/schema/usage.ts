@@ -14,7 +14,7 @@ export const Usage = z
   .meta({ id: 'Usage' })
 export type Usage = z.infer<typeof Usage>
 
-export const noUsage: Usage = {
+export const emptyUsage: Usage = {
   input_tokens: 0,
   output_tokens: 0,
   estimated_cost: 0,

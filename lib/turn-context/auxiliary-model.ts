@@ -12,7 +12,7 @@ import type { ModelEndpoint, Provider, Providers, WireMessage } from '../agent/t
 import { UserError, unavailable } from '../errors.ts'
 import { routingOf } from '../models/routing.ts'
 import type { Home } from '../profiles/home.ts'
-import { noUsage, type Usage } from '../schema/usage.ts'
+import { emptyUsage, type Usage } from '../schema/usage.ts'
 
 export type AuxiliaryTask =
   | 'compression'
@@ -213,6 +213,6 @@ const askOne = async (
     throw new ProviderFailure('network', `${endpoint.model} did not answer in ${seconds} seconds.`)
   } finally {
     const usage = tally.total()
-    if (usage.input_tokens + usage.output_tokens > 0) onUsage?.({ ...noUsage, ...usage })
+    if (usage.input_tokens + usage.output_tokens > 0) onUsage?.({ ...emptyUsage, ...usage })
   }
 }

@@ -15,7 +15,7 @@ import {
   writeRoots,
 } from '../guards/guard-rules.ts'
 import type { Home } from '../profiles/home.ts'
-import type { ShownGuard } from '../schema/guard.ts'
+import type { Guard } from '../schema/guard.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { isKnownName } from './enabled-toolsets.ts'
 
@@ -120,7 +120,7 @@ export const createGuarding = ({ accepted, redact }: GuardingDeps) => {
   return {
     of,
     /** The guards this home asks for that are not kept here, accepted ones too. */
-    list: (home: Home): ShownGuard[] =>
+    list: (home: Home): Guard[] =>
       unsupportedGuards(guardedHome(home)).map(guard => ({
         key: guard.key,
         file: guard.file,

@@ -9,7 +9,7 @@ import type { Hub } from '../hub.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { LiveTurn } from '../schema/session.ts'
-import { noUsage } from '../schema/usage.ts'
+import { emptyUsage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { announceBooks, closeBooks, openBooks, type Sent } from './turn-journal.ts'
@@ -205,7 +205,7 @@ export const createTurns = (deps: RunnerDeps) => {
       masking: createMasking(),
       controller: new AbortController(),
       messageIds: [],
-      usage: noUsage,
+      usage: emptyUsage,
       tools: null,
       over: false,
       fault: null,

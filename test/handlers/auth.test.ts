@@ -9,7 +9,7 @@ import * as health from '../../handlers/health.ts'
 import * as pages from '../../handlers/pages.ts'
 import { createAuth } from '../../lib/auth/auth.ts'
 import { createAuthenticator } from '../../lib/auth/authenticator.ts'
-import { wordsFor } from '../../lib/auth/login-page.ts'
+import { textsFor } from '../../lib/auth/login-page.ts'
 import { createAsset } from '../../lib/http/static.ts'
 import { missingHeaders, openServer, type TestServer } from '../lib/http/_server.ts'
 
@@ -188,7 +188,7 @@ test('words in the language of the settings', () => {
     constructor: 'en',
   }
   for (const [language, lang] of Object.entries(cases))
-    assert.is(wordsFor(language).lang, lang, language)
+    assert.is(textsFor(language).lang, lang, language)
 })
 
 test('the shell: base, nonce and a tag that keeps them together', async ({ at }) => {

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { readKey } from '../../lib/auth/signing-key.ts'
+import { readSigningKey } from '../../lib/auth/signing-key.ts'
 import { acquireLock } from '../../lib/store/instance-lock.ts'
 import { routes } from '../../router.ts'
 import { createClient } from '../_http.ts'
@@ -135,7 +135,7 @@ test('what the service cannot be without: the start is refused with a sentence t
     const state = join(base, 'webui')
     const sentence = (name: string) =>
       new RegExp(`${name}.*(?:not an ordinary file|cannot be read)`)
-    assert.throws(() => readKey(state), sentence('signing_key'))
+    assert.throws(() => readSigningKey(state), sentence('signing_key'))
     const info = { pid: process.pid, address: '', started_at: 0 }
     assert.throws(() => acquireLock(state, info), sentence('instance.lock'))
   }))

@@ -1,11 +1,13 @@
 /** Providers and their keys as the settings show them, what a test said, and the servers found on this machine. */
 import { computed, signal } from '@preact/signals'
-import type { LocalServer, ProviderRow, Trial } from '../../../lib/schema/provider.ts'
+import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
 import { tp } from './strings.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 
-export type TestStatus = { busy: true } | (Pick<Trial, 'ok' | 'message' | 'hint'> & { busy: false })
+export type TestStatus =
+  | { busy: true }
+  | (Pick<ProviderTestResult, 'ok' | 'message' | 'hint'> & { busy: false })
 export type KeyInput = { provider: string; key: string; model?: string; baseUrl?: string }
 
 type ProvidersOptions = Pick<App, 'api' | 'models' | 'toasts'>

@@ -13,12 +13,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type AuthOptions, BY_ENVIRONMENT, createAuth } from '../../../lib/auth/auth.ts'
+import { type AuthOptions, PASSWORD_FROM_ENVIRONMENT, createAuth } from '../../../lib/auth/auth.ts'
 import { createToken, signToken, verifyCookie } from '../../../lib/auth/cookie.ts'
-import { openKey } from '../../../lib/auth/signing-key.ts'
-import { createHasher } from '../../../lib/auth/password.ts'
+import { openSigningKey } from '../../../lib/auth/signing-key.ts'
+import { createPasswordHasher } from '../../../lib/auth/password.ts'
 import type { SettingsHash } from '../../../lib/auth/password-record.ts'
-import { bucketOf, type From, openThrottle } from '../../../lib/auth/throttle.ts'
+import { bucketOf, type ClientAddress, openThrottle } from '../../../lib/auth/throttle.ts'
 import { UserError } from '../../../lib/errors.ts'
 
 const test = suite<{ dir: string }>('auth')
@@ -88,8 +88,8 @@ test('off until there is a password', ({ dir }) => {
 test('a hash is what spec.md says: PBKDF2-SHA256, 600 000 times, salted with the key', async ({
   dir,
 }) => {
-  const key = openKey(dir)
-  const hash = await createHasher(key).hash('correct horse')
+  const key = openSigningKey(dir)
+  const hash = await createPasswordHasher(key).hash('correct horse')
   assert.is(hash, pbkdf2Sync('correct horse', key, 600_000, 32, 'sha256').toString('hex'))
 })
 
@@ -134,13 +134,13 @@ test('forged, truncated, foreign and odd cookies', async ({ dir }) => {
     `${token}.${'0'.repeat(32)}`,
     `${'0'.repeat(64)}${good.slice(64)}`,
     signToken(randomBytes(32), token),
-    signToken(openKey(dir), createToken()),
+    signToken(openSigningKey(dir), createToken()),
     '__proto__',
     'x'.repeat(100_000),
   ]
   for (const cookie of bad) assert.not.ok(auth.check(cookie), cookie.slice(0, 100))
   assert.ok(auth.check(good))
-  assert.is(verifyCookie(openKey(dir), good), token)
+  assert.is(verifyCookie(openSigningKey(dir), good), token)
 })
 
 test('24 hours, not a second longer however much it is used', async ({ dir }) => {
@@ -252,8 +252,8 @@ test('the variable decides: the stored password is neither used nor changed besi
   assert.match(warnings[0] ?? '', 'A stored password exists beside AGENT_WEBUI_PASSWORD')
   assert.equal(await refusal(auth.login('stored', HERE)), WRONG)
   const cookie = await auth.login('env', HERE)
-  assert.equal(await refusal(auth.setPassword('new')), ['conflict', BY_ENVIRONMENT])
-  assert.throws(() => auth.clearPassword(), BY_ENVIRONMENT)
+  assert.equal(await refusal(auth.setPassword('new')), ['conflict', PASSWORD_FROM_ENVIRONMENT])
+  assert.throws(() => auth.clearPassword(), PASSWORD_FROM_ENVIRONMENT)
   assert.is(storedHash(dir), before)
   assert.ok(auth.check(cookie))
   // Without the variable the stored one counts again, and what was signed in under the variable does not.
@@ -340,7 +340,7 @@ test('a flood of clients is remembered only so far; a /64 is one client, and so 
     assert.is(bucketOf(address), bucket, address)
 })
 
-const takes = (throttle: ReturnType<typeof openThrottle>, from: From): boolean => {
+const takes = (throttle: ReturnType<typeof openThrottle>, from: ClientAddress): boolean => {
   try {
     throttle.take(from)
     return true
@@ -405,21 +405,21 @@ test('a local program that claims to be a proxy has twenty attempts in all, and 
 
 test('the key: private, kept, never replaced silently', ({ dir }) => {
   const path = join(dir, '.signing_key')
-  const key = openKey(dir)
+  const key = openSigningKey(dir)
   assert.is(key.length, 32)
   assert.is(statSync(path).mode & 0o777, 0o600)
-  assert.equal(openKey(dir), key)
+  assert.equal(openSigningKey(dir), key)
   writeFileSync(path, Buffer.concat([key, Buffer.from('more')]))
   chmodSync(path, 0o644)
-  assert.equal(openKey(dir), key)
+  assert.equal(openSigningKey(dir), key)
   assert.is(statSync(path).mode & 0o777, 0o600)
   writeFileSync(path, 'short')
-  assert.throws(() => openKey(dir), /holds 5 bytes instead of 32/)
+  assert.throws(() => openSigningKey(dir), /holds 5 bytes instead of 32/)
   assert.is(readFileSync(path, 'utf8'), 'short')
   rmSync(path)
   writeFileSync(join(dir, 'file'), '')
-  assert.throws(() => openKey(join(dir, 'file')), /cannot be read/)
-  assert.throws(() => openKey(join(dir, 'no', 'where')), /cannot be written/)
+  assert.throws(() => openSigningKey(join(dir, 'file')), /cannot be read/)
+  assert.throws(() => openSigningKey(join(dir, 'no', 'where')), /cannot be written/)
 })
 
 test.run()

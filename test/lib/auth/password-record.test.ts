@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createAuth } from '../../../lib/auth/auth.ts'
-import { openKey } from '../../../lib/auth/signing-key.ts'
-import { createHasher } from '../../../lib/auth/password.ts'
+import { openSigningKey } from '../../../lib/auth/signing-key.ts'
+import { createPasswordHasher } from '../../../lib/auth/password.ts'
 import { UserError } from '../../../lib/errors.ts'
 import { createSettings } from '../../../lib/settings.ts'
 import { startApp, type TestApp } from '../../_app.ts'
@@ -211,7 +211,7 @@ test('the hash the former service stored in settings.json turns authentication o
   app,
 }) => {
   await reset(app)
-  const hash = await createHasher(openKey(app.state)).hash(SECRET)
+  const hash = await createPasswordHasher(openSigningKey(app.state)).hash(SECRET)
   for (const written of [hash, hash.toUpperCase()]) {
     writeFileSync(
       join(app.state, 'settings.json'),

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { verbOf } from '../../../lib/cli/arguments.ts'
-import { runVerb } from '../../../lib/cli/run.ts'
+import { commandOf } from '../../../lib/cli/arguments.ts'
+import { runCommand } from '../../../lib/cli/run.ts'
 import type { Terminal } from '../../../lib/cli/terminal.ts'
 import { programEnv } from '../../_program.ts'
 
@@ -85,9 +85,9 @@ export const createDesk = () => {
       readAll: async () => given.input ?? '',
       drain: async () => undefined,
     }
-    const verb = verbOf(args)
+    const verb = commandOf(args)
     if (!verb) throw new Error(`${args[0]} starts the service`)
-    const code = await runVerb(verb, args, {
+    const code = await runCommand(verb, args, {
       environment: programEnv(root, 0, given.env),
       terminal,
       cwd: workspace,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { noUsage } from '../../../lib/schema/usage.ts'
+import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { chatFrames } from '../../../lib/turns/chat-frames.ts'
 import { createEventLog } from '../../../lib/turns/event-log.ts'
 
@@ -36,7 +36,7 @@ const rest = async (reader: AsyncGenerator<string | Buffer>): Promise<(string | 
 test('the session of `done` is rendered once for the readers that are there, and is the same bytes', async () => {
   const { log, state, whole, read } = open('one.jsonl')
   log.append({ type: 'token', data: { text: 'a', message_id: 'm2' } })
-  log.append({ type: 'done', data: { usage: noUsage, message_ids: [] } } as never)
+  log.append({ type: 'done', data: { usage: emptyUsage, message_ids: [] } } as never)
   log.append({ type: 'stream_end', data: { session_id: 'abc' } })
   log.close()
   const all = await Promise.all(Array.from({ length: READERS }, () => rest(read())))
@@ -48,7 +48,7 @@ test('the session of `done` is rendered once for the readers that are there, and
   const [token, done, end] = text.trimEnd().split('\n\n')
   assert.is(token, 'id: 1\nevent: token\ndata: {"text":"a","message_id":"m2"}')
   const { usage } = JSON.parse(done!.slice(done!.indexOf('data: ') + 6))
-  assert.equal(usage, noUsage)
+  assert.equal(usage, emptyUsage)
   assert.match(end!, /event: stream_end/)
   await rest(read(1))
   assert.is(state.renders, 2, 'nothing is kept for a reader who comes later')
@@ -56,7 +56,7 @@ test('the session of `done` is rendered once for the readers that are there, and
 
 test('a reader that stops in the middle lets go', async () => {
   const { log, state, read } = open('two.jsonl')
-  log.append({ type: 'done', data: { usage: noUsage, message_ids: [] } } as never)
+  log.append({ type: 'done', data: { usage: emptyUsage, message_ids: [] } } as never)
   log.close()
   const one = read()
   await one.next()
@@ -68,7 +68,7 @@ test('a reader that stops in the middle lets go', async () => {
 
 test('a side question has no session to show', async () => {
   const { log, state, read } = open('three.jsonl')
-  const data = { usage: noUsage, message_ids: [], ephemeral: true, answer: 'yes' }
+  const data = { usage: emptyUsage, message_ids: [], ephemeral: true, answer: 'yes' }
   log.append({ type: 'done', data } as never)
   log.close()
   const [frame] = await rest(read())

@@ -9,7 +9,7 @@ import { UserError } from '../../../lib/errors.ts'
 import { createHub } from '../../../lib/hub.ts'
 import { createSessions } from '../../../lib/sessions/store.ts'
 import { createTurns } from '../../../lib/turns/runner.ts'
-import { noUsage } from '../../../lib/schema/usage.ts'
+import { emptyUsage } from '../../../lib/schema/usage.ts'
 
 const disk = suite('full disk')
 
@@ -93,7 +93,7 @@ const setup = (agent: Agent) => {
   }
 }
 
-const outcome = { steps: 1, usage: noUsage, provider: 'p', model: 'm' }
+const outcome = { steps: 1, usage: emptyUsage, provider: 'p', model: 'm' }
 
 disk(
   'no room for the message: the start is refused with a sentence and leaves nothing behind',

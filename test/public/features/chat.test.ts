@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
-import { noUsage } from '../../../lib/schema/usage.ts'
+import { emptyUsage } from '../../../lib/schema/usage.ts'
 import { emptyChat, fromSession, reduce, withEarlier } from '../../../public/features/chat/chat.ts'
 import type { Chat } from '../../../public/features/chat/chat.ts'
 
@@ -266,7 +266,7 @@ chat('a summary that is being made, made, and not made', () => {
     begun.notices.map(notice => notice.text),
     ['working'],
   )
-  const usage = { ...noUsage, context_length: 100, last_prompt_tokens: 90 }
+  const usage = { ...emptyUsage, context_length: 100, last_prompt_tokens: 90 }
   const done = fold(
     { ...begun, usage, summaries: [{ n: 3, last: 'm2' }] },
     frames(
