@@ -1,9 +1,9 @@
-/** The commands a client may offer, and what becomes of a message that calls a skill. */
+/** The list of slash commands, and messages that call a skill. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { commands as ofThePage } from '../../public/features/composer/commands.ts'
+import { commands as pageCommands } from '../../public/features/composer/commands.ts'
 import { startApp } from '../_app.ts'
 import { startChat } from './_chat.ts'
 
@@ -20,13 +20,13 @@ const addSkill = (home: string, name: string, text: string) => {
 
 const test = suite('commands over HTTP')
 
-test('contract 1.13: every listed command is one that the page carries out, and the other way round', async () => {
+test('contract 1.13: the list holds exactly the commands the page can run, with all eight keys', async () => {
   const app = await startApp()
   try {
     const { commands } = (await app.get('/api/commands')).body as { commands: Command[] }
     const all = (list: readonly { name: string; aliases?: readonly string[] }[]) =>
       list.flatMap(({ name, aliases = [] }) => [name, ...aliases]).sort()
-    assert.equal(all(commands), all(ofThePage))
+    assert.equal(all(commands), all(pageCommands))
     for (const command of commands) {
       assert.equal(Object.keys(command).sort(), [
         'aliases',
@@ -45,7 +45,7 @@ test('contract 1.13: every listed command is one that the page carries out, and 
   }
 })
 
-test('skills of the profile are commands, unless a command has their name or they are off', async () => {
+test('lists enabled skills of the profile as commands, except those with the name of a command', async () => {
   const app = await startApp()
   try {
     for (const name of ['deploy', 'Code Review', 'help', 'off']) addSkill(app.home, name, 'Text')
@@ -65,7 +65,7 @@ test('skills of the profile are commands, unless a command has their name or the
   }
 })
 
-test('a message that calls a skill reaches the model with its text, and the transcript as it was written', async () => {
+test('a message that calls a skill is sent with the text of the skill and stored as it was written', async () => {
   const chat = await startChat({ text: 'Done.' }, { text: 'A title' }, { text: 'Again.' })
   try {
     addSkill(chat.app.home, 'deploy', 'First build, then ship.')

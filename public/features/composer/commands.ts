@@ -1,4 +1,5 @@
-/** The slash commands of the composer. Each says what it did in a sentence; unknown ones go to the agent as text. */
+/** What each slash command of `lib/base/slash-commands.ts` does. Unknown commands go to the agent as text. */
+import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
 import { matchModels } from '../models/models.ts'
 import { isChoice } from './reasoning.ts'
@@ -6,26 +7,20 @@ import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import type { SteeringCommand } from '../queue/actions.ts'
-import { type PlainKey, t } from '../../strings/t.ts'
+import { t } from '../../strings/t.ts'
 
-export type Command = {
-  name: string
-  aliases?: readonly string[]
-  summary: PlainKey
-  argument?: PlainKey
-  /** What to tell the person; nothing when the effect is plain to see. */
-  run: (app: App, argument: string) => string | undefined | Promise<string | undefined>
-}
+/** Runs a command; resolves to the sentence to show, or to nothing when the effect is visible. */
+type Run = (app: App, argument: string) => string | undefined | Promise<string | undefined>
 
-/** A verb that has nothing to say. */
+/** A command whose effect is visible: it shows no sentence. */
 const silent =
-  (verb: (app: App, argument: string) => unknown): Command['run'] =>
+  (verb: (app: App, argument: string) => unknown): Run =>
   async (app, argument) => {
     await verb(app, argument)
     return undefined
   }
 
-/** A verb of the open conversation. */
+/** A command that needs an open session. */
 const inSession =
   (
     verb: (
@@ -33,7 +28,7 @@ const inSession =
       id: string,
       argument: string,
     ) => string | undefined | Promise<string | undefined>,
-  ): Command['run'] =>
+  ): Run =>
   (app, argument) => {
     const id = app.route.sessionId.value
     return id ? verb(app, id, argument) : t('said.needs.session')
@@ -41,7 +36,7 @@ const inSession =
 
 const CLEARING = ['none', 'default', 'clear']
 
-const model: Command['run'] = async (app, query) => {
+const model: Run = async (app, query) => {
   if (!query) {
     app.layout.picker.value = 'model'
     return undefined
@@ -52,7 +47,7 @@ const model: Command['run'] = async (app, query) => {
   return t('said.model', { name: found.label })
 }
 
-const workspace: Command['run'] = async (app, query) => {
+const workspace: Run = async (app, query) => {
   if (!query) {
     app.layout.picker.value = 'workspace'
     return undefined
@@ -66,14 +61,14 @@ const workspace: Command['run'] = async (app, query) => {
   return t('said.workspace', { name: found.name })
 }
 
-const theme: Command['run'] = async (app, name) => {
+const theme: Run = async (app, name) => {
   if (!name) return t('said.theme.list', { names: THEMES.join(', ') })
   const known = isTheme(name.toLowerCase()) ? name.toLowerCase() : name
   await app.settings.save('theme', known)
   return t('said.theme', { name: known })
 }
 
-const personality: Command['run'] = async (app, name) => {
+const personality: Run = async (app, name) => {
   await app.personalities.load()
   if (!name) {
     const names = app.personalities.list.value.map(one => one.name).join(', ')
@@ -83,7 +78,7 @@ const personality: Command['run'] = async (app, name) => {
   return set ? t('said.personality', { name: set }) : t('said.personality.none')
 }
 
-const reasoning: Command['run'] = async (app, argument) => {
+const reasoning: Run = async (app, argument) => {
   const word = argument.toLowerCase()
   if (word === 'show' || word === 'on') await app.showThinking(true)
   else if (word === 'hide' || word === 'off') await app.showThinking(false)
@@ -108,137 +103,70 @@ const status = inSession(async (app, id) => {
 })
 
 /** Loaded when it is first called. */
-const steering = (name: SteeringCommand): Command['run'] =>
+const steering = (name: SteeringCommand): Run =>
   inSession(async (app, id, argument) =>
     (await import('../queue/lazy-queue.ts')).steeringVerbs[name](app, id, argument),
   )
 
-const compact: Command['run'] = inSession(async (app, id, topic) =>
+const compact: Run = inSession(async (app, id, topic) =>
   (await import('../compaction/actions.ts')).compactVerbs.compact(app, id, topic),
 )
 
 const FORMATS = ['md', 'json', 'html'] as const
 
-export const commands: readonly Command[] = [
-  { name: 'help', summary: 'command.help', run: silent(app => (app.layout.sheet.value = true)) },
-  { name: 'new', aliases: ['reset'], summary: 'command.new', run: silent(app => app.newChat()) },
-  { name: 'clear', summary: 'command.clear', run: inSession((app, id) => app.askClear(id)) },
-  { name: 'model', summary: 'command.model', argument: 'arg.query', run: model },
-  { name: 'workspace', summary: 'command.workspace', argument: 'arg.query', run: workspace },
-  {
-    name: 'usage',
-    summary: 'command.usage',
-    async run(app) {
-      const shown = !app.settings.current.value.show_token_usage
-      await app.settings.save('show_token_usage', shown)
-      return t(shown ? 'said.usage.on' : 'said.usage.off')
-    },
+const run: Readonly<Record<SlashCommandName, Run>> = {
+  help: silent(app => (app.layout.sheet.value = true)),
+  new: silent(app => app.newChat()),
+  clear: inSession((app, id) => app.askClear(id)),
+  retry: inSession(app => app.retry()),
+  undo: inSession((app, id) => app.undo(id)),
+  title: inSession(async (app, id, title) => {
+    if (!title) return t('said.title.usage')
+    await app.sessions.rename(id, title)
+    return undefined
+  }),
+  compact,
+  branch: inSession((app, id) => app.branch(id)),
+  rollback: inSession(({ panel }, _, number) => {
+    panel.rollback.value = Number(number) || 0
+    panel.choose('changes')
+    panel.show()
+    return undefined
+  }),
+  stop: app => (app.chat.busy.value ? app.stop() : t('said.not.running')),
+  status,
+  queue: steering('queue'),
+  steer: steering('steer'),
+  interrupt: steering('interrupt'),
+  btw: steering('btw'),
+  background: steering('background'),
+  export: inSession((app, id, argument) => {
+    const format = FORMATS.find(one => one === (argument.toLowerCase() || 'md'))
+    if (!format) return t('said.export.format')
+    app.exportAs(id, format)
+    return undefined
+  }),
+  model,
+  workspace,
+  personality,
+  reasoning,
+  theme,
+  async usage(app) {
+    const shown = !app.settings.current.value.show_token_usage
+    await app.settings.save('show_token_usage', shown)
+    return t(shown ? 'said.usage.on' : 'said.usage.off')
   },
-  { name: 'theme', summary: 'command.theme', argument: 'arg.theme', run: theme },
-  {
-    name: 'personality',
-    summary: 'command.personality',
-    argument: 'arg.personality',
-    run: personality,
-  },
-  { name: 'reasoning', summary: 'command.reasoning', argument: 'arg.reasoning', run: reasoning },
-  {
-    name: 'title',
-    summary: 'command.title',
-    argument: 'arg.title',
-    run: inSession(async (app, id, title) => {
-      if (!title) return t('said.title.usage')
-      await app.sessions.rename(id, title)
-      return undefined
-    }),
-  },
-  { name: 'retry', summary: 'command.retry', run: inSession(app => app.retry()) },
-  { name: 'undo', summary: 'command.undo', run: inSession((app, id) => app.undo(id)) },
-  {
-    name: 'rollback',
-    summary: 'command.rollback',
-    argument: 'arg.rollback',
-    run: inSession(({ panel }, _, number) => {
-      panel.rollback.value = Number(number) || 0
-      panel.choose('changes')
-      panel.show()
-      return undefined
-    }),
-  },
-  {
-    name: 'stop',
-    summary: 'command.stop',
-    run: app => (app.chat.busy.value ? app.stop() : t('said.not.running')),
-  },
-  { name: 'status', summary: 'command.status', run: status },
-  {
-    name: 'queue',
-    aliases: ['q'],
-    summary: 'command.queue',
-    argument: 'arg.message',
-    run: steering('queue'),
-  },
-  { name: 'steer', summary: 'command.steer', argument: 'arg.message', run: steering('steer') },
-  {
-    name: 'interrupt',
-    summary: 'command.interrupt',
-    argument: 'arg.message',
-    run: steering('interrupt'),
-  },
-  { name: 'btw', summary: 'command.btw', argument: 'arg.message', run: steering('btw') },
-  {
-    name: 'background',
-    aliases: ['bg'],
-    summary: 'command.background',
-    argument: 'arg.message',
-    run: steering('background'),
-  },
-  { name: 'yolo', summary: 'command.yolo', run: steering('yolo') },
-  {
-    name: 'compact',
-    aliases: ['compress'],
-    summary: 'command.compact',
-    argument: 'arg.topic',
-    run: compact,
-  },
-  {
-    name: 'branch',
-    aliases: ['fork'],
-    summary: 'command.branch',
-    run: inSession((app, id) => app.branch(id)),
-  },
-  {
-    name: 'skills',
-    summary: 'command.skills',
-    argument: 'arg.query',
-    run: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),
-  },
-  {
-    name: 'tools',
-    aliases: ['toolsets'],
-    summary: 'command.tools',
-    run: silent(app => app.route.go({ view: 'settings', section: 'tools' })),
-  },
-  {
-    name: 'insights',
-    summary: 'command.insights',
-    argument: 'arg.days',
-    run: silent((app, days) =>
-      app.route.go({ view: 'usage', days: USAGE_DAYS.find(count => `${count}` === days) ?? 30 }),
-    ),
-  },
-  {
-    name: 'export',
-    summary: 'command.export',
-    argument: 'arg.export',
-    run: inSession((app, id, argument) => {
-      const format = FORMATS.find(one => one === (argument.toLowerCase() || 'md'))
-      if (!format) return t('said.export.format')
-      app.exportAs(id, format)
-      return undefined
-    }),
-  },
-]
+  yolo: steering('yolo'),
+  skills: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),
+  tools: silent(app => app.route.go({ view: 'settings', section: 'tools' })),
+  insights: silent((app, days) =>
+    app.route.go({ view: 'usage', days: USAGE_DAYS.find(count => `${count}` === days) ?? 30 }),
+  ),
+}
+
+export type Command = (typeof commands)[number]
+
+export const commands = slashCommands.map(command => ({ ...command, run: run[command.name] }))
 
 /** `/name argument` → the command; null for text that is none, so that it goes to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {

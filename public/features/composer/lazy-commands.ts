@@ -1,7 +1,6 @@
 /** The slash commands: loaded after the first view, or with the first slash, so that the first view stays light. */
 import type { App } from '../../app.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { t } from '../../strings/t.ts'
 
 type Registry = typeof import('./commands.ts')
 
@@ -16,10 +15,10 @@ export const createSlash = (toasts: Toasts) => {
     load,
     /** For the completion list. */
     offers: () =>
-      kept.commands.map(({ name, summary, argument }) => ({
+      kept.commands.map(({ name, description, args_hint = '' }) => ({
         name,
-        summary: t(summary),
-        argument: argument ? t(argument) : '',
+        summary: description,
+        argument: args_hint,
       })),
     /** False when the text is no command. Rejects when the commands cannot be loaded; nothing was done then. */
     async run(app: App, text: string): Promise<boolean> {

@@ -36,12 +36,12 @@ export const Shortcuts = () => {
         <section class="keys-commands">
           <h3>{t('composer.commands')}</h3>
           <dl>
-            {commands.map(({ name, summary, argument }) => (
+            {commands.map(({ name, description, args_hint }) => (
               <div key={name} class="keys-line">
                 <dt>
-                  <code>/{name}</code> {argument && <span class="faint">{t(argument)}</span>}
+                  <code>/{name}</code> {args_hint && <span class="faint">{args_hint}</span>}
                 </dt>
-                <dd>{t(summary)}</dd>
+                <dd>{description}</dd>
               </div>
             ))}
           </dl>
