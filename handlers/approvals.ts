@@ -1,4 +1,5 @@
 /** What waits for a person: listed, answered once, streamed, and (for tests on this machine only) injected. */
+import { frame, withHeartbeats } from '../lib/base/sse.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
@@ -118,11 +119,6 @@ export const clarifyRespond = endpoint({
   },
 })
 
-const frame = (event: string, data: unknown): string =>
-  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`
-
-const HEARTBEAT_MS = 15_000
-
 /** First what is open now, then each question of the session as it is asked. */
 async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind']) {
   const { hub, turns } = ctx.app
@@ -139,7 +135,6 @@ async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind
     if (event.type === 'asked' && data.kind === kind) push(frame(kind, data))
     if (event.type === 'settled') push(frame('settled', data))
   })
-  const beat = setInterval(() => push(': heartbeat\n\n'), HEARTBEAT_MS)
   const stop = () => wake()
   ctx.signal.addEventListener('abort', stop)
   try {
@@ -155,7 +150,6 @@ async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind
     }
   } finally {
     untap()
-    clearInterval(beat)
     ctx.signal.removeEventListener('abort', stop)
   }
 }
@@ -165,7 +159,8 @@ const streamOf = (kind: Question['kind'], summary: string) =>
     summary,
     input: ofSession,
     raw: 'text/event-stream',
-    run: (ctx, { session_id }) => eventStream(questionFrames(ctx, session_id, kind)),
+    run: (ctx, { session_id }) =>
+      eventStream(withHeartbeats(questionFrames(ctx, session_id, kind))),
   })
 
 export const approvalStream = streamOf('approval', 'Approvals of a session as they are asked')

@@ -4,7 +4,7 @@ import { endpoint } from '../lib/context.ts'
 import { missing, unavailable } from '../lib/errors.ts'
 import { FALLBACK_POLL_MS } from '../lib/host-session-watcher.ts'
 import { reply, eventStream } from '../lib/http/reply.ts'
-import { comment, frame } from '../lib/http/sse.ts'
+import { comment, frame } from '../lib/base/sse.ts'
 import type { SessionRow } from '../lib/schema/session.ts'
 
 const NOT_ENABLED = 'agent sessions not enabled'

@@ -1,15 +1,8 @@
 /** Usage over the last days: what the conversations of this service have cost. */
 import { z } from 'zod'
+import { zoneOf } from '../lib/base/time-zone.ts'
 import { endpoint } from '../lib/context.ts'
-import {
-  daysUpTo,
-  isZone,
-  MAX_DAYS,
-  requireZone,
-  systemZone,
-  toCsv,
-  toReport,
-} from '../lib/insights.ts'
+import { daysUpTo, MAX_DAYS, requireZone, toCsv, toReport } from '../lib/insights.ts'
 import { bytes } from '../lib/http/reply.ts'
 
 const Amount = {
@@ -44,7 +37,7 @@ export const report = endpoint({
   cache: 'no-store',
   run: async (ctx, { days, format, timezone }) => {
     const own = ctx.home.peek().timezone
-    const zone = timezone ? requireZone(timezone) : isZone(own) ? own : systemZone()
+    const zone = timezone ? requireZone(timezone) : zoneOf(own)
     const now = Date.now() / 1_000
     await ctx.app.sessions.settle()
     const { buckets, sessions } = ctx.app.sessions.usage(daysUpTo(now, { days, zone }).since)

@@ -6,6 +6,7 @@
  * frame are the same for all readers; only live frames carry an SSE id, because a cursor that moved between the replays of
  * two sources would lose the second one's events (storage.md, A4).
  */
+import { frame, idField } from './base/sse.ts'
 import type { Frame } from './schema/event.ts'
 
 export type Source = Frame['source']
@@ -30,7 +31,7 @@ const LOG_BYTES = 1 << 20
 const QUEUE_BYTES = 256 << 10
 const IDLE_LOG_MS = 5 * 60_000
 const PING_MS = 10_000
-const PING = Buffer.from('event: ping\ndata: {}\n\n')
+const PING = Buffer.from(frame('ping', {}))
 
 const BATCH_BYTES = 64 << 10
 
@@ -38,11 +39,11 @@ const BATCH_BYTES = 64 << 10
 function* batches(frames: Iterable<Buffer>): Generator<Buffer> {
   let held: Buffer[] = []
   let bytes = 0
-  for (const frame of frames) {
-    held.push(frame)
-    bytes += frame.length
+  for (const each of frames) {
+    held.push(each)
+    bytes += each.length
     if (bytes < BATCH_BYTES) continue
-    yield held.length === 1 ? frame : Buffer.concat(held)
+    yield held.length === 1 ? each : Buffer.concat(held)
     held = []
     bytes = 0
   }
@@ -131,9 +132,8 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
 
   const publish = (source: Source, event: Event, place: Place = {}): number => {
     n += 1
-    const id = Buffer.from(`id: ${boot}-${n}\n`)
-    const data = JSON.stringify({ source, n, ...place, data: event.data })
-    const body = Buffer.from(`event: ${event.type}\ndata: ${data}\n\n`)
+    const id = Buffer.from(idField(`${boot}-${n}`))
+    const body = Buffer.from(frame(event.type, { source, n, ...place, data: event.data }))
     const bytes = Buffer.concat([id, body])
     remember(source, { n, bytes, idBytes: id.length })
     for (const reader of readers.get(source) ?? []) enqueue(reader, bytes)
@@ -149,10 +149,10 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
       const log = logs.get(source)
       const floor = log?.floor ?? (source.startsWith('session:') ? droppedSessions : 0)
       if (from.boot !== boot || at > n || at < floor) {
-        yield Buffer.from(`event: reset\ndata: ${JSON.stringify({ source, n, data: {} })}\n\n`)
+        yield Buffer.from(frame('reset', { source, n, data: {} }))
         return
       }
-      const next = log?.frames.find(frame => frame.n > at)
+      const next = log?.frames.find(logged => logged.n > at)
       if (!next || next.n > to) return
       at = next.n
       yield next.bytes.subarray(next.idBytes)
@@ -161,7 +161,7 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
 
   function* replayAll(from: Iterable<[Source, Cursor | undefined]>, to: number) {
     for (const [source, at] of from) yield* replay(source, at, to)
-    yield Buffer.from(`id: ${boot}-${to}\nevent: ready\ndata: {"n":${to}}\n\n`)
+    yield Buffer.from(frame('ready', { n: to }, `${boot}-${to}`))
   }
 
   const positions = ({

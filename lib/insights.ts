@@ -1,4 +1,5 @@
 /** How much was used: the catalogue's quarters of an hour, told by day, model, profile and source. */
+import { canonicalZone, toWall } from './base/time-zone.ts'
 import { invalid } from './errors.ts'
 import type { UsageBucket } from './sessions/catalog-statements.ts'
 
@@ -28,50 +29,18 @@ const add = (sum: Amount, { turns, input_tokens, output_tokens, cost }: UsageBuc
   sum.estimated_cost += cost
 }
 
-/** Year, month, day, hour, minute, second of an instant where the clocks of `zone` hang. */
-const createClock = (zone: string) => {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: zone,
-    calendar: 'iso8601',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  })
-  return (at: number) => {
-    const parts = Object.fromEntries(
-      format.formatToParts(at * 1_000).map(({ type, value }) => [type, Number(value)]),
-    ) as Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second', number>
-    const { year, month, day, hour, minute, second } = parts
-    return { wall: Date.UTC(year, month - 1, day, hour, minute, second) / 1_000, hour }
-  }
+/** Local time of an instant, both in seconds. */
+const createClock = (zone: string) => (at: number) => {
+  const wall = Math.floor(toWall(at * 1_000, zone) / 1_000)
+  return { wall, hour: Math.floor(wall / 3_600) % 24 }
 }
 
-/** The zone to count days in; refuses what is none. */
+/** The time zone to count days in. */
 export const requireZone = (zone: string): string => {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone: zone }).resolvedOptions().timeZone
-  } catch {
-    // The runtime knows all names there are.
-    throw invalid('timezone must be a name like Europe/Berlin')
-  }
+  const found = canonicalZone(zone)
+  if (found === undefined) throw invalid('timezone must be a name like Europe/Berlin')
+  return found
 }
-
-export const isZone = (zone: unknown): zone is string => {
-  if (typeof zone !== 'string' || zone === '') return false
-  try {
-    requireZone(zone)
-    return true
-  } catch {
-    // Somebody mistyped it in a file: then it does not count.
-    return false
-  }
-}
-
-export const systemZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
 
 const DAY = 86_400
 const dateOf = (wall: number): string => new Date(wall * 1_000).toISOString().slice(0, 10)

@@ -2,7 +2,7 @@
 import type { Completion } from '../schema/cron.ts'
 import type { Run } from './history.ts'
 import type { RawJob } from './jobs-file.ts'
-import { parseInstant } from './zone.ts'
+import { parseInstant } from '../base/time-zone.ts'
 
 const textOr = (value: unknown, otherwise: string): string =>
   typeof value === 'string' && value !== '' ? value : otherwise

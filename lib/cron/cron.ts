@@ -9,7 +9,7 @@ import { jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
 import { createRun, type RunDeps } from './run-job.ts'
 import { createScheduler } from './scheduler.ts'
-import { toIso, zoneOf } from './zone.ts'
+import { toIso, zoneOf } from '../base/time-zone.ts'
 
 export type CronDeps = {
   homes: () => readonly Home[]

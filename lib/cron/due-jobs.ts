@@ -2,7 +2,7 @@
 import { type Planned, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
-import { parseInstant, toIso, toMinute } from './zone.ts'
+import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 export type Passed = {
   how: 'missed' | 'skipped'

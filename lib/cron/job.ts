@@ -3,7 +3,7 @@ import { redact } from '../redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
 import type { RawJob } from './jobs-file.ts'
 import { inWords, readSchedule } from './parse-schedule.ts'
-import { parseInstant } from './zone.ts'
+import { parseInstant } from '../base/time-zone.ts'
 
 /** What the scheduler needs of a job. Times are milliseconds since 1970. */
 export type Planned = {

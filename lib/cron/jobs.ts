@@ -8,7 +8,7 @@ import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
 import { nextRun } from './next-run.ts'
 import { parseSchedule } from './parse-schedule.ts'
 import { findScript } from './job-script.ts'
-import { toIso } from './zone.ts'
+import { toIso } from '../base/time-zone.ts'
 
 /** What a person may set. Absent leaves it, a blank text clears it. */
 export type JobFields = {

@@ -1,7 +1,7 @@
 /** When a job is due: its next run, how late it may be, and which due times have gone by. Pure. */
 import type { Schedule } from '../schema/cron.ts'
 import { cronAfter, ONCE_GRACE_MS } from './parse-schedule.ts'
-import { parseInstant } from './zone.ts'
+import { parseInstant } from '../base/time-zone.ts'
 
 const MIN_GRACE_MS = 120_000
 const MAX_GRACE_MS = 7_200_000

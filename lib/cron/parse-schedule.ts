@@ -3,7 +3,7 @@ import { CronExpressionParser } from 'cron-parser'
 import cronstrue from 'cronstrue'
 import { invalid, messageOf } from '../errors.ts'
 import type { Schedule } from '../schema/cron.ts'
-import { parseInstant, toIso, toMinute } from './zone.ts'
+import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
 
 const FORMS =
   'Write an interval ("every 30m", "every 2h", "every 1d"), five cron fields ("0 9 * * 1-5"), one moment ("2026-02-03T14:00"), or a time from now ("30m", "2h", "1d").'

@@ -1,18 +1,6 @@
-/** Server-sent events: the text of a frame, and writing frames no faster than the reader takes them. */
+/** Writes event streams to responses, no faster than each reader takes them. */
 import type { ServerResponse } from 'node:http'
 import type { Chunk } from './reply.ts'
-
-/** A field ends at a line break; one inside it would begin a field of the sender's choosing. */
-const oneLine = (text: string): string => text.replace(/[\r\n\0]+/g, ' ')
-
-/** One frame. `data` is given as JSON text (never with line breaks) or as a value. */
-export const frame = (type: string, data: unknown, id?: string | number): string => {
-  const text = typeof data === 'string' ? oneLine(data) : JSON.stringify(data)
-  return `${id === undefined ? '' : `id: ${oneLine(String(id))}\n`}event: ${oneLine(type)}\ndata: ${text}\n\n`
-}
-
-/** Ignored by readers; keeps proxies from closing an idle stream. */
-export const comment = (text: string): string => `: ${oneLine(text)}\n\n`
 
 /** Beyond this a reader is slow and its generator waits. */
 const MAX_BUFFERED_BYTES = 256 * 1024

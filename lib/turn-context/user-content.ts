@@ -1,7 +1,7 @@
 /** What the model reads of the person's messages: the tag of the place, and the text of a skill that was called. Recorded, so that a later turn sends the same. */
 import type { LoopMessage } from '../agent/types.ts'
 import type { Sent } from '../sessions/entries.ts'
-import { dayOf } from './day.ts'
+import { dayOf } from '../base/time-zone.ts'
 
 export type Telling = {
   workspace: string

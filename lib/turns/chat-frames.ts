@@ -1,8 +1,6 @@
 /** The chat stream of the specification: one turn's log as SSE, `done` with the whole session rendered when it is written. */
+import { FRAME_END, frameHead, withHeartbeats } from '../base/sse.ts'
 import type { EventLog, LogFrame } from './event-log.ts'
-
-const HEARTBEAT_MS = 15_000
-const HEARTBEAT = ': heartbeat\n\n'
 
 /** The session as JSON text, in parts. */
 type Render = () => Promise<readonly Buffer[]>
@@ -19,44 +17,25 @@ async function* done(log: EventLog, { pos, data }: LogFrame, render: Render) {
   shared.set(log, one)
   one.readers += 1
   try {
-    yield Buffer.from(`id: ${pos}\nevent: done\ndata: {"session":`)
-    yield* await one.parts
-    yield Buffer.from(`,"usage":${JSON.stringify(usage)}}\n\n`)
+    // Complete before the first byte: a heartbeat between two parts would break the frame.
+    const parts = await one.parts
+    yield Buffer.from(`${frameHead('done', pos)}{"session":`)
+    yield* parts
+    yield Buffer.from(`,"usage":${JSON.stringify(usage)}}${FRAME_END}`)
   } finally {
     one.readers -= 1
     if (one.readers === 0 && shared.get(log) === one) shared.delete(log)
   }
 }
 
-/** Replays after `after`, then follows; a heartbeat comment fills every 15 silent seconds. */
-export async function* chatFrames(
-  log: EventLog,
-  after: number,
-  signal: AbortSignal,
-  render: Render,
-): AsyncGenerator<string | Buffer> {
-  const events = log.frames(after, signal)
-  let next = events.next()
-  try {
-    while (true) {
-      let timer: NodeJS.Timeout | undefined
-      const silent = new Promise<'silent'>(resolve => {
-        timer = setTimeout(() => resolve('silent'), HEARTBEAT_MS)
-      })
-      const result = await Promise.race([next, silent])
-      clearTimeout(timer)
-      if (result === 'silent') {
-        yield HEARTBEAT
-        continue
-      }
-      if (result.done) return
-      const event = result.value
-      next = events.next()
-      const isWhole = event.type === 'done' && !event.data.includes('"ephemeral"')
-      if (isWhole) yield* done(log, event, render)
-      else yield event.frame
-    }
-  } finally {
-    await events.return(undefined)
+async function* frames(log: EventLog, after: number, signal: AbortSignal, render: Render) {
+  for await (const event of log.frames(after, signal)) {
+    const isWhole = event.type === 'done' && !event.data.includes('"ephemeral"')
+    if (isWhole) yield* done(log, event, render)
+    else yield event.frame
   }
 }
+
+/** Replays the events after position `after`, then follows the turn until it ends or `signal` aborts. */
+export const chatFrames = (log: EventLog, after: number, signal: AbortSignal, render: Render) =>
+  withHeartbeats(frames(log, after, signal, render))

@@ -7,6 +7,7 @@
  */
 import { existsSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { FRAME_END, frameHead } from '../base/sse.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -28,7 +29,7 @@ const toFrame = (line: Buffer): LogFrame | undefined => {
   if (!head || line.at(-1) !== BRACE) return undefined
   const [{ length }, pos = '', type = ''] = head
   const data = line.subarray(length, -1)
-  const frame = Buffer.concat([Buffer.from(`id: ${pos}\nevent: ${type}\ndata: `), data, GAP])
+  const frame = Buffer.concat([Buffer.from(frameHead(type, pos)), data, END])
   return { pos: Number(pos), type: type as Logged['type'], data, frame }
 }
 
@@ -38,7 +39,7 @@ export type LogFrame = { pos: number; type: Logged['type']; data: Buffer; frame:
 const HEAD = /^\{"pos":(\d+),"type":"(\w+)","data":/
 const HEAD_BYTES = 96
 const BRACE = 0x7d
-const GAP = Buffer.from('\n\n')
+const END = Buffer.from(FRAME_END)
 
 export type EventLog = ReturnType<typeof createEventLog>
 

@@ -6,7 +6,7 @@ import { openHistory } from '../../../lib/cron/history.ts'
 import { createJobs } from '../../../lib/cron/jobs.ts'
 import { jobsFile } from '../../../lib/cron/jobs-file.ts'
 import { createScheduler, type RunResult } from '../../../lib/cron/scheduler.ts'
-import { toIso } from '../../../lib/cron/zone.ts'
+import { toIso } from '../../../lib/base/time-zone.ts'
 
 export const fine: RunResult = {
   status: 'ok',

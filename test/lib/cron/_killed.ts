@@ -2,7 +2,7 @@
 import { openHistory } from '../../../lib/cron/history.ts'
 import { jobsFile } from '../../../lib/cron/jobs-file.ts'
 import { createScheduler } from '../../../lib/cron/scheduler.ts'
-import { toIso } from '../../../lib/cron/zone.ts'
+import { toIso } from '../../../lib/base/time-zone.ts'
 
 const [dir = '', at = ''] = process.argv.slice(2)
 const now = () => Date.parse(at)

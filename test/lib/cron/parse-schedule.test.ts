@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { dueTimes, graceMs, nextRun, nextRuns } from '../../../lib/cron/next-run.ts'
 import { inWords, parseSchedule, readSchedule } from '../../../lib/cron/parse-schedule.ts'
-import { fromWall, parseInstant, toIso, toStamp, zoneOf } from '../../../lib/cron/zone.ts'
+import { toIso, zoneOf } from '../../../lib/base/time-zone.ts'
 
 const BERLIN = 'Europe/Berlin'
 const at = (text: string) => Date.parse(text)
@@ -198,22 +198,6 @@ next('every due time that went by is counted', () => {
 
 next('a calendar day that hardly ever comes is found', () => {
   assert.equal(after('0 9 29 2 *', '2026-03-01T00:00Z', 'UTC', 1), ['2028-02-29T09:00:00+00:00'])
-})
-
-next('times on the wall: gaps, doubles, offsets, fractions', () => {
-  const wall = (text: string) => new Date(fromWall(Date.parse(`${text}Z`), BERLIN)).toISOString()
-  assert.is(wall('2026-03-29T02:30:00'), '2026-03-29T01:30:00.000Z')
-  assert.is(wall('2026-10-25T02:30:00'), '2026-10-25T00:30:00.000Z')
-  assert.is(wall('2026-07-01T14:00:00'), '2026-07-01T12:00:00.000Z')
-  assert.is(parseInstant('2026-07-01T14:00:00.123456+05:30', 'UTC'), at('2026-07-01T08:30:00.123Z'))
-  assert.is(parseInstant('2026-07-01T14:00:00', BERLIN), at('2026-07-01T12:00:00Z'))
-  for (const text of ['', 'soon', '2026', '2026-07-01T14:00+99:00', null, 7])
-    assert.is(parseInstant(text, 'UTC'), undefined)
-  assert.is(
-    toIso(at('2026-07-01T12:00:00.5Z'), 'America/St_Johns'),
-    '2026-07-01T09:30:00.500-02:30',
-  )
-  assert.is(toStamp(at('2026-07-01T12:00:00Z'), BERLIN), '2026-07-01_14-00-00')
 })
 
 next.run()

@@ -12,7 +12,7 @@ import {
   reply,
   eventStream,
 } from '../../../lib/http/reply.ts'
-import { frame } from '../../../lib/http/sse.ts'
+import { frame } from '../../../lib/base/sse.ts'
 import { endpoint, missingHeaders, openServer, type TestServer } from './_server.ts'
 
 const raw = { summary: 'bytes', raw: '*/*' }

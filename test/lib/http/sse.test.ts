@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { eventStream } from '../../../lib/http/reply.ts'
-import { comment, frame } from '../../../lib/http/sse.ts'
+import { comment, frame } from '../../../lib/base/sse.ts'
 import { endpoint, openServer, type TestServer } from './_server.ts'
 
 const KB = Buffer.alloc(1024, 'x')

@@ -1,30 +1,35 @@
-/** Times in the zone the agent is configured for: its clock on the wall, and the texts it keeps in its files. */
+/**
+ * Local times of a named time zone, over Intl: offsets, and the date formats of the host agent's files. Not luxon, which
+ * cron-parser brings along: the texts and the reading of skipped and repeated hours are the host agent's. No Node.
+ */
 
-/** The configured zone when there is such a one; else the machine's own, as the agent does. */
+/** The configured zone when it exists, else the machine's own. */
 export const zoneOf = (configured: unknown): string => {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone || 'UTC'
   if (typeof configured !== 'string' || !configured.trim()) return own
   return isZone(configured.trim()) ? configured.trim() : own
 }
 
-export const isZone = (name: string): boolean => {
+/** The zone's name as the time zone database writes it (`europe/berlin` → `Europe/Berlin`); undefined for an unknown zone. */
+export const canonicalZone = (name: string): string | undefined => {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone
   } catch {
-    // A RangeError is how Intl says that it knows no such zone.
-    return false
+    // RangeError: no such zone.
+    return undefined
   }
 }
 
-/** Making one costs a hundred times as much as using it: a memory of a pure function, and bounded. */
-const clocks = new Map<string, Intl.DateTimeFormat>()
-const MOST_CLOCKS = 50
+export const isZone = (name: string): boolean => canonicalZone(name) !== undefined
 
-const clockOf = (zone: string): Intl.DateTimeFormat => {
-  const known = clocks.get(zone)
+/** Creating a format costs a hundred times as much as using it. */
+const formats = new Map<string, Intl.DateTimeFormat>()
+const MAX_FORMATS = 50
+
+const formatOf = (zone: string): Intl.DateTimeFormat => {
+  const known = formats.get(zone)
   if (known) return known
-  const clock = new Intl.DateTimeFormat('en-US', {
+  const format = new Intl.DateTimeFormat('en-US', {
     timeZone: zone,
     hourCycle: 'h23',
     era: 'short',
@@ -35,14 +40,14 @@ const clockOf = (zone: string): Intl.DateTimeFormat => {
     minute: 'numeric',
     second: 'numeric',
   })
-  if (clocks.size >= MOST_CLOCKS) clocks.clear()
-  clocks.set(zone, clock)
-  return clock
+  if (formats.size >= MAX_FORMATS) formats.clear()
+  formats.set(zone, format)
+  return format
 }
 
-/** What the wall shows at `ms`, written as if it were UTC. */
-const wallMs = (ms: number, zone: string): number => {
-  const parts = clockOf(zone).formatToParts(ms)
+/** The local time at `ms`, as the milliseconds of a UTC time with the same digits. */
+export const toWall = (ms: number, zone: string): number => {
+  const parts = formatOf(zone).formatToParts(ms)
   const at = (type: string): number =>
     Number(parts.find(part => part.type === type)?.value ?? Number.NaN)
   const wall = Date.UTC(
@@ -58,23 +63,23 @@ const wallMs = (ms: number, zone: string): number => {
 
 /** Minutes east of Greenwich at that moment. */
 export const offsetMinutes = (ms: number, zone: string): number =>
-  Math.round((wallMs(ms, zone) - ms) / 60_000)
+  Math.round((toWall(ms, zone) - ms) / 60_000)
 
 /**
- * The moment a wall clock shows this. A time that does not exist (clocks go forward) is read with the offset before
- * the change, so it lies behind the gap; of a time that comes twice the first is meant.
+ * The instant of a local time; the inverse of `toWall`. A skipped local time (clocks go forward) is read with the offset
+ * before the change, so the result is after the gap. Of a repeated one the first instant is returned.
  */
 export const fromWall = (wall: number, zone: string): number => {
   const day = 86_400_000
   const before = wall - offsetMinutes(wall - day, zone) * 60_000
-  if (wallMs(before, zone) === wall) return before
+  if (toWall(before, zone) === wall) return before
   const after = wall - offsetMinutes(wall + day, zone) * 60_000
-  return wallMs(after, zone) === wall ? after : before
+  return toWall(after, zone) === wall ? after : before
 }
 
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** `2026-08-01T09:00:00+02:00`, with milliseconds only where there are some: the form the agent writes. */
+/** `2026-08-01T09:00:00+02:00`, with milliseconds only when they are not 0: the format of the host agent. */
 export const toIso = (ms: number, zone: string): string => {
   const offset = offsetMinutes(ms, zone)
   const text = new Date(ms + offset * 60_000).toISOString().replace(/(?:\.000)?Z$/, '')
@@ -86,6 +91,10 @@ export const toIso = (ms: number, zone: string): string => {
 export const toStamp = (ms: number, zone: string): string =>
   toIso(ms, zone).slice(0, 19).replace('T', '_').replaceAll(':', '-')
 
+/** The date at `seconds` in the configured zone, else in the machine's own: `2026-08-01`. */
+export const dayOf = (seconds: number, configured: unknown): string =>
+  toIso(seconds * 1_000, zoneOf(configured)).slice(0, 10)
+
 /** `2026-08-01 09:00` */
 export const toMinute = (ms: number, zone: string): string =>
   toIso(ms, zone).slice(0, 16).replace('T', ' ')
@@ -93,7 +102,7 @@ export const toMinute = (ms: number, zone: string): string =>
 const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|[+-]\d{2}(?::?\d{2})?)?$/i
 
-/** A moment in ISO 8601; without an offset it is meant in `zone`. Undefined when it is none. */
+/** Milliseconds of an ISO 8601 date or date and time; without an offset it is local to `zone`. Undefined for other texts. */
 export const parseInstant = (text: unknown, zone: string): number | undefined => {
   if (typeof text !== 'string') return undefined
   const match = ISO.exec(text.trim())
