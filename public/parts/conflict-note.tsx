@@ -1,7 +1,10 @@
 /** Somebody else wrote to what is being edited: two ways on, and nothing is lost before one is chosen. */
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
-import { tk } from '../features/knowledge-strings.ts'
+import { enEditing } from '../strings/editing.ts'
+import { translator } from '../strings/t.ts'
+
+const t = translator(enEditing)
 
 export type ConflictProps = {
   /** Absent: it is gone, and can only be written anew. */
@@ -14,12 +17,12 @@ export const ConflictNote = ({ onTheirs, onMine, text }: ConflictProps) => (
   <div class="note-box note-warn" role="alert">
     <Icon name="alert" size={18} />
     <div class="note-text">
-      <strong>{tk('conflict.title')}</strong>
-      <p>{text ?? tk('conflict.text')}</p>
+      <strong>{t('conflict.title')}</strong>
+      <p>{text ?? t('conflict.text')}</p>
       <div class="form-actions form-actions-start">
-        {onTheirs && <Button onClick={onTheirs}>{tk('conflict.theirs')}</Button>}
+        {onTheirs && <Button onClick={onTheirs}>{t('conflict.theirs')}</Button>}
         <Button kind="danger" onClick={onMine}>
-          {tk('conflict.mine')}
+          {t('conflict.mine')}
         </Button>
       </div>
     </div>

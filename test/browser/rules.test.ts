@@ -74,7 +74,7 @@ rules(
       await row.getByText(RULE, { exact: true }).waitFor()
       assert.match((await row.textContent()) ?? '', /In all folders/)
       assert.equal(await at.axe(), [])
-      await row.getByRole('button', { name: `Remove: ${RULE}` }).click()
+      await row.getByRole('button', { name: `Remove ${RULE}` }).click()
       await row.waitFor({ state: 'detached' })
       assert.equal((await app.get('/api/approval/grants')).body.grants, [])
       assert.equal(at.problems, [])

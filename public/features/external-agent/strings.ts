@@ -6,15 +6,15 @@ export const enAgent = {
   open: 'Start {name} to see its modes and options',
   opening: 'Starting…',
   mode: 'Mode',
-  search: 'Find a mode or an option',
-  nothing: '{name} has no options to choose from.',
+  search: 'Find a mode or option',
+  nothing: 'No options available for {name}.',
   earlier: 'Earlier sessions',
-  past: 'Continue a {name} session…',
+  past: 'Resume a {name} session…',
   'past.head': '{name} sessions in this workspace',
   'past.search': 'Find a session',
   'past.loading': 'Loading…',
-  'past.none': 'No matching sessions.',
-  here: 'Already open here',
+  'past.none': 'No matching sessions',
+  here: 'Already open',
 } as const
 
 export const ta = translator(enAgent)

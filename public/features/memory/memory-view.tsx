@@ -12,14 +12,14 @@ import {
   type Note,
   type NoteName,
 } from './memory.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 
 const Meter = ({ text, limit, label }: { text: string; limit: number; label: string }) => {
   const count = countOf(text)
-  const words = tk('app.limit', { count, limit })
+  const words = t('app.limit', { count, limit })
   const level = levelOf(count, limit)
   return (
     <div class={`note-meter note-meter-${level}`}>
@@ -37,7 +37,7 @@ const Meter = ({ text, limit, label }: { text: string; limit: number; label: str
       </div>
       <p class="field-hint">
         {words}
-        {level === 'high' && <span class="field-failed"> · {tk('memory.over')}</span>}
+        {level === 'high' && <span class="field-failed"> · {t('memory.over')}</span>}
       </p>
     </div>
   )
@@ -45,7 +45,7 @@ const Meter = ({ text, limit, label }: { text: string; limit: number; label: str
 
 const Reading = ({ name, text }: { name: NoteName; text: string }) => {
   const entries = name === 'soul' ? [text.trim()].filter(Boolean) : entriesOf(text)
-  if (entries.length === 0) return <p class="note-empty">{tk('memory.empty')}</p>
+  if (entries.length === 0) return <p class="note-empty">{t('memory.empty')}</p>
   if (name === 'soul') return <Markdown text={text} id="soul" />
   return (
     <ul class="entries">
@@ -87,7 +87,7 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
         id={id}
         class="mono-area"
         rows={Math.min(24, Math.max(6, draft.text.split('\n').length + 1))}
-        aria-label={tk(`memory.${name}`)}
+        aria-label={t(`memory.${name}`)}
         aria-describedby={name === 'soul' ? undefined : `${id}-hint`}
         value={draft.text}
         onInput={event => memory.change(name, event.currentTarget.value)}
@@ -95,16 +95,16 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
       <div class="form-foot">
         {name !== 'soul' && (
           <p id={`${id}-hint`} class="field-hint">
-            {tk('memory.separator')}
+            {t('memory.separator')}
           </p>
         )}
         <p class="form-error" role="alert">
           {draft.problem}
         </p>
         <div class="form-actions">
-          <Button onClick={() => memory.cancel(name)}>{tk('app.cancel')}</Button>
+          <Button onClick={() => memory.cancel(name)}>{t('app.cancel')}</Button>
           <Button kind="primary" type="submit" disabled={draft.busy}>
-            {draft.busy ? tk('app.saving') : tk('app.save')}
+            {draft.busy ? t('app.saving') : t('app.save')}
           </Button>
         </div>
       </div>
@@ -114,21 +114,21 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
 
 const Card = ({ memory, name, note }: { memory: MemoryState; name: NoteName; note: Note }) => {
   const draft = memory.drafts.value[name]
-  const title = tk(`memory.${name}`)
+  const title = t(`memory.${name}`)
   return (
     <section class="note-card" aria-labelledby={`note-${name}`}>
       <header>
         <div class="note-title">
           <h2 id={`note-${name}`}>{title}</h2>
-          <p class="field-hint">{tk(`memory.${name}.text`)}</p>
+          <p class="field-hint">{t(`memory.${name}.text`)}</p>
         </div>
         {!draft && (
           <Button
             icon="edit"
-            aria-label={tk('memory.edit', { name: title })}
+            aria-label={t('memory.edit', { name: title })}
             onClick={() => memory.edit(name)}
           >
-            {tk('app.edit')}
+            {t('app.edit')}
           </Button>
         )}
       </header>
@@ -146,22 +146,22 @@ export const MemoryView = () => {
   useEffect(() => void memory.load(), [profile])
   return (
     <>
-      <ViewHead title={tk('memory.title')} />
+      <ViewHead title={t('memory.title')} />
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="view-scroll" tabIndex={0}>
         <div class="view-column">
-          <p class="view-lead">{tk('memory.lead')}</p>
+          <p class="view-lead">{t('memory.lead')}</p>
           {notes ? (
             NOTES.map(name => <Card key={name} memory={memory} name={name} note={notes[name]} />)
           ) : memory.state.value === 'failed' ? (
             <div class="view-note" role="alert">
-              <p>{tk('app.failed')}</p>
+              <p>{t('app.failed')}</p>
               <Button icon="refresh" onClick={() => void memory.load()}>
-                {tk('app.retry')}
+                {t('app.retry')}
               </Button>
             </div>
           ) : (
-            <p class="view-note">{tk('app.loading')}</p>
+            <p class="view-note">{t('app.loading')}</p>
           )}
         </div>
       </div>

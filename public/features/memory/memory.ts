@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
 
@@ -97,7 +97,7 @@ export const createMemory = ({
           expected_version: version,
         })
         discardDraft(name)
-        toasts.show(tk('memory.saved', { name: tk(`memory.${name}`) }))
+        toasts.show(t('memory.saved', { name: t(`memory.${name}`) }))
         await load()
         return true
       } catch (error) {

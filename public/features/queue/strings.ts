@@ -39,23 +39,6 @@ const enSteering = {
   'step.ok': 'Done',
   'step.error': 'Failed',
   'step.unfinished': 'Stopped',
-
-  'budget.text':
-    'When a budget is used up, the agent pauses before its next model call and asks. Subagents spend from the same budgets. Scheduled tasks can’t ask, so they end there.',
-  'budget.turn': 'One turn',
-  'budget.turn.hint': 'From your message to the end of its answer.',
-  'budget.session': 'One conversation',
-  'budget.session.hint': 'All of its turns together.',
-  'budget.day': 'One day',
-  'budget.day.hint':
-    'All conversations of this profile since midnight. Today: {tokens} tokens, {usd}.',
-  'budget.tokens': 'Tokens',
-  'budget.usd': 'US dollars',
-  'budget.none': 'No limit',
-  'budget.bad': 'Enter a number above 0, or leave it empty.',
-  'budget.prices': 'Dollar limits apply only to models with a known price.',
-  'budget.loading': 'Loading…',
-  'budget.saved': 'Saved',
 } as const
 
 export const ts = translator(enSteering)

@@ -1,7 +1,7 @@
 /** Budgets of the profile: six limits, each saved when its field is left. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
-import { ts } from '../queue/strings.ts'
+import { ts } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 const scopes = ['turn', 'session', 'day'] as const

@@ -19,7 +19,7 @@ const views: Record<Section, ComponentType> = {
   mcp: lazy(async () => (await import('../mcp/mcp-view.tsx')).McpSettings),
   appearance: Appearance,
   security: Security,
-  budgets: lazy(async () => (await import('../queue/lazy-queue.ts')).BudgetSettings),
+  budgets: lazy(async () => (await import('./budgets.tsx')).BudgetSettings),
   updates: lazy(async () => (await import('../updates/updates-view.tsx')).UpdateSettings),
   about: About,
 }

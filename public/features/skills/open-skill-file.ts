@@ -3,7 +3,7 @@ import { type ReadonlySignal, signal } from '@preact/signals'
 import type { LinkedFile, Skill } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 
 export type FileDraft = { skill: string; path: string; content: string; version: string }
 type DiskVersion = { content: string | null; version: string | null }
@@ -53,7 +53,7 @@ export const createSkillFile = (
       const of = skill.value
       if (!file || !of || of.read_only || file.is_binary) return
       if (draft.value) {
-        toasts.show(tk('skills.file.other', { name: draft.value.path }), { kind: 'error' })
+        toasts.show(t('skills.file.other', { name: draft.value.path }), { kind: 'error' })
         return
       }
       const { path, content, version } = file
@@ -78,7 +78,7 @@ export const createSkillFile = (
           ...(version === null ? {} : { expected_version: version }),
         })
         setDraft(null)
-        toasts.show(tk('skills.saved', { name: now.path }))
+        toasts.show(t('skills.saved', { name: now.path }))
         if (skill.value?.name === now.skill) await read(now.path)
         return true
       } catch (error) {

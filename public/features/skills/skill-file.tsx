@@ -4,7 +4,7 @@ import { Markdown } from '../../markdown/view.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { FileDraft, SkillFile } from './open-skill-file.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 
 const MAX_BYTES = 1 << 20
@@ -17,7 +17,7 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
   return (
     <form
       class="skill-file-form"
-      aria-label={tk('skills.form.edit', { name: draft.path })}
+      aria-label={t('skills.form.edit', { name: draft.path })}
       onSubmit={event => {
         event.preventDefault()
         void file.save()
@@ -30,13 +30,13 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
     >
       {conflict && (
         <ConflictNote
-          {...(conflict.content === null ? { text: tk('skills.file.removed') } : {})}
+          {...(conflict.content === null ? { text: t('skills.file.removed') } : {})}
           onTheirs={conflict.content === null ? undefined : file.takeTheirs}
           onMine={() => void file.save({ overwrite: true })}
         />
       )}
       <label class="sr-only" for={id}>
-        {tk('skills.text')}
+        {t('skills.text')}
       </label>
       <textarea
         id={id}
@@ -47,12 +47,12 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
       />
       <div class="form-foot">
         <p class="form-error" role="alert">
-          {isTooLong ? tk('skills.file.long') : file.problem.value}
+          {isTooLong ? t('skills.file.long') : file.problem.value}
         </p>
         <div class="form-actions">
-          <Button onClick={file.cancel}>{tk('app.cancel')}</Button>
+          <Button onClick={file.cancel}>{t('app.cancel')}</Button>
           <Button kind="primary" type="submit" disabled={blocked}>
-            {file.busy.value ? tk('app.saving') : tk('app.save')}
+            {file.busy.value ? t('app.saving') : t('app.save')}
           </Button>
         </div>
       </div>
@@ -74,20 +74,20 @@ export const LinkedFile = ({ file, skill, readOnly }: LinkedFileProps) => {
         <code>{path}</code>
         {!readOnly && !found.is_binary && !editing && (
           <Button icon="edit" onClick={file.edit}>
-            {tk('app.edit')}
+            {t('app.edit')}
           </Button>
         )}
         <IconButton
           icon="close"
           size={16}
-          label={tk('skills.file.close', { name: path })}
+          label={t('skills.file.close', { name: path })}
           onClick={file.close}
         />
       </header>
       {editing ? (
         <Form file={file} draft={editing} />
       ) : found.is_binary ? (
-        <p class="field-hint">{tk('skills.file.binary', { count: found.size })}</p>
+        <p class="field-hint">{t('skills.file.binary', { count: found.size })}</p>
       ) : /\.md$/i.test(path) ? (
         <Markdown key={found.version} text={content} id={`file-${path}`} />
       ) : (

@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import type { SkillDraft, SkillsState } from './skills.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { useApp } from '../shell/context.ts'
 
@@ -68,7 +68,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
   return (
     <form
       class="skill-form"
-      aria-label={isNew ? tk('skills.form.new') : tk('skills.form.edit', { name: draft.of })}
+      aria-label={isNew ? t('skills.form.new') : t('skills.form.edit', { name: draft.of })}
       onSubmit={event => {
         event.preventDefault()
         void save()
@@ -79,20 +79,20 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
         if (!incomplete) void save()
       }}
     >
-      <h2>{isNew ? tk('skills.form.new') : tk('skills.form.edit', { name: draft.of })}</h2>
+      <h2>{isNew ? t('skills.form.new') : t('skills.form.edit', { name: draft.of })}</h2>
       <div class="skill-fields">
         {isNew && (
           <TextField
-            label={tk('skills.name')}
-            hint={tk('skills.name.hint')}
+            label={t('skills.name')}
+            hint={t('skills.name.hint')}
             value={draft.name}
             focus
             onInput={name => skills.change({ name })}
           />
         )}
         <TextField
-          label={tk('skills.category')}
-          hint={tk(isNew ? 'skills.category.hint' : 'skills.category.move')}
+          label={t('skills.category')}
+          hint={t(isNew ? 'skills.category.hint' : 'skills.category.move')}
           value={draft.category}
           list={skills.categories.value.map(({ name }) => name)}
           onInput={category => skills.change({ category })}
@@ -100,13 +100,13 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
       </div>
       {conflict && (
         <ConflictNote
-          {...(conflict.content === null ? { text: tk('skills.removed') } : {})}
+          {...(conflict.content === null ? { text: t('skills.removed') } : {})}
           onTheirs={conflict.content === null ? undefined : () => skills.takeTheirs()}
           onMine={() => void save({ overwrite: true })}
         />
       )}
       <div class="skill-text">
-        <label for={id}>{tk('skills.text')}</label>
+        <label for={id}>{t('skills.text')}</label>
         <textarea
           id={id}
           class="mono-area"
@@ -119,15 +119,15 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
       </div>
       <div class="form-foot">
         <p id={`${id}-count`} class={`field-hint${length > MAX_CHARS ? ' field-failed' : ''}`}>
-          {tk('app.limit', { count: length, limit: MAX_CHARS })}
+          {t('app.limit', { count: length, limit: MAX_CHARS })}
         </p>
         <p class="form-error" role="alert">
           {skills.problem.value}
         </p>
         <div class="form-actions">
-          <Button onClick={() => skills.cancel()}>{tk('app.cancel')}</Button>
+          <Button onClick={() => skills.cancel()}>{t('app.cancel')}</Button>
           <Button kind="primary" type="submit" disabled={incomplete || skills.busy.value}>
-            {skills.busy.value ? tk('app.saving') : tk('app.save')}
+            {skills.busy.value ? t('app.saving') : t('app.save')}
           </Button>
         </div>
       </div>

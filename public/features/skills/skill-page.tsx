@@ -7,13 +7,13 @@ import { Switch } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { bodyOf, type SkillsState } from './skills.ts'
-import { enKnowledge, type KnowledgeKey, tk } from '../knowledge-strings.ts'
+import { enSkills, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { LinkedFile } from './skill-file.tsx'
 
 const kindName = (kind: string): string => {
-  const key = `kind.${kind}` as KnowledgeKey & `kind.${string}`
-  return key in enKnowledge ? tk(key) : kind
+  const key = `kind.${kind}` as keyof typeof enSkills & `kind.${string}`
+  return key in enSkills ? t(key) : kind
 }
 
 const Files = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
@@ -22,7 +22,7 @@ const Files = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
   const { value: file } = skills.file.open
   return (
     <section class="skill-files">
-      <h3>{tk('skills.files')}</h3>
+      <h3>{t('skills.files')}</h3>
       {kinds.map(([kind, paths]) => (
         <div key={kind} class="skill-kind">
           <h4>{kindName(kind)}</h4>
@@ -58,9 +58,9 @@ const Notes = ({ skill }: { skill: Skill }) => {
     ...skill.missing_credential_files,
   ]
   const lines = [
-    skill.read_only && tk('skills.readonly'),
-    !skill.compatible && tk('skills.unsupported'),
-    missing.length > 0 && tk('skills.needs', { names: missing.join(', ') }),
+    skill.read_only && t('skills.readonly'),
+    !skill.compatible && t('skills.unsupported'),
+    missing.length > 0 && t('skills.needs', { names: missing.join(', ') }),
     missing.length > 0 && skill.setup_help,
   ].filter((line): line is string => typeof line === 'string' && line !== '')
   if (lines.length === 0) return null
@@ -81,9 +81,9 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
   const switchId = useId()
   const remove = () => {
     app.layout.confirmation.value = {
-      title: tk('skills.delete.title'),
-      text: tk('skills.delete.text', { name: skill.name }),
-      confirm: tk('app.delete'),
+      title: t('skills.delete.title', { name: skill.name }),
+      text: t('skills.delete.text'),
+      confirm: t('app.delete'),
       danger: true,
       async run() {
         await skills.remove(skill.name)
@@ -99,12 +99,12 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
           <p class="skill-place">
             {skill.category && <span>{skill.category}</span>}
             {skill.enabled && skill.compatible && (
-              <span>{tk('skills.call', { slug: `/${skill.slug}` })}</span>
+              <span>{t('skills.call', { slug: `/${skill.slug}` })}</span>
             )}
           </p>
         </div>
         <label class="skill-switch" for={switchId}>
-          <span>{tk('skills.enabled')}</span>
+          <span>{t('skills.enabled')}</span>
           <Switch
             id={switchId}
             describedBy={undefined}
@@ -115,18 +115,18 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
         {!skill.read_only && (
           <>
             <Button icon="edit" onClick={() => skills.edit()}>
-              {tk('app.edit')}
+              {t('app.edit')}
             </Button>
             <MenuButton
-              label={tk('skills.menu', { name: skill.name })}
-              items={() => [{ label: tk('app.delete'), icon: 'trash', danger: true, run: remove }]}
+              label={t('skills.menu', { name: skill.name })}
+              items={() => [{ label: t('app.delete'), icon: 'trash', danger: true, run: remove }]}
             />
           </>
         )}
       </header>
       <p class="skill-lead">{skill.description}</p>
       {skill.tags.length > 0 && (
-        <ul class="skill-tags" aria-label={tk('skills.tags')}>
+        <ul class="skill-tags" aria-label={t('skills.tags')}>
           {skill.tags.map(tag => (
             <li key={tag}>{tag}</li>
           ))}
@@ -147,13 +147,13 @@ export const SkillPage = ({ skills, name }: { skills: SkillsState; name: string 
     <div class="pair-scroll" tabIndex={0}>
       <a class="pair-back" href={route.hrefOf({ view: 'skills', skill: null, query: '' })}>
         <Icon name="chevron-right" size={16} />
-        {tk('skills.back')}
+        {t('skills.back')}
       </a>
       {skill ? (
         <Body skill={skill} skills={skills} />
       ) : (
         <p class="view-blank" role="status">
-          {skills.opening.value === 'failed' ? tk('skills.missing', { name }) : tk('app.loading')}
+          {skills.opening.value === 'failed' ? t('skills.missing', { name }) : t('app.loading')}
         </p>
       )}
     </div>

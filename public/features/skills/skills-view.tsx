@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type SkillGroup, type SkillsState, skillsOf } from './skills.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { SkillForm } from './skill-form.tsx'
@@ -22,7 +22,7 @@ const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chose
         aria-current={row.name === chosen.skill ? 'page' : undefined}
       >
         <span class="skill-row-name">{row.name}</span>
-        {mark && <span class="skill-mark">{tk(mark)}</span>}
+        {mark && <span class="skill-mark">{t(mark)}</span>}
         <span class="skill-row-text">{row.description}</span>
       </a>
     </li>
@@ -32,13 +32,13 @@ const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chose
 const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   const groups = skills.groups.value
   const hasOthers = groups.some(({ category }) => category !== null)
-  if (skills.state.value === 'loading') return <p class="view-note">{tk('app.loading')}</p>
+  if (skills.state.value === 'loading') return <p class="view-note">{t('app.loading')}</p>
   if (skills.state.value === 'failed') {
     return (
       <div class="view-note" role="alert">
-        <p>{tk('app.failed')}</p>
+        <p>{t('app.failed')}</p>
         <Button icon="refresh" onClick={() => void skills.load()}>
-          {tk('app.retry')}
+          {t('app.retry')}
         </Button>
       </div>
     )
@@ -46,15 +46,15 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
   if (skills.rows.value.length === 0) {
     return (
       <div class="view-note">
-        <h2>{tk('skills.empty')}</h2>
-        <p>{tk('skills.empty.text')}</p>
+        <h2>{t('skills.empty')}</h2>
+        <p>{t('skills.empty.text')}</p>
       </div>
     )
   }
   if (groups.length === 0) {
     return (
       <p class="view-note" role="status">
-        {tk('skills.none', { query: skills.query.value.trim() })}
+        {t('skills.none', { query: skills.query.value.trim() })}
       </p>
     )
   }
@@ -64,7 +64,7 @@ const List = ({ skills, chosen }: { skills: SkillsState; chosen: Chosen }) => {
         <section key={group.category ?? ''}>
           {hasOthers && (
             <h2 class="skill-category" title={group.description || undefined}>
-              {group.category ?? tk('skills.other')}
+              {group.category ?? t('skills.other')}
             </h2>
           )}
           <ul>
@@ -83,8 +83,8 @@ const Finder = ({ skills }: { skills: SkillsState }) => (
     <Icon name="search" size={16} />
     <input
       type="text"
-      aria-label={tk('skills.search')}
-      placeholder={tk('skills.search')}
+      aria-label={t('skills.search')}
+      placeholder={t('skills.search')}
       autocomplete="off"
       value={skills.query.value}
       onInput={event => {
@@ -114,17 +114,17 @@ export const SkillsView = ({ skill, query }: Chosen) => {
   const shown = draft !== null || skill !== null
   return (
     <>
-      <ViewHead title={tk('skills.title')}>
+      <ViewHead title={t('skills.title')}>
         <IconButton
           icon="plus"
-          label={tk('skills.new')}
+          label={t('skills.new')}
           onClick={() => {
             if (!draft) skills.create()
           }}
         />
       </ViewHead>
       <div class={`pair${shown ? ' pair-shown' : ''}`}>
-        <nav class="pair-list" aria-label={tk('skills.list')}>
+        <nav class="pair-list" aria-label={t('skills.list')}>
           <Finder skills={skills} />
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <div class="pair-scroll" tabIndex={0}>
@@ -135,7 +135,7 @@ export const SkillsView = ({ skill, query }: Chosen) => {
           {draft ? (
             <SkillForm skills={skills} draft={draft} />
           ) : skill === null ? (
-            skills.rows.value.length > 0 && <p class="view-blank">{tk('skills.choose')}</p>
+            skills.rows.value.length > 0 && <p class="view-blank">{t('skills.choose')}</p>
           ) : (
             <SkillPage skills={skills} name={skill} />
           )}

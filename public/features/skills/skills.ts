@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { Skill, SkillCategory, SkillRow } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 import { roomOf } from '../../parts/lazy-state.ts'
 import { createSkillFile } from './open-skill-file.ts'
 
@@ -137,7 +137,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions)
       }
     },
     create(): void {
-      const content = tk('skills.template', { name: 'my-skill' })
+      const content = t('skills.template', { name: 'my-skill' })
       setDraft({ of: '', name: '', category: '', content, version: null })
     },
     edit(): void {
@@ -179,7 +179,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions)
           ...(version === null ? {} : { expected_version: version }),
         })
         discardDraft()
-        toasts.show(tk('skills.saved', { name: of || saved.name }))
+        toasts.show(t('skills.saved', { name: of || saved.name }))
         await changed()
         return saved.name
       } catch (error) {
@@ -207,7 +207,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions)
     async remove(name: string): Promise<void> {
       await api('POST /api/skills/delete', { name })
       open.value = null
-      toasts.show(tk('skills.deleted', { name }))
+      toasts.show(t('skills.deleted', { name }))
       await changed()
     },
   }

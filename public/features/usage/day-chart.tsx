@@ -8,7 +8,7 @@ import {
   type Measure,
   niceCeiling,
 } from './usage.ts'
-import { tk } from '../knowledge-strings.ts'
+import { t } from './strings.ts'
 
 const LEFT = 44
 const BOTTOM = 22
@@ -35,10 +35,10 @@ const Readout = ({ day, measure }: { day: DailyUsage | undefined; measure: Measu
         ) : (
           <>
             <span class="chart-key chart-key-in">
-              {tk('usage.input')} {formatTokens(day.input_tokens)}
+              {t('usage.input')} {formatTokens(day.input_tokens)}
             </span>
             <span class="chart-key chart-key-out">
-              {tk('usage.output')} {formatTokens(day.output_tokens)}
+              {t('usage.output')} {formatTokens(day.output_tokens)}
             </span>
           </>
         )}
@@ -68,7 +68,7 @@ export const DayChart = ({ daily, measure, narrow }: DayChartProps) => {
         class="chart-frame"
         role="slider"
         tabIndex={0}
-        aria-label={tk('usage.chart.label', { what: tk(`usage.${measure}`) })}
+        aria-label={t('usage.chart.label', { what: t(`usage.${measure}`) })}
         aria-valuemin={0}
         aria-valuemax={last}
         aria-valuenow={at}

@@ -13,7 +13,7 @@ import {
   type Report,
   usageOf,
 } from './usage.ts'
-import { enKnowledge, type KnowledgeKey, tk } from '../knowledge-strings.ts'
+import { enUsage, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { DayChart } from './day-chart.tsx'
@@ -31,11 +31,11 @@ const costOf = ({ estimated_cost, total_tokens }: Omit<DailyUsage, 'date'>): str
 
 const Totals = ({ totals }: Pick<Report, 'totals'>) => (
   <dl class="sums">
-    <Sum label={tk('usage.input')}>{formatTokens(totals.input_tokens)}</Sum>
-    <Sum label={tk('usage.output')}>{formatTokens(totals.output_tokens)}</Sum>
-    <Sum label={tk('usage.cost')}>{costOf(totals)}</Sum>
-    <Sum label={tk('usage.turns')}>{totals.turns.toLocaleString()}</Sum>
-    <Sum label={tk('usage.sessions')}>{totals.sessions.toLocaleString()}</Sum>
+    <Sum label={t('usage.input')}>{formatTokens(totals.input_tokens)}</Sum>
+    <Sum label={t('usage.output')}>{formatTokens(totals.output_tokens)}</Sum>
+    <Sum label={t('usage.cost')}>{costOf(totals)}</Sum>
+    <Sum label={t('usage.turns')}>{totals.turns.toLocaleString()}</Sum>
+    <Sum label={t('usage.sessions')}>{totals.sessions.toLocaleString()}</Sum>
   </dl>
 )
 
@@ -58,10 +58,10 @@ const Heads = ({ first }: { first: string }) => (
   <thead>
     <tr>
       <th scope="col">{first}</th>
-      <th scope="col">{tk('usage.turns')}</th>
-      <th scope="col">{tk('usage.input')}</th>
-      <th scope="col">{tk('usage.output')}</th>
-      <th scope="col">{tk('usage.cost')}</th>
+      <th scope="col">{t('usage.turns')}</th>
+      <th scope="col">{t('usage.input')}</th>
+      <th scope="col">{t('usage.output')}</th>
+      <th scope="col">{t('usage.cost')}</th>
     </tr>
   </thead>
 )
@@ -100,16 +100,16 @@ const Table = ({ title, head, lines, measure }: TableProps) => {
 }
 
 const sourceName = (source: string): string => {
-  const key = `source.${source}` as KnowledgeKey & `source.${string}`
-  return key in enKnowledge ? tk(key) : source
+  const key = `source.${source}` as keyof typeof enUsage & `source.${string}`
+  return key in enUsage ? t(key) : source
 }
 
 const Days = ({ daily }: Pick<Report, 'daily'>) => (
   <details class="usage-days">
-    <summary>{tk('usage.table')}</summary>
-    <ScrollBox class="usage-scroll" label={tk('usage.table')}>
+    <summary>{t('usage.table')}</summary>
+    <ScrollBox class="usage-scroll" label={t('usage.table')}>
       <table class="usage-table">
-        <Heads first={tk('usage.day')} />
+        <Heads first={t('usage.day')} />
         <tbody>
           {daily.toReversed().map(day => (
             <tr key={day.date}>
@@ -132,8 +132,8 @@ const ReportView = ({ report }: { report: Report }) => {
   if (report.totals.turns + report.totals.total_tokens === 0) {
     return (
       <div class="view-note">
-        <h2>{tk('usage.empty')}</h2>
-        <p>{tk('usage.empty.text')}</p>
+        <h2>{t('usage.empty')}</h2>
+        <p>{t('usage.empty.text')}</p>
       </div>
     )
   }
@@ -142,9 +142,9 @@ const ReportView = ({ report }: { report: Report }) => {
       <Totals totals={report.totals} />
       <section class="usage-part">
         <header class="usage-part-head">
-          <h2>{tk('usage.chart')}</h2>
+          <h2>{t('usage.chart')}</h2>
           <fieldset class="segments">
-            <legend class="sr-only">{tk('usage.show')}</legend>
+            <legend class="sr-only">{t('usage.show')}</legend>
             {MEASURES.map(name => (
               <button
                 key={name}
@@ -155,7 +155,7 @@ const ReportView = ({ report }: { report: Report }) => {
                   usage.measure.value = name
                 }}
               >
-                {tk(`usage.${name}`)}
+                {t(`usage.${name}`)}
               </button>
             ))}
           </fieldset>
@@ -164,19 +164,19 @@ const ReportView = ({ report }: { report: Report }) => {
         <Days daily={report.daily} />
       </section>
       <Table
-        title={tk('usage.models')}
-        head={tk('usage.model')}
+        title={t('usage.models')}
+        head={t('usage.model')}
         measure={measure}
         lines={report.models.map(({ model, provider, ...line }) => ({
           ...line,
           key: `${provider} ${model}`,
-          name: model || tk('usage.unknown'),
+          name: model || t('usage.unknown'),
           hint: provider,
         }))}
       />
       <Table
-        title={tk('usage.profiles')}
-        head={tk('usage.profile')}
+        title={t('usage.profiles')}
+        head={t('usage.profile')}
         measure={measure}
         lines={report.profiles.map(({ profile, ...line }) => ({
           ...line,
@@ -185,8 +185,8 @@ const ReportView = ({ report }: { report: Report }) => {
         }))}
       />
       <Table
-        title={tk('usage.sources')}
-        head={tk('usage.source')}
+        title={t('usage.sources')}
+        head={t('usage.source')}
         measure={measure}
         lines={report.sources.map(({ source, ...line }) => ({
           ...line,
@@ -194,7 +194,7 @@ const ReportView = ({ report }: { report: Report }) => {
           name: sourceName(source),
         }))}
       />
-      <p class="field-hint">{tk('usage.foot', { zone: report.timezone })}</p>
+      <p class="field-hint">{t('usage.foot', { zone: report.timezone })}</p>
     </>
   )
 }
@@ -206,13 +206,13 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
   useEffect(() => void usage.load(days), [days])
   return (
     <>
-      <ViewHead title={tk('usage.title')}>
-        <IconButton icon="download" label={tk('usage.csv')} onClick={() => usage.exportCsv(days)} />
+      <ViewHead title={t('usage.title')}>
+        <IconButton icon="download" label={t('usage.csv')} onClick={() => usage.exportCsv(days)} />
       </ViewHead>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="view-scroll" tabIndex={0}>
         <div class="view-column view-wide">
-          <nav class="segments" aria-label={tk('usage.range')}>
+          <nav class="segments" aria-label={t('usage.range')}>
             {USAGE_DAYS.map(count => (
               <a
                 key={count}
@@ -220,7 +220,7 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
                 href={app.route.hrefOf({ view: 'usage', days: count })}
                 aria-current={count === days ? 'page' : undefined}
               >
-                {tk('usage.days', { count })}
+                {t('usage.days', { count })}
               </a>
             ))}
           </nav>
@@ -228,13 +228,13 @@ export const UsageView = ({ days }: { days: UsageDays }) => {
             <ReportView report={report} />
           ) : usage.state.value === 'failed' ? (
             <div class="view-note" role="alert">
-              <p>{tk('app.failed')}</p>
+              <p>{t('app.failed')}</p>
               <Button icon="refresh" onClick={() => void usage.load(days)}>
-                {tk('app.retry')}
+                {t('app.retry')}
               </Button>
             </div>
           ) : (
-            <p class="view-note">{tk('app.loading')}</p>
+            <p class="view-note">{t('app.loading')}</p>
           )}
         </div>
       </div>

@@ -154,7 +154,7 @@ test('a saved key refreshes the keys and the model menu', async () => {
   await createProviders(app).save('zai', 'the-key')
   assert.equal(service.of('POST /api/providers'), [{ provider: 'zai', api_key: 'the-key' }])
   assert.is(service.of('GET /api/models').length, 1)
-  assert.is(toasts.list.value[0]?.text, 'Saved the key for Z.AI')
+  assert.is(toasts.list.value[0]?.text, 'Z.AI key saved')
 })
 
 test('the first visit asks once, and never again when told so', async () => {

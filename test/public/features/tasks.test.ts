@@ -223,7 +223,7 @@ test('what can be done says that it was done, or why not', async () => {
   assert.equal(
     toasts.list.value.map(({ text, kind }) => [text, kind]),
     [
-      ['“a” is running', 'info'],
+      ['Started “a”', 'info'],
       ['Job not found', 'error'],
     ],
   )
@@ -278,7 +278,7 @@ const now = new Date(2026, 1, 2, 10).getTime() / 1_000
 test('times in words', () => {
   assert.is(formatDistance(now + 7_200, now, 'en'), 'in 2 hours')
   assert.is(formatDistance(now - 120, now, 'en'), '2 minutes ago')
-  assert.is(formatDistance(now + 20, now, 'en'), 'any moment')
+  assert.is(formatDistance(now + 20, now, 'en'), 'due now')
   assert.match(formatMoment(now, now, 'en-GB'), /^Mon,? 2 Feb,? (?:at )?10:00$/)
   assert.match(formatMoment(now, now + 400 * 86_400, 'en-GB'), /2026/)
   assert.equal([0.2, 40, 600].map(formatDuration), ['1 s', '40 s', '10 min'])

@@ -66,7 +66,7 @@ test('a list that cannot be read says so; a turn that is not there is refused', 
   })
   assert.is(turns.state.value, 'failed')
   turns.undoNumber(3)
-  assert.equal([asked.length, toasts.list.value[0]?.text], [0, 'There is no such turn'])
+  assert.equal([asked.length, toasts.list.value[0]?.text], [0, 'No such change'])
 })
 
 test('asked before, told after, and gone back on', async () => {

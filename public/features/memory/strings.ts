@@ -1,0 +1,23 @@
+/** English text of the memory view, loaded with it. */
+import { enEditing } from '../../strings/editing.ts'
+import { translator } from '../../strings/t.ts'
+
+export const enMemory = {
+  ...enEditing,
+  'memory.title': 'Memory',
+  'memory.lead':
+    'What the agent remembers between chats. These notes are part of every prompt, so keep them short.',
+  'memory.memory': 'Notes',
+  'memory.memory.text': 'What the agent has learned about your work',
+  'memory.user': 'About you',
+  'memory.user.text': 'What the agent knows about you',
+  'memory.soul': 'Identity',
+  'memory.soul.text': 'The agent’s personality and tone (SOUL.md)',
+  'memory.empty': 'Nothing yet',
+  'memory.edit': 'Edit {name}',
+  'memory.separator': 'Separate entries with a line containing only §.',
+  'memory.over': 'Over the limit. The agent can’t add notes.',
+  'memory.saved': 'Saved {name}',
+} as const
+
+export const t = translator(enMemory)

@@ -1,0 +1,17 @@
+/** English text shared by the lazily loaded views that show and edit files of the profile. */
+
+export const enEditing = {
+  'app.save': 'Save',
+  'app.saving': 'Saving…',
+  'app.cancel': 'Cancel',
+  'app.edit': 'Edit',
+  'app.delete': 'Delete',
+  'app.loading': 'Loading…',
+  'app.retry': 'Retry',
+  'app.failed': 'Couldn’t load this.',
+  'app.limit': '{count} of {limit} characters',
+  'conflict.title': 'File changed',
+  'conflict.text': 'This file was modified after you opened it.',
+  'conflict.theirs': 'Discard mine',
+  'conflict.mine': 'Overwrite',
+} as const
