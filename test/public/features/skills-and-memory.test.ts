@@ -150,7 +150,7 @@ test('a file of a skill: a change meanwhile is neither overwritten nor lost', as
   await file.read('scripts/b.sh')
   file.edit()
   assert.is(file.draft.value?.path, 'references/a.md')
-  assert.match(toasts.list.value.at(-1)?.text ?? '', /still editing references\/a\.md/)
+  assert.match(toasts.list.value.at(-1)?.text ?? '', /changes to references\/a\.md/)
 
   assert.ok(await file.save({ overwrite: true }))
   const sent = service.of('POST /api/skills/save').at(-1)

@@ -80,7 +80,7 @@ test('asked before, told after, and gone back on', async () => {
     }),
   })
   turns.undoNumber(1)
-  assert.match(asked[0]?.text ?? '', '2 files go back')
+  assert.match(asked[0]?.text ?? '', '2 files will be restored')
   assert.equal(service.of('POST /api/rollback/restore'), [])
   await asked[0]?.run()
   assert.equal(service.of('POST /api/rollback/restore'), [
