@@ -1,5 +1,5 @@
 /** What every endpoint receives, and `endpoint` bound to it. */
-import type { App } from './app.ts'
+import type { App } from './app/app.ts'
 import { endpointFor } from './http/endpoint.ts'
 import type { BaseCtx } from './http/request-context.ts'
 import type { Home } from './profiles/home.ts'

@@ -41,14 +41,9 @@ const LAYERS = {
   router: 9,
 } as const
 
-const COMPOSITION = new Set([
-  'lib/app.ts',
-  'lib/app-data.ts',
-  'lib/engine.ts',
-  'lib/context.ts',
-  'lib/start.ts',
-  'lib/preflight.ts',
-])
+const COMPOSITION = new Set(['lib/context.ts', 'lib/start.ts', 'lib/preflight.ts'])
+const isComposition = (path: string): boolean =>
+  COMPOSITION.has(path) || path.startsWith('lib/app/')
 const NAMED: Record<string, number> = {
   schema: LAYERS.foundation,
   errors: LAYERS.foundation,
@@ -77,7 +72,7 @@ export const moduleOf = (path: string): Module | undefined => {
   if (top === 'handlers') return { layer: LAYERS.handlers, name: path }
   if (top === 'public') return { layer: -1, name: 'public' }
   if (top !== 'lib') return undefined
-  if (COMPOSITION.has(path)) return { layer: LAYERS.composition, name: 'composition' }
+  if (isComposition(path)) return { layer: LAYERS.composition, name: 'composition' }
   const name = second.replace(/\.ts$/, '')
   const layer = NAMED[name] ?? LAYERS.domain
   return { layer, name: layer === LAYERS.composition ? 'composition' : name }
@@ -115,13 +110,13 @@ export const violation = ({ from, to, isType }: Import): string | undefined => {
 const entryViolation = (from: string, to: string, isType: boolean): string | undefined => {
   if (isType) return undefined
   if (from === 'router.ts') {
-    const mayUse = to.startsWith('handlers/') || COMPOSITION.has(to)
+    const mayUse = to.startsWith('handlers/') || isComposition(to)
     return mayUse ? undefined : 'the route table imports handlers and starts the service'
   }
   if (!from.startsWith('handlers/')) return undefined
   // Pure functions of a domain may be called; anything with a lifetime or a file comes through the context.
   const isBuilt =
-    (COMPOSITION.has(to) && to !== 'lib/context.ts') || /^lib\/(store\/|config|log)/.test(to)
+    (isComposition(to) && to !== 'lib/context.ts') || /^lib\/(store\/|config|log)/.test(to)
   return !isBuilt ? undefined : 'a handler gets this from its context'
 }
 

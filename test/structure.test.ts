@@ -58,12 +58,12 @@ test('imports go down – refuses its samples', () => {
     ['lib/agent/loop.ts', "import type { A } from '../http/endpoint.ts'"],
     ['lib/turns/turn.ts', "import { a } from '../../handlers/chat.ts'"],
     ['lib/schema/ok.ts', "import { a } from '../http/reply.ts'"],
-    ['handlers/chat.ts', "import { createApp } from '../lib/app.ts'"],
+    ['handlers/chat.ts', "import { createApp } from '../lib/app/app.ts'"],
     ['handlers/chat.ts', "import { chat } from './sessions.ts'"],
     ['handlers/chat.ts', "import { writeAtomic } from '../lib/store/atomic.ts'"],
     ['router.ts', "import { append } from './lib/sessions/store.ts'"],
     ['public/main.tsx', "import { Session } from '../lib/schema/session.ts'"],
-    ['public/main.tsx', "import type { App } from '../lib/app.ts'"],
+    ['public/main.tsx', "import type { App } from '../lib/app/app.ts'"],
     ['public/main.tsx', "import { readFileSync } from 'node:fs'"],
     ['lib/hub.ts', "import { startApp } from './_app.ts'"],
   ]
@@ -71,7 +71,7 @@ test('imports go down – refuses its samples', () => {
   const good: [string, string][] = [
     ['lib/http/request-listener.ts', "import { Refusal } from '../errors.ts'"],
     ['lib/turns/turn.ts', "import { a } from '../sessions/history.ts'"],
-    ['lib/app.ts', "import { a } from './turns/runner.ts'"],
+    ['lib/app/app.ts', "import { a } from './turns/runner.ts'"],
     ['handlers/chat.ts', "import { endpoint } from '../lib/context.ts'"],
     ['router.ts', "import * as chat from './handlers/chat.ts'"],
     ['public/main.tsx', "import type { Api } from '../router.ts'"],

@@ -7,7 +7,7 @@ import type { Meta } from '../sessions/entries.ts'
 import { fallbackTitle, isProvisional } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { passedServers } from './external-agent-mcp.ts'
-import { firstExchange } from '../turns/title.ts'
+import { firstExchange } from '../turns/generate-title.ts'
 
 /** Under the key `acp` of the session's record, by agent. A file may have been edited by hand. */
 const Kept = z.object({

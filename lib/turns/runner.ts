@@ -20,7 +20,7 @@ import { createMasking } from './mask-stream.ts'
 import { createQuestions } from './questions.ts'
 import { recoverTurn, recoverTurns } from './recover.ts'
 import { createShelf } from './event-log-registry.ts'
-import { type NamingDeps, nameSession } from './title.ts'
+import { type NamingDeps, nameSession } from './generate-title.ts'
 import { closeUnfinished, runAgent, type Turn, type TurnContext, type Unattended } from './turn.ts'
 
 export type StartInput = Sent & {

@@ -6,7 +6,7 @@ import type { Message } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import { shortenColored } from '../agent/colors.ts'
 import { shortArgs } from './short-args.ts'
-import { linesOf, OUTPUT_SHOWN, shortenResult } from './shown-result.ts'
+import { linesOf, OUTPUT_SHOWN, shortenResult } from './result-preview.ts'
 
 /** A tool result cut for the wire; `_content_length` and `_content_lines` say how much there is. Other messages stay whole. */
 export const elide = (message: Message): Message => {

@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createOutput } from '../../lib/agent/tools/command-output.ts'
-import { linesOf, OUTPUT_SHOWN, shortenResult } from '../../lib/turns/shown-result.ts'
+import { linesOf, OUTPUT_SHOWN, shortenResult } from '../../lib/turns/result-preview.ts'
 import { parseResult } from '../../public/features/tool-calls/tool-result.ts'
 import { startChat } from './_chat.ts'
 

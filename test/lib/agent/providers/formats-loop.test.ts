@@ -5,7 +5,7 @@ import { hintFor } from '../../../../lib/agent/failure.ts'
 import type { LoopMessage } from '../../../../lib/agent/types.ts'
 import { createTestCall } from '../../../../lib/models/test-call.ts'
 import type { Message } from '../../../../lib/schema/message.ts'
-import { makeTitle } from '../../../../lib/turns/title.ts'
+import { makeTitle } from '../../../../lib/turns/generate-title.ts'
 import { ENCRYPTED, SIGNATURE } from '../../../_formats.ts'
 import { FORMATS, said, speaker, withServer } from './_matrix.ts'
 
