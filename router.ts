@@ -37,7 +37,7 @@ import * as transcribe from './handlers/transcribe.ts'
 import * as updates from './handlers/updates.ts'
 import * as uploads from './handlers/upload.ts'
 import * as workspaces from './handlers/workspaces.ts'
-import { createApp, placeSqlite } from './lib/app/app.ts'
+import { createApp, unpackSqliteAddon } from './lib/app/app.ts'
 import type { ApiOf, RouteTable } from './lib/http/endpoint.ts'
 import { start } from './lib/start.ts'
 
@@ -252,4 +252,5 @@ export const patternRoutes = {
 
 export type Api = ApiOf<typeof routes & typeof patternRoutes>
 
-if (import.meta.main) await start({ routes, patternRoutes, createApp, placeAddon: placeSqlite })
+if (import.meta.main)
+  await start({ routes, patternRoutes, createApp, unpackAddon: unpackSqliteAddon })

@@ -20,7 +20,7 @@ const Turn = z.object({
 const begin = (ctx: Ctx, input: z.output<typeof Turn>, whenEmpty: string) => {
   const text = input.message.trim()
   if (!text) throw invalid(whenEmpty)
-  return ctx.app.begin.turn({
+  return ctx.app.turnStarter.turn({
     sessionId: input.session_id,
     text,
     attachments: input.attachments,
@@ -63,7 +63,7 @@ export const sync = endpoint({
     return {
       answer: outcome?.text ?? '',
       status: finished ? ('done' as const) : ('partial' as const),
-      session: await ctx.app.views.full(turn.sessionId),
+      session: await ctx.app.sessionViews.full(turn.sessionId),
       result: {
         final_response: outcome?.text ?? '',
         completed: finished,
@@ -88,7 +88,7 @@ export const events = endpoint({
     const from = Number.isInteger(last) && last >= 0 ? last : (after ?? 0)
     const log = ctx.app.turns.log(stream_id)
     return eventStream(
-      chatFrames(log, from, ctx.signal, () => ctx.app.views.recordJson(log.session_id)),
+      chatFrames(log, from, ctx.signal, () => ctx.app.sessionViews.recordJson(log.session_id)),
     )
   },
 })
@@ -107,7 +107,7 @@ export const cancel = endpoint({
   effects: true,
   run: (ctx, { stream_id }) => ({
     ok: true as const,
-    cancelled: ctx.app.turns.cancel(stream_id) || ctx.app.asides.cancel(stream_id),
+    cancelled: ctx.app.turns.cancel(stream_id) || ctx.app.sideQuestions.cancel(stream_id),
     stream_id,
   }),
 })

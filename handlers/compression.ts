@@ -26,7 +26,7 @@ export const compress = endpoint({
     focus_topic: z.string().nullable(),
   }),
   run: async (ctx, { session_id, focus_topic, topic }) => {
-    const { compressions, views } = ctx.app
+    const { compressions, sessionViews: views } = ctx.app
     const wanted = focus_topic || topic || ''
     const done = await compressions.compress(session_id, wanted, ctx.signal)
     const [before, after] = done.tokens.map(shortTokens)
@@ -50,7 +50,7 @@ export const uncompress = endpoint({
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, { session_id, n }) => {
     ctx.app.compressions.undo(session_id, n)
-    return { ok: true as const, session: await ctx.app.views.full(session_id) }
+    return { ok: true as const, session: await ctx.app.sessionViews.full(session_id) }
   },
 })
 

@@ -10,7 +10,7 @@ export const problems = endpoint({
   output: z.object({ problems: z.array(FileProblem), guards: z.array(Guard) }),
   run: ({ app, home }) => ({
     problems: app.fileProblems.list(),
-    guards: guardsOf(() => app.guarding.list(home)),
+    guards: guardsOf(() => app.guards.list(home)),
   }),
 })
 

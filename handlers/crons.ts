@@ -1,6 +1,6 @@
 /** Scheduled jobs of the profile: the list, edits, runs by hand, and what came of them. */
 import { z } from 'zod'
-import { toWire } from '../lib/cron/job.ts'
+import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
 import { inWords, parseSchedule } from '../lib/cron/parse-schedule.ts'
 import { isZone, toIso } from '../lib/base/time-zone.ts'
@@ -13,12 +13,14 @@ import { toBoolean } from '../lib/settings.ts'
 
 const cronOf = (ctx: Ctx) => ctx.app.cron.of(ctx.home)
 
-type Stored = Parameters<typeof toWire>[0]
+type Stored = Parameters<typeof toWireJob>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
   const { zone, now, scheduler } = cronOf(ctx)
   // What is sent back masked is made whole again by `jobs.update`.
-  return redactValue(toWire(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }))
+  return redactValue(
+    toWireJob(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }),
+  )
 }
 
 const text = z.string().optional()

@@ -15,7 +15,7 @@ export const events = endpoint({
   }),
   raw: 'text/event-stream',
   run: (ctx, { watch, after }) => {
-    ctx.app.gateway.follow(ctx.home, ctx.signal)
+    ctx.app.hostSessionWatcher.watch(ctx.home, ctx.signal)
     const last = ctx.req.headers['last-event-id']
     return eventStream(
       ctx.app.hub.read({

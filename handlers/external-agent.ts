@@ -11,28 +11,29 @@ export const view = endpoint({
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
   output: ExternalAgent,
-  run: (ctx, { session_id }) => ctx.app.agentChoices.view(session_id),
+  run: (ctx, { session_id }) => ctx.app.externalAgentOptions.view(session_id),
 })
 
 export const open = endpoint({
   summary: 'Start that agent for the session, so that its modes and options can be chosen',
   input: z.object({ session_id: SessionId }),
   output: ExternalAgent,
-  run: (ctx, { session_id }) => ctx.app.agentChoices.open(session_id),
+  run: (ctx, { session_id }) => ctx.app.externalAgentOptions.open(session_id),
 })
 
 export const mode = endpoint({
   summary: 'Let that agent work in another of its modes',
   input: z.object({ session_id: SessionId, mode: Name }),
   output: ExternalAgent,
-  run: (ctx, input) => ctx.app.agentChoices.setMode(input.session_id, input.mode),
+  run: (ctx, input) => ctx.app.externalAgentOptions.setMode(input.session_id, input.mode),
 })
 
 export const option = endpoint({
   summary: 'Set one of that agent’s options',
   input: z.object({ session_id: SessionId, option: Name, value: Name }),
   output: ExternalAgent,
-  run: (ctx, input) => ctx.app.agentChoices.setOption(input.session_id, input.option, input.value),
+  run: (ctx, input) =>
+    ctx.app.externalAgentOptions.setOption(input.session_id, input.option, input.value),
 })
 
 export const sessions = endpoint({
@@ -40,7 +41,7 @@ export const sessions = endpoint({
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
   output: AgentSessions,
-  run: (ctx, { session_id }) => ctx.app.agentPast.list(session_id),
+  run: (ctx, { session_id }) => ctx.app.externalAgentSessions.list(session_id),
 })
 
 export const adopt = endpoint({
@@ -53,5 +54,5 @@ export const adopt = endpoint({
   }),
   output: Adopted,
   run: (ctx, { session_id, agent_session_id, title }) =>
-    ctx.app.agentPast.adopt(session_id, agent_session_id, title),
+    ctx.app.externalAgentSessions.adopt(session_id, agent_session_id, title),
 })

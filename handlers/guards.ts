@@ -5,7 +5,7 @@ import { GuardsOut } from '../lib/schema/guard.ts'
 
 const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
   profile: ctx.home.name,
-  guards: ctx.app.guarding.list(ctx.home),
+  guards: ctx.app.guards.list(ctx.home),
 })
 
 export const list = endpoint({
@@ -23,7 +23,7 @@ export const accept = endpoint({
   }),
   output: GuardsOut,
   run: (ctx, { key, value_id, accepted }) => {
-    ctx.app.guarding.accept(ctx.home, key, value_id, accepted)
+    ctx.app.guards.accept(ctx.home, key, value_id, accepted)
     return show(ctx)
   },
 })

@@ -38,7 +38,7 @@ export const events = endpoint({
   input: z.object({ probe: z.string().optional() }),
   raw: 'text/event-stream',
   run: (ctx, { probe }) => {
-    const { gateway, settings } = ctx.app
+    const { hostSessionWatcher: gateway, settings } = ctx.app
     const enabled = settings.get().show_cli_sessions
     const alive = gateway.isAlive(ctx.home)
     const error = enabled ? (alive ? undefined : WATCHER_OFF) : NOT_ENABLED

@@ -47,7 +47,7 @@ export const remote = endpoint({
   // It makes a request: no other site may make a browser ask for it.
   effects: true,
   async run({ app, home, signal }, { url }) {
-    const { type, data } = await app.showPicture(home, url, MAX_PICTURE_BYTES, signal)
+    const { type, data } = await app.fetchImage(home, url, MAX_PICTURE_BYTES, signal)
     return bytes(data, { type, policy: SANDBOX, cache: 'private, max-age=3600' })
   },
 })

@@ -38,8 +38,8 @@ export const importSession = endpoint({
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, body) => {
     if (!Array.isArray(body.messages)) throw invalid('JSON must contain a "messages" array')
-    const row = await ctx.app.begin.importSession(ctx.home, fromExport(body))
-    return { ok: true as const, session: await ctx.app.views.full(row.session_id) }
+    const row = await ctx.app.turnStarter.importSession(ctx.home, fromExport(body))
+    return { ok: true as const, session: await ctx.app.sessionViews.full(row.session_id) }
   },
 })
 
@@ -49,7 +49,7 @@ export const importCli = endpoint({
   output: z.object({ session: Session, imported: z.boolean() }),
   run: async (ctx, { session_id }) => {
     if (!SESSION_ID.test(session_id)) throw missing('Session not found in CLI store')
-    const { id, imported } = ctx.app.bridge.importSession(ctx.home, session_id)
-    return { session: { ...(await ctx.app.views.full(id)), is_cli_session: true }, imported }
+    const { id, imported } = ctx.app.hostSessions.importSession(ctx.home, session_id)
+    return { session: { ...(await ctx.app.sessionViews.full(id)), is_cli_session: true }, imported }
   },
 })

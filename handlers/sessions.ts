@@ -41,7 +41,7 @@ export const list = endpoint({
     await ctx.app.sessions.settle()
     const shown = ctx.app.settings.get().show_cli_sessions
     const page = ctx.app.sessions.list({
-      ...(shown ? { foreign: ctx.app.bridge.rows(ctx.home) } : {}),
+      ...(shown ? { foreign: ctx.app.hostSessions.rows(ctx.home) } : {}),
       ...(limit === undefined ? {} : { limit }),
       ...(cursor === undefined ? {} : { cursor }),
       ...(profile === undefined ? {} : { profile }),
@@ -78,20 +78,21 @@ export const get = endpoint({
     const own = ctx.app.sessions.row(session_id)
     // An empty one of ours hides nothing that the command line has under its id.
     if (!own || isEmptyRow(own)) {
-      const found = ctx.app.bridge.session(ctx.home, session_id)
+      const found = ctx.app.hostSessions.session(ctx.home, session_id)
       if (!found && !own) throw missing('Session not found')
-      if (found) return { session: ctx.app.views.foreign(found, { limit, before, messages }) }
+      if (found)
+        return { session: ctx.app.sessionViews.foreign(found, { limit, before, messages }) }
     }
     // Written at the terminal meanwhile: it is there when the conversation is opened.
     const { profile, session_id: id, is_cli_session } = ctx.app.sessions.require(session_id)
     if (is_cli_session && before === undefined)
-      ctx.app.bridge.refresh(ctx.app.homes.of(profile), id)
-    if (messages === '0') return { session: ctx.app.views.paged(session_id, { limit: 0 }) }
+      ctx.app.hostSessions.refresh(ctx.app.homes.of(profile), id)
+    if (messages === '0') return { session: ctx.app.sessionViews.paged(session_id, { limit: 0 }) }
     if (limit === undefined && before === undefined) {
-      return jsonText(await ctx.app.views.wholeJson(session_id))
+      return jsonText(await ctx.app.sessionViews.wholeJson(session_id))
     }
     const page = { limit: limit ?? 50, ...(before === undefined ? {} : { before }) }
-    return { session: ctx.app.views.paged(session_id, page) }
+    return { session: ctx.app.sessionViews.paged(session_id, page) }
   },
 })
 
@@ -99,7 +100,7 @@ export const message = endpoint({
   summary: 'One whole message, for what a paged read has cut',
   input: z.object({ session_id: SessionId, id: z.string().max(140) }),
   output: z.object({ message: Message }),
-  run: (ctx, { session_id, id }) => ({ message: ctx.app.views.message(session_id, id) }),
+  run: (ctx, { session_id, id }) => ({ message: ctx.app.sessionViews.message(session_id, id) }),
 })
 
 export const status = endpoint({
@@ -180,7 +181,9 @@ export const create = endpoint({
     profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
   }),
   output: z.object({ session: SessionRow }),
-  run: (ctx, input) => ({ session: { ...ctx.app.begin.create(ctx.home, input), messages: [] } }),
+  run: (ctx, input) => ({
+    session: { ...ctx.app.turnStarter.create(ctx.home, input), messages: [] },
+  }),
 })
 
 export const rename = endpoint({
@@ -205,8 +208,8 @@ export const update = endpoint({
   }),
   output: z.object({ session: Session }),
   run: async (ctx, { session_id, ...patch }) => {
-    ctx.app.begin.update(session_id, patch)
-    return { session: await ctx.app.views.full(session_id) }
+    ctx.app.turnStarter.update(session_id, patch)
+    return { session: await ctx.app.sessionViews.full(session_id) }
   },
 })
 
@@ -217,8 +220,17 @@ export const remove = endpoint({
   run: async (ctx, { session_id, permanent }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
-    const { asides, bridge, checkpoints, homes, hub, processes, sessions, toolOutput, turns } =
-      ctx.app
+    const {
+      sideQuestions: asides,
+      hostSessions: bridge,
+      checkpoints,
+      homes,
+      hub,
+      processes,
+      sessions,
+      toolOutput,
+      turns,
+    } = ctx.app
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
     if (row) {
@@ -247,7 +259,7 @@ export const restore = endpoint({
   input: One,
   output: Row,
   run: async (ctx, { session_id }) => {
-    const { bridge, homes, sessions } = ctx.app
+    const { hostSessions: bridge, homes, sessions } = ctx.app
     const home = await bridge.restore(homes.of, session_id)
     if (!home || sessions.inTrash(session_id)) {
       return { ok: true as const, session: sessions.restore(session_id) }
@@ -268,7 +280,7 @@ export const purge = endpoint({
     ctx.app.turns.requireIdle(id)
     const session = await ctx.app.sessions.purge(id)
     const kept = (await ctx.app.sessions.wholeJson(id)).toString()
-    ctx.app.toolOutput.keepOnly(id, path => kept.includes(path))
+    ctx.app.toolOutput.retain(id, path => kept.includes(path))
     return { ok: true as const, session }
   },
 })
@@ -277,7 +289,10 @@ export const clear = endpoint({
   summary: 'Empty a session; the text stays in its file until it is purged',
   input: One,
   output: Row,
-  run: (ctx, { session_id }) => ({ ok: true as const, session: ctx.app.edits.clear(session_id) }),
+  run: (ctx, { session_id }) => ({
+    ok: true as const,
+    session: ctx.app.sessionEdits.clear(session_id),
+  }),
 })
 
 export const truncate = endpoint({
@@ -290,8 +305,8 @@ export const truncate = endpoint({
   }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, { session_id, keep_count }) => {
-    const row = ctx.app.edits.keepFirst(session_id, keep_count)
-    return { ok: true as const, session: await ctx.app.views.full(row.session_id) }
+    const row = ctx.app.sessionEdits.keepFirst(session_id, keep_count)
+    return { ok: true as const, session: await ctx.app.sessionViews.full(row.session_id) }
   },
 })
 
@@ -306,7 +321,7 @@ export const retry = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.edits.takeBackLast(session_id)
+    const taken = ctx.app.sessionEdits.takeBackLast(session_id)
     if (!taken) return { error: 'No previous message to retry.' }
     return { ok: true as const, last_user_text: taken.text, removed_count: taken.count }
   },
@@ -320,7 +335,7 @@ export const undo = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.edits.takeBackLast(session_id)
+    const taken = ctx.app.sessionEdits.takeBackLast(session_id)
     if (!taken) return { error: 'Nothing to undo.' }
     const preview = taken.text.length > 40 ? `${taken.text.slice(0, 40)}...` : taken.text
     return { ok: true as const, removed_count: taken.count, removed_preview: preview }
@@ -383,7 +398,7 @@ export const draft = endpoint({
     files: z.array(z.string()).max(50).optional(),
   }),
   output: z.object({ ok: z.literal(true), draft: Draft, unchanged: z.boolean().optional() }),
-  run: (ctx, { session_id, text, files }) => ctx.app.edits.draft(session_id, text, files),
+  run: (ctx, { session_id, text, files }) => ctx.app.sessionEdits.draft(session_id, text, files),
 })
 
 const cleanupEndpoint = (anyTitle: boolean, summary: string) =>

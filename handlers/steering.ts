@@ -61,7 +61,7 @@ export const interrupt = endpoint({
     const { session_id: sessionId } = ctx.app.sessions.require(input.session_id)
     const running = ctx.app.turns.streamOf(sessionId)
     if (running) ctx.app.turns.cancel(running)
-    const { turn } = await ctx.app.begin.turn({ sessionId, ...message })
+    const { turn } = await ctx.app.turnStarter.turn({ sessionId, ...message })
     return { ...ok, stream_id: turn.streamId, session_id: sessionId }
   },
 })
@@ -139,7 +139,7 @@ export const aside = endpoint({
     parent_session_id: z.string(),
   }),
   run: async (ctx, { session_id, question }) => {
-    const { streamId, sessionId } = await ctx.app.asides.ask(session_id, question)
+    const { streamId, sessionId } = await ctx.app.sideQuestions.ask(session_id, question)
     return { stream_id: streamId, session_id: sessionId, parent_session_id: sessionId }
   },
 })
@@ -150,7 +150,7 @@ export const background = endpoint({
   output: z.object({ task_id: z.string(), stream_id: z.string(), session_id: z.string() }),
   run: async (ctx, { session_id, prompt }) => {
     if (!prompt.trim()) throw invalid('prompt is required')
-    const { streamId, sessionId } = await ctx.app.background.start(session_id, prompt.trim())
+    const { streamId, sessionId } = await ctx.app.backgroundPrompts.start(session_id, prompt.trim())
     return { task_id: sessionId, stream_id: streamId, session_id: sessionId }
   },
 })
@@ -169,7 +169,7 @@ export const backgroundStatus = endpoint({
       }),
     ),
   }),
-  run: (ctx, { session_id }) => ({ results: ctx.app.background.results(session_id) }),
+  run: (ctx, { session_id }) => ({ results: ctx.app.backgroundPrompts.results(session_id) }),
 })
 
 const isYolo = (ctx: Ctx, id: string): boolean => ctx.app.sessions.head(id).meta.yolo === true

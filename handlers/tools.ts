@@ -10,7 +10,7 @@ export const list = endpoint({
   summary: 'The toolsets with their tools, which are on, and why a tool cannot be offered',
   input: z.object({ session_id: SessionId.optional() }),
   output: Toolsets,
-  run: (ctx, { session_id }) => ctx.app.tools.of(ctx.home, session_id ?? null),
+  run: (ctx, { session_id }) => ctx.app.toolsets.of(ctx.home, session_id ?? null),
 })
 
 export const toggle = endpoint({
@@ -21,8 +21,8 @@ export const toggle = endpoint({
   }),
   output: Toolsets,
   run(ctx, { toolset, enabled }) {
-    ctx.app.tools.toggle(ctx.home, toolset, enabled)
-    return ctx.app.tools.of(ctx.home, null)
+    ctx.app.toolsets.toggle(ctx.home, toolset, enabled)
+    return ctx.app.toolsets.of(ctx.home, null)
   },
 })
 
@@ -35,6 +35,6 @@ export const override = endpoint({
   output: Ok.extend({ enabled_toolsets: z.array(z.string()).nullable() }),
   run: (ctx, { session_id, toolsets }) => ({
     ...ok,
-    enabled_toolsets: ctx.app.tools.override(session_id, toolsets),
+    enabled_toolsets: ctx.app.toolsets.override(session_id, toolsets),
   }),
 })

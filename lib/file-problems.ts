@@ -5,7 +5,7 @@ import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
 import type { Workspaces } from './workspaces/list.ts'
 
-export type Files = {
+export type FileSources = {
   homes: { list: () => Home[] }
   workspaces: Pick<Workspaces, 'problem'>
   projects: Pick<Projects, 'problem'>
@@ -14,7 +14,7 @@ export type Files = {
 }
 
 /** Everything a person or another program may write, as it stands now. */
-export const lookAtFiles = ({ homes, workspaces, projects, jobsOf }: Files) => {
+export const createFileCheck = ({ homes, workspaces, projects, jobsOf }: FileSources) => {
   const jobsProblem = (home: Home) => {
     const jobs = jobsOf(home)
     const reason = jobs.problem()
@@ -31,13 +31,13 @@ export const lookAtFiles = ({ homes, workspaces, projects, jobsOf }: Files) => {
   }
 }
 
-export type FileProblemsDeps = {
+export type FileProblemsOptions = {
   /** As they stand now; reading them must be cheap. */
-  look: () => FileProblem[]
+  check: () => FileProblem[]
   log: (line: string) => void
   /** Told to open pages. */
-  tell: (level: 'error' | 'info', message: string) => void
-  everyMs?: number
+  notify: (level: 'error' | 'info', message: string) => void
+  intervalMs?: number
 }
 
 const EVERY_MS = 2_000
@@ -52,31 +52,36 @@ export const toSentence = ({ file, reason, in_force }: FileProblem): string =>
       : 'What depends on it is refused until it is mended.'
   }`
 
-export type FileProblems = ReturnType<typeof watchFiles>
+export type FileProblems = ReturnType<typeof watchFileProblems>
 
-export const watchFiles = ({ look, log, tell, everyMs = EVERY_MS }: FileProblemsDeps) => {
+export const watchFileProblems = ({
+  check,
+  log,
+  notify,
+  intervalMs = EVERY_MS,
+}: FileProblemsOptions) => {
   let known = new Map<string, FileProblem>()
 
   /** As it stands now; a change is told on the way. */
   const list = (): FileProblem[] => {
-    const found = new Map(look().map(problem => [keyOf(problem), problem]))
+    const found = new Map(check().map(problem => [keyOf(problem), problem]))
     const before = known
     known = found
     for (const [key, problem] of found) {
       if (before.has(key)) continue
       log(toSentence(problem))
-      tell('error', toSentence(problem))
+      notify('error', toSentence(problem))
     }
     const broken = new Set([...found.values()].map(({ file }) => file))
     for (const { file } of new Map([...before.values()].map(each => [each.file, each])).values()) {
       if (broken.has(file)) continue
       log(`${file} can be read again`)
-      tell('info', `${file} can be read again.`)
+      notify('info', `${file} can be read again.`)
     }
     return [...found.values()]
   }
 
-  const timer = setInterval(list, everyMs)
+  const timer = setInterval(list, intervalMs)
   timer.unref()
   return { list, close: () => clearInterval(timer) }
 }

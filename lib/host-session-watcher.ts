@@ -5,23 +5,23 @@ export const POLL_MS = 5_000
 export const FALLBACK_POLL_MS = 30_000
 const HEARTBEAT_MS = 15_000
 
-type GatewayHome = { readonly name: string; readonly dir: string }
+type WatchedHome = { readonly name: string; readonly dir: string }
 
-export type GatewayDeps = {
+export type HostSessionWatcherOptions = {
   /** The same array as long as nothing changed; cheap then. */
-  rowsOf: (home: GatewayHome) => readonly SessionRow[]
+  rowsOf: (home: WatchedHome) => readonly SessionRow[]
   /** Why the rows cannot be read; null when they can. */
-  problemOf: (home: GatewayHome) => string | null
+  problemOf: (home: WatchedHome) => string | null
   /** Off: nothing is polled. */
   enabled: () => boolean
   /** To every page: whether a home is watched, and that its sessions changed. */
-  announce: (said: { alive: boolean; profile: string; changed?: boolean }) => void
+  publish: (said: { alive: boolean; profile: string; changed?: boolean }) => void
   /** Calls `run` again and again until the answer is called. */
   every?: (run: () => void, ms: number) => () => void
 }
 
 type Watcher = {
-  home: GatewayHome
+  home: WatchedHome
   rows: readonly SessionRow[]
   alive: boolean
   readers: number
@@ -36,14 +36,14 @@ const repeat = (run: () => void, ms: number): (() => void) => {
   return () => clearInterval(timer)
 }
 
-export type Gateway = ReturnType<typeof createGateway>
+export type HostSessionWatcher = ReturnType<typeof createHostSessionWatcher>
 
-export const createGateway = (deps: GatewayDeps) => {
-  const { rowsOf, problemOf, enabled, announce, every = repeat } = deps
+export const createHostSessionWatcher = (deps: HostSessionWatcherOptions) => {
+  const { rowsOf, problemOf, enabled, publish, every = repeat } = deps
   const watchers = new Map<string, Watcher>()
   let stopPolling: (() => void) | null = null
 
-  const isAlive = (home: GatewayHome): boolean => stopPolling !== null && problemOf(home) === null
+  const isAlive = (home: WatchedHome): boolean => stopPolling !== null && problemOf(home) === null
 
   const wake = (watcher: Watcher): void => {
     for (const each of watcher.wake) each()
@@ -57,7 +57,7 @@ export const createGateway = (deps: GatewayDeps) => {
     if (!changed && alive === watcher.alive) return
     Object.assign(watcher, { rows, alive })
     if (changed) watcher.version += 1
-    announce({ alive, profile: home.name, ...(changed ? { changed } : {}) })
+    publish({ alive, profile: home.name, ...(changed ? { changed } : {}) })
     wake(watcher)
   }
 
@@ -68,7 +68,7 @@ export const createGateway = (deps: GatewayDeps) => {
     }
   }
 
-  const attach = (home: GatewayHome): { watcher: Watcher; leave: () => void } => {
+  const attach = (home: WatchedHome): { watcher: Watcher; leave: () => void } => {
     const known = watchers.get(home.dir)
     const watcher: Watcher = known ?? {
       home,
@@ -96,19 +96,19 @@ export const createGateway = (deps: GatewayDeps) => {
     /** False before the start, after the stop, and while the home's database cannot be read. */
     isAlive,
     /** Keeps the home watched until `signal` aborts. */
-    follow(home: GatewayHome, signal: AbortSignal): void {
+    watch(home: WatchedHome, signal: AbortSignal): void {
       if (signal.aborted) return
       const { leave } = attach(home)
       signal.addEventListener('abort', leave, { once: true })
     },
     /** We changed something ourselves: readers need not wait for the next look. */
-    poke(home: GatewayHome): void {
+    checkNow(home: WatchedHome): void {
       const watcher = watchers.get(home.dir)
       if (watcher && enabled()) look(watcher)
     },
     /** The rows now and after every change; `null` when it has been quiet for a while. Ends when nobody watches any more. */
     async *read(
-      home: GatewayHome,
+      home: WatchedHome,
       signal: AbortSignal,
     ): AsyncGenerator<{ id: number; rows: readonly SessionRow[]; first: boolean } | null> {
       const { watcher, leave } = attach(home)

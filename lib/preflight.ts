@@ -87,7 +87,7 @@ const reachable = (address: string): URL => {
  * HTTP status of `/health`; rejects when there is no answer within `timeoutMs`. The certificate is not checked:
  * the service's own address is asked, and nothing secret is sent.
  */
-export const askHealth = (address: string, timeoutMs: number): Promise<number> =>
+export const fetchHealth = (address: string, timeoutMs: number): Promise<number> =>
   new Promise((resolve, reject) => {
     const url = new URL('/health', reachable(address))
     const options: RequestOptions & { rejectUnauthorized: boolean } = {

@@ -38,7 +38,7 @@ type Entry = {
   ended: Promise<void>
 }
 
-export type ProcessRegistry = ReturnType<typeof createProcesses>
+export type ProcessRegistry = ReturnType<typeof createProcessRegistry>
 
 export type ProcessesOptions = {
   /** Seconds since 1970. */
@@ -47,7 +47,7 @@ export type ProcessesOptions = {
   resolve?: (sessionId: string) => string | undefined
   /** One that asked for it has ended. Must not throw. */
   onEnded?: (sessionId: string, view: ProcessView) => void
-  keepFinishedMs?: number
+  finishedRetentionMs?: number
   maxProcesses?: number
 }
 
@@ -66,9 +66,9 @@ const gather = (entry: Entry): void => {
   stdout?.once('end', () => add(decoder.end()))
 }
 
-export const createProcesses = (options: ProcessesOptions) => {
+export const createProcessRegistry = (options: ProcessesOptions) => {
   const { now, onEnded, resolve } = options
-  const { keepFinishedMs = KEEP_FINISHED_MS, maxProcesses = MAX_PROCESSES } = options
+  const { finishedRetentionMs = KEEP_FINISHED_MS, maxProcesses = MAX_PROCESSES } = options
   const entries = new Map<string, Entry>()
   let isClosed = false
 
@@ -90,7 +90,7 @@ export const createProcesses = (options: ProcessesOptions) => {
 
   const forgetOld = (): void => {
     for (const entry of entries.values())
-      if (entry.endedAt !== null && (now() - entry.endedAt) * 1_000 > keepFinishedMs)
+      if (entry.endedAt !== null && (now() - entry.endedAt) * 1_000 > finishedRetentionMs)
         entries.delete(entry.id)
   }
 

@@ -38,7 +38,7 @@ export type StartOptions = {
   environment?: Readonly<Record<string, string | undefined>>
   argv?: readonly string[]
   /** Path of SQLite's native addon, where it is not found by itself. */
-  placeAddon?: (config: Config) => string | undefined
+  unpackAddon?: (config: Config) => string | undefined
   /** How long running answers may go on after SIGTERM. */
   graceMs?: number
   checkOutput?: boolean
@@ -162,7 +162,7 @@ const run = async (
   for (const warning of config.warnings) log.warn(warning)
   prepareStateDir(config)
   const tls = readTls(config)
-  const addon = options.placeAddon?.(config)
+  const addon = options.unpackAddon?.(config)
   const startedAt = Math.floor(Date.now() / 1000)
   const info = (port: number) => ({
     pid: process.pid,
@@ -249,7 +249,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
   const verb = commandOf(argv)
   if (verb) {
     const { runCommand: runVerb } = await import('./cli/run.ts')
-    process.exit(await runVerb(verb, argv, { environment, placeAddon: options.placeAddon }))
+    process.exit(await runVerb(verb, argv, { environment, unpackAddon: options.unpackAddon }))
   }
   const log = createLog({ redact })
   process.on('exit', log.flush)

@@ -112,7 +112,7 @@ export const createToolOutput = ({
       rmSync(dirOf(sessionId), { recursive: true, force: true })
     },
     /** Of a session that was purged: only what its messages still name stays. */
-    keepOnly(sessionId: string, isNamed: (path: string) => boolean): void {
+    retain(sessionId: string, isNamed: (path: string) => boolean): void {
       for (const { path } of filesOf(dirOf(sessionId))) if (!isNamed(path)) rmSync(path)
     },
     /** Folders of sessions that are neither there nor in the trash. */

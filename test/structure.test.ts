@@ -54,7 +54,7 @@ test('imports go down – refuses its samples', () => {
     ['lib/http/request-listener.ts', "import { a } from '../sessions/store.ts'"],
     ['lib/http/request-listener.ts', "import { a } from '../store/atomic.ts'"],
     ['lib/sessions/store.ts', "import { a } from '../models/resolve.ts'"],
-    ['lib/sessions/store.ts', "import type { A } from '../app.ts'"],
+    ['lib/sessions/store.ts', "import type { A } from '../app/app.ts'"],
     ['lib/agent/loop.ts', "import type { A } from '../http/endpoint.ts'"],
     ['lib/turns/turn.ts', "import { a } from '../../handlers/chat.ts'"],
     ['lib/schema/ok.ts', "import { a } from '../http/reply.ts'"],

@@ -10,8 +10,8 @@ import type { Config } from '../config.ts'
 import { createCron } from '../cron/cron.ts'
 import type { Ctx } from '../context.ts'
 import { createEngine } from './engine.ts'
-import { lookAtFiles, watchFiles } from '../file-problems.ts'
-import { createGateway } from '../host-session-watcher.ts'
+import { createFileCheck, watchFileProblems } from '../file-problems.ts'
+import { createHostSessionWatcher } from '../host-session-watcher.ts'
 import { missing } from '../errors.ts'
 import type { BaseCtx } from '../http/request-context.ts'
 import type { AssetTable } from '../http/static.ts'
@@ -26,24 +26,24 @@ import { isExecutable, openPacked } from '../packed.ts'
 import { writeEnv } from '../profiles/write-env.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { createProfiles } from '../profiles/profiles.ts'
-import { createProcesses } from '../processes.ts'
+import { createProcessRegistry } from '../processes.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import { createEdits } from '../sessions/edits.ts'
-import { createAsides } from '../conversation/side-questions.ts'
-import { createBackground } from '../conversation/background-prompts.ts'
-import { createAgentChoices } from '../conversation/external-agent-options.ts'
-import { createAgentPast } from '../conversation/external-agent-sessions.ts'
-import type { AgentPlaceDeps } from '../turn-context/external-agent-target.ts'
-import { createBegin } from '../conversation/start-turn.ts'
-import { createGuarding } from '../turn-context/guards.ts'
-import { createQueue } from '../conversation/queue.ts'
-import { createToolViews } from '../turn-context/toolset-settings.ts'
+import { createSideQuestions } from '../conversation/side-questions.ts'
+import { createBackgroundPrompts } from '../conversation/background-prompts.ts'
+import { createExternalAgentOptions } from '../conversation/external-agent-options.ts'
+import { createExternalAgentSessions } from '../conversation/external-agent-sessions.ts'
+import type { ExternalAgentTargetOptions } from '../turn-context/external-agent-target.ts'
+import { createTurnStarter } from '../conversation/start-turn.ts'
+import { createGuards } from '../turn-context/guards.ts'
+import { createMessageQueue } from '../conversation/queue.ts'
+import { createToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createSkills } from '../skills/skills.ts'
-import { createViews } from '../conversation/session-view.ts'
-import { createPictureShow } from '../turn-context/web-services.ts'
+import { createSessionViews } from '../conversation/session-view.ts'
+import { createImageProxy } from '../turn-context/web-services.ts'
 import { addonCandidates, placeAddon } from '../store/sqlite-addon.ts'
 import { createCheckpoints } from '../checkpoints/checkpoints.ts'
-import { openStores } from './data.ts'
+import { openAppData } from './data.ts'
 import { createUpdates, ownCheckout } from '../updates/updates.ts'
 import { readVersion } from '../version.ts'
 import { createSessionFiles } from '../workspaces/session-files.ts'
@@ -55,7 +55,7 @@ const SWEEP_TRASH_MS = 60 * 60_000
 const WIND_DOWN_MS = 3_000
 
 /** Path of SQLite's addon where it has to be unpacked first: in the one file. */
-export const placeSqlite = ({ stateDir, userHome, env }: Config): string | undefined => {
+export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string | undefined => {
   const packed = openPacked()
   if (!packed) return undefined
   const places = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
@@ -89,11 +89,21 @@ export const createApp = async (
   /** Seconds since 1970. Never backwards within the process: rows are ordered by it. */
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
 
-  const stores = openStores(config, { log, now, addon })
-  const { homes, settings, workspaces, auth, hub, prompts, toolOutput, sessions, projects } = stores
+  const stores = openAppData(config, { log, now, addon })
+  const {
+    homes,
+    settings,
+    workspaces,
+    auth,
+    hub,
+    promptCache: prompts,
+    toolOutput,
+    sessions,
+    projects,
+  } = stores
   const notify = (level: 'info' | 'error', message: string) =>
     void hub.publish('notices', { type: 'notice', data: { level, message } })
-  const guarding = createGuarding({ accepted: stores.acceptedGuards, redact })
+  const guards = createGuards({ accepted: stores.acceptedGuards, redact })
   const profiles = createProfiles({
     homes,
     env: config.env,
@@ -103,7 +113,7 @@ export const createApp = async (
       notify('info', `Profile '${name}' was deleted.`)
     },
   })
-  const bridge = createBridge({
+  const hostSessions = createBridge({
     sessions,
     isActive: id => turns.isActive(id),
     lastWorkspace: home => workspaces.last(homes.of(home.name)),
@@ -112,7 +122,7 @@ export const createApp = async (
     trashDir: join(stateDir, 'trash'),
     now,
     log: log.warn,
-    onChange: home => gateway.poke(home),
+    onChange: home => hostSessionWatcher.checkNow(home),
     addon,
   })
   const files = createSessionFiles({
@@ -121,26 +131,26 @@ export const createApp = async (
     sessionOf(asking, id) {
       const row = sessions.row(id)
       const home = row ? homes.of(row.profile) : homes.of(asking.name)
-      const workspace = row ? row.workspace : bridge.workspaceOf(home, id)
+      const workspace = row ? row.workspace : hostSessions.workspaceOf(home, id)
       if (workspace === undefined) throw missing('Session not found')
       return { home, workspace: workspace || workspaces.defaultOf(home) }
     },
     placesOfOthers: home => otherHomePaths(homes, homes.of(home.name)),
   })
-  const gateway = createGateway({
-    rowsOf: bridge.rows,
-    problemOf: bridge.problem,
+  const hostSessionWatcher = createHostSessionWatcher({
+    rowsOf: hostSessions.rows,
+    problemOf: hostSessions.problem,
     enabled: () => settings.get().show_cli_sessions,
-    announce(data) {
-      if (data.changed) bridge.refreshAll(homes.of(data.profile))
+    publish(data) {
+      if (data.changed) hostSessions.refreshAll(homes.of(data.profile))
       hub.publish('gateway', { type: 'gateway', data })
     },
   })
-  gateway.start()
+  hostSessionWatcher.start()
 
   const mirrorUsage = (sessionId: string): void => {
     if (!settings.get().sync_to_insights) return
-    void bridge.mirror(homes.of(sessions.row(sessionId)?.profile), sessionId)
+    void hostSessions.mirror(homes.of(sessions.row(sessionId)?.profile), sessionId)
   }
 
   // The executable is not built from the checkout it may lie in: pulling there would change nothing that runs.
@@ -173,7 +183,7 @@ export const createApp = async (
     resolve: sessions.resolve,
     log: log.warn,
   })
-  const processes = createProcesses({
+  const processes = createProcessRegistry({
     now,
     resolve: sessions.resolve,
     onEnded: (session_id, { command, exit_code }) =>
@@ -191,24 +201,24 @@ export const createApp = async (
     version,
     homes,
     sessions,
-    bridge,
+    hostSessions,
     skills,
     hub,
-    shelf: prompts,
+    promptCache: prompts,
     toolOutput,
     checkpoints,
-    guardsFor: guarding.of,
+    guardsFor: guards.of,
     processesOf: processes.of,
     cron: () => cron,
     liveDir: join(stateDir, 'live'),
     now,
     log,
-    onFree: mirrorUsage,
+    onIdle: mirrorUsage,
     onDone: id => void queue.next(id),
-    onQueue: id => queue.announce(id),
+    onQueue: id => queue.publish(id),
   })
   const { models, turns, external } = engine
-  const views = createViews({
+  const sessionViews = createSessionViews({
     sessions,
     turns,
     hub,
@@ -216,48 +226,48 @@ export const createApp = async (
     shownModel: (model, profile) =>
       model === null ? null : models.compatible(homes.of(profile), model).model,
   })
-  const agentSide: AgentPlaceDeps & { external: typeof external } = {
+  const agentSide: ExternalAgentTargetOptions & { external: typeof external } = {
     external,
     sessions,
     homeOf: homes.of,
     endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
   }
-  const agentChoices = createAgentChoices(agentSide)
-  const agentPast = createAgentPast({
+  const externalAgentOptions = createExternalAgentOptions(agentSide)
+  const externalAgentSessions = createExternalAgentSessions({
     ...agentSide,
-    alone: turns.alone,
+    runExclusive: turns.runExclusive,
     expandSkill: skills.expand,
-    changed: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
+    onChange: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
     redact,
   })
-  const begin = createBegin({ sessions, turns, homes, models, workspaces })
-  const queue = createQueue({
+  const turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
+  const queue = createMessageQueue({
     sessions,
     hub,
     streamOf: turns.streamOf,
     async send(sessionId, { id, text, attachments }) {
-      const { turn } = await begin.turn({ sessionId, text, attachments, queued: id })
-      queue.announce(sessionId)
+      const { turn } = await turnStarter.turn({ sessionId, text, attachments, queued: id })
+      queue.publish(sessionId)
       return turn
     },
     now,
     log: log.warn,
   })
-  const asides = createAsides({
+  const sideQuestions = createSideQuestions({
     sessions,
     hub,
-    shelf: turns.shelf,
+    eventLogs: turns.eventLogs,
     liveDir: join(stateDir, 'live'),
     agent: engine.agent,
     providers: engine.providers,
     homeOf: homes.of,
-    endpoint: begin.endpoint,
+    endpoint: turnStarter.endpoint,
     budgetFor: about => engine.budgetFor({ ...about, unattended: true }, turns.questions.approve),
     redact,
     now,
     log: log.error,
   })
-  const background = createBackground({ sessions, begin, hub, redact })
+  const backgroundPrompts = createBackgroundPrompts({ sessions, turnStarter, hub, redact })
   const onboarding = createOnboarding({
     config,
     settings,
@@ -279,22 +289,22 @@ export const createApp = async (
     },
     writeEnv,
   })
-  const edits = createEdits(sessions, turns.requireIdle)
+  const sessionEdits = createEdits(sessions, turns.requireIdle)
 
   const cron = createCron({
     homes: homes.list,
-    start: begin.unattended,
+    start: turnStarter.unattended,
     stop: turns.cancel,
-    forbids: home => guarding.of(home).commands(),
+    forbids: home => guards.of(home).commands(),
     skill: skills.contentIfAny,
     redact,
     log: log.warn,
   })
 
-  const fileProblems = watchFiles({
-    look: lookAtFiles({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
+  const fileProblems = watchFileProblems({
+    check: createFileCheck({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
     log: log.warn,
-    tell: notify,
+    notify,
   })
 
   const isKept = (id: string) => sessions.row(id) !== undefined || sessions.inTrash(id)
@@ -320,15 +330,19 @@ export const createApp = async (
     profiles,
     projects,
     settings,
-    bridge,
-    gateway,
-    guarding,
+    hostSessions,
+    hostSessionWatcher,
+    guards,
     fileProblems,
     updates,
     workspaces,
     files,
     skills,
-    tools: createToolViews({ ...engine, sessions, homeOf: profile => homes.of(profile).lenient }),
+    toolsets: createToolsetSettings({
+      ...engine,
+      sessions,
+      homeOf: profile => homes.of(profile).lenient,
+    }),
     auth,
     hub,
     sessions,
@@ -336,23 +350,23 @@ export const createApp = async (
     mcp: engine.mcp,
     onboarding,
     turns,
-    views,
-    begin,
-    agentChoices,
-    agentPast,
+    sessionViews,
+    turnStarter,
+    externalAgentOptions,
+    externalAgentSessions,
     compressions: engine.compressions,
     grants: engine.grants,
     queue,
-    asides,
-    background,
+    sideQuestions,
+    backgroundPrompts,
     spentSince: engine.spentSince,
-    edits,
+    sessionEdits,
     cron,
     checkpoints,
     processes,
     toolOutput,
     /** Pictures of other hosts that a person asked for: fetched here, so that the page loads nothing from elsewhere. */
-    showPicture: createPictureShow(engine.dispatcher),
+    fetchImage: createImageProxy(engine.dispatcher),
     redact,
     authenticator: createAuthenticator(auth),
     makeCtx: (base: BaseCtx): Ctx => {
@@ -373,10 +387,10 @@ export const createApp = async (
     async close(): Promise<void> {
       clearInterval(sweeper)
       fileProblems.close()
-      gateway.stop()
+      hostSessionWatcher.stop()
       updates.close()
       installing.abort()
-      asides.close()
+      sideQuestions.close()
       await Promise.race([
         // Tasks first: they end their own turns, and write down that they were interrupted.
         Promise.all([cron.close(), turns.close(), external.close()]).then(() =>

@@ -19,12 +19,12 @@ import { WORKER_LIMITS } from '../sessions/search.ts'
 import { createSessions } from '../sessions/store.ts'
 import { createSettings } from '../settings.ts'
 import { createToolOutput } from '../tool-output.ts'
-import { createPromptShelf } from '../turn-context/prompt-cache.ts'
+import { createPromptCache } from '../turn-context/prompt-cache.ts'
 import { bootWorkspace } from '../workspaces/default-workspace.ts'
 import { createWorkspaces } from '../workspaces/list.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
 
-export type StoresOptions = {
+export type AppDataOptions = {
   log: Log
   /** Seconds since 1970. */
   now: () => number
@@ -52,7 +52,7 @@ const ownSecrets = ({ stateDir, password }: Config) => {
   }
 }
 
-export const openStores = (config: Config, { log, now, addon }: StoresOptions) => {
+export const openAppData = (config: Config, { log, now, addon }: AppDataOptions) => {
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
   const homes = createHomes(config)
@@ -74,7 +74,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
   const unwatch = [watchSecrets(createKnownSecrets(homes.list)), watchSecrets(own.values)]
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const acceptedGuards = createAcceptedGuards(join(stateDir, 'accepted-guards.json'))
-  const prompts = createPromptShelf({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
+  const promptCache = createPromptCache({ dir: join(stateDir, 'cache', 'prompts'), log: log.warn })
   const toolOutput = createToolOutput({ dir: join(stateDir, 'tool-output'), log: log.warn })
   const sessions = createSessions({
     dir: join(stateDir, 'sessions'),
@@ -84,7 +84,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     // Empty untitled ones too: a page that shows a session must hear that it was cleared.
     onRow: row => hub.publish('list', { type: 'row', data: { row } }),
     onGone: id => {
-      prompts.forget(id)
+      promptCache.delete(id)
       hub.publish('list', { type: 'gone', data: { session_id: id } })
     },
     log: log.warn,
@@ -105,7 +105,7 @@ export const openStores = (config: Config, { log, now, addon }: StoresOptions) =
     auth,
     hub,
     acceptedGuards,
-    prompts,
+    promptCache,
     toolOutput,
     sessions,
     projects,

@@ -7,7 +7,7 @@ import { createProviders, proxyOf } from '../agent/providers/registry.ts'
 import type { Agent } from '../agent/types.ts'
 import type { Bridge } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
-import { cronVerbs } from '../cron/agent-api.ts'
+import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { UserError } from '../errors.ts'
 import type { Hub } from '../hub.ts'
@@ -22,33 +22,33 @@ import { redact, redactKnown, redactValue, reveal, unusableCommand } from '../re
 import type { Sessions } from '../sessions/types.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { ToolOutput } from '../tool-output.ts'
-import { createAuxiliary } from '../turn-context/auxiliary-model.ts'
-import { createBudget, type Spending } from '../turn-context/spending-limit.ts'
+import { createAuxiliaryModels } from '../turn-context/auxiliary-model.ts'
+import { createSpendingLimit, type SpendingScope } from '../turn-context/spending-limit.ts'
 import { codeTools } from '../turn-context/code-tools.ts'
 import { createCompressions } from '../turn-context/session-compression.ts'
-import { createDelegating } from '../turn-context/subagent-settings.ts'
-import { controlOf, ownPorts } from '../turn-context/control-files.ts'
+import { createDelegation } from '../turn-context/subagent-settings.ts'
+import { controlFiles, ownPorts } from '../turn-context/control-files.ts'
 import { createGrants } from '../turn-context/grants.ts'
-import { createTurnContexts, type TurnContextOptions } from '../turn-context/turn-context.ts'
+import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
-import type { PromptShelf } from '../turn-context/prompt-cache.ts'
-import { createPrompting } from '../turn-context/system-prompt.ts'
-import { createTurns, type RunnerDeps } from '../turns/runner.ts'
-import { createSpending } from '../turn-context/spending.ts'
-import { createToolset } from '../turn-context/turn-tools.ts'
-import { summarising } from '../turns/to-stream-event.ts'
+import type { PromptCache } from '../turn-context/prompt-cache.ts'
+import { createSystemPrompt } from '../turn-context/system-prompt.ts'
+import { createTurns, type TurnsOptions } from '../turns/runner.ts'
+import { createSpentSince } from '../turn-context/spending.ts'
+import { createTurnTools } from '../turn-context/turn-tools.ts'
+import { compressingEvent } from '../turns/to-stream-event.ts'
 
-export type EngineDeps = {
+export type EngineOptions = {
   config: Config
   version: string
   homes: Homes
   sessions: Sessions
-  bridge: Bridge
+  hostSessions: Bridge
   skills: Skills
   hub: Hub
-  shelf: PromptShelf
+  promptCache: PromptCache
   toolOutput: ToolOutput
   checkpoints: TurnContextOptions['checkpoints']
   guardsFor: TurnContextOptions['guardsFor']
@@ -68,22 +68,22 @@ export type EngineDeps = {
   surface?: 'terminal'
   /** What MCP servers have to say that is no result. */
   onWarning?: (message: string) => void
-  onFree?: (sessionId: string) => void
+  onIdle?: (sessionId: string) => void
   onDone?: (sessionId: string) => void
   onQueue?: (sessionId: string) => void
   /** Each agent as it is to be called: watched, for example. */
   wrapAgent?: (agent: Agent) => Agent
   wrapPrompt?: (prompt: TurnContextOptions['promptFor']) => TurnContextOptions['promptFor']
-  wrapEquip?: (equip: RunnerDeps['equip']) => RunnerDeps['equip']
+  wrapCreateContext?: (equip: TurnsOptions['createContext']) => TurnsOptions['createContext']
 }
 
 export type Engine = Awaited<ReturnType<typeof createEngine>>
 
-const asItIs = <T>(value: T): T => value
+const identity = <T>(value: T): T => value
 
-export const createEngine = async (deps: EngineDeps) => {
-  const { config, version, homes, sessions, bridge, skills, hub, log, now } = deps
-  const { wrapAgent = asItIs, wrapPrompt = asItIs, wrapEquip = asItIs } = deps
+export const createEngine = async (deps: EngineOptions) => {
+  const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = deps
+  const { wrapAgent = identity, wrapPrompt = identity, wrapCreateContext = identity } = deps
   const dispatcher = await proxyOf(config.env)
   const providers = createProviders(dispatcher)
   const mcp = createMcp({ version, dispatcher })
@@ -98,51 +98,51 @@ export const createEngine = async (deps: EngineDeps) => {
     redact,
     agentModels: external.modelsOf,
   })
-  const auxiliaryFor = createAuxiliary({ providers, endpoint: models.endpoint })
+  const auxiliaryFor = createAuxiliaryModels({ providers, endpoint: models.endpoint })
   const compressions = createCompressions({
     sessions,
     auxiliaryFor,
-    alone: (id, work) => turns.alone(id, work),
+    runExclusive: (id, work) => turns.runExclusive(id, work),
     interrupt: id => turns.interrupt(id),
     requireIdle: id => turns.requireIdle(id),
     homeOf: homes.of,
     endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
     ready: models.ready,
     redact,
-    begun: id => void hub.publish(`session:${id}`, summarising),
-    changed: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
+    onStart: id => void hub.publish(`session:${id}`, compressingEvent),
+    onChange: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
   })
   const agent = createAgent()
-  const spentSince = createSpending({ sessions, running: () => turns.running() })
-  const budgetFor = (about: Spending, ask: Parameters<typeof createBudget>[1]['ask']) =>
-    createBudget(about, { sessions, ask, spentSince, now })
+  const spentSince = createSpentSince({ sessions, running: () => turns.running() })
+  const budgetFor = (about: SpendingScope, ask: Parameters<typeof createSpendingLimit>[1]['ask']) =>
+    createSpendingLimit(about, { sessions, ask, spentSince, now })
 
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
-  const equip = createTurnContexts({
+  const equip = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>
       wrapAgent(
         !(endpoint instanceof UserError) && endpoint.apiMode === 'acp' ? external.agent : agent,
       ),
     providers,
-    toolsFor: createToolset([
+    toolsFor: createTurnTools([
       codeTools,
       homeTools({
         skills,
         sessions,
-        bridge,
+        hostSessions,
         redact,
         dispatcher,
         auxiliaryFor,
-        cronOf: home => cronVerbs(deps.cron().of(home)),
+        cronOf: home => createCronStore(deps.cron().of(home)),
       }),
       mcpTools(mcp, redact, deps.onWarning),
     ]),
     promptFor: wrapPrompt(
-      createPrompting({
+      createSystemPrompt({
         ...(deps.surface && { surface: deps.surface }),
         sessions,
-        shelf: deps.shelf,
+        promptCache: deps.promptCache,
         skills: skills.index,
         personality: (home, name) => personalityPrompt(home.values(), name) ?? '',
         memory: memoryPrompt,
@@ -150,7 +150,7 @@ export const createEngine = async (deps: EngineDeps) => {
     ),
     prefillFor: createPrefill({ log: log.warn }),
     recoverFor: ({ home }) => models.recovery(home),
-    delegationFor: createDelegating({ endpoint: models.endpoint }),
+    delegationFor: createDelegation({ endpoint: models.endpoint }),
     budgetFor,
     compressions,
     onQueue: deps.onQueue ?? (() => undefined),
@@ -159,7 +159,7 @@ export const createEngine = async (deps: EngineDeps) => {
     placesOfOthers: home => otherHomePaths(homes, home),
     stateDir: config.stateDir,
     controlOf: home =>
-      controlOf({
+      controlFiles({
         home: home.dir,
         baseHome: config.baseHome,
         stateDir: config.stateDir,
@@ -184,9 +184,9 @@ export const createEngine = async (deps: EngineDeps) => {
     now,
     log: log.error,
     redactMessage: redactValue,
-    ...(deps.onFree && { onFree: deps.onFree }),
+    ...(deps.onIdle && { onIdle: deps.onIdle }),
     ...(deps.onDone && { onDone: deps.onDone }),
-    equip: wrapEquip(equip),
+    createContext: wrapCreateContext(equip),
     providers,
     titleEndpoint: (sessionId, own) =>
       auxiliaryFor('title_generation', homes.of(sessions.row(sessionId)?.profile), own).endpoint,

@@ -6,7 +6,7 @@ import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
-import { createGuarding } from '../turn-context/guards.ts'
+import { createGuards } from '../turn-context/guards.ts'
 import { createWorkspaces } from '../workspaces/list.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
@@ -87,7 +87,7 @@ export const guardChecks = (looked: CheckContext): Check[] => {
   const path = join(config.stateDir, 'accepted-guards.json')
   const accepted = createAcceptedGuards(path)
   const problem = accepted.problem()
-  const { list } = createGuarding({ accepted, redact })
+  const { list } = createGuards({ accepted, redact })
   return [
     ...(problem === null
       ? []

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import { readSigningKey } from '../auth/signing-key.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
-import { askHealth, expiryOf, readTls, tryListen, urlOf } from '../preflight.ts'
+import { fetchHealth, expiryOf, readTls, tryListen, urlOf } from '../preflight.ts'
 import { isDirectory, unreadableSessions } from '../sessions/unreadable-files.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
@@ -190,7 +190,7 @@ export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | nul
 const serviceCheck = async ({ config }: CheckContext): Promise<Check> => {
   const about = 'service'
   const address = announcedAddress(config)
-  const status = address ? await askHealth(address, HEALTH_MS).catch(() => null) : null
+  const status = address ? await fetchHealth(address, HEALTH_MS).catch(() => null) : null
   if (address && status === 200) return ok(about, `answers at ${address}`)
   if (address && status !== null)
     return fail(about, `${address} answers with status ${status}`, 'Look into its log.')

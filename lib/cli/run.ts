@@ -64,7 +64,7 @@ export const runCommand = async (
   argv: readonly string[],
   given: {
     environment: Readonly<{ [name: string]: string | undefined }>
-    placeAddon?: ((config: Config) => string | undefined) | undefined
+    unpackAddon?: ((config: Config) => string | undefined) | undefined
     /** Where it happens; the process's own when absent. */
     terminal?: Terminal
     cwd?: string
@@ -95,7 +95,7 @@ export const runCommand = async (
     const asked = verb === 'chat' ? parseChat(rest) : null
     const exported = verb === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
-    const addon = given.placeAddon?.({ ...config, stateDir: cacheOf(config) })
+    const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
     const shared = { config, version, terminal, addon }
     if (checked) return await doctor(checked, shared)
     if (asked)

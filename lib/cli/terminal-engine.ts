@@ -25,8 +25,8 @@ import { createSessions } from '../sessions/store.ts'
 import { createSkills } from '../skills/skills.ts'
 import { searchWorkerOf } from '../app/data.ts'
 import { createToolOutput } from '../tool-output.ts'
-import { createGuarding } from '../turn-context/guards.ts'
-import { createPromptShelf } from '../turn-context/prompt-cache.ts'
+import { createGuards } from '../turn-context/guards.ts'
+import { createPromptCache } from '../turn-context/prompt-cache.ts'
 import type { Questions } from '../turns/questions.ts'
 
 /** What the terminal is told, and asked. */
@@ -102,7 +102,7 @@ export const createTerminalEngine = async (
   })
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
   // Read, never written: what was accepted in the page holds here, too.
-  const guarding = createGuarding({
+  const guarding = createGuards({
     accepted: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     redact,
   })
@@ -121,10 +121,10 @@ export const createTerminalEngine = async (
     version,
     homes,
     sessions,
-    bridge,
+    hostSessions: bridge,
     skills,
     hub,
-    shelf: createPromptShelf({ dir: place('prompts'), log: problem }),
+    promptCache: createPromptCache({ dir: place('prompts'), log: problem }),
     toolOutput: createToolOutput({ dir: place('tool-output'), log: problem }),
     checkpoints: { open: () => NO_CHECKPOINTS },
     guardsFor: guarding.of,
@@ -145,7 +145,7 @@ export const createTerminalEngine = async (
       watcher.prompt(turnPlace.sessionId, text)
       return text
     },
-    wrapEquip: equip => (turn, questions, said) => {
+    wrapCreateContext: equip => (turn, questions, said) => {
       const { approve, clarify } = watcher
       const tools = equip(turn, { ...questions, approve, clarify }, said)
       return {

@@ -2,7 +2,7 @@
 import type { AgentEvent } from '../agent/types.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import { redact } from '../redact/redact.ts'
-import { createMasking } from '../turns/mask-stream.ts'
+import { createStreamMask } from '../turns/mask-stream.ts'
 import type { Questions } from '../turns/questions.ts'
 import { visibleName } from '../base/visible.ts'
 import type { Terminal } from './terminal.ts'
@@ -63,7 +63,7 @@ export const createTurnOutput = (
     return line === null && limit?.aborted ? undefined : line
   }
 
-  const masking = createMasking()
+  const masking = createStreamMask()
   const show = (event: AgentEvent): void => {
     switch (event.type) {
       case 'token':
@@ -104,10 +104,10 @@ export const createTurnOutput = (
 
   return {
     endLine() {
-      masking.rest().forEach(show)
+      masking.flush().forEach(show)
       endLine()
     },
-    event: event => masking.pass(event).forEach(show),
+    event: event => masking.push(event).forEach(show),
     warning: message => note(`! ${redact(message)}`),
 
     approve: ask =>

@@ -1,7 +1,7 @@
 /** `agent-webui doctor --wait`: 0 as soon as the service of this state directory answers, 1 when it does not in time. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
-import { askHealth, urlOf } from '../preflight.ts'
+import { fetchHealth, urlOf } from '../preflight.ts'
 import { announcedAddress } from './check-start.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -18,7 +18,7 @@ export const waitForService = async (
   for (;;) {
     // The note names the port that the system chose; without one the configured address is meant.
     const address = announcedAddress(config) ?? urlOf(config, config.port)
-    const status = await askHealth(address, ANSWER_MS).catch(() => null)
+    const status = await fetchHealth(address, ANSWER_MS).catch(() => null)
     if (status === 200) {
       terminal.out(`The service answers at ${address}\n`)
       await terminal.drain()

@@ -4,14 +4,14 @@ import type { Message } from '../schema/message.ts'
 import { contentText, type Meta } from '../sessions/entries.ts'
 import { provisionalTitle } from '../sessions/title.ts'
 import type { Sessions } from '../sessions/types.ts'
-import type { Begin } from './start-turn.ts'
+import type { TurnStarter } from './start-turn.ts'
 
 const KEPT = 50
 const ANSWER_CHARS = 4_000
 
-export type BackgroundDeps = {
+export type BackgroundPromptsOptions = {
   sessions: Sessions
-  begin: Pick<Begin, 'turn'>
+  turnStarter: Pick<TurnStarter, 'turn'>
   hub: Pick<Hub, 'publish'>
   redact: (text: string) => string
 }
@@ -32,9 +32,14 @@ const lastAnswer = (messages: readonly Message[]): string => {
   return last ? contentText(last.content).slice(0, ANSWER_CHARS) : ''
 }
 
-export type Background = ReturnType<typeof createBackground>
+export type BackgroundPrompts = ReturnType<typeof createBackgroundPrompts>
 
-export const createBackground = ({ sessions, begin, hub, redact }: BackgroundDeps) => {
+export const createBackgroundPrompts = ({
+  sessions,
+  turnStarter,
+  hub,
+  redact,
+}: BackgroundPromptsOptions) => {
   const announce = (sessionId: string): void => {
     const row = sessions.row(sessionId)
     if (!row) return
@@ -62,7 +67,7 @@ export const createBackground = ({ sessions, begin, hub, redact }: BackgroundDep
         project_id: parent.project_id,
         background_of: parent.session_id,
       })
-      const { turn, result } = await begin.turn({ sessionId, text: prompt, attachments: [] })
+      const { turn, result } = await turnStarter.turn({ sessionId, text: prompt, attachments: [] })
       const before = startedBy(sessions.head(parent.session_id).meta)
       const background = [...before, sessionId].slice(-KEPT)
       sessions.append(parent.session_id, [{ t: 'meta', patch: { background } }])

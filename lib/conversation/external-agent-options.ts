@@ -6,14 +6,14 @@ import type { Session } from '../agent/acp/session.ts'
 import { invalid } from '../errors.ts'
 import type { ExternalAgent } from '../schema/external.ts'
 import {
-  type AgentPlace,
-  type AgentPlaceDeps,
-  asked,
-  createAgentPlaces,
+  type ExternalAgentTarget,
+  type ExternalAgentTargetOptions,
+  callAgent,
+  createExternalAgentTargets,
 } from '../turn-context/external-agent-target.ts'
-import { externalOf } from '../turn-context/external-agent.ts'
+import { externalFor } from '../turn-context/external-agent.ts'
 
-export type AgentChoicesDeps = AgentPlaceDeps & {
+export type AgentChoicesDeps = ExternalAgentTargetOptions & {
   external: Pick<ExternalAgents, 'use' | 'peek'>
 }
 
@@ -80,15 +80,20 @@ const toView = ({ id, name }: { id: string; name: string }, session: Session | n
   }),
 })
 
-export const createAgentChoices = ({
+export const createExternalAgentOptions = ({
   external,
   sessions,
   homeOf,
   endpointOf,
 }: AgentChoicesDeps) => {
-  const { placeOf, requirePlace } = createAgentPlaces({ sessions, homeOf, endpointOf })
+  const { findTarget: placeOf, requireTarget: requirePlace } = createExternalAgentTargets({
+    sessions,
+    homeOf,
+    endpointOf,
+  })
 
-  const peek = (place: AgentPlace) => external.peek(place.endpoint, place.home.name, place.id)
+  const peek = (place: ExternalAgentTarget) =>
+    external.peek(place.endpoint, place.home.name, place.id)
 
   const view = (sessionId: string): ExternalAgent => {
     const place = placeOf(sessionId)
@@ -103,8 +108,8 @@ export const createAgentChoices = ({
   }
 
   /** The agent forgets what was chosen when it ends. */
-  const remember = ({ id, home, agent }: AgentPlace, session: Session) => {
-    const side = externalOf({ sessionId: id, home }, sessions)
+  const remember = ({ id, home, agent }: ExternalAgentTarget, session: Session) => {
+    const side = externalFor({ sessionId: id, home }, sessions)
     const kept = side.load(agent.id)
     const chosen = toSaved(session, { workspace: '' }, { mark: '', cost: 0 })
     const { mode, options } = chosen
@@ -116,12 +121,12 @@ export const createAgentChoices = ({
     /** Starts its program and its side of the session, so that there is something to choose from before the first message. */
     async open(sessionId: string): Promise<ExternalAgent> {
       const { id, row, home, endpoint, agent } = requirePlace(sessionId)
-      const side = externalOf({ sessionId: id, home }, sessions)
+      const side = externalFor({ sessionId: id, home }, sessions)
       const workspace = row.workspace || home.dir
       const work = external.use(endpoint, side, running =>
         joinForChoices(running, side, agent, { sessionKey: id, workspace }),
       )
-      await asked(agent.name, work)
+      await callAgent(agent.name, work)
       return view(sessionId)
     },
     async setMode(sessionId: string, mode: string): Promise<ExternalAgent> {
@@ -132,7 +137,7 @@ export const createAgentChoices = ({
       const work = option
         ? setOption(running.connection, session, option.id, mode)
         : setMode(running.connection, session, mode)
-      await asked(name, work)
+      await callAgent(name, work)
       remember(place, session)
       return view(sessionId)
     },
@@ -144,7 +149,7 @@ export const createAgentChoices = ({
       if (!option || !values?.includes(value))
         throw invalid(`${name} has no such choice: ${id} = ${value}.`)
       const given = option.type === 'boolean' ? value === 'on' : value
-      await asked(name, setOption(running.connection, session, id, given))
+      await callAgent(name, setOption(running.connection, session, id, given))
       remember(place, session)
       return view(sessionId)
     },

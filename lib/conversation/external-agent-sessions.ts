@@ -14,28 +14,28 @@ import type { SessionRow } from '../schema/session.ts'
 import { toConversation } from '../sessions/history.ts'
 import { fallbackTitle } from '../sessions/title.ts'
 import {
-  type AgentPlaceDeps,
-  asked,
-  createAgentPlaces,
+  type ExternalAgentTargetOptions,
+  callAgent,
+  createExternalAgentTargets,
 } from '../turn-context/external-agent-target.ts'
-import { withSkills } from '../turn-context/user-content.ts'
-import { externalOf, keptIn } from '../turn-context/external-agent.ts'
+import { expandSkills } from '../turn-context/user-content.ts'
+import { externalFor, storedAgentSession } from '../turn-context/external-agent.ts'
 
-export type AgentPastDeps = AgentPlaceDeps & {
+export type ExternalAgentSessionsOptions = ExternalAgentTargetOptions & {
   external: Pick<ExternalAgents, 'use'>
   /** Nothing else begins in the session meanwhile. */
-  alone: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  runExclusive: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   expandSkill: (home: Home, text: string) => string
   /** Pages that show the session read it anew. */
-  changed: (sessionId: string) => void
+  onChange: (sessionId: string) => void
   redact: (text: string) => string
 }
 
 const PAGE = 500
 
-export const createAgentPast = (deps: AgentPastDeps) => {
+export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) => {
   const { sessions, external, redact } = deps
-  const { requirePlace } = createAgentPlaces(deps)
+  const { requireTarget: requirePlace } = createExternalAgentTargets(deps)
   /** Two sessions of ours that ask for the same one at once. */
   const taking = new Set<string>()
 
@@ -46,7 +46,7 @@ export const createAgentPast = (deps: AgentPastDeps) => {
     do {
       const { body, next } = sessions.list({ limit: PAGE, cursor })
       for (const { session_id: ours } of JSON.parse(body.toString()) as SessionRow[]) {
-        const kept = keptIn(sessions.head(ours).meta, agent)
+        const kept = storedAgentSession(sessions.head(ours).meta, agent)
         if (kept?.owner !== ours) continue
         for (const id of [kept.session_id, ...kept.aliases]) held.set(id, ours)
       }
@@ -58,9 +58,9 @@ export const createAgentPast = (deps: AgentPastDeps) => {
 
   const list = async (sessionId: string): Promise<AgentSessions> => {
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
-    const side = externalOf({ sessionId: id, home }, sessions)
+    const side = externalFor({ sessionId: id, home }, sessions)
     const workspace = row.workspace || home.dir
-    const found = await asked(
+    const found = await callAgent(
       agent.name,
       external.use(endpoint, side, running => listPast(running, workspace)),
     )
@@ -89,7 +89,7 @@ export const createAgentPast = (deps: AgentPastDeps) => {
     if (taking.has(key)) throw conflict('Another session is going on with that one already.')
     taking.add(key)
     try {
-      return await deps.alone(id, async signal => {
+      return await deps.runExclusive(id, async signal => {
         if (sessions.require(id).message_count > 0)
           throw conflict('Only an empty session can go on with one of an agent. Begin a new one.')
         const holder = (await holders(agent.id)).get(theirs)
@@ -97,7 +97,7 @@ export const createAgentPast = (deps: AgentPastDeps) => {
           throw conflict('Another session is going on with that one already.', {
             session_id: holder,
           })
-        const side = externalOf({ sessionId: id, home }, sessions)
+        const side = externalFor({ sessionId: id, home }, sessions)
         const served = { provider: endpoint.provider, model: endpoint.model }
         const work = external.use(endpoint, side, async running => {
           const options = { workspace, served }
@@ -120,7 +120,7 @@ export const createAgentPast = (deps: AgentPastDeps) => {
             { t: 'meta', patch: { title: name } },
           ])
           // As its next turn will see the conversation.
-          const history = withSkills(toConversation(sessions.load(id)), text =>
+          const history = expandSkills(toConversation(sessions.load(id)), text =>
             deps.expandSkill(home, text),
           )
           const mark = markOf(withoutPlace(history, workspace))
@@ -128,9 +128,9 @@ export const createAgentPast = (deps: AgentPastDeps) => {
           running.sessions.set(id, session)
           return told
         })
-        const told = await asked(agent.name, work)
+        const told = await callAgent(agent.name, work)
         await sessions.sync(id)
-        deps.changed(id)
+        deps.onChange(id)
         const left = told?.left ?? 0
         const note = !told
           ? `${agent.name} goes on with that session, but does not tell what was said: the earlier messages are not shown.`

@@ -16,7 +16,7 @@ const MAX_QUEUED = 50
 
 type New = { text: string; attachments: readonly string[] }
 
-export type QueueDeps = {
+export type QueueOptions = {
   sessions: Sessions
   hub: Pick<Hub, 'publish'>
   /** The stream of the session's running turn. */
@@ -27,20 +27,20 @@ export type QueueDeps = {
   log: (message: string, extra?: Record<string, unknown>) => void
 }
 
-export type MessageQueue = ReturnType<typeof createQueue>
+export type MessageQueue = ReturnType<typeof createMessageQueue>
 
-export const createQueue = (deps: QueueDeps) => {
+export const createMessageQueue = (deps: QueueOptions) => {
   const { sessions, hub } = deps
   const list = (sessionId: string): Queued[] => queuedOf(sessions.head(sessionId).meta)
 
-  const announce = (sessionId: string): void => {
+  const publish = (sessionId: string): void => {
     const data = { session_id: sessionId, queued: list(sessionId) }
     hub.publish(`session:${sessionId}`, { type: 'queue', data })
   }
 
   const write = async (sessionId: string, next: readonly Queued[]): Promise<Queued[]> => {
     sessions.append(sessionId, [{ t: 'meta', patch: queuedPatch(next) }])
-    announce(sessionId)
+    publish(sessionId)
     // Whoever is told that it is kept may close the browser, and the machine may go down.
     await sessions.sync(sessionId)
     return list(sessionId)
@@ -81,7 +81,7 @@ export const createQueue = (deps: QueueDeps) => {
 
   return {
     list: (sessionId: string) => list(sessions.require(sessionId).session_id),
-    announce,
+    publish,
 
     /** At the end. Nothing runs and nothing went wrong: it goes out at once. */
     async add(given: string, fresh: New) {

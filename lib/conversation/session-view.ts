@@ -10,7 +10,7 @@ import { queuedOf } from '../sessions/queued.ts'
 import type { Turns } from '../turns/runner.ts'
 import { elide } from '../turns/to-stream-event.ts'
 
-export type ViewDeps = {
+export type SessionViewsOptions = {
   sessions: Sessions
   turns: Pick<Turns, 'live' | 'questions'>
   hub: Pick<Hub, 'cursor'>
@@ -21,9 +21,15 @@ export type ViewDeps = {
 
 type Parts = Pick<Session, 'messages' | 'tool_calls'> & { offset: number; truncated: boolean }
 
-export type Views = ReturnType<typeof createViews>
+export type SessionViews = ReturnType<typeof createSessionViews>
 
-export const createViews = ({ sessions, turns, hub, redactValue, shownModel }: ViewDeps) => {
+export const createSessionViews = ({
+  sessions,
+  turns,
+  hub,
+  redactValue,
+  shownModel,
+}: SessionViewsOptions) => {
   /** Everything but the messages. Call it in the tick that reads them: the cursor says what they hold. */
   const assemble = (row: SessionRow, { offset, truncated, ...parts }: Parts): Session => {
     const { meta, spans } = sessions.head(row.session_id)

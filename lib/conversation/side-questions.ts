@@ -13,15 +13,15 @@ import { emptyUsage, type Usage } from '../schema/usage.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { createEventLog, type EventLog } from '../turns/event-log.ts'
-import { createMasking } from '../turns/mask-stream.ts'
-import type { Shelf } from '../turns/event-log-registry.ts'
-import { toWire } from '../turns/to-stream-event.ts'
+import { createStreamMask } from '../turns/mask-stream.ts'
+import type { EventLogRegistry } from '../turns/event-log-registry.ts'
+import { toTurnEvent } from '../turns/to-stream-event.ts'
 
-export type AsideDeps = {
+export type SideQuestionsOptions = {
   sessions: Sessions
   /** Pages hear of it over the connection they have. */
   hub: Pick<Hub, 'publish'>
-  shelf: Shelf
+  eventLogs: EventLogRegistry
   liveDir: string
   agent: Agent
   providers: Providers
@@ -54,10 +54,10 @@ const told = ({ type, data }: TurnEvent): Omit<AsideEvent, 'stream_id' | 'questi
 
 type Running = { controller: AbortController; streamId: string }
 
-export type Asides = ReturnType<typeof createAsides>
+export type SideQuestions = ReturnType<typeof createSideQuestions>
 
-export const createAsides = (deps: AsideDeps) => {
-  const { sessions, shelf } = deps
+export const createSideQuestions = (deps: SideQuestionsOptions) => {
+  const { sessions, eventLogs } = deps
   const running = new Map<string, Running>()
 
   const account = (sessionId: string, streamId: string, usage: Usage): void => {
@@ -101,10 +101,10 @@ export const createAsides = (deps: AsideDeps) => {
     const id = log.session_id
     const home = deps.homeOf(sessions.row(id)?.profile)
     const turn = { usage: emptyUsage }
-    const masking = createMasking()
+    const mask = createStreamMask()
     const show = (event: AgentEvent): void => {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'retry')
-        log.append(toWire(event, deps.redact))
+        log.append(toTurnEvent(event, deps.redact))
     }
     const outcome = await deps.agent(
       {
@@ -128,9 +128,9 @@ export const createAsides = (deps: AsideDeps) => {
           turn.usage = usage
         },
       },
-      event => masking.pass(event).forEach(show),
+      event => mask.push(event).forEach(show),
     )
-    masking.rest().forEach(show)
+    mask.flush().forEach(show)
     account(id, log.stream_id, turn.usage)
     close(log, outcome)
   }
@@ -160,7 +160,7 @@ export const createAsides = (deps: AsideDeps) => {
         },
       )
       publish({ status: 'running' })
-      shelf.put(log)
+      eventLogs.put(log)
       const own: Running = { controller: new AbortController(), streamId }
       running.set(sessionId, own)
       void answer(log, endpoint, text, own)
@@ -168,12 +168,12 @@ export const createAsides = (deps: AsideDeps) => {
           deps.log('a side question failed', { session_id: sessionId, error: messageOf(error) })
           const message =
             error instanceof UserError ? deps.redact(error.message) : 'It could not be answered.'
-          log.say({ type: 'apperror', data: { type: 'error', message } })
+          log.emitUnsaved({ type: 'apperror', data: { type: 'error', message } })
         })
         .finally(() => {
           running.delete(sessionId)
-          log.say({ type: 'stream_end', data: { session_id: sessionId } })
-          shelf.retire(log)
+          log.emitUnsaved({ type: 'stream_end', data: { session_id: sessionId } })
+          eventLogs.retire(log)
         })
       return { streamId, sessionId }
     },

@@ -10,7 +10,7 @@ import { withoutQueued } from '../sessions/queued.ts'
 import type { Turns } from '../turns/runner.ts'
 import type { Unattended } from '../turns/turn.ts'
 
-export type BeginDeps = {
+export type TurnStarterOptions = {
   sessions: Sessions
   turns: Pick<Turns, 'start' | 'requireIdle'>
   homes: Pick<Homes, 'of' | 'open' | 'has'>
@@ -55,9 +55,15 @@ export type UnattendedInput = {
 
 type Choice = { workspace?: string | undefined; model?: string | null | undefined }
 
-export type Begin = ReturnType<typeof createBegin>
+export type TurnStarter = ReturnType<typeof createTurnStarter>
 
-export const createBegin = ({ sessions, turns, homes, models, workspaces }: BeginDeps) => {
+export const createTurnStarter = ({
+  sessions,
+  turns,
+  homes,
+  models,
+  workspaces,
+}: TurnStarterOptions) => {
   const homeOf = homes.of
   const endpointOf = (home: Home, model: string, baseUrl?: string): ModelEndpoint | UserError => {
     try {

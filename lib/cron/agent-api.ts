@@ -4,10 +4,10 @@ import { forbidden } from '../errors.ts'
 import { reveal } from '../redact/redact.ts'
 import { findThreat } from '../prompt-injection.ts'
 import type { Cron } from './cron.ts'
-import { toWire } from './job.ts'
+import { toWireJob } from './job.ts'
 
-type Room = ReturnType<Cron['of']>
-type Stored = Parameters<typeof toWire>[0]
+type HomeCron = ReturnType<Cron['of']>
+type Stored = Parameters<typeof toWireJob>[0]
 
 /** The prompt is read by a model with tools and without a witness, and it was another model that wrote it. */
 const checkPrompt = ({ prompt }: CronFields): void => {
@@ -15,9 +15,13 @@ const checkPrompt = ({ prompt }: CronFields): void => {
   if (threat) throw forbidden(`The task was not stored: its prompt holds ${threat}.`)
 }
 
-export const cronVerbs = ({ jobs, scheduler, now, zone }: Room): CronStore => {
+export const createCronStore = ({ jobs, scheduler, now, zone }: HomeCron): CronStore => {
   const show = (stored: Stored) => {
-    const job = toWire(stored, { now: now(), zone: zone(), running: scheduler.isBusy(stored.id) })
+    const job = toWireJob(stored, {
+      now: now(),
+      zone: zone(),
+      running: scheduler.isBusy(stored.id),
+    })
     return {
       job_id: job.id,
       name: job.name,

@@ -7,14 +7,17 @@ import { openHistory } from './history.ts'
 import { createJobs } from './jobs.ts'
 import { jobsFile } from './jobs-file.ts'
 import { readReports } from './outputs.ts'
-import { createRun, type RunDeps } from './run-job.ts'
+import { createJobRunner, type RunJobOptions } from './run-job.ts'
 import { createScheduler } from './scheduler.ts'
 import { toIso, zoneOf } from '../base/time-zone.ts'
 
-export type CronDeps = {
+export type CronOptions = {
   homes: () => readonly Home[]
-  start: (home: Home, input: Parameters<RunDeps['start']>[0]) => ReturnType<RunDeps['start']>
-  stop: RunDeps['stop']
+  start: (
+    home: Home,
+    input: Parameters<RunJobOptions['start']>[0],
+  ) => ReturnType<RunJobOptions['start']>
+  stop: RunJobOptions['stop']
   skill: (home: Home, name: string) => string | null
   /** Why the home forbids every command, or null. */
   forbids: (home: Home) => string | null
@@ -28,7 +31,7 @@ export type CronDeps = {
 
 const START_MS = 1_000
 
-const minutely = (log: CronDeps['log']) => (tick: () => void) => {
+const minutely = (log: CronOptions['log']) => (tick: () => void) => {
   const say = (message: string | Error) => log('clock', { message: String(message) })
   const stopped = new AbortController()
   const start = async () => {
@@ -51,7 +54,7 @@ const minutely = (log: CronDeps['log']) => (tick: () => void) => {
 
 export type Cron = ReturnType<typeof createCron>
 
-export const createCron = (deps: CronDeps) => {
+export const createCron = (deps: CronOptions) => {
   const { log, now = Date.now } = deps
   const by = { pid: process.pid, boot: randomBytes(6).toString('hex') }
   const rooms = new Map<Home, ReturnType<typeof open>>()
@@ -62,7 +65,7 @@ export const createCron = (deps: CronDeps) => {
     const file = jobsFile(dir, () => toIso(now(), zone()))
     const history = openHistory(dir, by, now)
     const jobs = createJobs({ file, home: home.dir, now, zone })
-    const run = createRun({
+    const run = createJobRunner({
       home,
       dir,
       start: input => deps.start(home, input),

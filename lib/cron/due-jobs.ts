@@ -1,5 +1,5 @@
 /** What one look at the clock decides about each job: nothing, a run, or due times that went by. Decides on values; writes nothing. */
-import { type Planned, repeatOf } from './job.ts'
+import { type JobPlan, repeatOf } from './job.ts'
 import type { RawJob } from './jobs-file.ts'
 import { dueTimes, graceMs, nextRun } from './next-run.ts'
 import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
@@ -11,14 +11,14 @@ export type Passed = {
   count: number
   error: string
 }
-export type Verdict = {
+export type Decision = {
   /** What changes in the job's record, before anything runs. */
   patch: RawJob
   run: { due: number } | null
   passed: Passed[]
 }
 
-export type Look = {
+export type DecisionContext = {
   now: number
   zone: string
   /** Since when somebody has looked at the clock every minute: what became due later is late for no fault of its own. */
@@ -29,7 +29,7 @@ export type Look = {
 const nothing: Passed[] = []
 
 /** Without a next run: recurring jobs get one, a one-shot that has just passed is due, an older one was missed. */
-const dueOf = (plan: Planned, { zone }: Look): number | null => {
+const dueOf = (plan: JobPlan, { zone }: DecisionContext): number | null => {
   if (plan.nextRunAt !== null || !plan.schedule) return plan.nextRunAt
   if (plan.schedule.kind !== 'once') return null
   if (plan.lastRunAt !== null) return null
@@ -45,7 +45,7 @@ const over = (error: string | null): RawJob => ({
 })
 
 /** Null: nothing to do and nothing to write. */
-export const judge = (plan: Planned, look: Look): Verdict | null => {
+export const decide = (plan: JobPlan, look: DecisionContext): Decision | null => {
   const { now, zone, aliveSince } = look
   const { schedule } = plan
   if (!plan.enabled || !schedule) return null
@@ -95,7 +95,7 @@ export type Completion = {
 }
 
 /** After a run; null when the job has run as often as it should and leaves the list. */
-export const completed = (job: RawJob, plan: Planned, done: Completion): RawJob | null => {
+export const completed = (job: RawJob, plan: JobPlan, done: Completion): RawJob | null => {
   const { times, completed: before } = repeatOf(job)
   const count = done.interrupted ? before : before + 1
   if (times !== null && count >= times && !done.interrupted) return null

@@ -6,7 +6,7 @@ import { inWords, readSchedule } from './parse-schedule.ts'
 import { parseInstant } from '../base/time-zone.ts'
 
 /** What the scheduler needs of a job. Times are milliseconds since 1970. */
-export type Planned = {
+export type JobPlan = {
   id: string
   name: string
   prompt: string
@@ -65,7 +65,7 @@ export const defaultName = (prompt: string, skills: readonly string[]): string =
 export const displayOf = (job: RawJob, schedule: Schedule | undefined): string =>
   text(job.schedule_display) ?? schedule?.display ?? text(job.schedule) ?? ''
 
-export const toPlanned = (job: RawJob & { id: string }, now: number, zone: string): Planned => {
+export const toJobPlan = (job: RawJob & { id: string }, now: number, zone: string): JobPlan => {
   const schedule = readSchedule(job.schedule, now, zone)
   const skills = skillsOf(job)
   const prompt = text(job.prompt) ?? ''
@@ -91,11 +91,11 @@ export const toPlanned = (job: RawJob & { id: string }, now: number, zone: strin
 }
 
 /** With every key of the contract, whatever the file left out; unknown keys come along. */
-export const toWire = (
+export const toWireJob = (
   job: RawJob & { id: string },
   { now, zone, running }: { now: number; zone: string; running: boolean },
 ): Job => {
-  const plan = toPlanned(job, now, zone)
+  const plan = toJobPlan(job, now, zone)
   const or = (value: unknown): string | null => (typeof value === 'string' ? value : null)
   return {
     ...job,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { invalid, missing } from '../errors.ts'
 import { unredact } from '../redact/redact.ts'
 import type { Schedule } from '../schema/cron.ts'
-import { defaultName, type Planned, toPlanned } from './job.ts'
+import { defaultName, type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile, type RawJob } from './jobs-file.ts'
 import { nextRun } from './next-run.ts'
 import { parseSchedule } from './parse-schedule.ts'
@@ -25,7 +25,7 @@ export type JobFields = {
   repeat?: number | undefined
 }
 
-export type JobsDeps = {
+export type JobsOptions = {
   file: JobsFile
   /** The home's directory. */
   home: string
@@ -59,7 +59,7 @@ const blankToNull = (value: string): string | null => value.trim() || null
 
 export type Jobs = ReturnType<typeof createJobs>
 
-export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
+export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
   const iso = (ms: number | null): string | null => (ms === null ? null : toIso(ms, zone()))
   const next = (schedule: Schedule): number | null =>
     nextRun(schedule, { now: now(), zone: zone() })
@@ -98,16 +98,16 @@ export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
   /** Finds the job on disk as it is now, and lets `change` alter it in place. */
   const editJob = (
     id: string,
-    change: (job: RawJob & { id: string }, plan: Planned) => void,
+    change: (job: RawJob & { id: string }, plan: JobPlan) => void,
   ): Promise<RawJob & { id: string }> =>
     file.edit(jobs => {
       const job = jobs.find(each => isJob(each) && each.id === id)
       if (!isJob(job)) throw missing('Job not found')
-      change(job, toPlanned(job, now(), zone()))
+      change(job, toJobPlan(job, now(), zone()))
       return { result: job, write: true }
     })
 
-  const resume = (job: RawJob, { schedule }: Planned): void => {
+  const resume = (job: RawJob, { schedule }: JobPlan): void => {
     const at = schedule ? next(schedule) : null
     if (at === null)
       throw invalid(
@@ -125,7 +125,7 @@ export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
   }
 
   /** Another schedule begins a count of its own; a paused job stays paused, a completed one is on again. */
-  const replan = (job: RawJob, before: Planned, text: string): void => {
+  const replan = (job: RawJob, before: JobPlan, text: string): void => {
     const plan = scheduled(text)
     const isOnce = plan.schedule.kind === 'once'
     const wasOnce = before.schedule?.kind === 'once'
@@ -194,7 +194,7 @@ export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
         const given = restored(masked, job, restore)
         const { name, ...fields } = fieldsOf(given)
         Object.assign(job, fields, name ? { name } : {})
-        const after = toPlanned(job, now(), zone())
+        const after = toJobPlan(job, now(), zone())
         if (!after.prompt.trim() && after.skills.length === 0) throw invalid('prompt is required')
         if (given.schedule?.trim()) replan(job, before, given.schedule)
         if (given.repeat !== undefined)
@@ -203,7 +203,7 @@ export const createJobs = ({ file, home, now, zone }: JobsDeps) => {
             completed: before.completed,
           }
         if (given.enabled === true && job.enabled === false)
-          resume(job, toPlanned(job, now(), zone()))
+          resume(job, toJobPlan(job, now(), zone()))
         else if (given.enabled === false && job.enabled !== false) pause(job, null)
       })
     },

@@ -4,7 +4,7 @@ import type { ApprovalAsk, Failure, Outcome } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { UnattendedInput } from '../conversation/start-turn.ts'
-import type { Planned } from './job.ts'
+import type { JobPlan } from './job.ts'
 import { writeReport } from './outputs.ts'
 import { composeMessage, isSilent, PREAMBLE } from './job-prompt.ts'
 import type { RunResult } from './scheduler.ts'
@@ -15,7 +15,7 @@ export type StartedTurn = {
   result: Promise<Outcome | null>
 }
 
-export type RunDeps = {
+export type RunJobOptions = {
   home: Home
   /** `<home>/cron` */
   dir: string
@@ -55,7 +55,7 @@ const mayApprove = (home: Home): boolean =>
   ['approve', 'allow'].includes(String(asObject(home.values().approvals).cron_mode).toLowerCase())
 
 /** Whose address the model is asked at: a provider named beside it, an address of its own, or as the home resolves it. */
-const modelOf = ({ model, provider, baseUrl }: Planned): string => {
+const modelOf = ({ model, provider, baseUrl }: JobPlan): string => {
   if (!model) return ''
   if (provider) return `@${provider}:${model}`
   return baseUrl ? `@custom:${model}` : model
@@ -66,7 +66,7 @@ const INTERRUPTED: Failure = {
   message: 'The service stopped while this task was running.',
 }
 
-export const createRun = (deps: RunDeps) => {
+export const createJobRunner = (deps: RunJobOptions) => {
   const { home, dir, redact, now, zone } = deps
 
   /** Watches a turn from outside: nothing it does may keep the jobs behind it waiting for ever. */
@@ -113,7 +113,7 @@ export const createRun = (deps: RunDeps) => {
     return outcome.text.trim() ? { response: outcome.text } : { error: 'The model gave no answer.' }
   }
 
-  const compose = async (job: Planned, signal: AbortSignal): Promise<string> => {
+  const compose = async (job: JobPlan, signal: AbortSignal): Promise<string> => {
     const forbidden = job.script ? deps.forbids() : null
     if (forbidden !== null) throw forbiddenRun(forbidden)
     const script = job.script
@@ -130,7 +130,7 @@ export const createRun = (deps: RunDeps) => {
     })
   }
 
-  const converse = async (job: Planned, denied: string[], on: On): Promise<Came> => {
+  const converse = async (job: JobPlan, denied: string[], on: On): Promise<Came> => {
     const text = await compose(job, on.signal)
     if (on.signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
     const ask = ({ command, description }: ApprovalAsk) => {
@@ -154,12 +154,12 @@ export const createRun = (deps: RunDeps) => {
   }
 
   /** Only files are delivered to; that somebody wanted more is said, not swallowed. */
-  const deliveryError = (job: Planned, came: Came): string | null => {
+  const deliveryError = (job: JobPlan, came: Came): string | null => {
     if (job.deliver === 'local' || ('response' in came && isSilent(came.response))) return null
     return `Not delivered to ${job.deliver}: this service delivers locally only. The result is in the task's history.`
   }
 
-  return async (job: Planned, on: On): Promise<RunResult> => {
+  return async (job: JobPlan, on: On): Promise<RunResult> => {
     const denied: string[] = []
     const began = now()
     let came: Came

@@ -8,9 +8,9 @@
 import { join } from 'node:path'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
-import { type Completion, completed, judge, type Verdict } from './due-jobs.ts'
+import { type Completion, completed, decide, type Decision } from './due-jobs.ts'
 import { type History, isAbandoned } from './history.ts'
-import { type Planned, toPlanned } from './job.ts'
+import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'
 
 export type RunResult = {
@@ -22,12 +22,12 @@ export type RunResult = {
   interrupted: boolean
 }
 
-export type SchedulerDeps = {
+export type SchedulerOptions = {
   file: JobsFile
   history: History
   /** One run from script to output file. Must not reject. */
   run: (
-    job: Planned,
+    job: JobPlan,
     on: { signal: AbortSignal; session: (id: string) => void },
   ) => Promise<RunResult>
   now: () => number
@@ -35,7 +35,7 @@ export type SchedulerDeps = {
   log: (line: string, extra?: Record<string, unknown>) => void
 }
 
-type Claim = { run: string; plan: Planned }
+type Claim = { run: string; plan: JobPlan }
 type Active = Claim & { startedAt: number; sessionId: string | null }
 
 /** Ticks come every minute; after a longer pause nobody was looking. */
@@ -46,7 +46,7 @@ const STOPPED = 'The service stopped while this task was running.'
 
 export type Scheduler = ReturnType<typeof createScheduler>
 
-export const createScheduler = (deps: SchedulerDeps) => {
+export const createScheduler = (deps: SchedulerOptions) => {
   const { file, history, now, zone, log } = deps
   const active = new Map<string, Active>()
   const waiting: Claim[] = []
@@ -76,7 +76,7 @@ export const createScheduler = (deps: SchedulerDeps) => {
       const job = jobs[at]
       if (!isJob(job)) return { result: undefined, write: false }
       const when = { at: now(), zone: zone() }
-      const after = completed(job, toPlanned(job, when.at, when.zone), { ...done, ...when })
+      const after = completed(job, toJobPlan(job, when.at, when.zone), { ...done, ...when })
       if (after) Object.assign(job, after)
       else jobs.splice(at, 1)
       return { result: undefined, write: true }
@@ -137,7 +137,7 @@ export const createScheduler = (deps: SchedulerDeps) => {
         })
         const job = jobs.find(each => isJob(each) && each.id === run.job_id)
         if (!isJob(job)) continue
-        const plan = toPlanned(job, now(), zone())
+        const plan = toJobPlan(job, now(), zone())
         // Killed before the claim was written: it is still due, and runs now.
         if (plan.nextRunAt !== null && plan.nextRunAt <= run.due_at * 1_000) continue
         const done = {
@@ -159,13 +159,13 @@ export const createScheduler = (deps: SchedulerDeps) => {
     if (jobs.length === 0) return []
     const look = { now: now(), zone: zone(), aliveSince, isBusy }
     return jobs.filter(isJob).flatMap(job => {
-      const plan = toPlanned(job, look.now, look.zone)
-      const verdict = judge(plan, look)
+      const plan = toJobPlan(job, look.now, look.zone)
+      const verdict = decide(plan, look)
       return verdict ? [{ job, plan, verdict }] : []
     })
   }
 
-  const account = (plan: Planned, { passed }: Verdict): void => {
+  const account = (plan: JobPlan, { passed }: Decision): void => {
     for (const times of passed) history.passed({ job: plan.id, name: plan.name, ...times })
   }
 
@@ -237,7 +237,7 @@ export const createScheduler = (deps: SchedulerDeps) => {
       if (isBusy(id)) return { status: 'running', elapsed: 0 }
       if (active.size >= MOST_BY_HAND)
         throw conflict(`${active.size} tasks are running already; wait for one to end.`)
-      const plan = toPlanned(job, now(), zone())
+      const plan = toJobPlan(job, now(), zone())
       const of = { job: id, name: plan.name, trigger: 'manual' as const }
       const run = history.claimed({ ...of, due: now() })
       void track(execute({ run, plan }))

@@ -9,7 +9,7 @@ const MARK = ' *'
 export const ruleText = (words: readonly string[]): string => `${words.join(' ')}${MARK}`
 
 /** Keys that name one tool or one limit, not a kind of command. */
-export const isOwnKey = (key: string): boolean => /^(?:mcp|budget): /.test(key)
+export const isNonCommandKey = (key: string): boolean => /^(?:mcp|budget): /.test(key)
 
 const startsWith = (words: readonly string[], first: readonly string[]): boolean =>
   words.length >= first.length && first.every((word, at) => words[at] === word)
@@ -21,7 +21,7 @@ export const readRule = (
   scope: RuleScope | undefined,
 ): Rule | undefined => {
   if (rule === undefined && scope === undefined) return undefined
-  if (asked.pattern_keys.some(isOwnKey)) {
+  if (asked.pattern_keys.some(isNonCommandKey)) {
     if (rule === undefined && scope === 'session') return { scope, words: null }
     throw invalid('A rule can only be given for a command.')
   }

@@ -7,7 +7,7 @@ import type { Approval, ApprovalChoice } from '../schema/question.ts'
 import type { Rule } from '../schema/question.ts'
 import { ruleText } from './allow-rules.ts'
 
-export type PolicyDeps = {
+export type ApprovalPolicyOptions = {
   sessionId: string
   /** `approvals.mode`, `approvals.gateway_timeout`, `command_allowlist` of the session's home, read at each call. */
   config: () => Record<string, unknown>
@@ -28,7 +28,7 @@ export type PolicyDeps = {
 const DEFAULT_WAIT_S = 300
 
 /** Seconds a person has; `approvals.gateway_timeout`, else 300. 0 waits for ever. */
-export const approvalWaitMs = (config: Record<string, unknown>): number => {
+export const approvalTimeoutMs = (config: Record<string, unknown>): number => {
   const seconds = asObject(config.approvals).gateway_timeout
   return (typeof seconds === 'number' && seconds >= 0 ? seconds : DEFAULT_WAIT_S) * 1_000
 }
@@ -50,8 +50,8 @@ const suggestion = (
 }
 
 /** `once` runs this call only; `session` and `always` are remembered before it runs. */
-export const createPolicy =
-  (deps: PolicyDeps) =>
+export const createApprovalPolicy =
+  (deps: ApprovalPolicyOptions) =>
   async (ask: ApprovalAsk): Promise<ApprovalChoice> => {
     const config = deps.config()
     if (!ask.isControl && isOff(asObject(config.approvals).mode)) return 'once'
@@ -72,7 +72,7 @@ export const createPolicy =
         ...(ask.choices && { choices: [...ask.choices] }),
         ...suggestion(ask, deps.shown),
       },
-      approvalWaitMs(config),
+      approvalTimeoutMs(config),
       given => {
         rule = given
       },

@@ -4,36 +4,36 @@ import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
 import type { TurnScope } from './turn-scope.ts'
-import { createPolicy, type PolicyDeps } from './approval-policy.ts'
-import { isOwnKey, ruleText } from './allow-rules.ts'
+import { createApprovalPolicy, type ApprovalPolicyOptions } from './approval-policy.ts'
+import { isNonCommandKey, ruleText } from './allow-rules.ts'
 
-export type Allowing = {
+export type ApproverOptions = {
   sessions: Pick<Sessions, 'append' | 'head'>
   redactKnown: (text: string) => string
   grants: Grants
-  ask: PolicyDeps['ask']
+  ask: ApprovalPolicyOptions['ask']
 }
 
-export const approver = (
+export const createApprover = (
   { sessionId, home, workspace, meta, unattended }: TurnScope,
-  { sessions, redactKnown, ask, grants }: Allowing,
+  { sessions, redactKnown, ask, grants }: ApproverOptions,
 ): AgentRequest['approve'] => {
   const allowed = new Set(
     Array.isArray(meta.approved_patterns) ? meta.approved_patterns.map(String) : [],
   )
   const shown = (text: string) => visibleText(redactKnown(text))
-  const policy = createPolicy({
+  const policy = createApprovalPolicy({
     sessionId,
     config: () => home.values(),
     sessionAllowed: () => [...allowed],
     isGranted(ask) {
-      if (ask.patternKeys.some(isOwnKey)) return allowed.has(grantId(ask))
+      if (ask.patternKeys.some(isNonCommandKey)) return allowed.has(grantId(ask))
       const ids = coveringIds(ask, workspace)
       return ids.some(id => allowed.has(id)) || grants.has(home.name, ids)
     },
     grant(ask, until, rule) {
       // Another program's tool is one thing whatever it is called with; a command is only itself.
-      const isTool = ask.patternKeys.every(isOwnKey)
+      const isTool = ask.patternKeys.every(isNonCommandKey)
       const isShort = until === 'session' || rule?.scope === 'session'
       const command = shown(rule?.words ? ruleText(rule.words) : ask.command)
       if (!isTool && !isShort) {

@@ -30,7 +30,7 @@ export type AskOptions = {
   /** What the question cost, told once per model that was asked, failed ones included. */
   onUsage?: (usage: Usage) => void
   /** Waits and asks again when the provider is busy; for answers worth waiting for. */
-  patient?: boolean
+  retry?: boolean
 }
 
 export type Auxiliary = {
@@ -40,7 +40,7 @@ export type Auxiliary = {
   ask: (messages: readonly WireMessage[], options: AskOptions) => Promise<string>
 }
 
-export type AuxiliaryDeps = {
+export type AuxiliaryOptions = {
   providers: Providers
   /** Throws a Refusal with the sentence why the model cannot be called. */
   endpoint: (home: Home, model: string) => ModelEndpoint
@@ -109,7 +109,7 @@ const atAddress = (
   ...routingOf(config, said.provider ?? 'custom', said.baseUrl),
 })
 
-export const createAuxiliary = (deps: AuxiliaryDeps): AuxiliaryFor => {
+export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
   const named = (home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) => {
     if (said.baseUrl) return atAddress(said, own, home.values())
     // A provider alone says nothing about which of its models is meant.
@@ -178,11 +178,11 @@ const noWait: Wait = async () => {
 
 /** Nobody watches this answer, so one that must be made again has not been spoken. */
 const askOne = async (
-  { providers, ...deps }: AuxiliaryDeps,
+  { providers, ...deps }: AuxiliaryOptions,
   endpoint: ModelEndpoint,
   messages: readonly WireMessage[],
   timeoutMs: number,
-  { signal, maxTokens, onUsage, patient }: AskOptions,
+  { signal, maxTokens, onUsage, retry }: AskOptions,
 ): Promise<string> => {
   // The conversation's own effort would be spent on a side question.
   const plain: ModelEndpoint = { ...endpoint, effort: 'none' }
@@ -191,7 +191,7 @@ const askOne = async (
   try {
     const provider = speakerFor(providers, endpoint.apiMode)
     const { text: answer } = await speak({
-      provider: patient ? provider : once(provider),
+      provider: retry ? provider : once(provider),
       request: {
         endpoint: { ...plain, ...(maxTokens && { maxTokens }) },
         messages: [...messages],
@@ -203,7 +203,7 @@ const askOne = async (
       emit: quiet,
       notice: () => undefined,
       tally,
-      wait: patient ? (deps.wait ?? wait) : noWait,
+      wait: retry ? (deps.wait ?? wait) : noWait,
       random: deps.random ?? Math.random,
     })
     return answer.trim()

@@ -15,7 +15,7 @@ const namesIn = (dir: string): string[] => {
   }
 }
 
-export type ControlPlaces = {
+export type ControlPaths = {
   /** The home of the conversation, and the one all profiles lie below. */
   home: string
   baseHome: string
@@ -26,13 +26,13 @@ export type ControlPlaces = {
 }
 
 /** Absolute paths; two stars stand for any folders between. */
-export const controlOf = ({
+export const controlFiles = ({
   home,
   baseHome,
   stateDir,
   userHome,
   program,
-}: ControlPlaces): string[] => [
+}: ControlPaths): string[] => [
   ...[home, baseHome].flatMap(dir => [
     ...[
       'config.yaml',

@@ -2,7 +2,7 @@
 import { asObject, type JsonObject } from '../base/json.ts'
 import { composite, isToolset } from '../agent/toolsets.ts'
 
-export type Selection = {
+export type ToolsetSelection = {
   /** Of our own tools. */
   toolsets: ReadonlySet<string>
   /** Whether tools of this MCP server are offered. */
@@ -54,7 +54,10 @@ const mcpOf = (config: Readonly<JsonObject>, names: readonly string[]) => {
     !names.includes(NO_MCP) && (named.length === 0 || named.includes(server))
 }
 
-export const selectToolsets = (config: Readonly<JsonObject>, override?: unknown): Selection => {
+export const selectToolsets = (
+  config: Readonly<JsonObject>,
+  override?: unknown,
+): ToolsetSelection => {
   const own = namesIn(override)
   const profile = namesIn(asObject(config.platform_toolsets).cli)
   const names = own ?? profile ?? DEFAULT

@@ -6,18 +6,24 @@ import type { Home } from '../profiles/home.ts'
 import { redact } from '../redact/redact.ts'
 import type { Sessions } from '../sessions/types.ts'
 
-export type AgentPlaceDeps = {
+export type ExternalAgentTargetOptions = {
   sessions: Sessions
   homeOf: (profile: string | null | undefined) => Home
   /** Throws a Refusal where the session's model cannot be called. */
   endpointOf: (home: Home, model: string | null) => ModelEndpoint
 }
 
-export type AgentPlace = NonNullable<ReturnType<ReturnType<typeof createAgentPlaces>['placeOf']>>
+export type ExternalAgentTarget = NonNullable<
+  ReturnType<ReturnType<typeof createExternalAgentTargets>['findTarget']>
+>
 
-export const createAgentPlaces = ({ sessions, homeOf, endpointOf }: AgentPlaceDeps) => {
+export const createExternalAgentTargets = ({
+  sessions,
+  homeOf,
+  endpointOf,
+}: ExternalAgentTargetOptions) => {
   /** Null when the session's model is no agent, or cannot be called at all. */
-  const placeOf = (sessionId: string) => {
+  const findTarget = (sessionId: string) => {
     const row = sessions.require(sessionId)
     const home = homeOf(row.profile)
     try {
@@ -31,17 +37,17 @@ export const createAgentPlaces = ({ sessions, homeOf, endpointOf }: AgentPlaceDe
     }
   }
 
-  const requirePlace = (sessionId: string) => {
-    const place = placeOf(sessionId)
+  const requireTarget = (sessionId: string) => {
+    const place = findTarget(sessionId)
     if (!place) throw invalid('The model of this session is no agent of another program.')
     return place
   }
 
-  return { placeOf, requirePlace }
+  return { findTarget, requireTarget }
 }
 
 /** The agent says no, or nothing: its words are the answer. */
-export const asked = async <T>(name: string, work: Promise<T>): Promise<T> => {
+export const callAgent = async <T>(name: string, work: Promise<T>): Promise<T> => {
   try {
     return await work
   } catch (error) {

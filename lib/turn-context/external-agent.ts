@@ -10,7 +10,7 @@ import { passedServers } from './external-agent-mcp.ts'
 import { firstExchange } from '../turns/generate-title.ts'
 
 /** Under the key `acp` of the session's record, by agent. A file may have been edited by hand. */
-const Kept = z.object({
+const StoredAgentSession = z.object({
   session_id: z.string().min(1),
   aliases: z.array(z.string()).catch([]),
   owner: z.string().catch(''),
@@ -23,8 +23,8 @@ const Kept = z.object({
 })
 
 /** What is remembered of an agent's side of a session, by its record. */
-export const keptIn = (meta: Meta, agent: string): ExternalSession | null => {
-  const parsed = Kept.safeParse(asObject(meta.acp)[agent])
+export const storedAgentSession = (meta: Meta, agent: string): ExternalSession | null => {
+  const parsed = StoredAgentSession.safeParse(asObject(meta.acp)[agent])
   return parsed.success ? parsed.data : null
 }
 
@@ -49,7 +49,7 @@ const takeTitle = (
   sessions.append(sessionId, [{ t: 'meta', patch }])
 }
 
-export const externalOf = (
+export const externalFor = (
   { sessionId, home }: { sessionId: string; home: Home },
   sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
 ): External => ({
@@ -57,7 +57,7 @@ export const externalOf = (
   env: home.childEnv(),
   mcpServers: passedServers(home.values()),
   titled: title => takeTitle(sessionId, title, sessions),
-  load: agent => keptIn(sessions.head(sessionId).meta, agent),
+  load: agent => storedAgentSession(sessions.head(sessionId).meta, agent),
   save(agent, session) {
     const before = asObject(sessions.head(sessionId).meta.acp)
     if (JSON.stringify(before[agent]) === JSON.stringify(session)) return

@@ -58,11 +58,11 @@ const TOOLS: Readonly<Record<string, Closed>> = {
 
 export type GuardsFor = (home: Home) => Guards
 
-export type GuardingDeps = { accepted: AcceptedGuards; redact: (text: string) => string }
+export type GuardsOptions = { accepted: AcceptedGuards; redact: (text: string) => string }
 
 const SHOWN_CHARS = 400
 
-export const createGuarding = ({ accepted, redact }: GuardingDeps) => {
+export const createGuards = ({ accepted, redact }: GuardsOptions) => {
   /** The first guard that closes this and was not accepted; null when none does. */
   const closing = (home: Home, what: Closed): string | null => {
     const found = unsupportedGuards(guardedHome(home)).find(

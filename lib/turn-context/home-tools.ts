@@ -14,12 +14,12 @@ import { changeEntries, isTargetOn, TARGETS } from '../memory/entries.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { TurnScope } from './turn-scope.ts'
-import { createRecall, type RecallDeps } from './session-search.ts'
+import { createSessionSearch, type SessionSearchOptions } from './session-search.ts'
 import type { ToolSource } from './turn-tools.ts'
-import { createWebRooms, type WebRooms, type WebRoomsDeps } from './web-services.ts'
+import { createWebServices, type WebServices, type WebServicesOptions } from './web-services.ts'
 
-export type HomeToolsDeps = RecallDeps &
-  WebRoomsDeps & {
+export type HomeToolsOptions = SessionSearchOptions &
+  WebServicesOptions & {
     skills: Skills
     cronOf: (home: Home) => CronStore
   }
@@ -76,7 +76,7 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
   ]
 }
 
-const webOf = ({ home, turn }: TurnScope, web: WebRooms): Tool[] => {
+const webOf = ({ home, turn }: TurnScope, web: WebServices): Tool[] => {
   const search = web.search(home)
   const vision = web.vision(home, turn.endpoint)
   return [
@@ -87,9 +87,9 @@ const webOf = ({ home, turn }: TurnScope, web: WebRooms): Tool[] => {
 }
 
 /** Left out is what the home cannot serve; what its configuration switches off is left out by the toolset. */
-export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsDeps): ToolSource => {
-  const recall = createRecall(deps)
-  const web = createWebRooms(deps)
+export const homeTools = ({ skills, cronOf, ...deps }: HomeToolsOptions): ToolSource => {
+  const recall = createSessionSearch(deps)
+  const web = createWebServices(deps)
   return place => [
     ...memoryOf(place),
     ...skillsOf(place, skills),

@@ -16,9 +16,9 @@ const Stored = z.object({ v: z.literal(1), basis: z.string(), text: z.string() }
 /** A conversation that rested so long begins with what is true now. */
 const KEPT_MS = 14 * 24 * 3_600_000
 
-export type PromptShelf = ReturnType<typeof createPromptShelf>
+export type PromptCache = ReturnType<typeof createPromptCache>
 
-export const createPromptShelf = ({
+export const createPromptCache = ({
   dir,
   log,
   nowMs = Date.now,
@@ -40,7 +40,7 @@ export const createPromptShelf = ({
 
   return {
     /** The session's prompt if it is still of this basis, else the one `build` gives, kept from now on. */
-    take(sessionId: string, basis: string, build: () => string): string {
+    getOrBuild(sessionId: string, basis: string, build: () => string): string {
       const kept = read(sessionId)
       if (kept?.basis === basis) return kept.text
       const text = build()
@@ -55,7 +55,7 @@ export const createPromptShelf = ({
       }
       return text
     },
-    forget: (sessionId: string): void => rmSync(pathOf(sessionId), { force: true }),
+    delete: (sessionId: string): void => rmSync(pathOf(sessionId), { force: true }),
     /** Removes what nobody asked for in a long time. */
     sweep(): void {
       try {

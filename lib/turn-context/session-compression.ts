@@ -45,11 +45,11 @@ export const compressionSettings = (config: Readonly<JsonObject>): CompressionSe
   }
 }
 
-export type CompressionDeps = {
+export type CompressionsOptions = {
   sessions: Sessions
   auxiliaryFor: AuxiliaryFor
   /** Refuses while anything else works on the session, and keeps it from beginning. */
-  alone: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  runExclusive: <T>(sessionId: string, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   /** Ends what `alone` is doing there; false when it does nothing. */
   interrupt: (sessionId: string) => boolean
   requireIdle: (sessionId: string) => void
@@ -60,12 +60,12 @@ export type CompressionDeps = {
   ready: (home: Home) => Promise<void>
   redact: (text: string) => string
   /** Pages that show the session say that it is being summarised. */
-  begun?: (sessionId: string) => void
+  onStart?: (sessionId: string) => void
   /** Pages that show the session read it again. */
-  changed: (sessionId: string) => void
+  onChange: (sessionId: string) => void
 }
 
-export type Summarised = {
+export type CompressionResult = {
   session_id: string
   messages: [before: number, after: number]
   tokens: [before: number, after: number]
@@ -79,7 +79,7 @@ const TOO_LITTLE = `Not enough conversation to compress (need at least ${MIN_MES
 
 export type Compressions = ReturnType<typeof createCompressions>
 
-export const createCompressions = (deps: CompressionDeps) => {
+export const createCompressions = (deps: CompressionsOptions) => {
   const { sessions } = deps
   /** Until when a session's summaries rest, in milliseconds. */
   const resting = new Map<string, number>()
@@ -97,7 +97,7 @@ export const createCompressions = (deps: CompressionDeps) => {
     }
     return {
       settings: compressionSettings(home.values()),
-      ask: (messages, options) => auxiliary().ask(messages, { ...options, patient: true }),
+      ask: (messages, options) => auxiliary().ask(messages, { ...options, retry: true }),
       get window() {
         return auxiliary().endpoint.contextLength
       },
@@ -158,7 +158,7 @@ export const createCompressions = (deps: CompressionDeps) => {
     sessionId: string,
     topic: string,
     signal: AbortSignal,
-  ): Promise<Summarised> => {
+  ): Promise<CompressionResult> => {
     const row = sessions.require(sessionId)
     const home = deps.homeOf(row.profile)
     await deps.ready(home)
@@ -214,11 +214,11 @@ export const createCompressions = (deps: CompressionDeps) => {
     record,
 
     /** By hand. `signal` ends it with nothing written. */
-    async compress(given: string, topic: string, signal: AbortSignal): Promise<Summarised> {
+    async compress(given: string, topic: string, signal: AbortSignal): Promise<CompressionResult> {
       const { session_id, active_stream_id } = sessions.require(given)
       if (active_stream_id) throw conflict(STREAMING, { active_stream_id })
-      const done = await deps.alone(session_id, async ending => {
-        deps.begun?.(session_id)
+      const done = await deps.runExclusive(session_id, async ending => {
+        deps.onStart?.(session_id)
         const stopped = AbortSignal.any([signal, ending])
         try {
           return await summarise(session_id, topic, stopped)
@@ -226,7 +226,7 @@ export const createCompressions = (deps: CompressionDeps) => {
           if (!stopped.aborted) throw error
           throw unavailable('Stopped before the summary was there; nothing has changed.')
         } finally {
-          deps.changed(session_id)
+          deps.onChange(session_id)
         }
       })
       return done
@@ -247,7 +247,7 @@ export const createCompressions = (deps: CompressionDeps) => {
       const clear = { compression_anchor_visible_idx: null, compression_anchor_message_key: null }
       const patch = { ...usageAfter(now, before, estimated(now)), ...clear }
       sessions.append(session_id, [{ t: 'meta', patch }])
-      deps.changed(session_id)
+      deps.onChange(session_id)
     },
 
     /** What the model reads in place of the messages. */
@@ -266,7 +266,7 @@ const NO_PROVIDER = 'No provider configured -- cannot compress.'
 
 /** The scripted model summarises nothing. */
 const callable = (
-  { endpointOf }: CompressionDeps,
+  { endpointOf }: CompressionsOptions,
   home: Home,
   model: string | null,
 ): ModelEndpoint => {

@@ -8,9 +8,9 @@ import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Sessions } from '../sessions/types.ts'
 
-export type RecallDeps = {
+export type SessionSearchOptions = {
   sessions: Pick<Sessions, 'search' | 'settle' | 'list' | 'load'>
-  bridge: Pick<Bridge, 'rows' | 'find'>
+  hostSessions: Pick<Bridge, 'rows' | 'find'>
   redact: (text: string) => string
 }
 
@@ -76,7 +76,7 @@ const matchesIn = (
   return found
 }
 
-export const createRecall = ({ sessions, bridge, redact }: RecallDeps) => {
+export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionSearchOptions) => {
   const head = (row: SessionRow): FoundSession => ({
     session_id: row.session_id,
     title: row.title,
@@ -128,7 +128,7 @@ export const createRecall = ({ sessions, bridge, redact }: RecallDeps) => {
   return (home: Home, current: string): SessionSearchStore => ({
     async recent(limit) {
       await sessions.settle()
-      const options = { profile: home.name, foreign: bridge.rows(home), limit: limit + 1 }
+      const options = { profile: home.name, foreign: hostSessions.rows(home), limit: limit + 1 }
       const { body } = sessions.list(options)
       return (JSON.parse(body.toString()) as SessionRow[])
         .filter(row => row.session_id !== current)
@@ -140,7 +140,7 @@ export const createRecall = ({ sessions, bridge, redact }: RecallDeps) => {
       const words = toWords(asked.query)
       const [own, theirs] = await Promise.all([
         findOwn(home, current, asked),
-        bridge.find(home, { ...asked, words, most: MOST_MATCHES }),
+        hostSessions.find(home, { ...asked, words, most: MOST_MATCHES }),
       ])
       const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
       // Ours are ranked by how well they fit; the command line's come after them, newest first.

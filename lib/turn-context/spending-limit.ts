@@ -14,13 +14,13 @@ import {
   type Scope,
   scopes,
 } from './budget-settings.ts'
-import { approvalWaitMs, type PolicyDeps } from './approval-policy.ts'
+import { approvalTimeoutMs, type ApprovalPolicyOptions } from './approval-policy.ts'
 
 export type Spent = Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>
 
-export type BudgetDeps = {
+export type SpendingLimitOptions = {
   sessions: Pick<Sessions, 'append' | 'head' | 'require'>
-  ask: PolicyDeps['ask']
+  ask: ApprovalPolicyOptions['ask']
   /** What ended turns of the profile have used since then, and what its running ones have so far. */
   spentSince: (profile: string, since: number) => Spent
   now: () => number
@@ -58,16 +58,16 @@ const dayOf = (now: number): { since: number; name: string } => {
 }
 
 /** What a budget is asked about. Unattended: nobody can be asked for more. */
-export type Spending = {
+export type SpendingScope = {
   sessionId: string
   home: Home
   turn: { readonly usage: Usage }
   unattended: unknown
 }
 
-export const createBudget = (
-  { turn, sessionId, home, unattended }: Spending,
-  deps: BudgetDeps,
+export const createSpendingLimit = (
+  { turn, sessionId, home, unattended }: SpendingScope,
+  deps: SpendingLimitOptions,
 ): (() => Promise<string | null>) => {
   const { sessions } = deps
   const ofTurn = new Map<string, number>()
@@ -135,7 +135,7 @@ export const createBudget = (
               pattern_keys: [label],
               description: why,
             },
-            approvalWaitMs(home.values()),
+            approvalTimeoutMs(home.values()),
           )
       if (choice === 'deny') {
         ended = why

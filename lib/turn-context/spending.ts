@@ -3,13 +3,13 @@ import type { Usage } from '../schema/usage.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Spent } from './spending-limit.ts'
 
-export type SpendingDeps = {
+export type SpentSinceOptions = {
   sessions: Pick<Sessions, 'usage' | 'row'>
   running: () => readonly { sessionId: string; usage: Usage }[]
 }
 
-export const createSpending =
-  ({ sessions, running }: SpendingDeps) =>
+export const createSpentSince =
+  ({ sessions, running }: SpentSinceOptions) =>
   (profile: string, since: number): Spent => {
     const ended = sessions
       .usage(since)

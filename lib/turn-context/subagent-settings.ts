@@ -8,7 +8,7 @@ const MAX_STEPS = 50
 const MAX_DEPTH = 2
 const DEEPEST = 5
 
-export type DelegatingDeps = {
+export type DelegationOptions = {
   /** Throws a Refusal with the sentence why the model cannot be called. */
   endpoint: (home: Home, model: string, baseUrl?: string) => ModelEndpoint
 }
@@ -18,7 +18,7 @@ const words = (value: unknown): string => (typeof value === 'string' ? value.tri
 /** Looked up when a subagent starts: a wrong name fails that subagent with its sentence, and nobody else. */
 const ownEndpoint = (
   { home, config }: TurnScope,
-  deps: DelegatingDeps,
+  deps: DelegationOptions,
 ): (() => ModelEndpoint) | null => {
   const said = (config.delegation ?? {}) as Record<string, unknown>
   const [model, provider, baseUrl, apiKey] = [
@@ -35,8 +35,8 @@ const ownEndpoint = (
   }
 }
 
-export const createDelegating =
-  (deps: DelegatingDeps) =>
+export const createDelegation =
+  (deps: DelegationOptions) =>
   (place: TurnScope): Delegation => {
     const endpoint = ownEndpoint(place, deps)
     return {

@@ -12,14 +12,14 @@ import { yamlFlag } from '../store/yaml-file.ts'
 import { contextFiles } from './context-files.ts'
 import { dayOf } from '../base/time-zone.ts'
 import type { TurnScope } from './turn-scope.ts'
-import type { PromptShelf } from './prompt-cache.ts'
+import type { PromptCache } from './prompt-cache.ts'
 import { readText } from '../store/read-text.ts'
 
-export type PromptDeps = {
+export type SystemPromptOptions = {
   /** Where answers are read, when it is not the page. */
   surface?: 'terminal'
   sessions: Pick<Sessions, 'head'>
-  shelf: Pick<PromptShelf, 'take'>
+  promptCache: Pick<PromptCache, 'getOrBuild'>
   /** The active personality's text; empty when there is none or it has gone from the configuration. */
   personality: (home: Home, name: string | null) => string
   /** What the home's notes say. */
@@ -36,8 +36,8 @@ const enforcement = (setting: unknown): Parameters<typeof wantsEnforcement>[1] =
   return yamlFlag(setting) ?? 'auto'
 }
 
-export const createPrompting =
-  ({ surface, sessions, shelf, personality, memory, skills }: PromptDeps) =>
+export const createSystemPrompt =
+  ({ surface, sessions, promptCache, personality, memory, skills }: SystemPromptOptions) =>
   (place: TurnScope, tools: readonly Tool[], forbidden: readonly string[]): string => {
     const { turn, sessionId, home, workspace, meta, config, unattended } = place
     const { created_at, spans } = sessions.head(sessionId)
@@ -72,7 +72,7 @@ export const createPrompting =
         ]),
       )
       .digest('hex')
-    const stable = shelf.take(sessionId, basis, () =>
+    const stable = promptCache.getOrBuild(sessionId, basis, () =>
       stablePrompt({
         ...fixed,
         memory: unattended ? '' : memory(home),

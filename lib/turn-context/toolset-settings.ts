@@ -7,9 +7,9 @@ import type { Toolsets } from '../schema/toolset.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { SEARCH_NEEDS } from '../web/search.ts'
 import { selectToolsets, withToolset } from './enabled-toolsets.ts'
-import { createWebRooms, type WebRoomsDeps } from './web-services.ts'
+import { createWebServices, type WebServicesOptions } from './web-services.ts'
 
-export type ToolViewDeps = WebRoomsDeps & {
+export type ToolsetSettingsOptions = WebServicesOptions & {
   sessions: Pick<Sessions, 'require' | 'head' | 'append'>
   homeOf: (profile: string) => Home
 }
@@ -27,10 +27,10 @@ const serversOf = (home: Home): string[] => {
   return typeof servers === 'object' && servers !== null ? Object.keys(servers) : []
 }
 
-export type ToolViews = ReturnType<typeof createToolViews>
+export type ToolsetSettings = ReturnType<typeof createToolsetSettings>
 
-export const createToolViews = ({ sessions, homeOf, ...deps }: ToolViewDeps) => {
-  const web = createWebRooms(deps)
+export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSettingsOptions) => {
+  const web = createWebServices(deps)
 
   const reasonsOf = (home: Home): ReadonlyMap<string, string> => {
     const reasons = new Map<string, string>()

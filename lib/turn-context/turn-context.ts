@@ -20,12 +20,12 @@ import type { Sent } from '../sessions/entries.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { visibleWords } from '../base/visible.ts'
-import { approver } from './approver.ts'
-import { asSent, tell, withSkills, wordsOf } from './user-content.ts'
+import { createApprover } from './approver.ts'
+import { replaySent, annotateMessage, expandSkills, modelText } from './user-content.ts'
 import type { Compressions } from './session-compression.ts'
-import { externalOf } from './external-agent.ts'
+import { externalFor } from './external-agent.ts'
 import type { GuardsFor } from './guards.ts'
-import { keepChanges, type Keeping } from './with-checkpoints.ts'
+import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
 import { numberAt, type TurnScope } from './turn-scope.ts'
 import { queuedOf, withoutQueued } from '../sessions/queued.ts'
 import type { Grants } from './grants.ts'
@@ -62,7 +62,7 @@ export type TurnContextOptions = {
   ownPorts: () => string[]
   grants: Grants
   /** Records what a turn changes. */
-  checkpoints: Keeping | null
+  checkpoints: CheckpointSource | null
   /** Programs that run on beside a session; absent where there are none. */
   processesOf?: (sessionId: string) => Processes
   /** Where long results of a session are put aside. */
@@ -114,7 +114,7 @@ const withoutKnown = (message: NewMessage, redactKnown: (text: string) => string
   }
 }
 
-export const createTurnContexts =
+export const createTurnContextFactory =
   (deps: TurnContextOptions) =>
   (turn: Turn, questions: Questions, said: string): TurnContext => {
     const { sessions } = deps
@@ -131,9 +131,9 @@ export const createTurnContexts =
     const telling = { workspace, at: turn.startedAt, createdAt, zone: config.timezone, expand }
     /** Of what is said into the turn, by its key in the queue. */
     const steered = new Map<string, Omit<Sent, 'id'>>()
-    sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...tell(said, telling) }])
+    sessions.append(id, [{ t: 'sent', id: turn.userMessageId, ...annotateMessage(said, telling) }])
     return {
-      agent: keepChanges(deps.checkpoints, place, deps.agentFor(endpoint)),
+      agent: withCheckpoints(deps.checkpoints, place, deps.agentFor(endpoint)),
       async request() {
         const tools = await deps.toolsFor(place)
         const forbidden = [...forbiddenOf(home, deps.stateDir), ...deps.placesOfOthers(home)]
@@ -156,7 +156,7 @@ export const createTurnContexts =
           guards: deps.guardsFor(home),
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
-          approve: approver(place, {
+          approve: createApprover(place, {
             grants: deps.grants,
             sessions,
             redactKnown: deps.redactKnown,
@@ -174,7 +174,7 @@ export const createTurnContexts =
                   },
                   (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
                 ),
-          external: externalOf(place, sessions),
+          external: externalFor(place, sessions),
           attachments:
             sessions.load(id).messages.findLast(({ role }) => role === 'user')?.attachments ?? [],
           // Nobody would end what a turn without a watcher leaves behind.
@@ -192,9 +192,9 @@ export const createTurnContexts =
             queuedOf(sessions.head(id).meta)
               .filter(({ steer }) => steer)
               .map(({ id: key, text, attachments }) => {
-                const how = tell(text, telling)
+                const how = annotateMessage(text, telling)
                 steered.set(key, how)
-                return { key, said: text, read: wordsOf(text, how), attachments }
+                return { key, said: text, read: modelText(text, how), attachments }
               }),
         }
       },
@@ -203,10 +203,10 @@ export const createTurnContexts =
         const history = toConversation(folded)
         // Another program's agent knows where it works, and is told words alone.
         return endpoint instanceof UserError || endpoint.apiMode === 'acp'
-          ? withSkills(history, expand)
-          : asSent(history, folded.sent, expand)
+          ? expandSkills(history, expand)
+          : replaySent(history, folded.sent, expand)
       },
-      summarised: event => deps.compressions.record(id, event),
+      recordSummary: event => deps.compressions.record(id, event),
       record(given, key) {
         const message = withoutKnown(given, deps.redactKnown)
         // In one write: a kill leaves it in the queue or in the transcript, never in both or in neither.

@@ -3,7 +3,7 @@ import { toolbox } from '../agent/tools/toolbox.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
 import type { TurnScope } from './turn-scope.ts'
-import { type Selection, selectToolsets } from './enabled-toolsets.ts'
+import { type ToolsetSelection, selectToolsets } from './enabled-toolsets.ts'
 
 /** A maker of tools that are bound to a home or a session. */
 export type ToolSource = (place: TurnScope) => readonly Tool[] | Promise<readonly Tool[]>
@@ -12,12 +12,12 @@ export type ToolSource = (place: TurnScope) => readonly Tool[] | Promise<readonl
 const ATTENDED_ONLY = new Set(['clarify', 'memory', 'cronjob', 'messaging'])
 
 /** A tool of no toolset is another program's, `mcp_<server>_<tool>`: its server decides. */
-const isSelected = ({ name }: Tool, { toolsets, allowsTool }: Selection): boolean => {
+const isSelected = ({ name }: Tool, { toolsets, allowsTool }: ToolsetSelection): boolean => {
   const toolset = toolsetOf(name)
   return toolset === undefined ? allowsTool(name) : toolsets.has(toolset)
 }
 
-export const createToolset =
+export const createTurnTools =
   (sources: readonly ToolSource[]) =>
   async (place: TurnScope): Promise<readonly Tool[]> => {
     const bound = await Promise.all(sources.map(source => source(place)))

@@ -3,7 +3,7 @@ import type { LoopMessage } from '../agent/types.ts'
 import type { Sent } from '../sessions/entries.ts'
 import { dayOf } from '../base/time-zone.ts'
 
-export type Telling = {
+export type MessageContext = {
   workspace: string
   /** Seconds since 1970: the turn's, and when the conversation began. */
   at: number
@@ -14,7 +14,7 @@ export type Telling = {
 }
 
 /** How a new message is put. Its transcript keeps what the person wrote. */
-export const tell = (said: string, telling: Telling): Omit<Sent, 'id'> => {
+export const annotateMessage = (said: string, telling: MessageContext): Omit<Sent, 'id'> => {
   const { workspace, at, createdAt, zone, expand } = telling
   const day = dayOf(at, zone)
   const date = day === dayOf(createdAt, zone) ? '' : `[Date: ${day}]\n`
@@ -22,11 +22,11 @@ export const tell = (said: string, telling: Telling): Omit<Sent, 'id'> => {
   return { before: `[Workspace: ${workspace}]\n${date}`, ...(text !== said && { text }) }
 }
 
-export const wordsOf = (said: string, { before, text = said }: Omit<Sent, 'id'>): string =>
+export const modelText = (said: string, { before, text = said }: Omit<Sent, 'id'>): string =>
   `${before}${text}`
 
 /** A skill that is called by name, as it reads now. */
-export const withSkills = (
+export const expandSkills = (
   history: LoopMessage[],
   expand: (text: string) => string,
 ): LoopMessage[] =>
@@ -39,7 +39,7 @@ export const withSkills = (
   )
 
 /** The history as it was sent before. Messages from before this was recorded are sent as they are. */
-export const asSent = (
+export const replaySent = (
   history: LoopMessage[],
   sent: readonly Sent[],
   expand: (text: string) => string,
@@ -49,7 +49,7 @@ export const asSent = (
     const { role, content, id = '', summary } = message
     if (role !== 'user' || summary || typeof content !== 'string') return message
     const how = known.get(id)
-    if (how) return { ...message, content: wordsOf(content, how) }
-    return withSkills([message], expand)[0] ?? message
+    if (how) return { ...message, content: modelText(content, how) }
+    return expandSkills([message], expand)[0] ?? message
   })
 }

@@ -13,9 +13,9 @@ import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliar
 
 type Own = ModelEndpoint | UserError | null
 
-export type WebRooms = ReturnType<typeof createWebRooms>
+export type WebServices = ReturnType<typeof createWebServices>
 
-export type WebRoomsDeps = {
+export type WebServicesOptions = {
   auxiliaryFor: AuxiliaryFor
   dispatcher?: Dispatcher | undefined
 }
@@ -37,7 +37,7 @@ const allowOf = async (home: Home): Promise<Allow> => {
   return flag === true ? host => !isMetadataHost(host) : nobody
 }
 
-const openWeb = async (home: Home, dispatcher: WebRoomsDeps['dispatcher']) => {
+const openWeb = async (home: Home, dispatcher: WebServicesOptions['dispatcher']) => {
   const [{ createFetch }, { createUrlCheck }] = await Promise.all([
     import('../web/fetch.ts'),
     import('../web/url-rules.ts'),
@@ -50,8 +50,8 @@ const openWeb = async (home: Home, dispatcher: WebRoomsDeps['dispatcher']) => {
 }
 
 /** A picture of the public internet, by the rules of a home. Throws a Refusal with a sentence. */
-const createPictureFetch =
-  (dispatcher: WebRoomsDeps['dispatcher']) =>
+const createImageFetch =
+  (dispatcher: WebServicesOptions['dispatcher']) =>
   async (home: Home, url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> => {
     const { fetch, ...rules } = await openWeb(home, dispatcher)
     const { bytes } = await fetch(url, {
@@ -67,8 +67,8 @@ const createPictureFetch =
   }
 
 /** The same for a person: with its type by how it begins, and refused when it is no picture. */
-export const createPictureShow = (dispatcher: WebRoomsDeps['dispatcher']) => {
-  const fetchPicture = createPictureFetch(dispatcher)
+export const createImageProxy = (dispatcher: WebServicesOptions['dispatcher']) => {
+  const fetchPicture = createImageFetch(dispatcher)
   return async (home: Home, url: string, maxBytes: number, signal: AbortSignal) => {
     const data = await fetchPicture(home, url, maxBytes, signal)
     const type = pictureType(data)
@@ -77,7 +77,7 @@ export const createPictureShow = (dispatcher: WebRoomsDeps['dispatcher']) => {
   }
 }
 
-export const createWebRooms = ({ auxiliaryFor, dispatcher }: WebRoomsDeps) => {
+export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptions) => {
   /** Null where nobody can be asked: no key, or the scripted model. */
   const modelFor = (task: 'vision' | 'web_extract', home: Home, own: Own): Auxiliary | null => {
     try {
@@ -90,7 +90,7 @@ export const createWebRooms = ({ auxiliaryFor, dispatcher }: WebRoomsDeps) => {
   }
 
   const open = (home: Home) => openWeb(home, dispatcher)
-  const fetchPicture = createPictureFetch(dispatcher)
+  const fetchPicture = createImageFetch(dispatcher)
 
   const ask = async (
     model: Auxiliary,

@@ -3,7 +3,7 @@ import type { Agent, Changing, LoopMessage } from '../agent/types.ts'
 import type { Keeper, TurnStart } from '../checkpoints/checkpoints.ts'
 import { numberAt, type TurnScope } from './turn-scope.ts'
 
-export type Keeping = { open: (start: TurnStart) => Keeper }
+export type CheckpointSource = { open: (start: TurnStart) => Keeper }
 
 const TITLE_CHARS = 120
 
@@ -22,7 +22,11 @@ const isOff = (section: unknown): boolean =>
     section.enabled === false)
 
 /** The same agent; a failure to record is one warning and never the turn's. */
-export const keepChanges = (checkpoints: Keeping | null, place: TurnScope, agent: Agent): Agent => {
+export const withCheckpoints = (
+  checkpoints: CheckpointSource | null,
+  place: TurnScope,
+  agent: Agent,
+): Agent => {
   const { config, home, workspace, sessionId, turn } = place
   if (!checkpoints || isOff(config.checkpoints)) return agent
   return async (request, emit) => {

@@ -3,11 +3,11 @@ import { missing } from '../errors.ts'
 import type { EventLog } from './event-log.ts'
 
 /** How long a finished turn's log can still be read. */
-const KEEP_MS = 5 * 60_000
+const RETENTION_MS = 5 * 60_000
 
-export type Shelf = ReturnType<typeof createShelf>
+export type EventLogRegistry = ReturnType<typeof createEventLogRegistry>
 
-export const createShelf = (keepMs: number = KEEP_MS) => {
+export const createEventLogRegistry = (retentionMs: number = RETENTION_MS) => {
   const logs = new Map<string, EventLog>()
   const removals = new Set<NodeJS.Timeout>()
 
@@ -26,7 +26,7 @@ export const createShelf = (keepMs: number = KEEP_MS) => {
         removals.delete(timer)
         logs.delete(log.stream_id)
         log.remove()
-      }, keepMs)
+      }, retentionMs)
       timer.unref()
       removals.add(timer)
     },

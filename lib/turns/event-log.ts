@@ -12,7 +12,7 @@ import type { TurnEvent } from '../schema/event.ts'
 import { openJournal } from '../store/journal.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-export type Logged = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
+export type LoggedEvent = { pos: number; type: TurnEvent['type']; data: TurnEvent['data'] }
 export type LogHeader = { session_id: string; stream_id: string; at: number }
 
 const LF = 10
@@ -30,11 +30,11 @@ const toFrame = (line: Buffer): LogFrame | undefined => {
   const [{ length }, pos = '', type = ''] = head
   const data = line.subarray(length, -1)
   const frame = Buffer.concat([Buffer.from(frameHead(type, pos)), data, END])
-  return { pos: Number(pos), type: type as Logged['type'], data, frame }
+  return { pos: Number(pos), type: type as LoggedEvent['type'], data, frame }
 }
 
 /** One event for a reader of the stream: `frame` is the same bytes for all of them. */
-export type LogFrame = { pos: number; type: Logged['type']; data: Buffer; frame: Buffer }
+export type LogFrame = { pos: number; type: LoggedEvent['type']; data: Buffer; frame: Buffer }
 
 const HEAD = /^\{"pos":(\d+),"type":"(\w+)","data":/
 const HEAD_BYTES = 96
@@ -87,7 +87,7 @@ export const createEventLog = (
   }
 
   /** Tells the readers what could not be written: the last words of a turn whose disk is full. */
-  const say = (event: TurnEvent): void => {
+  const emitUnsaved = (event: TurnEvent): void => {
     if (closed) return
     pos += 1
     keep(JSON.stringify({ pos, type: event.type, data: event.data }), file.size)
@@ -162,7 +162,7 @@ export const createEventLog = (
     }
   }
 
-  async function* read(after: number, signal: AbortSignal): AsyncGenerator<Logged> {
+  async function* read(after: number, signal: AbortSignal): AsyncGenerator<LoggedEvent> {
     for await (const { pos: at, type, data } of frames(after, signal)) {
       yield { pos: at, type, data: JSON.parse(data.toString()) }
     }
@@ -172,7 +172,7 @@ export const createEventLog = (
     ...header,
     path,
     append,
-    say,
+    emitUnsaved,
     read,
     frames,
     position: () => pos,
@@ -191,10 +191,10 @@ export const createEventLog = (
   }
 }
 
-const parseLine = (line: string): Logged | undefined => {
+const parseLine = (line: string): LoggedEvent | undefined => {
   try {
-    const value = JSON.parse(line) as Partial<Logged>
-    return typeof value.pos === 'number' ? (value as Logged) : undefined
+    const value = JSON.parse(line) as Partial<LoggedEvent>
+    return typeof value.pos === 'number' ? (value as LoggedEvent) : undefined
   } catch {
     // A torn tail: it was never sent, so nobody misses it.
     return undefined
@@ -202,7 +202,9 @@ const parseLine = (line: string): Logged | undefined => {
 }
 
 /** What a former process left: header and whole lines; a torn tail is ignored. Undefined when even the header is torn. */
-export const readLiveFile = (path: string): { header: LogHeader; events: Logged[] } | undefined => {
+export const readLiveFile = (
+  path: string,
+): { header: LogHeader; events: LoggedEvent[] } | undefined => {
   const [first = '', ...rest] = readWholeText(path).split('\n')
   try {
     const header = JSON.parse(first) as LogHeader

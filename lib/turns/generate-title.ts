@@ -77,7 +77,7 @@ export const makeTitle = async (
 /** A conversation of more messages has been named, or wants no name. */
 const TITLE_UNTIL = 40
 
-export type NamingDeps = {
+export type TitleOptions = {
   sessions: Sessions
   providers: Providers
   /** Aborted when the service stops. */
@@ -87,8 +87,8 @@ export type NamingDeps = {
 }
 
 /** Gives a young conversation its title, unless somebody named it, before or meanwhile. */
-export const nameSession = async (
-  { sessions, providers, signal, titleEndpoint = (_, own) => own }: NamingDeps,
+export const titleSession = async (
+  { sessions, providers, signal, titleEndpoint = (_, own) => own }: TitleOptions,
   turn: Turn,
 ): Promise<void> => {
   const { sessionId, endpoint, log } = turn

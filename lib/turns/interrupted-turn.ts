@@ -2,7 +2,7 @@
 import type { Failure } from '../agent/types.ts'
 import type { NewMessage } from '../schema/message.ts'
 import type { FailureType } from '../schema/event.ts'
-import type { Live } from './live-turn.ts'
+import type { LiveState } from './live-turn.ts'
 
 const LABELS: Record<FailureType, string> = {
   quota_exhausted: 'Out of credits',
@@ -38,7 +38,7 @@ const withoutThinking = (text: string): string =>
  * A history with a call and no result is refused by providers, and a reader wants to see what had been printed.
  */
 export const closingMessages = (
-  live: Live,
+  live: LiveState,
   { stopped, note }: { stopped: string; note: string },
   timestamp: number,
 ): NewMessage[] => {

@@ -6,10 +6,10 @@ import { shortArgs } from './short-args.ts'
 
 const OUTPUT_TAIL = 8_000
 
-export type Live = ReturnType<typeof createLive>
+export type LiveState = ReturnType<typeof createLiveState>
 
 /** Follows the engine's events. `now` is seconds since 1970. */
-export const createLive = (now: () => number) => {
+export const createLiveState = (now: () => number) => {
   let messageId: string | null = null
   let text = ''
   let reasoning = ''

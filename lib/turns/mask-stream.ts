@@ -20,9 +20,9 @@ const kindOf = (event: Delta): string =>
 
 type Open = { kind: string; last: Delta; stream: StreamRedactor }
 
-export type Masking = ReturnType<typeof createMasking>
+export type StreamMask = ReturnType<typeof createStreamMask>
 
-export const createMasking = () => {
+export const createStreamMask = () => {
   const open = new Map<string, Open>()
 
   const end = (speaker: string): AgentEvent[] => {
@@ -65,13 +65,13 @@ export const createMasking = () => {
 
   return {
     /** What may be recorded and sent now, in order. */
-    pass(event: AgentEvent): AgentEvent[] {
+    push(event: AgentEvent): AgentEvent[] {
       if (event.type === 'token' || event.type === 'reasoning' || event.type === 'tool_output')
         return piece(event)
       const speaker = endedBy(event)
       return speaker === null ? [event] : [...end(speaker), event]
     },
     /** Nothing more is said. */
-    rest: (): AgentEvent[] => [...open.keys()].flatMap(end),
+    flush: (): AgentEvent[] => [...open.keys()].flatMap(end),
   }
 }

@@ -17,13 +17,13 @@ type QuestionEntry =
   | { t: 'asked'; question: Question }
   | { t: 'answered'; id: string; kind: Question['kind']; answer: string; by?: string }
 
-export type QuestionsDeps = {
+export type QuestionsOptions = {
   append: (sessionId: string, entries: QuestionEntry[]) => unknown
   setLive: (sessionId: string, patch: Partial<Pick<SessionRow, 'waiting'>>) => void
   /** Into the log of the session's running turn, if one runs. */
   emit: (sessionId: string, event: TurnEvent) => void
   /** To every open page. */
-  announce: (
+  publish: (
     event:
       | { type: 'asked'; data: Question }
       | { type: 'settled'; data: { id: string; session_id: string; answer: string } },
@@ -42,7 +42,7 @@ type Open = {
 }
 
 /** What the caller of `respond` learns: whether this answer counted, and which one did. */
-export type Answered = { accepted: boolean; answer: string | null }
+export type AnswerResult = { accepted: boolean; answer: string | null }
 
 type Asked<Q extends Question> = Omit<Q, 'kind' | 'requested_at' | 'approval_id' | 'clarify_id'>
 
@@ -70,7 +70,7 @@ const REMEMBERED = 1_000
 
 export type Questions = ReturnType<typeof createQuestions>
 
-export const createQuestions = (deps: QuestionsDeps) => {
+export const createQuestions = (deps: QuestionsOptions) => {
   const open = new Map<string, Open>()
   /** Answers of this process, newest last, so that a late one can be told who won. */
   const settled = new Map<string, string>()
@@ -100,7 +100,7 @@ export const createQuestions = (deps: QuestionsDeps) => {
       type: 'answered',
       data: { id, kind: question.kind, answer: redact(said) },
     })
-    deps.announce({
+    deps.publish({
       type: 'settled',
       data: { id, session_id: question.session_id, answer: redact(said) },
     })
@@ -133,7 +133,7 @@ export const createQuestions = (deps: QuestionsDeps) => {
         ? { type: 'approval', data: question }
         : { type: 'clarify', data: question },
     )
-    deps.announce({ type: 'asked', data: question })
+    deps.publish({ type: 'asked', data: question })
     return promise
   }
 
@@ -185,7 +185,7 @@ export const createQuestions = (deps: QuestionsDeps) => {
       by: string,
       /** Reads what came with the answer against the question; what it throws leaves the question open. */
       ruleFor?: (asked: Question) => Rule | undefined,
-    ): Answered {
+    ): AnswerResult {
       const wanted = id || pending(sessionId, kind).map(idOf)[0]
       if (!wanted) return { accepted: false, answer: null }
       const question = open.get(wanted)?.question

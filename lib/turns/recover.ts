@@ -13,12 +13,12 @@ import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { closingMessages, failureText, INTERRUPTED } from './interrupted-turn.ts'
-import { createEventLog, type EventLog, type Logged, readLiveFile } from './event-log.ts'
-import { createLive, type Live } from './live-turn.ts'
+import { createEventLog, type EventLog, type LoggedEvent, readLiveFile } from './event-log.ts'
+import { createLiveState, type LiveState } from './live-turn.ts'
 import { idOf } from './questions.ts'
 import { elide } from './to-stream-event.ts'
 
-type RecoverDeps = {
+type RecoverOptions = {
   sessions: Sessions
   liveDir: string
   now: () => number
@@ -39,7 +39,7 @@ const ownerOf = ({ parent_tid: parent, task_index: index = 0 }: Owner) =>
 
 const AGAIN = { type: 'retry', messageId: '', attempt: 1, attempts: 0, delayMs: 0 } as const
 
-const replayWire = (live: Live, { type, data }: Logged): void => {
+const replayWire = (live: LiveState, { type, data }: LoggedEvent): void => {
   if (type === 'token' || type === 'reasoning') {
     const delta = data as { text: string; message_id: string }
     live.apply({ type, messageId: delta.message_id, text: delta.text })
@@ -86,8 +86,8 @@ const replayWire = (live: Live, { type, data }: Logged): void => {
  * What was being said and what had no answer when the process died. Which calls are unanswered is the journal's word:
  * a message reaches it before its event reaches the log, so the log's own `message` events are not asked.
  */
-const rebuild = (events: Logged[], recorded: Message[], now: () => number): Live => {
-  const live = createLive(now)
+const rebuild = (events: LoggedEvent[], recorded: Message[], now: () => number): LiveState => {
+  const live = createLiveState(now)
   for (const message of recorded) {
     if (message.role !== 'user') live.apply({ type: 'message', message })
   }
@@ -99,7 +99,7 @@ type Left = { sessionId: string; streamId: string; path: string }
 
 /** Writes the end of one turn into its transcript, and into its log if that is given. */
 export const recoverTurn = (
-  { sessions, now, sessionId, streamId, path }: Omit<RecoverDeps, 'liveDir' | 'log'> & Left,
+  { sessions, now, sessionId, streamId, path }: Omit<RecoverOptions, 'liveDir' | 'log'> & Left,
   log?: EventLog,
 ): void => {
   const { messages, questions } = sessions.load(sessionId)
@@ -135,12 +135,12 @@ export const recoverTurn = (
 }
 
 /** Closes what a former process left open; answers the logs that can still be read. */
-export const recoverTurns = (deps: RecoverDeps): EventLog[] => {
+export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
   const { sessions, liveDir } = deps
   mkdirSync(liveDir, { recursive: true, mode: 0o700 })
   const open = new Map(sessions.recover().map(turn => [turn.stream_id, turn.session_id]))
   const logs: EventLog[] = []
-  const attempt = (left: Left, events: Logged[]): void => {
+  const attempt = (left: Left, events: LoggedEvent[]): void => {
     const { sessionId, streamId, path } = left
     const header = { session_id: sessionId, stream_id: streamId, at: deps.now() }
     const log = createEventLog(path, header)

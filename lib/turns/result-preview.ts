@@ -3,21 +3,21 @@ import type { JsonObject } from '../base/json.ts'
 import { headAndTail } from '../agent/long-result.ts'
 
 /** Longer tool results are fetched when they are opened. */
-export const OUTPUT_SHOWN = 4_000
+export const MAX_SHOWN_CHARS = 4_000
 /** Texts below it are not worth cutting. */
 const SHORT = 200
 /** With less than this for the long fields the result is cut as plain text. */
 const MIN_ROOM = 400
 
 /** At most `room` characters. */
-export const shortenResult = (content: string, room = OUTPUT_SHOWN): string => {
-  if (content.length <= room) return content
+export const shortenResult = (content: string, maxChars = MAX_SHOWN_CHARS): string => {
+  if (content.length <= maxChars) return content
   const fields = readFields(content)
-  return (fields && shortenFields(fields, room)) ?? headAndTail(content, room)
+  return (fields && shortenFields(fields, maxChars)) ?? headAndTail(content, maxChars)
 }
 
 /** Lines of what the result shows, however much of it is sent. */
-export const linesOf = (content: string): number => {
+export const countResultLines = (content: string): number => {
   const { output, content: text } = readFields(content) ?? {}
   const shown = typeof output === 'string' ? output : typeof text === 'string' ? text : content
   return countLines(shown.trimEnd())
@@ -42,14 +42,14 @@ const readFields = (content: string): JsonObject | null => {
 const sizeOf = (value: unknown): number => JSON.stringify(value)?.length ?? 0
 
 /** What is short stays: the exit code, errors, counts. Null when that alone is too long. */
-const shortenFields = (fields: JsonObject, room: number): string | null => {
+const shortenFields = (fields: JsonObject, maxChars: number): string | null => {
   const long = Object.entries(fields).filter(
     ([, value]) => (typeof value === 'string' || Array.isArray(value)) && sizeOf(value) > SHORT,
   )
   const emptied = Object.fromEntries(
     long.map(([key, value]) => [key, typeof value === 'string' ? '' : []]),
   )
-  let left = room - sizeOf({ ...fields, ...emptied })
+  let left = maxChars - sizeOf({ ...fields, ...emptied })
   if (long.length === 0 || left < MIN_ROOM) return null
   const cut: JsonObject = {}
   // The smallest first: what they do not need is left for the others.
@@ -62,38 +62,38 @@ const shortenFields = (fields: JsonObject, room: number): string | null => {
   return JSON.stringify({ ...fields, ...cut })
 }
 
-const shortenValue = (key: string, value: unknown, room: number): unknown => {
-  if (sizeOf(value) <= room) return value
-  if (Array.isArray(value)) return firstItems(value, room)
+const shortenValue = (key: string, value: unknown, maxChars: number): unknown => {
+  if (sizeOf(value) <= maxChars) return value
+  if (Array.isArray(value)) return firstItems(value, maxChars)
   const text = String(value)
   // Half a hunk at the end would be counted from a wrong line.
-  return key === 'diff' ? firstLines(text, room) : fitted(text, room)
+  return key === 'diff' ? firstLines(text, maxChars) : fitted(text, maxChars)
 }
 
-const firstItems = (items: readonly unknown[], room: number): unknown[] => {
+const firstItems = (items: readonly unknown[], maxChars: number): unknown[] => {
   const kept: unknown[] = []
   let size = 2
   for (const item of items) {
     size += sizeOf(item) + 1
-    if (size > room) break
+    if (size > maxChars) break
     kept.push(item)
   }
   return kept
 }
 
-const firstLines = (text: string, room: number): string => {
+const firstLines = (text: string, maxChars: number): string => {
   const head = text.slice(
     0,
-    largest(text.length, size => sizeOf(text.slice(0, size)) <= room),
+    largest(text.length, size => sizeOf(text.slice(0, size)) <= maxChars),
   )
   return head.slice(0, head.lastIndexOf('\n') + 1)
 }
 
 /** Escaping makes some texts longer than others. */
-const fitted = (text: string, room: number): string =>
+const fitted = (text: string, maxChars: number): string =>
   headAndTail(
     text,
-    largest(text.length, size => sizeOf(headAndTail(text, size)) <= room),
+    largest(text.length, size => sizeOf(headAndTail(text, size)) <= maxChars),
   )
 
 /** The largest size up to `most` that fits, roughly; at least 100. */

@@ -12,48 +12,52 @@ import type { LiveTurn } from '../schema/session.ts'
 import { emptyUsage } from '../schema/usage.ts'
 import type { Entry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { announceBooks, closeBooks, openBooks, type Sent } from './turn-journal.ts'
+import { publishTurnStart, recordTurnEnd, recordTurnStart, type UserInput } from './turn-journal.ts'
 import { INTERRUPTED } from './interrupted-turn.ts'
 import { createEventLog, type EventLog } from './event-log.ts'
-import { createLive } from './live-turn.ts'
-import { createMasking } from './mask-stream.ts'
+import { createLiveState } from './live-turn.ts'
+import { createStreamMask } from './mask-stream.ts'
 import { createQuestions } from './questions.ts'
 import { recoverTurn, recoverTurns } from './recover.ts'
-import { createShelf } from './event-log-registry.ts'
-import { type NamingDeps, nameSession } from './generate-title.ts'
-import { closeUnfinished, runAgent, type Turn, type TurnContext, type Unattended } from './turn.ts'
+import { createEventLogRegistry } from './event-log-registry.ts'
+import { type TitleOptions, titleSession } from './generate-title.ts'
+import { recordUnfinished, runAgent, type Turn, type TurnContext, type Unattended } from './turn.ts'
 
-export type StartInput = Sent & {
+export type StartInput = UserInput & {
   sessionId: string
   /** The model to call, or the sentence why none can be called: then the turn fails with it, and the message is kept. */
   endpoint: ModelEndpoint | UserError
   unattended?: Unattended
 }
 
-export type RunnerDeps = {
+export type TurnsOptions = {
   sessions: Sessions
   hub: Hub
   liveDir: string
   now: () => number
   log: (message: string, extra?: Record<string, unknown>) => void
   /** Everything a turn needs of its home, tools and prompt, as it stands when the turn starts. */
-  equip: (turn: Turn, questions: ReturnType<typeof createQuestions>, said: string) => TurnContext
+  createContext: (
+    turn: Turn,
+    questions: ReturnType<typeof createQuestions>,
+    said: string,
+  ) => TurnContext
   redactMessage: (message: Message) => Message
   providers: Providers
-  titleEndpoint?: NamingDeps['titleEndpoint']
-  keepLogMs?: number
+  titleEndpoint?: TitleOptions['titleEndpoint']
+  logRetentionMs?: number
   /** The session is free again, or got its name. Must not throw. */
-  onFree?: (sessionId: string) => void
+  onIdle?: (sessionId: string) => void
   /** A turn has ended well and the session is free: what waits may go out. Must not throw. */
   onDone?: (sessionId: string) => void
 }
 
 export type Turns = ReturnType<typeof createTurns>
 
-export const createTurns = (deps: RunnerDeps) => {
+export const createTurns = (deps: TurnsOptions) => {
   const { sessions, hub, now } = deps
   const active = new Map<string, Turn>()
-  const shelf = createShelf(deps.keepLogMs)
+  const eventLogs = createEventLogRegistry(deps.logRetentionMs)
   const running = new Set<Promise<unknown>>()
   /** Sessions in which something else than a turn is at work. */
   const busy = new Map<string, AbortController>()
@@ -67,7 +71,7 @@ export const createTurns = (deps: RunnerDeps) => {
     append: (sessionId, entries) => sessions.append(sessionId, entries),
     setLive: (sessionId, patch) => sessions.setLive(sessionId, patch),
     emit: (sessionId, event) => active.get(sessionId)?.log.append(event),
-    announce: event => hub.publish('inbox', event),
+    publish: event => hub.publish('inbox', event),
     now,
     log: deps.log,
   })
@@ -77,7 +81,7 @@ export const createTurns = (deps: RunnerDeps) => {
 
   const end = (turn: Turn): void => {
     turn.log.append({ type: 'stream_end', data: { session_id: turn.sessionId } })
-    shelf.retire(turn.log)
+    eventLogs.retire(turn.log)
   }
 
   /** From here on the session is free again: no 409, not counted as running. */
@@ -86,7 +90,7 @@ export const createTurns = (deps: RunnerDeps) => {
     active.delete(turn.sessionId)
     sessions.setLive(turn.sessionId, { active_stream_id: null })
     sessions.release(turn.sessionId)
-    deps.onFree?.(turn.sessionId)
+    deps.onIdle?.(turn.sessionId)
   }
 
   /** Refused while a turn runs: what edits the transcript must not meet it half-way. */
@@ -100,7 +104,7 @@ export const createTurns = (deps: RunnerDeps) => {
   }
 
   const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {
-    closeBooks(sessions, turn, 'done', outcome)
+    recordTurnEnd(sessions, turn, 'done', outcome)
     await sessions.sync(turn.sessionId)
     release(turn)
     turn.log.append({
@@ -109,10 +113,10 @@ export const createTurns = (deps: RunnerDeps) => {
     })
     deps.onDone?.(turn.sessionId)
     // A title is not worth an error.
-    await nameSession({ ...deps, signal: winding.signal }, turn).catch((error: unknown) =>
+    await titleSession({ ...deps, signal: winding.signal }, turn).catch((error: unknown) =>
       deps.log('no title', { session_id: turn.sessionId, error: messageOf(error) }),
     )
-    deps.onFree?.(turn.sessionId)
+    deps.onIdle?.(turn.sessionId)
     end(turn)
   }
 
@@ -126,8 +130,8 @@ export const createTurns = (deps: RunnerDeps) => {
 
   const fail = (turn: Turn, tools: TurnContext, outcome: Outcome): void => {
     const failure = outcome.failure ?? { type: 'no_response' as const, message: 'No answer came.' }
-    const event = closeUnfinished(turn, tools, failure, now)
-    closeBooks(sessions, turn, 'failed', outcome)
+    const event = recordUnfinished(turn, tools, failure, now)
+    recordTurnEnd(sessions, turn, 'failed', outcome)
     sync(turn)
     release(turn)
     turn.log.append(event)
@@ -146,8 +150,8 @@ export const createTurns = (deps: RunnerDeps) => {
     })
     release(turn)
     const message = error instanceof UserError ? error.message : 'The turn could not be recorded.'
-    turn.log.say({ type: 'apperror', data: { type: 'error', message } })
-    turn.log.say({ type: 'stream_end', data: { session_id: turn.sessionId } })
+    turn.log.emitUnsaved({ type: 'apperror', data: { type: 'error', message } })
+    turn.log.emitUnsaved({ type: 'stream_end', data: { session_id: turn.sessionId } })
     turn.log.close()
     abandoned.set(turn.sessionId, turn.log)
   }
@@ -184,7 +188,7 @@ export const createTurns = (deps: RunnerDeps) => {
         recoverTurn({ ...deps, streamId: left.stream_id, sessionId: id, path: left.path })
       }
       abandoned.delete(id)
-      shelf.retire(left)
+      eventLogs.retire(left)
     }
     const streamId = randomBytes(16).toString('hex')
     const startedAt = now()
@@ -201,22 +205,22 @@ export const createTurns = (deps: RunnerDeps) => {
       endpoint: input.endpoint,
       unattended: input.unattended ?? null,
       log,
-      live: createLive(now),
-      masking: createMasking(),
+      live: createLiveState(now),
+      mask: createStreamMask(),
       controller: new AbortController(),
       messageIds: [],
       usage: emptyUsage,
-      tools: null,
+      context: null,
       over: false,
-      fault: null,
+      writeError: null,
     }
     // Reserved before the first await: a second start meets the 409 above.
     active.set(id, turn)
     sessions.hold(id)
     let entries: Entry[] = []
     try {
-      entries = openBooks(sessions, turn, row, input)
-      turn.tools = deps.equip(turn, questions, input.text)
+      entries = recordTurnStart(sessions, turn, row, input)
+      turn.context = deps.createContext(turn, questions, input.text)
       sessions.setLive(id, { active_stream_id: streamId })
       await sessions.sync(id)
     } catch (error) {
@@ -224,14 +228,14 @@ export const createTurns = (deps: RunnerDeps) => {
       release(turn)
       log.close()
       log.remove()
-      if (entries.length > 0) closeBooks(sessions, turn, 'failed', null)
+      if (entries.length > 0) recordTurnEnd(sessions, turn, 'failed', null)
       throw error
     }
-    shelf.put(log)
+    eventLogs.put(log)
     // Stopped, by a delete for example, while the disk was awaited.
     if (turn.over) return { turn, result: Promise.resolve(null) }
-    announceBooks(turn, entries, deps.redactMessage)
-    const result = run(turn, turn.tools)
+    publishTurnStart(turn, entries, deps.redactMessage)
+    const result = run(turn, turn.context)
     running.add(result)
     void result.finally(() => running.delete(result))
     return { turn, result }
@@ -244,9 +248,9 @@ export const createTurns = (deps: RunnerDeps) => {
     try {
       questions.denyAll(turn.sessionId, failure ? 'end of turn' : 'cancel')
       // Not equipped yet: `start` is in the same tick and will fail by itself.
-      if (!turn.tools) return
-      const event = closeUnfinished(turn, turn.tools, failure, now)
-      closeBooks(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
+      if (!turn.context) return
+      const event = recordUnfinished(turn, turn.context, failure, now)
+      recordTurnEnd(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
       sync(turn)
       release(turn)
       turn.log.append(event)
@@ -288,7 +292,7 @@ export const createTurns = (deps: RunnerDeps) => {
   }
 
   /** Work on a session that is no turn: nothing else begins there until it has settled, and it ends with the service. */
-  const alone = async <T>(
+  const runExclusive = async <T>(
     sessionId: string,
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
@@ -310,8 +314,8 @@ export const createTurns = (deps: RunnerDeps) => {
   }
 
   for (const log of recoverTurns({ sessions, liveDir: deps.liveDir, now, log: deps.log })) {
-    shelf.put(log)
-    shelf.retire(log)
+    eventLogs.put(log)
+    eventLogs.retire(log)
   }
 
   return {
@@ -326,12 +330,12 @@ export const createTurns = (deps: RunnerDeps) => {
     /** The running turns and what each has used so far. */
     running: () => [...active.values()].map(({ sessionId, usage }) => ({ sessionId, usage })),
     /** For streams that are no turn of a session. */
-    shelf,
+    eventLogs,
     isStreaming: (streamId: string) =>
       [...active.values()].some(turn => turn.streamId === streamId),
-    log: shelf.get,
+    log: eventLogs.get,
     requireIdle,
-    alone,
+    runExclusive,
     /** Ends what `alone` is doing there; false when it does nothing. */
     interrupt(sessionId: string): boolean {
       const controller = busy.get(sessionId)
@@ -346,7 +350,7 @@ export const createTurns = (deps: RunnerDeps) => {
       for (const turn of [...active.values()]) if (!turn.over) stop(turn, INTERRUPTED)
       await Promise.allSettled([...running])
       questions.close()
-      shelf.close()
+      eventLogs.close()
     },
   }
 }

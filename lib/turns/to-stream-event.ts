@@ -6,19 +6,19 @@ import type { Message } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
 import { shortenColored } from '../agent/colors.ts'
 import { shortArgs } from './short-args.ts'
-import { linesOf, OUTPUT_SHOWN, shortenResult } from './result-preview.ts'
+import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from './result-preview.ts'
 
 /** A tool result cut for the wire; `_content_length` and `_content_lines` say how much there is. Other messages stay whole. */
 export const elide = (message: Message): Message => {
   const { role, content, _output } = message
-  if (role !== 'tool' || typeof content !== 'string' || content.length <= OUTPUT_SHOWN)
+  if (role !== 'tool' || typeof content !== 'string' || content.length <= MAX_SHOWN_CHARS)
     return message
   return {
     ...message,
     content: shortenResult(content),
-    ...(_output !== undefined && { _output: shortenColored(_output, OUTPUT_SHOWN) }),
+    ...(_output !== undefined && { _output: shortenColored(_output, MAX_SHOWN_CHARS) }),
     _content_length: content.length,
-    _content_lines: linesOf(content),
+    _content_lines: countResultLines(content),
   }
 }
 
@@ -33,13 +33,13 @@ const placeOf = ({ parent, index }: Nested) => ({ parent_tid: parent, task_index
 const named = ({ name, owner }: { name: string; owner?: Nested }) =>
   owner ? { name: 'subagent_progress', tool: name, ...placeOf(owner) } : { name }
 
-export const summarising: TurnEvent = {
+export const compressingEvent: TurnEvent = {
   type: 'compressing',
   data: { message: 'Summarising the earlier conversation…' },
 }
 
 /** `summary` is what was recorded; null when it holds for this turn alone. */
-export const toCompressed = (
+export const toCompressedEvent = (
   { beforeTokens, afterTokens }: Extract<AgentEvent, { type: 'compressed' }>,
   summary: SummaryRef | null,
 ): TurnEvent => ({
@@ -52,7 +52,7 @@ export const toCompressed = (
 })
 
 /** Every event but those that need what was recorded of them. What comes in pieces has been through `masking.ts`. */
-export const toWire = (
+export const toTurnEvent = (
   event: Exclude<AgentEvent, { type: 'message' | 'compressed' }>,
   redact: Redact,
 ): TurnEvent => {
@@ -121,6 +121,6 @@ export const toWire = (
     case 'warning':
       return { type: 'warning', data: { message: redact(event.message), type: event.kind } }
     case 'compressing':
-      return summarising
+      return compressingEvent
   }
 }

@@ -10,10 +10,15 @@ import type { Sessions } from '../sessions/types.ts'
 import type { Turn } from './turn.ts'
 
 /** What the person sent. `patch` is what this turn changes of the session: model, workspace. */
-export type Sent = { text: string; attachments: string[]; patch: Record<string, unknown> }
+export type UserInput = { text: string; attachments: string[]; patch: Record<string, unknown> }
 
 /** In one write: the session's choices, the message, that the turn has begun. */
-export const openBooks = (sessions: Sessions, turn: Turn, row: SessionRow, sent: Sent): Entry[] => {
+export const recordTurnStart = (
+  sessions: Sessions,
+  turn: Turn,
+  row: SessionRow,
+  sent: UserInput,
+): Entry[] => {
   const { endpoint, userMessageId } = turn
   const title = row.title === UNTITLED ? { title: provisionalTitle(sent.text) } : {}
   const served =
@@ -37,7 +42,7 @@ export const openBooks = (sessions: Sessions, turn: Turn, row: SessionRow, sent:
 }
 
 /** The same to the turn's readers. */
-export const announceBooks = (
+export const publishTurnStart = (
   turn: Turn,
   entries: Entry[],
   redactMessage: (message: Message) => Message,
@@ -55,7 +60,7 @@ export const announceBooks = (
 }
 
 /** The end, and the session's totals as absolute numbers. Without an outcome, what is known to be used so far counts. */
-export const closeBooks = (
+export const recordTurnEnd = (
   sessions: Sessions,
   turn: Turn,
   how: TurnEnd,

@@ -18,9 +18,9 @@ import type { ApprovalChoice } from '../schema/question.ts'
 import { closingMessages, CANCEL_MARKER, failureText } from './interrupted-turn.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { EventLog } from './event-log.ts'
-import type { Live } from './live-turn.ts'
-import type { Masking } from './mask-stream.ts'
-import { elide, toCompressed, toWire } from './to-stream-event.ts'
+import type { LiveState } from './live-turn.ts'
+import type { StreamMask } from './mask-stream.ts'
+import { elide, toCompressedEvent, toTurnEvent } from './to-stream-event.ts'
 
 export type Ending = 'done' | 'failed' | 'cancelled'
 
@@ -39,17 +39,17 @@ export type Turn = {
   readonly endpoint: ModelEndpoint | UserError
   readonly unattended: Unattended | null
   readonly log: EventLog
-  readonly live: Live
-  readonly masking: Masking
+  readonly live: LiveState
+  readonly mask: StreamMask
   readonly controller: AbortController
   readonly messageIds: string[]
   /** What it has used so far, its subagents included: known however it ends. */
   usage: Usage
   /** Bound when the turn begins to run. */
-  tools: TurnContext | null
+  context: TurnContext | null
   over: boolean
   /** A write that failed: the turn ends with this sentence. */
-  fault: unknown
+  writeError: unknown
 }
 
 /** All that the engine is told, but for what the turn itself knows. */
@@ -63,7 +63,7 @@ export type TurnContext = {
   /** Read when the turn runs, not when it is started: a long transcript must not delay the reply. */
   history: () => LoopMessage[]
   /** Records a summary; null when what it stands for does not stand together in the transcript. */
-  summarised: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
+  recordSummary: (event: Extract<AgentEvent, { type: 'compressed' }>) => SummaryRef | null
   /** Appends one message to the transcript and answers it as recorded, redacted for the wire. `steered`: its key in the queue. */
   record: (message: NewMessage, steered?: string) => Message
   redact: (text: string) => string
@@ -72,16 +72,16 @@ export type TurnContext = {
 /** Transcript first, then the turn's own log, then the readers. */
 export const recordMessage = (
   turn: Turn,
-  tools: TurnContext,
+  context: TurnContext,
   message: NewMessage,
   steered?: string,
 ): void => {
-  const recorded = tools.record(message, steered)
+  const recorded = context.record(message, steered)
   turn.messageIds.push(recorded.id)
   turn.log.append({ type: 'message', data: { message: elide(recorded) } })
 }
 
-const take = (turn: Turn, tools: TurnContext, now: () => number, event: AgentEvent): void => {
+const take = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
   if (event.type === 'message') {
     const { content } = event.message
     const message = {
@@ -92,22 +92,22 @@ const take = (turn: Turn, tools: TurnContext, now: () => number, event: AgentEve
           : content,
       timestamp: Math.floor(now()),
     }
-    recordMessage(turn, tools, message, event.steered)
+    recordMessage(turn, context, message, event.steered)
   } else if (event.type === 'compressed') {
-    turn.log.append(toCompressed(event, tools.summarised(event)))
+    turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
   } else {
-    turn.log.append(toWire(event, tools.redact))
+    turn.log.append(toTurnEvent(event, context.redact))
   }
   turn.live.apply(event)
 }
 
-const onEvent = (turn: Turn, tools: TurnContext, now: () => number, event: AgentEvent): void => {
+const onEvent = (turn: Turn, context: TurnContext, now: () => number, event: AgentEvent): void => {
   if (turn.over) return
   try {
-    for (const masked of turn.masking.pass(event)) take(turn, tools, now, masked)
+    for (const masked of turn.mask.push(event)) take(turn, context, now, masked)
   } catch (error) {
     // A full disk, most likely. The engine must not see it; the turn ends with the sentence.
-    turn.fault ??= error
+    turn.writeError ??= error
     turn.controller.abort(error)
   }
 }
@@ -120,7 +120,7 @@ const failureOf = (error: unknown): Failure => ({
 /** Runs the agent to its end. Never rejects; what it says is recorded as it comes. */
 export const runAgent = async (
   turn: Turn,
-  tools: TurnContext,
+  context: TurnContext,
   now: () => number,
 ): Promise<Outcome> => {
   const { endpoint } = turn
@@ -147,18 +147,18 @@ export const runAgent = async (
     const spent = (usage: Usage): void => {
       if (!turn.over) turn.usage = usage
     }
-    const bound = await tools.request()
+    const bound = await context.request()
     const request = { ...bound, endpoint, signal, now: () => now() * 1_000, spent }
     signal.throwIfAborted()
-    return tools.agent({ ...request, history: tools.history() }, event =>
-      onEvent(turn, tools, now, event),
+    return context.agent({ ...request, history: context.history() }, event =>
+      onEvent(turn, context, now, event),
     )
   }
   // The loop's contract is to never reject; if anything here does all the same, the session must not stay stuck.
   const outcome = await call().catch((error: unknown) =>
     failed({ type: 'error', message: messageOf(error) }),
   )
-  if (turn.fault) return { ...outcome, status: 'failed', failure: failureOf(turn.fault) }
+  if (turn.writeError) return { ...outcome, status: 'failed', failure: failureOf(turn.writeError) }
   return outcome
 }
 
@@ -175,17 +175,17 @@ const events = {
 }
 
 /** Records what is left of a turn that did not finish, then says why. */
-export const closeUnfinished = (
+export const recordUnfinished = (
   turn: Turn,
-  tools: TurnContext,
+  context: TurnContext,
   given: Failure | null,
   now: () => number,
 ): TurnEvent => {
-  for (const held of turn.masking.rest()) take(turn, tools, now, held)
+  for (const held of turn.mask.flush()) take(turn, context, now, held)
   const failure = given && {
     ...given,
-    message: tools.redact(given.message),
-    ...(given.hint !== undefined && { hint: tools.redact(given.hint) }),
+    message: context.redact(given.message),
+    ...(given.hint !== undefined && { hint: context.redact(given.hint) }),
   }
   const closing = closingMessages(
     turn.live,
@@ -194,6 +194,6 @@ export const closeUnfinished = (
       : { stopped: 'Stopped by the user.', note: CANCEL_MARKER },
     Math.floor(now()),
   )
-  for (const message of closing) recordMessage(turn, tools, message)
+  for (const message of closing) recordMessage(turn, context, message)
   return failure ? events.failed(failure) : events.cancelled()
 }

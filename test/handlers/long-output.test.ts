@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createOutput } from '../../lib/agent/tools/command-output.ts'
-import { linesOf, OUTPUT_SHOWN, shortenResult } from '../../lib/turns/result-preview.ts'
+import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from '../../lib/turns/result-preview.ts'
 import { parseResult } from '../../public/features/tool-calls/tool-result.ts'
 import { startChat } from './_chat.ts'
 
@@ -30,7 +30,7 @@ test('the end, the exit code, the number of lines and the colours of a long buil
   const page = (await app.get(`/api/session?session_id=${id}&limit=10`)).body.session.messages
   const paged = page.find(({ role }: { role: string }) => role === 'tool')
   for (const message of [sent, paged]) {
-    assert.ok(message.content.length <= OUTPUT_SHOWN)
+    assert.ok(message.content.length <= MAX_SHOWN_CHARS)
     const result = parseResult(message.content, message._output)
     assert.equal([result.exitCode, result.failed, message._content_lines], [3, true, 401])
     if (result.body.kind !== 'output') throw new Error(result.body.kind)
@@ -92,16 +92,16 @@ test('whatever is cut stays JSON with its short fields, and never gets longer th
   ]
   for (const [result, check] of RESULTS) {
     const cut = shortenResult(JSON.stringify(result))
-    assert.ok(cut.length <= OUTPUT_SHOWN, `${cut.length}`)
+    assert.ok(cut.length <= MAX_SHOWN_CHARS, `${cut.length}`)
     const read = JSON.parse(cut)
     assert.equal(Object.keys(read), Object.keys(result))
     for (const [key, value] of Object.entries(result))
       if (typeof value === 'number') assert.is(read[key], value)
     check(read)
   }
-  assert.is(shortenResult('x'.repeat(9_000)).length, OUTPUT_SHOWN)
-  assert.is(shortenResult(`{"broken": ${'x'.repeat(9_000)}`).length, OUTPUT_SHOWN)
-  assert.is(linesOf(JSON.stringify({ output: 'a\nb\n' })), 2)
+  assert.is(shortenResult('x'.repeat(9_000)).length, MAX_SHOWN_CHARS)
+  assert.is(shortenResult(`{"broken": ${'x'.repeat(9_000)}`).length, MAX_SHOWN_CHARS)
+  assert.is(countResultLines(JSON.stringify({ output: 'a\nb\n' })), 2)
 })
 
 test('output is cut between colours, not through them', () => {

@@ -2,7 +2,7 @@
 import { setTimeout as later } from 'node:timers/promises'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createProcesses } from '../../lib/processes.ts'
+import { createProcessRegistry } from '../../lib/processes.ts'
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startChat as start } from './_chat.ts'
@@ -140,7 +140,7 @@ const never = new AbortController().signal
 test('memory and number are bounded, the finished are forgotten', async () => {
   const clock = { seconds: 0 }
   const ended: unknown[] = []
-  const all = createProcesses({
+  const all = createProcessRegistry({
     now: () => clock.seconds,
     maxProcesses: 2,
     onEnded: (session, { exit_code }) => ended.push([session, exit_code]),
@@ -173,7 +173,7 @@ test('memory and number are bounded, the finished are forgotten', async () => {
 })
 
 test('what ignores the polite signal is ended all the same', async () => {
-  const all = createProcesses({ now: () => Date.now() / 1_000 })
+  const all = createProcessRegistry({ now: () => Date.now() / 1_000 })
   const own = all.of('a')
   const { session_id, pid } = await own.start(
     started('trap "" TERM; echo on; while :; do sleep 60; done'),

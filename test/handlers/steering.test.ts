@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Sessions } from '../../lib/sessions/types.ts'
-import { createQueue } from '../../lib/conversation/queue.ts'
+import { createMessageQueue } from '../../lib/conversation/queue.ts'
 import { spawnApp } from '../_app.ts'
 import { createProvider, gate } from '../_provider.ts'
 import { startChat, textOf, types } from './_chat.ts'
@@ -151,7 +151,7 @@ test('put behind a turn that is stopped in that moment, it waits for a person', 
   let stream: string | null = 'running'
   let queued: unknown = null
   const sent: string[] = []
-  const queue = createQueue({
+  const queue = createMessageQueue({
     sessions: {
       require: () => row,
       head: () => ({ meta: { queued } }),

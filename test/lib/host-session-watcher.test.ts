@@ -1,7 +1,7 @@
 /** The watcher of command-line sessions: alive or not, one for each home with readers, told only of changes. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createGateway, POLL_MS } from '../../lib/host-session-watcher.ts'
+import { createHostSessionWatcher, POLL_MS } from '../../lib/host-session-watcher.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
 
 const home = { name: 'default', dir: '/home' }
@@ -16,14 +16,14 @@ const setup = () => {
     looks: 0,
   }
   const said: unknown[] = []
-  const gateway = createGateway({
+  const gateway = createHostSessionWatcher({
     rowsOf: () => {
       state.looks += 1
       return state.rows
     },
     problemOf: () => state.problem,
     enabled: () => state.enabled,
-    announce: each => said.push(each),
+    publish: each => said.push(each),
     every(run, ms) {
       const timer = { run, ms }
       timers.push(timer)
@@ -55,7 +55,7 @@ test('a home that cannot be read is not being watched', () => {
   const { gateway, state, said, poll } = setup()
   const leave = new AbortController()
   gateway.start()
-  gateway.follow(home, leave.signal)
+  gateway.watch(home, leave.signal)
   state.problem = 'file is not a database'
   poll()
   poll()
@@ -75,8 +75,8 @@ test('homes without readers are not looked at', () => {
   poll()
   assert.is(state.looks, 0)
   const [first, second] = [new AbortController(), new AbortController()]
-  gateway.follow(home, first.signal)
-  gateway.follow(home, second.signal)
+  gateway.watch(home, first.signal)
+  gateway.watch(home, second.signal)
   assert.equal(gateway.watched(), ['/home'])
   first.abort()
   assert.equal(gateway.watched(), ['/home'])
@@ -89,7 +89,7 @@ test('with the setting off nothing is polled; switched on, it is a change', () =
   state.enabled = false
   const leave = new AbortController()
   gateway.start()
-  gateway.follow(home, leave.signal)
+  gateway.watch(home, leave.signal)
   poll()
   assert.is(state.looks, 0)
   state.enabled = true
@@ -139,10 +139,10 @@ test('what we changed ourselves is told without waiting', () => {
   const { gateway, state, said } = setup()
   const leave = new AbortController()
   gateway.start()
-  gateway.poke(home)
-  gateway.follow(home, leave.signal)
+  gateway.checkNow(home)
+  gateway.watch(home, leave.signal)
   state.rows = []
-  gateway.poke(home)
+  gateway.checkNow(home)
   assert.equal(said, [{ alive: true, profile: 'default', changed: true }])
   leave.abort()
 })

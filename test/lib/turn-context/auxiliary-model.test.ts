@@ -5,7 +5,10 @@ import { createProviders } from '../../../lib/agent/providers/registry.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 import { unavailable } from '../../../lib/errors.ts'
 import type { Home } from '../../../lib/profiles/home.ts'
-import { auxiliarySettings, createAuxiliary } from '../../../lib/turn-context/auxiliary-model.ts'
+import {
+  auxiliarySettings,
+  createAuxiliaryModels,
+} from '../../../lib/turn-context/auxiliary-model.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
 
 const test = suite<{ one: Scripted; two: Scripted }>('auxiliary', {
@@ -36,7 +39,7 @@ const none = (): never => {
   throw unavailable('No model is set up.')
 }
 const maker = (endpoint: (home: Home, model: string) => ModelEndpoint = none) =>
-  createAuxiliary({
+  createAuxiliaryModels({
     providers: createProviders(undefined),
     endpoint,
     wait: async (_, signal) => signal.throwIfAborted(),
@@ -141,7 +144,7 @@ test('patience: a busy provider is asked again; without it the failure comes at 
   const busy: Step = { status: 503, body: { error: { message: 'busy' } } }
   const auxiliary = maker()('compression', homeOf({}), endpointAt(one.url))
   one.push(busy, { text: 'there' })
-  assert.is(await auxiliary.ask(ask.messages, { signal: signal(), patient: true }), 'there')
+  assert.is(await auxiliary.ask(ask.messages, { signal: signal(), retry: true }), 'there')
   one.push(busy)
   const failed = await auxiliary.ask(ask.messages, { signal: signal() }).catch(error => error)
   assert.match(failed.message, 'busy')

@@ -9,8 +9,8 @@ import type { ModelEndpoint, Tool } from '../../../lib/agent/types.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import type { Span } from '../../../lib/sessions/fold.ts'
 import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
-import { createPromptShelf } from '../../../lib/turn-context/prompt-cache.ts'
-import { createPrompting } from '../../../lib/turn-context/system-prompt.ts'
+import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
+import { createSystemPrompt } from '../../../lib/turn-context/system-prompt.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('prompting', { dir: '' })
@@ -35,15 +35,15 @@ const tool = (name: string) => ({ ...todo, name }) as Tool
 const open = ({ dir }: Context) => {
   const home = createHomes({ baseHome: dir, agentHome: dir, configPath: null, env: {} }).base
   const logged: string[] = []
-  const shelf = createPromptShelf({
+  const shelf = createPromptCache({
     dir: join(dir, 'prompts'),
     log: line => void logged.push(line),
     nowMs: () => NOON * 1_000,
   })
   const world = { spans: [] as Span[], createdAt: NOON, notes: 'Note one.', gathered: 0 }
-  const prompt = createPrompting({
+  const prompt = createSystemPrompt({
     sessions: { head: () => ({ created_at: world.createdAt, spans: world.spans }) as never },
-    shelf,
+    promptCache: shelf,
     personality: () => '',
     memory: () => {
       world.gathered++

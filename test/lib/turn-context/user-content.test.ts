@@ -1,7 +1,7 @@
 /** How a message of the person's is put to the model, and that it stays so: pure. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { asSent, tell, wordsOf } from '../../../lib/turn-context/user-content.ts'
+import { replaySent, annotateMessage, modelText } from '../../../lib/turn-context/user-content.ts'
 
 const test = suite('as sent')
 
@@ -15,16 +15,16 @@ const telling = {
 }
 
 test('the place stands in front; another day than the first is said as well', () => {
-  assert.equal(tell('hi', telling), { before: '[Workspace: /w]\n' })
-  const later = tell('hi', { ...telling, at: 11 * DAY })
-  assert.is(wordsOf('hi', later), '[Workspace: /w]\n[Date: 1970-01-12]\nhi')
+  assert.equal(annotateMessage('hi', telling), { before: '[Workspace: /w]\n' })
+  const later = annotateMessage('hi', { ...telling, at: 11 * DAY })
+  assert.is(modelText('hi', later), '[Workspace: /w]\n[Date: 1970-01-12]\nhi')
 })
 
 test('a skill is kept as it read then', () => {
-  const how = tell('/do it', telling)
+  const how = annotateMessage('/do it', telling)
   assert.equal(how, { before: '[Workspace: /w]\n', text: 'SKILL /do it' })
   const history = [{ id: 'm2', role: 'user' as const, content: '/do it' }]
-  const [message] = asSent(history, [{ id: 'm2', ...how }], () => 'OTHER')
+  const [message] = replaySent(history, [{ id: 'm2', ...how }], () => 'OTHER')
   assert.is(message?.content, '[Workspace: /w]\nSKILL /do it')
 })
 
@@ -37,7 +37,7 @@ test('only the words of the person are put another way; what was never recorded 
     { id: 'm5', role: 'user' as const, content: [{ type: 'text', text: 'part' }] },
   ]
   const sent = ['m2', 'm4', 'm5'].map(id => ({ id, before: 'TAG ' }))
-  assert.equal(asSent(history, sent, telling.expand), history)
+  assert.equal(replaySent(history, sent, telling.expand), history)
 })
 
 test.run()

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { TurnEvent } from '../../../lib/schema/event.ts'
-import { createEventLog, type Logged, readLiveFile } from '../../../lib/turns/event-log.ts'
+import { createEventLog, type LoggedEvent, readLiveFile } from '../../../lib/turns/event-log.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'event-log-'))
 const log = suite('event log')
@@ -19,8 +19,8 @@ const fresh = (onAppend?: (event: TurnEvent, pos: number) => void) => {
 }
 const token = (text: string): TurnEvent => ({ type: 'token', data: { text, message_id: 'm2' } })
 
-const collect = async (events: AsyncGenerator<Logged>, until = Number.POSITIVE_INFINITY) => {
-  const all: Logged[] = []
+const collect = async (events: AsyncGenerator<LoggedEvent>, until = Number.POSITIVE_INFINITY) => {
+  const all: LoggedEvent[] = []
   for await (const event of events) {
     all.push(event)
     if (all.length >= until) break

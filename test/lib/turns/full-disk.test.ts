@@ -50,7 +50,7 @@ const setup = (agent: Agent) => {
     log: line => log.push(line),
     redactMessage: message => message,
     providers: { chat_completions: silent, demo: silent },
-    equip: turn => ({
+    createContext: turn => ({
       agent,
       request: async () => ({
         providers: { chat_completions: silent, demo: silent },
@@ -70,7 +70,7 @@ const setup = (agent: Agent) => {
         if (entry?.t !== 'message') throw new Error('expected a message')
         return entry.message
       },
-      summarised: () => null,
+      recordSummary: () => null,
       redact: text => text,
     }),
   })

@@ -14,7 +14,7 @@ const setup = () => {
     append: (_, entries) => journal.push(...entries),
     setLive: (_, patch) => waiting.push(patch.waiting ?? -1),
     emit: (_, event) => heard.push(event.type),
-    announce: event => heard.push(event.type),
+    publish: event => heard.push(event.type),
     now: () => 1,
     log: () => {},
   })
@@ -148,7 +148,7 @@ questions(
       },
       setLive: () => {},
       emit: () => {},
-      announce: () => {},
+      publish: () => {},
       now: () => 1,
       log: line => lines.push(line),
     })
