@@ -41,10 +41,10 @@ export const list = endpoint({
     await ctx.app.sessions.settle()
     const shown = ctx.app.settings.get().show_cli_sessions
     const page = ctx.app.sessions.list({
-      ...(shown ? { foreign: ctx.app.hostSessions.rows(ctx.home) } : {}),
-      ...(limit === undefined ? {} : { limit }),
-      ...(cursor === undefined ? {} : { cursor }),
-      ...(profile === undefined ? {} : { profile }),
+      foreign: shown ? ctx.app.hostSessions.rows(ctx.home) : undefined,
+      limit,
+      cursor,
+      profile,
       scheduled,
     })
     // Clients that know no paging know no cursor either: without it their copy stays valid while turns run.
@@ -91,8 +91,7 @@ export const get = endpoint({
     if (limit === undefined && before === undefined) {
       return jsonText(await ctx.app.sessionViews.wholeJson(session_id))
     }
-    const page = { limit: limit ?? 50, ...(before === undefined ? {} : { before }) }
-    return { session: ctx.app.sessionViews.paged(session_id, page) }
+    return { session: ctx.app.sessionViews.paged(session_id, { limit: limit ?? 50, before }) }
   },
 })
 
@@ -220,35 +219,26 @@ export const remove = endpoint({
   run: async (ctx, { session_id, permanent }) => {
     if (!session_id) throw invalid('session_id is required')
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
-    const {
-      sideQuestions: asides,
-      hostSessions: bridge,
-      checkpoints,
-      homes,
-      hub,
-      processes,
-      sessions,
-      toolOutput,
-      turns,
-    } = ctx.app
+    const { checkpoints, homes, hub, processes, sessions, toolOutput, turns } = ctx.app
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
     if (row) {
       // A summary or a side question would be paid for and read by nobody.
       turns.interrupt(row.session_id)
-      asides.endSession(row.session_id)
+      ctx.app.sideQuestions.endSession(row.session_id)
     }
     await processes.endSession(row?.session_id ?? session_id)
     // A question of a deleted session could never be answered.
     if (row) turns.questions.denyAll(row.session_id, 'delete')
     const id = row?.session_id ?? session_id
+    const home = row ? homes.of(row.profile) : ctx.home
     if (permanent) {
       await sessions.erase(id)
       toolOutput.remove(id)
-      await checkpoints.remove(row ? homes.of(row.profile) : ctx.home, id)
+      await checkpoints.remove(home, id)
     } else if (row) sessions.trash(id)
     // Afterwards: what is left by a kill in between is a row of the command line, and can be deleted once more.
-    const removed = await bridge.remove(row ? homes.of(row.profile) : ctx.home, id, { permanent })
+    const removed = await ctx.app.hostSessions.remove(home, id, { permanent })
     if (removed && !row) hub.publish('list', { type: 'gone', data: { session_id: id } })
     return ok
   },
@@ -259,13 +249,13 @@ export const restore = endpoint({
   input: One,
   output: Row,
   run: async (ctx, { session_id }) => {
-    const { hostSessions: bridge, homes, sessions } = ctx.app
-    const home = await bridge.restore(homes.of, session_id)
+    const { hostSessions, homes, sessions } = ctx.app
+    const home = await hostSessions.restore(homes.of, session_id)
     if (!home || sessions.inTrash(session_id)) {
       return { ok: true as const, session: sessions.restore(session_id) }
     }
-    bridge.leaveTrash(session_id)
-    const found = bridge.session(home, session_id)
+    hostSessions.leaveTrash(session_id)
+    const found = hostSessions.session(home, session_id)
     if (!found) throw missing('Session not found')
     return { ok: true as const, session: found.row }
   },

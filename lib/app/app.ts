@@ -30,7 +30,7 @@ import { createProcessRegistry } from '../processes.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import { createEdits } from '../sessions/edits.ts'
 import { createSideQuestions } from '../conversation/side-questions.ts'
-import { createBackgroundPrompts } from '../conversation/background-prompts.ts'
+import { createBackgroundPrompts } from '../conversation/background-promptCache.ts'
 import { createExternalAgentOptions } from '../conversation/external-agent-options.ts'
 import { createExternalAgentSessions } from '../conversation/external-agent-sessions.ts'
 import type { ExternalAgentTargetOptions } from '../turn-context/external-agent-target.ts'
@@ -41,7 +41,6 @@ import { createToolsetSettings } from '../turn-context/toolset-settings.ts'
 import { createSkills } from '../skills/skills.ts'
 import { createSessionViews } from '../conversation/session-view.ts'
 import { createImageProxy } from '../turn-context/web-services.ts'
-import { addonCandidates, placeAddon } from '../store/sqlite-addon.ts'
 import { createCheckpoints } from '../checkpoints/checkpoints.ts'
 import { openAppData } from './data.ts'
 import { createUpdates, ownCheckout } from '../updates/updates.ts'
@@ -53,14 +52,6 @@ export type App = Awaited<ReturnType<typeof createApp>>
 const SWEEP_TRASH_MS = 60 * 60_000
 /** How long the engines of stopped turns may take to wind down. */
 const WIND_DOWN_MS = 3_000
-
-/** Path of SQLite's addon where it has to be unpacked first: in the one file. */
-export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string | undefined => {
-  const packed = openPacked()
-  if (!packed) return undefined
-  const places = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
-  return placeAddon({ target: packed.target, ...packed.addon }, addonCandidates(places))
-}
 
 /** `assets` are given where they are built once for many services: in tests. */
 export const createApp = async (
@@ -90,17 +81,8 @@ export const createApp = async (
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
 
   const stores = openAppData(config, { log, now, addon })
-  const {
-    homes,
-    settings,
-    workspaces,
-    auth,
-    hub,
-    promptCache: prompts,
-    toolOutput,
-    sessions,
-    projects,
-  } = stores
+  const { homes, settings, workspaces, auth, hub, promptCache, toolOutput, sessions, projects } =
+    stores
   const notify = (level: 'info' | 'error', message: string) =>
     void hub.publish('notices', { type: 'notice', data: { level, message } })
   const guards = createGuards({ accepted: stores.acceptedGuards, redact })
@@ -204,7 +186,7 @@ export const createApp = async (
     hostSessions,
     skills,
     hub,
-    promptCache: prompts,
+    promptCache,
     toolOutput,
     checkpoints,
     guardsFor: guards.of,
@@ -314,7 +296,7 @@ export const createApp = async (
         toolOutput.sweep(isKept)
         return checkpoints.sweep(homes.list(), isKept)
       })
-      .then(() => prompts.sweep())
+      .then(() => promptCache.sweep())
       .catch((error: unknown) => log.error('emptying the trash', error))
   const sweeper = setInterval(sweep, SWEEP_TRASH_MS)
   sweeper.unref()

@@ -17,12 +17,21 @@ import { createProjects } from '../projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search.ts'
 import { createSessions } from '../sessions/store.ts'
+import { addonCandidates, placeAddon } from '../store/sqlite-addon.ts'
 import { createSettings } from '../settings.ts'
 import { createToolOutput } from '../tool-output.ts'
 import { createPromptCache } from '../turn-context/prompt-cache.ts'
 import { bootWorkspace } from '../workspaces/default-workspace.ts'
 import { createWorkspaces } from '../workspaces/list.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
+
+/** Path of SQLite's addon where it has to be unpacked first: in the one file. */
+export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string | undefined => {
+  const packed = openPacked()
+  if (!packed) return undefined
+  const places = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
+  return placeAddon({ target: packed.target, ...packed.addon }, addonCandidates(places))
+}
 
 export type AppDataOptions = {
   log: Log
