@@ -279,10 +279,7 @@ export const clear = endpoint({
   summary: 'Empty a session; the text stays in its file until it is purged',
   input: One,
   output: Row,
-  run: (ctx, { session_id }) => ({
-    ok: true as const,
-    session: ctx.app.sessionEdits.clear(session_id),
-  }),
+  run: (ctx, { session_id }) => ({ ok: true as const, session: ctx.app.edits.clear(session_id) }),
 })
 
 export const truncate = endpoint({
@@ -295,7 +292,7 @@ export const truncate = endpoint({
   }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, { session_id, keep_count }) => {
-    const row = ctx.app.sessionEdits.keepFirst(session_id, keep_count)
+    const row = ctx.app.edits.keepFirst(session_id, keep_count)
     return { ok: true as const, session: await ctx.app.sessionViews.full(row.session_id) }
   },
 })
@@ -311,7 +308,7 @@ export const retry = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.sessionEdits.takeBackLast(session_id)
+    const taken = ctx.app.edits.takeBackLast(session_id)
     if (!taken) return { error: 'No previous message to retry.' }
     return { ok: true as const, last_user_text: taken.text, removed_count: taken.count }
   },
@@ -325,7 +322,7 @@ export const undo = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.sessionEdits.takeBackLast(session_id)
+    const taken = ctx.app.edits.takeBackLast(session_id)
     if (!taken) return { error: 'Nothing to undo.' }
     const preview = taken.text.length > 40 ? `${taken.text.slice(0, 40)}...` : taken.text
     return { ok: true as const, removed_count: taken.count, removed_preview: preview }
@@ -388,7 +385,7 @@ export const draft = endpoint({
     files: z.array(z.string()).max(50).optional(),
   }),
   output: z.object({ ok: z.literal(true), draft: Draft, unchanged: z.boolean().optional() }),
-  run: (ctx, { session_id, text, files }) => ctx.app.sessionEdits.draft(session_id, text, files),
+  run: (ctx, { session_id, text, files }) => ctx.app.edits.draft(session_id, text, files),
 })
 
 const cleanupEndpoint = (anyTitle: boolean, summary: string) =>

@@ -30,7 +30,7 @@ import { createProcessRegistry } from '../processes.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import { createEdits } from '../sessions/edits.ts'
 import { createSideQuestions } from '../conversation/side-questions.ts'
-import { createBackgroundPrompts } from '../conversation/background-promptCache.ts'
+import { createBackgroundPrompts } from '../conversation/background-prompts.ts'
 import { createExternalAgentOptions } from '../conversation/external-agent-options.ts'
 import { createExternalAgentSessions } from '../conversation/external-agent-sessions.ts'
 import type { ExternalAgentTargetOptions } from '../turn-context/external-agent-target.ts'
@@ -271,7 +271,7 @@ export const createApp = async (
     },
     writeEnv,
   })
-  const sessionEdits = createEdits(sessions, turns.requireIdle)
+  const edits = createEdits(sessions, turns.requireIdle)
 
   const cron = createCron({
     homes: homes.list,
@@ -342,7 +342,7 @@ export const createApp = async (
     sideQuestions,
     backgroundPrompts,
     spentSince: engine.spentSince,
-    sessionEdits,
+    edits,
     cron,
     checkpoints,
     processes,
