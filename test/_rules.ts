@@ -130,8 +130,8 @@ export const rules: readonly Rule[] = [
       'public/main.tsx': 'hands the browser’s own over where tests hand a fake',
     },
     find: hits(/(?<![.\w])(?:fetch\(|new XMLHttpRequest)/),
-    bad: [sample('public/features/chat/chat.ts', "await fetch('/api/x')")],
-    good: [sample('public/features/chat/chat.ts', "await prefetch('x'); a.fetch('y')")],
+    bad: [sample('public/features/chat/chat-reducer.ts', "await fetch('/api/x')")],
+    good: [sample('public/features/chat/chat-reducer.ts', "await prefetch('x'); a.fetch('y')")],
   },
   {
     name: 'the page opens event streams in public/stream/stream.ts only',
@@ -141,8 +141,8 @@ export const rules: readonly Rule[] = [
       'public/main.tsx': 'hands the browser’s own over where tests hand a fake',
     },
     find: hits(/\bnew EventSource\b/),
-    bad: [sample('public/features/chat/chat.ts', "new EventSource('/api/events')")],
-    good: [sample('public/features/chat/chat.ts', "import { open } from '../stream.ts'")],
+    bad: [sample('public/features/chat/chat-reducer.ts', "new EventSource('/api/events')")],
+    good: [sample('public/features/chat/chat-reducer.ts', "import { open } from '../stream.ts'")],
   },
   {
     name: 'no state at module level',

@@ -1,5 +1,5 @@
 /** Splits growing Markdown into blocks; only the last, open block is read again when text arrives. */
-import { heal } from './heal.ts'
+import { heal } from './complete-partial.ts'
 import { lex } from './lexer.ts'
 import type { Links, Token } from './lexer.ts'
 

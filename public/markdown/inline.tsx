@@ -7,7 +7,7 @@ import type { Token } from './lexer.ts'
 import { decodeEntities, safeImage, safeLink } from './links.ts'
 import { Formula } from './math.tsx'
 import { isRemote, Media } from './media.tsx'
-import type { Place } from './view.tsx'
+import type { Place } from './markdown.tsx'
 
 export const inline = (tokens: Token[] | undefined, place: Place): ComponentChild[] =>
   (tokens ?? []).map(token => node(token, place))

@@ -1,6 +1,6 @@
 /** A file's changes: one line each, numbered, with what changed inside the line marked. */
 import { visibleText } from '../../lib/base/visible.ts'
-import { useMore } from '../markdown/more.tsx'
+import { useMore } from '../markdown/show-more.tsx'
 import { t } from '../strings/t.ts'
 import type { DiffLine, FileDiff } from './diff.ts'
 import { ScrollBox } from './scroll-box.tsx'

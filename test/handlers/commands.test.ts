@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { commands as pageCommands } from '../../public/features/composer/commands.ts'
+import { commands as pageCommands } from '../../public/features/composer/slash-commands.ts'
 import { startApp } from '../_app.ts'
 import { startChat } from './_chat.ts'
 

@@ -11,7 +11,7 @@ import { enTranscript } from '../../public/strings/en-transcript.ts'
 import { enViews } from '../../public/strings/en-views.ts'
 import { enWorkspace } from '../../public/strings/en-workspace.ts'
 import { t } from '../../public/strings/t.ts'
-import { formatAgo, groupOf } from '../../public/features/sessions/time.ts'
+import { formatAgo, groupOf } from '../../public/features/sessions/relative-time.ts'
 import { toOffsets, visibleRange } from '../../public/features/sessions/visible-range.ts'
 
 const style = new URL('../../public/style/', import.meta.url)

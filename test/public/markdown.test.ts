@@ -5,12 +5,12 @@ import * as assert from 'uvu/assert'
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { createBlocks } from '../../public/markdown/blocks.ts'
-import { heal } from '../../public/markdown/heal.ts'
+import { heal } from '../../public/markdown/complete-partial.ts'
 import { lex } from '../../public/markdown/lexer.ts'
 import { decodeEntities, safeImage, safeLink } from '../../public/markdown/links.ts'
-import { toPlainText } from '../../public/markdown/plain.ts'
+import { toPlainText } from '../../public/markdown/plain-text.ts'
 
-const { Markdown } = await import('../../public/markdown/view.tsx')
+const { Markdown } = await import('../../public/markdown/markdown.tsx')
 const draw = (text: string, open = false): string =>
   renderToString(h(Markdown, { text, open, id: 'm1' }))
 

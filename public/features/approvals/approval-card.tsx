@@ -4,13 +4,13 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { ta } from './strings.ts'
-import { ExactText, isMixed } from './exact-text.tsx'
+import { ExactText, isMixed } from './bidi-safe-code.tsx'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RuleForm } from './rule-form.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { useWhole, WholeFrame } from './scroll-to-end.tsx'
+import { useWhole, WholeFrame } from './read-to-end.tsx'
 
 /** An answer that did not arrive by then may be given again. */
 const AGAIN_MS = 8000

@@ -2,7 +2,7 @@
 import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { Composer } from '../composer/composer.tsx'
+import { Composer } from '../composer/composer-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { lazy } from '../../parts/lazy.tsx'

@@ -6,7 +6,7 @@ import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 
-const ChipPopover = lazy(async () => (await import('../shell/overlays.ts')).ChipPopover, true)
+const ChipPopover = lazy(async () => (await import('../shell/lazy-overlays.ts')).ChipPopover, true)
 const AgentChip = lazy(
   async () => (await import('../external-agent/agent-chip.tsx')).AgentChip,
   true,

@@ -6,7 +6,7 @@ import { Picker } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
 import { ta } from './strings.ts'
-import { formatAgo } from '../sessions/time.ts'
+import { formatAgo } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 
 /** A list of this many is searched by typing. */

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
 import { createFind } from './find.ts'
-import { createMarks } from './find-marks.ts'
+import { createMarks } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { tn } from './strings.ts'

@@ -1,7 +1,7 @@
 /** Finding words in the conversation that is open: all of it is fetched, its texts are searched as they are read, one match after another. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
-import { toPlainText } from '../../markdown/plain.ts'
-import type { Chat } from '../chat/chat.ts'
+import { toPlainText } from '../../markdown/plain-text.ts'
+import type { Chat } from '../chat/chat-reducer.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { textOf } from '../transcript/content.ts'
 import { type Row, toRows } from '../transcript/rows.ts'

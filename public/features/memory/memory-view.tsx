@@ -1,6 +1,6 @@
 /** Memory: what the agent keeps between conversations, with how full each note is, read and edited in place. */
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
 import {
   countOf,

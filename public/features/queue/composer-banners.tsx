@@ -1,10 +1,10 @@
 /** What stands above the message box only sometimes: a side question, messages that wait, that nothing is asked. */
 import type { Queued } from '../../../lib/schema/queue.ts'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { withoutFiles } from '../composer/composer.ts'
-import type { AsideEvent } from '../chat/chat.ts'
+import type { AsideEvent } from '../chat/chat-reducer.ts'
 import { steeringVerbs } from './actions.ts'
 import { ts } from './strings.ts'
 import { useApp } from '../shell/context.ts'

@@ -6,7 +6,7 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
-import { groupOf } from './time.ts'
+import { groupOf } from './relative-time.ts'
 
 export type ListItem =
   | { kind: 'head'; key: string; label: string }

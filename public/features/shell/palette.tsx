@@ -8,7 +8,7 @@ import { matchModels } from '../models/models.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { THEMES } from '../settings/settings.ts'
 import { t } from '../../strings/t.ts'
-import { formatAgo } from '../sessions/time.ts'
+import { formatAgo } from '../sessions/relative-time.ts'
 import { useApp } from './context.ts'
 
 type Action = PickerOption & { run: () => unknown }

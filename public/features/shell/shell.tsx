@@ -94,7 +94,11 @@ const Toasts = () => {
   )
 }
 
-const TroubleBar = lazy(async () => (await import('./trouble-bar.tsx')).TroubleBar, true, false)
+const TroubleBar = lazy(
+  async () => (await import('./config-problem-bar.tsx')).TroubleBar,
+  true,
+  false,
+)
 const SettingsView = lazy(async () => (await import('../settings/settings-view.tsx')).SettingsView)
 const SkillsView = lazy(async () => (await import('../skills/skills-view.tsx')).SkillsView)
 const TasksView = lazy(async () => (await import('../tasks/tasks-view.tsx')).TasksView)
@@ -103,9 +107,9 @@ const ProfilesView = lazy(async () => (await import('../profiles/profiles-view.t
 const UsageView = lazy(async () => (await import('../usage/usage-view.tsx')).UsageView)
 
 const ConnectDialog = lazy(async () => (await import('../models/connect-view.tsx')).ConnectDialog)
-const Palette = lazy(async () => (await import('./overlays.ts')).Palette, true)
-const Shortcuts = lazy(async () => (await import('./overlays.ts')).Shortcuts, true)
-const ProjectDialogs = lazy(async () => (await import('./overlays.ts')).ProjectDialogs, true)
+const Palette = lazy(async () => (await import('./lazy-overlays.ts')).Palette, true)
+const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcuts, true)
+const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 
 const View = () => {
   const route = useApp().route.current.value

@@ -1,5 +1,5 @@
 /** One sheet with every shortcut and every command. */
-import { commands } from '../composer/commands.ts'
+import { commands } from '../composer/slash-commands.ts'
 import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'

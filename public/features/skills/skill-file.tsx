@@ -1,6 +1,6 @@
 /** One file beside SKILL.md, read or being written. */
 import { useId } from 'preact/hooks'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { FileDraft, SkillFile } from './open-skill-file.ts'

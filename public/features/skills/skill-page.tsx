@@ -1,7 +1,7 @@
 /** One skill to read: what it is for, what it needs, its text, its files. */
 import { useId } from 'preact/hooks'
 import type { Skill } from '../../../lib/schema/skill.ts'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'

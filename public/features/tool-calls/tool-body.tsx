@@ -1,6 +1,6 @@
 /** What a tool answered, drawn by its kind: terminal text, changes, a plan, places found, JSON, or plain text. */
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
-import { useMore } from '../../markdown/more.tsx'
+import { useMore } from '../../markdown/show-more.tsx'
 import { CodeText } from '../../markdown/code.tsx'
 import { t } from '../../strings/t.ts'
 import type { FileDiff } from '../../parts/diff.ts'

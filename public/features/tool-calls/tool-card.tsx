@@ -15,8 +15,8 @@ import { TerminalText } from './terminal-text.tsx'
 import { FileName, ToolBody } from './tool-body.tsx'
 import { parseResult } from './tool-result.ts'
 import type { ToolResult } from './tool-result.ts'
-import { parseArgs, toolWords } from './tool-words.ts'
-import type { Args } from './tool-words.ts'
+import { parseArgs, toolWords } from './describe-tool-call.ts'
+import type { Args } from './describe-tool-call.ts'
 
 export type Whole = { content: string; colored: string | null }
 type Cut = { chars: number; lines: number }

@@ -1,16 +1,16 @@
 /** The activity line of a turn and, when it is opened, its steps. */
 import { useComputed } from '@preact/signals'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { ActivityLine } from './activity.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
 import { looksFailed } from '../tool-calls/tool-result.ts'
-import { parseArgs, toolWords } from '../tool-calls/tool-words.ts'
+import { parseArgs, toolWords } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { textOf } from './content.ts'
 import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
-import { useFrame, useScope } from './scope.ts'
+import { useFrame, useScope } from './transcript-context.ts'
 
 const Subagents = lazy(async () => (await import('../queue/lazy-queue.ts')).Subagents, true)
 

@@ -1,11 +1,11 @@
 /** What can be done with a finished answer, and what it cost; quiet until pointed at. */
-import { toPlainText } from '../../markdown/plain.ts'
+import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import type { IconName } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { secondsOf, textOf } from './content.ts'
 import type { FootRow } from './rows.ts'
-import { useScope } from './scope.ts'
+import { useScope } from './transcript-context.ts'
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })

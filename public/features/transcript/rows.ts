@@ -2,7 +2,7 @@
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
-import type { Finished } from '../chat/chat.ts'
+import type { Finished } from '../chat/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
 /** The part of a live turn that decides which rows there are; its growing text does not. */

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { compactVerbs } from '../compaction/actions.ts'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { tc } from '../compaction/strings.ts'
 import { useApp } from '../shell/context.ts'

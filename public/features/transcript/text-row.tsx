@@ -1,11 +1,11 @@
 /** A piece of the agent's answer; while it streams only this row follows the tokens. */
 import { useState } from 'preact/hooks'
-import { Markdown } from '../../markdown/view.tsx'
+import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
-import { useFrame, useScope } from './scope.ts'
+import { useFrame, useScope } from './transcript-context.ts'
 
 export function TextRowView({ row }: { row: TextRow }) {
   const { liveText, botName } = useScope()

@@ -7,20 +7,20 @@ import { ErrorCard, toFailure } from './error-card.tsx'
 import { Retrying } from './retrying.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
-import { questionId } from '../chat/chat.ts'
-import type { Chat, Settled } from '../chat/chat.ts'
+import { questionId } from '../chat/chat-reducer.ts'
+import type { Chat, Settled } from '../chat/chat-reducer.ts'
 import { t } from '../../strings/t.ts'
 import { reuseRows, toRows } from './rows.ts'
 import type { LiveShape, Row } from './rows.ts'
-import { ScopeProvider, useScope } from './scope.ts'
-import type { Scope, TranscriptActions } from './scope.ts'
+import { ScopeProvider, useScope } from './transcript-context.ts'
+import type { Scope, TranscriptActions } from './transcript-context.ts'
 import { WindowView } from './virtual-list.tsx'
 
 /** Only shown while something waits: their code is no part of the first load. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
 
-export type { TranscriptActions } from './scope.ts'
+export type { TranscriptActions } from './transcript-context.ts'
 
 export type TranscriptProps = {
   chat: Signal<Chat>

@@ -6,7 +6,7 @@ import { kindOf, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
-import { useScope } from './scope.ts'
+import { useScope } from './transcript-context.ts'
 
 /** Longer messages are shown by their first lines. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16

@@ -6,7 +6,7 @@ import { Switch } from '../../parts/field.tsx'
 import { roomOf } from '../../parts/lazy-state.ts'
 import { createUpdates, type Updates } from './updates.ts'
 import { u } from './strings.ts'
-import { formatFull } from '../sessions/time.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
 

@@ -4,7 +4,7 @@ import type { FileEntry } from '../../../lib/schema/workspace.ts'
 import { directoryOf, joinPath, nameOf } from './file-kind.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
-import { createNewest } from '../../parts/newest.ts'
+import { createNewest } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 

@@ -1,7 +1,7 @@
 /** What git says of the workspace: branch, changed files, and their diffs once they are looked at. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
-import { createNewest } from '../../parts/newest.ts'
+import { createNewest } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 
 export type GitStatus = Api['GET /api/git/status']['output']

@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import type { Process } from './processes.ts'
 import { tc } from './turn-changes-strings.ts'
-import { formatFull } from '../sessions/time.ts'
+import { formatFull } from '../sessions/relative-time.ts'
 import { useWorkspacePanel } from './context.ts'
 
 const ProcessOutput = ({ process }: { process: Process }) => {

@@ -5,8 +5,13 @@ import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
-import { emptyChat, fromSession, reduce, withEarlier } from '../../../public/features/chat/chat.ts'
-import type { Chat } from '../../../public/features/chat/chat.ts'
+import {
+  emptyChat,
+  fromSession,
+  reduce,
+  withEarlier,
+} from '../../../public/features/chat/chat-reducer.ts'
+import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
 
 const chat = suite('chat')
 

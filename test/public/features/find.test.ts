@@ -6,7 +6,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import { createFind, foldCase, placesOf } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
 import { runShortcut } from '../../../public/features/shell/keys.ts'
-import { type Chat, emptyChat } from '../../../public/features/chat/chat.ts'
+import { type Chat, emptyChat } from '../../../public/features/chat/chat-reducer.ts'
 
 const say = (n: number, content: string): Message => ({
   id: `m${n}`,

@@ -2,7 +2,12 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
-import { type Chat, emptyChat, fromSession, reduce } from '../../../public/features/chat/chat.ts'
+import {
+  type Chat,
+  emptyChat,
+  fromSession,
+  reduce,
+} from '../../../public/features/chat/chat-reducer.ts'
 import { resultsOf } from '../../../public/features/transcript/subagent-results.ts'
 import { fakeSession } from '../_page.ts'
 

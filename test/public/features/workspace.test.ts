@@ -23,7 +23,7 @@ import { createToasts } from '../../../public/features/shell/toast.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
 import { fakePlatform, settle } from '../_page.ts'
 
-const { Markdown } = await import('../../../public/markdown/view.tsx')
+const { Markdown } = await import('../../../public/markdown/markdown.tsx')
 
 const paths = suite('workspace: paths')
 

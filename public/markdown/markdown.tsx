@@ -9,7 +9,7 @@ import { CodeBlock } from './code.tsx'
 import { inline } from './inline.tsx'
 import type { Token, Tokens } from './lexer.ts'
 import { Formula } from './math.tsx'
-import { useMore } from './more.tsx'
+import { useMore } from './show-more.tsx'
 
 /** What the tokens need to know of the text they stand in. */
 export type Place = { id: string; footnotes: Footnotes; open: boolean }

@@ -6,7 +6,7 @@ import type { ApprovalChoice } from '../../../lib/schema/question.ts'
 import type { GivenRule } from '../approvals/approval-card.tsx'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
-import type { Chat } from '../chat/chat.ts'
+import type { Chat } from '../chat/chat-reducer.ts'
 
 export type TranscriptActions = {
   loadBefore(): Promise<void>

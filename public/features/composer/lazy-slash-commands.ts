@@ -2,12 +2,12 @@
 import type { App } from '../../app.ts'
 import type { Toasts } from '../shell/toast.ts'
 
-type Registry = typeof import('./commands.ts')
+type Registry = typeof import('./slash-commands.ts')
 
 export const createSlash = (toasts: Toasts) => {
   const kept: { commands: Registry['commands'] } = { commands: [] }
   const load = async (): Promise<Registry> => {
-    const registry = await import('./commands.ts')
+    const registry = await import('./slash-commands.ts')
     kept.commands = registry.commands
     return registry
   }
