@@ -105,23 +105,23 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
     }
     const body = await bodyOf(response)
     if (response.ok) return body as never
-    const said = body.error ?? body.message
+    const message = body.error ?? body.message
     throw new ApiError(
       response.status,
-      typeof said === 'string' ? said : `${response.status} ${response.statusText}`.trim(),
+      typeof message === 'string' ? message : `${response.status} ${response.statusText}`.trim(),
       body,
     )
   }
 }
 
-export type Bytes = (
+export type FetchBlob = (
   path: string,
   query: Record<string, unknown>,
   options?: CallOptions,
 ) => Promise<Blob>
 
 /** What an address answers when it is no JSON: files. */
-export const createBytes = ({ fetch, base, signIn, unreachable }: Transport): Bytes => {
+export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport): FetchBlob => {
   const send = async (url: string, options: CallOptions): Promise<Response> => {
     try {
       return await fetch(url, { credentials: 'include', ...options })
@@ -141,7 +141,7 @@ export const createBytes = ({ fetch, base, signIn, unreachable }: Transport): By
     }
     if (response.ok) return response.blob()
     const body = await bodyOf(response)
-    const said = typeof body.error === 'string' ? body.error : `${response.status}`
-    throw new ApiError(response.status, said, body)
+    const message = typeof body.error === 'string' ? body.error : `${response.status}`
+    throw new ApiError(response.status, message, body)
   }
 }

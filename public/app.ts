@@ -1,64 +1,64 @@
-/** The whole page without its pictures: builds every state once, joins them, and holds the verbs that need several. */
+/** The whole page without its pictures: builds every state once, joins them, and holds the chatActions that need several. */
 import { computed, signal } from '@preact/signals'
 import { type ApiCall, urlOf } from './api.ts'
 import type { Frame } from '../lib/schema/event.ts'
 import type { Question } from '../lib/schema/question.ts'
-import { createSources } from './stream/event-cursors.ts'
+import { createEventCursors } from './stream/event-cursors.ts'
 import type { Source } from './stream/stream.ts'
-import { createAttachments, MAX_FILES } from './features/composer/attachments.ts'
-import type { Gate } from './features/sign-in/auth.ts'
+import { createAttachments, MAX_ATTACHMENTS } from './features/composer/attachments.ts'
+import type { SignInGate } from './features/sign-in/auth.ts'
 import { createAuth } from './features/sign-in/auth.ts'
 import { createCompletion } from './features/composer/completion.ts'
 import { createComposer, withFiles, withoutFiles } from './features/composer/composer.ts'
 import { createConnection } from './features/shell/connection.ts'
 import { createFilters } from './features/sessions/filters.ts'
-import { createGateway } from './features/sessions/host-sessions.ts'
+import { createHostSessions } from './features/sessions/host-sessions.ts'
 import { createInbox } from './features/chat/inbox.ts'
 import { createLayout } from './features/shell/layout.ts'
 import { createModels } from './features/models/models.ts'
 import { createOnboarding } from './features/models/onboarding.ts'
-import { createOpenChat, type Ended, textOf } from './features/chat/open-chat.ts'
+import { createOpenChat, type TurnEnd, textOf } from './features/chat/open-chat.ts'
 import { createPanel } from './features/workspace/panel.ts'
 import { createPersonalities } from './features/composer/personalities.ts'
 import type { Platform } from './platform.ts'
-import { createTrouble } from './features/shell/config-problems.ts'
+import { createConfigProblems } from './features/shell/config-problems.ts'
 import { createProfiles } from './features/profiles/profiles.ts'
 import { createProjects } from './features/projects/projects.ts'
 import { createQueue } from './features/queue/queue.ts'
 import { createReasoning } from './features/composer/reasoning.ts'
 import { createRoute, type HistoryLike, pathOf } from './features/shell/route.ts'
 import { createSearch } from './features/sessions/search.ts'
-import { createSessions, isForeign, titleOf } from './features/sessions/sessions.ts'
+import { createSessions, isHostSession, titleOf } from './features/sessions/sessions.ts'
 import { createSettings } from './features/settings/settings.ts'
-import { createSlash } from './features/composer/lazy-slash-commands.ts'
+import { createSlashCommands } from './features/composer/lazy-slash-commands.ts'
 import { createSkillCommands } from './features/composer/skill-commands.ts'
 import { createToasts } from './features/shell/toast.ts'
 import { checkForUpdatesOnce } from './features/updates/update-check.ts'
-import { createViewed } from './features/sessions/unread.ts'
+import { createUnread } from './features/sessions/unread.ts'
 import { createWorkspaces } from './features/workspace/workspaces.ts'
-import { createChatVerbs } from './features/chat/actions.ts'
+import { createChatActions } from './features/chat/actions.ts'
 import { createProfileActions } from './features/profiles/actions.ts'
-import { createProjectVerbs } from './features/projects/actions.ts'
+import { createProjectActions } from './features/projects/actions.ts'
 import { t } from './strings/t.ts'
-import type { Tabs } from './stream/tab-leader.ts'
+import type { TabLeader } from './stream/tab-leader.ts'
 
 export type AppOptions = {
   platform: Platform
-  gate: Gate
+  gate: SignInGate
   history: HistoryLike
   href: string
   theme: string
   mac: boolean
   /** Built late: the tabs need to know where this one stands. */
-  tabs: (app: Listening) => Tabs
+  tabs: (app: StreamListener) => TabLeader
   /** Leaves the page: sign-in, downloads. */
-  leave: (url: string, options?: { download?: boolean }) => void
+  navigate: (url: string, options?: { download?: boolean }) => void
   copy: (text: string) => Promise<void>
 }
 
 /** What the shared connection asks of, and tells, this tab. */
-export type Listening = {
-  standing: () => { wanted: ReadonlyMap<string, string>; list: string }
+export type StreamListener = {
+  subscriptions: () => { wanted: ReadonlyMap<string, string>; list: string }
   onFrame: (frame: Frame) => void
   onState: (state: Parameters<ReturnType<typeof createConnection>['set']>[0]) => void
 }
@@ -67,18 +67,18 @@ export type App = ReturnType<typeof createApp>
 export type Download = 'md' | 'json' | 'html'
 
 export const createApp = (options: AppOptions) => {
-  const { platform, gate, leave, copy } = options
+  const { platform, gate, navigate, copy } = options
   const { api, base, nowMs } = platform
   const toasts = createToasts(platform)
   const route = createRoute(base, options.href, options.history)
   const settings = createSettings(platform, toasts, options.theme)
   const profiles = createProfiles(platform)
-  const trouble = createTrouble(api as ApiCall)
+  const configProblems = createConfigProblems(api as ApiCall)
   const sessions = createSessions(
     platform,
     toasts,
     profiles.active,
-    row => projects.keeps(row) && filters.keeps(row),
+    row => projects.matches(row) && filters.matches(row),
     () => filters.everyProfile.value,
     () => filters.withScheduled(),
   )
@@ -88,8 +88,8 @@ export const createApp = (options: AppOptions) => {
     profiles.active,
     () => void snapshot('list'),
   )
-  const projects = createProjects(platform, sessions.mine)
-  const viewed = createViewed(platform)
+  const projects = createProjects(platform, sessions.profileRows)
+  const unread = createUnread(platform)
   const models = createModels(platform)
   const onboarding = createOnboarding(platform)
   const workspaces = createWorkspaces(platform)
@@ -99,14 +99,14 @@ export const createApp = (options: AppOptions) => {
   const layout = createLayout(platform, options.mac)
   const panel = createPanel(platform, options.href)
   const queue = createQueue(platform)
-  const composer = createComposer(platform, id => !isForeign(sessions.row(id)))
+  const composer = createComposer(platform, id => !isHostSession(sessions.row(id)))
   const search = createSearch(
     platform,
-    () => sessions.mine.value,
+    () => sessions.profileRows.value,
     () => (filters.everyProfile.value ? '' : profiles.active.value),
   )
   const connection = createConnection(platform, () => sessions.load())
-  const gateway = createGateway({
+  const hostSessions = createHostSessions({
     platform,
     settings,
     connection,
@@ -119,14 +119,14 @@ export const createApp = (options: AppOptions) => {
       if (open?.is_cli_session && !open.is_streaming) await chat.reload()
     },
   })
-  const auth = createAuth(gate, api, path => leave(urlOf(base, path)))
+  const auth = createAuth(gate, api, path => navigate(urlOf(base, path)))
   /** Read out politely by a screen reader. */
   const announcement = signal('')
 
-  const nameOf = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
+  const titleOfSession = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
 
-  const onAsked = (question: Question): void => {
-    const title = nameOf(question.session_id)
+  const onQuestion = (question: Question): void => {
+    const title = titleOfSession(question.session_id)
     announcement.value = t('chat.waiting', { title })
     if (question.session_id === route.sessionId.value) return
     toasts.show(t('chat.waiting', { title }), {
@@ -136,10 +136,10 @@ export const createApp = (options: AppOptions) => {
       },
     })
   }
-  const inbox = createInbox(platform, onAsked)
+  const inbox = createInbox(platform, onQuestion)
 
   const simulateUpdates = new URL(options.href).searchParams.get('test_updates') === '1'
-  const lookForUpdates = () =>
+  const checkForUpdates = () =>
     checkForUpdatesOnce({
       platform,
       enabled: settings.current.value.check_for_updates,
@@ -157,12 +157,12 @@ export const createApp = (options: AppOptions) => {
       },
     })
 
-  const sources = createSources({
+  const cursors = createEventCursors({
     deliver(frame) {
-      if (frame.source.startsWith('session:')) chat.take(frame)
-      else if (frame.source === 'list') takeRow(frame)
-      else if (frame.source === 'inbox') inbox.take(frame)
-      else takeNotice(frame)
+      if (frame.source.startsWith('session:')) chat.receive(frame)
+      else if (frame.source === 'list') receiveRow(frame)
+      else if (frame.source === 'inbox') inbox.receive(frame)
+      else receiveNotice(frame)
     },
     refetch(source, hold) {
       if (source.startsWith('session:')) void chat.reload(hold)
@@ -171,53 +171,54 @@ export const createApp = (options: AppOptions) => {
   })
 
   /** Fetches a source of the whole page; its frames wait until then. Without an answer they go on from now. */
-  const snapshot = async (source: Source, hold = sources.hold(source)): Promise<void> => {
+  const snapshot = async (source: Source, hold = cursors.beginSnapshot(source)): Promise<void> => {
     let cursor: string | undefined
     try {
       if (source === 'list') cursor = await sessions.load()
       else if (source === 'inbox') cursor = await inbox.load()
-      else if (source === 'gateway') await gateway.probe()
+      else if (source === 'gateway') await hostSessions.probe()
       // What the others say does not outlive its moment: there is nothing to fetch.
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
     }
-    sources.resume(hold, cursor)
+    cursors.completeSnapshot(hold, cursor)
   }
 
   const chat = createOpenChat({
     platform,
-    sources,
+    cursors,
     toasts,
     onSession: sessions.keep,
     onMissing: sessions.drop,
-    onWatch: () => tabs.changed(),
-    onEnded: end => ended(end),
+    onSubscriptionsChange: () => tabs.updateSubscriptions(),
+    onTurnEnd: end => onTurnEnd(end),
   })
 
-  const ended = ({ sessionId, how }: Ended): void => {
-    announcement.value = t('chat.finished', { title: nameOf(sessionId) })
+  const onTurnEnd = ({ sessionId, how }: TurnEnd): void => {
+    announcement.value = t('chat.finished', { title: titleOfSession(sessionId) })
     if (how === 'cancel') void chat.reload()
-    see()
+    markRead()
   }
 
   /** What is on the screen has been seen. */
-  const see = (): void => {
+  const markRead = (): void => {
     const row = sessions.row(chat.chat.value.sessionId)
-    if (row && chat.state.value === 'ready') viewed.see(row)
+    if (row && chat.state.value === 'ready') unread.markRead(row)
   }
 
-  const takeRow = (frame: Frame): void => {
-    sessions.take(frame)
-    if (frame.type === 'gone' && frame.data.session_id === route.sessionId.value) verbs.newChat()
+  const receiveRow = (frame: Frame): void => {
+    sessions.receive(frame)
+    if (frame.type === 'gone' && frame.data.session_id === route.sessionId.value)
+      chatActions.newChat()
     if (frame.type !== 'row') return
     const { row } = frame.data
-    if (row.session_id === chat.chat.value.sessionId) see()
+    if (row.session_id === chat.chat.value.sessionId) markRead()
   }
 
-  const takeNotice = (frame: Frame): void => {
+  const receiveNotice = (frame: Frame): void => {
     // It may be about the profile this page is in.
-    if (frame.type === 'notice') void profileVerbs.reloadIfProfileChanged()
-    if (frame.type === 'notice') void trouble.load().catch(() => undefined)
+    if (frame.type === 'notice') void profileActions.reloadIfProfileChanged()
+    if (frame.type === 'notice') void configProblems.load().catch(() => undefined)
     if (frame.type === 'notice') {
       const { message, level, session_id: id } = frame.data
       const run = () => route.openSession(id ?? null)
@@ -226,25 +227,25 @@ export const createApp = (options: AppOptions) => {
         ...(id ? { action: { label: t('row.open'), run } } : {}),
       })
     }
-    gateway.take(frame)
+    hostSessions.receive(frame)
   }
 
   const tabs = options.tabs({
-    standing: () => ({
-      list: sources.cursor('list'),
+    subscriptions: () => ({
+      list: cursors.cursor('list'),
       wanted: new Map(
-        sources.sessions().flatMap(id => {
-          const at = sources.cursor(`session:${id}`)
+        cursors.sessions().flatMap(id => {
+          const at = cursors.cursor(`session:${id}`)
           return at ? [[id, at] as const] : []
         }),
       ),
     }),
-    onFrame: sources.take,
+    onFrame: cursors.receive,
     onState: connection.set,
   })
 
-  const verbs = createChatVerbs({
-    platform: { api, base, leave, copy },
+  const chatActions = createChatActions({
+    platform: { api, base, navigate, copy },
     toasts,
     route,
     sessions,
@@ -257,15 +258,19 @@ export const createApp = (options: AppOptions) => {
     layout,
     projects,
   })
-  const profileVerbs = createProfileActions({
-    platform: { base, leave, tab: platform.tab },
+  const profileActions = createProfileActions({
+    platform: { base, navigate, tab: platform.tab },
     toasts,
     profiles,
     composer,
   })
-  const projectVerbs = createProjectVerbs({ toasts, sessions, projects, layout })
+  const projectActions = createProjectActions({ toasts, sessions, projects, layout })
 
-  const attachments = createAttachments({ platform, composer, ensureSession: verbs.ensureSession })
+  const attachments = createAttachments({
+    platform,
+    composer,
+    ensureSession: chatActions.ensureSession,
+  })
 
   /** Called when the address names another conversation. */
   const openSession = async (id: string | null): Promise<void> => {
@@ -273,32 +278,36 @@ export const createApp = (options: AppOptions) => {
     completion.close()
     await chat.open(id)
     const details = chat.details.value
-    if (id && details?.session_id === id) composer.offer(id, details.composer_draft)
-    see()
+    if (id && details?.session_id === id) composer.applyServerDraft(id, details.composer_draft)
+    markRead()
   }
 
-  const slash = createSlash(toasts)
+  const slashCommands = createSlashCommands(toasts)
   const completion = createCompletion({
     platform,
-    commands: () => [...slash.offers(), ...skillCommands.list.value, ...skillCommands.more.value],
-    entries: async directory => workspaces.entries(await verbs.ensureSession(), directory),
+    commands: () => [
+      ...slashCommands.suggestions(),
+      ...skillCommands.list.value,
+      ...skillCommands.more.value,
+    ],
+    entries: async directory => workspaces.entries(await chatActions.ensureSession(), directory),
   })
 
   const state = {
     api: api as ApiCall,
     platform,
-    leave,
+    navigate,
     base,
     nowMs,
     toasts,
     route,
     settings,
     profiles,
-    trouble,
+    configProblems,
     projects,
     filters,
     sessions,
-    viewed,
+    unread,
     models,
     onboarding,
     workspaces,
@@ -315,7 +324,7 @@ export const createApp = (options: AppOptions) => {
     connection,
     auth,
     inbox,
-    gateway,
+    hostSessions,
     simulateUpdates,
     chat,
     tabs,
@@ -323,7 +332,7 @@ export const createApp = (options: AppOptions) => {
     openSession,
     title: computed(() => {
       const id = route.sessionId.value
-      const name = id ? nameOf(id) : t('chat.new')
+      const name = id ? titleOfSession(id) : t('chat.new')
       const waiting = sessions.waiting.value
       return `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${settings.current.value.bot_name}`
     }),
@@ -333,31 +342,31 @@ export const createApp = (options: AppOptions) => {
       if (composer.empty.value) return
       completion.close()
       // What is on its way belongs to this message; what failed is for the person to decide.
-      if (!(await attachments.settled())) {
+      if (!(await attachments.uploadsDone())) {
         toasts.show(t('attach.blocked'), { kind: 'error' })
         return
       }
       if (composer.empty.value) return
-      if (composer.files.value.length > MAX_FILES) {
-        toasts.show(t('attach.limit', { max: `${MAX_FILES}` }), { kind: 'error' })
+      if (composer.files.value.length > MAX_ATTACHMENTS) {
+        toasts.show(t('attach.limit', { max: `${MAX_ATTACHMENTS}` }), { kind: 'error' })
         return
       }
-      const draft = composer.take()
+      const draft = composer.takeDraft()
       try {
-        if (draft.files.length === 0 && (await slash.run(app, draft.text))) return
+        if (draft.files.length === 0 && (await slashCommands.run(app, draft.text))) return
       } catch (error) {
         // The commands could not be loaded: nothing was done with the words.
-        toasts.fail(error)
-        composer.giveBack(draft)
+        toasts.showError(error)
+        composer.restoreDraft(draft)
         return
       }
       const text = withFiles(draft.text.trim(), draft.files)
       const id = route.sessionId.value
       const taken =
         id && chat.busy.value
-          ? verbs.put(id, text, draft.files, steer)
-          : verbs.start(text, draft.files)
-      if (!(await taken)) composer.giveBack(draft)
+          ? chatActions.put(id, text, draft.files, steer)
+          : chatActions.startTurn(text, draft.files)
+      if (!(await taken)) composer.restoreDraft(draft)
     },
     prompts: (): string[] =>
       chat.chat.value.messages
@@ -369,28 +378,28 @@ export const createApp = (options: AppOptions) => {
     },
 
     /** Fetches everything the page shows, then listens. Parts that fail say so and leave the others working. */
-    async begin(): Promise<void> {
-      const tell = (error: unknown) => toasts.fail(error)
-      for (const source of ['gateway', 'notices'] as const) sources.follow(source)
+    async start(): Promise<void> {
+      const report = (error: unknown) => toasts.showError(error)
+      for (const source of ['gateway', 'notices'] as const) cursors.subscribe(source)
       const list = snapshot('list')
       void snapshot('inbox')
       const opened = openSession(route.sessionId.value)
       void settings
         .load()
-        .then(() => Promise.all([gateway.probe(), lookForUpdates()]))
-        .catch(tell)
-      profileVerbs.showPendingToast()
-      for (const part of [profiles, trouble, projects, models, reasoning, workspaces])
-        void part.load().catch(tell)
-      void personalities.load().catch(tell)
-      void skillCommands.load().catch(tell)
-      void slash.load().catch(tell)
+        .then(() => Promise.all([hostSessions.probe(), checkForUpdates()]))
+        .catch(report)
+      profileActions.showPendingToast()
+      for (const part of [profiles, configProblems, projects, models, reasoning, workspaces])
+        void part.load().catch(report)
+      void personalities.load().catch(report)
+      void skillCommands.load().catch(report)
+      void slashCommands.load().catch(report)
       await list
       await opened
-      see()
+      markRead()
       tabs.start()
     },
   }
-  const app = { ...state, ...verbs, ...profileVerbs, ...projectVerbs }
+  const app = { ...state, ...chatActions, ...profileActions, ...projectActions }
   return app
 }

@@ -1,14 +1,14 @@
 /** Boots the page: takes what the browser offers, builds the state, draws it, and begins. */
 import { effect, untracked } from '@preact/signals'
 import { render } from 'preact'
-import { createApi, createBytes, urlOf } from './api.ts'
+import { createApi, createFetchBlob, urlOf } from './api.ts'
 import { createApp } from './app.ts'
 import { runShortcut } from './features/shell/keys.ts'
-import { createGate } from './features/sign-in/auth.ts'
-import { memoryIn, type Platform } from './platform.ts'
+import { createSignInGate } from './features/sign-in/auth.ts'
+import { jsonStorage, type Platform } from './platform.ts'
 import { PROFILE_KEY } from './features/profiles/profiles.ts'
 import { createStream } from './stream/stream.ts'
-import { createTabs } from './stream/tab-leader.ts'
+import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
 import { t } from './strings/t.ts'
 import { AppContext } from './features/shell/context.ts'
@@ -16,7 +16,7 @@ import { Page } from './features/shell/shell.tsx'
 
 const base = document.baseURI
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
-const gate = createGate()
+const gate = createSignInGate()
 
 /** Reading the property alone throws where storage is forbidden. */
 const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
@@ -28,26 +28,26 @@ const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
   }
 }
 
-const later: Platform['later'] = (run, afterMs) => {
+const schedule: Platform['schedule'] = (run, afterMs) => {
   const timer = setTimeout(run, afterMs)
   return () => clearTimeout(timer)
 }
 
-const transport = { base, signIn: gate.wait, unreachable: () => t('error.server') }
+const transport = { base, signIn: gate.waitForSignIn, unreachable: () => t('error.server') }
 const fetching = { ...transport, fetch: (...rest: Parameters<typeof fetch>) => fetch(...rest) }
 const api = createApi(fetching)
 
 const platform: Platform = {
   api,
-  bytes: createBytes(fetching),
+  fetchBlob: createFetchBlob(fetching),
   upload: createUpload({ ...transport, request: () => new XMLHttpRequest() }),
   base,
-  device: memoryIn(storageOf('localStorage')),
-  tab: memoryIn(storageOf('sessionStorage')),
+  device: jsonStorage(storageOf('localStorage')),
+  tab: jsonStorage(storageOf('sessionStorage')),
   nowMs: Date.now,
-  later,
+  schedule,
   // Hidden pages draw nothing, and must still take part.
-  soon: run => void (document.hidden ? setTimeout(run, 200) : requestAnimationFrame(run)),
+  nextFrame: run => void (document.hidden ? setTimeout(run, 200) : requestAnimationFrame(run)),
 }
 
 const download = (url: string): void => {
@@ -64,10 +64,10 @@ const app = createApp({
   href: location.href,
   theme: document.documentElement.dataset.theme ?? 'dark',
   mac,
-  leave: (url, options) => (options?.download ? download(url) : location.assign(url)),
+  navigate: (url, options) => (options?.download ? download(url) : location.assign(url)),
   copy: text => navigator.clipboard.writeText(text),
   tabs: listening =>
-    createTabs({
+    createTabLeader({
       ...listening,
       tab: crypto.getRandomValues(new Uint32Array(2)).join('-'),
       name: `agent-webui:events:${new URL(base).pathname}`,
@@ -76,9 +76,9 @@ const app = createApp({
           ...on,
           open: query =>
             new EventSource(urlOf(base, 'api/events', query), { withCredentials: true }),
-          mayRetry: () => app.auth.check(),
+          beforeRetry: () => app.auth.check(),
           nowMs: Date.now,
-          later,
+          schedule,
         }),
       // Web Locks exist on secure pages only; without them nobody could say who speaks on the channel.
       channel: navigator.locks
@@ -87,7 +87,7 @@ const app = createApp({
       locks: navigator.locks ?? null,
       visible: () => !document.hidden,
       nowMs: Date.now,
-      later,
+      schedule,
     }),
 })
 
@@ -105,7 +105,7 @@ tight.addEventListener('change', measure)
 measure()
 
 window.addEventListener('popstate', () => {
-  app.route.arrive(location.href)
+  app.route.readLocation(location.href)
   app.panel.arrive(location.href)
 })
 window.addEventListener('beforeunload', event => {
@@ -146,7 +146,7 @@ document.addEventListener('click', event => {
   } else if (plain && link.href.startsWith(base) && isView(link.href)) {
     event.preventDefault()
     history.pushState(null, '', link.href)
-    app.route.arrive(link.href)
+    app.route.readLocation(link.href)
   }
 })
 
@@ -184,7 +184,7 @@ render(
   </AppContext.Provider>,
   document.getElementById('page')!,
 )
-void app.begin()
+void app.start()
 effect(() => {
   const id = app.route.sessionId.value
   untracked(() => void app.openSession(id))

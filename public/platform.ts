@@ -1,27 +1,27 @@
 /** What the page gets from the browser, as values: tests pass their own. */
-import type { ApiCall, Bytes } from './api.ts'
+import type { ApiCall, FetchBlob } from './api.ts'
 import type { Upload } from './upload.ts'
 
-export type Memory = {
-  read<T>(key: string, otherwise: T): T
+export type JsonStorage = {
+  read<T>(key: string, fallback: T): T
   write(key: string, value: unknown): void
 }
 
 export type Platform = {
   api: ApiCall
   /** Files, which are no JSON. */
-  bytes: Bytes
+  fetchBlob: FetchBlob
   upload: Upload
   base: string
   /** Remembered by this browser. */
-  device: Memory
+  device: JsonStorage
   /** Remembered by this tab. */
-  tab: Memory
+  tab: JsonStorage
   nowMs: () => number
   /** Runs once after a pause; the returned function calls it off. */
-  later: (run: () => void, afterMs: number) => () => void
+  schedule: (run: () => void, afterMs: number) => () => void
   /** Runs before the next picture is drawn, or soon when nothing is drawn. */
-  soon: (run: () => void) => void
+  nextFrame: (run: () => void) => void
 }
 
 type StorageLike = {
@@ -30,14 +30,14 @@ type StorageLike = {
 }
 
 /** JSON values in a browser's storage. A full or forbidden storage costs the memory, never the page. */
-export const memoryIn = (storage: StorageLike | null, prefix = 'agent-webui:'): Memory => ({
-  read(key, otherwise) {
+export const jsonStorage = (storage: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => ({
+  read(key, fallback) {
     try {
       const text = storage?.getItem(prefix + key)
-      return text ? JSON.parse(text) : otherwise
+      return text ? JSON.parse(text) : fallback
     } catch {
       // Unreadable is the same as absent.
-      return otherwise
+      return fallback
     }
   },
   write(key, value) {

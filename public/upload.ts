@@ -20,7 +20,7 @@ export type UploadTransport = {
   unreachable: () => string
 }
 
-const answerOf = (request: XMLHttpRequest): Record<string, unknown> => {
+const bodyOf = (request: XMLHttpRequest): Record<string, unknown> => {
   try {
     const value: unknown = JSON.parse(request.responseText)
     return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
@@ -60,10 +60,14 @@ export const createUpload = ({ request: open, base, signIn, unreachable }: Uploa
       await signIn()
       request = await send(options)
     }
-    const body = answerOf(request)
+    const body = bodyOf(request)
     if (request.status >= 200 && request.status < 300) return body as Uploaded
-    const said = body.error ?? body.message
-    throw new ApiError(request.status, typeof said === 'string' ? said : `${request.status}`, body)
+    const message = body.error ?? body.message
+    throw new ApiError(
+      request.status,
+      typeof message === 'string' ? message : `${request.status}`,
+      body,
+    )
   }
   return upload
 }

@@ -1,6 +1,6 @@
 /**
  * The slash commands of the composer: names, arguments and English descriptions. `GET /api/commands` lists them; the page runs
- * them (`public/features/composer/commands.ts` holds one function for each name).
+ * them (`public/features/composer/slash-commands.ts` holds one function for each name).
  */
 
 type SlashCommandEntry = {

@@ -1,5 +1,5 @@
 /** Splits growing Markdown into blocks; only the last, open block is read again when text arrives. */
-import { heal } from './complete-partial.ts'
+import { completePartial } from './complete-partial.ts'
 import { lex } from './lexer.ts'
 import type { Links, Token } from './lexer.ts'
 
@@ -71,7 +71,7 @@ export const createBlocks = (): Blocks => {
       const rest = text.slice(closedEnd)
       if (fence) shown = [...closed, fenced(text, fence, closed.length)]
       else if (!rest) shown = [...closed]
-      else shown = [...closed, ...number(lex(heal(rest), { ...links }), closed.length)]
+      else shown = [...closed, ...number(lex(completePartial(rest), { ...links }), closed.length)]
       return shown
     },
     footnotes() {

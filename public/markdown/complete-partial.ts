@@ -7,12 +7,12 @@ const markerOnly =
   /(^|\n)[ \t]*(?:[-*+=_]{1,3}|\d{1,9}[.)]?|#{1,6}|>+|[-*+] \[[ xX]?\]?|`{1,2}|\||\$\$?|:)[ \t]*$/
 
 /** The open block's text as it should be shown now. */
-export const heal = (text: string): string => {
+export const completePartial = (text: string): string => {
   const fence = /^ {0,3}(`{3,}|~{3,})/.test(text)
   if (fence) return text
   const lines = text.split('\n')
-  if (tableRow.test(lines[0]!)) return healTable(lines)
-  return healInline(text.replace(markerOnly, '$1'))
+  if (tableRow.test(lines[0]!)) return completeTable(lines)
+  return completeInline(text.replace(markerOnly, '$1'))
 }
 
 const cells = (row: string): number =>
@@ -25,7 +25,7 @@ const cells = (row: string): number =>
   )
 
 /** A header without its delimiter row is a table already; a cut row is padded by the lexer. */
-const healTable = (lines: string[]): string => {
+const completeTable = (lines: string[]): string => {
   const head = lines[0]!
   const second = lines[1]
   if (second !== undefined && (!delimiter.test(second) || lines.length > 2)) return lines.join('\n')
@@ -36,7 +36,7 @@ const healTable = (lines: string[]): string => {
 }
 
 /** Closes emphasis and code that are open at the end, and hides the address of a half link. */
-const healInline = (text: string): string => {
+const completeInline = (text: string): string => {
   const from = text.lastIndexOf('\n\n') + 1
   const tail = text.slice(from)
   const cut = tail

@@ -8,7 +8,7 @@ const forbidden = 'script, foreignObject, iframe, image, use, a[href^="javascrip
 
 /** Style kept out of the parser's sight: it reports every style it meets in markup, even in a page of its own. */
 const PARKED = 'data-style'
-const park = (markup: string): { markup: string; css: string } => {
+const parkStyles = (markup: string): { markup: string; css: string } => {
   let css = ''
   const rest = markup.replace(/<style\b[^>]*>([\s\S]*?)<\/style>/gi, (_, text: string) => {
     css += text
@@ -19,7 +19,7 @@ const park = (markup: string): { markup: string; css: string } => {
 
 /** SVG text to a clean tree, its style sheets taken out: the page's policy admits no style in markup. */
 export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
-  const { markup, css } = park(svg)
+  const { markup, css } = parkStyles(svg)
   const parsed = new DOMParser().parseFromString(trustedHtml(markup), 'image/svg+xml')
   const root = parsed.documentElement
   if (!(root instanceof SVGElement)) return null
@@ -65,7 +65,7 @@ const withStyles = async (run: () => Promise<string>): Promise<{ svg: string; cs
     return admit(createElementNS.apply(this, rest))
   } as typeof createElementNS
   DOMParser.prototype.parseFromString = function (markup, type) {
-    const parked = park(`${markup}`)
+    const parked = parkStyles(`${markup}`)
     css = parked.css || css
     return parseFromString.call(this, trustedHtml(parked.markup), type)
   }

@@ -189,11 +189,11 @@ const registered = (name: string): Highlight => {
   return highlight
 }
 
-type Place = { node: Text; from: number; to: number }
+type TextSegment = { node: Text; from: number; to: number }
 
-const textNodes = (element: HTMLElement): Place[] => {
+const textNodes = (element: HTMLElement): TextSegment[] => {
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
-  const places: Place[] = []
+  const places: TextSegment[] = []
   let at = 0
   while (walker.nextNode()) {
     const node = walker.currentNode as Text
@@ -205,7 +205,7 @@ const textNodes = (element: HTMLElement): Place[] => {
 
 /** Spans come roughly in order, but nested ones step back: a binary search is simplest. */
 const locate = (
-  places: readonly Place[],
+  places: readonly TextSegment[],
   offset: number,
 ): { node: Text; offset: number } | null => {
   let low = 0

@@ -7,12 +7,12 @@ import type { Token } from './lexer.ts'
 import { decodeEntities, safeImage, safeLink } from './links.ts'
 import { Formula } from './math.tsx'
 import { isRemote, Media } from './media.tsx'
-import type { Place } from './markdown.tsx'
+import type { RenderContext } from './markdown.tsx'
 
-export const inline = (tokens: Token[] | undefined, place: Place): ComponentChild[] =>
+export const inline = (tokens: Token[] | undefined, place: RenderContext): ComponentChild[] =>
   (tokens ?? []).map(token => node(token, place))
 
-const node = (token: Token, place: Place): ComponentChild => {
+const node = (token: Token, place: RenderContext): ComponentChild => {
   switch (token.type) {
     case 'text':
       return token.tokens ? inline(token.tokens, place) : decodeEntities(token.text)
@@ -91,7 +91,7 @@ function Fetched({ src, text }: { src: string; text: string }) {
 }
 
 /** A number that leads to its note; without a note the mark stays as it was written. */
-function NoteMark({ label, place }: { label: string; place: Place }) {
+function NoteMark({ label, place }: { label: string; place: RenderContext }) {
   const number = [...place.footnotes.keys()].indexOf(label) + 1
   if (!number) return <>{`[^${label}]`}</>
   const show = () =>

@@ -99,13 +99,13 @@ const plain = (text: string): Token[] => [
 ]
 
 /** More of them in one paragraph are no Markdown, and each could cost a look at all that follows. */
-const MOST_BRACKETS = 300
-const MOST_MARKS = 2_000
+const MAX_BRACKETS = 300
+const MAX_MARKS = 2_000
 
 const isHostile = (src: string): boolean =>
-  src.length > MOST_BRACKETS &&
-  ((src.match(/\[/g)?.length ?? 0) > MOST_BRACKETS ||
-    (src.match(/[*_~`$]+/g)?.length ?? 0) > MOST_MARKS)
+  src.length > MAX_BRACKETS &&
+  ((src.match(/\[/g)?.length ?? 0) > MAX_BRACKETS ||
+    (src.match(/[*_~`$]+/g)?.length ?? 0) > MAX_MARKS)
 
 /** Blocks with their inline tokens. `links` holds the reference definitions of the text before. */
 export const lex = (text: string, links: Links = {}): Token[] => {

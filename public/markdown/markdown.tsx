@@ -9,10 +9,10 @@ import { CodeBlock } from './code.tsx'
 import { inline } from './inline.tsx'
 import type { Token, Tokens } from './lexer.ts'
 import { Formula } from './math.tsx'
-import { useMore } from './show-more.tsx'
+import { useShowMore } from './show-more.tsx'
 
 /** What the tokens need to know of the text they stand in. */
-export type Place = { id: string; footnotes: Footnotes; open: boolean }
+export type RenderContext = { id: string; footnotes: Footnotes; open: boolean }
 
 /** More than this of one thing waits behind a button: the page's nodes are counted. */
 const MAX_ROWS = 60
@@ -36,15 +36,15 @@ export function Markdown({ text, open = false, id }: { text: string; open?: bool
 }
 
 /** A closed block keeps its nodes: the same token gives the same tree, which is not compared again. */
-function Block({ token, place }: { token: Token; place: Place }) {
+function Block({ token, place }: { token: Token; place: RenderContext }) {
   const notes = [...place.footnotes.keys()].join()
   return useMemo(() => block(token, place), [token, place.open, notes])
 }
 
-const blocksOf = (tokens: Token[] | undefined, place: Place): ComponentChild[] =>
+const blocksOf = (tokens: Token[] | undefined, place: RenderContext): ComponentChild[] =>
   (tokens ?? []).map(token => block(token, place))
 
-const block = (token: Token, place: Place): ComponentChild => {
+const block = (token: Token, place: RenderContext): ComponentChild => {
   switch (token.type) {
     case 'paragraph':
       return <p>{inline(token.tokens, place)}</p>
@@ -83,15 +83,15 @@ const block = (token: Token, place: Place): ComponentChild => {
 }
 
 /** The page's own headings stand above: the first level here is the page's third. */
-const heading = (token: Tokens.Heading, place: Place): ComponentChild => {
+const heading = (token: Tokens.Heading, place: RenderContext): ComponentChild => {
   const Tag = `h${Math.min(6, token.depth + 2)}` as 'h3'
   return <Tag class={`md-h${token.depth}`}>{inline(token.tokens, place)}</Tag>
 }
 
-function List({ token, place }: { token: Tokens.List; place: Place }) {
+function List({ token, place }: { token: Tokens.List; place: RenderContext }) {
   const Tag = token.ordered ? 'ol' : 'ul'
   const start = token.ordered && token.start !== 1 ? Number(token.start) : undefined
-  const more = useMore(token.items, MAX_ITEMS)
+  const more = useShowMore(token.items, MAX_ITEMS)
   return (
     <>
       <Tag {...(start === undefined ? {} : { start })}>
@@ -113,8 +113,8 @@ function List({ token, place }: { token: Tokens.List; place: Place }) {
   )
 }
 
-function Table({ token, place }: { token: Tokens.Table; place: Place }) {
-  const more = useMore(token.rows, MAX_ROWS)
+function Table({ token, place }: { token: Tokens.Table; place: RenderContext }) {
+  const more = useShowMore(token.rows, MAX_ROWS)
   const cell = (Tag: 'th' | 'td') => (data: Tokens.TableCell, index: number) => (
     <Tag key={index} class={data.align ? `md-${data.align}` : undefined}>
       {inline(data.tokens, place)}
@@ -139,7 +139,7 @@ function Table({ token, place }: { token: Tokens.Table; place: Place }) {
   )
 }
 
-function Notes({ place }: { place: Place }) {
+function Notes({ place }: { place: RenderContext }) {
   return (
     <section class="md-notes" aria-label={t('md.notes')}>
       <ol>

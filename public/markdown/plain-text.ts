@@ -32,7 +32,7 @@ const block = (token: Token, indent: string): string => {
     case 'hr':
       return ''
     default:
-      return spoken(token)
+      return textOf(token)
   }
 }
 
@@ -53,9 +53,9 @@ const inline = (tokens: Token[]): string =>
       if (token.type === 'br') return '\n'
       if (token.type === 'codespan' || token.type === 'escape') return token.text
       if (token.type === 'html' || token.type === 'footnoteRef') return token.raw
-      return spoken(token)
+      return textOf(token)
     })
     .join('')
 
-const spoken = ({ tokens, text, raw }: Loose): string =>
+const textOf = ({ tokens, text, raw }: Loose): string =>
   tokens ? inline(tokens) : decodeEntities(text ?? raw)

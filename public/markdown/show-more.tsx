@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { t } from '../strings/t.ts'
 
-export const useMore = <T,>(
+export const useShowMore = <T,>(
   all: readonly T[],
   step: number,
 ): { shown: readonly T[]; button: ComponentChild } => {

@@ -8,20 +8,20 @@ const t = translator(enEditing)
 
 export type ConflictProps = {
   /** Absent: it is gone, and can only be written anew. */
-  onTheirs?: (() => void) | undefined
-  onMine: () => void
+  onDiscardMine?: (() => void) | undefined
+  onOverwrite: () => void
   text?: string
 }
 
-export const ConflictNote = ({ onTheirs, onMine, text }: ConflictProps) => (
+export const ConflictNote = ({ onDiscardMine, onOverwrite, text }: ConflictProps) => (
   <div class="note-box note-warn" role="alert">
     <Icon name="alert" size={18} />
     <div class="note-text">
       <strong>{t('conflict.title')}</strong>
       <p>{text ?? t('conflict.text')}</p>
       <div class="form-actions form-actions-start">
-        {onTheirs && <Button onClick={onTheirs}>{t('conflict.theirs')}</Button>}
-        <Button kind="danger" onClick={onMine}>
+        {onDiscardMine && <Button onClick={onDiscardMine}>{t('conflict.theirs')}</Button>}
+        <Button kind="danger" onClick={onOverwrite}>
           {t('conflict.mine')}
         </Button>
       </div>

@@ -1,6 +1,6 @@
 /** A file's changes: one line each, numbered, with what changed inside the line marked. */
 import { visibleText } from '../../lib/base/visible.ts'
-import { useMore } from '../markdown/show-more.tsx'
+import { useShowMore } from '../markdown/show-more.tsx'
 import { t } from '../strings/t.ts'
 import type { DiffLine, FileDiff } from './diff.ts'
 import { ScrollBox } from './scroll-box.tsx'
@@ -8,7 +8,7 @@ import { ScrollBox } from './scroll-box.tsx'
 const MAX_LINES = 120
 
 export function Diff({ file }: { file: FileDiff }) {
-  const more = useMore(file.lines, MAX_LINES)
+  const more = useShowMore(file.lines, MAX_LINES)
   return (
     <div class="diff">
       <ScrollBox class="diff-box" label={t('tool.diff')}>

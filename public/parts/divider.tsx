@@ -12,11 +12,11 @@ export type DividerProps = {
   onResize: (px: number) => void
   onReset: () => void
   /** Enter folds away what it resizes. */
-  onFold: () => void
+  onCollapse: () => void
 }
 
 export const Divider = (props: DividerProps) => {
-  const { label, width, min, max, atStart = false, onResize, onReset, onFold } = props
+  const { label, width, min, max, atStart = false, onResize, onReset, onCollapse } = props
   const step = atStart ? -STEP : STEP
   return (
     // biome-ignore lint/a11y/useSemanticElements: a separator that moves has no element of its own
@@ -43,7 +43,7 @@ export const Divider = (props: DividerProps) => {
         else if (event.key === 'ArrowRight') onResize(width + step)
         else if (event.key === 'Home') onResize(min)
         else if (event.key === 'End') onResize(max)
-        else if (event.key === 'Enter') onFold()
+        else if (event.key === 'Enter') onCollapse()
         else return
         event.preventDefault()
       }}

@@ -7,7 +7,7 @@ const wait = (link: HTMLLinkElement): Promise<void> =>
     link.addEventListener('error', () => resolve(), { once: true })
   })
 
-export const laterStyle = (): Promise<void> => {
+export const loadLazyCss = (): Promise<void> => {
   const known = document.querySelector<HTMLLinkElement>('link[data-later]')
   if (known) return known.sheet ? Promise.resolve() : wait(known)
   const name = document.querySelector<HTMLMetaElement>('meta[name="later-style"]')?.content

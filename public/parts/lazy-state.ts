@@ -2,7 +2,7 @@
 import type { App } from '../app.ts'
 
 /** One for each page, so that what is being edited survives a look at another view. */
-export const roomOf = <T>(create: (app: App) => T): ((app: App) => T) => {
+export const lazyState = <T>(create: (app: App) => T): ((app: App) => T) => {
   const rooms = new WeakMap<App, { room: T }>()
   return app => {
     const kept = rooms.get(app) ?? { room: create(app) }

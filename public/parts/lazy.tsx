@@ -2,7 +2,7 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
-import { laterStyle } from './lazy-css.ts'
+import { loadLazyCss } from './lazy-css.ts'
 import { t } from '../strings/t.ts'
 
 type State<P> = { view: ComponentType<P> | 'failed' | null }
@@ -21,7 +21,7 @@ export const lazy = <P extends object>(
     const [attempt, setAttempt] = useState(0)
     useEffect(() => {
       if (kept.view) return
-      Promise.all([load(), styled ? laterStyle() : null]).then(
+      Promise.all([load(), styled ? loadLazyCss() : null]).then(
         ([view]) => {
           kept.view = view
           setState({ view })

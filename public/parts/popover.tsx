@@ -17,13 +17,13 @@ export type PopoverProps = {
 const GAP = 6
 const EDGE = 8
 
-type Place = { left: number; top: number; maxHeight: number }
+type Position = { left: number; top: number; maxHeight: number }
 
-const placeAt = (
+const positionFor = (
   anchor: DOMRect,
   box: { width: number; height: number },
   { side, align }: { side: 'above' | 'below'; align: 'start' | 'end' },
-): Place => {
+): Position => {
   const { innerWidth, innerHeight } = window
   const room = { above: anchor.top - GAP - EDGE, below: innerHeight - anchor.bottom - GAP - EDGE }
   const other = side === 'above' ? 'below' : 'above'
@@ -41,7 +41,7 @@ const placeAt = (
 export const Popover = (props: PopoverProps) => {
   const { anchor, onClose, side = 'below', align = 'start', role, label, children } = props
   const ref = useRef<HTMLDivElement>(null)
-  const [place, setPlace] = useState<Place | null>(null)
+  const [position, setPlace] = useState<Position | null>(null)
 
   useLayoutEffect(() => {
     const box = ref.current
@@ -50,7 +50,7 @@ export const Popover = (props: PopoverProps) => {
     const measure = () => {
       if (!anchor.current) return
       const size = { width: box.offsetWidth, height: box.scrollHeight + 2 }
-      setPlace(placeAt(anchor.current.getBoundingClientRect(), size, { side, align }))
+      setPlace(positionFor(anchor.current.getBoundingClientRect(), size, { side, align }))
     }
     measure()
     // Its contents may grow while it is open: search results arrive.
@@ -91,8 +91,12 @@ export const Popover = (props: PopoverProps) => {
       class={`popover ${props.class ?? ''}`}
       {...(role ? { role, 'aria-label': label } : {})}
       style={
-        place
-          ? { left: `${place.left}px`, top: `${place.top}px`, maxHeight: `${place.maxHeight}px` }
+        position
+          ? {
+              left: `${position.left}px`,
+              top: `${position.top}px`,
+              maxHeight: `${position.maxHeight}px`,
+            }
           : // Not `visibility`: what is inside must be able to take the focus before the next frame.
             { opacity: 0 }
       }

@@ -1,7 +1,7 @@
 /** Answers to the same question may arrive out of order: one that was asked for before what is shown is too old to be shown. */
 
 /** Ask when a request begins; the result says, when its answer is there, whether it is still worth showing. */
-export const createNewest = (): ((key: string) => () => boolean) => {
+export const createResponseOrder = (): ((key: string) => () => boolean) => {
   let last = 0
   const shown = new Map<string, number>()
   return key => {

@@ -7,80 +7,86 @@
 import type { Frame } from '../../lib/schema/event.ts'
 import { parseCursor, type Source } from './stream.ts'
 
-export type Hold = { source: Source }
+export type SnapshotRequest = { source: Source }
 
-type Standing = { boot: string; n: number; held: Frame[] | null; hold: Hold | null }
-
-export type SourcesOptions = {
-  deliver: (frame: Frame) => void
-  /** The source cannot be resumed: fetch it, then `resume` with the reply's cursor. */
-  refetch: (source: Source, hold: Hold) => void
+type SourceState = {
+  boot: string
+  n: number
+  buffered: Frame[] | null
+  request: SnapshotRequest | null
 }
 
-export const createSources = ({ deliver, refetch }: SourcesOptions) => {
-  const standings = new Map<Source, Standing>()
+export type EventCursorsOptions = {
+  deliver: (frame: Frame) => void
+  /** The source cannot be resumed: fetch it, then `resume` with the reply's cursor. */
+  refetch: (source: Source, request: SnapshotRequest) => void
+}
 
-  const standingOf = (source: Source): Standing => {
-    let standing = standings.get(source)
-    if (!standing) {
-      standing = { boot: '', n: 0, held: null, hold: null }
-      standings.set(source, standing)
+export const createEventCursors = ({ deliver, refetch }: EventCursorsOptions) => {
+  const states = new Map<Source, SourceState>()
+
+  const stateOf = (source: Source): SourceState => {
+    let state = states.get(source)
+    if (!state) {
+      state = { boot: '', n: 0, buffered: null, request: null }
+      states.set(source, state)
     }
-    return standing
+    return state
   }
 
   /** Frames of the source wait from here until `resume` with this hold; an earlier hold is void. */
-  const hold = (source: Source): Hold => {
-    const standing = standingOf(source)
-    standing.hold = { source }
-    standing.held = standing.held ?? []
-    return standing.hold
+  const beginSnapshot = (source: Source): SnapshotRequest => {
+    const state = stateOf(source)
+    state.request = { source }
+    state.buffered = state.buffered ?? []
+    return state.request
   }
 
-  const pass = (standing: Standing, frame: Frame): void => {
-    if (frame.n <= standing.n) return
-    standing.n = frame.n
+  const emit = (state: SourceState, frame: Frame): void => {
+    if (frame.n <= state.n) return
+    state.n = frame.n
     deliver(frame)
   }
 
   return {
-    hold,
+    beginSnapshot,
     /** Follows a source without a snapshot, for those that have none. */
-    follow: (source: Source): void => void standingOf(source),
+    subscribe: (source: Source): void => void stateOf(source),
     /** False when a later hold or `forget` has made this one void: the snapshot must then not be used. */
-    isCurrent: (given: Hold): boolean => standings.get(given.source)?.hold === given,
-    resume(given: Hold, cursor: string | undefined): void {
-      const standing = standings.get(given.source)
-      if (standing?.hold !== given) return
+    isCurrent: (request: SnapshotRequest): boolean =>
+      states.get(request.source)?.request === request,
+    completeSnapshot(request: SnapshotRequest, cursor: string | undefined): void {
+      const state = states.get(request.source)
+      if (state?.request !== request) return
       const at = parseCursor(cursor)
-      const held = standing.held ?? []
-      standing.boot = at?.boot ?? standing.boot
-      standing.n = at?.n ?? standing.n
-      standing.held = null
-      standing.hold = null
-      for (const frame of held) pass(standing, frame)
+      const buffered = state.buffered ?? []
+      state.boot = at?.boot ?? state.boot
+      state.n = at?.n ?? state.n
+      state.buffered = null
+      state.request = null
+      for (const frame of buffered) emit(state, frame)
     },
-    take(frame: Frame): void {
-      const standing = standings.get(frame.source)
-      if (!standing) return
+    receive(frame: Frame): void {
+      const state = states.get(frame.source)
+      if (!state) return
       if (frame.type === 'reset') {
-        standing.n = 0
-        standing.held = []
-        refetch(frame.source, hold(frame.source))
-      } else if (standing.held) standing.held.push(frame)
-      else pass(standing, frame)
+        state.n = 0
+        state.buffered = []
+        refetch(frame.source, beginSnapshot(frame.source))
+      } else if (state.buffered) state.buffered.push(frame)
+      else emit(state, frame)
     },
-    forget: (source: Source): void => void standings.delete(source),
+    unsubscribe: (source: Source): void => void states.delete(source),
     /** `<boot>-<n>` of what this tab has; empty while it does not know. */
     cursor(source: Source): string {
-      const standing = standings.get(source)
-      return standing?.boot ? `${standing.boot}-${standing.n}` : ''
+      const state = states.get(source)
+      return state?.boot ? `${state.boot}-${state.n}` : ''
     },
     sessions: (): string[] =>
-      [...standings.keys()]
+      [...states.keys()]
         .filter(source => source.startsWith('session:'))
         .map(source => source.slice('session:'.length)),
   }
 }
 
-export type Sources = ReturnType<typeof createSources>
+export type EventCursors = ReturnType<typeof createEventCursors>

@@ -29,9 +29,9 @@ export type StreamOptions = {
   onPing: () => void
   onState: (state: StreamState) => void
   /** Awaited after a failure, before the next attempt: a session that has ended needs a sign-in first. Must not reject. */
-  mayRetry: () => Promise<void>
+  beforeRetry: () => Promise<void>
   nowMs: () => number
-  later: (run: () => void, afterMs: number) => () => void
+  schedule: (run: () => void, afterMs: number) => () => void
 }
 
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
@@ -71,7 +71,7 @@ const FRAME_TYPES = [
   'reset',
 ] as const satisfies readonly Frame['type'][]
 /** Compiles only while every type is listened to: the browser drops what nobody named. */
-type Heard = Frame['type'] extends (typeof FRAME_TYPES)[number] ? typeof FRAME_TYPES : never
+type AllFrameTypes = Frame['type'] extends (typeof FRAME_TYPES)[number] ? typeof FRAME_TYPES : never
 
 export const parseCursor = (text: string | undefined): Cursor | undefined => {
   const match = /^([0-9a-f]+)-(\d+)$/.exec(text ?? '')
@@ -86,14 +86,14 @@ export const earlier = (a: string, b: string): string => {
 
 type Position = { at: string; since: string }
 
-const goBack = (position: Position, to: string): boolean => {
+const rewind = (position: Position, to: string): boolean => {
   if (earlier(position.since, to) === position.since) return false
   Object.assign(position, { at: to, since: to })
   return true
 }
 
 export const createStream = (options: StreamOptions) => {
-  const { open, onFrame, onPing, onState, mayRetry, nowMs, later } = options
+  const { open, onFrame, onPing, onState, beforeRetry, nowMs, schedule } = options
   /**
    * Where each watched session stands (the cursor of its reply, or the last id that covered it), and since when it has been
    * carried without a gap: whoever wants it from then on has had every frame.
@@ -107,9 +107,9 @@ export const createStream = (options: StreamOptions) => {
   let cancelTimer = () => {}
   let cancelSilence = () => {}
 
-  const listen = (): void => {
+  const resetSilenceTimer = (): void => {
     cancelSilence()
-    cancelSilence = later(() => fail(), SILENCE_MS)
+    cancelSilence = schedule(() => fail(), SILENCE_MS)
   }
 
   /** A live id covers every source of the connection that carried it. */
@@ -126,12 +126,12 @@ export const createStream = (options: StreamOptions) => {
     const source = open({ watch, after: fixed.at })
     next = source
     const alive = () => source === next || source === current
-    listen()
+    resetSilenceTimer()
     if (!current) onState({ kind: 'connecting' })
-    for (const type of FRAME_TYPES satisfies Heard) {
+    for (const type of FRAME_TYPES satisfies AllFrameTypes) {
       source.addEventListener(type, event => {
         if (!alive()) return
-        listen()
+        resetSilenceTimer()
         onFrame({ ...JSON.parse(event.data), type } as Frame)
         // An older connection that is about to be replaced must not move what the next one was opened with.
         if (source === current && !next) advance(event.lastEventId)
@@ -139,12 +139,12 @@ export const createStream = (options: StreamOptions) => {
     }
     source.addEventListener('ping', () => {
       if (!alive()) return
-      listen()
+      resetSilenceTimer()
       onPing()
     })
     source.addEventListener('ready', event => {
       if (!alive()) return
-      listen()
+      resetSilenceTimer()
       if (source === next) {
         current?.close()
         current = source
@@ -180,13 +180,13 @@ export const createStream = (options: StreamOptions) => {
     const pauseMs = PAUSES_MS[Math.min(failures, PAUSES_MS.length - 1)]!
     failures += 1
     onState({ kind: 'waiting', retryAtMs: nowMs() + pauseMs })
-    cancelTimer = later(retry, pauseMs)
+    cancelTimer = schedule(retry, pauseMs)
   }
 
   async function retry(): Promise<void> {
     cancelTimer()
     const attempt = failures
-    await mayRetry()
+    await beforeRetry()
     if (!stopped && attempt === failures && !current && !next) connect()
   }
 
@@ -204,11 +204,11 @@ export const createStream = (options: StreamOptions) => {
      * connection; one that nobody wants any more is dropped with the next change.
      */
     watch(wanted: Wanted, list = ''): void {
-      let changed = goBack(fixed, list)
+      let changed = rewind(fixed, list)
       for (const [id, at] of wanted) {
         const position = positions.get(id)
         if (!position) positions.set(id, { at, since: at })
-        if (!position || goBack(position, at)) changed = true
+        if (!position || rewind(position, at)) changed = true
       }
       for (const id of positions.keys()) if (!wanted.has(id)) positions.delete(id)
       if (changed && (current || next)) connect()

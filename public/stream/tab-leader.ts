@@ -9,7 +9,7 @@
 import type { Frame } from '../../lib/schema/event.ts'
 import { earlier, type Stream, type StreamState, type Wanted } from './stream.ts'
 
-export type Standing = { wanted: Wanted; list: string }
+export type Subscriptions = { wanted: Wanted; list: string }
 
 type Post =
   | { kind: 'frame'; frame: Frame }
@@ -33,29 +33,30 @@ export type LocksLike = {
   ): Promise<unknown>
 }
 
-export type TabsOptions = {
+export type TabLeaderOptions = {
   tab: string
   name: string
-  stream: (on: Pick<TabsOptions, 'onFrame' | 'onState'> & { onPing: () => void }) => Stream
+  stream: (on: Pick<TabLeaderOptions, 'onFrame' | 'onState'> & { onPing: () => void }) => Stream
   channel: ChannelLike | null
   locks: LocksLike | null
   /** What this tab wants to hear of, and from where. */
-  standing: () => Standing
+  subscriptions: () => Subscriptions
   visible: () => boolean
   onFrame: (frame: Frame) => void
   onState: (state: StreamState) => void
   nowMs: () => number
-  later: (run: () => void, afterMs: number) => () => void
+  schedule: (run: () => void, afterMs: number) => () => void
 }
 
 const FROZEN_MS = 15_000
-const GONE_MS = 35_000
+const EXPIRED_MS = 35_000
 /** How long a new leader waits for the others to say where they stand. */
 const GATHER_MS = 80
 
-export const createTabs = (options: TabsOptions) => {
-  const { tab, name, channel, locks, standing, visible, onFrame, onState, nowMs, later } = options
-  const others = new Map<string, Standing & { heardMs: number }>()
+export const createTabLeader = (options: TabLeaderOptions) => {
+  const { tab, name, channel, locks, subscriptions, visible, onFrame, onState, nowMs, schedule } =
+    options
+  const others = new Map<string, Subscriptions & { lastSeenMs: number }>()
   let state: StreamState = { kind: 'idle' }
   let release: (() => void) | null = null
   let queued: AbortController | null = null
@@ -64,8 +65,8 @@ export const createTabs = (options: TabsOptions) => {
   let cancelGather = () => {}
 
   const post = (message: Post): void => channel?.postMessage(message)
-  const here = (): void => {
-    const { wanted, list } = standing()
+  const announce = (): void => {
+    const { wanted, list } = subscriptions()
     post({ kind: 'here', tab, wanted: [...wanted], list })
   }
 
@@ -89,7 +90,7 @@ export const createTabs = (options: TabsOptions) => {
 
   /** Everybody's wishes in one: of two tabs that want the same session, the earlier position counts. */
   const union = (): { wanted: Map<string, string>; list: string } => {
-    const own = standing()
+    const own = subscriptions()
     const wanted = new Map(own.wanted)
     let list = own.list
     for (const other of others.values()) {
@@ -106,13 +107,13 @@ export const createTabs = (options: TabsOptions) => {
   }
 
   const prune = (): void => {
-    for (const [id, other] of others) if (nowMs() - other.heardMs > GONE_MS) others.delete(id)
+    for (const [id, other] of others) if (nowMs() - other.lastSeenMs > EXPIRED_MS) others.delete(id)
   }
 
   const follow = (): void => {
     cancelFrozen()
     if (!locks || closed) return
-    cancelFrozen = later(() => {
+    cancelFrozen = schedule(() => {
       if (visible()) void queue(true)
       else follow()
     }, FROZEN_MS)
@@ -127,7 +128,7 @@ export const createTabs = (options: TabsOptions) => {
         apply()
         stream.start(union().list)
       }
-      if (channel) cancelGather = later(begin, GATHER_MS)
+      if (channel) cancelGather = schedule(begin, GATHER_MS)
       else begin()
     })
 
@@ -154,22 +155,22 @@ export const createTabs = (options: TabsOptions) => {
     }
   }
 
-  const hear = (message: Post): void => {
+  const onMessage = (message: Post): void => {
     const leading = release !== null
     if (message.kind === 'here' && leading) {
       others.set(message.tab, {
         wanted: new Map(message.wanted),
         list: message.list,
-        heardMs: nowMs(),
+        lastSeenMs: nowMs(),
       })
       apply()
       post({ kind: 'state', state })
     } else if (message.kind === 'bye') others.delete(message.tab)
     else if (message.kind === 'retry' && leading) stream.retryNow()
-    else if (!leading && message.kind === 'ask') here()
+    else if (!leading && message.kind === 'ask') announce()
     else if (!leading && message.kind === 'ping') {
       follow()
-      here()
+      announce()
     } else if (!leading && message.kind === 'frame') {
       follow()
       onFrame(message.frame)
@@ -179,7 +180,7 @@ export const createTabs = (options: TabsOptions) => {
     }
   }
 
-  channel?.addEventListener('message', event => hear(event.data as Post))
+  channel?.addEventListener('message', event => onMessage(event.data as Post))
 
   return {
     start(): void {
@@ -189,12 +190,12 @@ export const createTabs = (options: TabsOptions) => {
       }
       follow()
       void queue(false)
-      here()
+      announce()
     },
     /** The tab wants something else now. */
-    changed(): void {
+    updateSubscriptions(): void {
       if (release) apply()
-      else here()
+      else announce()
     },
     retryNow(): void {
       if (release) stream.retryNow()
@@ -214,4 +215,4 @@ export const createTabs = (options: TabsOptions) => {
   }
 }
 
-export type Tabs = ReturnType<typeof createTabs>
+export type TabLeader = ReturnType<typeof createTabLeader>

@@ -1,7 +1,7 @@
 /** What the page's tests share: a clock one can move, a scripted service, an event source one can speak through. */
 import type { ApiCall } from '../../public/api.ts'
 import { ApiError } from '../../public/api.ts'
-import type { Memory, Platform } from '../../public/platform.ts'
+import type { JsonStorage, Platform } from '../../public/platform.ts'
 import type { Frame } from '../../lib/schema/event.ts'
 import type { SessionRow } from '../../lib/schema/session.ts'
 
@@ -34,7 +34,7 @@ export const fakeClock = (startMs = 1_000_000) => {
   }
 }
 
-export const fakeMemory = (): Memory & { values: Map<string, unknown> } => {
+export const fakeMemory = (): JsonStorage & { values: Map<string, unknown> } => {
   const values = new Map<string, unknown>()
   return {
     values,
@@ -70,7 +70,7 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
   const tab = fakeMemory()
   const platform: Platform = {
     api: service.api,
-    bytes: async (path, query) => new Blob([`${path} ${JSON.stringify(query)}`]),
+    fetchBlob: async (path, query) => new Blob([`${path} ${JSON.stringify(query)}`]),
     upload: async ({ sessionId, name, directory, file }) => {
       const input = { session_id: sessionId, name, path: directory, size: file.size }
       return (await service.api('POST /api/upload' as never, input as never)) as never
@@ -79,8 +79,8 @@ export const fakePlatform = (answers: Record<string, Answer> = {}) => {
     device,
     tab,
     nowMs: clock.nowMs,
-    later: clock.later,
-    soon: run => run(),
+    schedule: clock.later,
+    nextFrame: run => run(),
   }
   return { platform, clock, service, device, tab }
 }

@@ -120,14 +120,17 @@ test('chords of both kinds of keyboard', () => {
 })
 
 test('only what is in sight is drawn, whatever the length', () => {
-  assert.equal(visibleRange(toOffsets([]), { top: 0, height: 100, beyond: 0 }), { from: 0, to: 0 })
+  assert.equal(visibleRange(toOffsets([]), { top: 0, height: 100, overscan: 0 }), {
+    from: 0,
+    to: 0,
+  })
   const offsets = toOffsets(Array.from({ length: 10_000 }, () => 36))
-  assert.equal(visibleRange(offsets, { top: 3_600, height: 720, beyond: 0 }), {
+  assert.equal(visibleRange(offsets, { top: 3_600, height: 720, overscan: 0 }), {
     from: 100,
     to: 121,
   })
-  assert.equal(visibleRange(offsets, { top: 1e9, height: 720, beyond: 0 }).to, 10_000)
-  assert.is(visibleRange(offsets, { top: -50, height: 10, beyond: 0 }).from, 0)
+  assert.equal(visibleRange(offsets, { top: 1e9, height: 720, overscan: 0 }).to, 10_000)
+  assert.is(visibleRange(offsets, { top: -50, height: 10, overscan: 0 }).from, 0)
 })
 
 test('words: places, plurals, numbers', () => {

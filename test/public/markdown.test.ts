@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { h } from 'preact'
 import { renderToString } from 'preact-render-to-string'
 import { createBlocks } from '../../public/markdown/blocks.ts'
-import { heal } from '../../public/markdown/complete-partial.ts'
+import { completePartial } from '../../public/markdown/complete-partial.ts'
 import { lex } from '../../public/markdown/lexer.ts'
 import { decodeEntities, safeImage, safeLink } from '../../public/markdown/links.ts'
 import { toPlainText } from '../../public/markdown/plain-text.ts'
@@ -93,8 +93,8 @@ markdown('open constructs look like what they will be', () => {
     assert.match(html, wanted, text)
     if (unwanted) assert.not.match(html, unwanted, text)
   }
-  assert.is(heal('2 * 3 and 4'), '2 * 3 and 4')
-  assert.is(heal('snake_case_name'), 'snake_case_name')
+  assert.is(completePartial('2 * 3 and 4'), '2 * 3 and 4')
+  assert.is(completePartial('snake_case_name'), 'snake_case_name')
 })
 
 const attacks = [
@@ -171,7 +171,7 @@ markdown('addresses', () => {
   )
 })
 
-markdown('text nested beyond reason is shown as text', () => {
+markdown('text nested overscan reason is shown as text', () => {
   const deep = '>'.repeat(20_000)
   assert.type(draw(deep), 'string')
   assert.ok(draw('['.repeat(5000)).length > 5000)

@@ -4,13 +4,13 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { ta } from './strings.ts'
-import { ExactText, isMixed } from './bidi-safe-code.tsx'
+import { BidiSafeCode, hasRtlText } from './bidi-safe-code.tsx'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RuleForm } from './rule-form.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { useWhole, WholeFrame } from './read-to-end.tsx'
+import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 
 /** An answer that did not arrive by then may be given again. */
 const AGAIN_MS = 8000
@@ -56,7 +56,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   // The service sends it so already; a card never depends on that. What is visible stays as it is.
   const command = visibleText(asked.command)
   const approval = { ...asked, command }
-  const whole = useWhole(command)
+  const whole = useReadToEnd(command)
   const [sent, setSent] = useState<ApprovalChoice | null>(null)
   const [isRuling, setRuling] = useState(false)
   const card = useRef<HTMLElement>(null)
@@ -86,7 +86,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
     // Nothing is allowed by a key whose end has not been on the screen.
-    if (choice === 'once' && !whole.isSeen) return whole.further()
+    if (choice === 'once' && !whole.endSeen) return whole.advance()
     if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
   }
   useEffect(() => {
@@ -126,17 +126,17 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
         <Icon name="shield" /> {ta('ask.approval')}
       </h3>
       <p class="ask-why">{visibleText(approval.description) || ta('ask.approval.text')}</p>
-      <WholeFrame whole={whole} more={ta('ask.more')} keys={keys && offers('once') && !isRuling}>
+      <ReadToEndBox whole={whole} more={ta('ask.more')} keys={keys && offers('once') && !isRuling}>
         <ScrollBox class="ask-command" label={ta('ask.command')}>
           <pre dir="ltr">
-            {isMixed(command) ? (
-              <ExactText text={command} />
+            {hasRtlText(command) ? (
+              <BidiSafeCode text={command} />
             ) : (
               <CodeText text={command} grammar="bash" />
             )}
           </pre>
         </ScrollBox>
-      </WholeFrame>
+      </ReadToEndBox>
       {approval.diff && <AskedDiff text={approval.diff} />}
       {approval.cwd && <p class="ask-where">{ta('ask.where', { cwd: approval.cwd })}</p>}
       {isRuling ? (
@@ -148,7 +148,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
         />
       ) : (
         <div class="ask-buttons">
-          {offers('once') && button('once', keys && whole.isSeen ? 'Enter' : undefined)}
+          {offers('once') && button('once', keys && whole.endSeen ? 'Enter' : undefined)}
           {offers('session') && button('session')}
           {offers('always') && button('always')}
           <span class="ask-gap" />
@@ -197,10 +197,10 @@ function AskedDiff({ text }: { text: string }) {
 }
 
 function Change({ file }: { file: FileDiff }) {
-  const whole = useWhole(file)
+  const whole = useReadToEnd(file)
   return (
-    <WholeFrame whole={whole} more={ta('ask.more.change')}>
+    <ReadToEndBox whole={whole} more={ta('ask.more.change')}>
       <Diff file={file} />
-    </WholeFrame>
+    </ReadToEndBox>
   )
 }

@@ -6,15 +6,15 @@ import { ta } from './strings.ts'
 /** Rounded sizes of a zoomed page differ by so much. */
 const SLACK_PX = 4
 
-export type Whole = {
+export type ReadToEnd = {
   frame: RefObject<HTMLDivElement | null>
   /** Something of it lies below the edge. */
-  isCut: boolean
+  hasMore: boolean
   isOpen: boolean
   /** Its end has been on the screen. */
-  isSeen: boolean
+  endSeen: boolean
   /** Grows it; where it still does not fit, goes to its end. */
-  further: () => void
+  advance: () => void
   close: () => void
 }
 
@@ -22,11 +22,11 @@ export type Whole = {
 const scrollerIn = (frame: HTMLElement | null) => frame?.querySelector('[role="group"]')
 
 /** `shown` is what the box shows: another one has not been seen. */
-export const useWhole = (shown: unknown): Whole => {
+export const useReadToEnd = (shown: unknown): ReadToEnd => {
   const frame = useRef<HTMLDivElement>(null)
-  const [isCut, setCut] = useState(false)
+  const [hasMore, setCut] = useState(false)
   const [isOpen, setOpen] = useState(false)
-  const [isSeen, setSeen] = useState(false)
+  const [endSeen, setSeen] = useState(false)
   const look = useRef(() => {})
   look.current = () => {
     const scroller = scrollerIn(frame.current)
@@ -55,10 +55,10 @@ export const useWhole = (shown: unknown): Whole => {
   }, [])
   return {
     frame,
-    isCut,
+    hasMore,
     isOpen,
-    isSeen,
-    further() {
+    endSeen,
+    advance() {
       const scroller = scrollerIn(frame.current)
       if (isOpen) scroller?.scrollTo({ top: scroller.scrollHeight })
       else setOpen(true)
@@ -68,7 +68,7 @@ export const useWhole = (shown: unknown): Whole => {
 }
 
 type Props = {
-  whole: Whole
+  whole: ReadToEnd
   /** What the button says while the box is small. */
   more: string
   /** Enter presses the button until the end has been seen. */
@@ -77,20 +77,20 @@ type Props = {
   children: ComponentChildren
 }
 
-export function WholeFrame({ whole, more, keys = false, children }: Props) {
-  const { frame, isCut, isOpen, isSeen, further, close } = whole
-  const isDone = isOpen && isSeen
-  const isKey = keys && !isSeen
+export function ReadToEndBox({ whole, more, keys = false, children }: Props) {
+  const { frame, hasMore, isOpen, endSeen, advance, close } = whole
+  const isDone = isOpen && endSeen
+  const isKey = keys && !endSeen
   return (
-    <div class="whole" ref={frame} data-open={isOpen} data-more={isCut && !isSeen}>
+    <div class="whole" ref={frame} data-open={isOpen} data-more={hasMore && !endSeen}>
       {children}
-      {(isCut || isOpen) && (
+      {(hasMore || isOpen) && (
         <button
           type="button"
           class="ask-button whole-more"
           aria-expanded={isOpen}
           aria-keyshortcuts={isKey ? 'Enter' : undefined}
-          onClick={isDone ? close : further}
+          onClick={isDone ? close : advance}
         >
           {isDone ? ta('ask.less') : isOpen ? ta('ask.end') : more}
           {isKey && (

@@ -1,4 +1,4 @@
-/** What a person can do with a conversation: start and stop turns, edit and retry, choose its model, throw it away. */
+/** What a person can do with a conversation: startTurn and stop turns, edit and retry, choose its model, throw it away. */
 import { signal } from '@preact/signals'
 import { type ApiCall, ApiError, urlOf } from '../../api.ts'
 import { type Composer, withFiles, withoutFiles } from '../composer/composer.ts'
@@ -14,11 +14,11 @@ import type { Toasts } from '../shell/toast.ts'
 import type { Workspaces } from '../workspace/workspaces.ts'
 import { t } from '../../strings/t.ts'
 
-export type ChatVerbsOptions = {
+export type ChatActionsOptions = {
   platform: {
     api: ApiCall
     base: string
-    leave: (url: string, options?: { download?: boolean }) => void
+    navigate: (url: string, options?: { download?: boolean }) => void
     copy: (text: string) => Promise<void>
   }
   toasts: Toasts
@@ -38,9 +38,9 @@ export type ChatVerbsOptions = {
 type Choice = { model: string; workspace: string; personality: string }
 const noChoice: Choice = { model: '', workspace: '', personality: '' }
 
-export const createChatVerbs = (rooms: ChatVerbsOptions) => {
+export const createChatActions = (rooms: ChatActionsOptions) => {
   const { toasts, route, sessions, chat, composer, queue, models, workspaces, layout } = rooms
-  const { api, base, leave, copy } = rooms.platform
+  const { api, base, navigate, copy } = rooms.platform
   const choice = signal<Choice>(noChoice)
   let creating: Promise<string> | null = null
 
@@ -56,7 +56,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     // Begun while one project is shown: it belongs there.
     const project = rooms.projects.chosen.value
     if (project) await sessions.move(id, project)
-    composer.adopt(id)
+    composer.assignSession(id)
     choice.value = noChoice
     await chat.open(id)
     route.openSession(id, { replace: true })
@@ -78,7 +78,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
   /** A conversation of the command line becomes one of this service with the first thing that is done to it. */
   const own = async (id: string): Promise<void> => {
     // Its messages have other ids from here on.
-    if (await sessions.adopt(id)) await chat.reload()
+    if (await sessions.importHostSession(id)) await chat.reload()
   }
 
   /** Behind the running turn, or into it. False when the service did not take it. */
@@ -87,14 +87,14 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       await queue[steer ? 'steer' : 'add'](id, text, files)
       return true
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
       return false
     }
   }
 
   /** Starts a turn of the open conversation. False when it could not: the caller keeps the text. */
-  const start = async (text: string, files: readonly string[]): Promise<boolean> => {
-    const takeBack = chat.expect(text, files)
+  const startTurn = async (text: string, files: readonly string[]): Promise<boolean> => {
+    const takeBack = chat.addPending(text, files)
     let id = route.sessionId.value
     try {
       id = await ensureSession()
@@ -109,7 +109,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     } catch (error) {
       takeBack()
       if (!id || !(error instanceof ApiError) || error.status !== 409) {
-        toasts.fail(error)
+        toasts.showError(error)
         return false
       }
       // Another tab or device was faster: wait in line behind it.
@@ -133,9 +133,9 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       await chat.truncate(keep)
       const files = prompt.attachments ?? []
       const words = text ?? textOf(prompt)
-      await start(files.length > 0 ? withFiles(withoutFiles(words), files) : words, files)
+      await startTurn(files.length > 0 ? withFiles(withoutFiles(words), files) : words, files)
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -144,7 +144,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     try {
       await verb()
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -152,7 +152,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     choice.value = noChoice
     route.openSession(null)
     layout.drawer.value = false
-    layout.focus.value += 1
+    layout.composerFocus.value += 1
   }
 
   const leaveIf = (id: string): void => {
@@ -170,7 +170,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
   return {
     choice,
     ensureSession,
-    start,
+    startTurn,
     newChat,
     attempt,
     async stop(): Promise<undefined> {
@@ -181,7 +181,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
     },
     put,
     /** Sends a text that was not written in the composer. */
-    say: (text: string) => start(text, []),
+    say: (text: string) => startTurn(text, []),
     edit: (id: string, text: string) => resend(id, text),
     async retry(id?: string): Promise<undefined> {
       const prompt = chat.promptOf(id)
@@ -226,7 +226,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
           })
         toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
       }),
-    askErase(id: string): undefined {
+    confirmDeletePermanently(id: string): undefined {
       const title = titleOf(sessions.row(id) ?? { title: '' })
       layout.confirmation.value = {
         title: t('erase.title'),
@@ -234,12 +234,12 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
         confirm: t('erase.confirm'),
         danger: true,
         async run() {
-          await sessions.erase(id)
+          await sessions.deletePermanently(id)
           leaveIf(id)
         },
       }
     },
-    askClear(id: string): undefined {
+    confirmClear(id: string): undefined {
       layout.confirmation.value = {
         title: t('clear.title'),
         text: t('clear.text'),
@@ -255,7 +255,7 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
       }
     },
     exportAs(id: string, format: 'md' | 'json' | 'html'): void {
-      leave(urlOf(base, 'api/session/export', { session_id: id, format }), { download: true })
+      navigate(urlOf(base, 'api/session/export', { session_id: id, format }), { download: true })
     },
     /** A conversation exported as JSON, here or by a program of the same family, as a new one. */
     async importFile(file: File): Promise<void> {
@@ -308,4 +308,4 @@ export const createChatVerbs = (rooms: ChatVerbsOptions) => {
   }
 }
 
-export type ChatVerbs = ReturnType<typeof createChatVerbs>
+export type ChatActions = ReturnType<typeof createChatActions>

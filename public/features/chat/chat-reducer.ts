@@ -6,7 +6,7 @@ import type { Queued } from '../../../lib/schema/queue.ts'
 import type { LiveTurn, Session } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { Usage } from '../../../lib/schema/usage.ts'
-import { withNested, withoutNested } from '../transcript/subagents.ts'
+import { withSubagentEvent, withoutSubagents } from '../transcript/subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
 /** `retry`: when a failed call is made again (seconds since 1970), which attempt that is, and of how many. */
@@ -15,10 +15,10 @@ export type Notice = {
   text: string
   retry?: { until: number; next: number; all: number }
 }
-/** How a call of the turns seen on this page ended; a reloaded session knows the result message only. */
-export type Finished = { duration: number | null; isError: boolean }
+/** How a call of the turns seen on this page withTurnEnded; a reloaded session knows the result message only. */
+export type ToolOutcome = { duration: number | null; isError: boolean }
 /** A question that somebody answered while this page was open. */
-export type Settled = { question: Question; answer: string }
+export type AnsweredQuestion = { question: Question; answer: string }
 
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
 
@@ -29,7 +29,7 @@ export type Chat = {
   before: number
   live: LiveTurn | null
   questions: Question[]
-  settled: Settled[]
+  settled: AnsweredQuestion[]
   /** What waits to be sent. */
   queued: Queued[]
   /** The newest side question, with what is said to it so far. */
@@ -40,13 +40,13 @@ export type Chat = {
   usage: Usage | null
   title: string
   notices: Notice[]
-  finished: Readonly<Record<string, Finished>>
+  finished: Readonly<Record<string, ToolOutcome>>
   /** Number of the last frame this value contains. */
   lastSeq: number
 }
 
 /** What one running call may keep of its output in the page. */
-const OUTPUT_TAIL = 16_000
+const OUTPUT_TAIL_CHARS = 16_000
 
 export const emptyChat = (sessionId: string): Chat => ({
   sessionId,
@@ -66,7 +66,7 @@ export const emptyChat = (sessionId: string): Chat => ({
   lastSeq: 0,
 })
 
-export const fromSession = (session: Session): Chat => ({
+export const chatFromSession = (session: Session): Chat => ({
   ...emptyChat(session.session_id),
   messages: session.messages,
   before: session._messages_offset,
@@ -91,7 +91,7 @@ export const questionId = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
 /** The next value after a frame; a frame that is already contained changes nothing. `now` in seconds. */
-export const reduce = (chat: Chat, frame: Frame, now: number = Date.now() / 1000): Chat => {
+export const reduceFrame = (chat: Chat, frame: Frame, now: number = Date.now() / 1000): Chat => {
   if (frame.n <= chat.lastSeq) return chat
   if (frame.source !== `session:${chat.sessionId}`) return chat
   const seen = { ...chat, lastSeq: frame.n }
@@ -115,10 +115,11 @@ export const reduce = (chat: Chat, frame: Frame, now: number = Date.now() / 1000
 }
 
 /** Rows, the inbox and notices travel beside turns; they never carry a stream's events. */
-const serviceTypes = new Set([
+const SERVICE_FRAME_TYPES = new Set([
   ...['row', 'gone', 'asked', 'settled', 'queue', 'aside', 'notice', 'gateway', 'reset'],
 ])
-const isTurnEvent = (frame: Frame): frame is Frame & TurnEvent => !serviceTypes.has(frame.type)
+const isTurnEvent = (frame: Frame): frame is Frame & TurnEvent =>
+  !SERVICE_FRAME_TYPES.has(frame.type)
 
 const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
   switch (event.type) {
@@ -128,23 +129,23 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
       return { ...chat, live, error: null, notices: [], settled: [] }
     }
     case 'token':
-      return spoken(chat, event.data.message_id, event.data.text, '', now)
+      return withDelta(chat, event.data.message_id, event.data.text, '', now)
     case 'reasoning':
-      return spoken(chat, event.data.message_id, '', event.data.text, now)
+      return withDelta(chat, event.data.message_id, '', event.data.text, now)
     case 'retry':
-      return retrying(chat, event.data, now)
+      return withRetrying(chat, event.data, now)
     case 'message':
       return withMessage(chat, event.data.message)
     case 'subagent':
-      return nested(chat, event, now)
+      return withSubagents(chat, event, now)
     case 'tool':
-      if (event.data.parent_tid) return nested(chat, event, now)
+      if (event.data.parent_tid) return withSubagents(chat, event, now)
       return withTool(chat, event.data, now)
     case 'tool_output':
-      if (event.data.parent_tid) return nested(chat, event, now)
+      if (event.data.parent_tid) return withSubagents(chat, event, now)
       return withOutput(chat, event.data.tid, event.data.text)
     case 'tool_complete': {
-      if (event.data.parent_tid) return nested(chat, event, now)
+      if (event.data.parent_tid) return withSubagents(chat, event, now)
       const { tid, duration, is_error: isError } = event.data
       return { ...chat, finished: { ...chat.finished, [tid]: { duration, isError } } }
     }
@@ -157,23 +158,23 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
     case 'answered':
       return answered(chat, event.data.id, event.data.answer)
     case 'warning':
-      return warned(chat, event.data)
+      return withWarning(chat, event.data)
     case 'compressing':
       return { ...chat, notices: withNotice(chat.notices, 'compressed', event.data.message) }
     case 'compressed':
       return compressed(chat, event.data)
     case 'done':
-      return { ...ended(chat), usage: event.data.usage, error: null }
+      return { ...withTurnEnded(chat), usage: event.data.usage, error: null }
     case 'apperror':
-      return { ...ended(chat), error: event.data }
+      return { ...withTurnEnded(chat), error: event.data }
     case 'cancel':
-      return ended(keepPartial(chat))
+      return withTurnEnded(keepPartial(chat))
     case 'title':
       return { ...chat, title: event.data.title }
     case 'title_status':
       return chat
     case 'stream_end':
-      return chat.live ? ended(chat) : chat
+      return chat.live ? withTurnEnded(chat) : chat
     default:
       return unknown(event, chat)
   }
@@ -182,7 +183,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
 type Retry = Extract<TurnEvent, { type: 'retry' }>['data']
 
 /** What streamed for the message is void: it comes again, from its beginning. */
-const retrying = (
+const withRetrying = (
   chat: Chat,
   { attempt, attempts = 0, delay_ms, message }: Retry,
   now: number,
@@ -193,7 +194,10 @@ const retrying = (
 })
 
 /** One that could not be made is no longer under way. */
-const warned = (chat: Chat, { message, type }: { message: string; type?: string | undefined }) => {
+const withWarning = (
+  chat: Chat,
+  { message, type }: { message: string; type?: string | undefined },
+) => {
   const notices = type === 'compression' ? without(chat.notices, 'compressed') : chat.notices
   return { ...chat, notices: withNotice(notices, message, message) }
 }
@@ -224,8 +228,8 @@ const blankTurn = (now: number): LiveTurn => ({
   tools: [],
 })
 
-/** A delta of the message being spoken; the first delta of another message begins anew. */
-const spoken = (chat: Chat, id: string, text: string, reasoning: string, now: number): Chat => {
+/** A delta of the message being withDelta; the first delta of another message begins anew. */
+const withDelta = (chat: Chat, id: string, text: string, reasoning: string, now: number): Chat => {
   if (chat.messages.at(-1)?.id === id) return chat
   const live = chat.live ?? blankTurn(now)
   const same = live.message_id === id
@@ -254,15 +258,22 @@ const withMessage = (chat: Chat, message: Message): Chat => {
     live = {
       ...live,
       tools: live.tools.filter(tool => tool.tid !== tid),
-      subagents: withoutNested(live.subagents, tid),
+      subagents: withoutSubagents(live.subagents, tid),
     }
   }
   return { ...chat, messages, live, notices: without(chat.notices, 'retry') }
 }
 
-const nested = (chat: Chat, event: Parameters<typeof withNested>[1], now: number): Chat =>
+const withSubagents = (
+  chat: Chat,
+  event: Parameters<typeof withSubagentEvent>[1],
+  now: number,
+): Chat =>
   chat.live
-    ? { ...chat, live: { ...chat.live, subagents: withNested(chat.live.subagents, event, now) } }
+    ? {
+        ...chat,
+        live: { ...chat.live, subagents: withSubagentEvent(chat.live.subagents, event, now) },
+      }
     : chat
 
 type ToolStart = Extract<TurnEvent, { type: 'tool' }>['data']
@@ -277,7 +288,7 @@ const withTool = (chat: Chat, { tid, name, preview, args }: ToolStart, now: numb
 const withOutput = (chat: Chat, tid: string, text: string): Chat => {
   if (!chat.live) return chat
   const tools = chat.live.tools.map(tool =>
-    tool.tid === tid ? { ...tool, output: (tool.output + text).slice(-OUTPUT_TAIL) } : tool,
+    tool.tid === tid ? { ...tool, output: (tool.output + text).slice(-OUTPUT_TAIL_CHARS) } : tool,
   )
   return { ...chat, live: { ...chat.live, tools } }
 }
@@ -292,7 +303,7 @@ const answered = (chat: Chat, id: string, answer: string): Chat => {
   }
 }
 
-const ended = (chat: Chat): Chat => ({
+const withTurnEnded = (chat: Chat): Chat => ({
   ...chat,
   live: null,
   questions: [],

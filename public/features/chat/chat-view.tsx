@@ -37,7 +37,7 @@ const Failed = ({ missing }: { missing: boolean }) => {
           {t('chat.new')}
         </Button>
       ) : (
-        <Button icon="refresh" onClick={() => void app.chat.again()}>
+        <Button icon="refresh" onClick={() => void app.chat.retryLoad()}>
           {t('list.retry')}
         </Button>
       )}
@@ -105,7 +105,7 @@ export const ChatView = () => {
       <Header />
       <div class="chat-body">
         <h2 class="sr-only">{t('chat.region')}</h2>
-        {app.layout.finding.value && <FindBar />}
+        {app.layout.findOpen.value && <FindBar />}
         <Body />
       </div>
       {state !== 'missing' && <Composer />}

@@ -50,12 +50,12 @@ export const Header = () => {
   const row = sessions.row(id)
   const title = titleOf(row ?? { title: id === chat.sessionId ? chat.title : '' })
   const project = app.projects.find(row?.project_id)
-  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  const sidebarHidden = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   const model = app.models.labelOf(app.chat.details.value?.model ?? row?.model ?? null)
 
   return (
     <header class="head">
-      {shut && (
+      {sidebarHidden && (
         <IconButton
           icon={layout.narrow.value ? 'menu' : 'sidebar'}
           label={t('app.sidebar.show')}
@@ -101,7 +101,7 @@ export const Header = () => {
           </>
         )}
       </div>
-      {shut && (
+      {sidebarHidden && (
         <IconButton
           icon="plus"
           label={t('chat.new')}

@@ -16,7 +16,7 @@ export const createInbox = (
   return {
     open,
     count: computed(() => open.value.size),
-    take(frame: Frame): void {
+    receive(frame: Frame): void {
       if (frame.type === 'asked') {
         const known = open.value.has(idOf(frame.data))
         open.value = new Map(open.value).set(idOf(frame.data), frame.data)

@@ -4,9 +4,9 @@ import { ApiError } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Session } from '../../../lib/schema/session.ts'
-import type { Hold, Sources } from '../../stream/event-cursors.ts'
+import type { SnapshotRequest, EventCursors } from '../../stream/event-cursors.ts'
 import type { Source } from '../../stream/stream.ts'
-import { type Chat, emptyChat, fromSession, reduce, withEarlier } from './chat-reducer.ts'
+import { type Chat, emptyChat, chatFromSession, reduceFrame, withEarlier } from './chat-reducer.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
@@ -26,11 +26,11 @@ export type Details = Pick<
   | 'estimated_cost'
   | 'profile'
 >
-export type Ended = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
+export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
-const PAGE = 60
+const PAGE_SIZE = 60
 /** The service gives no more at once. */
-const MOST = 500
+const MAX_LIMIT = 500
 const sourceOf = (id: string): Source => `session:${id}`
 
 export const textOf = (message: Message): string =>
@@ -42,28 +42,28 @@ export const textOf = (message: Message): string =>
         .join('\n')
 
 export type OpenChatOptions = {
-  platform: Pick<Platform, 'api' | 'soon' | 'nowMs'>
-  sources: Sources
+  platform: Pick<Platform, 'api' | 'nextFrame' | 'nowMs'>
+  cursors: EventCursors
   toasts: Toasts
   /** What is watched has changed. */
-  onWatch: () => void
+  onSubscriptionsChange: () => void
   /** It was fetched. */
   onSession: (session: Session) => void
   /** There is no such conversation any more. */
   onMissing: (id: string) => void
-  onEnded: (ended: Ended) => void
+  onTurnEnd: (ended: TurnEnd) => void
 }
 
 export const createOpenChat = ({
   platform,
-  sources,
+  cursors,
   toasts,
-  onWatch,
+  onSubscriptionsChange,
   onSession,
   onMissing,
-  onEnded,
+  onTurnEnd,
 }: OpenChatOptions) => {
-  const { api, soon, nowMs } = platform
+  const { api, nextFrame, nowMs } = platform
   const chat = signal<Chat>(emptyChat(''))
   const state = signal<ChatState>('none')
   const details = signal<Details | null>(null)
@@ -83,7 +83,7 @@ export const createOpenChat = ({
     const batch = frames
     frames = []
     let value = chat.value
-    const ended: Ended[] = []
+    const ended: TurnEnd[] = []
     for (const frame of batch) {
       if (frame.source !== sourceOf(value.sessionId)) continue
       if (frame.type === 'message' && frame.data.message.role === 'user') {
@@ -91,7 +91,7 @@ export const createOpenChat = ({
         const stored = value.messages.filter(({ id }) => !id.startsWith('sent-'))
         value = { ...value, messages: [...stored, ...sent] }
       }
-      value = reduce(value, frame)
+      value = reduceFrame(value, frame)
       if (frame.type === 'turn_started') starting.value = false
       if (frame.type === 'done' || frame.type === 'apperror' || frame.type === 'cancel') {
         starting.value = false
@@ -99,19 +99,19 @@ export const createOpenChat = ({
       }
     }
     chat.value = value
-    for (const end of ended) onEnded(end)
+    for (const end of ended) onTurnEnd(end)
   }
 
-  const take = (frame: Frame): void => {
+  const receive = (frame: Frame): void => {
     frames.push(frame)
-    if (frames.length === 1) soon(flush)
+    if (frames.length === 1) nextFrame(flush)
   }
 
   /** Fetches what `hold` waits for; a later hold of the same source makes this one void. */
-  const fetchInto = async (id: string, hold: Hold, limit: number): Promise<void> => {
+  const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
-      if (!sources.isCurrent(hold)) return
+      if (!cursors.isCurrent(hold)) return
       frames = []
       details.value = session
       onSession(session)
@@ -119,21 +119,21 @@ export const createOpenChat = ({
       if (!starting.value) sent = []
       else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp)))
         sent = []
-      show(fromSession(session))
+      show(chatFromSession(session))
       state.value = 'ready'
-      sources.resume(hold, session.cursor)
-      onWatch()
+      cursors.completeSnapshot(hold, session.cursor)
+      onSubscriptionsChange()
     } catch (error) {
-      if (!sources.isCurrent(hold)) return
+      if (!cursors.isCurrent(hold)) return
       const missing = error instanceof ApiError && error.status === 404
       if (missing) onMissing(id)
       if (state.value !== 'ready' || missing) state.value = missing ? 'missing' : 'failed'
-      else toasts.fail(error)
+      else toasts.showError(error)
     }
   }
 
   const leave = (): void => {
-    if (chat.value.sessionId) sources.forget(sourceOf(chat.value.sessionId))
+    if (chat.value.sessionId) cursors.unsubscribe(sourceOf(chat.value.sessionId))
     frames = []
     details.value = null
   }
@@ -152,29 +152,35 @@ export const createOpenChat = ({
       starting.value = false
       chat.value = emptyChat('')
       state.value = 'none'
-      onWatch()
+      onSubscriptionsChange()
       return
     }
     const carried = sent.length > 0
     if (!carried) starting.value = false
     state.value = carried ? 'ready' : 'loading'
     show(emptyChat(id))
-    await fetchInto(id, sources.hold(sourceOf(id)), PAGE)
+    await fetchInto(id, cursors.beginSnapshot(sourceOf(id)), PAGE_SIZE)
   }
 
-  /** Fetches again, as much as is loaded: after a reset, a truncation, a stop. */
-  const reload = async (hold?: Hold): Promise<void> => {
+  /** Fetches retryLoad, as much as is loaded: after a reset, a truncation, a stop. */
+  const reload = async (hold?: SnapshotRequest): Promise<void> => {
     const id = chat.value.sessionId
     if (!id) return
-    const limit = Math.min(MOST, Math.max(PAGE, chat.value.messages.length + 10))
-    await fetchInto(id, hold ?? sources.hold(sourceOf(id)), limit)
+    const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, chat.value.messages.length + 10))
+    await fetchInto(id, hold ?? cursors.beginSnapshot(sourceOf(id)), limit)
   }
 
-  const late = ({ accepted, answer }: { accepted: boolean; answer: string | null }): void => {
+  const notifyIfAnswered = ({
+    accepted,
+    answer,
+  }: {
+    accepted: boolean
+    answer: string | null
+  }): void => {
     if (!accepted && answer) toasts.show(t('chat.answered', { answer }))
   }
 
-  const placeOf = (id: string): number =>
+  const indexOfMessage = (id: string): number =>
     chat.value.messages.findIndex(message => message.id === id)
 
   return {
@@ -185,11 +191,11 @@ export const createOpenChat = ({
     busy: computed(() => chat.value.live !== null || starting.value),
     open,
     reload,
-    take,
+    receive,
     /** Retry button of a conversation that could not be loaded. */
-    again: () => reload(),
+    retryLoad: () => reload(),
     /** Shows a message before the service has it; the returned function takes it back. */
-    expect(text: string, attachments: readonly string[]): () => void {
+    addPending(text: string, attachments: readonly string[]): () => void {
       const message: Message = {
         id: `sent-${nowMs()}-${sent.length}`,
         role: 'user',
@@ -212,7 +218,7 @@ export const createOpenChat = ({
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
     },
-    async loadBefore(limit = PAGE): Promise<void> {
+    async loadBefore(limit = PAGE_SIZE): Promise<void> {
       const { sessionId, messages, before } = chat.value
       const first = messages[0]
       if (!first || before === 0) return
@@ -225,11 +231,11 @@ export const createOpenChat = ({
     loadMessage: async (id: string): Promise<Message> =>
       (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,
     /** How many messages stand before this one in the whole conversation. */
-    countBefore: (id: string): number => chat.value.before + Math.max(0, placeOf(id)),
+    countBefore: (id: string): number => chat.value.before + Math.max(0, indexOfMessage(id)),
     /** The user's message that led to this one, or the newest one. */
     promptOf(id?: string): Message | undefined {
       const { messages } = chat.value
-      const at = id === undefined ? messages.length - 1 : placeOf(id)
+      const at = id === undefined ? messages.length - 1 : indexOfMessage(id)
       return messages.slice(0, at + 1).findLast(({ role }) => role === 'user')
     },
     async truncate(keep: number): Promise<void> {
@@ -237,7 +243,7 @@ export const createOpenChat = ({
       await api('POST /api/session/truncate', { session_id: sessionId, keep_count: keep })
       await reload()
     },
-    /** The first answer wins; a late one is told which. */
+    /** The first answer wins; a notifyIfAnswered one is told which. */
     async answerApproval(
       id: string,
       choice: string,
@@ -251,7 +257,7 @@ export const createOpenChat = ({
         approval_id: id,
         ...given,
       })
-      late(reply)
+      notifyIfAnswered(reply)
     },
     async answerClarify(id: string, text: string): Promise<void> {
       const { sessionId, questions } = chat.value
@@ -261,7 +267,7 @@ export const createOpenChat = ({
         response: text,
         clarify_id: id,
       })
-      late(reply)
+      notifyIfAnswered(reply)
     },
   }
 }

@@ -4,7 +4,7 @@ import { tc } from './strings.ts'
 
 const numbers = /(\d[\d,]*)\s*→\s*(\d[\d,]*)/
 
-export const compactVerbs = {
+export const compactionActions = {
   /** Says when it is done, and how to go back. */
   async compact(app: App, id: string, topic = ''): Promise<string | undefined> {
     if (app.chat.busy.value) return tc('busy')
@@ -21,7 +21,7 @@ export const compactVerbs = {
       })
       const [, before = '', after = ''] = numbers.exec(summary.headline) ?? []
       const n = session.summaries.at(-1)?.n
-      const run = () => void compactVerbs.undo(app, id, n)
+      const run = () => void compactionActions.undo(app, id, n)
       app.toasts.show(tc('done', { before, after }), { action: { label: tc('undo'), run } })
       return undefined
     } catch (error) {
@@ -49,6 +49,6 @@ export const compactVerbs = {
 /** From a button: what it says, or what went wrong, is told in the corner. */
 export const compactNow = (app: App): Promise<void> =>
   app.attempt(async () => {
-    const said = await compactVerbs.compact(app, app.chat.chat.value.sessionId)
+    const said = await compactionActions.compact(app, app.chat.chat.value.sessionId)
     if (said) app.toasts.show(said)
   })

@@ -6,7 +6,7 @@ import { formatBytes, kindOf, nameOf } from '../workspace/file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { App } from '../../app.ts'
-import { type Attachment, type DroppedFolder, MAX_BYTES } from './attachments.ts'
+import { type Attachment, type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -99,10 +99,10 @@ export const AttachmentChips = () => {
 /** Offered after a long paste: the text is often better read by the agent than by the person. */
 export const PasteOffer = () => {
   const { attachments, layout } = useApp()
-  const text = attachments.offer.value
+  const text = attachments.pasteOffer.value
   if (text === null) return null
   const back = () => {
-    layout.focus.value += 1
+    layout.composerFocus.value += 1
   }
   return (
     <div class="paste-offer" role="status">
@@ -122,7 +122,7 @@ export const PasteOffer = () => {
         size={12}
         label={t('attach.pasted.keep')}
         onClick={() => {
-          attachments.leavePaste()
+          attachments.dismissPaste()
           back()
         }}
       />
@@ -173,19 +173,19 @@ export const dropped = (data: DataTransfer | null): Dropped => {
 }
 
 /** Says what of them cannot be taken. */
-export const takeFolders = (
+export const addDroppedFolders = (
   { toasts }: App,
   directories: readonly FileSystemDirectoryEntry[],
   take: (folder: DroppedFolder) => void,
 ): void => {
   if (directories.length === 0) return
   void import('../workspace/dropped-folders.ts')
-    .then(({ readFolders }) => readFolders(directories, MAX_BYTES))
+    .then(({ readFolders }) => readFolders(directories, MAX_UPLOAD_BYTES))
     .then(({ folders, messages }) => {
       folders.forEach(take)
       for (const message of messages) toasts.show(message, { kind: 'error' })
     })
-    .catch(toasts.fail)
+    .catch(toasts.showError)
 }
 
 const carriesFiles = (event: DragEvent): boolean =>
@@ -224,7 +224,7 @@ export const DropArea = () => {
       event.preventDefault()
       const { files, directories } = dropped(event.dataTransfer)
       attachments.add(files)
-      takeFolders(app, directories, attachments.addFolder)
+      addDroppedFolders(app, directories, attachments.addFolder)
     }
     const all = { dragenter: enter, dragleave: leave, dragover: move, drop }
     for (const [type, listener] of Object.entries(all)) {

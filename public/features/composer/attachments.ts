@@ -7,11 +7,11 @@ import type { Upload, Uploaded, UploadOptions } from '../../upload.ts'
 import type { Platform } from '../../platform.ts'
 
 /** The service takes no larger request; the form around the file needs some of it. */
-export const MAX_BYTES = 20 * 1024 * 1024 - 4096
+export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
 /** The service takes no more with one message. */
-export const MAX_FILES = 20
+export const MAX_ATTACHMENTS = 20
 /** From here on a pasted text is offered as a file. */
-export const LONG_PASTE = 4000
+export const LONG_PASTE_CHARS = 4000
 
 /** Made of what was dropped; the whole of it is one chip, and one name in the message. */
 export type DroppedFolder = {
@@ -65,7 +65,7 @@ export const createAttachments = ({
   /** Files the message has or will have. */
   const count = (): number =>
     composer.files.value.length + list.value.filter(({ state }) => state === 'uploading').length
-  const tooMany = (): boolean => count() >= MAX_FILES
+  const tooMany = (): boolean => count() >= MAX_ATTACHMENTS
 
   const patch = (id: number, change: Partial<Attachment>): void => {
     list.value = list.value.map(one => (one.id === id ? { ...one, ...change } : one))
@@ -126,10 +126,10 @@ export const createAttachments = ({
     for (const file of files) {
       last += 1
       const problem =
-        file.size > MAX_BYTES
+        file.size > MAX_UPLOAD_BYTES
           ? t('attach.large', { max: formatBytes(20_000_000) })
           : tooMany()
-            ? t('attach.many', { max: `${MAX_FILES}` })
+            ? t('attach.many', { max: `${MAX_ATTACHMENTS}` })
             : ''
       const attachment: Attachment = {
         id: last,
@@ -154,7 +154,7 @@ export const createAttachments = ({
       folder,
       sentBytes: 0,
       state: isLeft ? 'failed' : 'uploading',
-      error: isLeft ? t('attach.many', { max: `${MAX_FILES}` }) : '',
+      error: isLeft ? t('attach.many', { max: `${MAX_ATTACHMENTS}` }) : '',
       picture: null,
     }
     list.value = [...list.value, attachment]
@@ -166,7 +166,7 @@ export const createAttachments = ({
     arrived,
     busy,
     /** A long text that was just pasted, while it still stands in the message. */
-    offer: computed(() => {
+    pasteOffer: computed(() => {
       const text = pasted.value
       return text !== null && composer.text.value.includes(text) ? text : null
     }),
@@ -175,25 +175,25 @@ export const createAttachments = ({
     /** Sends a failed one again; one that is too large stays what it is. */
     retry(id: number): void {
       const found = list.value.find(one => one.id === id)
-      if (found?.state !== 'failed' || found.file.size > MAX_BYTES || tooMany()) return
+      if (found?.state !== 'failed' || found.file.size > MAX_UPLOAD_BYTES || tooMany()) return
       patch(id, { state: 'uploading', sentBytes: 0, error: '' })
       begin(found)
     },
     canRetry: ({ state, file }: Attachment): boolean =>
-      state === 'failed' && file.size <= MAX_BYTES,
+      state === 'failed' && file.size <= MAX_UPLOAD_BYTES,
     remove(id: number): void {
       stops.get(id)?.abort()
       drop(id)
     },
     /** Resolves when nothing is under way; false when something could not be sent. */
-    async settled(): Promise<boolean> {
+    async uploadsDone(): Promise<boolean> {
       if (busy.value) await new Promise<void>(resolve => waiting.push(resolve))
       return list.value.length === 0
     },
-    tookPaste(text: string): void {
-      pasted.value = text.length > LONG_PASTE ? text.replace(/\r\n?/g, '\n') : null
+    onPaste(text: string): void {
+      pasted.value = text.length > LONG_PASTE_CHARS ? text.replace(/\r\n?/g, '\n') : null
     },
-    leavePaste(): void {
+    dismissPaste(): void {
       pasted.value = null
     },
     /** The pasted text leaves the message and comes along as a file. */

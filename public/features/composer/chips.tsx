@@ -53,7 +53,7 @@ const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
           onClose={close}
           onDone={() => {
             close()
-            layout.focus.value += 1
+            layout.composerFocus.value += 1
           }}
         />
       )}

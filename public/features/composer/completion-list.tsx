@@ -1,14 +1,14 @@
-/** What the composer offers above itself: commands, or files of the workspace. */
+/** What the composer suggestions above itself: commands, or files of the workspace. */
 import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
-import type { Offer } from './completion.ts'
+import type { Suggestion } from './completion.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 
 export const COMPLETION_ID = 'completion'
 export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
 
-const OfferLine = ({ offer }: { offer: Offer }) =>
+const OfferLine = ({ offer }: { offer: Suggestion }) =>
   offer.kind === 'command' ? (
     <>
       <span class="offer-name">/{offer.name}</span>
@@ -24,16 +24,16 @@ const OfferLine = ({ offer }: { offer: Offer }) =>
 
 export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) => {
   const { completion } = useApp()
-  const offers = completion.offers.value
+  const suggestions = completion.suggestions.value
   const active = completion.active.value
   useEffect(() => {
     document.getElementById(offerId(active))?.scrollIntoView({ block: 'nearest' })
-  }, [active, offers])
-  if (offers.length === 0) return null
-  const label = t(offers[0]?.kind === 'command' ? 'composer.commands' : 'composer.files')
+  }, [active, suggestions])
+  if (suggestions.length === 0) return null
+  const label = t(suggestions[0]?.kind === 'command' ? 'composer.commands' : 'composer.files')
   return (
     <div id={COMPLETION_ID} class="offers" role="listbox" aria-label={label}>
-      {offers.map((offer, index) => (
+      {suggestions.map((offer, index) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are handled in the message box
         <div
           key={offer.kind === 'command' ? offer.name : offer.path}

@@ -1,14 +1,14 @@
-/** What the composer offers while one types: commands after `/`, files of the workspace after `@`. */
+/** What the composer suggestions while one types: commands after `/`, files of the workspace after `@`. */
 import { signal } from '@preact/signals'
 import type { FileEntry } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
 
 export type Trigger = { kind: 'command' | 'file'; query: string; from: number; to: number }
-export type Offer =
+export type Suggestion =
   | { kind: 'command'; name: string; argument: string; summary: string }
   | { kind: 'file'; path: string; directory: boolean }
 
-const MOST = 40
+const MAX_SUGGESTIONS = 40
 
 /** A `/` counts only as the first character of the message, an `@` only at the start of a word. */
 export const findTrigger = (text: string, caret: number): Trigger | null => {
@@ -20,7 +20,7 @@ export const findTrigger = (text: string, caret: number): Trigger | null => {
   return null
 }
 
-const startsFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query: string): T[] => {
+const prefixFirst = <T>(items: readonly T[], nameOf: (item: T) => string, query: string): T[] => {
   const wanted = query.toLowerCase()
   const found = items.filter(item => nameOf(item).toLowerCase().includes(wanted))
   const starts = (item: T) => nameOf(item).toLowerCase().startsWith(wanted)
@@ -33,7 +33,7 @@ export const splitPath = (query: string): { directory: string; name: string } =>
 }
 
 export type CompletionOptions = {
-  platform: Pick<Platform, 'later'>
+  platform: Pick<Platform, 'schedule'>
   /** Asked each time: skills come and go. */
   commands: () => readonly { name: string; argument: string; summary: string }[]
   /** Entries of a directory of the workspace. */
@@ -41,15 +41,15 @@ export type CompletionOptions = {
 }
 
 export const createCompletion = ({ platform, commands, entries }: CompletionOptions) => {
-  const offers = signal<readonly Offer[]>([])
+  const suggestions = signal<readonly Suggestion[]>([])
   const active = signal(0)
   const trigger = signal<Trigger | null>(null)
   /** The query that was dismissed with Escape stays dismissed until it changes. */
   let dismissed = ''
   let cancel = () => {}
 
-  const show = (list: readonly Offer[]): void => {
-    offers.value = list.slice(0, MOST)
+  const show = (list: readonly Suggestion[]): void => {
+    suggestions.value = list.slice(0, MAX_SUGGESTIONS)
     active.value = 0
   }
 
@@ -61,7 +61,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
       if (trigger.value !== wanted) return
       const visible = found.filter(entry => name.startsWith('.') || !entry.name.startsWith('.'))
       show(
-        startsFirst(visible, entry => entry.name, name).map(({ path, type }) => ({
+        prefixFirst(visible, entry => entry.name, name).map(({ path, type }) => ({
           kind: 'file',
           path,
           directory: type === 'dir',
@@ -76,11 +76,11 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
   const close = (): void => {
     cancel()
     trigger.value = null
-    offers.value = []
+    suggestions.value = []
   }
 
   return {
-    offers,
+    suggestions,
     active,
     trigger,
     update(text: string, caret: number): void {
@@ -97,15 +97,15 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
       cancel()
       if (found.kind === 'command') {
         show(
-          startsFirst(commands(), command => command.name, found.query).map(command => ({
+          prefixFirst(commands(), command => command.name, found.query).map(command => ({
             kind: 'command',
             ...command,
           })),
         )
-      } else cancel = platform.later(() => void listFiles(found), 60)
+      } else cancel = platform.schedule(() => void listFiles(found), 60)
     },
     move(step: 1 | -1): void {
-      const count = offers.value.length
+      const count = suggestions.value.length
       if (count > 0) active.value = (active.value + step + count) % count
     },
     dismiss(): void {
@@ -114,7 +114,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
     },
     close,
     /** The text and caret after `offer` was taken, and whether one goes on typing (a directory, an argument). */
-    apply(text: string, offer: Offer): { text: string; caret: number; file: string | null } {
+    apply(text: string, offer: Suggestion): { text: string; caret: number; file: string | null } {
       const { from, to } = trigger.value ?? { from: text.length, to: text.length }
       const word =
         offer.kind === 'command'

@@ -18,7 +18,10 @@ const ContextMeter = lazy(
   async () => (await import('../compaction/context-meter.tsx')).ContextMeter,
   true,
 )
-const Beside = lazy(async () => (await import('../queue/lazy-queue.ts')).Beside, true)
+const ComposerBanners = lazy(
+  async () => (await import('../queue/lazy-queue.ts')).ComposerBanners,
+  true,
+)
 
 const SendButton = () => {
   const app = useApp()
@@ -61,7 +64,7 @@ const useField = () => {
   const app = useApp()
   const ref = useRef<HTMLTextAreaElement>(null)
   const text = app.composer.text.value
-  const focus = app.layout.focus.value
+  const focus = app.layout.composerFocus.value
   const session = app.route.sessionId.value
   useLayoutEffect(() => fit(ref.current), [text])
   useEffect(() => {
@@ -80,13 +83,13 @@ export const Composer = () => {
   const { composer, completion, layout } = app
   const ref = useField()
   const settings = app.settings.current.value
-  const offers = completion.offers.value
+  const suggestions = completion.suggestions.value
   const busy = app.chat.busy.value
   const { queued } = app.chat.chat.value
   const isYolo = app.sessions.row(app.route.sessionId.value)?.yolo === true
 
   const take = (index: number) => {
-    const offer = offers[index]
+    const offer = suggestions[index]
     if (!offer) return
     const { text, caret, file } = completion.apply(composer.text.value, offer)
     composer.edit(text)
@@ -97,8 +100,8 @@ export const Composer = () => {
   }
 
   const offerKey = (event: KeyboardEvent): boolean => {
-    if (offers.length === 0) return false
-    const active = offers[completion.active.value]
+    if (suggestions.length === 0) return false
+    const active = suggestions[completion.active.value]
     if (event.key === 'ArrowDown') completion.move(1)
     else if (event.key === 'ArrowUp') completion.move(-1)
     else if (event.key === 'Escape') completion.dismiss()
@@ -140,7 +143,7 @@ export const Composer = () => {
 
   return (
     <div class="composer-place">
-      {(queued.length > 0 || app.queue.aside.value || isYolo) && <Beside />}
+      {(queued.length > 0 || app.queue.aside.value || isYolo) && <ComposerBanners />}
       <DropArea />
       <div class="composer">
         <CompletionList onTake={take} />
@@ -152,8 +155,10 @@ export const Composer = () => {
           rows={1}
           aria-label={t('composer.label')}
           aria-autocomplete="list"
-          aria-controls={offers.length > 0 ? COMPLETION_ID : undefined}
-          aria-activedescendant={offers.length > 0 ? offerId(completion.active.value) : undefined}
+          aria-controls={suggestions.length > 0 ? COMPLETION_ID : undefined}
+          aria-activedescendant={
+            suggestions.length > 0 ? offerId(completion.active.value) : undefined
+          }
           aria-description={sendHint(settings.send_key, layout.mac)}
           placeholder={
             busy && layout.narrow.value
@@ -186,7 +191,7 @@ export const Composer = () => {
             if (files.length > 0 && !pasted) {
               event.preventDefault()
               app.attachments.add(files)
-            } else app.attachments.tookPaste(pasted)
+            } else app.attachments.onPaste(pasted)
           }}
         />
         <div class="composer-bar">

@@ -17,9 +17,9 @@ export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
 export const createComposer = (
-  { api, device, later }: Pick<Platform, 'api' | 'device' | 'later'>,
-  /** Whether the service keeps drafts of this conversation. */
-  keeps: (id: string) => boolean = () => true,
+  { api, device, schedule }: Pick<Platform, 'api' | 'device' | 'schedule'>,
+  /** Whether the service savesDraft drafts of this conversation. */
+  savesDraft: (id: string) => boolean = () => true,
 ) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
@@ -36,7 +36,7 @@ export const createComposer = (
   const save = async (): Promise<void> => {
     cancel()
     const draft = now()
-    if (isSame(draft, saved) || !keeps(sessionId.value)) return
+    if (isSame(draft, saved) || !savesDraft(sessionId.value)) return
     saved = draft
     if (!sessionId.value) {
       device.write('draft', draft)
@@ -55,7 +55,7 @@ export const createComposer = (
   const changed = (): void => {
     touched = true
     cancel()
-    cancel = later(() => void save(), PAUSE_MS)
+    cancel = schedule(() => void save(), PAUSE_MS)
   }
 
   const put = (draft: Draft): void => {
@@ -79,12 +79,12 @@ export const createComposer = (
       put(id ? noDraft : device.read('draft', noDraft))
     },
     /** The conversation now exists under this id: what is written moves with it. */
-    adopt(id: string): void {
+    assignSession(id: string): void {
       device.write('draft', noDraft)
       sessionId.value = id
     },
     /** The server's draft, unless something has been written here meanwhile. */
-    offer(id: string, draft: Draft): void {
+    applyServerDraft(id: string, draft: Draft): void {
       if (id === sessionId.value && !touched) put(draft)
     },
     edit(value: string): void {
@@ -111,7 +111,7 @@ export const createComposer = (
     },
     isRecalling: () => recallAt >= 0,
     /** Takes what is written, to send it. */
-    take(): Draft {
+    takeDraft(): Draft {
       const draft = now()
       text.value = ''
       files.value = []
@@ -121,7 +121,7 @@ export const createComposer = (
       return draft
     },
     /** What could not be sent comes back in front of what was written since. */
-    giveBack(draft: Draft): void {
+    restoreDraft(draft: Draft): void {
       text.value = [draft.text, text.value].filter(Boolean).join('\n\n')
       files.value = [...new Set([...draft.files, ...files.value])]
       changed()

@@ -16,14 +16,14 @@ export const DictateButton = () => {
         write(text) {
           const { composer } = app
           composer.edit([composer.text.value.trimEnd(), text].filter(Boolean).join(' '))
-          app.layout.focus.value += 1
+          app.layout.composerFocus.value += 1
         },
-        tell: sentence => app.toasts.show(sentence),
-        fail: error => app.toasts.fail(error),
+        notify: sentence => app.toasts.show(sentence),
+        fail: error => app.toasts.showError(error),
       }),
     [],
   )
-  useEffect(() => void dictation.look(), [])
+  useEffect(() => void dictation.checkAvailability(), [])
   const state = dictation.state.value
   if (!dictation.available.value) return null
   const label =

@@ -5,7 +5,7 @@ import { t } from '../../strings/t.ts'
 
 export type DictationState = 'idle' | 'listening' | 'busy'
 
-type Heard = {
+type RecognitionEvent = {
   resultIndex: number
   results: ArrayLike<{ isFinal: boolean; 0: { transcript: string } }>
 }
@@ -13,7 +13,7 @@ export type Recognition = {
   lang: string
   continuous: boolean
   interimResults: boolean
-  onresult: ((event: Heard) => void) | null
+  onresult: ((event: RecognitionEvent) => void) | null
   onerror: ((event: { error: string }) => void) | null
   onend: (() => void) | null
   start(): void
@@ -33,7 +33,7 @@ export type Dictation = {
   state: Signal<DictationState>
   /** Null until it is known whether there is any way at all. */
   available: Signal<boolean | null>
-  look(): Promise<void>
+  checkAvailability(): Promise<void>
   toggle(): Promise<void>
 }
 
@@ -42,10 +42,10 @@ export const createDictation = (options: {
   voice: Voice
   /** Adds what was said where the person writes. */
   write: (text: string) => void
-  tell: (sentence: string) => void
+  notify: (sentence: string) => void
   fail: (error: unknown) => void
 }): Dictation => {
-  const { api, voice, write, tell, fail } = options
+  const { api, voice, write, notify, fail } = options
   const state = signal<DictationState>('idle')
   const available = signal<boolean | null>(voice.recognition ? true : null)
   let stop = () => {}
@@ -55,7 +55,7 @@ export const createDictation = (options: {
     stop = () => {}
   }
 
-  const recognise = (create: () => Recognition): void => {
+  const recognize = (create: () => Recognition): void => {
     const recognition = create()
     Object.assign(recognition, { lang: voice.language, continuous: true, interimResults: false })
     recognition.onresult = ({ resultIndex, results }) => {
@@ -64,8 +64,8 @@ export const createDictation = (options: {
       }
     }
     recognition.onerror = ({ error }) => {
-      if (error === 'not-allowed' || error === 'service-not-allowed') tell(t('dictate.denied'))
-      else if (error === 'no-speech') tell(t('dictate.nothing'))
+      if (error === 'not-allowed' || error === 'service-not-allowed') notify(t('dictate.denied'))
+      else if (error === 'no-speech') notify(t('dictate.nothing'))
     }
     recognition.onend = done
     stop = () => recognition.stop()
@@ -81,7 +81,7 @@ export const createDictation = (options: {
       form.append('file', recording, `voice-input.${ending}`)
       const { transcript } = await api('POST /api/transcribe', form)
       if (transcript) write(transcript)
-      else tell(t('dictate.nothing'))
+      else notify(t('dictate.nothing'))
     } catch (error) {
       fail(error)
     }
@@ -105,7 +105,7 @@ export const createDictation = (options: {
     state,
     available,
     /** Only the service knows whether it can hear recordings. */
-    async look(): Promise<void> {
+    async checkAvailability(): Promise<void> {
       if (available.value !== null) return
       available.value = false
       if (!voice.record) return
@@ -119,12 +119,12 @@ export const createDictation = (options: {
       if (state.value === 'listening') return stop()
       if (state.value === 'busy') return
       try {
-        if (voice.recognition) recognise(voice.recognition)
+        if (voice.recognition) recognize(voice.recognition)
         else if (voice.record) await record(voice.record)
       } catch {
         // The browser asked the person, or its own settings, and the answer was no.
         done()
-        tell(t('dictate.denied'))
+        notify(t('dictate.denied'))
       }
     },
   }

@@ -4,7 +4,7 @@ import type { Toasts } from '../shell/toast.ts'
 
 type Registry = typeof import('./slash-commands.ts')
 
-export const createSlash = (toasts: Toasts) => {
+export const createSlashCommands = (toasts: Toasts) => {
   const kept: { commands: Registry['commands'] } = { commands: [] }
   const load = async (): Promise<Registry> => {
     const registry = await import('./slash-commands.ts')
@@ -14,7 +14,7 @@ export const createSlash = (toasts: Toasts) => {
   return {
     load,
     /** For the completion list. */
-    offers: () =>
+    suggestions: () =>
       kept.commands.map(({ name, description, args_hint = '' }) => ({
         name,
         summary: description,
@@ -29,7 +29,7 @@ export const createSlash = (toasts: Toasts) => {
         const said = await found.command.run(app, found.argument)
         if (said) toasts.show(said)
       } catch (error) {
-        toasts.fail(error)
+        toasts.showError(error)
       }
       return true
     },

@@ -5,7 +5,7 @@ import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.
 import { Popover, type PopoverProps } from '../../parts/popover.tsx'
 import type { Picker as PickerName } from '../shell/layout.ts'
 import { type Model, matchModels } from '../models/models.ts'
-import { EFFORTS, isChoice } from './reasoning.ts'
+import { EFFORTS, isEffortChoice } from './reasoning.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -81,7 +81,7 @@ const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
       empty=""
       onPick={id => {
         onDone()
-        if (isChoice(id)) void app.attempt(() => app.reasoning.setEffort(id))
+        if (isEffortChoice(id)) void app.attempt(() => app.reasoning.setEffort(id))
       }}
     />
   )

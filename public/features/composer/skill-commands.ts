@@ -1,4 +1,4 @@
-/** Skills as the composer offers them after a slash. */
+/** Skills as the composer suggestions them after a slash. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 

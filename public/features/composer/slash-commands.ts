@@ -2,7 +2,7 @@
 import { type SlashCommandName, slashCommands } from '../../../lib/base/slash-commands.ts'
 import type { App } from '../../app.ts'
 import { matchModels } from '../models/models.ts'
-import { isChoice } from './reasoning.ts'
+import { isEffortChoice } from './reasoning.ts'
 import { USAGE_DAYS } from '../shell/route.ts'
 import { isTheme, THEMES } from '../settings/settings.ts'
 import { titleOf } from '../sessions/sessions.ts'
@@ -82,7 +82,7 @@ const reasoning: Run = async (app, argument) => {
   const word = argument.toLowerCase()
   if (word === 'show' || word === 'on') await app.showThinking(true)
   else if (word === 'hide' || word === 'off') await app.showThinking(false)
-  else if (isChoice(word)) await app.reasoning.setEffort(word)
+  else if (isEffortChoice(word)) await app.reasoning.setEffort(word)
   else if (word) return t('said.reasoning.unknown', { arg: argument })
   else await app.reasoning.load()
   return t('said.reasoning', {
@@ -105,19 +105,19 @@ const status = inSession(async (app, id) => {
 /** Loaded when it is first called. */
 const steering = (name: SteeringCommand): Run =>
   inSession(async (app, id, argument) =>
-    (await import('../queue/lazy-queue.ts')).steeringVerbs[name](app, id, argument),
+    (await import('../queue/lazy-queue.ts')).steeringActions[name](app, id, argument),
   )
 
 const compact: Run = inSession(async (app, id, topic) =>
-  (await import('../compaction/actions.ts')).compactVerbs.compact(app, id, topic),
+  (await import('../compaction/actions.ts')).compactionActions.compact(app, id, topic),
 )
 
 const FORMATS = ['md', 'json', 'html'] as const
 
 const run: Readonly<Record<SlashCommandName, Run>> = {
-  help: silent(app => (app.layout.sheet.value = true)),
+  help: silent(app => (app.layout.shortcutsOpen.value = true)),
   new: silent(app => app.newChat()),
-  clear: inSession((app, id) => app.askClear(id)),
+  clear: inSession((app, id) => app.confirmClear(id)),
   retry: inSession(app => app.retry()),
   undo: inSession((app, id) => app.undo(id)),
   title: inSession(async (app, id, title) => {

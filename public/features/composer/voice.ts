@@ -19,11 +19,11 @@ const record: NonNullable<Voice['record']> = async () => {
 
 export const voiceOf = (browser: Window): Voice => {
   const { SpeechRecognition, webkitSpeechRecognition } = browser as unknown as Speaking
-  const Recogniser = SpeechRecognition ?? webkitSpeechRecognition
+  const Recognizer = SpeechRecognition ?? webkitSpeechRecognition
   // The microphone exists on secure pages only.
   const canRecord = typeof MediaRecorder === 'function' && Boolean(navigator.mediaDevices)
   return {
-    recognition: Recogniser ? () => new Recogniser() : null,
+    recognition: Recognizer ? () => new Recognizer() : null,
     record: canRecord ? record : null,
     language: navigator.language,
   }

@@ -117,7 +117,7 @@ export const AgentChip = ({ id }: { id: string }) => {
               }
               const [group, value] = JSON.parse(key) as [string, string]
               close()
-              app.layout.focus.value += 1
+              app.layout.composerFocus.value += 1
               void app.attempt(() => agent.choose(id, { group, value }))
             }}
           />

@@ -58,7 +58,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
       workspace: details.value?.workspace ?? '',
     }
     onClose()
-    app.layout.focus.value += 1
+    app.layout.composerFocus.value += 1
     void app.attempt(() => past.pick(here, chosen))
   }
 

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
 import { createFind } from './find.ts'
-import { createMarks } from './find-highlights.ts'
+import { createFindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { tn } from './strings.ts'
@@ -21,11 +21,11 @@ const Bar = () => {
     [],
   )
   const input = useRef<HTMLInputElement>(null)
-  const marks = useRef<ReturnType<typeof createMarks> | null>(null)
+  const marks = useRef<ReturnType<typeof createFindHighlights> | null>(null)
   useEffect(() => {
     const before = document.activeElement
     const body = input.current?.closest<HTMLElement>('.chat-body')
-    if (body) marks.current = createMarks(body)
+    if (body) marks.current = createFindHighlights(body)
     input.current?.focus()
     return () => {
       find.close()
@@ -36,7 +36,7 @@ const Bar = () => {
   useSignalEffect(() => marks.current?.show(find.wanted.value, find.current.value))
 
   const close = () => {
-    layout.finding.value = false
+    layout.findOpen.value = false
   }
   const total = find.total.value
   const state = () => {

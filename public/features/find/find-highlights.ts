@@ -1,5 +1,5 @@
 /** Draws what was found over the rows that stand in the page, and brings a match into view. The text itself stays untouched. */
-import { foldCase, type Match, placesOf } from './find.ts'
+import { foldCase, type Match, indexesOf } from './find.ts'
 
 const ALL = 'find'
 const CURRENT = 'find-current'
@@ -22,7 +22,7 @@ const rangesIn = (row: Element, wanted: string): Range[] => {
     const found = nodes.findLast(({ start }) => (isEnd ? start < at : start <= at))
     return found ? ([found.node, at - found.start] as const) : null
   }
-  return placesOf(foldCase(text), wanted).flatMap(at => {
+  return indexesOf(foldCase(text), wanted).flatMap(at => {
     const start = pointOf(at, false)
     const end = pointOf(at + wanted.length, true)
     if (!start || !end) return []
@@ -33,7 +33,7 @@ const rangesIn = (row: Element, wanted: string): Range[] => {
   })
 }
 
-export const createMarks = (body: HTMLElement) => {
+export const createFindHighlights = (body: HTMLElement) => {
   let frame = 0
   let closed = false
   let wanted = ''

@@ -10,7 +10,7 @@ import { type Row, toRows } from '../transcript/rows.ts'
 export type Match = { key: string; n: number }
 
 /** As many as the service gives at once. */
-const PAGE = 500
+const PAGE_SIZE = 500
 
 /** Comparable, and as long as the text itself: a place in one is the same place in the other. */
 export const foldCase = (text: string): string => {
@@ -24,7 +24,7 @@ export const foldCase = (text: string): string => {
 }
 
 /** Where it stands, places that overlap counted once. */
-export const placesOf = (text: string, wanted: string): number[] => {
+export const indexesOf = (text: string, wanted: string): number[] => {
   const places: number[] = []
   if (!wanted) return places
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
@@ -76,7 +76,7 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
   const matches = computed((): Match[] => {
     if (!wanted.value) return []
     return rows.value.flatMap(row =>
-      placesOf(foldedOf(row), wanted.value).map((_, n) => ({ key: row.key, n })),
+      indexesOf(foldedOf(row), wanted.value).map((_, n) => ({ key: row.key, n })),
     )
   })
   const index = computed(() => {
@@ -118,7 +118,7 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
       try {
         while (!closed && chat.value.before > 0 && chat.value.sessionId === sessionId) {
           const { before } = chat.value
-          await loadBefore(PAGE)
+          await loadBefore(PAGE_SIZE)
           // The transcript may have fetched a page of its own meanwhile: that is progress too.
           if (chat.value.before === before && chat.value.sessionId === sessionId) {
             failed.value = true

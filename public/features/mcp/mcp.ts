@@ -4,7 +4,7 @@ import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { App } from '../../app.ts'
 import { tm } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 
 /** What is written in the form; `name` is fixed once there is a server. */
 export type McpDraft = {
@@ -103,7 +103,7 @@ const createMcp = ({ api, toasts }: McpOptions) => {
       state.value = 'ready'
     } catch (error) {
       if (state.value !== 'ready') state.value = 'failed'
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -185,4 +185,4 @@ const createMcp = ({ api, toasts }: McpOptions) => {
 
 export type McpState = ReturnType<typeof createMcp>
 
-export const mcpOf = roomOf(createMcp)
+export const mcpOf = lazyState(createMcp)

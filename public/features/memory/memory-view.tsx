@@ -80,7 +80,10 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
       }}
     >
       {conflict && (
-        <ConflictNote onTheirs={() => memory.takeTheirs(name)} onMine={() => save(true)} />
+        <ConflictNote
+          onDiscardMine={() => memory.takeTheirs(name)}
+          onOverwrite={() => save(true)}
+        />
       )}
       <textarea
         ref={area}

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
 import { t } from './strings.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
 
 export const NOTES = ['memory', 'user', 'soul'] as const
@@ -51,7 +51,7 @@ export const createMemory = ({
       state.value = 'ready'
     } catch (error) {
       if (!notes.value) state.value = 'failed'
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -119,6 +119,6 @@ export const createMemory = ({
 
 export type MemoryState = ReturnType<typeof createMemory>
 
-export const memoryOf = roomOf(app =>
+export const memoryOf = lazyState(app =>
   createMemory({ api: app.api, toasts: app.toasts, unsaved: app.layout.unsaved }),
 )

@@ -5,7 +5,7 @@ import type { LocalServer } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
 import { tp } from './strings.ts'
 import { providersOf } from './providers.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 
 export type ModelSource = {
   /** Of a provider, or `local:<server>`. */
@@ -172,4 +172,4 @@ const createConnect = (app: App) => {
 
 export type Connect = ReturnType<typeof createConnect>
 
-export const connectOf = roomOf(createConnect)
+export const connectOf = lazyState(createConnect)

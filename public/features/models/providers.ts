@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
 import { tp } from './strings.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 
 export type TestStatus =
   | { busy: true }
@@ -27,7 +27,7 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
       state.value = 'ready'
     } catch (error) {
       if (state.value !== 'ready') state.value = 'failed'
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -115,4 +115,4 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
 
 export type Providers = ReturnType<typeof createProviders>
 
-export const providersOf = roomOf(createProviders)
+export const providersOf = lazyState(createProviders)

@@ -7,7 +7,7 @@ import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 
 export type ProfileActionsOptions = {
-  platform: Pick<Platform, 'base' | 'tab'> & { leave: (url: string) => void }
+  platform: Pick<Platform, 'base' | 'tab'> & { navigate: (url: string) => void }
   toasts: Toasts
   profiles: Profiles
   composer: Pick<Composer, 'save'>
@@ -22,14 +22,14 @@ export const createProfileActions = ({
   profiles,
   composer,
 }: ProfileActionsOptions) => {
-  const { base, tab, leave } = platform
+  const { base, tab, navigate } = platform
 
   /** This page moves by itself: what it hears of that from the service must not lead it elsewhere. */
   let moving = false
 
   const reloadIn = (name: string, path: string): void => {
     tab.write(PENDING_TOAST, t('profiles.entered', { name }))
-    leave(urlOf(base, path))
+    navigate(urlOf(base, path))
   }
 
   return {
@@ -43,7 +43,7 @@ export const createProfileActions = ({
         reloadIn(name, path)
       } catch (error) {
         moving = false
-        toasts.fail(error)
+        toasts.showError(error)
       }
     },
     /** Throws the service's refusal. */
@@ -60,7 +60,7 @@ export const createProfileActions = ({
     /** Asked whenever somebody looks at this page again: another tab of the browser may have moved it. */
     async reloadIfProfileChanged(): Promise<void> {
       try {
-        if (!moving && (await profiles.hasChanged()) && !moving) leave(urlOf(base, ''))
+        if (!moving && (await profiles.hasChanged()) && !moving) navigate(urlOf(base, ''))
       } catch {
         // Unreachable or signed out: whoever asks next will say so.
       }

@@ -6,14 +6,19 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 
-export type ProjectVerbsOptions = {
+export type ProjectActionsOptions = {
   toasts: Toasts
   sessions: Sessions
   projects: Projects
   layout: Layout
 }
 
-export const createProjectVerbs = ({ toasts, sessions, projects, layout }: ProjectVerbsOptions) => {
+export const createProjectActions = ({
+  toasts,
+  sessions,
+  projects,
+  layout,
+}: ProjectActionsOptions) => {
   const moveTo = async (id: string, to: string | null): Promise<void> => {
     const before = projects.find(sessions.row(id)?.project_id)?.project_id ?? null
     if (before === to) return
@@ -27,10 +32,10 @@ export const createProjectVerbs = ({ toasts, sessions, projects, layout }: Proje
 
   return {
     moveTo,
-    askMove(sessionId: string): void {
+    openMoveDialog(sessionId: string): void {
       projects.dialog.value = { what: 'move', sessionId }
     },
-    askProject(project: Project | null, sessionId?: string): void {
+    openProjectDialog(project: Project | null, sessionId?: string): void {
       projects.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
     },
     /** Makes or changes a project; the conversation that asked for it goes in. Throws the service's refusal. */
@@ -41,7 +46,7 @@ export const createProjectVerbs = ({ toasts, sessions, projects, layout }: Proje
         if (sessionId) await moveTo(sessionId, made.project_id)
       }
     },
-    askDeleteProject(project: Project): void {
+    confirmDeleteProject(project: Project): void {
       layout.confirmation.value = {
         title: t('projects.delete.title', { name: project.name }),
         text: t('projects.delete.text'),
@@ -53,4 +58,4 @@ export const createProjectVerbs = ({ toasts, sessions, projects, layout }: Proje
   }
 }
 
-export type ProjectVerbs = ReturnType<typeof createProjectVerbs>
+export type ProjectActions = ReturnType<typeof createProjectActions>

@@ -160,7 +160,7 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
         }}
         onPick={id => {
           onClose()
-          if (id === NEW) app.askProject(null, sessionId)
+          if (id === NEW) app.openProjectDialog(null, sessionId)
           else void app.moveTo(sessionId, id === NONE ? null : id.slice(2))
         }}
       />

@@ -62,12 +62,12 @@ const ProjectItem = ({ project }: { project: Project }) => {
         class="project-menu"
         label={t('projects.menu', { name })}
         items={() => [
-          { label: t('projects.edit'), icon: 'edit', run: () => app.askProject(project) },
+          { label: t('projects.edit'), icon: 'edit', run: () => app.openProjectDialog(project) },
           {
             label: t('projects.delete'),
             icon: 'trash',
             danger: true,
-            run: () => app.askDeleteProject(project),
+            run: () => app.confirmDeleteProject(project),
           },
         ]}
       />
@@ -121,7 +121,7 @@ export const ProjectList = () => {
           icon="plus"
           size={16}
           label={t('projects.new')}
-          onClick={() => app.askProject(null)}
+          onClick={() => app.openProjectDialog(null)}
         />
       </div>
       {open && (

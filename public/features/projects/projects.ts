@@ -11,7 +11,7 @@ export type ProjectDialog =
 
 export type ProjectInput = { name: string; color: string | null }
 
-const MOST_TAGS = 8
+const MAX_TAGS = 8
 
 /** A `#word` of a title, without its `#`, in lower case. */
 export const tagsOf = (title: string): string[] => [
@@ -46,7 +46,7 @@ export const createProjects = (
   const tags = computed(() =>
     [...tagCounts.value]
       .toSorted(([a, many], [b, few]) => few - many || (a < b ? -1 : 1))
-      .slice(0, MOST_TAGS)
+      .slice(0, MAX_TAGS)
       .map(([tag]) => tag),
   )
   const chosen = computed(() => (byId.value.has(wanted.value) ? wanted.value : ''))
@@ -68,7 +68,7 @@ export const createProjects = (
     counts: computed(() => countBy(shown.value.flatMap(row => row.project_id ?? []))),
     dialog: signal<ProjectDialog | null>(null),
 
-    keeps: (row: SessionRow): boolean =>
+    matches: (row: SessionRow): boolean =>
       (chosen.value === '' || row.project_id === chosen.value) &&
       (chosenTag.value === '' || tagsOf(row.title).includes(chosenTag.value)),
     /** The same again shows everything. */

@@ -6,7 +6,7 @@ import { ts } from './strings.ts'
 /** What to tell the person; nothing when the effect is plain to see. */
 type Said = Promise<string | undefined>
 
-export const steeringVerbs = {
+export const steeringActions = {
   async queue(app: App, id: string, text: string): Said {
     if (!text) return ts('usage.queue')
     await app.queue.add(id, text, [])
@@ -38,7 +38,7 @@ export const steeringVerbs = {
   },
   async yolo(app: App, id: string): Said {
     const isOn = app.sessions.row(id)?.yolo === true
-    await steeringVerbs.setYolo(app, id, !isOn)
+    await steeringActions.setYolo(app, id, !isOn)
     return ts(isOn ? 'said.yolo.off' : 'said.yolo.on')
   },
   async setYolo(app: App, id: string, enabled: boolean): Promise<void> {
@@ -48,8 +48,8 @@ export const steeringVerbs = {
   /** A waiting message goes back into the message box. */
   async editQueued(app: App, id: string, item: string): Promise<void> {
     const { removed } = await app.api('POST /api/queue/remove', { session_id: id, id: item })
-    app.composer.giveBack({ text: withoutFiles(removed.text), files: removed.attachments })
-    app.layout.focus.value += 1
+    app.composer.restoreDraft({ text: withoutFiles(removed.text), files: removed.attachments })
+    app.layout.composerFocus.value += 1
   },
   removeQueued: (app: App, id: string, item: string) =>
     app.api('POST /api/queue/remove', { session_id: id, id: item }),

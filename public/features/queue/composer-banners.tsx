@@ -5,11 +5,11 @@ import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { withoutFiles } from '../composer/composer.ts'
 import type { AsideEvent } from '../chat/chat-reducer.ts'
-import { steeringVerbs } from './actions.ts'
+import { steeringActions } from './actions.ts'
 import { ts } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
-export const Beside = () => {
+export const ComposerBanners = () => {
   const app = useApp()
   const id = app.route.sessionId.value ?? ''
   const { queued, aside } = app.chat.chat.value
@@ -32,7 +32,7 @@ const YoloLine = ({ id }: { id: string }) => {
       <button
         type="button"
         class="tx-link"
-        onClick={() => void app.attempt(() => steeringVerbs.setYolo(app, id, false))}
+        onClick={() => void app.attempt(() => steeringActions.setYolo(app, id, false))}
       >
         {ts('yolo.off')}
       </button>
@@ -67,7 +67,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
           icon="chevron-right"
           size={14}
           label={ts('queue.steer')}
-          onClick={act(() => steeringVerbs.steerQueued(app, id, item.id))}
+          onClick={act(() => steeringActions.steerQueued(app, id, item.id))}
         />
       )}
       {!busy && (
@@ -75,7 +75,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
           icon="send"
           size={14}
           label={ts('queue.send')}
-          onClick={act(() => steeringVerbs.sendQueued(app, id, item.id))}
+          onClick={act(() => steeringActions.sendQueued(app, id, item.id))}
         />
       )}
       {index > 0 && !list[index - 1]?.steer && (
@@ -84,7 +84,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
           size={14}
           label={ts('queue.up')}
           onClick={act(() =>
-            steeringVerbs.moveUp(
+            steeringActions.moveUp(
               app,
               id,
               list.map(one => one.id),
@@ -97,13 +97,13 @@ const Item = ({ id, item, index, list }: ItemProps) => {
         icon="edit"
         size={14}
         label={ts('queue.edit')}
-        onClick={act(() => steeringVerbs.editQueued(app, id, item.id))}
+        onClick={act(() => steeringActions.editQueued(app, id, item.id))}
       />
       <IconButton
         icon="close"
         size={14}
         label={ts('queue.remove')}
-        onClick={act(() => steeringVerbs.removeQueued(app, id, item.id))}
+        onClick={act(() => steeringActions.removeQueued(app, id, item.id))}
       />
     </li>
   )
@@ -116,7 +116,7 @@ const AsideCard = ({ aside }: { aside: AsideEvent }) => {
   const isRunning = status === 'running'
   const close = () => {
     app.queue.aside.value = ''
-    if (isRunning) void app.attempt(() => steeringVerbs.stopAside(app, stream))
+    if (isRunning) void app.attempt(() => steeringActions.stopAside(app, stream))
   }
   return (
     <section class="aside-card" aria-label={ts('aside.label')}>

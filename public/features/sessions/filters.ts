@@ -45,7 +45,7 @@ export const createFilters = (
     mixed: computed(() => everyProfile.value && hasOthers.value),
     /** Something is left out that would be there without. */
     narrowed: computed(() => origin.value !== '' && origin.value !== 'any'),
-    keeps: (row: SessionRow): boolean => {
+    matches: (row: SessionRow): boolean => {
       if (origin.value === 'any') return true
       if (origin.value !== '') return originOf(row) === origin.value
       // One that waits for a person, or that a person holds on to, is never folded away.

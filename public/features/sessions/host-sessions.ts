@@ -8,28 +8,28 @@ import type { SettingsState } from '../settings/settings.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 
-export type GatewayOptions = {
+export type HostSessionsOptions = {
   platform: Pick<Platform, 'api'>
   settings: Pick<SettingsState, 'current' | 'save'>
-  connection: Pick<Connection, 'gateway' | 'setGateway'>
+  connection: Pick<Connection, 'watchesHostSessions' | 'setWatchesHostSessions'>
   toasts: Toasts
   profile: ReadonlySignal<string>
   /** Fetches the list again. */
   reload: () => Promise<unknown>
 }
 
-export const createGateway = (options: GatewayOptions) => {
+export const createHostSessions = (options: HostSessionsOptions) => {
   const { platform, settings, connection, toasts, profile, reload } = options
   const isShown = (): boolean => settings.current.value.show_cli_sessions
 
   const setAlive = (alive: boolean): void => {
-    const was = connection.gateway.value
-    connection.setGateway(alive || !isShown())
-    if (was && !connection.gateway.value) toasts.show(t('connection.gateway'))
+    const was = connection.watchesHostSessions.value
+    connection.setWatchesHostSessions(alive || !isShown())
+    if (was && !connection.watchesHostSessions.value) toasts.show(t('connection.gateway'))
   }
 
   const refetch = (): void => {
-    reload().catch((error: unknown) => toasts.fail(error))
+    reload().catch((error: unknown) => toasts.showError(error))
   }
 
   /** Asks once; frames tell only of what changes from then on. */
@@ -46,7 +46,7 @@ export const createGateway = (options: GatewayOptions) => {
 
   return {
     probe,
-    take(frame: Frame): void {
+    receive(frame: Frame): void {
       if (frame.type !== 'gateway') return
       const { alive, profile: whose, changed } = frame.data
       if (whose && profile.value && whose !== profile.value) return

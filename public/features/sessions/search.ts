@@ -12,10 +12,10 @@ export type SearchHit = SessionRow & {
 }
 
 const PAUSE_MS = 200
-const MOST = 50
+const MAX_RESULTS = 50
 
 export const createSearch = (
-  { api, later }: Pick<Platform, 'api' | 'later'>,
+  { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
   rows: () => readonly SessionRow[],
   /** Blank until it is known. */
   profile: () => string = () => '',
@@ -32,7 +32,7 @@ export const createSearch = (
     const { signal: wanted } = asking
     try {
       const own = profile()
-      const input = { q: text, content: '1', limit: MOST, ...(own ? { profile: own } : {}) }
+      const input = { q: text, content: '1', limit: MAX_RESULTS, ...(own ? { profile: own } : {}) }
       const reply = await api('GET /api/sessions/search', input, { signal: wanted })
       if (!wanted.aborted) hits.value = reply.sessions as unknown as SearchHit[]
     } catch {
@@ -51,9 +51,9 @@ export const createSearch = (
     hits.value = wanted
       ? rows()
           .filter(row => titleOf(row).toLowerCase().includes(wanted))
-          .slice(0, MOST)
+          .slice(0, MAX_RESULTS)
       : []
-    if (wanted) cancel = later(() => void ask(text.trim()), PAUSE_MS)
+    if (wanted) cancel = schedule(() => void ask(text.trim()), PAUSE_MS)
   }
 
   return { query, hits, busy, set, clear: () => set('') }

@@ -8,10 +8,10 @@ import { toOffsets, visibleRange } from './visible-range.ts'
 import { useApp } from '../shell/context.ts'
 import { SessionRow } from './session-row.tsx'
 
-const HEAD = 36
-const BEYOND = 300
+const HEADING_PX = 36
+const OVERSCAN_PX = 300
 /** Distance to the end, in pixels, at which the next page is fetched. */
-const AHEAD = 800
+const LOAD_MORE_PX = 800
 
 const rowHeight = (detailed: boolean): number => {
   if (detailed) return 52
@@ -65,13 +65,13 @@ export const SessionList = () => {
   const moving = useRef(false)
   const row = rowHeight(app.settings.detailed.value)
   const offsets = useMemo(
-    () => toOffsets(items.map(item => (item.kind === 'head' ? HEAD : row))),
+    () => toOffsets(items.map(item => (item.kind === 'head' ? HEADING_PX : row))),
     [items, row],
   )
   const { from, to } = visibleRange(offsets, {
     top: top.value,
     height: height.value,
-    beyond: BEYOND,
+    overscan: OVERSCAN_PX,
   })
   const keys = items.filter(item => item.kind === 'row').map(item => item.key)
   const open = app.route.sessionId.value
@@ -88,18 +88,18 @@ export const SessionList = () => {
   }, [])
 
   useEffect(() => {
-    if (offsets.at(-1)! - top.value - height.value < AHEAD) void app.sessions.more()
+    if (offsets.at(-1)! - top.value - height.value < LOAD_MORE_PX) void app.sessions.more()
   }, [top.value, height.value, offsets, app.sessions.next.value])
 
   const linkOf = (id: string) =>
     scroll.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] .session-link`)
 
-  const back = app.layout.returning.value
+  const back = app.layout.refocusRow.value
   useLayoutEffect(() => {
     const id = moving.current ? cursor.value : back
     if (!id) return
     moving.current = false
-    if (back) app.layout.returning.value = null
+    if (back) app.layout.refocusRow.value = null
     linkOf(id)?.focus({ preventScroll: true })
   })
 
@@ -108,7 +108,7 @@ export const SessionList = () => {
     const index = items.findIndex(item => item.key === id)
     if (!element || !id || index < 0) return
     const [start, end] = [offsets[index]!, offsets[index + 1]!]
-    if (start - HEAD < element.scrollTop) element.scrollTop = Math.max(0, start - HEAD)
+    if (start - HEADING_PX < element.scrollTop) element.scrollTop = Math.max(0, start - HEADING_PX)
     if (end > element.scrollTop + element.clientHeight)
       element.scrollTop = end - element.clientHeight
     top.value = element.scrollTop
@@ -127,7 +127,7 @@ export const SessionList = () => {
       Home: () => moveTo(keys[0]),
       End: () => moveTo(keys.at(-1)),
       F2: () => {
-        app.layout.renaming.value = id
+        app.layout.renamingRow.value = id
       },
       Delete: () => {
         moveTo(keys[at + 1] ?? keys[at - 1])

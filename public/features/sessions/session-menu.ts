@@ -3,7 +3,7 @@ import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { App } from '../../app.ts'
 import { formatKeys } from '../shell/keys.ts'
 import type { MenuItem } from '../../parts/menu.tsx'
-import { isForeign } from './sessions.ts'
+import { isHostSession } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 
 const find = (app: App): MenuItem => ({
@@ -11,7 +11,7 @@ const find = (app: App): MenuItem => ({
   icon: 'search',
   keys: formatKeys('mod+f', app.layout.mac),
   run: () => {
-    app.layout.finding.value = true
+    app.layout.findOpen.value = true
   },
 })
 
@@ -29,7 +29,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     { label: t('row.export.json'), icon: 'download', run: () => app.exportAs(id, 'json') },
     { label: t('row.export.html'), icon: 'download', run: () => app.exportAs(id, 'html') },
     'line',
-    { label: t('row.clear'), icon: 'undo', run: () => app.askClear(id) },
+    { label: t('row.clear'), icon: 'undo', run: () => app.confirmClear(id) },
   ]
   return [
     { label: t('row.rename'), icon: 'edit', keys: 'F2', run: rename },
@@ -43,14 +43,19 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
       icon: 'archive',
       run: () => void app.archive(id, !row.archived),
     },
-    { label: t('projects.move'), icon: 'folder', run: () => app.askMove(id) },
+    { label: t('projects.move'), icon: 'folder', run: () => app.openMoveDialog(id) },
     { label: t('row.duplicate'), icon: 'duplicate', run: () => void app.duplicate(id) },
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
     ...(id === app.route.sessionId.value ? [find(app), tools(app)] : []),
     'line',
     // Before it is taken over there is nothing of it here that could be exported or cleared.
-    ...(isForeign(row) ? [] : own),
+    ...(isHostSession(row) ? [] : own),
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
-    { label: t('row.erase'), icon: 'trash', danger: true, run: () => app.askErase(id) },
+    {
+      label: t('row.erase'),
+      icon: 'trash',
+      danger: true,
+      run: () => app.confirmDeletePermanently(id),
+    },
   ]
 }

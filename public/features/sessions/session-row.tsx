@@ -13,7 +13,7 @@ import { sessionMenu } from './session-menu.ts'
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
 
 /** The most urgent thing there is to say about a row. */
-export const markOf = (
+export const statusOf = (
   row: Row,
   { unread, open }: { unread: boolean; open: boolean },
 ): Mark | null => {
@@ -78,8 +78,8 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
   const title = titleOf(row)
   const now = app.sessions.now.value
   const detailed = app.settings.detailed.value
-  const renaming = app.layout.renaming.value === id
-  const mark = markOf(row, { unread: app.viewed.isUnread(row), open })
+  const renaming = app.layout.renamingRow.value === id
+  const mark = statusOf(row, { unread: app.unread.isUnread(row), open })
   const style = { transform: `translateY(${top}px)`, height: `${height}px` }
 
   return (
@@ -88,8 +88,8 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
         <RenameField
           row={row}
           onDone={() => {
-            app.layout.renaming.value = null
-            app.layout.returning.value = id
+            app.layout.renamingRow.value = null
+            app.layout.refocusRow.value = id
           }}
         />
       ) : (
@@ -106,7 +106,7 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
               app.layout.drawer.value = false
             }}
             onDblClick={() => {
-              app.layout.renaming.value = id
+              app.layout.renamingRow.value = id
             }}
           >
             <span class="session-main">
@@ -144,7 +144,7 @@ export const SessionRow = ({ row, top, height, tabStop }: SessionRowProps) => {
             tabIndex={tabStop ? 0 : -1}
             items={() =>
               sessionMenu(app, row, () => {
-                app.layout.renaming.value = id
+                app.layout.renamingRow.value = id
               })
             }
           />

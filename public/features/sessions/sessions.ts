@@ -16,7 +16,7 @@ export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
 /** A session of the command line that has not become one of this service yet: it can be read and deleted, nothing else. */
-export const isForeign = (row: SessionRow | undefined): boolean =>
+export const isHostSession = (row: SessionRow | undefined): boolean =>
   row?.is_cli_session === true && row._cli_origin === undefined
 
 /** Where it began, in words. */
@@ -27,7 +27,7 @@ export const sourceOf = (row: SessionRow): string =>
 const before = (a: SessionRow, b: SessionRow): boolean =>
   a.updated_at !== b.updated_at ? a.updated_at > b.updated_at : a.session_id > b.session_id
 
-export const placeRow = (rows: readonly SessionRow[], row: SessionRow): SessionRow[] => {
+export const insertRow = (rows: readonly SessionRow[], row: SessionRow): SessionRow[] => {
   const others = rows.filter(other => other.session_id !== row.session_id)
   let [low, high] = [0, others.length]
   while (low < high) {
@@ -69,16 +69,16 @@ export const toItems = (
   return items
 }
 
-const PAGE = 100
+const PAGE_SIZE = 100
 /** The service gives no more at once. */
-const MOST = 500
+const MAX_LIMIT = 500
 
 export const createSessions = (
   { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
   toasts: Toasts,
   profile: ReadonlySignal<string>,
   /** What the list is narrowed down to. */
-  keeps: (row: SessionRow) => boolean = () => true,
+  matches: (row: SessionRow) => boolean = () => true,
   everyProfile: () => boolean = () => false,
   /** Whether runs of scheduled tasks are in the list. */
   withScheduled: () => boolean = () => true,
@@ -99,19 +99,19 @@ export const createSessions = (
   const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
   /** A new or cleared conversation without a name is in no list until something is said in it. */
   const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
-  const mine = computed(() =>
+  const profileRows = computed(() =>
     rows.value.filter(
       row =>
         !isBlank(row) &&
-        (everyProfile() || !profile.value || row.profile === profile.value || isForeign(row)),
+        (everyProfile() || !profile.value || row.profile === profile.value || isHostSession(row)),
     ),
   )
 
-  const listed = computed(() => mine.value.filter(keeps))
+  const listed = computed(() => profileRows.value.filter(matches))
 
   /** Some replies are whole sessions: their messages must not stay behind in the list. */
   const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
-    rows.value = placeRow(rows.value, row as SessionRow)
+    rows.value = insertRow(rows.value, row as SessionRow)
   }
   const drop = (id: string): void => {
     if (id === kept) kept = ''
@@ -120,8 +120,8 @@ export const createSessions = (
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
 
   /** Makes a session of the command line one of ours, so that it can be changed. True when it was not yet. */
-  const adopt = async (id: string): Promise<boolean> => {
-    if (!isForeign(row(id))) return false
+  const importHostSession = async (id: string): Promise<boolean> => {
+    if (!isHostSession(row(id))) return false
     upsert((await api('POST /api/session/import_cli', { session_id: id })).session)
     return true
   }
@@ -135,11 +135,11 @@ export const createSessions = (
     const held = row(id)
     if (held) upsert({ ...held, ...patch })
     try {
-      await adopt(id)
+      await importHostSession(id)
       upsert((await send()).session)
     } catch (error) {
       if (held) upsert(held)
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -158,16 +158,16 @@ export const createSessions = (
       if (!row(kept)) upsert(session)
     },
     /** Conversations of this profile, or of all of them when that is chosen. */
-    mine,
+    profileRows,
     items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
     archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
     /** How many conversations wait for a person. */
-    waiting: computed(() => mine.value.filter(({ waiting }) => waiting > 0).length),
+    waiting: computed(() => profileRows.value.filter(({ waiting }) => waiting > 0).length),
 
     /** Fetches as many rows as are shown; answers the cursor the rows stand at. */
     async load(): Promise<string | undefined> {
       try {
-        const limit = Math.min(MOST, Math.max(PAGE, rows.value.length))
+        const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, rows.value.length))
         const order = ++asked
         const reply = await api('GET /api/sessions', { limit, ...scheduled() })
         // Asked for again since then, perhaps with another filter: that reply counts.
@@ -190,7 +190,7 @@ export const createSessions = (
       fetchingMore = true
       try {
         const reply = await api('GET /api/sessions', {
-          limit: PAGE,
+          limit: PAGE_SIZE,
           cursor: from,
           ...scheduled(),
         })
@@ -204,12 +204,12 @@ export const createSessions = (
         ].sort((a, b) => (before(a, b) ? -1 : 1))
         next.value = reply.next ?? null
       } catch (error) {
-        toasts.fail(error)
+        toasts.showError(error)
       } finally {
         fetchingMore = false
       }
     },
-    take(frame: Frame): void {
+    receive(frame: Frame): void {
       if (frame.type === 'row') upsert(frame.data.row)
       else if (frame.type === 'gone') drop(frame.data.session_id)
     },
@@ -232,15 +232,15 @@ export const createSessions = (
       ),
     update: (id: string, patch: { model?: string; workspace?: string }) =>
       change(id, patch, () => api('POST /api/session/update', { session_id: id, ...patch })),
-    adopt,
+    importHostSession,
     async duplicate(id: string): Promise<string> {
-      await adopt(id)
+      await importHostSession(id)
       const { session } = await api('POST /api/session/duplicate', { session_id: id })
       upsert(session)
       return session.session_id
     },
     async branch(id: string, keep?: number): Promise<string> {
-      await adopt(id)
+      await importHostSession(id)
       const reply = await api('POST /api/session/branch', {
         session_id: id,
         ...(keep === undefined ? {} : { keep_count: keep }),
@@ -263,7 +263,7 @@ export const createSessions = (
       }
     },
     /** Not into the trash: gone from the disk. */
-    async erase(id: string): Promise<void> {
+    async deletePermanently(id: string): Promise<void> {
       await api('POST /api/session/delete', { session_id: id, permanent: true })
       drop(id)
     },

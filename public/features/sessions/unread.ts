@@ -5,20 +5,20 @@ import type { Platform } from '../../platform.ts'
 
 type Seen = Readonly<Record<string, number>>
 /** Beyond this many the oldest marks are forgotten. */
-const MOST = 500
+const MAX_ENTRIES = 500
 
-export const createViewed = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs'>) => {
+export const createUnread = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs'>) => {
   const counts = signal<Seen>(device.read<Seen>('viewed', {}))
   // What was there before this browser came is not news.
   const since = device.read('viewed-since', nowMs() / 1000)
   device.write('viewed-since', since)
 
   return {
-    see(row: Pick<SessionRow, 'session_id' | 'message_count'>): void {
+    markRead(row: Pick<SessionRow, 'session_id' | 'message_count'>): void {
       const { session_id: id, message_count: count } = row
       if (counts.value[id] === count) return
       const { [id]: _, ...others } = counts.value
-      const kept = Object.entries(others).slice(-MOST)
+      const kept = Object.entries(others).slice(-MAX_ENTRIES)
       counts.value = { ...Object.fromEntries(kept), [id]: count }
       device.write('viewed', counts.value)
     },
@@ -29,4 +29,4 @@ export const createViewed = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs
   }
 }
 
-export type Viewed = ReturnType<typeof createViewed>
+export type Unread = ReturnType<typeof createUnread>

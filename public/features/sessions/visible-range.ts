@@ -18,15 +18,15 @@ const indexAt = (offsets: readonly number[], y: number): number => {
   return low
 }
 
-/** First and one past the last item to draw, with some beyond the edges so that scrolling shows no gaps. */
+/** First and one past the last item to draw, with some overscan the edges so that scrolling shows no gaps. */
 export const visibleRange = (
   offsets: readonly number[],
-  { top, height, beyond }: { top: number; height: number; beyond: number },
+  { top, height, overscan }: { top: number; height: number; overscan: number },
 ): { from: number; to: number } => {
   const count = offsets.length - 1
   if (count === 0) return { from: 0, to: 0 }
   return {
-    from: indexAt(offsets, Math.max(0, top - beyond)),
-    to: Math.min(count, indexAt(offsets, top + height + beyond) + 1),
+    from: indexAt(offsets, Math.max(0, top - overscan)),
+    to: Math.min(count, indexAt(offsets, top + height + overscan) + 1),
   }
 }

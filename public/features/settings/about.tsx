@@ -27,7 +27,7 @@ export const About = () => {
       <Button
         icon="command"
         onClick={() => {
-          layout.sheet.value = true
+          layout.shortcutsOpen.value = true
         }}
       >
         {ts('settings.shortcuts')}

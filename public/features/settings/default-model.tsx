@@ -15,7 +15,7 @@ export const DefaultModel = () => {
       settings.finishSave('default_model', 'saved')
     } catch (error) {
       settings.finishSave('default_model', 'failed')
-      app.toasts.fail(error)
+      app.toasts.showError(error)
     }
   }
   return (

@@ -17,7 +17,7 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
   const text = TOGGLES[name]
   const set = (on: boolean) => {
     if (name === 'show_thinking') return app.showThinking(on)
-    if (name === 'show_cli_sessions') return app.gateway.show(on)
+    if (name === 'show_cli_sessions') return app.hostSessions.show(on)
     return app.settings.save(name, on)
   }
   return (

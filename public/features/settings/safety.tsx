@@ -48,7 +48,7 @@ export const Safety = () => {
             aria-label={ts(`settings.safety.${verb}.of`, { key })}
             onClick={() =>
               void app.attempt(async () => {
-                guards.value = (await app.trouble.accept(key, value_id, !accepted)).guards
+                guards.value = (await app.configProblems.accept(key, value_id, !accepted)).guards
               })
             }
           >

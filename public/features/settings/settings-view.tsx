@@ -43,11 +43,7 @@ export const SettingsView = ({ section }: { section: Section }) => {
         <div class="head-title">
           <h1>{t('settings.title')}</h1>
         </div>
-        <IconButton
-          icon="close"
-          label={ts('settings.back')}
-          onClick={() => route.closeSettings()}
-        />
+        <IconButton icon="close" label={ts('settings.back')} onClick={() => route.backToChat()} />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="settings-scroll" tabIndex={0}>

@@ -37,7 +37,7 @@ export const DEFAULTS: Settings = {
 const MARK_MS = 2_000
 
 export const createSettings = (
-  { api, later }: Pick<Platform, 'api' | 'later'>,
+  { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
   toasts: Toasts,
   /** What the page came with; the first paint already has it. */
   theme = 'dark',
@@ -61,7 +61,7 @@ export const createSettings = (
 
   const finishSave = (key: string, value: SaveStatus): void => {
     setSaveStatus(key, value)
-    later(() => saveStatus.value[key] === value && setSaveStatus(key, null), MARK_MS)
+    schedule(() => saveStatus.value[key] === value && setSaveStatus(key, null), MARK_MS)
   }
 
   const save = async <K extends keyof Settings>(key: K, value: Settings[K]): Promise<void> => {
@@ -76,7 +76,7 @@ export const createSettings = (
     } catch (error) {
       if (current.value[key] === value) current.value = { ...current.value, [key]: before }
       finishSave(key, 'failed')
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 

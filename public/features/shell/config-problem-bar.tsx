@@ -4,10 +4,10 @@ import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
 import { useApp } from './context.ts'
 
-export const TroubleBar = () => {
+export const ConfigProblemBar = () => {
   const app = useApp()
-  const { trouble, chat, profiles, route, layout } = app
-  const { problems, guards } = trouble.current.value
+  const { configProblems, chat, profiles, route, layout } = app
+  const { problems, guards } = configProblems.current.value
   const closing = guards.filter(({ closes }) => closes.length > 0)
   const notes = guards.filter(({ closes }) => closes.length === 0)
   const open = chat.details.value

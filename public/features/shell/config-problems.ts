@@ -3,10 +3,10 @@ import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { ApiCall } from '../../api.ts'
 
-export type Trouble = Api['GET /api/config/problems']['output']
+export type ConfigProblems = Api['GET /api/config/problems']['output']
 
-export const createTrouble = (api: ApiCall) => {
-  const current = signal<Trouble>({ problems: [], guards: [] })
+export const createConfigProblems = (api: ApiCall) => {
+  const current = signal<ConfigProblems>({ problems: [], guards: [] })
   return {
     current,
     async load(): Promise<void> {

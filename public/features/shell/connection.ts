@@ -8,11 +8,11 @@ const POLL_MS = 30_000
 const QUIET_MS = 1_500
 
 export const createConnection = (
-  { nowMs, later }: Pick<Platform, 'nowMs' | 'later'>,
+  { nowMs, schedule }: Pick<Platform, 'nowMs' | 'schedule'>,
   poll: () => Promise<unknown>,
 ) => {
   const state = signal<StreamState>({ kind: 'idle' })
-  const gateway = signal(true)
+  const watchesHostSessions = signal(true)
   const seconds = signal(0)
   const lostMs = signal<number | null>(null)
   const visible = signal(false)
@@ -25,34 +25,34 @@ export const createConnection = (
     const value = state.value
     if (value.kind !== 'waiting') return
     seconds.value = Math.max(0, Math.ceil((value.retryAtMs - nowMs()) / 1000))
-    cancelTick = later(tick, 500)
+    cancelTick = schedule(tick, 500)
   }
 
-  const schedule = (): void => {
+  const schedulePoll = (): void => {
     cancelPoll()
-    cancelPoll = later(async () => {
+    cancelPoll = schedule(async () => {
       try {
         await poll()
       } catch {
         // Unreachable still; the pill says so.
       }
-      schedule()
+      schedulePoll()
     }, POLL_MS)
   }
 
   let polling = false
-  const plan = (): void => {
-    const needed = !gateway.value || lostMs.value !== null
+  const updatePolling = (): void => {
+    const needed = !watchesHostSessions.value || lostMs.value !== null
     if (needed === polling) return
     polling = needed
-    if (needed) schedule()
+    if (needed) schedulePoll()
     else cancelPoll()
   }
 
   return {
     state,
     seconds,
-    gateway,
+    watchesHostSessions,
     /** The pill is shown. */
     visible,
     set(value: StreamState): void {
@@ -65,15 +65,15 @@ export const createConnection = (
         lostMs.value ??= nowMs()
         const quietMs = QUIET_MS - (nowMs() - lostMs.value)
         if (quietMs <= 0) visible.value = true
-        else cancelQuiet = later(() => (visible.value = true), quietMs)
+        else cancelQuiet = schedule(() => (visible.value = true), quietMs)
       }
       tick()
-      plan()
+      updatePolling()
     },
     /** Whether the service watches command-line sessions; it tells nothing about them while it does not. */
-    setGateway(alive: boolean): void {
-      gateway.value = alive
-      plan()
+    setWatchesHostSessions(alive: boolean): void {
+      watchesHostSessions.value = alive
+      updatePolling()
     },
     close(): void {
       cancelTick()

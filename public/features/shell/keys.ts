@@ -14,8 +14,8 @@ export type ShortcutGroup = { label: PlainKey; shortcuts: readonly Shortcut[] }
 /** Once for ours, which knows the whole conversation; once more for the browser's, which knows the whole page. */
 const find = ({ chat, layout, route }: App): 'pass' | undefined => {
   const isOurs = route.current.value.view === 'chat' && chat.chat.value.messages.length > 0
-  layout.finding.value = isOurs && !layout.finding.value
-  return layout.finding.value ? undefined : 'pass'
+  layout.findOpen.value = isOurs && !layout.findOpen.value
+  return layout.findOpen.value ? undefined : 'pass'
 }
 
 export const shortcuts: readonly ShortcutGroup[] = [
@@ -25,7 +25,7 @@ export const shortcuts: readonly ShortcutGroup[] = [
       {
         keys: 'mod+k',
         label: 'keys.palette',
-        run: ({ layout }) => (layout.palette.value = !layout.palette.value),
+        run: ({ layout }) => (layout.paletteOpen.value = !layout.paletteOpen.value),
       },
       { keys: 'mod+shift+o', label: 'keys.new', run: app => app.newChat() },
       { keys: 'mod+b', label: 'keys.sidebar', run: ({ layout }) => layout.toggleSidebar() },
@@ -35,13 +35,17 @@ export const shortcuts: readonly ShortcutGroup[] = [
         label: 'keys.settings',
         run: ({ route }) => route.go({ view: 'settings', section: 'general' }),
       },
-      { keys: '?', label: 'keys.sheet', run: ({ layout }) => (layout.sheet.value = true) },
+      { keys: '?', label: 'keys.sheet', run: ({ layout }) => (layout.shortcutsOpen.value = true) },
     ],
   },
   {
     label: 'keys.chat',
     shortcuts: [
-      { keys: 'shift+escape', label: 'keys.focus', run: ({ layout }) => (layout.focus.value += 1) },
+      {
+        keys: 'shift+escape',
+        label: 'keys.focus',
+        run: ({ layout }) => (layout.composerFocus.value += 1),
+      },
       { keys: 'mod+.', label: 'keys.stop', run: app => void app.stop() },
       { keys: 'mod+f', label: 'keys.find', run: app => find(app) },
       { keys: 'up', label: 'keys.recall' },
@@ -52,7 +56,7 @@ export const shortcuts: readonly ShortcutGroup[] = [
   {
     label: 'keys.list',
     shortcuts: [
-      { keys: 'mod+shift+f', label: 'keys.search', run: ({ layout }) => layout.searchFocus() },
+      { keys: 'mod+shift+f', label: 'keys.search', run: ({ layout }) => layout.focusSearch() },
       { keys: 'up / down', label: 'keys.move' },
       { keys: 'f2', label: 'keys.rename' },
       { keys: 'delete', label: 'keys.delete' },
@@ -71,7 +75,7 @@ export const chordOf = (event: KeyLike, mac: boolean): string => {
   return [mod && 'mod', shift && 'shift', event.altKey && 'alt', key].filter(Boolean).join('+')
 }
 
-const SIGNS: Record<string, string> = {
+const KEY_LABELS: Record<string, string> = {
   up: '↑',
   down: '↓',
   enter: '↵',
@@ -89,7 +93,7 @@ export const formatKeys = (keys: string, mac: boolean): string =>
       if (key === 'shift') return mac ? '⇧' : 'Shift'
       return key
         .split(' ')
-        .map(part => SIGNS[part] ?? (part.length === 1 ? part.toUpperCase() : part))
+        .map(part => KEY_LABELS[part] ?? (part.length === 1 ? part.toUpperCase() : part))
         .map(part => (/^f\d+$/.test(part) ? part.toUpperCase() : part))
         .join(' ')
     })

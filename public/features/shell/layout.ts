@@ -28,7 +28,7 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     else sidebar.value = true
   }
   /** Counts up: the search field takes the focus. */
-  const searching = signal(0)
+  const searchFocus = signal(0)
 
   return {
     /** Shortcuts are written with ⌘. */
@@ -38,24 +38,24 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     /** The sidebar of a narrow page, which lies over the conversation. */
     drawer,
     narrow,
-    palette: signal(false),
-    sheet: signal(false),
+    paletteOpen: signal(false),
+    shortcutsOpen: signal(false),
     /** Words are looked for in the conversation that is open. */
-    finding: signal(false),
+    findOpen: signal(false),
     picker: signal<Picker | null>(null),
     confirmation: signal<Confirmation | null>(null),
     /** The conversation whose title is being edited in the list. */
-    renaming: signal<string | null>(null),
+    renamingRow: signal<string | null>(null),
     /** The conversation that gets the focus back when its title has been edited. */
-    returning: signal<string | null>(null),
+    refocusRow: signal<string | null>(null),
     /** What is being edited in a view and would be lost with the page. */
     unsaved: new Set<string>(),
     /** Counts up: whoever shows the message box takes the focus. */
-    focus: signal(0),
-    searching,
-    searchFocus(): void {
+    composerFocus: signal(0),
+    searchFocus,
+    focusSearch(): void {
       open()
-      searching.value += 1
+      searchFocus.value += 1
     },
     toggleSidebar(): void {
       if (narrow.value) {

@@ -13,7 +13,7 @@ import { useApp } from './context.ts'
 
 type Action = PickerOption & { run: () => unknown }
 
-const MOST = 8
+const MAX_RESULTS = 8
 
 const actionsOf = (app: App): Action[] => {
   const { layout, route, settings } = app
@@ -67,7 +67,7 @@ const actionsOf = (app: App): Action[] => {
       id: 'project',
       icon: 'folder',
       label: t('projects.new'),
-      run: () => app.askProject(null),
+      run: () => app.openProjectDialog(null),
     },
     {
       id: 'sidebar',
@@ -82,7 +82,7 @@ const actionsOf = (app: App): Action[] => {
       label: t('keys.title'),
       keys: '?',
       run: () => {
-        layout.sheet.value = true
+        layout.shortcutsOpen.value = true
       },
     },
     ...own,
@@ -100,18 +100,18 @@ const actionsOf = (app: App): Action[] => {
 export const Palette = () => {
   const app = useApp()
   const query = useSignal('')
-  const wanted = query.value.trim().toLowerCase()
+  const needle = query.value.trim().toLowerCase()
   const close = () => {
-    app.layout.palette.value = false
+    app.layout.paletteOpen.value = false
   }
 
   const actions = actionsOf(app).filter(({ label, id }) =>
-    wanted ? label.toLowerCase().includes(wanted) : !id.startsWith('theme-'),
+    needle ? label.toLowerCase().includes(needle) : !id.startsWith('theme-'),
   )
-  const rows = app.sessions.mine.value
-    .filter(row => !row.archived && titleOf(row).toLowerCase().includes(wanted))
-    .slice(0, MOST)
-  const models = wanted ? matchModels(app.models.all.value, wanted).slice(0, MOST) : []
+  const rows = app.sessions.profileRows.value
+    .filter(row => !row.archived && titleOf(row).toLowerCase().includes(needle))
+    .slice(0, MAX_RESULTS)
+  const models = needle ? matchModels(app.models.all.value, needle).slice(0, MAX_RESULTS) : []
 
   const runs = new Map<string, () => unknown>()
   const group = (label: string, prefix: string, list: readonly Action[]): PickerGroup => ({

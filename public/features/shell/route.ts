@@ -41,20 +41,20 @@ const query = (values: Readonly<Record<string, string | null>>): string => {
 
 export const parseRoute = (base: string, href: string): Route => {
   const root = new URL(base).pathname
-  const { pathname: path, searchParams: asked } = new URL(href, base)
+  const { pathname: path, searchParams: params } = new URL(href, base)
   const [view = '', rest = ''] = (path.startsWith(root) ? path.slice(root.length) : '').split('/')
   if (view === 'session' && rest) return { view: 'chat', sessionId: decodeURIComponent(rest) }
   if (view === 'settings') {
     return { view: 'settings', section: isSection(rest) ? rest : 'general' }
   }
   if (view === 'skills') {
-    return { view, skill: asked.get('skill'), query: asked.get('q') ?? '' }
+    return { view, skill: params.get('skill'), query: params.get('q') ?? '' }
   }
-  if (view === 'tasks') return { view, task: asked.get('task') }
+  if (view === 'tasks') return { view, task: params.get('task') }
   if (view === 'memory') return { view }
   if (view === 'profiles') return { view }
   if (view === 'usage') {
-    return { view, days: USAGE_DAYS.find(days => `${days}` === asked.get('days')) ?? 30 }
+    return { view, days: USAGE_DAYS.find(days => `${days}` === params.get('days')) ?? 30 }
   }
   return { view: 'chat', sessionId: null }
 }
@@ -102,14 +102,14 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     go,
     openSession: (id: string | null, options?: { replace?: boolean }) =>
       go({ view: 'chat', sessionId: id }, options),
-    closeSettings: () => go({ view: 'chat', sessionId: lastChat.value }),
+    backToChat: () => go({ view: 'chat', sessionId: lastChat.value }),
     /** Which file of the workspace is open beside the conversation; for reloads and links. */
-    note(file: string | null): void {
+    replaceFile(file: string | null): void {
       const url = urlOf(base, pathOf(current.value)) + (file === null ? '' : fileQuery(file))
       history.replaceState(null, '', url)
     },
     /** After back or forward. */
-    arrive: (at: string): void => set(parseRoute(base, at)),
+    readLocation: (at: string): void => set(parseRoute(base, at)),
   }
 }
 

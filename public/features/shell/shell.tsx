@@ -59,7 +59,7 @@ const Side = () => {
         max={SIDEBAR_MAX}
         onResize={layout.resize}
         onReset={layout.resetWidth}
-        onFold={layout.toggleSidebar}
+        onCollapse={layout.toggleSidebar}
       />
     </aside>
   )
@@ -70,8 +70,8 @@ const Overlays = () => {
   const ask = layout.confirmation.value
   return (
     <>
-      {layout.palette.value && <Palette />}
-      {layout.sheet.value && <Shortcuts />}
+      {layout.paletteOpen.value && <Palette />}
+      {layout.shortcutsOpen.value && <Shortcuts />}
       {onboarding.open.value && <ConnectDialog />}
       {projects.dialog.value && <ProjectDialogs dialog={projects.dialog.value} />}
       {ask && <Confirm key={ask.title} ask={ask} />}
@@ -88,14 +88,14 @@ const Toasts = () => {
       dismissLabel={t('toast.dismiss')}
       list={toasts.list.value}
       onDismiss={toasts.dismiss}
-      onHold={toasts.hold}
-      onRelease={toasts.release}
+      onPause={toasts.pauseTimers}
+      onResume={toasts.resumeTimers}
     />
   )
 }
 
 const TroubleBar = lazy(
-  async () => (await import('./config-problem-bar.tsx')).TroubleBar,
+  async () => (await import('./config-problem-bar.tsx')).ConfigProblemBar,
   true,
   false,
 )

@@ -13,7 +13,7 @@ export const Shortcuts = () => {
       kind="wide"
       closeLabel={t('app.close')}
       onClose={() => {
-        layout.sheet.value = false
+        layout.shortcutsOpen.value = false
       }}
     >
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}

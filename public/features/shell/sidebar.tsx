@@ -15,7 +15,7 @@ import { SessionList } from '../sessions/session-list.tsx'
 const SearchField = () => {
   const app = useApp()
   const ref = useRef<HTMLInputElement>(null)
-  const wanted = app.layout.searching.value
+  const wanted = app.layout.searchFocus.value
   useEffect(() => {
     if (wanted > 0) ref.current?.focus()
   }, [wanted])
@@ -126,7 +126,7 @@ const Foot = () => {
   )
 }
 
-/** Beside "new chat": the way back in for what was exported. */
+/** ComposerBanners "new chat": the way back in for what was exported. */
 const Import = () => {
   const app = useApp()
   const ref = useRef<HTMLInputElement>(null)
@@ -163,7 +163,7 @@ export const Sidebar = () => {
           label={t('palette.label')}
           keys={formatKeys('mod+k', mac)}
           onClick={() => {
-            app.layout.palette.value = true
+            app.layout.paletteOpen.value = true
           }}
         />
         <Import />

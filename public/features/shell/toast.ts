@@ -7,9 +7,9 @@ export type Toast = { id: number; text: string; kind: 'info' | 'error'; action: 
 
 const SHOWN_MS = 5_000
 const WITH_ACTION_MS = 10_000
-const MOST = 4
+const MAX_TOASTS = 4
 
-export const createToasts = ({ later }: Pick<Platform, 'later'>) => {
+export const createToasts = ({ schedule }: Pick<Platform, 'schedule'>) => {
   const list = signal<readonly Toast[]>([])
   const timers = new Map<number, () => void>()
   let last = 0
@@ -20,12 +20,12 @@ export const createToasts = ({ later }: Pick<Platform, 'later'>) => {
     list.value = list.value.filter(toast => toast.id !== id)
   }
 
-  const wait = (toast: Toast): void => {
+  const startTimer = (toast: Toast): void => {
     timers.get(toast.id)?.()
     const shownMs = toast.action || toast.kind === 'error' ? WITH_ACTION_MS : SHOWN_MS
     timers.set(
       toast.id,
-      later(() => dismiss(toast.id), shownMs),
+      schedule(() => dismiss(toast.id), shownMs),
     )
   }
 
@@ -39,9 +39,9 @@ export const createToasts = ({ later }: Pick<Platform, 'later'>) => {
     }
     // The same sentence twice is one notice.
     for (const same of list.value.filter(shown => shown.text === text)) dismiss(same.id)
-    for (const old of list.value.slice(0, -(MOST - 1))) dismiss(old.id)
+    for (const old of list.value.slice(0, -(MAX_TOASTS - 1))) dismiss(old.id)
     list.value = [...list.value, toast]
-    wait(toast)
+    startTimer(toast)
     return toast.id
   }
 
@@ -49,16 +49,16 @@ export const createToasts = ({ later }: Pick<Platform, 'later'>) => {
     list,
     show,
     dismiss,
-    fail: (error: unknown): void => {
+    showError: (error: unknown): void => {
       show(error instanceof Error ? error.message : String(error), { kind: 'error' })
     },
     /** While a pointer or the focus rests on the notices none of them leaves. */
-    hold(): void {
+    pauseTimers(): void {
       for (const stop of timers.values()) stop()
       timers.clear()
     },
-    release(): void {
-      for (const toast of list.value) wait(toast)
+    resumeTimers(): void {
+      for (const toast of list.value) startTimer(toast)
     },
   }
 }

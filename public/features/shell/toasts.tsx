@@ -15,21 +15,21 @@ export type ToastsProps = {
   dismissLabel: string
   list: readonly ToastView[]
   onDismiss: (id: number) => void
-  onHold: () => void
-  onRelease: () => void
+  onPause: () => void
+  onResume: () => void
 }
 
 export const ToastList = (props: ToastsProps) => {
-  const { label, dismissLabel, list, onDismiss, onHold, onRelease } = props
+  const { label, dismissLabel, list, onDismiss, onPause, onResume } = props
   return (
     <section
       class="toasts"
       aria-label={label}
       aria-live="polite"
-      onMouseEnter={onHold}
-      onMouseLeave={onRelease}
-      onFocusIn={onHold}
-      onFocusOut={onRelease}
+      onMouseEnter={onPause}
+      onMouseLeave={onResume}
+      onFocusIn={onPause}
+      onFocusOut={onResume}
     >
       {list.map(toast => (
         <div key={toast.id} class={`toast toast-${toast.kind}`}>

@@ -7,10 +7,10 @@ import { useApp } from './context.ts'
 
 export const ViewHead = ({ title, children }: { title: string; children?: ComponentChildren }) => {
   const { layout, route } = useApp()
-  const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
+  const sidebarHidden = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   return (
     <header class="head">
-      {shut && (
+      {sidebarHidden && (
         <IconButton
           icon={layout.narrow.value ? 'menu' : 'sidebar'}
           label={t('app.sidebar.show')}
@@ -22,7 +22,7 @@ export const ViewHead = ({ title, children }: { title: string; children?: Compon
         <h1>{title}</h1>
       </div>
       {children}
-      <IconButton icon="close" label={t('view.back')} onClick={() => route.closeSettings()} />
+      <IconButton icon="close" label={t('view.back')} onClick={() => route.backToChat()} />
     </header>
   )
 }

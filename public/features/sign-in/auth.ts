@@ -2,31 +2,31 @@
 import { type Signal, signal } from '@preact/signals'
 import { ApiError, type ApiCall } from '../../api.ts'
 
-export type Gate = {
+export type SignInGate = {
   open: Signal<boolean>
   /** Resolves after the next successful sign-in. */
-  wait: () => Promise<void>
-  pass: () => void
+  waitForSignIn: () => Promise<void>
+  resolveAll: () => void
 }
 
-export const createGate = (): Gate => {
+export const createSignInGate = (): SignInGate => {
   const open = signal(false)
   const waiting: (() => void)[] = []
   return {
     open,
-    wait: () =>
+    waitForSignIn: () =>
       new Promise(resolve => {
         waiting.push(resolve)
         open.value = true
       }),
-    pass() {
+    resolveAll() {
       open.value = false
       for (const resume of waiting.splice(0)) resume()
     },
   }
 }
 
-export const createAuth = (gate: Gate, api: ApiCall, goTo: (path: string) => void) => {
+export const createAuth = (gate: SignInGate, api: ApiCall, navigate: (path: string) => void) => {
   const busy = signal(false)
   const error = signal<string | null>(null)
 
@@ -39,7 +39,7 @@ export const createAuth = (gate: Gate, api: ApiCall, goTo: (path: string) => voi
       error.value = null
       try {
         await api('POST /api/auth/login', { password })
-        gate.pass()
+        gate.resolveAll()
         return true
       } catch (caught) {
         error.value = caught instanceof Error ? caught.message : String(caught)
@@ -54,13 +54,13 @@ export const createAuth = (gate: Gate, api: ApiCall, goTo: (path: string) => voi
       api('POST /api/auth/revoke', id === null ? { others: true } : { id }),
     async signOut(): Promise<void> {
       await api('POST /api/auth/logout')
-      goTo('login')
+      navigate('login')
     },
     /** A stream that was refused does not say why: asks, and waits at the gate when the session has ended. Never rejects. */
     async check(): Promise<void> {
       try {
         const { auth_enabled, logged_in } = await api('GET /api/auth/status')
-        if (auth_enabled && !logged_in) await gate.wait()
+        if (auth_enabled && !logged_in) await gate.waitForSignIn()
       } catch (caught) {
         // Unreachable: the next attempt of the stream will show it.
         if (!(caught instanceof ApiError)) throw caught

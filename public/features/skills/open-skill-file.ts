@@ -34,7 +34,7 @@ export const createSkillFile = (
       const found = await api('GET /api/skills/content', { name: of.name, file: path })
       if (skill.value === of && 'is_binary' in found) open.value = found
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 

@@ -31,8 +31,8 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
       {conflict && (
         <ConflictNote
           {...(conflict.content === null ? { text: t('skills.file.removed') } : {})}
-          onTheirs={conflict.content === null ? undefined : file.takeTheirs}
-          onMine={() => void file.save({ overwrite: true })}
+          onDiscardMine={conflict.content === null ? undefined : file.takeTheirs}
+          onOverwrite={() => void file.save({ overwrite: true })}
         />
       )}
       <label class="sr-only" for={id}>

@@ -101,8 +101,8 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
       {conflict && (
         <ConflictNote
           {...(conflict.content === null ? { text: t('skills.removed') } : {})}
-          onTheirs={conflict.content === null ? undefined : () => skills.takeTheirs()}
-          onMine={() => void save({ overwrite: true })}
+          onDiscardMine={conflict.content === null ? undefined : () => skills.takeTheirs()}
+          onOverwrite={() => void save({ overwrite: true })}
         />
       )}
       <div class="skill-text">

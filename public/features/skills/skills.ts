@@ -4,7 +4,7 @@ import type { Skill, SkillCategory, SkillRow } from '../../../lib/schema/skill.t
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
 import { t } from './strings.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 import { createSkillFile } from './open-skill-file.ts'
 
 export type Loading = 'loading' | 'ready' | 'failed'
@@ -81,7 +81,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions)
       state.value = 'ready'
     } catch (error) {
       if (rows.value.length === 0) state.value = 'failed'
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -133,7 +133,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions)
         onChanged?.()
       } catch (error) {
         set(!enabled)
-        toasts.fail(error)
+        toasts.showError(error)
       }
     },
     create(): void {
@@ -218,7 +218,7 @@ export const slugOf = (name: string): string => name.trim().toLowerCase().replac
 
 export type SkillsState = ReturnType<typeof createSkills>
 
-export const skillsOf = roomOf(app =>
+export const skillsOf = lazyState(app =>
   createSkills({
     api: app.api,
     toasts: app.toasts,

@@ -149,7 +149,7 @@ const useScheduledRuns = (tasks: TasksState): void => {
   useEffect(() => {
     if (!seen) return
     // The record of a run is written right after its conversation has ended.
-    return platform.later(() => void tasks.refresh(), 500)
+    return platform.schedule(() => void tasks.refresh(), 500)
   }, [seen])
 }
 

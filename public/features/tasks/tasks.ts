@@ -5,7 +5,7 @@ import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import type { App } from '../../app.ts'
 import { tt } from './strings.ts'
 import type { Platform } from '../../platform.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 
 export type TaskDraft = {
   /** Empty for a new one. */
@@ -59,12 +59,12 @@ const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)
 
 export type TasksOptions = Pick<App, 'api' | 'toasts'> &
-  Pick<Platform, 'later'> & { unsaved?: Set<string>; visible?: () => boolean }
+  Pick<Platform, 'schedule'> & { unsaved?: Set<string>; visible?: () => boolean }
 
 export const createTasks = ({
   api,
   toasts,
-  later,
+  schedule,
   unsaved,
   visible = () => true,
 }: TasksOptions) => {
@@ -94,7 +94,7 @@ export const createTasks = ({
       state.value = 'ready'
     } catch (error) {
       if (state.value !== 'ready') state.value = 'failed'
-      else toasts.fail(error)
+      else toasts.showError(error)
     }
   }
 
@@ -112,7 +112,7 @@ export const createTasks = ({
     try {
       await Promise.all([loadRuns(shown, limit), loadOutputs(shown)])
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
   const refresh = async (): Promise<void> => {
@@ -123,7 +123,7 @@ export const createTasks = ({
   const plan = (): void => {
     cancelPoll()
     const busy = jobs.value.some(job => job.running)
-    cancelPoll = later(
+    cancelPoll = schedule(
       () => void (visible() ? refresh() : Promise.resolve()).finally(plan),
       busy ? BUSY_POLL_MS : POLL_MS,
     )
@@ -135,7 +135,7 @@ export const createTasks = ({
       toasts.show(await work())
       return true
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
       return false
     } finally {
       await refresh()
@@ -262,8 +262,8 @@ export const createTasks = ({
       setDraft({ ...draft.value, ...patch })
       if (patch.schedule === undefined) return
       cancelTyping()
-      const { schedule } = patch
-      cancelTyping = later(() => void askPreview(schedule), TYPING_MS)
+      const { schedule: text } = patch
+      cancelTyping = schedule(() => void askPreview(text), TYPING_MS)
     },
     cancel: (): void => setDraft(null),
     /** Answers the task's id; null when it was refused, and the form says why. */
@@ -295,11 +295,11 @@ export const createTasks = ({
 
 export type TasksState = ReturnType<typeof createTasks>
 
-export const tasksOf = roomOf(app =>
+export const tasksOf = lazyState(app =>
   createTasks({
     api: app.api,
     toasts: app.toasts,
-    later: app.platform.later,
+    schedule: app.platform.schedule,
     unsaved: app.layout.unsaved,
     visible: () => !document.hidden,
   }),

@@ -18,7 +18,7 @@ const control =
   /\x1b(?:\[([0-9:;<=>?]*)[ -/]*([@-~]|$)|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*(?:[0-~]|$))|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]/g
 
 /** What a terminal would show after `\r` and backspace have moved over the line. */
-const settleLines = (text: string): string =>
+const applyCarriageReturns = (text: string): string =>
   text.includes('\r') ? text.replaceAll('\r\n', '\n').split('\n').map(lastWritten).join('\n') : text
 
 /** What follows the last carriage return; those at the end of the line have written nothing over it. */
@@ -29,7 +29,7 @@ const lastWritten = (line: string): string => {
 }
 
 export const parseAnsi = (raw: string): Piece[] => {
-  const text = settleLines(raw)
+  const text = applyCarriageReturns(raw)
   const pieces: Piece[] = []
   let style: Style = {}
   let from = 0
@@ -46,7 +46,7 @@ export const parseAnsi = (raw: string): Piece[] => {
 }
 
 /** The same text without colours. */
-export const stripAnsi = (raw: string): string => settleLines(raw).replace(control, '')
+export const stripAnsi = (raw: string): string => applyCarriageReturns(raw).replace(control, '')
 
 const add = (pieces: Piece[], text: string, style: Style) => {
   const last = pieces.at(-1)

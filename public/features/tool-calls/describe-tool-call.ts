@@ -4,7 +4,7 @@ import { t } from '../../strings/t.ts'
 import type { IconName } from '../../parts/icon.tsx'
 
 export type Args = Readonly<Record<string, unknown>>
-export type Words = {
+export type ToolDescription = {
   icon: IconName
   /** What happened, and what is happening while it runs. */
   did: string
@@ -31,22 +31,22 @@ export const shortPath = (path: string): string => {
 
 const host = (address: string): string => URL.parse(address)?.host.replace(/^www\./, '') ?? address
 
-type Verb = Pick<Words, 'icon' | 'did' | 'does'>
+type Verb = Pick<ToolDescription, 'icon' | 'did' | 'does'>
 const verb = (icon: IconName, did: string, does: string): Verb => ({ icon, did, does })
 
-const file = (head: Verb, args: Args): Words => {
+const file = (head: Verb, args: Args): ToolDescription => {
   const path = text(args.path)
   return { ...head, object: shortPath(path), code: true, ...(path ? { path } : {}) }
 }
 
 /** A patch in the V4A form names its files in its own text. */
-const patched = (args: Args): Words => {
+const patched = (args: Args): ToolDescription => {
   if (args.path) return file(verb('edit', t('verb.edited'), t('verb.editing')), args)
   const path = /\*\*\* (?:Update|Add|Delete) File: (.+)/.exec(text(args.patch))?.[1] ?? ''
   return file(verb('edit', t('verb.edited'), t('verb.editing')), { path })
 }
 
-const words: Readonly<Record<string, (args: Args) => Words>> = {
+const words: Readonly<Record<string, (args: Args) => ToolDescription>> = {
   terminal: args => ({
     ...verb('terminal', t('verb.ran'), t('verb.running')),
     object: oneLine(text(args.command)),
@@ -133,14 +133,14 @@ const goals = (tasks: unknown): string =>
   Array.isArray(tasks) ? tasks.map(task => text((task as Args | null)?.goal)).join(' · ') : ''
 
 /** `mcp_<server>_<tool>` and names nobody told us of: the name in words, and its first argument. */
-const generic = (name: string, args: Args): Words => {
+const generic = (name: string, args: Args): ToolDescription => {
   const first = Object.values(args).find(value => typeof value === 'string' && value)
   const plain = name.replace(/^mcp_/, '').replace(/_+/g, ' ').trim() || t('verb.tool')
   const said = plain[0]!.toUpperCase() + plain.slice(1)
   return { ...verb('wrench', said, said), object: oneLine(text(first)), code: false }
 }
 
-export const toolWords = (name: string, args: Args): Words => {
+export const describeToolCall = (name: string, args: Args): ToolDescription => {
   const known = synonyms[name] ?? name
   const make = Object.hasOwn(words, known) ? words[known] : undefined
   const said = make ? make(args) : generic(name, args)

@@ -1,6 +1,6 @@
 /** What a tool answered, drawn by its kind: terminal text, changes, a plan, places found, JSON, or plain text. */
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
-import { useMore } from '../../markdown/show-more.tsx'
+import { useShowMore } from '../../markdown/show-more.tsx'
 import { CodeText } from '../../markdown/code.tsx'
 import { t } from '../../strings/t.ts'
 import type { FileDiff } from '../../parts/diff.ts'
@@ -96,7 +96,7 @@ export function Plan({ todos }: { todos: readonly Todo[] }) {
 }
 
 function Matches({ matches, openFile }: { matches: readonly Match[]; openFile: OpenFile }) {
-  const more = useMore(matches, 25)
+  const more = useShowMore(matches, 25)
   if (matches.length === 0) return null
   return (
     <>

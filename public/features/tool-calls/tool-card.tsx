@@ -15,7 +15,7 @@ import { TerminalText } from './terminal-text.tsx'
 import { FileName, ToolBody } from './tool-body.tsx'
 import { parseResult } from './tool-result.ts'
 import type { ToolResult } from './tool-result.ts'
-import { parseArgs, toolWords } from './describe-tool-call.ts'
+import { parseArgs, describeToolCall } from './describe-tool-call.ts'
 import type { Args } from './describe-tool-call.ts'
 
 export type Whole = { content: string; colored: string | null }
@@ -53,7 +53,7 @@ export function ToolCard(props: ToolCardProps) {
   const colored = whole ? whole.colored : props.colored
   const args = useMemo(() => props.short ?? parseArgs(written), [written, props.short])
   const result = useMemo(() => (text === null ? null : parseResult(text, colored)), [text, colored])
-  const said = toolWords(name, args)
+  const said = describeToolCall(name, args)
   const rest =
     props.cut && !whole
       ? { lines: props.cut.lines, load: async () => setWhole(await props.loadWhole()) }

@@ -41,7 +41,7 @@ const parsePlain = (content: string): ToolResult => {
     fields = JSON.parse(trimmed) as Fields
   } catch {
     // Cut in the middle, as long outputs are: the fields that carry most are looked for one by one.
-    fields = salvage(trimmed)
+    fields = parseTruncatedJson(trimmed)
     if (Object.keys(fields).length === 0) return plain(trimmed)
   }
   const exitCode = typeof fields.exit_code === 'number' ? fields.exit_code : null
@@ -92,7 +92,7 @@ const toMatch = (value: unknown): Match[] => {
 }
 
 /** String fields of cut JSON, the last one as far as it goes. */
-const salvage = (text: string): Record<string, unknown> => {
+const parseTruncatedJson = (text: string): Record<string, unknown> => {
   const found: Record<string, unknown> = {}
   for (const key of ['output', 'diff', 'content', 'error']) {
     const start = new RegExp(`"${key}"\\s*:\\s*"`).exec(text)

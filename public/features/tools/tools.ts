@@ -2,8 +2,8 @@
 import { signal } from '@preact/signals'
 import type { Toolsets } from '../../../lib/schema/toolset.ts'
 import type { App } from '../../app.ts'
-import { isForeign } from '../sessions/sessions.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { isHostSession } from '../sessions/sessions.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 
 type ToolsOptions = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
 
@@ -19,14 +19,14 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
     try {
       const [ofProfile, ofSession] = await Promise.all([
         api('GET /api/tools', {}),
-        id && row && !isForeign(row) ? api('GET /api/tools', { session_id: id }) : null,
+        id && row && !isHostSession(row) ? api('GET /api/tools', { session_id: id }) : null,
       ])
       profile.value = ofProfile
       session.value = ofSession
       state.value = 'ready'
     } catch (error) {
       if (state.value !== 'ready') state.value = 'failed'
-      toasts.fail(error)
+      toasts.showError(error)
     }
   }
 
@@ -35,7 +35,7 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
     try {
       await work()
     } catch (error) {
-      toasts.fail(error)
+      toasts.showError(error)
     }
     await load()
   }
@@ -73,4 +73,4 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
   }
 }
 
-export const toolsOf = roomOf(createTools)
+export const toolsOf = lazyState(createTools)

@@ -5,12 +5,12 @@ import { ActivityLine } from './activity.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { RunningOutput, ToolCard } from '../tool-calls/tool-card.tsx'
 import { looksFailed } from '../tool-calls/tool-result.ts'
-import { parseArgs, toolWords } from '../tool-calls/describe-tool-call.ts'
+import { parseArgs, describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { textOf } from './content.ts'
 import type { ActivityRow, ReasoningStep, Step, ToolStep } from './rows.ts'
-import { useFrame, useScope } from './transcript-context.ts'
+import { usePerFrame, useTranscript } from './transcript-context.ts'
 
 const Subagents = lazy(async () => (await import('../queue/lazy-queue.ts')).Subagents, true)
 
@@ -20,7 +20,7 @@ const hasFailed = (step: ToolStep): boolean =>
   step.finished?.isError === true || (step.result !== null && looksFailed(textOf(step.result)))
 
 export function ActivityRowView({ row }: { row: ActivityRow }) {
-  const { toggle, live, chat } = useScope()
+  const { toggle, live, chat } = useTranscript()
   const waits = useComputed(() => chat.value.questions.length > 0)
   const tools = row.steps.filter(isTool)
   return (
@@ -43,7 +43,7 @@ const happening = (steps: readonly Step[], waits: boolean) => {
   if (waits) return { verb: t('act.waiting'), object: '', code: false }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')
   if (!step || !isTool(step)) return { verb: t('act.thinking'), object: '', code: false }
-  const { does, object, code } = toolWords(step.name, step.short ?? parseArgs(step.written))
+  const { does, object, code } = describeToolCall(step.name, step.short ?? parseArgs(step.written))
   return { verb: does, object, code }
 }
 
@@ -60,8 +60,8 @@ export function StepRowView(props: { rowKey: string; step: Step; last: boolean }
 }
 
 function Reasoning({ step }: { step: ReasoningStep }) {
-  const { liveReasoning } = useScope()
-  const streamed = useFrame(step.live ? liveReasoning : null, '')
+  const { liveReasoning } = useTranscript()
+  const streamed = usePerFrame(step.live ? liveReasoning : null, '')
   return (
     <div class="reason">
       <Icon name="brain" />
@@ -79,7 +79,7 @@ const cutOf = (result: ToolStep['result']) =>
     : { chars: result._content_length, lines: result._content_lines ?? 1 }
 
 function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
-  const { opened, toggle, actions } = useScope()
+  const { opened, toggle, actions } = useTranscript()
   const open = useComputed(() => opened.value.has(rowKey))
   const { result } = step
   return (
@@ -114,7 +114,7 @@ function Tool({ rowKey, step }: { rowKey: string; step: ToolStep }) {
 }
 
 function Running({ tid }: { tid: string }) {
-  const { live } = useScope()
+  const { live } = useTranscript()
   const output = useComputed(() => live.value?.tools.find(tool => tool.tid === tid)?.output ?? '')
-  return <RunningOutput text={useFrame(output, '')} />
+  return <RunningOutput text={usePerFrame(output, '')} />
 }

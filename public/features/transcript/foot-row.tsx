@@ -5,7 +5,7 @@ import type { IconName } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { secondsOf, textOf } from './content.ts'
 import type { FootRow } from './rows.ts'
-import { useScope } from './transcript-context.ts'
+import { useTranscript } from './transcript-context.ts'
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' })
@@ -16,7 +16,7 @@ const money = new Intl.NumberFormat(undefined, {
 })
 
 export function FootRowView({ row }: { row: FootRow }) {
-  const { actions, showUsage, chat } = useScope()
+  const { actions, showUsage, chat } = useTranscript()
   const last = row.messages.at(-1)
   // The empty line keeps the place while the turn runs.
   if (row.live || !last) return <div class="tx-tools" />

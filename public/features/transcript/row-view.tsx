@@ -7,7 +7,7 @@ import { ActivityRowView, StepRowView } from './activity-row.tsx'
 import { textOf } from './content.ts'
 import { FootRowView } from './foot-row.tsx'
 import type { Row } from './rows.ts'
-import { useScope } from './transcript-context.ts'
+import { useTranscript } from './transcript-context.ts'
 import { TextRowView } from './text-row.tsx'
 import { UserRowView } from './user-row.tsx'
 
@@ -40,7 +40,7 @@ export function RowView({ row }: { row: Row }) {
 
 /** The event of this page knows the cause better than the stored sentence does. */
 function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
-  const { chat, actions } = useScope()
+  const { chat, actions } = useTranscript()
   const known = row.last ? chat.value.error : null
   const failure = known ? toFailure(known) : parseFailure(textOf(row.message))
   return (

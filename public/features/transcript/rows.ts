@@ -2,7 +2,7 @@
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
-import type { Finished } from '../chat/chat-reducer.ts'
+import type { ToolOutcome } from '../chat/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
 /** The part of a live turn that decides which rows there are; its growing text does not. */
@@ -26,7 +26,7 @@ export type ToolStep = {
   state: 'running' | 'queued' | 'ended'
   /** Seconds since 1970 when it began, while it runs here. */
   startedAt: number | null
-  finished: Finished | null
+  finished: ToolOutcome | null
 }
 export type Step = ReasoningStep | ToolStep
 
@@ -71,7 +71,7 @@ export type Row =
 export type RowsInput = {
   messages: readonly Message[]
   live: LiveShape | null
-  finished: Readonly<Record<string, Finished>>
+  finished: Readonly<Record<string, ToolOutcome>>
   /** Keys of opened activity rows. */
   open: ReadonlySet<string>
   showThinking: boolean

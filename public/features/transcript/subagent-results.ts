@@ -2,12 +2,12 @@
 import { asObject, asString, type JsonObject } from '../../../lib/base/json.ts'
 import type { LiveSubagent } from '../../../lib/schema/subagent.ts'
 
-export type Traced = {
+export type TraceEntry = {
   tool: string
   preview: string
   status: 'ok' | 'error' | 'unfinished'
   seconds: number
-  trace: Traced[]
+  trace: TraceEntry[]
 }
 
 export type Result = {
@@ -18,7 +18,7 @@ export type Result = {
   error: string
   seconds: number | null
   calls: number
-  trace: Traced[]
+  trace: TraceEntry[]
 }
 
 const list = (value: unknown): Readonly<JsonObject>[] =>
@@ -28,7 +28,7 @@ const number = (value: unknown): number | null => (typeof value === 'number' ? v
 const statuses = ['completed', 'failed', 'interrupted'] as const
 const steps = ['ok', 'error', 'unfinished'] as const
 
-const toTraced = (said: Readonly<JsonObject>): Traced => ({
+const toTraced = (said: Readonly<JsonObject>): TraceEntry => ({
   tool: asString(said.tool),
   preview: asString(said.preview),
   status: steps.find(one => one === said.status) ?? 'ok',

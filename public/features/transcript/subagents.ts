@@ -12,7 +12,7 @@ type NestedEvent = Extract<
 
 const tail = (text: string, more: string) => (text + more).slice(-TAIL)
 
-export const withNested = (
+export const withSubagentEvent = (
   all: readonly LiveSubagent[] = [],
   event: NestedEvent,
   now: number,
@@ -74,7 +74,7 @@ const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSuba
 }
 
 /** A call has its result: what its subagents did stands in it. */
-export const withoutNested = (
+export const withoutSubagents = (
   all: readonly LiveSubagent[] = [],
   tid: string | undefined,
 ): LiveSubagent[] =>

@@ -7,20 +7,20 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
-import { toolWords } from '../tool-calls/describe-tool-call.ts'
+import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
 import { t } from '../../strings/t.ts'
 import { ts } from '../queue/strings.ts'
 import { textOf } from './content.ts'
 import type { ToolStep } from './rows.ts'
-import { useFrame, useScope } from './transcript-context.ts'
-import { type Result, resultsOf, type Traced } from './subagent-results.ts'
+import { usePerFrame, useTranscript } from './transcript-context.ts'
+import { type Result, resultsOf, type TraceEntry } from './subagent-results.ts'
 
 const none: readonly LiveSubagent[] = []
 
 export function Subagents({ step }: { step: ToolStep }) {
-  const { live } = useScope()
+  const { live } = useTranscript()
   const agents = useComputed(() => live.value?.subagents ?? none)
-  const all = useFrame(agents, none)
+  const all = usePerFrame(agents, none)
   if (step.result) return <Ended step={step} />
   const own = all.filter(agent => agent.parent_tid === step.tid)
   if (own.length === 0) return <p class="tool-note">{t('tool.waiting')}</p>
@@ -73,7 +73,7 @@ function LiveStep({ step, all }: { step: SubagentStep; all: readonly LiveSubagen
 
 /** The result is cut on its way when it is long; what its timeline needs is fetched when the card is opened. */
 function Ended({ step }: { step: ToolStep }) {
-  const { actions } = useScope()
+  const { actions } = useTranscript()
   const { result } = step
   const [whole, setWhole] = useState<string | null>(null)
   const [failed, setFailed] = useState(false)
@@ -115,7 +115,7 @@ function One({ result, id }: { result: Result; id: string }) {
   )
 }
 
-function Trace({ entries }: { entries: readonly Traced[] }) {
+function Trace({ entries }: { entries: readonly TraceEntry[] }) {
   if (entries.length === 0) return null
   return (
     <ol class="sub-steps">
@@ -181,7 +181,7 @@ type LineProps = {
 }
 
 function Line({ name, preview, status, seconds }: LineProps) {
-  const { icon, did, does } = toolWords(name, {})
+  const { icon, did, does } = describeToolCall(name, {})
   return (
     <p class={`sub-step sub-${status}`}>
       <Icon name={icon} size={14} />

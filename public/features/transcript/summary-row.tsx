@@ -1,7 +1,7 @@
 /** The divider where a summary stands for the messages above it: quiet, to be opened, and to be undone. */
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
-import { compactVerbs } from '../compaction/actions.ts'
+import { compactionActions } from '../compaction/actions.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { tc } from '../compaction/strings.ts'
@@ -17,7 +17,7 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
   const read = () => {
     if (text) return
     setFailed(false)
-    compactVerbs.read(app, id, n).then(setText, () => setFailed(true))
+    compactionActions.read(app, id, n).then(setText, () => setFailed(true))
   }
   return (
     <details class="tx-compact" onToggle={event => event.currentTarget.open && read()}>
@@ -27,7 +27,11 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
       {!message && (
         <p class="tx-compact-note">
           {tc('divider.note')}{' '}
-          <button type="button" class="tx-link" onClick={() => void compactVerbs.undo(app, id, n)}>
+          <button
+            type="button"
+            class="tx-link"
+            onClick={() => void compactionActions.undo(app, id, n)}
+          >
             {tc('undo')}
           </button>
         </p>

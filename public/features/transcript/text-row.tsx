@@ -5,11 +5,11 @@ import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
 import type { TextRow } from './rows.ts'
-import { useFrame, useScope } from './transcript-context.ts'
+import { usePerFrame, useTranscript } from './transcript-context.ts'
 
 export function TextRowView({ row }: { row: TextRow }) {
-  const { liveText, botName } = useScope()
-  const streamed = useFrame(row.live ? liveText : null, '')
+  const { liveText, botName } = useTranscript()
+  const streamed = usePerFrame(row.live ? liveText : null, '')
   const [whole, setWhole] = useState<string | null>(null)
   const text = row.live ? streamed : (whole ?? row.text)
   return (
@@ -29,7 +29,7 @@ export function TextRowView({ row }: { row: TextRow }) {
 type WholeProps = { row: TextRow; cut: number; onLoaded: (text: string) => void }
 
 function Whole({ row, cut, onLoaded }: WholeProps) {
-  const { actions } = useScope()
+  const { actions } = useTranscript()
   const [state, setState] = useState<'idle' | 'loading' | 'failed'>('idle')
   const load = () => {
     setState('loading')

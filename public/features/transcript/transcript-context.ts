@@ -36,17 +36,17 @@ export type Scope = {
   botName: string
 }
 
-const ScopeContext = createContext<Scope | null>(null)
-export const ScopeProvider = ScopeContext.Provider
+const TranscriptContext = createContext<Scope | null>(null)
+export const TranscriptProvider = TranscriptContext.Provider
 
-export const useScope = (): Scope => {
-  const scope = useContext(ScopeContext)
+export const useTranscript = (): Scope => {
+  const scope = useContext(TranscriptContext)
   if (!scope) throw new Error('A row stands outside its transcript')
   return scope
 }
 
 /** A signal read once a frame: a hundred tokens a second are at most one drawing per frame. */
-export const useFrame = <T>(source: ReadonlySignal<T> | null, idle: T): T => {
+export const usePerFrame = <T>(source: ReadonlySignal<T> | null, idle: T): T => {
   const [value, setValue] = useState<T>(() => source?.peek() ?? idle)
   useEffect(() => {
     if (!source) return

@@ -8,13 +8,13 @@ import { Retrying } from './retrying.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { questionId } from '../chat/chat-reducer.ts'
-import type { Chat, Settled } from '../chat/chat-reducer.ts'
+import type { Chat, AnsweredQuestion } from '../chat/chat-reducer.ts'
 import { t } from '../../strings/t.ts'
 import { reuseRows, toRows } from './rows.ts'
 import type { LiveShape, Row } from './rows.ts'
-import { ScopeProvider, useScope } from './transcript-context.ts'
+import { TranscriptProvider, useTranscript } from './transcript-context.ts'
 import type { Scope, TranscriptActions } from './transcript-context.ts'
-import { WindowView } from './virtual-list.tsx'
+import { VirtualList } from './virtual-list.tsx'
 
 /** Only shown while something waits: their code is no part of the first load. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
@@ -65,15 +65,15 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
     if (stuck === 'idle' && chat.peek().before > 0) loadBefore()
   }
   return (
-    <ScopeProvider value={scope}>
-      <WindowView
+    <TranscriptProvider value={scope}>
+      <VirtualList
         rows={model.rows}
         running={model.running}
         onNearTop={onNearTop}
         head={<Head before={model.before} failed={stuck === 'failed'} onAgain={loadBefore} />}
         tail={<Tail />}
       />
-    </ScopeProvider>
+    </TranscriptProvider>
   )
 }
 
@@ -145,11 +145,11 @@ function Head({ before, failed, onAgain }: HeadProps) {
   )
 }
 
-const NONE: readonly Settled[] = []
+const NONE: readonly AnsweredQuestion[] = []
 
 /** Below the last row: what waits for a person, notices, and a failure that left no message. */
 function Tail() {
-  const { chat, actions } = useScope()
+  const { chat, actions } = useTranscript()
   const parts = useMemo(() => {
     const last = computed(() => chat.value.messages.at(-1))
     return {
@@ -206,7 +206,7 @@ function Tail() {
 
 const choices = ['once', 'session', 'always', 'deny'] as const
 
-function SettledLine({ question, answer }: Settled) {
+function SettledLine({ question, answer }: AnsweredQuestion) {
   if (question.kind === 'clarify') {
     return <AnsweredLine denied={false} text={t('ask.answered', { answer })} object="" />
   }

@@ -6,13 +6,13 @@ import { kindOf, nameOf } from '../workspace/file-kind.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
-import { useScope } from './transcript-context.ts'
+import { useTranscript } from './transcript-context.ts'
 
 /** Longer messages are shown by their first lines. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 
 export function UserRowView({ message }: { message: Message }) {
-  const { actions } = useScope()
+  const { actions } = useTranscript()
   const [editing, setEditing] = useState(false)
   const [whole, setWhole] = useState(false)
   const named = (message.attachments?.length ?? 0) > 0
@@ -73,7 +73,7 @@ const rawUrl = (session: string, path: string): string =>
 /** Pictures by themselves, other files by their names. */
 function Attachments({ names }: { names: readonly string[] }) {
   const [broken, setBroken] = useState<readonly string[]>([])
-  const { chat, actions } = useScope()
+  const { chat, actions } = useTranscript()
   const { openFile } = actions
   const session = chat.value.sessionId
   if (names.length === 0) return null
@@ -137,7 +137,7 @@ function FileNames({ names, openFile }: FileNamesProps) {
 }
 
 function Editor({ text, id, onClose }: { text: string; id: string; onClose: () => void }) {
-  const { actions } = useScope()
+  const { actions } = useTranscript()
   const [draft, setDraft] = useState(text)
   const send = () => {
     if (!draft.trim()) return

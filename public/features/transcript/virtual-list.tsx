@@ -7,19 +7,26 @@ import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 import { RowView } from './row-view.tsx'
 import type { Row } from './rows.ts'
-import { covers, createHeights, placeOf, rangeAt, rangeAtEnd, sameRange } from './virtual-range.ts'
+import {
+  covers,
+  createHeights,
+  offsetOfRow,
+  rangeAt,
+  rangeAtEnd,
+  sameRange,
+} from './virtual-range.ts'
 import type { Range, View } from './virtual-range.ts'
 
 /** So near to the end counts as being there. */
-const NEAR_END = 32
+const NEAR_END_PX = 32
 /** So near to the top older messages are fetched. */
-const NEAR_TOP = 900
+const NEAR_TOP_PX = 900
 /** Drawing again after measuring ends after this many rounds, whatever the heights do. */
 const MAX_ROUNDS = 4
 
 type Anchor = { key: string; top: number }
 
-export type WindowProps = {
+export type VirtualListProps = {
   rows: ReadonlySignal<readonly Row[]>
   /** Shown above all rows and below them. */
   /** A turn runs: whatever is below is new. */
@@ -44,7 +51,7 @@ const anchorOf = (scroller: HTMLElement, column: HTMLElement | null): Anchor | n
   return null
 }
 
-export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps) {
+export function VirtualList({ rows, running, head, tail, onNearTop }: VirtualListProps) {
   const list = rows.value
   const [, setTick] = useState(0)
   const draw = () => setTick(tick => tick + 1)
@@ -71,7 +78,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     const { width } = state.current
     if (!box) return { top: 0, height: 900, width }
     // Rows may have come above: the place of what is being read counts, not the number of pixels.
-    const place = anchor ? placeOf(list, heights, anchor.key, width) : null
+    const place = anchor ? offsetOfRow(list, heights, anchor.key, width) : null
     const top =
       anchor && place !== null
         ? place - anchor.top
@@ -171,7 +178,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
       state.current.rounds++
       draw()
     } else state.current.rounds = 0
-    if (box.scrollTop < NEAR_TOP) onNearTop()
+    if (box.scrollTop < NEAR_TOP_PX) onNearTop()
   })
 
   const restore = (box: HTMLElement, { key, top }: Anchor) => {
@@ -201,7 +208,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     /** Somebody outside, a search, wants this row in view: drawn around first, then placed by whoever asked. */
     const onReveal = (event: Event) => {
       const { detail } = event as CustomEvent<string>
-      const place = placeOf(rows.peek(), heights, detail, state.current.width)
+      const place = offsetOfRow(rows.peek(), heights, detail, state.current.width)
       if (place === null) return
       follow(false)
       box.scrollTop = (space.current?.offsetTop ?? 0) + place - box.clientHeight / 3
@@ -228,7 +235,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     requestAnimationFrame(() => requestAnimationFrame(resume))
   }
   const resume = () => {
-    if (below() <= NEAR_END) follow(true)
+    if (below() <= NEAR_END_PX) follow(true)
   }
 
   /** The browser would glide to where the end was when the key was pressed. */
@@ -245,7 +252,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
     const kept = pushed(box)
     if (kept) restore(box, kept)
     else {
-      if (below() <= NEAR_END) follow(true)
+      if (below() <= NEAR_END_PX) follow(true)
       else if (box.scrollTop < state.current.top - 1) follow(false)
       state.current.top = box.scrollTop
       state.current.height = box.scrollHeight
@@ -256,7 +263,7 @@ export function WindowView({ rows, running, head, tail, onNearTop }: WindowProps
       const drawn = state.current.drawn
       if (!drawn) return
       if (!covers(drawn, list, heights, view(null))) draw()
-      else if (box.scrollTop < NEAR_TOP) onNearTop()
+      else if (box.scrollTop < NEAR_TOP_PX) onNearTop()
     })
   }
 

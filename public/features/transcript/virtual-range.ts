@@ -4,9 +4,9 @@ import type { Row } from './rows.ts'
 export type Range = { start: number; end: number; above: number; below: number }
 
 /** Pixels drawn beyond the visible part on either side. */
-const OVERSCAN = 700
+const OVERSCAN_PX = 700
 /** Drawn again only when less than this is left of it: each drawing costs a frame's half. */
-const RESERVE = 250
+const RESERVE_PX = 250
 /** Whatever the heights say, no more rows than this are drawn. */
 const MAX_ROWS = 120
 
@@ -69,8 +69,8 @@ export type View = { top: number; height: number; width: number }
 
 /** The rows around the visible part. */
 export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Range => {
-  const from = view.top - OVERSCAN
-  const to = view.top + view.height + OVERSCAN
+  const from = view.top - OVERSCAN_PX
+  const to = view.top + view.height + OVERSCAN_PX
   let at = 0
   let start = -1
   let above = 0
@@ -96,7 +96,7 @@ export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Ran
 export const rangeAtEnd = (rows: readonly Row[], heights: Heights, view: View): Range => {
   let start = rows.length
   let drawn = 0
-  while (start > 0 && drawn < view.height + OVERSCAN && rows.length - start < MAX_ROWS) {
+  while (start > 0 && drawn < view.height + OVERSCAN_PX && rows.length - start < MAX_ROWS) {
     start--
     drawn += heights.of(rows[start]!, view.width)
   }
@@ -112,7 +112,7 @@ export const sameRange = (left: Range, right: Range): boolean =>
   left.below === right.below
 
 /** Where a row begins, counted from the first one; null when it is gone. */
-export const placeOf = (
+export const offsetOfRow = (
   rows: readonly Row[],
   heights: Heights,
   key: string,
@@ -135,7 +135,7 @@ export const covers = (
 ): boolean => {
   let end = range.above
   for (const row of rows.slice(range.start, range.end)) end += heights.of(row, width)
-  const enoughAbove = range.start === 0 || range.above < top - RESERVE
-  const enoughBelow = range.end >= rows.length || end > top + height + RESERVE
+  const enoughAbove = range.start === 0 || range.above < top - RESERVE_PX
+  const enoughBelow = range.end >= rows.length || end > top + height + RESERVE_PX
   return enoughAbove && enoughBelow
 }

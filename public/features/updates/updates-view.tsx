@@ -3,18 +3,18 @@ import { useEffect } from 'preact/hooks'
 import type { UpdateState, UpdateTarget } from '../../../lib/schema/update.ts'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 import { createUpdates, type Updates } from './updates.ts'
 import { u } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
 
-const updatesOf = roomOf(app =>
+const updatesOf = lazyState(app =>
   createUpdates({
     platform: app.platform,
     simulate: app.simulateUpdates,
-    reload: () => app.leave(app.route.hrefOf({ view: 'settings', section: 'updates' })),
+    reload: () => app.navigate(app.route.hrefOf({ view: 'settings', section: 'updates' })),
   }),
 )
 

@@ -15,7 +15,7 @@ const POLL_MS = 500
 const RESTART_TIMEOUT_MS = 60_000
 
 export type UpdatesOptions = {
-  platform: Pick<Platform, 'api' | 'nowMs' | 'later'>
+  platform: Pick<Platform, 'api' | 'nowMs' | 'schedule'>
   /** As if there were some: for trying the page out. */
   simulate: boolean
   /** The page of the version that runs now. */
@@ -25,7 +25,7 @@ export type UpdatesOptions = {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : `${error}`)
 
 export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) => {
-  const { api, nowMs, later } = platform
+  const { api, nowMs, schedule } = platform
   const found = signal<UpdateCheck | null>(null)
   const checking = signal(false)
   const problem = signal('')
@@ -63,9 +63,9 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
     const look = async (): Promise<void> => {
       if (await isBack(sinceMs)) reload()
       else if (nowMs() - sinceMs > RESTART_TIMEOUT_MS) applying.value = { kind: 'late' }
-      else later(() => void look(), POLL_MS)
+      else schedule(() => void look(), POLL_MS)
     }
-    later(() => void look(), FIRST_POLL_MS)
+    schedule(() => void look(), FIRST_POLL_MS)
   }
 
   return {

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { urlOf } from '../../api.ts'
 import type { App } from '../../app.ts'
-import { roomOf } from '../../parts/lazy-state.ts'
+import { lazyState } from '../../parts/lazy-state.ts'
 import type { Loading } from '../skills/skills.ts'
 
 export type Report = Api['GET /api/insights']['output']
@@ -42,7 +42,7 @@ export const niceCeiling = (value: number): number => {
 }
 
 export const createUsage = (
-  { api, base, leave, toasts }: Pick<App, 'api' | 'base' | 'leave' | 'toasts'>,
+  { api, base, navigate, toasts }: Pick<App, 'api' | 'base' | 'navigate' | 'toasts'>,
   zone = browserZone(),
 ) => {
   const report = signal<Report | null>(null)
@@ -64,11 +64,11 @@ export const createUsage = (
         state.value = 'ready'
       } catch (error) {
         if (!report.value) state.value = 'failed'
-        toasts.fail(error)
+        toasts.showError(error)
       }
     },
     exportCsv(days: number): void {
-      leave(urlOf(base, 'api/insights', { days, format: 'csv', timezone: zone }), {
+      navigate(urlOf(base, 'api/insights', { days, format: 'csv', timezone: zone }), {
         download: true,
       })
     },
@@ -77,4 +77,4 @@ export const createUsage = (
 
 export type UsageState = ReturnType<typeof createUsage>
 
-export const usageOf = roomOf(app => createUsage(app))
+export const usageOf = lazyState(app => createUsage(app))

@@ -4,7 +4,7 @@ import type { FileEntry } from '../../../lib/schema/workspace.ts'
 import { directoryOf, joinPath, nameOf } from './file-kind.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
-import { createNewest } from '../../parts/response-order.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 
@@ -55,7 +55,7 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
   /** The row that has, or gets, the focus. */
   const active = signal('')
   const naming = signal<Naming>(null)
-  const newest = createNewest()
+  const newest = createResponseOrder()
 
   const put = (path: string, directory: Directory): void => {
     directories.value = new Map(directories.value).set(path, directory)
@@ -121,7 +121,7 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
       await verb()
     } catch (error) {
       worked = false
-      toasts.fail(error)
+      toasts.showError(error)
     }
     // Also after a failure: the tree may have been wrong, or half of it was done.
     await Promise.all([...new Set(touched)].map(load))

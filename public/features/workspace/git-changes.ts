@@ -1,7 +1,7 @@
 /** What git says of the workspace: branch, changed files, and their diffs once they are looked at. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
-import { createNewest } from '../../parts/response-order.ts'
+import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 
 export type GitStatus = Api['GET /api/git/status']['output']
@@ -65,7 +65,7 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
   const error = signal('')
   const diffs = signal<ReadonlyMap<string, LoadedDiff>>(new Map())
   const opened = signal<ReadonlySet<string>>(new Set())
-  const newest = createNewest()
+  const newest = createResponseOrder()
 
   const marks = computed(() => {
     const found = new Map<string, Mark>()

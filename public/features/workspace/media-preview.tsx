@@ -3,7 +3,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { parseCsv } from './csv.ts'
 import { nameOf } from './file-kind.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
-import { useMore } from '../../markdown/show-more.tsx'
+import { useShowMore } from '../../markdown/show-more.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Doc } from './open-file.ts'
@@ -29,7 +29,7 @@ export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
 
 export const CsvView = ({ doc }: { doc: Doc }) => {
   const [head = [], ...rows] = useMemo(() => parseCsv(doc.content), [doc.content])
-  const more = useMore(rows, ROWS)
+  const more = useShowMore(rows, ROWS)
   return (
     <ScrollBox class="csv-view" label={tw('preview.table', { rows: rows.length })}>
       <table>

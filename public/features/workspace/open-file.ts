@@ -67,7 +67,7 @@ const blankDoc = (sessionId: string, { path, line }: Target): Doc => ({
 })
 
 export type OpenFileOptions = {
-  platform: Pick<Platform, 'api' | 'bytes'>
+  platform: Pick<Platform, 'api' | 'fetchBlob'>
   toasts: Toasts
   ask: (question: Confirmation) => void
   onSaved?: () => void
@@ -82,7 +82,7 @@ const browserUrls = {
 
 export const createOpenFile = (options: OpenFileOptions) => {
   const { platform, toasts, ask, onSaved, urls = browserUrls } = options
-  const { api, bytes } = platform
+  const { api, fetchBlob } = platform
   const doc = signal<Doc | null>(null)
   /** Files left open in other conversations, edited ones among them. */
   const others = new Map<string, Doc>()
@@ -112,7 +112,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
         patch(one, { state, content: content ?? '', sizeBytes: size, version })
       } else if (one.kind === 'pdf') {
         const query = { session_id: one.sessionId, path: one.path }
-        const blob = await bytes('api/file/raw', query)
+        const blob = await fetchBlob('api/file/raw', query)
         // Named by us: a file that only pretends to be one is not run as something else.
         const url = urls.create(new Blob([blob], { type: 'application/pdf' }))
         if (isShown(one)) patch(one, { state: 'ready', blob: url, sizeBytes: blob.size })
@@ -177,7 +177,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
       patch(now, { saving: false })
       const body = error instanceof ApiError && error.status === 409 ? error.body : null
       if (body?.conflict) patch(now, { conflict: `${body.version ?? ''}` })
-      else toasts.fail(error)
+      else toasts.showError(error)
     }
   }
 
@@ -229,7 +229,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
           ...{ conflict: null, theirs: null, generation: now.generation + 1 },
         })
       } catch (error) {
-        toasts.fail(error)
+        toasts.showError(error)
       }
     },
     async compare(): Promise<void> {
@@ -243,7 +243,7 @@ export const createOpenFile = (options: OpenFileOptions) => {
         const { content, version } = await readText(now)
         patch(now, { theirs: content ?? '', conflict: version })
       } catch (error) {
-        toasts.fail(error)
+        toasts.showError(error)
       }
     },
     /** Looks whether the file is still the one that is shown; an edited one is never replaced. */

@@ -57,7 +57,7 @@ export const PanelSlot = () => {
         max={PANEL_MAX}
         onResize={panel.resize}
         onReset={panel.resetWidth}
-        onFold={panel.hide}
+        onCollapse={panel.hide}
       />
       <Contents />
     </aside>

@@ -10,14 +10,14 @@ export type ProcessLog = { state: 'loading' | 'ready' | 'failed'; text: string }
 const POLL_MS = 4_000
 
 export type ProcessesOptions = {
-  platform: Pick<Platform, 'api' | 'later'>
+  platform: Pick<Platform, 'api' | 'schedule'>
   toasts: Toasts
   /** Somebody looks. */
   isShown: () => boolean
 }
 
 export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions) => {
-  const { api, later } = platform
+  const { api, schedule } = platform
   const sessionId = signal('')
   const list = signal<readonly Process[]>([])
   const logs = signal<ReadonlyMap<string, ProcessLog>>(new Map())
@@ -55,7 +55,7 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
     } catch {
       // The connection says so elsewhere; the last list stays until it can be asked again.
     }
-    if (running.value > 0 && isShown()) stop.again = later(() => void load(), POLL_MS)
+    if (running.value > 0 && isShown()) stop.again = schedule(() => void load(), POLL_MS)
   }
 
   return {
@@ -79,7 +79,7 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
       try {
         await api('POST /api/process/kill', { session_id: sessionId.value, process_id })
       } catch (error) {
-        toasts.fail(error)
+        toasts.showError(error)
       }
       await load()
     },

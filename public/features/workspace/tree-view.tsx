@@ -5,7 +5,7 @@ import type { TreeRow } from './file-tree.ts'
 import { directoryOf } from './file-kind.ts'
 import { t } from '../../strings/t.ts'
 import { tw } from './strings.ts'
-import { dropped, takeFolders } from '../composer/attachments-view.tsx'
+import { dropped, addDroppedFolders } from '../composer/attachments-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
 import { DRAGGED, NameField, RowView } from './tree-row.tsx'
@@ -127,7 +127,7 @@ export const Tree = () => {
     else {
       const { files: loose, directories } = dropped(event.dataTransfer)
       void uploads.add(loose, place)
-      takeFolders(app, directories, folder => void uploads.addFolder(folder, place))
+      addDroppedFolders(app, directories, folder => void uploads.addFolder(folder, place))
     }
   }
 

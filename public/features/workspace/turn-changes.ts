@@ -13,7 +13,7 @@ export type TurnChange = Api['GET /api/rollback/list']['output']['checkpoints'][
 export type TurnFile = TurnChange['files'][number]
 
 export type TurnChangesOptions = {
-  platform: Pick<Platform, 'api' | 'later'>
+  platform: Pick<Platform, 'api' | 'schedule'>
   toasts: Toasts
   ask: (question: Confirmation) => void
   /** Files are others now. */
@@ -35,7 +35,7 @@ const formatPaths = (paths: readonly string[]): string => {
 }
 
 export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnChangesOptions) => {
-  const { api, later } = platform
+  const { api, schedule } = platform
   const sessionId = signal('')
   const list = signal<readonly TurnChange[]>([])
   const state = signal<'none' | 'loading' | 'ready' | 'failed'>('none')
@@ -92,14 +92,17 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
       const count = Math.min(done.restored.length, turn.file_count)
       toasts.show(tc('said.restored', { count }), {
         action: back
-          ? { label: tc('said.back'), run: () => void restore(back, undefined).catch(toasts.fail) }
+          ? {
+              label: tc('said.back'),
+              run: () => void restore(back, undefined).catch(toasts.showError),
+            }
           : null,
       })
     } catch (error) {
       const conflicts = error instanceof ApiError && error.body.conflicts
       if (!Array.isArray(conflicts)) throw error
       // After the question that led here has gone.
-      later(
+      schedule(
         () =>
           ask({
             title: tc('conflict.title'),

@@ -28,11 +28,11 @@ export type WorkspacePanelOptions = {
   route: RouteState
   toasts: Toasts
   layout: Pick<Layout, 'confirmation'>
-  leave: (url: string, options?: { download?: boolean }) => void
+  navigate: (url: string, options?: { download?: boolean }) => void
 }
 
 export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
-  const { platform, chat, panel, attachments, route, toasts, layout, leave } = app
+  const { platform, chat, panel, attachments, route, toasts, layout, navigate } = app
   const { base } = platform
   const changes = createGitChanges(platform)
   const openFile = createOpenFile({
@@ -156,7 +156,7 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
       const { value: at } = route.current
       if (at.view !== 'chat' || !at.sessionId) return
       const shown = panel.shown.value && doc?.sessionId === at.sessionId ? doc : null
-      route.note(shown ? formatTarget(shown) : null)
+      route.replaceFile(shown ? formatTarget(shown) : null)
     }),
   ]
 
@@ -180,7 +180,7 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
         type === 'dir'
           ? urlOf(base, 'api/folder/download', query)
           : urlOf(base, 'api/file/raw', { ...query, download: 1 })
-      leave(url, { download: true })
+      navigate(url, { download: true })
     },
     linkTo: (path: string, line: number | null): string => {
       const at = route.hrefOf({ view: 'chat', sessionId: files.sessionId.value })

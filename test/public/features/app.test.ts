@@ -2,11 +2,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createApp, type Listening } from '../../../public/app.ts'
+import { createApp, type StreamListener } from '../../../public/app.ts'
 import { commands, parseCommand } from '../../../public/features/composer/slash-commands.ts'
-import { steeringVerbs } from '../../../public/features/queue/actions.ts'
-import { createGate } from '../../../public/features/sign-in/auth.ts'
-import type { Tabs } from '../../../public/stream/tab-leader.ts'
+import { steeringActions } from '../../../public/features/queue/actions.ts'
+import { createSignInGate } from '../../../public/features/sign-in/auth.ts'
+import type { TabLeader } from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { fakePlatform, fakeRow, fakeSession, rowFrame, settle } from '../_page.ts'
 
@@ -58,26 +58,31 @@ const page = async (href = '', answers: Parameters<typeof fakePlatform>[0] = {})
     [STEER]: () => ({ ok: true, accepted: true }),
     ...answers,
   })
-  let hear: Listening['onFrame'] = () => {}
-  let standing: Listening['standing'] = () => ({ wanted: new Map(), list: '' })
+  let hear: StreamListener['onFrame'] = () => {}
+  let standing: StreamListener['subscriptions'] = () => ({ wanted: new Map(), list: '' })
   const left: string[] = []
   const app = createApp({
     platform: fake.platform,
-    gate: createGate(),
+    gate: createSignInGate(),
     history: { pushState: () => {}, replaceState: () => {} },
     href: `http://host/any/path/${href}`,
     theme: 'dark',
     mac: false,
-    leave: url => left.push(url),
+    navigate: url => left.push(url),
     copy: async () => {},
     tabs(listening) {
       hear = listening.onFrame
-      standing = listening.standing
+      standing = listening.subscriptions
       const nothing = () => {}
-      return { start: nothing, changed: nothing, retryNow: nothing, close: nothing } as Tabs
+      return {
+        start: nothing,
+        updateSubscriptions: nothing,
+        retryNow: nothing,
+        close: nothing,
+      } as TabLeader
     },
   })
-  await app.begin()
+  await app.start()
   await settle()
   let n = 10
   const say = (source: string, type: string, data: unknown, place: object = {}) => {
@@ -246,9 +251,9 @@ test('a queued message goes back into the message box, up, or out', async () => 
     'POST /api/queue/remove': () => ({ ok: true, queued: [], removed: queued }),
     'POST /api/queue/reorder': () => ({ ok: true, queued: [] }),
   })
-  await steeringVerbs.editQueued(app, 'a', 'q2')
+  await steeringActions.editQueued(app, 'a', 'q2')
   assert.equal([app.composer.text.value, app.composer.files.value], ['two', ['f']])
-  await steeringVerbs.moveUp(app, 'a', ['q1', 'q2', 'q3'], 2)
+  await steeringActions.moveUp(app, 'a', ['q1', 'q2', 'q3'], 2)
   assert.equal(service.of('POST /api/queue/reorder')[0]?.ids, ['q1', 'q3', 'q2'])
 })
 
@@ -377,7 +382,7 @@ test('every command does what its summary says', async () => {
   await submit('/model')
   assert.is(app.layout.picker.value, 'model')
   await submit('/help')
-  assert.ok(app.layout.sheet.value)
+  assert.ok(app.layout.shortcutsOpen.value)
   await submit('/clear')
   assert.ok(app.layout.confirmation.value)
   await submit('/branch')

@@ -48,7 +48,7 @@ test('a file larger than a request may be is refused without being sent', async 
   const [only] = attachments.list.value
   assert.equal([only?.state, only?.error, sending.length], ['failed', 'larger than 20 MB', 0])
   assert.not.ok(attachments.canRetry(only!))
-  assert.not.ok(await attachments.settled())
+  assert.not.ok(await attachments.uploadsDone())
 })
 
 test('a message takes twenty files; the next is refused before it is sent, until there is room', async () => {
@@ -122,7 +122,7 @@ test('sending waits for what is on its way', async () => {
   attachments.add([file('a'), file('b')])
   await settle()
   let sent: boolean | undefined
-  void attachments.settled().then(all => {
+  void attachments.uploadsDone().then(all => {
     sent = all
   })
   sending[0]!.arrive('a')
@@ -151,14 +151,14 @@ test('the conversation was left meanwhile: the file goes into its draft on the s
 test('a long paste is offered as a file, a short one is not', async () => {
   const { attachments, composer, sending } = page()
   const text = 'line\r\n'.repeat(1000)
-  attachments.tookPaste('short')
+  attachments.onPaste('short')
   composer.edit('short')
-  assert.is(attachments.offer.value, null)
-  attachments.tookPaste(text)
+  assert.is(attachments.pasteOffer.value, null)
+  attachments.onPaste(text)
   composer.edit(`before ${text.replaceAll('\r\n', '\n')}after`)
-  assert.ok(attachments.offer.value)
+  assert.ok(attachments.pasteOffer.value)
   attachments.attachPaste()
-  assert.equal([composer.text.value, attachments.offer.value], ['before after', null])
+  assert.equal([composer.text.value, attachments.pasteOffer.value], ['before after', null])
   await settle()
   assert.equal([sending[0]!.name, sending[0]!.file.size], ['pasted-text.txt', 5000])
 })
@@ -166,11 +166,11 @@ test('a long paste is offered as a file, a short one is not', async () => {
 test('the offer goes when the text does', () => {
   const { attachments, composer } = page()
   const text = 'x'.repeat(5000)
-  attachments.tookPaste(text)
+  attachments.onPaste(text)
   composer.edit(text)
-  assert.ok(attachments.offer.value)
+  assert.ok(attachments.pasteOffer.value)
   composer.edit('')
-  assert.is(attachments.offer.value, null)
+  assert.is(attachments.pasteOffer.value, null)
 })
 
 test.run()

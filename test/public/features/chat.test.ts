@@ -7,8 +7,8 @@ import type { Session } from '../../../lib/schema/session.ts'
 import { emptyUsage } from '../../../lib/schema/usage.ts'
 import {
   emptyChat,
-  fromSession,
-  reduce,
+  chatFromSession,
+  reduceFrame,
   withEarlier,
 } from '../../../public/features/chat/chat-reducer.ts'
 import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
@@ -38,7 +38,7 @@ const frames = (events: TurnEvent[], from = 1, stream = 's'): Frame[] =>
     ...event,
   }))
 const fold = (value: Chat, list: Frame[]): Chat =>
-  list.reduce((all, frame) => reduce(all, frame, 100), value)
+  list.reduce((all, frame) => reduceFrame(all, frame, 100), value)
 
 const started = (stream = 's'): TurnEvent => ({
   type: 'turn_started',
@@ -92,9 +92,9 @@ const turn: TurnEvent[] = [
 
 chat('frames of another session, of the list, and old ones change nothing', () => {
   const value = { ...emptyChat('a'), lastSeq: 5 }
-  assert.is(reduce(value, { source: 'session:b', n: 9, ...token('x') }), value)
-  assert.is(reduce(value, { source: 'session:a', n: 5, ...token('x') }), value)
-  const reset = reduce(value, { source: 'session:a', n: 9, type: 'reset', data: {} })
+  assert.is(reduceFrame(value, { source: 'session:b', n: 9, ...token('x') }), value)
+  assert.is(reduceFrame(value, { source: 'session:a', n: 5, ...token('x') }), value)
+  const reset = reduceFrame(value, { source: 'session:a', n: 9, type: 'reset', data: {} })
   assert.equal(reset, { ...value, lastSeq: 9 })
 })
 
@@ -142,12 +142,12 @@ chat(
         cursor: `0badcafe-${cut}`,
         _messages_offset: 0,
       } as unknown as Session
-      const value = fold(fromSession(record), list)
+      const value = fold(chatFromSession(record), list)
       assert.equal(value.messages, whole.messages, `cut at ${cut}`)
       assert.is(value.live, null)
       // Another reader's numbers: the same log, replayed under higher ones, is known by its positions.
       if (before.live) {
-        const replayed = fold(fromSession(record), frames(turn, 1000).slice(1, cut))
+        const replayed = fold(chatFromSession(record), frames(turn, 1000).slice(1, cut))
         assert.equal(replayed.live, before.live && record.live, `replay at ${cut}`)
       }
     }
@@ -168,7 +168,7 @@ chat('what streamed before a retry is void', () => {
   )
   assert.is(value.live?.text, '')
   assert.is(value.notices[0]?.text, 'Trying again')
-  const next = reduce(value, { source: 'session:a', n: 9, ...token('whole') }, 100)
+  const next = reduceFrame(value, { source: 'session:a', n: 9, ...token('whole') }, 100)
   assert.is(next.live?.text, 'whole')
   assert.equal(next.notices, [])
 })
@@ -183,7 +183,7 @@ chat('a retry says when, and which attempt it is; a page that comes late knows i
   )
   assert.is(typeof notice?.retry?.until, 'number')
   const retry = { attempt: 2, attempts: 6, until: 50, message: 'Overloaded' }
-  const late = fromSession({
+  const late = chatFromSession({
     session_id: 'a',
     cursor: 'b-1',
     live: { ...value.live!, retry },
@@ -207,7 +207,7 @@ chat('output of a running tool keeps a bounded tail', () => {
     frames([started(), { type: 'tool', data: { event_type: 'tool.started', ...tool } }]),
   )
   for (let n = 10; n < 60; n++) {
-    value = reduce(value, {
+    value = reduceFrame(value, {
       source: 'session:a',
       n,
       type: 'tool_output',

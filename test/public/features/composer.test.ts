@@ -51,12 +51,12 @@ test('drafts are saved after a pause, and at once when one turns to another conv
 test("the server's draft fills an untouched box only", () => {
   const { composer } = setUp()
   composer.open('a')
-  composer.offer('b', { text: 'wrong', files: [] })
-  composer.offer('a', { text: 'kept', files: ['x'] })
+  composer.applyServerDraft('b', { text: 'wrong', files: [] })
+  composer.applyServerDraft('a', { text: 'kept', files: ['x'] })
   assert.equal([composer.text.value, composer.files.value], ['kept', ['x']])
   composer.open('b')
   composer.edit('mine')
-  composer.offer('b', { text: 'late', files: [] })
+  composer.applyServerDraft('b', { text: 'late', files: [] })
   assert.is(composer.text.value, 'mine')
 })
 
@@ -67,8 +67,8 @@ test('a conversation that does not exist yet keeps its draft in the browser', as
   composer.open('a')
   composer.open('')
   assert.is(composer.text.value, 'idea')
-  composer.take()
-  composer.adopt('n')
+  composer.takeDraft()
+  composer.assignSession('n')
   assert.equal(device.values.get('draft'), { text: '', files: [] })
 })
 
@@ -97,7 +97,7 @@ test('earlier prompts are recalled and left again', () => {
 test('what could not be sent comes back in front', () => {
   const { composer } = setUp()
   composer.edit('new')
-  composer.giveBack({ text: 'old', files: ['a'] })
+  composer.restoreDraft({ text: 'old', files: ['a'] })
   assert.equal([composer.text.value, composer.files.value], ['old\n\nnew', ['a']])
 })
 
@@ -133,7 +133,9 @@ const offered = () => {
     completion.update(text, text.length)
     fake.clock.pass(60)
     await settle()
-    return completion.offers.value.map(offer => (offer.kind === 'file' ? offer.path : offer.name))
+    return completion.suggestions.value.map(offer =>
+      offer.kind === 'file' ? offer.path : offer.name,
+    )
   }
   return { completion, type, asked }
 }
@@ -141,17 +143,17 @@ const offered = () => {
 test('commands: those that begin with the word stand first; an argument leaves room', async () => {
   const { completion, type } = offered()
   assert.equal(await type('/mod'), ['model', 'remodel'])
-  const taken = completion.apply('/mod', completion.offers.value[0]!)
+  const taken = completion.apply('/mod', completion.suggestions.value[0]!)
   assert.equal(taken, { text: '/model ', caret: 7, file: null })
 })
 
 test('files: a directory goes on, a file becomes a chip, hidden ones when asked for', async () => {
   const { completion, type, asked } = offered()
   assert.equal(await type('see @'), ['src', 'app.ts'])
-  const folder = completion.apply('see @', completion.offers.value[0]!)
+  const folder = completion.apply('see @', completion.suggestions.value[0]!)
   assert.equal(folder, { text: 'see @src/', caret: 9, file: null })
   assert.equal(await type(folder.text), ['src/src', 'src/app.ts'])
-  const file = completion.apply(folder.text, completion.offers.value[1]!)
+  const file = completion.apply(folder.text, completion.suggestions.value[1]!)
   assert.equal(file, { text: 'see src/app.ts ', caret: 15, file: 'src/app.ts' })
   assert.equal(await type('@.g'), ['.git'])
   assert.equal(await type('@none/x'), [])

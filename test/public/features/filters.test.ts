@@ -16,7 +16,7 @@ const setUp = () => {
     platform,
     createToasts(platform),
     profile,
-    row => filters.keeps(row),
+    row => filters.matches(row),
     () => filters.everyProfile.value,
   )
   const filters = createFilters(platform, sessions.rows, profile)
@@ -64,7 +64,7 @@ test('by profile: rows say whose they are only when there are several', () => {
   assert.ok(shown().includes('theirs'))
   assert.ok(filters.mixed.value)
   assert.ok(
-    sessions.mine.value.some(row => row.profile === 'work'),
+    sessions.profileRows.value.some(row => row.profile === 'work'),
     'search and projects too',
   )
   sessions.drop('theirs')

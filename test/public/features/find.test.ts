@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
-import { createFind, foldCase, placesOf } from '../../../public/features/find/find.ts'
+import { createFind, foldCase, indexesOf } from '../../../public/features/find/find.ts'
 import type { App } from '../../../public/app.ts'
 import { runShortcut } from '../../../public/features/shell/keys.ts'
 import { type Chat, emptyChat } from '../../../public/features/chat/chat-reducer.ts'
@@ -49,8 +49,8 @@ test('earlier messages that do not come are said to be missing, and asked for ag
 })
 
 test('a place is counted once, whatever the case and the breaks of lines', () => {
-  assert.equal(placesOf('aaaa', 'aa'), [0, 2])
-  assert.equal(placesOf('abc', ''), [])
+  assert.equal(indexesOf('aaaa', 'aa'), [0, 2])
+  assert.equal(indexesOf('abc', ''), [])
   assert.is(foldCase('Ä\nB'), 'ä b')
   assert.is(foldCase('aİb').length, 'aİb'.length, 'places stay where they are')
 })
@@ -111,12 +111,12 @@ test('the second time the key is the browser’s own', () => {
   const app = {
     route: { current: signal({ view: 'chat' }) },
     chat: { chat: signal({ messages: [say(1, 'a')] }) },
-    layout: { finding: signal(false) },
+    layout: { findOpen: signal(false) },
   } as unknown as App
   const event = { key: 'f', ctrlKey: true, metaKey: false, shiftKey: false, altKey: false }
   const press = () => runShortcut(app, event, { mac: false, typing: true })
-  assert.equal([press(), app.layout.finding.value], [true, true])
-  assert.equal([press(), app.layout.finding.value], [false, false])
+  assert.equal([press(), app.layout.findOpen.value], [true, true])
+  assert.equal([press(), app.layout.findOpen.value], [false, false])
   app.chat.chat.value = { ...app.chat.chat.value, messages: [] }
   assert.is(press(), false, 'there is nothing to find in an empty conversation')
 })

@@ -9,8 +9,8 @@ import {
   type Recognition,
   type Voice,
 } from '../../../public/features/composer/dictation.ts'
-import { createGateway } from '../../../public/features/sessions/host-sessions.ts'
-import { createSessions, isForeign } from '../../../public/features/sessions/sessions.ts'
+import { createHostSessions } from '../../../public/features/sessions/host-sessions.ts'
+import { createSessions, isHostSession } from '../../../public/features/sessions/sessions.ts'
 import { createSettings } from '../../../public/features/settings/settings.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { checkForUpdatesOnce } from '../../../public/features/updates/update-check.ts'
@@ -34,9 +34,9 @@ const gatewayWith = (answers: Parameters<typeof fakePlatform>[0] = {}, shown = t
   }
   const connection = createConnection(fake.platform, reload)
   const profile = signal('default')
-  const gateway = createGateway({ ...fake, settings, connection, toasts, profile, reload })
+  const gateway = createHostSessions({ ...fake, settings, connection, toasts, profile, reload })
   const say = (data: { alive: boolean; profile?: string; changed?: boolean }) =>
-    gateway.take({ source: 'gateway', n: 1, type: 'gateway', data })
+    gateway.receive({ source: 'gateway', n: 1, type: 'gateway', data })
   return { ...fake, toasts, settings, loads, connection, gateway, say }
 }
 
@@ -46,7 +46,7 @@ test('503 of the gateway stream: a toast, and polling every 30 seconds until it 
     [path]: refuse(503, 'watcher not started'),
   })
   await gateway.probe()
-  assert.is(connection.gateway.value, false)
+  assert.is(connection.watchesHostSessions.value, false)
   assert.is(toasts.list.value.length, 1)
   clock.pass(30_000)
   await settle()
@@ -66,7 +66,7 @@ test('with command-line sessions hidden nothing is asked, told or polled', async
   await gateway.probe()
   say({ alive: false, profile: 'default', changed: true })
   assert.equal([service.calls.length, toasts.list.value.length, loads.count], [0, 0, 0])
-  assert.is(connection.gateway.value, true)
+  assert.is(connection.watchesHostSessions.value, true)
 })
 
 test('a change fetches the list, one of another profile does not', () => {
@@ -99,17 +99,17 @@ test('a command-line session is taken over by the first change, once', async () 
   })
   const sessions = createSessions(platform, createToasts(platform), signal('default'), () => true)
   await sessions.load()
-  assert.ok(isForeign(sessions.row('c')))
+  assert.ok(isHostSession(sessions.row('c')))
   await sessions.pin('c', true)
   await sessions.pin('c', true)
-  assert.not.ok(isForeign(sessions.row('c')))
+  assert.not.ok(isHostSession(sessions.row('c')))
   assert.is(sessions.row('c')?.pinned, true)
   assert.equal(service.calls.map(({ route }) => route).slice(1), [
     'POST /api/session/import_cli',
     'POST /api/session/pin',
     'POST /api/session/pin',
   ])
-  assert.is(await sessions.adopt('c'), false)
+  assert.is(await sessions.importHostSession('c'), false)
 })
 
 const updatesWith = (answers: Parameters<typeof fakePlatform>[0]) => {
@@ -181,13 +181,13 @@ test('a tab looks for updates once, and never when that is switched off', async 
     'GET /api/updates/check': () => ({ webui: { name: 'webui', behind: 2 }, agent: null }),
   })
   let told = 0
-  const tell = () => {
+  const report = () => {
     told += 1
   }
-  await checkForUpdatesOnce({ platform, enabled: false, simulate: false, notify: tell })
+  await checkForUpdatesOnce({ platform, enabled: false, simulate: false, notify: report })
   assert.is(service.calls.length, 0)
-  await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: tell })
-  await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: tell })
+  await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: report })
+  await checkForUpdatesOnce({ platform, enabled: true, simulate: true, notify: report })
   assert.equal([service.of('GET /api/updates/check'), told], [[{ simulate: '1' }], 1])
 })
 
@@ -199,7 +199,7 @@ const dictationWith = (voice: Partial<Voice>, answers: Parameters<typeof fakePla
     api: service.api,
     voice: { recognition: null, record: null, language: 'en', ...voice },
     write: text => written.push(text),
-    tell: sentence => told.push(sentence),
+    notify: sentence => told.push(sentence),
     fail: error => told.push(String(error)),
   })
   return { dictation, written, told, service }
@@ -207,14 +207,14 @@ const dictationWith = (voice: Partial<Voice>, answers: Parameters<typeof fakePla
 
 test('no microphone, or nobody who hears recordings: no button', async () => {
   const none = dictationWith({})
-  await none.dictation.look()
+  await none.dictation.checkAvailability()
   assert.is(none.dictation.available.value, false)
   const record = async () => assert.unreachable() as never
   const deaf = dictationWith(
     { record },
     { 'GET /api/transcribe/capability': () => ({ available: false }) },
   )
-  await deaf.dictation.look()
+  await deaf.dictation.checkAvailability()
   assert.is(deaf.dictation.available.value, false)
 })
 
@@ -268,7 +268,7 @@ test('else a recording is sent to the service, and a failure is told', async () 
       'POST /api/transcribe': () => ({ ok: true, transcript: 'hello' }),
     },
   )
-  await dictation.look()
+  await dictation.checkAvailability()
   await dictation.toggle()
   recorder.ondataavailable?.({ data: new Blob(['x']) })
   await dictation.toggle()

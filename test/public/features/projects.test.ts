@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import { ApiError } from '../../../public/api.ts'
 import { createProfileActions } from '../../../public/features/profiles/actions.ts'
-import { createProjectVerbs } from '../../../public/features/projects/actions.ts'
+import { createProjectActions } from '../../../public/features/projects/actions.ts'
 import { createLayout } from '../../../public/features/shell/layout.ts'
 import { createProfiles, isProfileName } from '../../../public/features/profiles/profiles.ts'
 import { createProjects, tagsOf } from '../../../public/features/projects/projects.ts'
@@ -32,12 +32,12 @@ const setUp = async (rows: SessionRow[], answers: Answers = {}) => {
   })
   const toasts = createToasts(fake.platform)
   const profile = signal('default')
-  const sessions = createSessions(fake.platform, toasts, profile, row => projects.keeps(row))
-  const projects = createProjects(fake.platform, sessions.mine)
+  const sessions = createSessions(fake.platform, toasts, profile, row => projects.matches(row))
+  const projects = createProjects(fake.platform, sessions.profileRows)
   const layout = createLayout(fake.platform)
   for (const row of rows) sessions.upsert(row)
   await projects.load()
-  const verbs = createProjectVerbs({ toasts, sessions, projects, layout })
+  const verbs = createProjectActions({ toasts, sessions, projects, layout })
   const shown = () => sessions.items.value.flatMap(item => (item.kind === 'row' ? item.key : []))
   return { ...fake, toasts, profile, sessions, projects, layout, verbs, shown }
 }
@@ -109,7 +109,7 @@ test('a project made from a conversation takes it in; deleting one asks first', 
   })
   await verbs.saveProject(null, { name: 'Three', color: null }, 'a')
   assert.is(sessions.row('a')?.project_id, 'p3')
-  verbs.askDeleteProject(project('p3', 'Three'))
+  verbs.confirmDeleteProject(project('p3', 'Three'))
   assert.is(service.of('POST /api/projects/delete').length, 0)
   await layout.confirmation.value?.run()
   assert.is(projects.find('p3'), undefined)
@@ -128,7 +128,7 @@ const withProfiles = (answers: Answers = {}) => {
   const left: string[] = []
   const saved: string[] = []
   const verbs = createProfileActions({
-    platform: { ...fake.platform, leave: url => left.push(url) },
+    platform: { ...fake.platform, navigate: url => left.push(url) },
     toasts,
     profiles,
     composer: { save: async () => void saved.push('draft') },

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createSessions, placeRow, toItems } from '../../../public/features/sessions/sessions.ts'
+import { createSessions, insertRow, toItems } from '../../../public/features/sessions/sessions.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { fakePlatform, fakeRow, rowFrame } from '../_page.ts'
 
@@ -58,9 +58,9 @@ test('a delete that fails brings the row back; one that succeeds can be undone',
 
 test('newest first, equal times by id, a changed row moves', () => {
   let rows = [fakeRow('a', { updated_at: 3 }), fakeRow('b', { updated_at: 2 })]
-  rows = placeRow(rows, fakeRow('c', { updated_at: 2 }))
+  rows = insertRow(rows, fakeRow('c', { updated_at: 2 }))
   assert.is(ids(rows), 'acb')
-  rows = placeRow(rows, fakeRow('b', { updated_at: 4 }))
+  rows = insertRow(rows, fakeRow('b', { updated_at: 4 }))
   assert.is(ids(rows), 'bac')
 })
 
@@ -90,7 +90,7 @@ test('pages follow each other without doubles; a delta in between is kept', asyn
         : { sessions: [fakeRow('a', { updated_at: 9 })], next: 'k', cursor: 'aaaaaaaa-3' },
   })
   assert.is(await sessions.load(), 'aaaaaaaa-3')
-  sessions.take(rowFrame(4, fakeRow('b', { title: 'fresh', updated_at: 5 })))
+  sessions.receive(rowFrame(4, fakeRow('b', { title: 'fresh', updated_at: 5 })))
   await Promise.all([sessions.more(), sessions.more()])
   assert.is(ids(sessions.rows.value), 'abc')
   assert.is(sessions.row('b')?.title, 'fresh')
@@ -155,7 +155,7 @@ test('10 000 rows: a delta is quick', () => {
     fakeRow(`s${at}`, { updated_at: 20_000 - at }),
   )
   sessions.rows.value = many
-  sessions.take(rowFrame(1, fakeRow('s5000', { updated_at: 30_000 })))
+  sessions.receive(rowFrame(1, fakeRow('s5000', { updated_at: 30_000 })))
   assert.is(sessions.rows.value[0]?.session_id, 's5000')
   assert.is(sessions.rows.value.length, 10_000)
 })

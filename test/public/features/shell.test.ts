@@ -2,16 +2,16 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
-import { createAuth, createGate } from '../../../public/features/sign-in/auth.ts'
+import { createAuth, createSignInGate } from '../../../public/features/sign-in/auth.ts'
 import { createConnection } from '../../../public/features/shell/connection.ts'
 import { createInbox } from '../../../public/features/chat/inbox.ts'
 import { createModels, matchModels } from '../../../public/features/models/models.ts'
-import { memoryIn } from '../../../public/platform.ts'
+import { jsonStorage } from '../../../public/platform.ts'
 import { createRoute, parseRoute, pathOf } from '../../../public/features/shell/route.ts'
 import { createSearch } from '../../../public/features/sessions/search.ts'
 import { createSettings } from '../../../public/features/settings/settings.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
-import { createViewed } from '../../../public/features/sessions/unread.ts'
+import { createUnread } from '../../../public/features/sessions/unread.ts'
 import { levelOf } from '../../../public/features/compaction/context-ring-level.ts'
 import { fakePlatform, fakeRow, settle } from '../_page.ts'
 
@@ -43,7 +43,7 @@ test('settings lie over the conversation and return to it', () => {
   const route = createRoute(base, `${base}session/a`, history)
   route.go({ view: 'settings', section: 'about' })
   assert.is(route.sessionId.value, 'a')
-  route.closeSettings()
+  route.backToChat()
   route.openSession('a')
   assert.equal(pushed, [`${base}settings/about`, `${base}session/a`])
 })
@@ -96,10 +96,10 @@ test('toasts leave, unless they are held or newer ones push them out', () => {
   toasts.show('a')
   toasts.show('a')
   assert.is(toasts.list.value.length, 1)
-  toasts.hold()
+  toasts.pauseTimers()
   clock.pass(60_000)
   assert.is(toasts.list.value.length, 1)
-  toasts.release()
+  toasts.resumeTimers()
   clock.pass(5_000)
   assert.is(toasts.list.value.length, 0)
   for (const text of 'bcdefg') toasts.show(text)
@@ -130,7 +130,7 @@ test('a short loss stays silent, a long one counts down and polls', async () => 
   connection.set({ kind: 'live' })
   clock.pass(120_000)
   assert.equal([polls, connection.visible.value], [2, false])
-  connection.setGateway(false)
+  connection.setWatchesHostSessions(false)
   clock.pass(30_000)
   assert.is(polls, 3)
   connection.close()
@@ -150,27 +150,27 @@ test('what waits is told once, and goes when it is settled', async () => {
     choices_offered: [],
     requested_at: 1,
   }
-  inbox.take({ source: 'inbox', n: 1, type: 'asked', data })
-  inbox.take({ source: 'inbox', n: 2, type: 'asked', data })
+  inbox.receive({ source: 'inbox', n: 1, type: 'asked', data })
+  inbox.receive({ source: 'inbox', n: 2, type: 'asked', data })
   assert.equal([told, inbox.count.value], [['s'], 1])
   const settled = { id: 'c1', session_id: 's', answer: 'x' }
-  inbox.take({ source: 'inbox', n: 3, type: 'settled', data: settled })
+  inbox.receive({ source: 'inbox', n: 3, type: 'settled', data: settled })
   assert.is(inbox.count.value, 0)
-  inbox.take({ source: 'inbox', n: 4, type: 'asked', data })
+  inbox.receive({ source: 'inbox', n: 4, type: 'asked', data })
   assert.is(await inbox.load(), 'aaaaaaaa-9')
   assert.is(inbox.count.value, 0)
 })
 
 test('unread: newer than this browser, and more messages than were seen', () => {
   const { platform, clock } = fakePlatform()
-  const viewed = createViewed(platform)
+  const viewed = createUnread(platform)
   const later = clock.nowMs() / 1000 + 10
   assert.not.ok(viewed.isUnread(fakeRow('a', { updated_at: 1 })))
   const row = fakeRow('a', { updated_at: later, message_count: 4 })
   assert.ok(viewed.isUnread(row))
-  viewed.see(row)
+  viewed.markRead(row)
   assert.not.ok(viewed.isUnread(row))
-  assert.ok(createViewed(platform).isUnread({ ...row, message_count: 5 }))
+  assert.ok(createUnread(platform).isUnread({ ...row, message_count: 5 }))
 })
 
 test('search: titles at once, full text after a pause, a stale answer is dropped', async () => {
@@ -206,10 +206,11 @@ test('the gate: everybody who waits goes on after one sign-in', async () => {
     },
     'GET /api/auth/status': () => ({ auth_enabled: true, logged_in: false }),
   })
-  const gate = createGate()
+  const gate = createSignInGate()
   const auth = createAuth(gate, platform.api, () => {})
   let passed = 0
-  for (const wait of [gate.wait(), gate.wait(), auth.check()]) void wait.then(() => (passed += 1))
+  for (const wait of [gate.waitForSignIn(), gate.waitForSignIn(), auth.check()])
+    void wait.then(() => (passed += 1))
   await settle()
   assert.not.ok(await auth.signIn('wrong'))
   assert.equal([auth.error.value, gate.open.value, passed], ['Invalid password', true, 0])
@@ -227,7 +228,7 @@ test('a storage that refuses costs the memory only', () => {
       throw new Error('full')
     },
   }
-  for (const memory of [memoryIn(broken), memoryIn(null)]) {
+  for (const memory of [jsonStorage(broken), jsonStorage(null)]) {
     memory.write('a', 1)
     assert.is(memory.read('a', 7), 7)
   }

@@ -288,7 +288,7 @@ test('usage: only the newest answer counts; the file is of the same days and zon
       api: platform.api,
       base,
       toasts: createToasts(platform),
-      leave: (...to: unknown[]) => void left.push(to),
+      navigate: (...to: unknown[]) => void left.push(to),
     },
     'Europe/Berlin',
   )

@@ -5,8 +5,8 @@ import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import {
   type Chat,
   emptyChat,
-  fromSession,
-  reduce,
+  chatFromSession,
+  reduceFrame,
 } from '../../../public/features/chat/chat-reducer.ts'
 import { resultsOf } from '../../../public/features/transcript/subagent-results.ts'
 import { fakeSession } from '../_page.ts'
@@ -16,7 +16,7 @@ const test = suite('subagents of the page')
 const follow = (chat: Chat, ...events: TurnEvent[]): Chat =>
   events.reduce(
     (value, event) =>
-      reduce(value, { source: 'session:a', n: value.lastSeq + 1, ...event } as Frame, 5),
+      reduceFrame(value, { source: 'session:a', n: value.lastSeq + 1, ...event } as Frame, 5),
     chat,
   )
 
@@ -105,9 +105,9 @@ test("a subagent's calls stand in its timeline, not in the turn's; its own subag
 
 test('a reload in mid-turn goes on where the record stands', () => {
   const before = follow(emptyChat('a'), started, begins('c1', 'look'), calls('c1', 'c1.0.x'))
-  const again = fromSession(
+  const again = chatFromSession(
     fakeSession('a', { live: before.live, cursor: 'aaaaaaaa-9' }) as Parameters<
-      typeof fromSession
+      typeof chatFromSession
     >[0],
   )
   const chat = follow(again, ends('c1', 'c1.0.x'))

@@ -94,8 +94,8 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
   })
   const toasts = createToasts(platform)
   const unsaved = new Set<string>()
-  const { api, later } = platform
-  const tasks = createTasks({ api, later, toasts, unsaved, visible })
+  const { api, schedule } = platform
+  const tasks = createTasks({ api, schedule, toasts, unsaved, visible })
   return { tasks, clock, service, toasts, unsaved, world }
 }
 

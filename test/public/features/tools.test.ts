@@ -35,7 +35,7 @@ const build = (own: string[] | null, { foreign = false } = {}) => {
   })
   const rooms = {
     api: service.api,
-    toasts: { fail: (error: unknown) => said.push(error) },
+    toasts: { showError: (error: unknown) => said.push(error) },
     route: { sessionId: signal('s1') },
     sessions: { row: () => (foreign ? { is_cli_session: true } : { session_id: 's1' }) },
   }

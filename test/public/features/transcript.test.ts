@@ -8,14 +8,17 @@ import * as assert from 'uvu/assert'
 import type { Message } from '../../../lib/schema/message.ts'
 import { emptyChat } from '../../../public/features/chat/chat-reducer.ts'
 import type { Chat } from '../../../public/features/chat/chat-reducer.ts'
-import { parseArgs, toolWords } from '../../../public/features/tool-calls/describe-tool-call.ts'
+import {
+  parseArgs,
+  describeToolCall,
+} from '../../../public/features/tool-calls/describe-tool-call.ts'
 import { splitText } from '../../../public/features/transcript/content.ts'
 import { reuseRows, toRows } from '../../../public/features/transcript/rows.ts'
 import type { LiveShape, Row } from '../../../public/features/transcript/rows.ts'
 import {
   covers,
   createHeights,
-  placeOf,
+  offsetOfRow,
   rangeAt,
   rangeAtEnd,
 } from '../../../public/features/transcript/virtual-range.ts'
@@ -203,8 +206,8 @@ transcript('only rows around the reader are drawn', () => {
   const end = rangeAtEnd(rows, heights, view)
   assert.is(end.end, rows.length)
   assert.is(end.below, 0)
-  assert.is(placeOf(rows, heights, rows[0]!.key, 720), 0)
-  assert.is(placeOf(rows, heights, 'gone', 720), null)
+  assert.is(offsetOfRow(rows, heights, rows[0]!.key, 720), 0)
+  assert.is(offsetOfRow(rows, heights, 'gone', 720), null)
   assert.is(heights.take('m0', 10), true)
   assert.is(heights.take('m0', 10), false)
 })
@@ -298,11 +301,11 @@ transcript('three thousand messages draw few nodes', () => {
 })
 
 transcript('calls in words', () => {
-  assert.is(toolWords('terminal', { command: ' npm  test\n' }).object, 'npm test')
-  assert.is(toolWords('read_file', { path: '/a/b/c/d.ts' }).object, '…/c/d.ts')
-  assert.is(toolWords('mcp_git_log', { ref: 'main' }).did, 'Git log')
-  assert.is(toolWords('constructor', {}).did, 'Constructor')
-  assert.is(toolWords('', {}).did, 'Tool')
+  assert.is(describeToolCall('terminal', { command: ' npm  test\n' }).object, 'npm test')
+  assert.is(describeToolCall('read_file', { path: '/a/b/c/d.ts' }).object, '…/c/d.ts')
+  assert.is(describeToolCall('mcp_git_log', { ref: 'main' }).did, 'Git log')
+  assert.is(describeToolCall('constructor', {}).did, 'Constructor')
+  assert.is(describeToolCall('', {}).did, 'Tool')
   assert.equal(parseArgs('{"a":1}'), { a: 1 })
   assert.equal(parseArgs('{"a":'), { arguments: '{"a":' })
   assert.equal(parseArgs('[1]'), { arguments: '[1]' })

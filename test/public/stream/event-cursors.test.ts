@@ -1,19 +1,19 @@
 /** Doubles, snapshots and resets: every frame is delivered once and in order, whatever the wire does. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createSources, type Hold } from '../../../public/stream/event-cursors.ts'
+import { createEventCursors, type SnapshotRequest } from '../../../public/stream/event-cursors.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { fakeRow, rowFrame } from '../_page.ts'
 
 const make = () => {
   const got: number[] = []
-  const holds: Hold[] = []
-  const sources = createSources({
+  const holds: SnapshotRequest[] = []
+  const sources = createEventCursors({
     deliver: frame => got.push(frame.n),
     refetch: (_, hold) => holds.push(hold),
   })
-  const say = (n: number) => sources.take(rowFrame(n, fakeRow('x')))
-  const reset = () => sources.take({ source: 'list', n: 0, type: 'reset', data: {} } as Frame)
+  const say = (n: number) => sources.receive(rowFrame(n, fakeRow('x')))
+  const reset = () => sources.receive({ source: 'list', n: 0, type: 'reset', data: {} } as Frame)
   return { sources, got, holds, say, reset }
 }
 
@@ -27,43 +27,43 @@ test('a source nobody follows is passed over', () => {
 
 test('frames wait for the snapshot; what it contains is dropped', () => {
   const { sources, got, say } = make()
-  const hold = sources.hold('list')
+  const hold = sources.beginSnapshot('list')
   say(3)
   say(4)
   say(5)
   assert.equal(got, [])
-  sources.resume(hold, 'a-4')
+  sources.completeSnapshot(hold, 'a-4')
   assert.equal(got, [5])
   assert.is(sources.cursor('list'), 'a-5')
 })
 
 test('doubles are dropped by number', () => {
   const { sources, got, say } = make()
-  sources.resume(sources.hold('list'), 'a-1')
+  sources.completeSnapshot(sources.beginSnapshot('list'), 'a-1')
   for (const n of [2, 2, 3, 2, 3, 4]) say(n)
   assert.equal(got, [2, 3, 4])
 })
 
 test('a reset asks for a snapshot, also when the numbers begin anew', () => {
   const { sources, got, holds, say, reset } = make()
-  sources.resume(sources.hold('list'), 'a-100')
+  sources.completeSnapshot(sources.beginSnapshot('list'), 'a-100')
   reset()
   say(3)
   assert.equal(got, [])
-  sources.resume(holds[0]!, 'b-2')
+  sources.completeSnapshot(holds[0]!, 'b-2')
   assert.equal(got, [3])
   assert.is(sources.cursor('list'), 'b-3')
 })
 
 test('a later reset makes the snapshot on its way void', () => {
   const { sources, got, holds, say, reset } = make()
-  const first = sources.hold('list')
+  const first = sources.beginSnapshot('list')
   reset()
   assert.not.ok(sources.isCurrent(first))
-  sources.resume(first, 'a-1')
+  sources.completeSnapshot(first, 'a-1')
   say(9)
   assert.equal(got, [])
-  sources.resume(holds[0]!, 'a-8')
+  sources.completeSnapshot(holds[0]!, 'a-8')
   assert.equal(got, [9])
 })
 
@@ -74,7 +74,7 @@ test('1 000 random cuts: what is rendered equals the log', () => {
     return seed % below
   }
   const { sources, got, say } = make()
-  sources.resume(sources.hold('list'), 'a-0')
+  sources.completeSnapshot(sources.beginSnapshot('list'), 'a-0')
   let sent = 0
   for (let cut = 0; cut < 1_000; cut += 1) {
     // After each cut the service repeats from some number the page already had.

@@ -24,9 +24,9 @@ const connection = () => {
     onFrame: frame => frames.push(frame),
     onPing: () => {},
     onState: state => states.push(state.kind),
-    mayRetry: async () => {},
+    beforeRetry: async () => {},
     nowMs: clock.nowMs,
-    later: clock.later,
+    schedule: clock.later,
   })
   return { clock, opened, frames, states, stream, last: () => opened.at(-1)! }
 }

@@ -2,7 +2,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createStream } from '../../../public/stream/stream.ts'
-import { type ChannelLike, createTabs, type LocksLike } from '../../../public/stream/tab-leader.ts'
+import {
+  type ChannelLike,
+  createTabLeader,
+  type LocksLike,
+} from '../../../public/stream/tab-leader.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
 import { fakeClock, fakeRow, fakeSource, type FakeSource, rowFrame, settle } from '../_page.ts'
 
@@ -64,7 +68,7 @@ const browser = ({ locked = true } = {}) => {
     const got: Frame[] = []
     const states: string[] = []
     const want = new Map(Object.entries(wanted))
-    const tabs = createTabs({
+    const tabs = createTabLeader({
       tab,
       name: 'events',
       stream: on =>
@@ -75,18 +79,18 @@ const browser = ({ locked = true } = {}) => {
             opened.push(source)
             return source
           },
-          mayRetry: async () => {},
+          beforeRetry: async () => {},
           nowMs: clock.nowMs,
-          later: clock.later,
+          schedule: clock.later,
         }),
       channel: locked ? channel() : null,
       locks: locked ? locks : null,
-      standing: () => ({ wanted: want, list }),
+      subscriptions: () => ({ wanted: want, list }),
       visible: () => true,
       onFrame: frame => got.push(frame),
       onState: state => states.push(state.kind),
       nowMs: clock.nowMs,
-      later: clock.later,
+      schedule: clock.later,
     })
     tabs.start()
     return { tabs, got, states, want }
