@@ -148,12 +148,8 @@ export const createApp = (options: AppOptions) => {
         const { current } = route
         // Whoever looks at them needs not be told of them.
         if (pathOf(current.value) === 'settings/updates') return
-        toasts.show(t('updates.there'), {
-          action: {
-            label: t('updates.show'),
-            run: () => route.go({ view: 'settings', section: 'updates' }),
-          },
-        })
+        const run = () => route.go({ view: 'settings', section: 'updates' })
+        toasts.show(t('updates.there'), { action: { label: t('updates.show'), run } })
       },
     })
 
@@ -216,15 +212,15 @@ export const createApp = (options: AppOptions) => {
   }
 
   const receiveNotice = (frame: Frame): void => {
-    // It may be about the profile this page is in.
-    if (frame.type === 'notice') void profileActions.reloadIfProfileChanged()
-    if (frame.type === 'notice') void configProblems.load().catch(() => undefined)
     if (frame.type === 'notice') {
+      // The notice may be about the profile of this page.
+      void profileActions.reloadIfProfileChanged()
+      void configProblems.load().catch(() => undefined)
       const { message, level, session_id: id } = frame.data
       const run = () => route.openSession(id ?? null)
       toasts.show(message, {
         kind: level === 'info' ? 'info' : 'error',
-        ...(id ? { action: { label: t('row.open'), run } } : {}),
+        action: id ? { label: t('row.open'), run } : null,
       })
     }
     hostSessions.receive(frame)
@@ -331,8 +327,7 @@ export const createApp = (options: AppOptions) => {
     announcement,
     openSession,
     title: computed(() => {
-      const id = route.sessionId.value
-      const name = id ? titleOfSession(id) : t('chat.new')
+      const name = route.sessionId.value ? titleOfSession(route.sessionId.value) : t('chat.new')
       const waiting = sessions.waiting.value
       return `${waiting > 0 ? `(${waiting}) ` : ''}${name} · ${settings.current.value.bot_name}`
     }),
