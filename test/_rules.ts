@@ -49,6 +49,43 @@ const rawHits =
   ({ text }: Source) =>
     [...text.matchAll(new RegExp(pattern, 'gm'))].map(match => match[0].trim())
 
+/** `property: value` of every declaration of a style sheet, without its comments. */
+const declarationsOf = (css: string): [property: string, value: string][] =>
+  [...css.replace(/\/\*[\s\S]*?\*\//g, '').matchAll(/([\w-]+)\s*:\s*([^;{}]+)(?=[;}])/g)].map(
+    ([, property = '', value = '']) => [property, value.trim()],
+  )
+
+const declarations =
+  (isWrong: (property: string, value: string) => boolean) =>
+  ({ text }: Source) =>
+    declarationsOf(text)
+      .filter(([property, value]) => isWrong(property, value))
+      .map(([property, value]) => `${property}: ${value}`)
+
+/** The parts of a value; what stands in parentheses is one of them. */
+const partsOf = (value: string): string[] =>
+  value.replace(/ ?!important$/, '').match(/(?:[^\s(]|\((?:[^()]|\([^()]*\))*\))+/g) ?? []
+
+/** Names a side of the screen instead of a side of the text. */
+const isPhysical = (property: string, value: string): boolean => {
+  if (/^(?:top|right|bottom|left)$|-(?:top|right|bottom|left)\b/.test(property)) return true
+  if (/^(?:text-align|float|clear)$/.test(property)) return /^(?:left|right)$/.test(value)
+  if (property === 'transform')
+    return /translate(?:X|3d)?\((?!0|-?50%|calc\(var\(--inline\))/.test(value)
+  const [, right, , left] = partsOf(value)
+  return /^(?:margin|padding|inset)$/.test(property) && left !== undefined && left !== right
+}
+
+const isOffTypeScale = (property: string, value: string): boolean => {
+  if (property === 'font') return /\d(?:px|rem|em|pt)\b/.test(value)
+  return (
+    property === 'font-size' &&
+    !/^(?:var\(--size(?:-\w+)?\)|inherit|1(?:\.\d+)?em|max\([\d.]+em, var\(--size-tiny\)\))$/.test(
+      value,
+    )
+  )
+}
+
 const sample = (path: string, text: string): Source => ({ path, text })
 const PRODUCT = /^(router\.ts|lib\/|handlers\/|public\/).*\.?(ts|tsx)?$/
 const EVERY_CODE = /\.(ts|tsx|mjs)$/
@@ -236,6 +273,81 @@ export const rules: readonly Rule[] = [
       sample('test/a.test.ts', "const a = suite('a')\nconst b = suite('b')\na.run()"),
     ],
     good: [sample('test/a.test.ts', "const test = suite('a')\ntest.run()")],
+  },
+  {
+    name: 'style sheets name the sides of the text, not of the screen (right-to-left comes free)',
+    where: /^public\/.*\.css$/,
+    find: declarations(isPhysical),
+    bad: [
+      sample('public/style/a.css', '/* A. */\na { margin-left: 4px; }'),
+      sample('public/style/a.css', '/* A. */\na { border-bottom: 0; }'),
+      sample('public/style/a.css', '/* A. */\na { right: 0 }'),
+      sample('public/style/a.css', '/* A. */\na { text-align: right; }'),
+      sample('public/style/a.css', '/* A. */\na { padding: 0 8px max(1px, 2px) 4px; }'),
+      sample('public/style/a.css', '/* A. */\na { transform: translateX(24px); }'),
+    ],
+    good: [
+      sample(
+        'public/style/a.css',
+        '/* left: 0; */\na { inset-inline: 0 auto; padding: 0 8px 4px 8px; text-align: end; }',
+      ),
+      sample(
+        'public/style/a.css',
+        '/* A. */\na { transform: translate(calc(var(--inline) * 4px)); }',
+      ),
+      sample('public/style/a.css', '/* A. */\na { transform: translateY(-50%); }'),
+    ],
+  },
+  {
+    name: 'text has a size of the type scale, at least 12 px',
+    where: /^public\/.*\.css$/,
+    find: declarations(isOffTypeScale),
+    bad: [
+      sample('public/style/a.css', '/* A. */\na { font-size: 11px; }'),
+      sample('public/style/a.css', '/* A. */\na { font-size: 0.9em; }'),
+      sample('public/style/a.css', '/* A. */\na { font: 14px/1 serif }'),
+    ],
+    good: [
+      sample('public/style/a.css', '/* A. */\na { font-size: var(--size-tiny); }'),
+      sample('public/style/a.css', '/* A. */\na { font-size: max(0.9em, var(--size-tiny)); }'),
+      sample('public/style/a.css', '/* A. */\na { font: 400 var(--size) / 1.6 var(--font); }'),
+    ],
+  },
+  {
+    name: 'corners have a radius of the scale',
+    where: /^public\/.*\.css$/,
+    find: declarations(
+      (property, value) =>
+        /radius$/.test(property) &&
+        !property.startsWith('--') &&
+        partsOf(value).some(
+          part => !/^(?:0|inherit|(?:calc\()?var\(--radius[^)]*\).*)$/.test(part),
+        ),
+    ),
+    bad: [
+      sample('public/style/a.css', '/* A. */\na { border-radius: 5px; }'),
+      sample('public/style/a.css', '/* A. */\na { border-end-end-radius: 50%; }'),
+    ],
+    good: [
+      sample(
+        'public/style/a.css',
+        '/* A. */\na { border-radius: var(--radius) var(--radius) 0 0; }',
+      ),
+      sample('public/style/a.css', '/* A. */\na { border-radius: calc(var(--radius) - 1px); }'),
+    ],
+  },
+  {
+    name: 'colors come from the tokens',
+    where: /^public\/(?!style\/themes\/).*\.css$/,
+    except: { 'public/style/tokens.css': 'shadows and the scrim, the same in every theme' },
+    find: declarations((_, value) =>
+      /#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|hwb|lab|lch|oklab|oklch)a?\(/i.test(value),
+    ),
+    bad: [
+      sample('public/style/a.css', '/* A. */\na { color: #fff; }'),
+      sample('public/style/a.css', '/* A. */\na { box-shadow: 0 0 2px rgb(0 0 0 / 1) }'),
+    ],
+    good: [sample('public/style/a.css', '/* #fff */\na { color: var(--text); }')],
   },
   {
     name: 'pages hold no inline style, script or handler',

@@ -66,7 +66,12 @@ const colors = HighlightStyle.define([
 ])
 
 const look = EditorView.theme({
-  '&': { height: '100%', fontSize: '13px', backgroundColor: 'var(--bg)', color: 'var(--text)' },
+  '&': {
+    height: '100%',
+    fontSize: 'var(--size-small)',
+    backgroundColor: 'var(--bg)',
+    color: 'var(--text)',
+  },
   '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '20px' },
   '.cm-content': { caretColor: 'var(--text)', padding: '8px 0' },
@@ -88,12 +93,12 @@ const look = EditorView.theme({
   '.cm-searchMatch-selected': { outline: '1px solid var(--focus)' },
   '&.cm-focused .cm-matchingBracket': { backgroundColor: 'var(--press)' },
   '.cm-panels': { backgroundColor: 'var(--bg-raised)', color: 'var(--text)' },
-  '.cm-panels-bottom': { borderTop: '1px solid var(--hair)' },
+  '.cm-panels-bottom': { borderBlockStart: '1px solid var(--hair)' },
   '.cm-textfield, .cm-button': {
     backgroundColor: 'var(--bg)',
     backgroundImage: 'none',
     border: '1px solid var(--line)',
-    borderRadius: '6px',
+    borderRadius: 'var(--radius)',
     color: 'var(--text)',
   },
 })
