@@ -39,7 +39,7 @@ export const report = endpoint({
     const own = ctx.home.peek().timezone
     const zone = timezone ? requireZone(timezone) : zoneOf(own)
     const now = Date.now() / 1_000
-    await ctx.app.sessions.settle()
+    await ctx.app.sessions.catchUp()
     const { buckets, sessions } = ctx.app.sessions.usage(daysUpTo(now, { days, zone }).since)
     const { rows, ...told } = toReport(buckets, { days, zone, now, sessions })
     if (format === 'json') return told

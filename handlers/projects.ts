@@ -40,7 +40,7 @@ export const remove = endpoint({
   input: z.object({ project_id: Id }),
   output: Ok,
   run: async (ctx, { project_id }) => {
-    await ctx.app.sessions.settle()
+    await ctx.app.sessions.catchUp()
     await ctx.app.projects.remove(project_id)
     return ok
   },

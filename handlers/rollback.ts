@@ -1,6 +1,6 @@
 /** What turns have changed in files: listed, looked at, and put back. */
 import { z } from 'zod'
-import { toCheckpoint } from '../lib/checkpoints/view.ts'
+import { toCheckpoint } from '../lib/checkpoints/to-checkpoint.ts'
 import { endpoint } from '../lib/context.ts'
 import { Checkpoint, CheckpointDiff, Restored } from '../lib/schema/checkpoint.ts'
 import { SessionId } from '../lib/schema/ids.ts'

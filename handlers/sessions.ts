@@ -38,7 +38,7 @@ export const list = endpoint({
     cursor: z.string().optional(),
   }),
   run: async (ctx, { limit, cursor, profile, scheduled }) => {
-    await ctx.app.sessions.settle()
+    await ctx.app.sessions.catchUp()
     const shown = ctx.app.settings.get().show_cli_sessions
     const page = ctx.app.sessions.list({
       foreign: shown ? ctx.app.hostSessions.rows(ctx.home) : undefined,
@@ -161,7 +161,7 @@ export const search = endpoint({
   }),
   output: z.looseObject({ sessions: z.array(z.looseObject({ session_id: z.string() })) }),
   run: async (ctx, { q, content, limit, profile }) => {
-    await ctx.app.sessions.settle()
+    await ctx.app.sessions.catchUp()
     if (!q.trim()) {
       return {
         sessions: JSON.parse(ctx.app.sessions.list({ profile }).body.toString()) as SessionRow[],
@@ -254,7 +254,7 @@ export const restore = endpoint({
     if (!home || sessions.inTrash(session_id)) {
       return { ok: true as const, session: sessions.restore(session_id) }
     }
-    hostSessions.leaveTrash(session_id)
+    hostSessions.removeFromTrash(session_id)
     const found = hostSessions.session(home, session_id)
     if (!found) throw missing('Session not found')
     return { ok: true as const, session: found.row }
@@ -292,7 +292,7 @@ export const truncate = endpoint({
   }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, { session_id, keep_count }) => {
-    const row = ctx.app.edits.keepFirst(session_id, keep_count)
+    const row = ctx.app.edits.truncate(session_id, keep_count)
     return { ok: true as const, session: await ctx.app.sessionViews.full(row.session_id) }
   },
 })
@@ -308,7 +308,7 @@ export const retry = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.edits.takeBackLast(session_id)
+    const taken = ctx.app.edits.undoLast(session_id)
     if (!taken) return { error: 'No previous message to retry.' }
     return { ok: true as const, last_user_text: taken.text, removed_count: taken.count }
   },
@@ -322,7 +322,7 @@ export const undo = endpoint({
     Nothing,
   ]),
   run: (ctx, { session_id }) => {
-    const taken = ctx.app.edits.takeBackLast(session_id)
+    const taken = ctx.app.edits.undoLast(session_id)
     if (!taken) return { error: 'Nothing to undo.' }
     const preview = taken.text.length > 40 ? `${taken.text.slice(0, 40)}...` : taken.text
     return { ok: true as const, removed_count: taken.count, removed_preview: preview }

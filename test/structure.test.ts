@@ -60,7 +60,7 @@ test('imports go down – refuses its samples', () => {
     ['lib/schema/ok.ts', "import { a } from '../http/reply.ts'"],
     ['handlers/chat.ts', "import { createApp } from '../lib/app/app.ts'"],
     ['handlers/chat.ts', "import { chat } from './sessions.ts'"],
-    ['handlers/chat.ts', "import { writeAtomic } from '../lib/store/atomic.ts'"],
+    ['handlers/chat.ts', "import { writeAtomic } from '../lib/store/atomic-write.ts'"],
     ['router.ts', "import { append } from './lib/sessions/store.ts'"],
     ['public/main.tsx', "import { Session } from '../lib/schema/session.ts'"],
     ['public/main.tsx', "import type { App } from '../lib/app/app.ts'"],

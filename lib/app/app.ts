@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { findAgentDir, installAgent } from '../host-agent-checkout.ts'
 import { createAssets } from '../assets.ts'
 import { createAuthenticator } from '../auth/authenticator.ts'
-import { createBridge } from '../host-db/host-sessions.ts'
+import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
 import type { Config } from '../config.ts'
 import { createCron } from '../cron/cron.ts'
@@ -95,7 +95,7 @@ export const createApp = async (
       notify('info', `Profile '${name}' was deleted.`)
     },
   })
-  const hostSessions = createBridge({
+  const hostSessions = createHostSessions({
     sessions,
     isActive: id => turns.isActive(id),
     lastWorkspace: home => workspaces.last(homes.of(home.name)),

@@ -15,9 +15,9 @@ import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
 import { createProjects } from '../projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../redact/redact.ts'
-import { WORKER_LIMITS } from '../sessions/search.ts'
+import { WORKER_LIMITS } from '../sessions/search-client.ts'
 import { createSessions } from '../sessions/store.ts'
-import { addonCandidates, placeAddon } from '../store/sqlite-addon.ts'
+import { addonCandidates, installAddon } from '../store/sqlite-addon.ts'
 import { createSettings } from '../settings.ts'
 import { createToolOutput } from '../tool-output.ts'
 import { createPromptCache } from '../turn-context/prompt-cache.ts'
@@ -30,7 +30,7 @@ export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string |
   const packed = openPacked()
   if (!packed) return undefined
   const places = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
-  return placeAddon({ target: packed.target, ...packed.addon }, addonCandidates(places))
+  return installAddon({ target: packed.target, ...packed.addon }, addonCandidates(places))
 }
 
 export type AppDataOptions = {
@@ -92,7 +92,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
     redact,
     // Empty untitled ones too: a page that shows a session must hear that it was cleared.
     onRow: row => hub.publish('list', { type: 'row', data: { row } }),
-    onGone: id => {
+    onDeleted: id => {
       promptCache.delete(id)
       hub.publish('list', { type: 'gone', data: { session_id: id } })
     },
@@ -103,7 +103,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
   })
   const projects = createProjects({
     path: join(stateDir, 'projects.json'),
-    members: sessions.ofProject,
+    members: sessions.idsByProject,
     unassign: id => void sessions.append(id, [{ t: 'meta', patch: { project_id: null } }]),
     now,
   })

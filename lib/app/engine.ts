@@ -5,7 +5,7 @@ import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
 import { createProviders, proxyOf } from '../agent/providers/registry.ts'
 import type { Agent } from '../agent/types.ts'
-import type { Bridge } from '../host-db/host-sessions.ts'
+import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
@@ -45,7 +45,7 @@ export type EngineOptions = {
   version: string
   homes: Homes
   sessions: Sessions
-  hostSessions: Bridge
+  hostSessions: HostSessions
   skills: Skills
   hub: Hub
   promptCache: PromptCache

@@ -1,7 +1,7 @@
 /** Who is signed in: hashes of tokens in one private file, so that a restart signs nobody out. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { writeAtomic } from '../store/atomic.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** Not sliding. */

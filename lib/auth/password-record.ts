@@ -16,7 +16,7 @@ import {
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
-import { writeAtomic } from '../store/atomic.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
 
 /** What settings.json says: where the specification and the former service keep the hash. */
 export type SettingsHash =

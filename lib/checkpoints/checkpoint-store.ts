@@ -2,17 +2,17 @@
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeAtomic } from '../store/atomic.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
 import type { Content } from './file-content.ts'
-import { OpenRecord, TurnRecord, type Version } from './record.ts'
-import { blobId, type GitPlaces, openShadowGit } from './shadow-git.ts'
+import { OpenRecord, TurnRecord, type Version } from './records.ts'
+import { blobId, type GitOptions, openShadowGit } from './shadow-git.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
 /** agent-home §1.1: named by the workspace's absolute path. */
-export const depotDir = (homeDir: string, root: string): string =>
+export const checkpointDir = (homeDir: string, root: string): string =>
   join(homeDir, 'checkpoints', createHash('sha256').update(root).digest('hex').slice(0, 16))
 
-export type Depot = Awaited<ReturnType<typeof openDepot>>
+export type CheckpointStore = Awaited<ReturnType<typeof openCheckpointStore>>
 
 const ID = /^[0-9a-f]{16,64}$/
 
@@ -36,26 +36,26 @@ const readRecord = <T>(path: string, parse: (value: unknown) => T): T | undefine
 }
 
 /** Reading records needs no git and makes nothing. */
-export const readTurns = (dir: string): TurnRecord[] =>
+export const readTurnRecords = (dir: string): TurnRecord[] =>
   idsIn(join(dir, 'webui', 'turns'))
     .flatMap(id => readRecord(join(dir, 'webui', 'turns', `${id}.json`), TurnRecord.parse) ?? [])
     .sort((a, b) => a.at - b.at)
 
-export const openIds = (dir: string): string[] => idsIn(join(dir, 'webui', 'open'))
+export const listOpenIds = (dir: string): string[] => idsIn(join(dir, 'webui', 'open'))
 
-export const readOpen = (dir: string, id: string): OpenRecord | undefined =>
+export const readOpenRecord = (dir: string, id: string): OpenRecord | undefined =>
   readRecord(join(dir, 'webui', 'open', `${id}.json`), OpenRecord.parse)
 
-export const dropOpen = (dir: string, id: string): void =>
+export const deleteOpenRecord = (dir: string, id: string): void =>
   rmSync(join(dir, 'webui', 'open', `${id}.json`), { force: true })
 
 /** `root`: the workspace at its real place. */
-export const openDepot = async (dir: string, root: string, places: GitPlaces) => {
+export const openCheckpointStore = async (dir: string, root: string, gitOptions: GitOptions) => {
   const own = (...names: string[]) => join(dir, 'webui', ...names)
   for (const folder of ['turns', 'open', 'files'])
     mkdirSync(own(folder), { recursive: true, mode: 0o700 })
   if (!existsSync(own('workspace.txt'))) writeFileSync(own('workspace.txt'), root, { mode: 0o600 })
-  const git = await openShadowGit(dir, root, places)
+  const git = await openShadowGit(dir, root, gitOptions)
 
   const plain = {
     put(bytes: Buffer): string {
@@ -68,11 +68,11 @@ export const openDepot = async (dir: string, root: string, places: GitPlaces) =>
 
   const removeUnused = (): void => {
     const used = new Set(
-      readTurns(dir)
+      readTurnRecords(dir)
         .flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after]))
         .map(version => version?.id),
     )
-    for (const { touched } of openIds(dir).flatMap(id => readOpen(dir, id) ?? []))
+    for (const { touched } of listOpenIds(dir).flatMap(id => readOpenRecord(dir, id) ?? []))
       for (const [, version] of touched) used.add(version?.id)
     for (const name of readdirSync(own('files')))
       if (!used.has(name)) rmSync(own('files', name), { force: true })
@@ -92,16 +92,16 @@ export const openDepot = async (dir: string, root: string, places: GitPlaces) =>
       if (!git) throw new Error('git is not there')
       return git.get(version.id)
     },
-    turns: () => readTurns(dir),
+    turns: () => readTurnRecords(dir),
     writeTurn: (record: TurnRecord) =>
       writeAtomic(own('turns', `${record.id}.json`), JSON.stringify(record)),
-    writeOpen: (record: OpenRecord) =>
+    writeOpenRecord: (record: OpenRecord) =>
       writeAtomic(own('open', `${record.id}.json`), JSON.stringify(record)),
     /** Records that are not wanted any more, with the versions only they held. */
-    async dropTurns(ids: readonly string[]): Promise<void> {
+    async deleteTurns(ids: readonly string[]): Promise<void> {
       for (const id of ids) {
         rmSync(own('turns', `${id}.json`), { force: true })
-        await git?.forget(id)
+        await git?.deleteTurn(id)
       }
       if (ids.length > 0) removeUnused()
     },

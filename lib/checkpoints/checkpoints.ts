@@ -7,18 +7,23 @@ import type { Bounds } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
 import { mutex } from '../store/mutex.ts'
 import {
-  type Depot,
-  depotDir,
-  dropOpen,
-  openDepot,
-  openIds,
-  readOpen,
-  readTurns,
+  type CheckpointStore,
+  checkpointDir,
+  deleteOpenRecord,
+  openCheckpointStore,
+  listOpenIds,
+  readOpenRecord,
+  readTurnRecords,
 } from './checkpoint-store.ts'
-import { closeRecord, type Room, scanBefore, touch } from './turn-recorder.ts'
-import type { OpenRecord, TurnRecord } from './record.ts'
-import { type ScanLimits, TooMuch } from './scan-workspace.ts'
-import { type ChangeDiff, diffOf, type Restored, undoTurn } from './undo.ts'
+import {
+  finishRecord,
+  type CheckpointContext,
+  captureWorkspace,
+  captureFiles,
+} from './record-changes.ts'
+import type { OpenRecord, TurnRecord } from './records.ts'
+import { type ScanLimits, WorkspaceTooLargeError } from './scan-workspace.ts'
+import { type ChangeDiff, diffOf, type RestoreResult, undoTurn } from './undo.ts'
 
 /** agent-home §2.1, `checkpoints`. */
 const MAX_TURNS = 50
@@ -57,9 +62,9 @@ export type TurnStart = {
 }
 
 /** Watches over one turn. Neither verb ever rejects. */
-export type Keeper = {
+export type TurnRecorder = {
   /** Before these files, or anything in the workspace, may change. Answers what could not be recorded. */
-  before: (what: readonly string[] | 'workspace') => Promise<string[]>
+  beforeChange: (what: readonly string[] | 'workspace') => Promise<string[]>
   /** The turn was stopped: its end is near, and worth a moment's waiting for whoever asks for the list. */
   stopping: () => void
   /** When nothing of the turn runs any more. */
@@ -73,7 +78,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
   const inTurn = mutex()
   /** Turns at work, by workspace. */
   const working = new Map<string, Set<string>>()
-  const depots = new Map<string, Promise<Depot>>()
+  const depots = new Map<string, Promise<CheckpointStore>>()
   const closing = new Set<Promise<unknown>>()
   /** Workspaces beyond the bounds, since when, and the sessions that were told. */
   const tooLarge = new Map<string, { why: string; at: number; told: Set<string> }>()
@@ -88,37 +93,42 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
   }
 
   /** Opened once; one that could not be opened is tried again. */
-  const depotOf = (home: CheckpointHome, root: string): Promise<Depot> => {
-    const dir = depotDir(home.dir, root)
+  const depotOf = (home: CheckpointHome, root: string): Promise<CheckpointStore> => {
+    const dir = checkpointDir(home.dir, root)
     const known = depots.get(dir)
     // Somebody may have thrown the folder away.
     if (known && existsSync(join(dir, 'webui', 'turns'))) return known
-    const opening = openDepot(dir, root, { path: options.path })
+    const opening = openCheckpointStore(dir, root, { path: options.path })
     depots.set(dir, opening)
     opening.catch(() => depots.delete(dir))
     return opening
   }
 
-  const roomOf = async (home: CheckpointHome, workspace: string): Promise<Room> => {
+  const roomOf = async (home: CheckpointHome, workspace: string): Promise<CheckpointContext> => {
     const bounds = boundsOf(home, workspace)
-    return { depot: await depotOf(home, bounds.root), bounds, ...(limits && { limits }) }
+    return { store: await depotOf(home, bounds.root), bounds, ...(limits && { limits }) }
   }
 
   const oneAtATime = <T>(home: CheckpointHome, root: string, work: () => Promise<T>) =>
-    inTurn(depotDir(home.dir, root), work)
+    inTurn(checkpointDir(home.dir, root), work)
 
-  const finish = async (room: Room, open: OpenRecord, interrupted: boolean, most: number) => {
-    const { depot } = room
-    const record = await closeRecord(room, open, { now: now(), interrupted })
+  const finish = async (
+    room: CheckpointContext,
+    open: OpenRecord,
+    interrupted: boolean,
+    most: number,
+  ) => {
+    const { store: depot } = room
+    const record = await finishRecord(room, open, { now: now(), interrupted })
     const { changes, folders_gone, folders_made } = record
     if (changes.length + folders_gone.length + folders_made.length > 0) depot.writeTurn(record)
-    dropOpen(depot.dir, open.id)
+    deleteOpenRecord(depot.dir, open.id)
     const turns = depot.turns()
-    await depot.dropTurns(turns.slice(0, Math.max(0, turns.length - most)).map(({ id }) => id))
+    await depot.deleteTurns(turns.slice(0, Math.max(0, turns.length - most)).map(({ id }) => id))
   }
 
-  const tidy = (home: CheckpointHome, { depot }: Room) =>
-    oneAtATime(home, depot.root, async () => depot.git?.tidy()).catch((error: unknown) =>
+  const tidy = (home: CheckpointHome, { store: depot }: CheckpointContext) =>
+    oneAtATime(home, depot.root, async () => depot.git?.collectGarbage()).catch((error: unknown) =>
       log('a checkpoint store was not tidied', { error: messageOf(error) }),
     )
 
@@ -138,7 +148,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
   const recordsOf = (home: CheckpointHome): TurnRecord[] => {
     const dir = join(home.dir, 'checkpoints')
     const names = existsSync(dir) ? readdirSync(dir) : []
-    return names.flatMap(name => readTurns(join(dir, name)))
+    return names.flatMap(name => readTurnRecords(join(dir, name)))
   }
 
   /** By the ids sessions have now: compression gives a session another one. */
@@ -156,7 +166,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
   }
 
   const recoverOne = async (home: CheckpointHome, dir: string, id: string): Promise<void> => {
-    const found = readOpen(dir, id)
+    const found = readOpenRecord(dir, id)
     const isRunning = [...working.values()].some(ids => ids.has(id))
     if (!found || isRunning) return
     try {
@@ -166,21 +176,21 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       )
     } catch (error) {
       log('the changes of an interrupted turn are lost', { error: messageOf(error) })
-      dropOpen(dir, id)
+      deleteOpenRecord(dir, id)
     }
   }
 
   const forget = async (home: CheckpointHome, { workspace, id }: TurnRecord): Promise<void> => {
     try {
       const depot = await depotOf(home, workspace)
-      await oneAtATime(home, workspace, () => depot.dropTurns([id]))
+      await oneAtATime(home, workspace, () => depot.deleteTurns([id]))
     } catch (error) {
       log('a checkpoint was not removed', { error: messageOf(error) })
     }
   }
 
   return {
-    open(start: TurnStart): Keeper {
+    open(start: TurnStart): TurnRecorder {
       const { home, workspace, streamId } = start
       let open: OpenRecord | undefined
       let root: string | undefined
@@ -212,10 +222,13 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         open ??= record(room.bounds.root)
         const isWhole = what === 'workspace'
         const known = tooLarge.get(room.bounds.root)
-        if (isWhole && known && now() - known.at < LOOK_AGAIN_S) throw new TooMuch(known.why)
+        if (isWhole && known && now() - known.at < LOOK_AGAIN_S)
+          throw new WorkspaceTooLargeError(known.why)
         if (isWhole) tooLarge.delete(room.bounds.root)
         if (isWhole && open.scan) return []
-        const notes = isWhole ? await scanBefore(room, open) : await touch(room, open, what)
+        const notes = isWhole
+          ? await captureWorkspace(room, open)
+          : await captureFiles(room, open, what)
         if (isWhole && gaveUp) {
           // Too late: the command has begun, and this is no state of before.
           open.scan = null
@@ -224,20 +237,21 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         open.notes.push(...notes)
         if (isWhole && (working.get(room.bounds.root)?.size ?? 0) > 1)
           open.notes.push('Another conversation worked in this folder at the same time.')
-        room.depot.writeOpen(open)
+        room.store.writeOpenRecord(open)
         return notes
       }
 
       const giveUp = (what: readonly string[] | 'workspace', error: unknown): string[] => {
         if (what === 'workspace') gaveUp = true
         const why = messageOf(error)
-        if (!(error instanceof TooMuch)) log('changes are not recorded', { error: why })
+        if (!(error instanceof WorkspaceTooLargeError))
+          log('changes are not recorded', { error: why })
         const note =
-          error instanceof TooMuch
+          error instanceof WorkspaceTooLargeError
             ? `This folder is too large to be recorded (${why}): what commands change cannot be undone, only what the file tools write.`
             : `The changes of this turn cannot be undone: ${why}.`
         open?.notes.push(note)
-        if (!(error instanceof TooMuch) || !root) return [note]
+        if (!(error instanceof WorkspaceTooLargeError) || !root) return [note]
         // Said once a conversation: it is as true in every turn.
         const known = tooLarge.get(root)
         const told = known?.told ?? new Set()
@@ -248,7 +262,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       }
 
       return {
-        async before(what) {
+        async beforeChange(what) {
           if (!root || (gaveUp && what === 'workspace')) return []
           const work = oneAtATime(home, root, () => take(what))
           const clock = Promise.withResolvers<never>()
@@ -311,7 +325,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
       const turn = find(home, sessionId, checkpoint)
       const change = turn.changes.find(each => each.path === path)
       if (!change) throw missing('There is no such change')
-      const { depot } = await roomOf(home, turn.workspace)
+      const { store: depot } = await roomOf(home, turn.workspace)
       return diffOf(depot, change)
     },
 
@@ -324,7 +338,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         paths,
         force,
       }: { checkpoint: string; paths?: readonly string[] | undefined; force: boolean },
-    ): Promise<Restored> {
+    ): Promise<RestoreResult> {
       const turn = find(home, sessionId, checkpoint)
       const { root } = boundsOf(home, turn.workspace)
       const busy = () => {
@@ -346,7 +360,8 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
         for (const home of homes) {
           const dir = join(home.dir, 'checkpoints')
           for (const name of existsSync(dir) ? readdirSync(dir) : [])
-            for (const id of openIds(join(dir, name))) await recoverOne(home, join(dir, name), id)
+            for (const id of listOpenIds(join(dir, name)))
+              await recoverOne(home, join(dir, name), id)
         }
       })()
       track(work)

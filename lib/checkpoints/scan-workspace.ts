@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers/promises'
 
 export type ScanLimits = { files: number; totalBytes: number; fileBytes: number; folders: number }
 
-export const LIMITS: ScanLimits = {
+export const DEFAULT_LIMITS: ScanLimits = {
   files: 20_000,
   totalBytes: 500 * 1024 * 1024,
   fileBytes: 10 * 1024 * 1024,
@@ -13,13 +13,15 @@ export const LIMITS: ScanLimits = {
 }
 
 /** What programs fetch or make again by themselves; `.git` is the person's own history. */
-const PASSED_OVER = new Set(
+const IGNORED_FOLDERS = new Set(
   '.git node_modules bower_components .venv venv __pycache__ .tox .mypy_cache .pytest_cache .ruff_cache .gradle .terraform .next .nuxt .turbo .parcel-cache'.split(
     ' ',
   ),
 )
 /** Passed over as well where the folder is too large with them. */
-const PRODUCTS = new Set('target dist build out vendor coverage .cache .output Pods'.split(' '))
+const BUILD_FOLDERS = new Set(
+  'target dist build out vendor coverage .cache .output Pods'.split(' '),
+)
 
 export type Scan = {
   /** Path → permission bits; files and symlinks alone. */
@@ -30,21 +32,21 @@ export type Scan = {
   /** Without permission to read, or with a name that is no text. */
   unreadable: string[]
   /** Folders of products were passed over. */
-  withoutProducts: boolean
+  withoutBuildFolders: boolean
 }
 
-export class TooMuch extends Error {}
+export class WorkspaceTooLargeError extends Error {}
 
-const isFolderPassedOver = (name: string, withoutProducts: boolean): boolean =>
-  PASSED_OVER.has(name.toLowerCase()) || (withoutProducts && PRODUCTS.has(name))
+const isIgnoredFolder = (name: string, withoutBuildFolders: boolean): boolean =>
+  IGNORED_FOLDERS.has(name.toLowerCase()) || (withoutBuildFolders && BUILD_FOLDERS.has(name))
 
 /** A file at this place is not seen by a scan. */
-export const isPassedOver = (path: string, withoutProducts = false): boolean => {
+export const isIgnored = (path: string, withoutBuildFolders = false): boolean => {
   const folders = path.split('/')
   const name = folders.pop() ?? ''
   return (
     name.toLowerCase() === '.git' ||
-    folders.some(folder => isFolderPassedOver(folder, withoutProducts))
+    folders.some(folder => isIgnoredFolder(folder, withoutBuildFolders))
   )
 }
 
@@ -58,14 +60,14 @@ const SLICE_MS = 10
 /** Permissions of a symlink mean nothing. */
 const LINK = 0o755
 
-const look = async (bounds: ScanBounds, withoutProducts: boolean): Promise<Scan> => {
-  const { root, isHidden, limits = LIMITS } = bounds
+const look = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<Scan> => {
+  const { root, isHidden, limits = DEFAULT_LIMITS } = bounds
   const scan: Scan = {
     files: new Map(),
     folders: new Set(),
     large: new Map(),
     unreadable: [],
-    withoutProducts,
+    withoutBuildFolders: withoutBuildFolders,
   }
   let total = 0
   let until = performance.now() + SLICE_MS
@@ -86,7 +88,7 @@ const look = async (bounds: ScanBounds, withoutProducts: boolean): Promise<Scan>
     }
     for (const entry of entries) {
       const { name } = entry
-      if (entry.isDirectory() ? isFolderPassedOver(name, withoutProducts) : isPassedOver(name))
+      if (entry.isDirectory() ? isIgnoredFolder(name, withoutBuildFolders) : isIgnored(name))
         continue
       const path = folder === '' ? name : `${folder}/${name}`
       const full = join(root, path)
@@ -94,7 +96,7 @@ const look = async (bounds: ScanBounds, withoutProducts: boolean): Promise<Scan>
       if (entry.isDirectory()) {
         scan.folders.add(path)
         if (scan.folders.size > limits.folders)
-          throw new TooMuch(`more than ${limits.folders} folders`)
+          throw new WorkspaceTooLargeError(`more than ${limits.folders} folders`)
         waiting.push(path)
         continue
       }
@@ -115,9 +117,12 @@ const look = async (bounds: ScanBounds, withoutProducts: boolean): Promise<Scan>
       }
       total += stat.size
       scan.files.set(path, stat.isFile() ? stat.mode & 0o7777 : LINK)
-      if (scan.files.size > limits.files) throw new TooMuch(`more than ${limits.files} files`)
+      if (scan.files.size > limits.files)
+        throw new WorkspaceTooLargeError(`more than ${limits.files} files`)
       if (total > limits.totalBytes)
-        throw new TooMuch(`more than ${Math.round(limits.totalBytes / 1024 / 1024)} MB`)
+        throw new WorkspaceTooLargeError(
+          `more than ${Math.round(limits.totalBytes / 1024 / 1024)} MB`,
+        )
     }
   }
   return scan
@@ -140,7 +145,7 @@ export const scanWorkspace = async (bounds: ScanBounds): Promise<Scan> => {
   try {
     return await look(bounds, false)
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error
+    if (!(error instanceof WorkspaceTooLargeError)) throw error
   }
   return look(bounds, true)
 }

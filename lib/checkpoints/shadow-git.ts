@@ -12,9 +12,9 @@ import { messageOf } from '../errors.ts'
 const TIMEOUT_MS = 30_000
 const MAX_BYTES = 256 * 1024 * 1024
 /** So many single objects are packed. */
-const MANY_OBJECTS = 6_700
+const MAX_LOOSE_OBJECTS = 6_700
 
-export type GitPlaces = { path: string | undefined; timeoutMs?: number }
+export type GitOptions = { path: string | undefined; timeoutMs?: number }
 
 type Call = { input?: string | Buffer; maxBytes?: number; timeoutMs?: number }
 
@@ -66,11 +66,11 @@ const environment = (dir: string, root: string, path: string | undefined) => ({
 export type ShadowGit = Awaited<ReturnType<typeof openShadowGit>>
 
 /** Undefined where there is no git. `dir` holds the repository, `root` is the workspace. */
-export const openShadowGit = async (dir: string, root: string, places: GitPlaces) => {
-  const env = environment(dir, root, places.path)
+export const openShadowGit = async (dir: string, root: string, gitOptions: GitOptions) => {
+  const env = environment(dir, root, gitOptions.path)
 
   const call = async (args: readonly string[], options: Call = {}): Promise<Buffer> => {
-    const { input, maxBytes = MAX_BYTES, timeoutMs = places.timeoutMs ?? TIMEOUT_MS } = options
+    const { input, maxBytes = MAX_BYTES, timeoutMs = gitOptions.timeoutMs ?? TIMEOUT_MS } = options
     const done = await runGit(args, { cwd: dir, env, input, maxBytes, timeoutMs })
     if (done.stopped === 'timeout') throw new Error('git took too long')
     if (done.stopped === 'limit') throw new Error('git answered too much')
@@ -99,15 +99,15 @@ export const openShadowGit = async (dir: string, root: string, places: GitPlaces
 
   return {
     /** Takes over how these files stand now. Paths are relative to the workspace; none of `there` may be a folder. */
-    async update(there: readonly string[], gone: readonly string[]): Promise<void> {
+    async update(present: readonly string[], deleted: readonly string[]): Promise<void> {
       const lines = (paths: readonly string[]) => paths.map(path => `${path}\0`).join('')
       const stdin = ['-z', '--stdin']
       // First, and without looking: a folder may have taken a file's place.
-      if (gone.length > 0)
-        await call(['update-index', '--force-remove', ...stdin], { input: lines(gone) })
-      if (there.length > 0)
+      if (deleted.length > 0)
+        await call(['update-index', '--force-remove', ...stdin], { input: lines(deleted) })
+      if (present.length > 0)
         await call(['update-index', '--add', '--remove', '--replace', ...stdin], {
-          input: lines(there),
+          input: lines(present),
         })
     },
     /** Everything is read anew. */
@@ -129,7 +129,7 @@ export const openShadowGit = async (dir: string, root: string, places: GitPlaces
       return id
     },
     /** Every path that is another in the second tree. */
-    async compare(from: string, to: string) {
+    async diffTrees(from: string, to: string) {
       const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]
       const parts = (await call(args)).toString().split('\0')
       const found: { path: string; from: Entry; to: Entry }[] = []
@@ -151,7 +151,7 @@ export const openShadowGit = async (dir: string, root: string, places: GitPlaces
      * Two flat trees of numbered versions, before and after, kept under the name of a turn: they hold the versions, and
      * counting lines between them needs no path. Answers added and removed lines by number; null for binary ones.
      */
-    async keep(
+    async storeTurn(
       name: string,
       pairs: readonly { before: string | null; after: string | null }[],
     ): Promise<Map<number, { added: number; removed: number } | null>> {
@@ -177,14 +177,14 @@ export const openShadowGit = async (dir: string, root: string, places: GitPlaces
       }
       return counts
     },
-    async forget(name: string): Promise<void> {
+    async deleteTurn(name: string): Promise<void> {
       for (const side of ['before', 'after'])
         await call(['update-ref', '-d', `refs/webui/turns/${name}/${side}`])
     },
     /** Packs what has grown; drops what nothing holds any more and was not written just now. */
-    async tidy(force = false): Promise<void> {
+    async collectGarbage(force = false): Promise<void> {
       const [, count = '0'] = /^count: (\d+)/m.exec(await text(['count-objects', '-v'])) ?? []
-      if (force || Number(count) > MANY_OBJECTS)
+      if (force || Number(count) > MAX_LOOSE_OBJECTS)
         await call(['gc', '--quiet', '--prune=1.hour.ago'], { timeoutMs: 300_000 })
     },
   }

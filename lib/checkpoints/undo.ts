@@ -2,24 +2,24 @@
 import { isUtf8 } from 'node:buffer'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
-import { asRefusal } from '../store/file-error.ts'
+import { toUserError } from '../store/file-error.ts'
 import {
-  type Found,
+  type ReadResult,
   makeFolder,
   readContent,
   removeContent,
   removeFolder,
   writeContent,
 } from './file-content.ts'
-import type { Depot } from './checkpoint-store.ts'
-import { placeIn, type Room, toChanges } from './turn-recorder.ts'
-import { type Change, sameVersion, type TurnRecord, type Version } from './record.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
+import { resolvePath, type CheckpointContext, toChanges } from './record-changes.ts'
+import { type Change, sameVersion, type TurnRecord, type Version } from './records.ts'
 import { blobId } from './shadow-git.ts'
 
-const MOST_DIFF_BYTES = 400_000
+const MAX_DIFF_BYTES = 400_000
 const DIFF_MS = 500
 
-export type Restored = {
+export type RestoreResult = {
   restored: string[]
   /** Stood as before already. */
   unchanged: string[]
@@ -29,7 +29,7 @@ export type Restored = {
 }
 
 /** Compared by what it is, wherever its bytes are kept. */
-const isNow = (found: Found, version: Version | null): boolean => {
+const matchesVersion = (found: ReadResult, version: Version | null): boolean => {
   if ('problem' in found) return false
   const { content } = found
   if (!content || !version) return !content && !version
@@ -47,14 +47,14 @@ export type UndoInput = {
   now: number
 }
 
-type Plan = { change: Change; found: Found }
+type Plan = { change: Change; found: ReadResult }
 
 /** A folder that the turn itself has put in a file's place goes with what is in it. */
-const withoutMade = ({ folders_made }: TurnRecord, path: string, found: Found): Found =>
+const withoutMade = ({ folders_made }: TurnRecord, path: string, found: ReadResult): ReadResult =>
   'isFolder' in found && folders_made.includes(path) ? { content: null } : found
 
 /** What is to be done; refuses with the names when somebody has changed files since. */
-const plan = ({ bounds }: Room, turn: TurnRecord, { paths, force }: UndoInput) => {
+const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }: UndoInput) => {
   const wanted = new Set(paths ?? turn.changes.map(({ path }) => path))
   const chosen = turn.changes.filter(({ path }) => wanted.has(path))
   if (chosen.length < wanted.size || chosen.length === 0) throw missing('There is no such change')
@@ -62,11 +62,11 @@ const plan = ({ bounds }: Room, turn: TurnRecord, { paths, force }: UndoInput) =
   const todo: Plan[] = []
   const conflicts: string[] = []
   for (const change of chosen) {
-    const found = withoutMade(turn, change.path, readContent(...placeIn(bounds, change.path)))
-    if (isNow(found, change.before)) unchanged.push(change.path)
+    const found = withoutMade(turn, change.path, readContent(...resolvePath(bounds, change.path)))
+    if (matchesVersion(found, change.before)) unchanged.push(change.path)
     else {
       todo.push({ change, found })
-      if (!isNow(found, change.after)) conflicts.push(change.path)
+      if (!matchesVersion(found, change.after)) conflicts.push(change.path)
     }
   }
   if (conflicts.length > 0 && !force)
@@ -79,16 +79,19 @@ const plan = ({ bounds }: Room, turn: TurnRecord, { paths, force }: UndoInput) =
   return { todo, unchanged }
 }
 
-const apply = async ({ depot, bounds }: Room, { path, before }: Change): Promise<void> => {
-  const [within, name] = placeIn(bounds, path)
+const apply = async (
+  { store, bounds }: CheckpointContext,
+  { path, before }: Change,
+): Promise<void> => {
+  const [within, name] = resolvePath(bounds, path)
   if (!before) return removeContent(within, name)
-  const bytes = await depot.get(before)
+  const bytes = await store.get(before)
   if (blobId(bytes) !== before.id) throw new Error('its former content is damaged')
   writeContent(within, name, { kind: before.kind, perm: before.perm, bytes })
 }
 
 const sentence = (error: unknown): string => {
-  const refusal = asRefusal(error)
+  const refusal = toUserError(error)
   return refusal instanceof UserError ? refusal.message : messageOf(error)
 }
 
@@ -96,15 +99,15 @@ const deepestFirst = (folders: readonly string[]) => folders.toSorted((a, b) => 
 
 /** The record is written before the first file is: a killed undo can be gone back on as well, or done again. */
 export const undoTurn = async (
-  room: Room,
+  context: CheckpointContext,
   turn: TurnRecord,
   input: UndoInput,
-): Promise<Restored> => {
-  const { depot, bounds } = room
-  const { todo, unchanged } = plan(room, turn, input)
+): Promise<RestoreResult> => {
+  const { store, bounds } = context
+  const { todo, unchanged } = plan(context, turn, input)
   if (todo.length === 0) return { restored: [], unchanged, failed: [], checkpoint: null }
   const pairs = new Map<string, { before: Version | null; after: Version | null }>()
-  const failed: Restored['failed'] = []
+  const failed: RestoreResult['failed'] = []
   const ready: Change[] = []
   for (const { change, found } of todo) {
     if ('problem' in found) {
@@ -113,7 +116,7 @@ export const undoTurn = async (
     }
     ready.push(change)
     pairs.set(change.path, {
-      before: found.content && (await depot.put(found.content)),
+      before: found.content && (await store.put(found.content)),
       after: change.before,
     })
   }
@@ -124,13 +127,13 @@ export const undoTurn = async (
     at: input.now,
     ended_at: input.now,
     undo_of: turn.id,
-    changes: await toChanges(depot, input.id, pairs),
+    changes: await toChanges(store, input.id, pairs),
     folders_made: isWhole ? turn.folders_gone : [],
     folders_gone: isWhole ? turn.folders_made : [],
     notes: [],
     interrupted: false,
   }
-  depot.writeTurn(record)
+  store.writeTurn(record)
   const restored: string[] = []
   // What goes makes room for what comes: a folder may stand where a file was.
   const order = ready.toSorted((a, b) => Number(a.before !== null) - Number(b.before !== null))
@@ -138,7 +141,7 @@ export const undoTurn = async (
   const writing = order.filter(({ before }) => before)
   const each = async (change: Change) => {
     try {
-      await apply(room, change)
+      await apply(context, change)
       restored.push(change.path)
     } catch (error) {
       failed.push({ path: change.path, error: sentence(error) })
@@ -157,7 +160,7 @@ export const undoTurn = async (
     }
   if (failed.length > 0) {
     const done = new Set(restored)
-    depot.writeTurn({ ...record, changes: record.changes.filter(({ path }) => done.has(path)) })
+    store.writeTurn({ ...record, changes: record.changes.filter(({ path }) => done.has(path)) })
   }
   return { restored, unchanged, failed, checkpoint: restored.length > 0 ? input.id : null }
 }
@@ -165,16 +168,16 @@ export const undoTurn = async (
 export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
 
 /** A unified diff of one change, made of both versions as they are kept. */
-export const diffOf = async (depot: Depot, change: Change): Promise<ChangeDiff> => {
+export const diffOf = async (store: CheckpointStore, change: Change): Promise<ChangeDiff> => {
   const { path, before, after } = change
-  const [old, fresh] = await Promise.all(
-    [before, after].map(async version => (version ? depot.get(version) : Buffer.alloc(0))),
+  const [old, current] = await Promise.all(
+    [before, after].map(async version => (version ? store.get(version) : Buffer.alloc(0))),
   )
-  if (!old || !fresh) throw missing('There is no such change')
+  if (!old || !current) throw missing('There is no such change')
   const head = modeLines(change)
-  if (old.includes(0) || fresh.includes(0) || !isUtf8(old) || !isUtf8(fresh))
+  if (old.includes(0) || current.includes(0) || !isUtf8(old) || !isUtf8(current))
     return { path, diff: head, binary: true, truncated: false }
-  if (old.length + fresh.length > MOST_DIFF_BYTES)
+  if (old.length + current.length > MAX_DIFF_BYTES)
     return { path, diff: head, binary: false, truncated: true }
   const name = JSON.stringify(path).slice(1, -1)
   const patch =
@@ -184,7 +187,7 @@ export const diffOf = async (depot: Depot, change: Change): Promise<ChangeDiff> 
           before ? `a/${name}` : '/dev/null',
           after ? `b/${name}` : '/dev/null',
           old.toString(),
-          fresh.toString(),
+          current.toString(),
           undefined,
           undefined,
           { context: 3, timeout: DIFF_MS, headerOptions: FILE_HEADERS_ONLY },

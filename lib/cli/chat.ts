@@ -1,13 +1,13 @@
 /** `agent-webui chat`: the engine at a terminal, in the directory one stands in, kept where the agent's own command line keeps it. */
 import { makeDir } from '../store/make-dir.ts'
 import {
-  createRecord,
-  newCliId,
-  newestCliSession,
-  readCliSession,
-  type Recordable,
-} from '../host-db/record-session.ts'
-import { stateFile } from '../host-db/state-db.ts'
+  createSessionRecorder,
+  newHostSessionId,
+  newestHostSession,
+  readHostSession,
+  type RecordedMessage,
+} from '../host-db/session-recorder.ts'
+import { stateDbPath } from '../host-db/state-db.ts'
 import type { Config } from '../config.ts'
 import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -65,7 +65,7 @@ export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<nu
       prompt: (id, text) => record.prompt(id, text),
       message(id, message) {
         // What is said about the turn is no part of the conversation.
-        if (message._error !== true) record.message(id, message as Recordable)
+        if (message._error !== true) record.message(id, message as RecordedMessage)
       },
     },
     problem: line => talk.warning(line),
@@ -80,12 +80,12 @@ export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<nu
     })
   // As the service does at its first start; other profiles are made by whoever wants one.
   makeDir(home.dir)
-  const file = stateFile(home)
-  const record = createRecord({
+  const file = stateDbPath(home)
+  const record = createSessionRecorder({
     file,
     addon,
     now: engine.now,
-    problem(error) {
+    onError(error) {
       if (!told) talk.warning(`This conversation cannot be kept in ${file}: ${messageOf(error)}`)
       told = true
     },
@@ -93,15 +93,15 @@ export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<nu
 
   /** The conversation to go on with, or a new one, in the engine's transcript. */
   const open = (): { id: string; model: string | null; isNew: boolean } => {
-    const id = asked.newest ? newestCliSession(file, addon) : (asked.resume ?? undefined)
+    const id = asked.newest ? newestHostSession(file, addon) : (asked.resume ?? undefined)
     if (asked.newest && id === undefined) throw missing('There is no conversation to go on with.')
     const meta = { workspace: cwd, profile: home.name, llm_title_generated: true }
     if (id === undefined) {
-      const fresh = newCliId(new Date())
+      const fresh = newHostSessionId(new Date())
       engine.sessions.adopt(fresh, { ...meta, model: asked.model, title: fresh }, [])
       return { id: fresh, model: asked.model, isNew: true }
     }
-    const stored = /^[\w-]+$/.test(id) ? readCliSession(file, addon, id) : undefined
+    const stored = /^[\w-]+$/.test(id) ? readHostSession(file, addon, id) : undefined
     if (!stored) throw missing(`There is no conversation "${id}" in ${file}.`)
     const model = asked.model ?? stored.model
     engine.sessions.adopt(id, { ...meta, model, title: id }, stored.messages)
@@ -138,7 +138,7 @@ export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<nu
     const outcome = await result
     stream = null
     talk.endLine()
-    record.spent(id, {
+    record.usage(id, {
       ...(outcome?.usage ?? turn.usage),
       provider: outcome?.provider ?? '',
       baseUrl: endpoint instanceof UserError ? '' : endpoint.baseUrl,

@@ -2,7 +2,7 @@
 import { agentChecks } from './check-external-agents.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
-import { columnsOf, readState, stateFile } from '../host-db/state-db.ts'
+import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
 import { isBad, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/provider-keys.ts'
@@ -84,7 +84,7 @@ const programChecks = ({ config }: CheckContext): Check[] =>
   })
 
 const databaseCheck = ({ home, addon }: CheckContext): Check => {
-  const file = stateFile(home)
+  const file = stateDbPath(home)
   try {
     const found = readState(file, addon, db => {
       const version = db

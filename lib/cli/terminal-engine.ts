@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Emit } from '../agent/types.ts'
-import type { Keeper } from '../checkpoints/checkpoints.ts'
-import { createBridge } from '../host-db/host-sessions.ts'
+import type { TurnRecorder } from '../checkpoints/checkpoints.ts'
+import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
 import type { Config } from '../config.ts'
 import { createCron } from '../cron/cron.ts'
@@ -45,8 +45,8 @@ export type TerminalEngine = Awaited<ReturnType<typeof createTerminalEngine>>
 const CLOSE_TIMEOUT_MS = 2_000
 
 /** The page's way back to earlier files; a terminal has none. */
-const NO_CHECKPOINTS: Keeper = {
-  before: async () => [],
+const NO_CHECKPOINTS: TurnRecorder = {
+  beforeChange: async () => [],
   stopping: () => undefined,
   end: async () => undefined,
 }
@@ -82,13 +82,13 @@ export const createTerminalEngine = async (
     cacheDir: place('cache'),
     redact,
     onRow: () => undefined,
-    onGone: () => undefined,
+    onDeleted: () => undefined,
     log: problem,
     now,
     addon,
     ...searchWorkerOf(openPacked()),
   })
-  const bridge = createBridge({
+  const hostSessions = createHostSessions({
     sessions,
     isActive: () => false,
     lastWorkspace: home => home.dir,
@@ -121,7 +121,7 @@ export const createTerminalEngine = async (
     version,
     homes,
     sessions,
-    hostSessions: bridge,
+    hostSessions,
     skills,
     hub,
     promptCache: createPromptCache({ dir: place('prompts'), log: problem }),

@@ -3,7 +3,7 @@ import type { Hub } from '../hub.ts'
 import { missing } from '../errors.ts'
 import type { Message } from '../schema/message.ts'
 import type { Session, SessionRow } from '../schema/session.ts'
-import { spansInForce } from '../sessions/fold.ts'
+import { activeSpans } from '../sessions/fold.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { toolSummaries } from '../sessions/tool-call-summaries.ts'
 import { queuedOf } from '../sessions/queued.ts'
@@ -46,7 +46,7 @@ export const createSessionViews = ({
       live: redactValue(turns.live(row.session_id)),
       enabled_toolsets: meta.enabled_toolsets ?? null,
       last_usage: (meta.last_usage as Session['last_usage']) ?? null,
-      summaries: spansInForce(spans).map(({ n, last }) => ({ n, last })),
+      summaries: activeSpans(spans).map(({ n, last }) => ({ n, last })),
       cursor: hub.cursor(),
       _messages_truncated: truncated,
       _messages_offset: offset,

@@ -14,8 +14,8 @@ import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
-import { writeAtomic } from '../store/atomic.ts'
-import { fileView } from '../store/cached-file.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
+import { cachedFile } from '../store/cached-file.ts'
 import { appendText, readWholeText } from '../store/read-text.ts'
 
 export type Runner = { pid: number; boot: string }
@@ -134,7 +134,7 @@ const format = (lines: readonly Line[]): string =>
 
 export const openHistory = (dir: string, by: Runner, now: () => number): History => {
   const path = join(dir, 'history.jsonl')
-  const view = fileView(path, file => fold(file.text ?? ''), {
+  const view = cachedFile(path, file => fold(file.text ?? ''), {
     maxBytes: MOST_BYTES * 8,
     lossy: true,
   })

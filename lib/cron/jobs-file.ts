@@ -9,9 +9,9 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import { conflict, diskFull } from '../errors.ts'
-import { writeAtomic } from '../store/atomic.ts'
-import { keepNumbers } from '../store/json-numbers.ts'
-import { fileView } from '../store/cached-file.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
+import { preserveNumbers } from '../store/json-numbers.ts'
+import { cachedFile } from '../store/cached-file.ts'
 import { jsonReason } from '../store/json-file.ts'
 import { withFileLock } from '../store/flock.ts'
 import { readText } from '../store/read-text.ts'
@@ -64,7 +64,7 @@ const escapeControls = (text: string): string => {
 }
 
 /** Throws an Error that says what is wrong. */
-const parse = (text: string, reviver?: typeof keepNumbers): Document => {
+const parse = (text: string, reviver?: typeof preserveNumbers): Document => {
   const read = (given: string): unknown => JSON.parse(given, reviver)
   let value: unknown
   try {
@@ -88,7 +88,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
   let good: readonly RawJob[] | null = null
   /** Kept for the person to mend: what it last said goes on to be shown. */
   const kept = (problem: string): Seen => ({ jobs: good ?? [], problem })
-  const view = fileView(
+  const view = cachedFile(
     path,
     ({ text, problem }): Seen => {
       if (problem !== null) return kept(problem)
@@ -99,7 +99,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
         return kept(jsonReason(error, text ?? ''))
       }
     },
-    { maxBytes: MAX_BYTES, isKeptWhenEmptied: true },
+    { maxBytes: MAX_BYTES, retainsWhenEmptied: true },
   )
 
   const onDisk = (): Document => {
@@ -108,7 +108,7 @@ export const jobsFile = (dir: string, updatedAt: () => string): JobsFile => {
     try {
       const reason = problem ?? seen
       if (reason !== null) throw new Error(reason)
-      return text === null || text.trim() === '' ? { jobs: [] } : parse(text, keepNumbers)
+      return text === null || text.trim() === '' ? { jobs: [] } : parse(text, preserveNumbers)
     } catch (error) {
       const reason = jsonReason(error, text ?? '')
       throw conflict(`cron/jobs.json cannot be read; mend or remove it first (${reason})`)

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { JOB_ID } from '../schema/cron.ts'
-import { writeAtomic } from '../store/atomic.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
 import { toIso, toStamp } from '../base/time-zone.ts'
 import { readWholeText } from '../store/read-text.ts'
 

@@ -1,6 +1,6 @@
 /** A message's content as the agent's database keeps it: text, or from schema 11 on a marked list of parts. */
 
-const MARK = '\0json:'
+const PARTS_PREFIX = '\0json:'
 
 const partText = (part: unknown): string => {
   if (typeof part === 'string') return part
@@ -17,9 +17,9 @@ const partText = (part: unknown): string => {
 /** Words to show, to search and to send. */
 export const readContent = (stored: unknown): string => {
   if (typeof stored !== 'string') return ''
-  if (!stored.startsWith(MARK)) return stored
+  if (!stored.startsWith(PARTS_PREFIX)) return stored
   try {
-    const value: unknown = JSON.parse(stored.slice(MARK.length))
+    const value: unknown = JSON.parse(stored.slice(PARTS_PREFIX.length))
     if (typeof value === 'string') return value
     return (Array.isArray(value) ? value : [value]).map(partText).filter(Boolean).join('\n')
   } catch {
@@ -29,4 +29,4 @@ export const readContent = (stored: unknown): string => {
 }
 
 /** SQLite's text functions end at the mark's first byte, so these are looked through after reading. */
-export const IS_LIST = "substr(cast(content as blob), 1, 6) = x'006a736f6e3a'"
+export const IS_PARTS = "substr(cast(content as blob), 1, 6) = x'006a736f6e3a'"

@@ -8,28 +8,28 @@ import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { NewEntry } from '../sessions/entries.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { writeAtomic } from '../store/atomic.ts'
-import { type Asked, findMessages, type FoundMessage } from './search.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
+import { type MessageQuery, findMessages, type FoundMessage } from './search-messages.ts'
 import { mirrorUsage } from './usage-mirror.ts'
-import { type Followed, newest, planFollow } from './new-messages.ts'
-import { isCompacted, readMessages, readTip } from './read-messages.ts'
-import { deleteSession, formatTaken, parseTaken, putBack, readTaken } from './remove-session.ts'
+import { type SyncState, newestNumber, planSync } from './new-messages.ts'
+import { isCompacted, readMessages, readLineageTip } from './read-messages.ts'
+import { deleteSession, formatDump, parseDump, restoreDump, readDump } from './session-dump.ts'
 import { readRow, readRows } from './session-rows.ts'
 import {
-  type CliHome,
+  type HostHome,
   type Database,
   readState,
-  stampOf,
-  stateFile,
+  dbStamp,
+  stateDbPath,
   writeState,
 } from './state-db.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-export type BridgeDeps = {
+export type HostSessionsOptions = {
   sessions: Pick<Sessions, 'row' | 'load' | 'append' | 'adopt'>
   /** No turn may run while messages are added behind it. */
   isActive: (sessionId: string) => boolean
-  lastWorkspace: (home: CliHome) => string
+  lastWorkspace: (home: HostHome) => string
   redact: (text: string) => string
   redactValue: <T>(value: T) => T
   trashDir: string
@@ -37,7 +37,7 @@ export type BridgeDeps = {
   now: () => number
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Rows of a home may have changed by what we did. */
-  onChange: (home: CliHome) => void
+  onChange: (home: HostHome) => void
   addon?: string | undefined
 }
 
@@ -56,25 +56,25 @@ const TITLE_CHARS = 64
 /** How many conversations are looked through before others get their turn. */
 const FIND_AT_ONCE = 10
 
-export type Bridge = ReturnType<typeof createBridge>
+export type HostSessions = ReturnType<typeof createHostSessions>
 
-export const createBridge = (deps: BridgeDeps) => {
+export const createHostSessions = (deps: HostSessionsOptions) => {
   const { sessions, redact, trashDir, now, log, addon, onChange } = deps
   const seen = new Map<string, Seen>()
   /** The state of the database each session was brought up to. */
   const followedAt = new Map<string, string>()
   const movedAt = new Map<string, number>()
 
-  const shownIn = (home: CliHome) => ({
+  const shownIn = (home: HostHome) => ({
     workspace: deps.lastWorkspace(home),
     profile: home.name,
     redact,
   })
 
   /** Whatever is wrong with a file that is not ours, the page goes on without it. */
-  const read = <T>(home: CliHome, work: (db: Database) => T): T | undefined => {
+  const read = <T>(home: HostHome, work: (db: Database) => T): T | undefined => {
     try {
-      return readState(stateFile(home), addon, work)
+      return readState(stateDbPath(home), addon, work)
     } catch (error) {
       log('the state database of the agent cannot be read', {
         home: home.dir,
@@ -84,9 +84,9 @@ export const createBridge = (deps: BridgeDeps) => {
     }
   }
 
-  const look = (home: CliHome): Seen => {
-    const file = stateFile(home)
-    const stamp = stampOf(file)
+  const look = (home: HostHome): Seen => {
+    const file = stateDbPath(home)
+    const stamp = dbStamp(file)
     const shown = shownIn(home)
     const last = seen.get(home.dir)
     if (last && stamp !== undefined && stamp === last.stamp && shown.workspace === last.workspace) {
@@ -113,18 +113,18 @@ export const createBridge = (deps: BridgeDeps) => {
 
   const placeOf = (id: string): string => join(trashDir, id)
 
-  const importNew = (home: CliHome, id: string): void => {
+  const importNew = (home: HostHome, id: string): void => {
     const found = read(home, db => {
       const stored = readRow(db, id, shownIn(home))
       return stored && { ...stored, messages: readMessages(db, id) }
     })
     if (!found) throw missing('Session not found in CLI store')
-    const { row, titled, messages } = found
+    const { row, hasTitle: titled, messages } = found
     const first = messages.find(({ role }) => role === 'user')
     const asked = typeof first?.content === 'string' ? first.content.trim() : ''
     const words = [...asked.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('')
     const title = titled ? row.title : words || 'CLI Session'
-    const followed: Followed = { seen: newest(messages), count: messages.length, title }
+    const followed: SyncState = { seen: newestNumber(messages), count: messages.length, title }
     const meta = {
       title,
       // A name from the terminal is a name: none is made up for it here.
@@ -154,22 +154,22 @@ export const createBridge = (deps: BridgeDeps) => {
   }
 
   /** Adds what the command line has said since; see `planFollow`. Costs nothing while its database stays as it was. */
-  const refresh = (home: CliHome, id: string): void => {
+  const refresh = (home: HostHome, id: string): void => {
     const row = sessions.row(id)
     if (!row?.is_cli_session || deps.isActive(id)) return
-    const stamp = stampOf(stateFile(home))
+    const stamp = dbStamp(stateDbPath(home))
     if (stamp === '' || (stamp !== undefined && followedAt.get(id) === stamp)) return
     const theirs = read(home, db => {
-      const tip = readTip(db, id)
+      const tip = readLineageTip(db, id)
       const stored = readRow(db, tip, shownIn(home))
       return {
         messages: readMessages(db, tip),
-        title: stored?.titled ? stored.row.title : '',
+        title: stored?.hasTitle ? stored.row.title : '',
         compacted: isCompacted(db, id),
       }
     })
     if (!theirs) return
-    const entries = planFollow(sessions.load(id), theirs, now())
+    const entries = planSync(sessions.load(id), theirs, now())
     // The conversation keeps its place in the list.
     if (entries.length > 0) sessions.append(id, entries, { quiet: true })
     if (stamp !== undefined) followedAt.set(id, stamp)
@@ -177,11 +177,11 @@ export const createBridge = (deps: BridgeDeps) => {
 
   return {
     /** Newest first; empty when there is no database or it cannot be read. The same array while nothing changed. */
-    rows: (home: CliHome): readonly SessionRow[] => look(home).rows,
+    rows: (home: HostHome): readonly SessionRow[] => look(home).rows,
     /** A session of ours that came from the command line gets what was said there since. */
     refresh,
     /** The same for all of a home that are listed there. */
-    refreshAll(home: CliHome): void {
+    refreshAll(home: HostHome): void {
       for (const { session_id: id, updated_at } of look(home).rows) {
         const key = `${home.dir}\n${id}`
         if (movedAt.get(key) === updated_at || !sessions.row(id)?.is_cli_session) continue
@@ -190,17 +190,17 @@ export const createBridge = (deps: BridgeDeps) => {
       }
     },
     /** Why the last look failed; null when it did not. */
-    problem: (home: CliHome): string | null => look(home).problem,
+    problem: (home: HostHome): string | null => look(home).problem,
 
     /** The row and every message of a session that only the command line has, redacted. */
-    session(home: CliHome, id: string): { row: SessionRow; messages: Message[] } | undefined {
+    session(home: HostHome, id: string): { row: SessionRow; messages: Message[] } | undefined {
       if (!SESSION_ID.test(id)) return undefined
       const found = read(home, db => {
         const stored = readRow(db, id, shownIn(home))
         return stored && { ...stored, messages: readMessages(db, id) }
       })
       if (!found) return undefined
-      const { row, titled, messages } = found
+      const { row, hasTitle: titled, messages } = found
       return {
         row: {
           ...row,
@@ -213,7 +213,7 @@ export const createBridge = (deps: BridgeDeps) => {
     },
 
     /** Conversations only the command line has with messages that hold all words, newest first. */
-    async find(home: CliHome, asked: Asked & { limit: number }) {
+    async find(home: HostHome, asked: MessageQuery & { limit: number }) {
       const hits: { row: SessionRow; messages: FoundMessage[] }[] = []
       const rows = look(home).rows.filter(({ session_id }) => !sessions.row(session_id))
       for (let at = 0; at < rows.length && hits.length < asked.limit; at += FIND_AT_ONCE) {
@@ -228,13 +228,13 @@ export const createBridge = (deps: BridgeDeps) => {
     },
 
     /** Where its files are, for sessions that are not ours; undefined for unknown ones. */
-    workspaceOf(home: CliHome, id: string): string | undefined {
+    workspaceOf(home: HostHome, id: string): string | undefined {
       if (!SESSION_ID.test(id)) return undefined
       return read(home, db => readRow(db, id, shownIn(home)))?.row.workspace
     },
 
     /** The session becomes one of ours, under the same id. Asked again, it is brought up to date. */
-    importSession(home: CliHome, id: string): { id: string; imported: boolean } {
+    importSession(home: HostHome, id: string): { id: string; imported: boolean } {
       const own = sessions.row(id)
       const isEmpty = own?.message_count === 0 && own.title === 'Untitled'
       if (own && !isEmpty) refresh(home, own.session_id)
@@ -243,10 +243,10 @@ export const createBridge = (deps: BridgeDeps) => {
     },
 
     /** Deletes it from the database; unless `permanent`, its rows lie in the trash for a day. False when there was none. */
-    async remove(home: CliHome, id: string, { permanent = false } = {}): Promise<boolean> {
+    async remove(home: HostHome, id: string, { permanent = false } = {}): Promise<boolean> {
       if (!SESSION_ID.test(id)) return false
-      const file = stateFile(home)
-      const taken = read(home, db => readTaken(db, id))
+      const file = stateDbPath(home)
+      const taken = read(home, db => readDump(db, id))
       if (!taken) return false
       if (!permanent) {
         // Before anything is deleted: killed in between, the rows exist twice and are deleted once more.
@@ -254,7 +254,7 @@ export const createBridge = (deps: BridgeDeps) => {
         mkdirSync(place, { recursive: true, mode: 0o700 })
         const about = join(place, 'about.json')
         if (!existsSync(about)) writeAtomic(about, JSON.stringify({ session_id: id, at: now() }))
-        writeAtomic(join(place, TAKEN), `${home.name}\n${formatTaken(taken)}`)
+        writeAtomic(join(place, TAKEN), `${home.name}\n${formatDump(taken)}`)
       }
       await writeState(file, addon, db => deleteSession(db, id))
       seen.delete(home.dir)
@@ -263,15 +263,18 @@ export const createBridge = (deps: BridgeDeps) => {
     },
 
     /** Puts deleted rows back into the database they came from. False when the trash holds none. */
-    async restore(homeOf: (profile: string) => CliHome, id: string): Promise<CliHome | undefined> {
+    async restore(
+      homeOf: (profile: string) => HostHome,
+      id: string,
+    ): Promise<HostHome | undefined> {
       const path = join(placeOf(id), TAKEN)
       if (!SESSION_ID.test(id) || !existsSync(path)) return undefined
       const text = readWholeText(path)
       const cut = text.indexOf('\n')
       const home = homeOf(text.slice(0, cut))
-      const taken = parseTaken(text.slice(cut + 1))
-      const done = await writeState(stateFile(home), addon, db => {
-        putBack(db, taken)
+      const taken = parseDump(text.slice(cut + 1))
+      const done = await writeState(stateDbPath(home), addon, db => {
+        restoreDump(db, taken)
         return true
       })
       if (!done) throw missing('The database this session came from is gone')
@@ -282,16 +285,16 @@ export const createBridge = (deps: BridgeDeps) => {
     },
 
     /** Empties the trash of a session that had nothing there but rows. */
-    leaveTrash(id: string): void {
+    removeFromTrash(id: string): void {
       if (SESSION_ID.test(id)) rmSync(placeOf(id), { recursive: true, force: true })
     },
 
     /** Never rejects: a turn does not fail because its usage could not be reported. */
-    async mirror(home: CliHome, sessionId: string): Promise<void> {
+    async mirror(home: HostHome, sessionId: string): Promise<void> {
       try {
         const row = sessions.row(sessionId)
         if (!row) return
-        await writeState(stateFile(home), addon, db =>
+        await writeState(stateDbPath(home), addon, db =>
           mirrorUsage(db, sessions.row(sessionId) ?? row, now()),
         )
       } catch (error) {

@@ -8,17 +8,17 @@ import { columnsOf, type Database } from './state-db.ts'
 type Stored = Readonly<Record<string, unknown>>
 
 /** A lineage is as long as a person is patient; a ring in a damaged file must still end. */
-const LONGEST_CHAIN = 100
+const MAX_LINEAGE = 100
 
 /** From the first session to the given one. */
-export const readChain = (db: Database, id: string): string[] => {
+export const readLineage = (db: Database, id: string): string[] => {
   if (!hasLineage(columnsOf(db, 'sessions'))) return [id]
   const parent = db.prepare<[string], { id: string }>(
     `select p.id from sessions c join sessions p on p.id = c.parent_session_id
      where c.id = ? and ${continues('p', 'c')}`,
   )
   const chain = [id]
-  while (chain.length < LONGEST_CHAIN) {
+  while (chain.length < MAX_LINEAGE) {
     const before = parent.get(chain[0] as string)?.id
     if (before === undefined || chain.includes(before)) break
     chain.unshift(before)
@@ -70,11 +70,11 @@ const toMessage = (stored: Stored): Message[] => {
   ]
 }
 
-const WANTED = ['tool_calls', 'tool_call_id', 'tool_name', 'reasoning']
+const OPTIONAL_COLUMNS = ['tool_calls', 'tool_call_id', 'tool_name', 'reasoning']
 
 const readOwn = (db: Database, id: string): Message[] => {
   const columns = columnsOf(db, 'messages')
-  const more = WANTED.filter(column => columns.has(column)).map(column => `, ${column}`)
+  const more = OPTIONAL_COLUMNS.filter(column => columns.has(column)).map(column => `, ${column}`)
   const active = columns.has('active') ? 'and active = 1' : ''
   return db
     .prepare<[string], Stored>(
@@ -86,7 +86,7 @@ const readOwn = (db: Database, id: string): Message[] => {
 }
 
 /** The same words by the same speaker, wherever they stand. */
-export const isSame = (a: NewMessage, b: NewMessage): boolean =>
+export const isSameMessage = (a: NewMessage, b: NewMessage): boolean =>
   a.role === b.role &&
   a.tool_call_id === b.tool_call_id &&
   JSON.stringify(a.content) === JSON.stringify(b.content)
@@ -97,27 +97,33 @@ export const isSame = (a: NewMessage, b: NewMessage): boolean =>
  */
 export const withoutCopies = (parent: readonly Message[], child: readonly Message[]): Message[] => {
   let head = 0
-  while (head < child.length && head < parent.length && isSame(child[head]!, parent[head]!)) {
+  while (
+    head < child.length &&
+    head < parent.length &&
+    isSameMessage(child[head]!, parent[head]!)
+  ) {
     head += 1
   }
   const last = parent.at(-1)
-  const end = last ? child.findIndex((message, at) => at >= head && isSame(message, last)) : -1
+  const end = last
+    ? child.findIndex((message, at) => at >= head && isSameMessage(message, last))
+    : -1
   let start = end
   for (let at = parent.length - 1; start >= head && at >= 0; at -= 1, start -= 1) {
-    if (!isSame(child[start]!, parent[at]!)) break
+    if (!isSameMessage(child[start]!, parent[at]!)) break
   }
   return child.slice(head).filter((_, at) => at + head <= start || at + head > end)
 }
 
 /** Where the conversation goes on after compression: the id itself when it does not. */
-export const readTip = (db: Database, id: string): string => {
+export const readLineageTip = (db: Database, id: string): string => {
   if (!hasLineage(columnsOf(db, 'sessions'))) return id
   const child = db.prepare<[string], { id: string }>(
     `select c.id from sessions c join sessions p on p.id = c.parent_session_id
      where p.id = ? and ${continues('p', 'c')} order by c.started_at limit 1`,
   )
   const chain = [id]
-  while (chain.length < LONGEST_CHAIN) {
+  while (chain.length < MAX_LINEAGE) {
     const next = child.get(chain.at(-1) as string)?.id
     if (next === undefined || chain.includes(next)) break
     chain.push(next)
@@ -134,7 +140,7 @@ export const isCompacted = (db: Database, id: string): boolean =>
 export const readMessages = (db: Database, id: string): Message[] => {
   let before: Message[] = []
   const all: Message[] = []
-  for (const each of readChain(db, id)) {
+  for (const each of readLineage(db, id)) {
     const own = readOwn(db, each)
     all.push(...withoutCopies(before, own))
     before = own

@@ -2,7 +2,7 @@
 import type { SessionRow } from '../schema/session.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
-export const CLI_ROWS = 200
+export const MAX_ROWS = 200
 
 /** What a list needs to know of a stored session, whichever version of the schema wrote it. */
 type Stored = {
@@ -21,7 +21,7 @@ type Stored = {
 }
 
 /** `column` when the table has it, else what stands for it. */
-const orElse = (columns: ReadonlySet<string>, column: string, otherwise: string): string =>
+const columnOr = (columns: ReadonlySet<string>, column: string, otherwise: string): string =>
   columns.has(column) ? `s.${column}` : otherwise
 
 /**
@@ -46,14 +46,14 @@ const select = (db: Database, where: string, limit: number): string => {
   const messages = columnsOf(db, 'messages')
   const active = messages.has('active') ? 'and m.active = 1' : ''
   return `
-    select s.id, s.source, ${orElse(sessions, 'title', 'null')} as title,
-      ${orElse(sessions, 'model', 'null')} as model, s.started_at,
-      ${orElse(sessions, 'archived', '0')} as archived, ${orElse(sessions, 'pinned', '0')} as pinned,
+    select s.id, s.source, ${columnOr(sessions, 'title', 'null')} as title,
+      ${columnOr(sessions, 'model', 'null')} as model, s.started_at,
+      ${columnOr(sessions, 'archived', '0')} as archived, ${columnOr(sessions, 'pinned', '0')} as pinned,
       coalesce((select max(m.timestamp) from messages m where m.session_id = s.id ${active}), s.started_at) as last_at,
       (select count(*) from messages m where m.session_id = s.id ${active}) as messages,
-      ${orElse(sessions, 'input_tokens', '0')} as input_tokens,
-      ${orElse(sessions, 'output_tokens', '0')} as output_tokens,
-      ${orElse(sessions, 'estimated_cost_usd', '0')} as cost
+      ${columnOr(sessions, 'input_tokens', '0')} as input_tokens,
+      ${columnOr(sessions, 'output_tokens', '0')} as output_tokens,
+      ${columnOr(sessions, 'estimated_cost_usd', '0')} as cost
     from sessions s where ${where} order by last_at desc, s.id limit ${limit}`
 }
 
@@ -61,9 +61,9 @@ const select = (db: Database, where: string, limit: number): string => {
 const listed = (db: Database): string => {
   const sessions = columnsOf(db, 'sessions')
   const hidden = sessions.has('hidden') ? 'and coalesce(s.hidden, 0) = 0' : ''
-  const titled = sessions.has('title') ? "or coalesce(s.title, '') <> ''" : ''
+  const hasTitle = sessions.has('title') ? "or coalesce(s.title, '') <> ''" : ''
   return `s.source is not null and s.source <> 'webui' ${hidden}
-    and (exists (select 1 from messages m where m.session_id = s.id) ${titled})
+    and (exists (select 1 from messages m where m.session_id = s.id) ${hasTitle})
     ${hasLineage(sessions) ? LINEAGE : ''}`
 }
 
@@ -75,9 +75,9 @@ const titleOf = ({ title, source }: Stored): string =>
   title?.trim() ||
   `${source.replace(/(?:^|[_\s-])\p{L}/gu, first => first.toUpperCase()).replaceAll('_', ' ')} Session`
 
-export type Shown = { workspace: string; profile: string; redact: (text: string) => string }
+export type RowOptions = { workspace: string; profile: string; redact: (text: string) => string }
 
-const toRow = (stored: Stored, { workspace, profile, redact }: Shown): SessionRow => ({
+const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): SessionRow => ({
   session_id: stored.id,
   title: redact(titleOf(stored)),
   workspace,
@@ -105,27 +105,27 @@ const toRow = (stored: Stored, { workspace, profile, redact }: Shown): SessionRo
 })
 
 /** Ids that could not be asked for by any path are left out. */
-const isUsable = ({ id, source }: Stored): boolean =>
+const hasValidId = ({ id, source }: Stored): boolean =>
   typeof id === 'string' && typeof source === 'string' && /^[0-9A-Za-z][\w-]{0,127}$/.test(id)
 
 /** Empty without a `source` column: then nobody could tell our own rows from the command line's. */
-export const readRows = (db: Database, shown: Shown): SessionRow[] => {
+export const readRows = (db: Database, options: RowOptions): SessionRow[] => {
   if (!columnsOf(db, 'sessions').has('source')) return []
   return db
-    .prepare<[], Stored>(select(db, listed(db), CLI_ROWS))
+    .prepare<[], Stored>(select(db, listed(db), MAX_ROWS))
     .all()
-    .filter(isUsable)
-    .map(stored => toRow(stored, shown))
+    .filter(hasValidId)
+    .map(stored => toRow(stored, options))
 }
 
 /** One session by its id, shown in the list or not. `titled`: whether the title is the session's own. */
 export const readRow = (
   db: Database,
   id: string,
-  shown: Shown,
-): { row: SessionRow; titled: boolean } | undefined => {
+  options: RowOptions,
+): { row: SessionRow; hasTitle: boolean } | undefined => {
   if (!columnsOf(db, 'sessions').has('source')) return undefined
   const found = db.prepare<[string], Stored>(select(db, 's.id = ?', 1)).get(id)
-  if (!found || !isUsable(found)) return undefined
-  return { row: toRow(found, shown), titled: Boolean(found.title?.trim()) }
+  if (!found || !hasValidId(found)) return undefined
+  return { row: toRow(found, options), hasTitle: Boolean(found.title?.trim()) }
 }

@@ -7,9 +7,9 @@ import { type Database, isBusy, openDatabase } from '../store/sqlite.ts'
 export type { Database } from '../store/sqlite.ts'
 
 /** A home, as far as this room needs one. */
-export type CliHome = { readonly name: string; readonly dir: string }
+export type HostHome = { readonly name: string; readonly dir: string }
 
-export const stateFile = (home: CliHome): string => join(home.dir, 'state.db')
+export const stateDbPath = (home: HostHome): string => join(home.dir, 'state.db')
 
 /** Readers of a write-ahead log wait for nobody; this is for databases that have none. */
 const READ_WAIT_MS = 200
@@ -90,7 +90,7 @@ const TICK_MS = 50
  * Tells one state of the database from another by its file and its write-ahead log, without opening it; undefined while
  * it is too young to be trusted, empty when it is not there.
  */
-export const stampOf = (file: string): string | undefined => {
+export const dbStamp = (file: string): string | undefined => {
   const parts: string[] = []
   for (const path of [file, `${file}-wal`]) {
     const found = statSync(path, { bigint: true, throwIfNoEntry: false })

@@ -7,8 +7,8 @@ import type { Home } from '../profiles/home.ts'
 import { redact, unredact } from '../redact/redact.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
 import { replaceText } from '../store/replace.ts'
-import { readTextBytes, shown } from '../store/text-bytes.ts'
-import { rewrite } from '../store/text-rewrite.ts'
+import { readTextBytes, displayText } from '../store/text-bytes.ts'
+import { rewriteText } from '../store/text-rewrite.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { readWhole } from '../store/read-text.ts'
 
@@ -44,12 +44,12 @@ const versionOf = (text: string): string =>
 /** As `writeNote` takes it back: other encodings and a byte order mark are the file's own business. */
 const textOf = (bytes: Buffer): string => {
   const file = readTextBytes(bytes)
-  return file ? shown(file) : bytes.toString('utf8')
+  return file ? displayText(file) : bytes.toString('utf8')
 }
 
 /** Whole new text; encoding and line ends stay what they were. */
 export const writeNote = (path: string, text: string): void =>
-  replaceText(path, existsSync(path) ? rewrite(readWhole(path), text) : text)
+  replaceText(path, existsSync(path) ? rewriteText(readWhole(path), text) : text)
 
 export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PLACES[section])

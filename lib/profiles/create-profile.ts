@@ -13,7 +13,7 @@ import {
 import { dirname, join } from 'node:path'
 import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
-import { syncDir } from '../store/atomic.ts'
+import { syncDir } from '../store/atomic-write.ts'
 import { makeDir } from '../store/make-dir.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { type Home, openHome } from './home.ts'

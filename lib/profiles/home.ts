@@ -1,9 +1,9 @@
 /** One profile's home: its configuration, variables and credentials, each as it stands on disk right now. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileView } from '../store/cached-file.ts'
+import { cachedFile } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
-import { unreadable, type YamlFile, yamlFile } from '../store/yaml-file.ts'
+import { unreadableError, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-format.ts'
 import { expandVariables } from './expand-variables.ts'
@@ -64,7 +64,7 @@ type Env = { value: Variables | null; problem: string | null }
 
 /** .env as it stands, else as it last could be read. */
 const envFile = (path: string) => {
-  const parsed = fileView<Env>(
+  const parsed = cachedFile<Env>(
     path,
     ({ text, problem }) => ({
       value: problem === null ? parseEnv(text ?? '') : null,
@@ -150,7 +150,7 @@ export const openHome = (given: {
   )
   const dotenv = (): Variables => {
     const { value, problem } = variables()
-    if (value === null) throw unreadable(paths.env, problem ?? '')
+    if (value === null) throw unreadableError(paths.env, problem ?? '')
     return value
   }
   const env = () => overlay(given.env, dotenv())
@@ -170,7 +170,7 @@ export const openHome = (given: {
     env,
     authJson() {
       const value = auth.read()
-      if (auth.isLost()) throw unreadable(paths.auth, auth.problem() ?? '')
+      if (auth.isLost()) throw unreadableError(paths.auth, auth.problem() ?? '')
       return value
     },
     authProblem: auth.problem,

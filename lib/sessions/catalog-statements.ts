@@ -113,7 +113,7 @@ export const prepare = (db: Database) => ({
   ),
   about: db.prepare<[string], { value: string }>('select value from about where key = ?'),
   setAbout: db.prepare<[string, string]>('insert or replace into about values (?, ?)'),
-  dead: db.prepare<[], Id>('select id from dead'),
-  die: db.prepare<[string]>('insert or ignore into dead values (?)'),
-  undie: db.prepare<[string]>('delete from dead where id = ?'),
+  tombstones: db.prepare<[], Id>('select id from dead'),
+  addTombstone: db.prepare<[string]>('insert or ignore into dead values (?)'),
+  removeTombstone: db.prepare<[string]>('delete from dead where id = ?'),
 })

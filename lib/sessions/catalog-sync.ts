@@ -3,16 +3,16 @@ import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { basename } from 'node:path'
 import { messageOf, UserError } from '../errors.ts'
-import { codeOf } from '../store/file-error.ts'
-import { stampOf } from '../store/journal.ts'
+import { errorCode } from '../store/file-error.ts'
+import { fileStamp } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
 import { type Files, foldFile, idOfName, readHeader } from './files.ts'
-import { finishConversion, takeAside, toEntries } from './legacy.ts'
+import { finishConversion, moveConflictingFile, toEntries } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 import { readWhole } from '../store/read-text.ts'
 
-type Needs = Pick<SessionsOptions, 'onRow' | 'onGone' | 'log'> & {
+type CatalogSyncOptions = Pick<SessionsOptions, 'onRow' | 'onDeleted' | 'log'> & {
   files: Files
   catalog: () => Catalog
 }
@@ -20,23 +20,31 @@ type Needs = Pick<SessionsOptions, 'onRow' | 'onGone' | 'log'> & {
 /** The main thread is never held longer by a sweep in the background. */
 const SLICE_MS = 8
 
-export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) => {
+export const createCatalogSync = ({
+  files,
+  catalog,
+  onRow,
+  onDeleted,
+  log,
+}: CatalogSyncOptions) => {
   /** .json files that are no sessions, and such that a journal has overtaken: by name, with the state we judged. */
-  const judged = new Map<string, string>()
+  const rejected = new Map<string, string>()
   /** Names that cannot be read, with the state they had when that was said. */
-  const unread = new Map<string, string>()
-  let quiet = false
+  const reportedUnreadable = new Map<string, string>()
+  let isQuiet = false
 
   /** Both formats exist: a conversion was cut off, or another program writes the former format. The journal keeps the id. */
-  const settlePair = (id: string): void => {
+  const resolveDuplicateFormats = (id: string): void => {
     const json = files.json(id)
-    const stamp = stampOf(json)
-    if (!stamp || judged.get(json) === stamp || !stampOf(files.jsonl(id))) return
+    const stamp = fileStamp(json)
+    if (!stamp || rejected.get(json) === stamp || !fileStamp(files.jsonl(id))) return
     if (finishConversion(json, readHeader(files.jsonl(id)))) return
     const journal = foldFile({ id, path: files.jsonl(id), format: 'jsonl' })
-    const aside = takeAside(id, journal?.folded.messages ?? [], (of, ending) => files[ending](of))
+    const aside = moveConflictingFile(id, journal?.folded.messages ?? [], (of, ending) =>
+      files[ending](of),
+    )
     if (aside === null) {
-      judged.set(json, stamp)
+      rejected.set(json, stamp)
       log('a session exists in both formats; the journal holds all that the .json file says', {
         session_id: id,
       })
@@ -49,10 +57,10 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     refresh(aside)
   }
 
-  const gone = (id: string): false => {
+  const removeRow = (id: string): false => {
     if (catalog().stamp(id) !== undefined) {
       catalog().remove(id)
-      onGone(id)
+      onDeleted(id)
     }
     return false
   }
@@ -62,9 +70,9 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     try {
       return read()
     } catch (error) {
-      if (codeOf(error) === '' && !(error instanceof UserError)) throw error
-      if (unread.get(path) !== stamp) {
-        unread.set(path, stamp)
+      if (errorCode(error) === '' && !(error instanceof UserError)) throw error
+      if (reportedUnreadable.get(path) !== stamp) {
+        reportedUnreadable.set(path, stamp)
         log('a session cannot be read', { name: basename(path), error: messageOf(error) })
       }
       return 'unreadable'
@@ -72,35 +80,35 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
   }
 
   /** A folder or a pipe by the name of a session: said once. */
-  const passOver = (name: string): void => {
+  const reportNonFile = (name: string): void => {
     const path = files.path(name)
-    if (unread.has(path)) return
-    unread.set(path, '')
+    if (reportedUnreadable.has(path)) return
+    reportedUnreadable.set(path, '')
     log('a name among the sessions is not a file and is passed over', { name })
   }
 
   /** Brings the row of `id` up to its file. False when there is no such session (any more). */
   const refresh = (id: string): boolean => {
     const file = files.find(id)
-    if (!file) return gone(id)
+    if (!file) return removeRow(id)
     if (file.stamp === catalog().stamp(id)) return true
-    if (file.format === 'json' && judged.get(file.path) === file.stamp) return gone(id)
+    if (file.format === 'json' && rejected.get(file.path) === file.stamp) return removeRow(id)
     const result = attempt(file.path, file.stamp, () => {
-      if (file.format === 'jsonl') settlePair(id)
+      if (file.format === 'jsonl') resolveDuplicateFormats(id)
       return foldFile(file)
     })
     if (result === 'unreadable') return catalog().stamp(id) !== undefined
     if (!result) {
-      judged.set(file.path, file.stamp)
+      rejected.set(file.path, file.stamp)
       log('a file among the sessions is not one', { name: `${id}.json` })
-      return gone(id)
+      return removeRow(id)
     }
     const { summary } = result
     const to = summary.renamedTo
     if (to !== null && to !== id && !existsSync(files.jsonl(to))) {
       // Killed between the line that says so and the rename.
       renameSync(file.path, files.jsonl(to))
-      gone(id)
+      removeRow(id)
       refresh(to)
       return false
     }
@@ -111,7 +119,7 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
       })
     }
     const row = catalog().put(summary, file.stamp, true, result.usage)
-    if (!quiet) onRow(row)
+    if (!isQuiet) onRow(row)
     return true
   }
 
@@ -128,13 +136,13 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
         for (; next < names.length && performance.now() - started < SLICE_MS; next += 1) {
           const id = idOfName(names[next] as string)
           if (id === undefined) continue
-          const stamp = stampOf(files.path(names[next] as string))
+          const stamp = fileStamp(files.path(names[next] as string))
           // Both formats: the pair is looked at with the first of them.
-          if (stamp === undefined) passOver(names[next] as string)
+          if (stamp === undefined) reportNonFile(names[next] as string)
           else if (!ids.has(id)) {
             ids.add(id)
             if (known.get(id) !== stamp) refresh(id)
-          } else attempt(files.json(id), stamp, () => settlePair(id))
+          } else attempt(files.json(id), stamp, () => resolveDuplicateFormats(id))
         }
       })
       yield
@@ -149,11 +157,11 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     },
     /** At start and after a rebuild: nobody needs to hear of every row. */
     sweepQuietly(): void {
-      quiet = true
+      isQuiet = true
       try {
         for (const _ of steps());
       } finally {
-        quiet = false
+        isQuiet = false
       }
     },
     async sweep(): Promise<void> {
@@ -161,7 +169,7 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
     },
     /** What the watch has seen since the last time. */
     catchUp(watch: Watch): void {
-      const names = watch.take()
+      const names = watch.takeChanged()
       if (names === null) {
         for (const _ of steps());
         return
@@ -170,11 +178,11 @@ export const createFreshness = ({ files, catalog, onRow, onGone, log }: Needs) =
         const id = idOfName(name)
         if (id === undefined) continue
         refresh(id)
-        if (name.endsWith('.json') && existsSync(files.jsonl(id))) settlePair(id)
+        if (name.endsWith('.json') && existsSync(files.jsonl(id))) resolveDuplicateFormats(id)
       }
     },
     /** The session a legacy file holds, as lines. */
     legacyEntries: (id: string) => toEntries(id, readWhole(files.json(id))),
   }
 }
-export type Freshness = ReturnType<typeof createFreshness>
+export type CatalogSync = ReturnType<typeof createCatalogSync>

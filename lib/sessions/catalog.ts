@@ -2,11 +2,11 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { uptime } from 'node:os'
-import { stampOf, type Stamp } from '../store/journal.ts'
+import { fileStamp, type Stamp } from '../store/journal.ts'
 import {
   type Database,
-  isRefused,
-  isRuined,
+  isUnwritable,
+  isCorrupt,
   openDatabase,
   removeDatabase,
 } from '../store/sqlite.ts'
@@ -16,7 +16,7 @@ import { foldText, MIGRATIONS, PRAGMAS } from './catalog-schema.ts'
 import { prepare } from './catalog-statements.ts'
 import type { Mark } from './files.ts'
 import type { Summary } from './fold.ts'
-import { isEmptyRow, type Live, toRow, UNTITLED } from './list-row.ts'
+import { isEmptyRow, type LiveState, toRow, UNTITLED } from './list-row.ts'
 import { sourceOf, type UsageRow } from './usage.ts'
 
 export type CatalogOptions = {
@@ -32,7 +32,7 @@ export type CatalogOptions = {
   pragmas?: readonly string[] | undefined
 }
 
-export type Stored = { summary: Summary; stamp: Stamp; live: Live; seq: number }
+export type CatalogEntry = { summary: Summary; stamp: Stamp; live: LiveState; seq: number }
 
 /** Without fsync a power cut may ruin the file, so it is believed only within one run of the machine or after a clean close. */
 export const readBootId = (): string => {
@@ -44,13 +44,13 @@ export const readBootId = (): string => {
   }
 }
 
-const LIVELESS: Live = { active_stream_id: null, waiting: null }
+const NO_LIVE_STATE: LiveState = { active_stream_id: null, waiting: null }
 
-type How = { addon: string | undefined; boot: string; pragmas: readonly string[] }
+type OpenOptions = { addon: string | undefined; boot: string; pragmas: readonly string[] }
 
 const IN_MEMORY = ':memory:'
 
-const openFresh = (file: string, { addon, boot, pragmas }: How): Database => {
+const openCatalogDb = (file: string, { addon, boot, pragmas }: OpenOptions): Database => {
   const own = file === IN_MEMORY ? [] : pragmas
   const open = () =>
     openDatabase(file, { migrations: MIGRATIONS, pragmas: [...PRAGMAS, ...own], addon })
@@ -68,7 +68,7 @@ const openFresh = (file: string, { addon, boot, pragmas }: How): Database => {
       about.set(row.key, row.value)
     }
   } catch (error) {
-    if (!isRuined(error)) throw error
+    if (!isCorrupt(error)) throw error
     about.set('boot', 'ruined')
   }
   const known = about.get('boot')
@@ -87,13 +87,13 @@ const openFresh = (file: string, { addon, boot, pragmas }: How): Database => {
 
 export const createCatalog = (options: CatalogOptions) => {
   const { file, addon, redact, log, rebuild, bootId = readBootId() } = options
-  const how: How = { addon, boot: bootId, pragmas: options.pragmas ?? [] }
+  const how: OpenOptions = { addon, boot: bootId, pragmas: options.pragmas ?? [] }
   let isInMemory = false
   const openAnywhere = (): Database => {
     try {
-      if (!isInMemory) return openFresh(file, how)
+      if (!isInMemory) return openCatalogDb(file, how)
     } catch (error) {
-      if (!isRefused(error)) throw error
+      if (!isUnwritable(error)) throw error
       isInMemory = true
       log(
         'the session catalogue cannot be kept on the disk; until the next start it is kept in memory',
@@ -103,7 +103,7 @@ export const createCatalog = (options: CatalogOptions) => {
         },
       )
     }
-    return openFresh(IN_MEMORY, how)
+    return openCatalogDb(IN_MEMORY, how)
   }
   let db = openAnywhere()
   let q = prepare(db)
@@ -116,13 +116,13 @@ export const createCatalog = (options: CatalogOptions) => {
     // The highest number may have been a row's that is gone: it must not be given again.
     seq = Math.max(q.lastSeq.get()?.seq ?? 0, Number(q.about.get('seq')?.value ?? 0))
     // No stream outlives its process.
-    for (const { id } of q.live.all()) setLive(id, LIVELESS)
+    for (const { id } of q.live.all()) setLive(id, NO_LIVE_STATE)
   }
 
   /** What only this process knows; nothing where the file does not even say that. */
-  const lives = (): [string, Live][] => {
+  const lives = (): [string, LiveState][] => {
     try {
-      return q.live.all().flatMap(({ id }): [string, Live][] => {
+      return q.live.all().flatMap(({ id }): [string, LiveState][] => {
         const live = q.liveOf.get(id)
         return live ? [[id, live]] : []
       })
@@ -162,13 +162,13 @@ export const createCatalog = (options: CatalogOptions) => {
     try {
       return work()
     } catch (error) {
-      if (depth > 1 || isInMemory || !(isRuined(error) || isRefused(error))) throw error
+      if (depth > 1 || isInMemory || !(isCorrupt(error) || isUnwritable(error))) throw error
       try {
-        if (!isRuined(error)) throw error
+        if (!isCorrupt(error)) throw error
         renew(messageOf(error))
         return work()
       } catch (again) {
-        if (isInMemory || !isRefused(again)) throw again
+        if (isInMemory || !isUnwritable(again)) throw again
         moveToMemory(again)
         return work()
       }
@@ -177,9 +177,9 @@ export const createCatalog = (options: CatalogOptions) => {
     }
   }
 
-  const atomically = <T>(work: () => T): T => (db.inTransaction ? work() : db.transaction(work)())
+  const transaction = <T>(work: () => T): T => (db.inTransaction ? work() : db.transaction(work)())
 
-  const get = (id: string): Stored | undefined => {
+  const get = (id: string): CatalogEntry | undefined => {
     const found = q.get.get(id)
     if (!found) return undefined
     const { summary, stamp, seq: at, active_stream_id, waiting } = found
@@ -187,8 +187,8 @@ export const createCatalog = (options: CatalogOptions) => {
     return { summary: JSON.parse(summary) as Summary, stamp, live, seq: at }
   }
 
-  const setLive = (id: string, live: Live): SessionRow | undefined =>
-    atomically(() => {
+  const setLive = (id: string, live: LiveState): SessionRow | undefined =>
+    transaction(() => {
       const stored = get(id)
       if (!stored) return undefined
       const row = toRow(stored.summary, live, redact)
@@ -204,10 +204,10 @@ export const createCatalog = (options: CatalogOptions) => {
     foreign: boolean,
     usage: readonly UsageRow[] = [],
   ): SessionRow =>
-    atomically(() => {
+    transaction(() => {
       const { id } = summary
       const old = q.liveOf.get(id)
-      const row = toRow(summary, old ?? LIVELESS, redact)
+      const row = toRow(summary, old ?? NO_LIVE_STATE, redact)
       seq += 1
       version += 1
       q.put.run({
@@ -227,7 +227,7 @@ export const createCatalog = (options: CatalogOptions) => {
         row: JSON.stringify(row),
       })
       q.putFold.run(id, JSON.stringify(summary))
-      q.undie.run(id)
+      q.removeTombstone.run(id)
       if (foreign) {
         q.dropUsage.run(id)
         q.dropMarks.run(id)
@@ -241,22 +241,22 @@ export const createCatalog = (options: CatalogOptions) => {
 
   /** Remembers that its words must also leave the search index. */
   const remove = (id: string): void =>
-    atomically(() => {
+    transaction(() => {
       version += 1
       q.remove.run(id)
       q.removeFold.run(id)
       q.dropUsage.run(id)
       q.dropMarks.run(id)
       q.dropAliases.run(id)
-      q.die.run(id)
+      q.addTombstone.run(id)
       q.setAbout.run('seq', String(seq))
     })
 
   try {
     settle()
   } catch (error) {
-    if (!isRuined(error) && !isRefused(error)) throw error
-    if (isRefused(error) && !isRuined(error)) isInMemory = true
+    if (!isCorrupt(error) && !isUnwritable(error)) throw error
+    if (isUnwritable(error) && !isCorrupt(error)) isInMemory = true
     // Whoever opens a catalogue looks through the files next, so an empty one will do.
     replace()
     settle()
@@ -283,15 +283,15 @@ export const createCatalog = (options: CatalogOptions) => {
         sessions: q.usageSessions.get(since)?.count ?? 0,
       })),
     remove: (id: string) => guard(() => remove(id)),
-    setLive: (id: string, live: Live) => guard(() => setLive(id, live)),
-    liveOf: (id: string): Live | undefined => guard(() => q.liveOf.get(id)),
+    setLive: (id: string, live: LiveState) => guard(() => setLive(id, live)),
+    liveOf: (id: string): LiveState | undefined => guard(() => q.liveOf.get(id)),
     stamps: (): Map<string, Stamp> =>
       guard(() => new Map(q.stamps.all().map(({ id, stamp }) => [id, stamp]))),
     openTurns: (): Summary[] =>
       guard(() => q.openTurns.all().map(({ summary }) => JSON.parse(summary) as Summary)),
-    empties: (anyTitle: boolean): string[] =>
+    emptySessions: (anyTitle: boolean): string[] =>
       guard(() => q.empties.all(anyTitle ? 0 : 1).map(({ id }) => id)),
-    ofProject: (project: string): string[] =>
+    idsByProject: (project: string): string[] =>
       guard(() => q.ofProject.all(project).map(({ id }) => id)),
     titles: (words: readonly string[], limit: number, profile: string | null): string[] =>
       guard(() =>
@@ -312,7 +312,7 @@ export const createCatalog = (options: CatalogOptions) => {
       }),
     pinnedBelow: ({ ms, id }: { ms: number; id: string }, limit: number, profile: string | null) =>
       guard(() => q.pinned.all(profile, profile, ms, ms, id, limit)),
-    whole: (profile: string | null): Buffer =>
+    listJson: (profile: string | null): Buffer =>
       guard(
         () =>
           (profile === null ? q.whole.get() : q.wholeProfile.get(profile))?.body ?? Buffer.alloc(0),
@@ -321,22 +321,22 @@ export const createCatalog = (options: CatalogOptions) => {
     markBefore: (id: string, n: number): Mark | undefined => guard(() => q.markBefore.get(id, n)),
     addMarks: (id: string, marks: Iterable<Mark>) =>
       guard(() =>
-        atomically(() => {
+        transaction(() => {
           for (const { n, offset, seen } of marks) q.putMark.run(id, n, offset, seen)
         }),
       ),
     dropMarks: (id: string) => guard(() => q.dropMarks.run(id)),
-    dead: (): string[] => guard(() => q.dead.all().map(({ id }) => id)),
-    buried: (ids: readonly string[]) =>
+    tombstones: (): string[] => guard(() => q.tombstones.all().map(({ id }) => id)),
+    clearTombstones: (ids: readonly string[]) =>
       guard(() => {
-        for (const id of ids) q.undie.run(id)
+        for (const id of ids) q.removeTombstone.run(id)
       }),
-    batch: <T>(work: () => T): T => guard(() => atomically(work)),
+    batch: <T>(work: () => T): T => guard(() => transaction(work)),
     /** Moves every byte out of the write-ahead log, so that what was erased is gone from it too. */
-    scour: () => guard(() => db.pragma('wal_checkpoint(TRUNCATE)')),
+    truncateWal: () => guard(() => db.pragma('wal_checkpoint(TRUNCATE)')),
     /** Builds anew when the file was deleted behind us: others that open it by name would find nothing. */
     verify: () => {
-      if (!isInMemory && stampOf(file) === undefined) renew('the file is gone')
+      if (!isInMemory && fileStamp(file) === undefined) renew('the file is gone')
     },
     close() {
       if (!db.open) return

@@ -5,16 +5,16 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Entry, Meta, SentEntry, SummaryEntry } from './entries.ts'
 import { type Files, foldFile } from './files.ts'
 import type { Folded } from './fold.ts'
-import type { Freshness } from './catalog-sync.ts'
+import type { CatalogSync } from './catalog-sync.ts'
 import { writeJournal } from './legacy.ts'
 import { UNTITLED } from './list-row.ts'
 import type { NewMeta } from './types.ts'
 import type { Watch } from './watch.ts'
 import type { Writer } from './writer.ts'
 
-type Needs = {
+type DuplicateOptions = {
   files: Files
-  freshness: Freshness
+  catalogSync: CatalogSync
   watch: Watch
   writer: Writer
   newId: () => string
@@ -22,7 +22,7 @@ type Needs = {
 }
 
 /** What belongs to the original alone: tokens were spent once, a command-line session has one origin. */
-const OWN_ONLY = [
+const NOT_COPIED = [
   'input_tokens',
   'output_tokens',
   'estimated_cost',
@@ -64,15 +64,22 @@ const copiedSent = ({ messages, sent }: Folded, count: number): Omit<SentEntry, 
     return place < 0 || place >= count ? [] : [{ t: 'sent', id: `m${place + 2}`, ...how }]
   })
 
-export const createCopies = ({ files, freshness, watch, writer, newId, require }: Needs) => {
+export const createDuplicator = ({
+  files,
+  catalogSync,
+  watch,
+  writer,
+  newId,
+  require,
+}: DuplicateOptions) => {
   const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
     const file = files.find(require(given).session_id)
     const folded = file && foldFile(file)?.folded
     if (!folded) throw missing('Session not found')
     const id = newId()
-    const at = writer.tick(0)
+    const at = writer.nextTime(0)
     const kept = Object.fromEntries(
-      Object.entries(folded.meta).filter(([key]) => !OWN_ONLY.includes(key)),
+      Object.entries(folded.meta).filter(([key]) => !NOT_COPIED.includes(key)),
     )
     const messages = folded.messages.slice(0, keep).map((message, index): Entry => {
       const n = index + 2
@@ -85,8 +92,8 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
         (entry, index): Entry => ({ ...entry, n: messages.length + 2 + index, at }) as Entry,
       ),
     ]
-    watch.own(() => writeJournal(files.jsonl(id), entries))
-    freshness.refresh(id)
+    watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
+    catalogSync.refresh(id)
     return require(id)
   }
 
@@ -95,7 +102,7 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
       const id = own ?? newId()
       if (files.find(id)) throw conflict('There is already a session with this id')
       const { created_at, updated_at } = meta as Meta
-      const created = created_at ?? writer.tick(0)
+      const created = created_at ?? writer.nextTime(0)
       const updated = updated_at ?? created
       const entries: Entry[] = [
         { n: 1, t: 'session', at: created, v: 1, id, meta },
@@ -107,8 +114,8 @@ export const createCopies = ({ files, freshness, watch, writer, newId, require }
           return { n, t: 'message', at, message: { ...message, id: `m${n}` } as Message }
         }),
       ]
-      watch.own(() => writeJournal(files.jsonl(id), entries))
-      freshness.refresh(id)
+      watch.ignoreOwn(() => writeJournal(files.jsonl(id), entries))
+      catalogSync.refresh(id)
       return require(id)
     },
     duplicate: (id: string): SessionRow =>

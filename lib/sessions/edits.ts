@@ -33,7 +33,7 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
     },
 
     /** Keeps the first `count` visible messages. */
-    keepFirst(id: string, count: number): SessionRow {
+    truncate(id: string, count: number): SessionRow {
       const { session_id } = open(id)
       const folded = sessions.load(session_id)
       if (count < folded.messages.length) sessions.append(session_id, [cutAfter(folded, count)])
@@ -41,7 +41,7 @@ export const createEdits = (sessions: Sessions, requireIdle: (id: string) => voi
     },
 
     /** Removes the last user message and all that follows; undefined when there is none. */
-    takeBackLast(id: string): { text: string; count: number } | undefined {
+    undoLast(id: string): { text: string; count: number } | undefined {
       const { session_id } = open(id)
       const folded = sessions.load(session_id)
       const { messages } = folded

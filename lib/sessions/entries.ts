@@ -28,8 +28,8 @@ import { isObject, type JsonObject } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
-import { isSound, toMessage } from './import-messages.ts'
-import { toRecord } from './import-record.ts'
+import { isValidMessage, toMessage } from './import-messages.ts'
+import { toMeta } from './import-record.ts'
 
 /** The stored keys of the record C, `composer_draft`, and whatever unknown keys came with a file. */
 export type Meta = {
@@ -95,18 +95,18 @@ export type NewEntry = {
 }[EntryType]
 
 /** Messages that do not say what their line says: the line must not be shown in their place. */
-const mended = new WeakSet<object>()
+const repaired = new WeakSet<object>()
 
 /** The message of line `n`, sound; false where it is none. */
-const mendMessage = (line: JsonObject): boolean => {
+const repairMessage = (line: JsonObject): boolean => {
   const { message } = line
   if (!isObject(message)) return false
-  if (typeof message.id === 'string' && isSound(message)) return true
+  if (typeof message.id === 'string' && isValidMessage(message)) return true
   const read = toMessage(message)
   if (!read) return false
   const id = typeof message.id === 'string' ? message.id : `m${String(line.n)}`
   line.message = { ...read, id }
-  mended.add(line.message as object)
+  repaired.add(line.message as object)
   return true
 }
 
@@ -117,15 +117,15 @@ const isUsage = (usage: unknown): boolean =>
 const checks: { [K in EntryType]: (line: JsonObject) => boolean } = {
   session: line => {
     if (!isObject(line.meta)) return false
-    line.meta = toRecord(line.meta)
+    line.meta = toMeta(line.meta)
     return true
   },
   meta: line => {
     if (!isObject(line.patch)) return false
-    line.patch = toRecord(line.patch)
+    line.patch = toMeta(line.patch)
     return true
   },
-  message: mendMessage,
+  message: repairMessage,
   cut: line => Number.isInteger(line.after),
   uncut: line => Number.isInteger(line.cut),
   summary: line =>
@@ -198,7 +198,7 @@ export const messageHead = (bytes: Buffer): { n: number; start: number } | null 
 
 /** The line can be spliced into an answer, and looked through for secrets, without being parsed. */
 export const isPlainMessage = (bytes: Buffer, entry: MessageEntry, text: string): boolean =>
-  !mended.has(entry.message) &&
+  !repaired.has(entry.message) &&
   messageHead(bytes)?.n === entry.n &&
   // A line that ends otherwise, with a CR or a blank, is not cut where ours are.
   bytes.at(-1) === BRACE &&

@@ -2,8 +2,8 @@
 import { closeSync } from 'node:fs'
 import { join } from 'node:path'
 import { unavailable } from '../errors.ts'
-import { codeOf } from '../store/file-error.ts'
-import { stampOf, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
+import { errorCode } from '../store/file-error.ts'
+import { fileStamp, type Line, readLines, readLinesBackward, type Stamp } from '../store/journal.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { Message } from '../schema/message.ts'
 import { contentText, type Entry, type Meta, messageHead, parseEntry } from './entries.ts'
@@ -26,7 +26,7 @@ const readable = <T>(read: () => T): T => {
   try {
     return read()
   } catch (error) {
-    const code = codeOf(error)
+    const code = errorCode(error)
     if (!UNREADABLE.has(code)) throw error
     throw unavailable(`The file of this session cannot be read (${code})`)
   }
@@ -59,7 +59,7 @@ export const createFiles = (dir: string) => {
     find(id: string): (SessionFile & { stamp: Stamp }) | undefined {
       for (const format of ['jsonl', 'json'] as const) {
         const path = format === 'jsonl' ? jsonl(id) : json(id)
-        const stamp = stampOf(path)
+        const stamp = fileStamp(path)
         if (stamp) return { id, path, format, stamp }
       }
       return undefined

@@ -48,7 +48,7 @@ export const toSent = ({ id, before, text }: Sent): Sent => ({
 })
 
 /** The spans that count, in order: a later one takes the place of those it overlaps. */
-export const spansInForce = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly S[]): S[] =>
+export const activeSpans = <S extends Pick<Span, 'from' | 'to'>>(spans: readonly S[]): S[] =>
   spans
     .filter(
       (span, index) =>
@@ -131,7 +131,7 @@ export const toPreview = (message: Message): string =>
 const isDraft = (draft: unknown): boolean =>
   typeof draft === 'object' && draft !== null && 'text' in draft && draft.text !== ''
 
-export const patched = (meta: Meta, patch: MetaPatch): Meta =>
+export const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   Object.fromEntries(
     Object.entries({ ...meta, ...patch }).filter(
       ([, value]) => value !== null && value !== undefined,
@@ -148,7 +148,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
   switch (entry.t) {
     case 'session': {
       const { composer_draft, created_at, updated_at, ...meta } = entry.meta
-      summary.meta = patched({}, meta)
+      summary.meta = applyPatch({}, meta)
       summary.draft = isDraft(composer_draft)
       summary.created_at = typeof created_at === 'number' ? created_at : entry.at
       summary.updated_at = typeof updated_at === 'number' ? updated_at : entry.at
@@ -157,7 +157,7 @@ export const applyEntry = (summary: Summary, entry: Entry): void => {
     }
     case 'meta': {
       const { composer_draft, ...patch } = entry.patch
-      summary.meta = patched(summary.meta, patch)
+      summary.meta = applyPatch(summary.meta, patch)
       if (composer_draft !== undefined) summary.draft = isDraft(composer_draft)
       return
     }
@@ -213,7 +213,7 @@ export const isHidden = (cuts: readonly [number, number][], n: number): boolean 
 
 const isSummary = (item: Message | SummaryEntry): item is SummaryEntry => !('role' in item)
 
-type Cut = { n: number; after: number; place: number; undone: boolean }
+type Cut = { n: number; after: number; above: number; undone: boolean }
 
 /** For each of `ns` (in the order of lines), whether a cut below it hides it. `place` counts how many stood above the cut. */
 const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
@@ -221,7 +221,7 @@ const visible = (ns: readonly number[], cuts: readonly Cut[]): boolean[] => {
   const inForce = cuts.filter(cut => !cut.undone)
   let floor = Number.POSITIVE_INFINITY
   for (let index = ns.length - 1; index >= 0; index -= 1) {
-    while (inForce.length > 0 && inForce.at(-1)!.place > index) {
+    while (inForce.length > 0 && inForce.at(-1)!.above > index) {
       floor = Math.min(floor, inForce.pop()!.after)
     }
     shown[index] = (ns[index] as number) <= floor
@@ -272,7 +272,7 @@ export const foldForward = (
     else if (entry.t === 'unsummary') {
       for (const item of kept) if (isSummary(item) && item.n === entry.summary) undone.add(item)
     } else if (entry.t === 'cut') {
-      cuts.push({ n: entry.n, after: entry.after, place: ns.length, undone: false })
+      cuts.push({ n: entry.n, after: entry.after, above: ns.length, undone: false })
     } else if (entry.t === 'uncut') {
       for (const cut of cuts) if (cut.n === entry.cut) cut.undone = true
     }

@@ -4,7 +4,7 @@ import type { Message, ToolCall } from '../schema/message.ts'
 import { redactValue } from '../redact/redact.ts'
 import { summaryContent } from '../schema/summary.ts'
 import type { SummaryEntry } from './entries.ts'
-import { type Folded, spansInForce } from './fold.ts'
+import { type Folded, activeSpans } from './fold.ts'
 
 /** Providers refuse a call without a result; a turn that was stopped may have left one. */
 const NO_RESULT = JSON.stringify({ error: 'This call was interrupted; no result was recorded.' })
@@ -56,7 +56,7 @@ const toWire = (message: Message): WireMessage => {
 const callIds = (message: WireMessage): string[] => (message.tool_calls ?? []).map(({ id }) => id)
 
 /** An answer that was stopped before its first word has nothing a provider would take. */
-const isTold = ({ _error, _partial, role, content, tool_calls }: Message): boolean =>
+const isSendable = ({ _error, _partial, role, content, tool_calls }: Message): boolean =>
   !_error && !(_partial && role === 'assistant' && content === '' && !tool_calls?.length)
 
 /**
@@ -64,7 +64,7 @@ const isTold = ({ _error, _partial, role, content, tool_calls }: Message): boole
  * the calls, as providers want it; a result nobody called for is left out.
  */
 export const toHistory = (messages: readonly Message[]): WireMessage[] =>
-  settle(messages.filter(isTold).map(toWire))
+  pairToolCalls(messages.filter(isSendable).map(toWire))
 
 /**
  * The same of a whole session, as the engine wants it: a summary in force stands where its messages stood, and each
@@ -75,8 +75,8 @@ export const toConversation = ({
   numbers,
   summaries,
 }: Pick<Folded, 'messages' | 'numbers' | 'summaries'>): LoopMessage[] => {
-  const spans = spansInForce(summaries)
-  const told: LoopMessage[] = []
+  const spans = activeSpans(summaries)
+  const history: LoopMessage[] = []
   let open: LoopMessage | null = null
   let span = 0
   messages.forEach((message, at) => {
@@ -87,30 +87,30 @@ export const toConversation = ({
     }
     const summary = spans[span]
     if (summary && summary.from <= n) {
-      open ??= standIn(summary, message.id)
+      open ??= toSummaryMessage(summary, message.id)
       if (open.summary) open.summary.to = message.id
-      if (told.at(-1) !== open) told.push(open)
-    } else if (isTold(message)) {
-      told.push({ ...toWire(message), id: message.id, place: n })
+      if (history.at(-1) !== open) history.push(open)
+    } else if (isSendable(message)) {
+      history.push({ ...toWire(message), id: message.id, place: n })
     }
   })
-  return settle(told)
+  return pairToolCalls(history)
 }
 
-const standIn = ({ text, to }: SummaryEntry, id: string): LoopMessage => ({
+const toSummaryMessage = ({ text, to }: SummaryEntry, id: string): LoopMessage => ({
   role: 'user',
   content: summaryContent(text),
   place: to,
   summary: { from: id, to: id, text },
 })
 
-const settle = <T extends WireMessage>(told: readonly T[]): (T | WireMessage)[] => {
+const pairToolCalls = <T extends WireMessage>(history: readonly T[]): (T | WireMessage)[] => {
   const used = new Set<T>()
 
   /** The first unused result for this call, before another message makes a call of the same id. */
   const resultOf = (id: string, from: number): T | undefined => {
-    for (let at = from; at < told.length; at += 1) {
-      const message = told[at] as T
+    for (let at = from; at < history.length; at += 1) {
+      const message = history[at] as T
       if (message.role === 'assistant' && callIds(message).includes(id)) return undefined
       if (message.role === 'tool' && message.tool_call_id === id && !used.has(message))
         return message
@@ -118,7 +118,7 @@ const settle = <T extends WireMessage>(told: readonly T[]): (T | WireMessage)[] 
     return undefined
   }
 
-  return told.flatMap((message, index): (T | WireMessage)[] => {
+  return history.flatMap((message, index): (T | WireMessage)[] => {
     if (message.role === 'tool') return []
     if (message.role !== 'assistant' || !message.tool_calls) return [message]
     const ids = callIds(message)

@@ -295,7 +295,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
 }
 
 /** Every key has the kind that the rest of the program relies on. */
-export const isSound = (message: JsonObject): boolean => {
+export const isValidMessage = (message: JsonObject): boolean => {
   const { role, content } = message
   if (role !== 'user' && role !== 'assistant' && role !== 'tool' && role !== 'system') return false
   if (typeof content !== 'string') {

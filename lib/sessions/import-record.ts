@@ -58,7 +58,7 @@ const KNOWN: Readonly<Record<string, Read>> = {
 }
 
 /** Null stays: in a patch it clears. What cannot be meant is left out. */
-export const toRecord = (given: Readonly<Record<string, unknown>>): Meta => {
+export const toMeta = (given: Readonly<Record<string, unknown>>): Meta => {
   let changed: Record<string, unknown> | null = null
   for (const key in given) {
     const read = Object.hasOwn(KNOWN, key) ? KNOWN[key] : undefined

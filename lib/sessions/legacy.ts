@@ -12,12 +12,12 @@ import {
 import { dirname } from 'node:path'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { diskFull } from '../errors.ts'
-import { syncDir } from '../store/atomic.ts'
+import { syncDir } from '../store/atomic-write.ts'
 import { isDiskFull } from '../store/journal.ts'
 import { type Entry, formatEntry, type Meta, withoutMark } from './entries.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import { toMessages, toTime } from './import-messages.ts'
-import { toRecord } from './import-record.ts'
+import { toMeta } from './import-record.ts'
 import { readWhole } from '../store/read-text.ts'
 
 /** Computed by us from the rest, or of a turn that is long over. */
@@ -62,7 +62,7 @@ export const toEntries = (id: string, bytes: Buffer): Entry[] | null => {
   // A session nobody has written to may have null in place of its list.
   const said = file.messages === null && file.session_id ? [] : file.messages
   if (!Array.isArray(said)) return null
-  const meta: Meta = toRecord(
+  const meta: Meta = toMeta(
     Object.fromEntries(
       Object.entries(file).filter(([key, value]) => !DERIVED.has(key) && value !== null),
     ),
@@ -126,7 +126,7 @@ export const writeJournal = (path: string, entries: readonly Entry[]): void => {
  * `<id>.json` becomes `<id>.jsonl` and stays beside it as `<id>.json.migrated`. Killed between the two renames
  * both names exist; `finishConversion` then ends it. False when the file is no session.
  */
-export const convert = (id: string, json: string, jsonl: string): boolean => {
+export const convertLegacyFile = (id: string, json: string, jsonl: string): boolean => {
   const entries = toEntries(id, readWhole(json))
   if (!entries) return false
   writeJournal(jsonl, entries)
@@ -152,7 +152,7 @@ const idFor = (text: string): string => createHash('sha256').update(text).digest
  * what the journal says it stays. Otherwise it moves to an id of its own, so that both can be read; a later write that
  * only adds to what was moved before takes its place. Answers that id, null when nothing was moved.
  */
-export const takeAside = (
+export const moveConflictingFile = (
   id: string,
   spoken: readonly NewMessage[],
   path: (id: string, ending: 'json' | 'jsonl') => string,

@@ -4,7 +4,7 @@ import type { SessionRow } from '../schema/session.ts'
 import type { Summary } from './fold.ts'
 
 /** What a process knows of a session and its file does not. */
-export type Live = {
+export type LiveState = {
   active_stream_id: string | null
   /** Null: as many as the journal has open. */
   waiting: number | null
@@ -30,7 +30,7 @@ const index = (value: unknown): number | null => (Number.isInteger(value) ? Numb
 
 export const toRow = (
   summary: Summary,
-  live: Live,
+  live: LiveState,
   redact: (text: string) => string,
 ): SessionRow => {
   const { meta, turn } = summary

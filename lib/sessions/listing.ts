@@ -77,9 +77,9 @@ export const createListing = (catalog: Catalog) => {
     const same = { version, profile, foreign }
     const theirs = admitted(foreign, profile)
     if (theirs.length === 0) {
-      return { ...same, body: catalog.whole(profile), count: 0, mark: '' }
+      return { ...same, body: catalog.listJson(profile), count: 0, mark: '' }
     }
-    const own = (JSON.parse(catalog.whole(profile).toString()) as SessionRow[]).map(toPlaced)
+    const own = (JSON.parse(catalog.listJson(profile).toString()) as SessionRow[]).map(toPlaced)
     const mark = createHash('sha1').update(bodyOf(theirs)).digest('base64url')
     return { ...same, body: bodyOf(merge(own, theirs)), count: theirs.length, mark: `-${mark}` }
   }

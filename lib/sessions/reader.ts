@@ -1,7 +1,7 @@
 /** Reading one session: the whole, a tail of it, or its messages as bytes. */
 import { missing } from '../errors.ts'
 import { redactJsonLine, redactValue } from '../redact/redact.ts'
-import type { Catalog, Stored } from './catalog.ts'
+import type { Catalog, CatalogEntry } from './catalog.ts'
 import {
   type Files,
   findMessage,
@@ -16,9 +16,9 @@ import type { Folded, Head } from './fold.ts'
 import { spliceMessages } from './message-bytes.ts'
 import type { Sessions, Tail } from './types.ts'
 
-type Needs = { files: Files; catalog: Catalog; realId: (id: string) => string }
+type ReaderOptions = { files: Files; catalog: Catalog; realId: (id: string) => string }
 
-export const createReading = ({ files, catalog, realId }: Needs) => {
+export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
   const load = (given: string): Folded => {
     const file = files.find(realId(given))
     const folded = file && foldFile(file)?.folded
@@ -26,14 +26,14 @@ export const createReading = ({ files, catalog, realId }: Needs) => {
     return folded
   }
 
-  const storedOf = (given: string): Stored => {
+  const storedOf = (given: string): CatalogEntry => {
     const stored = catalog.get(realId(given))
     if (!stored) throw missing('Session not found')
     return stored
   }
 
   /** From a parsed session: for files that are not in our own shape. */
-  const slowTail = (given: string, limit: number, before: string | undefined): Tail => {
+  const parsedTail = (given: string, limit: number, before: string | undefined): Tail => {
     const { messages } = load(given)
     const at = before === undefined ? -1 : messages.findIndex(({ id }) => id === before)
     if (before !== undefined && at === -1) throw missing('Message not found')
@@ -43,7 +43,7 @@ export const createReading = ({ files, catalog, realId }: Needs) => {
   }
 
   /** A page that ends before a message: marks lead near it, so only the surroundings are read. */
-  const deepTail = (stored: Stored, limit: number, before: string): Tail => {
+  const tailBefore = (stored: CatalogEntry, limit: number, before: string): Tail => {
     const { id, cuts } = stored.summary
     const path = files.jsonl(id)
     const first: Mark = { n: 0, offset: 0, seen: 0 }
@@ -65,8 +65,8 @@ export const createReading = ({ files, catalog, realId }: Needs) => {
   const rawTail = (given: string, limit: number, before: string | undefined): Tail => {
     const stored = storedOf(given)
     const { clean, format, count, id } = stored.summary
-    if (!clean || format === 'json') return slowTail(given, limit, before)
-    if (before !== undefined) return deepTail(stored, limit, before)
+    if (!clean || format === 'json') return parsedTail(given, limit, before)
+    if (before !== undefined) return tailBefore(stored, limit, before)
     const file = { id, path: files.jsonl(id), format: 'jsonl' as const }
     const messages = limit === 0 ? [] : readTail(file, limit)
     const offset = Math.max(0, count - messages.length)

@@ -1,6 +1,6 @@
 /** `search.db`: the words of all sessions, ranked. Runs in the search worker only; derived, deletable at any time. */
 import { readLines } from '../store/journal.ts'
-import { type Database, isRuined, openDatabase, removeDatabase } from '../store/sqlite.ts'
+import { type Database, isCorrupt, openDatabase, removeDatabase } from '../store/sqlite.ts'
 import { redact } from '../redact/redact.ts'
 import type { Message } from '../schema/message.ts'
 import { messageHead, parseEntry } from './entries.ts'
@@ -45,7 +45,7 @@ export type Pending = { id: string; seq: number; stamp: string; epoch: number; s
 
 export type IndexOptions = { file: string; dir: string; addon?: string | undefined }
 
-export const createIndex = ({ file, dir, addon }: IndexOptions) => {
+export const createSearchIndex = ({ file, dir, addon }: IndexOptions) => {
   const files = createFiles(dir)
   const open = (): Database =>
     openDatabase(file, { migrations: MIGRATIONS, pragmas: PRAGMAS, addon })
@@ -178,7 +178,7 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
     try {
       updateAll(sessions)
     } catch (error) {
-      if (isRuined(error)) throw error
+      if (isCorrupt(error)) throw error
       // One of the files went away or changed while we read. The others go in alone; its next row brings it here again.
       if (sessions.length === 1) forget([(sessions[0] as Pending).id])
       else for (const session of sessions) update([session])
@@ -222,15 +222,15 @@ export const createIndex = ({ file, dir, addon }: IndexOptions) => {
         })
     },
     /** Moves every byte out of the write-ahead log, so that what was forgotten is gone from it too. */
-    scour() {
+    purgeDeleted() {
       if (about.get('unclean')?.value === '1') {
         db.exec("insert into words (words) values ('optimize')")
         setAbout.run('unclean', '0')
       }
       db.pragma('wal_checkpoint(TRUNCATE)')
     },
-    isRuined,
+    isCorrupt: isCorrupt,
     close: () => db.close(),
   }
 }
-export type Index = ReturnType<typeof createIndex>
+export type SearchIndex = ReturnType<typeof createSearchIndex>

@@ -4,8 +4,8 @@ import { setImmediate } from 'node:timers/promises'
 import { parentPort } from 'node:worker_threads'
 import { messageOf } from '../errors.ts'
 import { type Database, openDatabase, removeDatabase } from '../store/sqlite.ts'
-import { createIndex, type Index, type Pending } from './search-index.ts'
-import type { SearchAnswer, SearchAsk } from './search.ts'
+import { createSearchIndex, type SearchIndex, type Pending } from './search-index.ts'
+import type { SearchResponse, SearchRequest } from './search-client.ts'
 
 const SLICE = 100
 
@@ -13,7 +13,7 @@ type Sources = { file: string; catalog: string; dir: string; addon?: string | un
 
 const createWorker = (sources: Sources) => {
   const { file, catalog, dir, addon } = sources
-  let index: Index = createIndex({ file, dir, addon })
+  let index: SearchIndex = createSearchIndex({ file, dir, addon })
   let rows: { db: Database; ino: bigint } | null = null
 
   /** The catalogue may be deleted and built anew while we run: then its file is another one. */
@@ -55,7 +55,7 @@ const createWorker = (sources: Sources) => {
   const renew = (): void => {
     index.close()
     removeDatabase(file)
-    index = createIndex({ file, dir, addon })
+    index = createSearchIndex({ file, dir, addon })
   }
 
   /** Oldest first, so that row numbers grow with time. False when the time was up before everything was done. */
@@ -89,19 +89,19 @@ const createWorker = (sources: Sources) => {
     }
   }
 
-  const answer = async (ask: SearchAsk): Promise<Omit<SearchAnswer, 'ask'>> => {
-    const done = await catchUp(Date.now() + ask.patienceMs)
+  const answer = async (ask: SearchRequest): Promise<Omit<SearchResponse, 'ask'>> => {
+    const done = await catchUp(Date.now() + ask.maxWaitMs)
     if (ask.what === 'search') return { hits: index.search(ask.terms, ask.limit), done }
-    index.scour()
+    index.purgeDeleted()
     return { hits: [], done }
   }
 
   return {
-    async run(ask: SearchAsk): Promise<Omit<SearchAnswer, 'ask'>> {
+    async run(ask: SearchRequest): Promise<Omit<SearchResponse, 'ask'>> {
       try {
         return await answer(ask)
       } catch (error) {
-        if (!index.isRuined(error)) throw error
+        if (!index.isCorrupt(error)) throw error
         // Only an index: start again from the files.
         renew()
         return await answer(ask)
@@ -119,7 +119,7 @@ if (port) {
   let worker: ReturnType<typeof createWorker> | null = null
   let queue = Promise.resolve()
 
-  const handle = async (message: SearchAsk | Sources | 'close'): Promise<void> => {
+  const handle = async (message: SearchRequest | Sources | 'close'): Promise<void> => {
     if (message === 'close') {
       worker?.close()
       port.close()
@@ -130,10 +130,10 @@ if (port) {
       return
     }
     const reply = worker ? await worker.run(message) : { hits: [], done: false }
-    port.postMessage({ ask: message.ask, ...reply } satisfies SearchAnswer)
+    port.postMessage({ ask: message.ask, ...reply } satisfies SearchResponse)
   }
 
-  port.on('message', (message: SearchAsk | Sources | 'close') => {
+  port.on('message', (message: SearchRequest | Sources | 'close') => {
     queue = queue
       .then(() => handle(message))
       .catch((error: unknown) => {
@@ -144,7 +144,7 @@ if (port) {
           hits: [],
           done: false,
           error: messageOf(error),
-        } satisfies SearchAnswer)
+        } satisfies SearchResponse)
       })
   })
 }

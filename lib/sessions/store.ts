@@ -7,15 +7,15 @@ import { missing } from '../errors.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
 import { type Catalog, createCatalog } from './catalog.ts'
-import { createCopies } from './duplicate.ts'
+import { createDuplicator } from './duplicate.ts'
 import { createFiles } from './files.ts'
-import { createFinding } from './search-results.ts'
-import { createFreshness } from './catalog-sync.ts'
+import { createSessionSearch } from './session-search.ts'
+import { createCatalogSync } from './catalog-sync.ts'
 import { createListing } from './listing.ts'
-import { createReading } from './reader.ts'
-import { createRemoval } from './trash.ts'
-import type { Live } from './list-row.ts'
-import { createSearch } from './search.ts'
+import { createReader } from './reader.ts'
+import { createTrash } from './trash.ts'
+import type { LiveState } from './list-row.ts'
+import { createSearchClient } from './search-client.ts'
 import type { NewMeta, Recovered, Sessions, SessionsOptions } from './types.ts'
 import { createWatch } from './watch.ts'
 import { createWriter } from './writer.ts'
@@ -27,13 +27,13 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   for (const each of [dir, cacheDir]) mkdirSync(each, { recursive: true, mode: 0o700 })
   const files = createFiles(dir)
   const opened: { catalog?: Catalog } = {}
-  const freshness = createFreshness({ ...options, files, catalog: () => opened.catalog! })
+  const catalogSync = createCatalogSync({ ...options, files, catalog: () => opened.catalog! })
   const catalog = createCatalog({
     file: join(cacheDir, 'catalog.db'),
     addon,
     redact,
     log,
-    rebuild: () => freshness.sweepQuietly(),
+    rebuild: () => catalogSync.sweepQuietly(),
     pragmas: options.catalogPragmas,
     ...(options.bootId === undefined ? {} : { bootId: options.bootId }),
   })
@@ -43,18 +43,18 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     log,
     sweep: async () => {
       catalog.verify()
-      await freshness.sweep()
+      await catalogSync.sweep()
     },
     ...(options.sweepMs === undefined ? {} : { sweepMs: options.sweepMs }),
   })
-  freshness.sweepQuietly()
+  catalogSync.sweepQuietly()
 
   const resolve = (id: string): string | undefined => {
     if (!SESSION_ID.test(id)) return undefined
     // A real file beats an alias.
-    if (freshness.refresh(id)) return id
+    if (catalogSync.refresh(id)) return id
     const now = catalog.alias(id)
-    return now !== undefined && freshness.refresh(now) ? now : undefined
+    return now !== undefined && catalogSync.refresh(now) ? now : undefined
   }
   const realId = (id: string): string => {
     const real = resolve(id)
@@ -79,7 +79,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   }
 
   const listing = createListing(catalog)
-  const search = createSearch({
+  const search = createSearchClient({
     file: join(cacheDir, 'search.db'),
     catalog: catalog.file,
     dir,
@@ -87,26 +87,26 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     log,
     startWorker: options.startWorker,
   })
-  const shared = { ...options, files, catalog, freshness, listing, search, watch }
+  const shared = { ...options, files, catalog, catalogSync, listing, search, watch }
   const writer = createWriter({ ...shared, realId })
-  const removal = createRemoval({ ...shared, writer, resolve, require })
-  const copies = createCopies({ ...shared, writer, newId, require })
-  const reading = createReading({ files, catalog, realId })
-  const find = createFinding({ files, catalog, search, row, log })
+  const removal = createTrash({ ...shared, writer, resolve, require })
+  const copies = createDuplicator({ ...shared, writer, newId, require })
+  const reading = createReader({ files, catalog, realId })
+  const find = createSessionSearch({ files, catalog, search, row, log })
 
-  const settle = async (): Promise<void> => {
+  const catchUp = async (): Promise<void> => {
     // Lets the system's change notices in that are already waiting. Twice: called from an I/O callback, the
     // first one comes before the loop has asked the system again.
     await setImmediate()
     await setImmediate()
-    freshness.catchUp(watch)
+    catalogSync.catchUp(watch)
   }
 
   return {
     row,
     require,
     resolve,
-    settle,
+    catchUp,
     create(meta: NewMeta) {
       const id = newId()
       const created = writer.create(id, { t: 'session', v: 1, id, meta })
@@ -120,10 +120,10 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     append: writer.append,
     nextMessageId: writer.nextMessageId,
     sync: writer.sync,
-    hold: writer.hold,
+    acquire: writer.hold,
     release: writer.release,
     rotate: writer.rotate,
-    setLive(id: string, patch: Partial<Live>) {
+    setLive(id: string, patch: Partial<LiveState>) {
       const real = resolve(id)
       const live = real === undefined ? undefined : catalog.liveOf(real)
       if (real === undefined || !live) return
@@ -134,9 +134,9 @@ export const createSessions = (options: SessionsOptions): Sessions => {
     },
     list: listing.list,
     usage: catalog.usage,
-    ofProject: catalog.ofProject,
+    idsByProject: catalog.idsByProject,
     async search(asked) {
-      await settle()
+      await catchUp()
       return find(asked)
     },
     trash: removal.trash,

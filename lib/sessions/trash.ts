@@ -2,29 +2,29 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { conflict, messageOf, missing } from '../errors.ts'
-import { writeAtomic } from '../store/atomic.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
 import { SESSION_ID } from '../schema/ids.ts'
 import type { SessionRow } from '../schema/session.ts'
-import { readLines, stampOf } from '../store/journal.ts'
+import { readLines, fileStamp } from '../store/journal.ts'
 import type { Catalog } from './catalog.ts'
 import { type Entry, parseEntry } from './entries.ts'
 import { type Files, foldFile, withFile } from './files.ts'
 import type { Folded } from './fold.ts'
-import type { Freshness } from './catalog-sync.ts'
+import type { CatalogSync } from './catalog-sync.ts'
 import { toEntries, writeJournal } from './legacy.ts'
 import type { Listing } from './listing.ts'
-import type { Search } from './search.ts'
+import type { SearchClient } from './search-client.ts'
 import type { SessionsOptions } from './types.ts'
 import type { Watch } from './watch.ts'
 import type { Writer } from './writer.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
-type Needs = Pick<SessionsOptions, 'trashDir' | 'onGone' | 'now' | 'log'> & {
+type TrashOptions = Pick<SessionsOptions, 'trashDir' | 'onDeleted' | 'now' | 'log'> & {
   files: Files
   catalog: Catalog
-  freshness: Freshness
+  catalogSync: CatalogSync
   listing: Listing
-  search: Search
+  search: SearchClient
   watch: Watch
   writer: Writer
   resolve: (id: string) => string | undefined
@@ -34,7 +34,11 @@ type Needs = Pick<SessionsOptions, 'trashDir' | 'onGone' | 'now' | 'log'> & {
 const TRASH_SECONDS = 24 * 3600
 
 /** What is left when all that was cut, overwritten or settled is gone: same numbers, same ids, none of them free again. */
-export const surviving = (folded: Folded, entries: readonly Entry[], at: number): Entry[] => {
+export const survivingEntries = (
+  folded: Folded,
+  entries: readonly Entry[],
+  at: number,
+): Entry[] => {
   const shown = new Set(folded.messages.map(({ id }) => id))
   const summaries = new Set(folded.summaries.map(({ n }) => n))
   const open = new Set(folded.questions.map(question => JSON.stringify(question)))
@@ -58,37 +62,37 @@ export const surviving = (folded: Folded, entries: readonly Entry[], at: number)
   return [header, ...kept, { n: folded.nextN, t: 'meta', at, patch: {} }]
 }
 
-export const createRemoval = (needs: Needs) => {
-  const { files, catalog, freshness, listing, search, watch, writer } = needs
-  const { trashDir, onGone, now, log, resolve, require } = needs
+export const createTrash = (needs: TrashOptions) => {
+  const { files, catalog, catalogSync, listing, search, watch, writer } = needs
+  const { trashDir, onDeleted, now, log, resolve, require } = needs
   const trashOf = (id: string): string => join(trashDir, id)
 
-  const refuseWhileRunning = (row: SessionRow): void => {
+  const requireIdle = (row: SessionRow): void => {
     if (row.active_stream_id === null) return
     throw conflict('The session is still streaming; stop the turn or wait for its end', {
       active_stream_id: row.active_stream_id,
     })
   }
 
-  const leave = (id: string): void => {
-    writer.letGo(id)
+  const removeFromCatalog = (id: string): void => {
+    writer.closeJournal(id)
     catalog.remove(id)
     listing.drop()
-    onGone(id)
+    onDeleted(id)
   }
 
   /** The journal first: it is the truth, the rest can be done again. */
   const unlink = (id: string): void =>
-    watch.own(() => {
+    watch.ignoreOwn(() => {
       for (const path of files.all(id)) rmSync(path, { force: true })
     })
 
   /** Leaves no byte of what was removed in anything that was derived from it. */
-  const scour = async (): Promise<void> => {
-    const dead = catalog.dead()
-    catalog.scour()
+  const purgeDerived = async (): Promise<void> => {
+    const dead = catalog.tombstones()
+    catalog.truncateWal()
     try {
-      await search.settle()
+      await search.purgeDeleted()
     } catch (error) {
       // It may hold what must be gone, so it goes as a whole; the next search builds it anew.
       log('the search index was deleted because it could not be cleaned', {
@@ -96,8 +100,8 @@ export const createRemoval = (needs: Needs) => {
       })
       await search.remove()
     }
-    catalog.buried(dead)
-    catalog.scour()
+    catalog.clearTombstones(dead)
+    catalog.truncateWal()
   }
 
   const trashedFiles = (id: string): string[] =>
@@ -130,17 +134,17 @@ export const createRemoval = (needs: Needs) => {
     trash(given: string): boolean {
       const id = resolve(given)
       if (id === undefined) return false
-      refuseWhileRunning(require(id))
+      requireIdle(require(id))
       const place = trashOf(id)
       rmSync(place, { recursive: true, force: true })
       mkdirSync(place, { recursive: true, mode: 0o700 })
       writeAtomic(join(place, 'about.json'), JSON.stringify({ session_id: id, at: now() }))
-      watch.own(() => {
+      watch.ignoreOwn(() => {
         for (const path of files.all(id)) {
-          if (stampOf(path)) renameSync(path, join(place, basename(path)))
+          if (fileStamp(path)) renameSync(path, join(place, basename(path)))
         }
       })
-      leave(id)
+      removeFromCatalog(id)
       return true
     },
 
@@ -151,7 +155,7 @@ export const createRemoval = (needs: Needs) => {
       const own = trashedFiles(id)
       if (own.length === 0) throw missing('Session not found')
       if (files.find(id)) throw conflict('There is a session with this id again')
-      watch.own(() => {
+      watch.ignoreOwn(() => {
         // The journal last: before it is back, nobody takes the rest for a session.
         const last = (name: string): number => Number(name === `${id}.jsonl`)
         for (const name of own.sort((a, b) => last(a) - last(b))) {
@@ -159,27 +163,27 @@ export const createRemoval = (needs: Needs) => {
         }
       })
       rmSync(place, { recursive: true, force: true })
-      freshness.refresh(id)
+      catalogSync.refresh(id)
       return require(id)
     },
 
     async purge(given: string): Promise<SessionRow> {
       const row = require(given)
-      refuseWhileRunning(row)
+      requireIdle(row)
       const id = row.session_id
       const file = files.find(id)
       const folded = file && foldFile(file)?.folded
       if (!folded) throw missing('Session not found')
-      writer.letGo(id)
-      watch.own(() => {
-        writeJournal(files.jsonl(id), surviving(folded, readEntries(id), now()))
+      writer.closeJournal(id)
+      watch.ignoreOwn(() => {
+        writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(id), now()))
         for (const path of files.all(id)) {
           if (path !== files.jsonl(id)) rmSync(path, { force: true })
         }
       })
-      freshness.refresh(id)
+      catalogSync.refresh(id)
       listing.drop()
-      await scour()
+      await purgeDerived()
       return require(id)
     },
 
@@ -190,12 +194,12 @@ export const createRemoval = (needs: Needs) => {
       const trashed = existsSync(trashOf(id))
       if (!live && !trashed) return false
       if (live) {
-        refuseWhileRunning(require(id))
+        requireIdle(require(id))
         unlink(id)
-        leave(id)
+        removeFromCatalog(id)
       }
       rmSync(trashOf(id), { recursive: true, force: true })
-      await scour()
+      await purgeDerived()
       return true
     },
 
@@ -206,16 +210,16 @@ export const createRemoval = (needs: Needs) => {
       )
       for (const id of old) rmSync(trashOf(id), { recursive: true, force: true })
       // Also ends what a killed process had begun.
-      if (old.length > 0 || catalog.dead().length > 0) await scour()
+      if (old.length > 0 || catalog.tombstones().length > 0) await purgeDerived()
       return old.length
     },
 
     cleanup({ anyTitle }: { anyTitle: boolean }): number {
-      freshness.catchUp(watch)
-      const ids = catalog.empties(anyTitle).filter(id => !writer.isHeld(id))
+      catalogSync.catchUp(watch)
+      const ids = catalog.emptySessions(anyTitle).filter(id => !writer.isOpen(id))
       for (const id of ids) {
         unlink(id)
-        leave(id)
+        removeFromCatalog(id)
       }
       return ids.length
     },

@@ -7,7 +7,7 @@ import type { JournalOptions } from '../store/journal.ts'
 import type { UsageBucket } from './catalog-statements.ts'
 import type { Entry, NewEntry } from './entries.ts'
 import type { Folded, Head, Turn } from './fold.ts'
-import type { Live } from './list-row.ts'
+import type { LiveState } from './list-row.ts'
 import type { SnippetPart } from './search-query.ts'
 
 export type SessionsOptions = {
@@ -19,7 +19,7 @@ export type SessionsOptions = {
   redact: (text: string) => string
   /** Every change of a row, empty untitled sessions included. Must not throw. */
   onRow: (row: SessionRow) => void
-  onGone: (id: string) => void
+  onDeleted: (id: string) => void
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Seconds since 1970, with fractions. */
   now: () => number
@@ -90,12 +90,12 @@ export type Sessions = {
   /** Free now and not given to anybody else; `append` of a message with this id keeps it. */
   nextMessageId(id: string): string
   sync(id: string): Promise<void>
-  hold(id: string): void
+  acquire(id: string): void
   release(id: string): void
   /** Known to this process only, never written to the journal. */
-  setLive(id: string, patch: Partial<Live>): void
+  setLive(id: string, patch: Partial<LiveState>): void
   /** Await before `list`, so that what other programs just did is in it; then take list and cursor in one tick. */
-  settle(): Promise<void>
+  catchUp(): Promise<void>
   list(options?: {
     limit?: number | undefined
     cursor?: string | undefined
@@ -105,10 +105,10 @@ export type Sessions = {
     /** False: a page without the runs of scheduled tasks, but for those that wait for a person or are pinned. */
     scheduled?: boolean | undefined
   }): ListPage
-  /** What the turns that ended since then have used, and in how many sessions. Await `settle` before. */
+  /** What the turns that ended since then have used, and in how many sessions. Await `catchUp` before. */
   usage(since: number): { buckets: UsageBucket[]; sessions: number }
   /** Conversations of a project, archived and empty ones too. */
-  ofProject(project: string): string[]
+  idsByProject(project: string): string[]
   /** Of one profile when one is given. */
   search(options: {
     q: string

@@ -9,17 +9,17 @@ export type WatchOptions = {
   log: (line: string, extra?: Record<string, unknown>) => void
   sweepMs?: number
   /** How often without change notices from the system. */
-  blindSweepMs?: number
+  pollMs?: number
   /** Tests pass one that fails. */
   watch?: typeof watchFs
 }
 
 export type Watch = {
   /** Names in the directory that may have changed since the last call; null: any of them. */
-  take(): Set<string> | null
+  takeChanged(): Set<string> | null
   /** Our own creating, renaming and removing moves the directory's time too: `work` does not count as foreign. */
-  own<T>(work: () => T): T
-  readonly blind: boolean
+  ignoreOwn<T>(work: () => T): T
+  readonly isPolling: boolean
   close(): void
 }
 
@@ -28,7 +28,7 @@ export const createWatch = ({
   sweep,
   log,
   sweepMs = 60_000,
-  blindSweepMs = 5_000,
+  pollMs = 5_000,
   watch = watchFs,
 }: WatchOptions): Watch => {
   let names = new Set<string>()
@@ -50,12 +50,12 @@ export const createWatch = ({
           })
           .then(schedule)
       },
-      watcher ? sweepMs : blindSweepMs,
+      watcher ? sweepMs : pollMs,
     )
     timer.unref()
   }
 
-  const goBlind = (error: unknown): void => {
+  const startPolling = (error: unknown): void => {
     watcher?.close()
     watcher = null
     log('changes of session files cannot be watched; looking every few seconds instead', {
@@ -70,15 +70,15 @@ export const createWatch = ({
       if (name !== null) names.add(name)
       else known = -1n
     })
-    watcher.on('error', goBlind)
+    watcher.on('error', startPolling)
     schedule()
   } catch (error) {
     // No inotify here, or no more of it to be had.
-    goBlind(error)
+    startPolling(error)
   }
 
   return {
-    take() {
+    takeChanged() {
       const now = dirTime()
       const moved = now !== known
       known = now
@@ -86,7 +86,7 @@ export const createWatch = ({
       names = new Set()
       return moved ? null : taken
     },
-    own(work) {
+    ignoreOwn(work) {
       const quiet = dirTime() === known
       try {
         return work()
@@ -95,7 +95,7 @@ export const createWatch = ({
         if (quiet) known = dirTime()
       }
     },
-    get blind() {
+    get isPolling() {
       return watcher === null
     },
     close() {

@@ -1,31 +1,31 @@
 /** Appends to session journals: numbers and ids are given here, and the catalogue follows in the same tick. */
 import { closeSync, fsyncSync } from 'node:fs'
 import { conflict, invalid, missing } from '../errors.ts'
-import { syncDir } from '../store/atomic.ts'
+import { syncDir } from '../store/atomic-write.ts'
 import { type Journal, openJournal } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
-import type { Catalog, Stored } from './catalog.ts'
+import type { Catalog, CatalogEntry } from './catalog.ts'
 import { type Entry, formatEntry, type NewEntry, toSeconds } from './entries.ts'
 import { type Files, foldFile, recount } from './files.ts'
 import { applyEntry, emptySummary, type Summary } from './fold.ts'
-import type { Freshness } from './catalog-sync.ts'
-import { convert } from './legacy.ts'
+import type { CatalogSync } from './catalog-sync.ts'
+import { convertLegacyFile } from './legacy.ts'
 import type { SessionsOptions } from './types.ts'
 import { usageOf } from './usage.ts'
 import type { Watch } from './watch.ts'
 import { openFile } from '../store/read-text.ts'
 
-type Needs = Pick<SessionsOptions, 'onRow' | 'now' | 'write'> & {
+type WriterOptions = Pick<SessionsOptions, 'onRow' | 'now' | 'write'> & {
   files: Files
   catalog: Catalog
-  freshness: Freshness
+  catalogSync: CatalogSync
   watch: Watch
   /** Throws `missing`; the answer is a session whose row is up to its file. */
   realId: (id: string) => string
 }
 
-type Held = { journal: Journal; refs: number; stamp: string }
+type OpenJournal = { journal: Journal; refs: number; stamp: string }
 
 const idNumber = (id: string | undefined): number => {
   const match = id === undefined ? null : /^m([1-9]\d{0,14})$/.exec(id)
@@ -41,15 +41,15 @@ const syncFile = (path: string): void => {
   }
 }
 
-export const createWriter = (needs: Needs) => {
-  const { files, catalog, freshness, watch, realId, onRow, now, write } = needs
-  const held = new Map<string, Held>()
+export const createWriter = (needs: WriterOptions) => {
+  const { files, catalog, catalogSync, watch, realId, onRow, now, write } = needs
+  const openJournals = new Map<string, OpenJournal>()
   /** Ids promised to messages that are still being spoken. */
   const reserved = new Map<string, Set<number>>()
   let lastTick = 0
 
   /** Time of something said: never before what was said earlier, whatever the clock does. */
-  const tick = (previous: number): number => {
+  const nextTime = (previous: number): number => {
     lastTick = toSeconds(Math.max(now(), lastTick + 0.001))
     return toSeconds(Math.max(lastTick, previous + 0.001))
   }
@@ -57,13 +57,13 @@ export const createWriter = (needs: Needs) => {
   const open = (id: string): Journal => openJournal(files.jsonl(id), write ? { write } : {})
 
   /** Opens the journal (mending its tail) and reads the row again when it was not as the catalogue knew it. */
-  const ready = (id: string): { stored: Stored; journal: Journal } => {
+  const ready = (id: string): { stored: CatalogEntry; journal: Journal } => {
     if (catalog.get(id)?.summary.format === 'json') {
-      const done = watch.own(() => convert(id, files.json(id), files.jsonl(id)))
+      const done = watch.ignoreOwn(() => convertLegacyFile(id, files.json(id), files.jsonl(id)))
       if (!done) throw missing('Session not found')
-      freshness.refresh(id)
+      catalogSync.refresh(id)
     }
-    const holding = held.get(id)
+    const holding = openJournals.get(id)
     let journal = holding?.journal ?? open(id)
     let stored = catalog.get(id)
     if (holding && (holding.stamp !== journal.stat() || holding.stamp !== stored?.stamp)) {
@@ -73,7 +73,7 @@ export const createWriter = (needs: Needs) => {
       holding.journal = journal
     }
     if (stored?.stamp !== journal.stat()) {
-      freshness.refresh(id)
+      catalogSync.refresh(id)
       stored = catalog.get(id)
     }
     if (holding) holding.stamp = journal.stat()
@@ -84,7 +84,7 @@ export const createWriter = (needs: Needs) => {
     return { stored, journal }
   }
 
-  const number = (
+  const assignNumbers = (
     id: string,
     entries: readonly NewEntry[],
     summary: Summary,
@@ -100,7 +100,7 @@ export const createWriter = (needs: Needs) => {
         ? [{ t: 'session', v: 1, id, meta: {} }, ...entries]
         : [...entries]
     return all.map((entry): Entry => {
-      if (entry.t === 'session') said = tick(said)
+      if (entry.t === 'session') said = nextTime(said)
       if (entry.t !== 'message') {
         return { ...entry, n: n++, at: entry.t === 'session' ? said : at } as Entry
       }
@@ -108,7 +108,7 @@ export const createWriter = (needs: Needs) => {
       // Whatever is skipped here is a gap in the numbers, so that no id is ever given twice.
       if (given > 0) n = Math.max(n, given)
       else while (promised?.has(n)) n += 1
-      if (!quiet) said = tick(said)
+      if (!quiet) said = nextTime(said)
       const message = { ...entry.message, id: given > 0 ? entry.message.id : `m${n}` } as Message
       return { n: n++, t: 'message', at: said, message }
     })
@@ -142,34 +142,34 @@ export const createWriter = (needs: Needs) => {
     const id = realId(given)
     const { stored, journal } = ready(id)
     try {
-      const numbered = number(id, entries, stored.summary, quiet)
+      const numbered = assignNumbers(id, entries, stored.summary, quiet)
       journal.append(numbered.map(formatEntry))
       const stamp = journal.stat()
-      const holding = held.get(id)
+      const holding = openJournals.get(id)
       if (holding) holding.stamp = stamp
       const usage = usageOf(stored.summary.turn, numbered)
       onRow(catalog.put(advance(id, stored.summary, numbered), stamp, false, usage))
       return numbered
     } finally {
-      if (!held.has(id)) journal.close()
+      if (!openJournals.has(id)) journal.close()
     }
   }
 
-  const letGo = (id: string): void => {
-    held.get(id)?.journal.close()
-    held.delete(id)
+  const closeJournal = (id: string): void => {
+    openJournals.get(id)?.journal.close()
+    openJournals.delete(id)
     reserved.delete(id)
   }
 
   return {
     append,
-    tick,
-    letGo,
+    nextTime: nextTime,
+    closeJournal: closeJournal,
     /** A new file with its header; the id must be free. */
     create(id: string, entry: NewEntry): SessionRow {
       const path = files.jsonl(id)
-      const [header] = number(id, [entry], emptySummary(id)) as [Entry]
-      return watch.own(() => {
+      const [header] = assignNumbers(id, [entry], emptySummary(id)) as [Entry]
+      return watch.ignoreOwn(() => {
         const journal = openJournal(path, { create: true, ...(write ? { write } : {}) })
         try {
           journal.append([formatEntry(header)])
@@ -192,25 +192,25 @@ export const createWriter = (needs: Needs) => {
     },
     hold(given: string): void {
       const id = realId(given)
-      const holding = held.get(id)
+      const holding = openJournals.get(id)
       if (holding) {
         holding.refs += 1
         return
       }
       const { journal } = ready(id)
-      held.set(id, { journal, refs: 1, stamp: journal.stat() })
+      openJournals.set(id, { journal, refs: 1, stamp: journal.stat() })
     },
     release(given: string): void {
-      const id = held.has(given) ? given : (catalog.alias(given) ?? given)
-      const holding = held.get(id)
+      const id = openJournals.has(given) ? given : (catalog.alias(given) ?? given)
+      const holding = openJournals.get(id)
       if (!holding) return
       holding.refs -= 1
-      if (holding.refs === 0) letGo(id)
+      if (holding.refs === 0) closeJournal(id)
     },
-    isHeld: (id: string): boolean => held.has(id),
+    isOpen: (id: string): boolean => openJournals.has(id),
     async sync(given: string): Promise<void> {
       const id = realId(given)
-      const holding = held.get(id)
+      const holding = openJournals.get(id)
       if (holding) return holding.journal.sync()
       if (catalog.get(id)?.summary.format === 'json') return
       const journal = open(id)
@@ -225,26 +225,26 @@ export const createWriter = (needs: Needs) => {
       if (to === id) throw invalid('The session already has this id')
       if (files.find(to)) throw conflict('There is already a session with this id')
       const live = catalog.liveOf(id)
-      const holding = held.get(id)
+      const holding = openJournals.get(id)
       const { stored, journal } = ready(id)
       try {
         journal.append(
-          number(id, [{ t: 'renamed', from: id, to }], stored.summary).map(formatEntry),
+          assignNumbers(id, [{ t: 'renamed', from: id, to }], stored.summary).map(formatEntry),
         )
         syncFile(files.jsonl(id))
       } finally {
         if (!holding) journal.close()
       }
       // Reads the new last line and does as it says, just as after being killed here.
-      watch.own(() => {
-        freshness.refresh(id)
+      watch.ignoreOwn(() => {
+        catalogSync.refresh(id)
         syncDir(files.dir)
       })
       if (live) catalog.setLive(to, live)
       if (holding) {
         // The open file follows the rename.
-        held.delete(id)
-        held.set(to, { ...holding, stamp: holding.journal.stat() })
+        openJournals.delete(id)
+        openJournals.set(to, { ...holding, stamp: holding.journal.stat() })
       }
       const promised = reserved.get(id)
       if (promised) reserved.set(to, promised)
@@ -255,7 +255,7 @@ export const createWriter = (needs: Needs) => {
       return row
     },
     close(): void {
-      for (const id of [...held.keys()]) letGo(id)
+      for (const id of [...openJournals.keys()]) closeJournal(id)
     },
   }
 }

@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { replaceText } from '../store/replace.ts'
-import { readTextBytes, shown } from '../store/text-bytes.ts'
-import { rewrite } from '../store/text-rewrite.ts'
+import { readTextBytes, displayText } from '../store/text-bytes.ts'
+import { rewriteText } from '../store/text-rewrite.ts'
 import { findThreatInCode } from '../prompt-injection.ts'
 import type { Finder, Found, SkillsHome } from './find.ts'
 import { parseFrontMatter } from './front-matter.ts'
@@ -48,7 +48,7 @@ const checkHead = (content: string): void => {
 const shownText = (path: string): string => {
   const file = readTextBytes(readWhole(path))
   if (!file) throw invalid('The file is not text.')
-  return shown(file)
+  return displayText(file)
 }
 
 export const createAgentVerbs = (
@@ -110,7 +110,7 @@ export const createAgentVerbs = (
       checkHead(content)
       checkText(content)
       const path = join(found.dir, 'SKILL.md')
-      replaceText(path, rewrite(readWhole(path), checkContent(content, found.name)))
+      replaceText(path, rewriteText(readWhole(path), checkContent(content, found.name)))
       dropSnapshot(home)
       return { path }
     },

@@ -14,7 +14,7 @@ import { conflict, invalid, missing } from '../errors.ts'
 import type { LinkedFile } from '../schema/skill.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { replaceText } from '../store/replace.ts'
-import { rewrite } from '../store/text-rewrite.ts'
+import { rewriteText } from '../store/text-rewrite.ts'
 import { readWhole } from '../store/read-text.ts'
 
 type Kind = { name: string; endings: RegExp; deep: boolean }
@@ -116,6 +116,6 @@ export const writeLinked = (dir: string, file: string, content: string): string 
   const old = lstatSync(path, { throwIfNoEntry: false })
   if (old?.isDirectory()) throw conflict('There is a folder of this name.')
   // Fields of a page know one kind of line end; the file keeps its own.
-  replaceText(path, old?.isFile() ? rewrite(readWhole(path), content) : content)
+  replaceText(path, old?.isFile() ? rewriteText(readWhole(path), content) : content)
   return path
 }

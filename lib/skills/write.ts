@@ -6,7 +6,7 @@ import { conflict, forbidden, invalid, missing } from '../errors.ts'
 import { redact, unredact } from '../redact/redact.ts'
 import { isInside } from '../store/path-within.ts'
 import { replaceText } from '../store/replace.ts'
-import { rewrite } from '../store/text-rewrite.ts'
+import { rewriteText } from '../store/text-rewrite.ts'
 import { type Finder, type Found, type SkillsHome, skillsRoot } from './find.ts'
 import {
   descriptionOf,
@@ -183,7 +183,7 @@ export const createSkillWriter = (finder: Finder) => {
       // A category may be a link to somewhere else.
       if (!isInside(root, path)) throw invalid('Invalid skill path')
       const text = found ? unredact(content, readWholeText(path)) : content
-      replaceText(path, found ? rewrite(readWhole(path), text) : text)
+      replaceText(path, found ? rewriteText(readWhole(path), text) : text)
       dropSnapshot(home)
       return { name: found ? found.dirName : name, path, version: versionOf(text) }
     },

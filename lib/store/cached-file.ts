@@ -8,7 +8,7 @@ export type { FileText }
 const TICK_MS = 50
 
 /** `stamp`: identity, size and times; empty for a file that cannot be reached, undefined while it is too young to be trusted. */
-const lookAt = (path: string): { stamp: string | undefined; inode: string } => {
+const statFile = (path: string): { stamp: string | undefined; inode: string } => {
   try {
     const found = statSync(path, { bigint: true })
     const inode = `${found.dev}:${found.ino}`
@@ -21,38 +21,38 @@ const lookAt = (path: string): { stamp: string | undefined; inode: string } => {
   }
 }
 
-export type ViewOptions = ReadOptions & {
+export type CachedFileOptions = ReadOptions & {
   /** Emptied where it stands it is a problem, see `EMPTIED`: for what must not be lost by a moment's look. */
-  isKeptWhenEmptied?: boolean
+  retainsWhenEmptied?: boolean
 }
 
 /**
  * A file that held something and was emptied where it stands: a program in the middle of writing, or a full disk. A new
  * empty file in its place is meant.
  */
-export const EMPTIED = 'it was emptied (remove it if that is meant)'
+export const EMPTIED_PROBLEM = 'it was emptied (remove it if that is meant)'
 
 /**
  * Returns a function giving the parsed file. The same content gives the same object, so whoever derives something
  * from it may compare identities; treat the value as frozen. `parse` must not throw.
  */
-export const fileView = <T>(
+export const cachedFile = <T>(
   path: string,
   parse: (file: FileText) => T,
-  { isKeptWhenEmptied = false, ...options }: ViewOptions = {},
+  { retainsWhenEmptied = false, ...options }: CachedFileOptions = {},
 ): (() => T) => {
   let last: { stamp: string | undefined; file: FileText; value: T } | undefined
   /** Where the last content stood. */
-  let filled = ''
+  let nonEmptyInode = ''
   const read = (inode: string): FileText => {
     const file = readText(path, options)
-    if (isKeptWhenEmptied && file.text === '' && inode !== '' && inode === filled)
-      return { text: null, problem: EMPTIED }
-    if (file.problem === null) filled = file.text ? inode : ''
+    if (retainsWhenEmptied && file.text === '' && inode !== '' && inode === nonEmptyInode)
+      return { text: null, problem: EMPTIED_PROBLEM }
+    if (file.problem === null) nonEmptyInode = file.text ? inode : ''
     return file
   }
   return () => {
-    const { stamp, inode } = lookAt(path)
+    const { stamp, inode } = statFile(path)
     if (last && stamp !== undefined && stamp !== '' && stamp === last.stamp) return last.value
     const file = read(inode)
     const same = last && last.file.text === file.text && last.file.problem === file.problem

@@ -2,12 +2,12 @@
 import { conflict, diskFull, forbidden, invalid, missing } from '../errors.ts'
 
 /** `ENOENT` and the like; empty for what is no error of the system. */
-export const codeOf = (error: unknown): string =>
+export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : ''
 
 /** A Refusal where the person can do something about it; every other error as it is. No sentence names a place. */
-export const asRefusal = (error: unknown): unknown => {
-  switch (codeOf(error)) {
+export const toUserError = (error: unknown): unknown => {
+  switch (errorCode(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
     case 'ELOOP':
@@ -41,19 +41,19 @@ export const asRefusal = (error: unknown): unknown => {
 }
 
 /** Runs `work`; what the file system refuses becomes a sentence. */
-export const refusing = <T>(work: () => T): T => {
+export const withUserErrors = <T>(work: () => T): T => {
   try {
     return work()
   } catch (error) {
-    throw asRefusal(error)
+    throw toUserError(error)
   }
 }
 
 /** The same for work that takes its time. */
-export const refusingLater = async <T>(work: () => Promise<T>): Promise<T> => {
+export const withUserErrorsAsync = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
-    throw asRefusal(error)
+    throw toUserError(error)
   }
 }

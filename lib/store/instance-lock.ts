@@ -1,7 +1,7 @@
 /** One service per state directory: a lock that dies with its process, however that ends. */
 import { rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { writeAtomic } from './atomic.ts'
+import { writeAtomic } from './atomic-write.ts'
 import { openDatabase } from './sqlite.ts'
 import { readWholeText } from './read-text.ts'
 

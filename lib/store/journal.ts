@@ -54,12 +54,12 @@ export const isDiskFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && FULL.has(String(error.code))
 
 /** `undefined` when there is no such file; a folder, a pipe or a device of the name is none, and opening it may never end. */
-export const stampOf = (path: string): Stamp | undefined => {
+export const fileStamp = (path: string): Stamp | undefined => {
   const stat = statSync(path, { bigint: true, throwIfNoEntry: false })
   return stat?.isFile() ? `${stat.ino}:${stat.size}:${stat.mtimeNs}` : undefined
 }
 
-export const stampOfFd = (fd: number): Stamp => {
+export const fdStamp = (fd: number): Stamp => {
   const stat = fstatSync(fd, { bigint: true })
   return `${stat.ino}:${stat.size}:${stat.mtimeNs}`
 }
@@ -145,7 +145,7 @@ const isJsonObject = (text: string): boolean => {
  * Cuts what follows the last LF. We send nothing before its line is whole, so a torn line was never
  * acknowledged; a whole JSON text without its LF comes from another program and is kept in `<name>.torn`.
  */
-const mendTail = (fd: number, path: string): number => {
+const repairTail = (fd: number, path: string): number => {
   const { size } = fstatSync(fd)
   if (size === 0 || readAt(fd, size - 1, 1)[0] === LF) return size
   let keep = 0
@@ -168,7 +168,7 @@ export const openJournal = (
   const fd = openFile(path, O_RDWR | O_APPEND | (create ? O_CREAT | O_EXCL : 0))
   let size: number
   try {
-    size = mendTail(fd, path)
+    size = repairTail(fd, path)
   } catch (error) {
     closeSync(fd)
     throw error
@@ -241,7 +241,7 @@ export const openJournal = (
         })
       return next
     },
-    stat: () => stampOfFd(fd),
+    stat: () => fdStamp(fd),
     close() {
       if (closed) return
       closed = true

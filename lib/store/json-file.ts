@@ -1,7 +1,7 @@
 /** One JSON file: read as it stands now, replaced whole, never overwritten while it cannot be understood. */
 import { basename } from 'node:path'
 import { conflict, messageOf } from '../errors.ts'
-import { type FileText, fileView } from './cached-file.ts'
+import { type FileText, cachedFile } from './cached-file.ts'
 import type { ReadOptions } from './read-text.ts'
 import { replaceText } from './replace.ts'
 
@@ -50,7 +50,7 @@ export const jsonFile = <T>(
       return { value: good ? good.value : parse(undefined), problem: jsonReason(error, text) }
     }
   }
-  const view = fileView(path, read, options)
+  const view = cachedFile(path, read, options)
   return {
     path,
     read: () => view().value,

@@ -3,7 +3,7 @@
 type RawJson = { rawJSON: (text: string) => unknown }
 
 /** A reviver for `JSON.parse`: a number that JavaScript would write otherwise is written back as it stood. */
-export const keepNumbers = (
+export const preserveNumbers = (
   _key: string,
   value: unknown,
   context?: { source?: string },

@@ -1,7 +1,7 @@
 /** Makes a directory and those above it, one after the other. */
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf } from './file-error.ts'
+import { errorCode } from './file-error.ts'
 
 const isDirectory = (path: string): boolean =>
   statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
@@ -17,6 +17,6 @@ export const makeDir = (path: string, mode = 0o700): void => {
   try {
     mkdirSync(path, { mode })
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST' || !isDirectory(path)) throw error
+    if (errorCode(error) !== 'EEXIST' || !isDirectory(path)) throw error
   }
 }

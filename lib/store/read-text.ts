@@ -10,7 +10,7 @@ import {
   type Stats,
   writeFileSync,
 } from 'node:fs'
-import { codeOf } from './file-error.ts'
+import { errorCode } from './file-error.ts'
 
 /** Far beyond any file of settings. */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024
@@ -26,7 +26,7 @@ const KINDS: readonly [is: (found: Stats) => boolean, name: string][] = [
 ]
 
 const reasonOf = (error: unknown): string => {
-  switch (codeOf(error)) {
+  switch (errorCode(error)) {
     case 'EACCES':
     case 'EPERM':
       return 'this user may not read it'
@@ -43,12 +43,12 @@ const reasonOf = (error: unknown): string => {
 
 /** No file is an ordinary state; a link that leads nowhere is not, and neither is a folder that may not be looked into. */
 const isMissing = (path: string, error: unknown): boolean => {
-  if (!['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return false
+  if (!['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return false
   try {
     lstatSync(path)
     return false
   } catch (missing) {
-    return ['ENOENT', 'ENOTDIR'].includes(codeOf(missing))
+    return ['ENOENT', 'ENOTDIR'].includes(errorCode(missing))
   }
 }
 
@@ -161,7 +161,7 @@ export const readText = (
   try {
     bytes = readBounded(path, maxBytes)
   } catch (error) {
-    const isNone = isMissing(path, error) || (mayDangle && codeOf(error) === 'ENOENT')
+    const isNone = isMissing(path, error) || (mayDangle && errorCode(error) === 'ENOENT')
     return { text: null, problem: isNone ? null : reasonOf(error) }
   }
   try {

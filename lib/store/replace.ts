@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { diskFull } from '../errors.ts'
-import { writeAtomic } from './atomic.ts'
+import { writeAtomic } from './atomic-write.ts'
 import { realPath } from './path-within.ts'
 import { makeDir } from './make-dir.ts'
 

@@ -31,7 +31,7 @@ export const addonCandidates = (places: {
  * The path of an addon that has been loaded once. A directory that others may write to is passed over: what is loaded
  * from there would run as us. All directories failing is one sentence that names each and its reason.
  */
-export const placeAddon = (
+export const installAddon = (
   source: AddonSource,
   candidates: readonly (() => string)[],
   load: (path: string) => void = dlopen,
@@ -47,7 +47,7 @@ export const placeAddon = (
     let directory = ''
     try {
       directory = candidate()
-      const path = place(source, directory)
+      const path = install(source, directory)
       load(path)
       return path
     } catch (error) {
@@ -60,7 +60,7 @@ export const placeAddon = (
   )
 }
 
-const place = (source: AddonSource, directory: string): string => {
+const install = (source: AddonSource, directory: string): string => {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   checkPrivate(directory)
   const path = join(directory, `sqlite-${source.sha256.slice(0, 16)}.node`)

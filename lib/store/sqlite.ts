@@ -65,17 +65,17 @@ const migrate = (db: Database, migrations: readonly string[]): void => {
 }
 
 /** The file is no database any more, or not the one we opened: whoever can rebuild it should. */
-const RUINED = /^SQLITE_(CORRUPT|NOTADB|READONLY_DBMOVED|CANTOPEN|IOERR)/
+const CORRUPT = /^SQLITE_(CORRUPT|NOTADB|READONLY_DBMOVED|CANTOPEN|IOERR)/
 
-export const isRuined = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && RUINED.test(String(error.code))
+export const isCorrupt = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && CORRUPT.test(String(error.code))
 
 /** The disk takes no more, or takes nothing: a file of this kind cannot be built anew there either. */
-const REFUSED = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR)|^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM)$/
+const UNWRITABLE = /^SQLITE_(FULL|READONLY|CANTOPEN|IOERR)|^(ENOSPC|EDQUOT|EROFS|EACCES|EPERM)$/
 
-export const isRefused = (error: unknown): boolean =>
+export const isUnwritable = (error: unknown): boolean =>
   error instanceof Error &&
-  (('code' in error && REFUSED.test(String(error.code))) ||
+  (('code' in error && UNWRITABLE.test(String(error.code))) ||
     /directory does not exist/.test(error.message))
 
 /** Another connection holds the lock; trying again later may succeed. */

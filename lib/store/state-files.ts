@@ -22,8 +22,8 @@ const OWN = [
   'last_workspace.txt',
 ]
 
-export const ownPlaces = (stateDir: string): string[] => OWN.map(name => join(stateDir, name))
+export const protectedPaths = (stateDir: string): string[] => OWN.map(name => join(stateDir, name))
 
 /** A folder that could never be worked in: the state directory itself, or a part of what the service keeps there. */
-export const isOwnPlace = (stateDir: string, path: string): boolean =>
-  path === stateDir || ownPlaces(stateDir).some(place => isInside(place, path))
+export const isProtectedPath = (stateDir: string, path: string): boolean =>
+  path === stateDir || protectedPaths(stateDir).some(place => isInside(place, path))

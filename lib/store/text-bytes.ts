@@ -62,10 +62,10 @@ export const readTextBytes = (bytes: Buffer): TextBytes | null => {
 }
 
 /** What a reader sees: bytes that are no text as U+FFFD. */
-export const shown = ({ text, encoding }: TextBytes): string =>
-  hasEscapes(encoding) ? hideEscapes(text) : text
+export const displayText = ({ text, encoding }: TextBytes): string =>
+  hasEscapes(encoding) ? replaceEscapes(text) : text
 
-export const hideEscapes = (text: string): string => text.replace(ESCAPES, '\ufffd')
+export const replaceEscapes = (text: string): string => text.replace(ESCAPES, '\ufffd')
 
 export const hasEscapes = (encoding: Encoding): boolean =>
   encoding === 'unknown' || encoding === 'UTF-8 with other bytes'

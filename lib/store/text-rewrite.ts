@@ -6,7 +6,7 @@ import {
   type Edit,
   encode,
   hasEscapes,
-  hideEscapes,
+  replaceEscapes,
   readTextBytes,
   splice,
   type TextBytes,
@@ -38,7 +38,7 @@ export const lineEndsOf = (text: string): Set<LineEnd> => {
  * What the file is written as. Throws a sentence when that would damage it. `isReadAsUtf8`: whoever changed the text saw
  * replacement characters for all that is no UTF-8.
  */
-export const rewrite = (
+export const rewriteText = (
   old: Buffer,
   content: string,
   { isReadAsUtf8 = false }: { isReadAsUtf8?: boolean } = {},
@@ -65,7 +65,7 @@ type View = ((line: string) => string) | null
 const viewOf = ({ encoding }: TextBytes, isReadAsUtf8: boolean): View => {
   if (isReadAsUtf8 && (hasEscapes(encoding) || encoding === 'Windows-1252'))
     return line => toBytes(line, encoding).toString('utf8')
-  return hasEscapes(encoding) ? line => hideEscapes(line) : null
+  return hasEscapes(encoding) ? line => replaceEscapes(line) : null
 }
 
 type Merge = { isPlain: boolean; view: View }

@@ -2,7 +2,7 @@
 import { fchownSync, fstatSync, fsyncSync, ftruncateSync, readFileSync, writeSync } from 'node:fs'
 
 /** `fd` is open for reading and writing. What was there is put back when the disk takes no more. */
-export const writeInto = (fd: number, bytes: Buffer): void => {
+export const overwriteFd = (fd: number, bytes: Buffer): void => {
   const before = readFileSync(fd)
   try {
     writeAll(fd, bytes)
@@ -20,7 +20,7 @@ const writeAll = (fd: number, bytes: Buffer): void => {
 }
 
 /** Makes a new file belong to whom another one belongs; false where only the system's administrator may. */
-export const takeOwner = (
+export const copyOwner = (
   fd: number,
   owner: { uid: number | bigint; gid: number | bigint },
 ): boolean => {

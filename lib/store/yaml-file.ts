@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Document, isAlias, isMap } from 'yaml'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { conflict, messageOf, type UserError } from '../errors.ts'
-import { fileView } from './cached-file.ts'
+import { cachedFile } from './cached-file.ts'
 import { replaceText } from './replace.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
 import { parseYaml } from './yaml-values.ts'
@@ -60,7 +60,7 @@ type Seen = { text: string; value: JsonObject | null; problem: string | null }
 const NOTHING: JsonObject = Object.freeze({})
 
 /** Why nothing is done that this file decides about. `config_problem`: the person has a file to mend, not a key to add. */
-export const unreadable = (path: string, problem: string): UserError =>
+export const unreadableError = (path: string, problem: string): UserError =>
   conflict(
     `${path} cannot be read: ${problem}. Nothing runs with these settings until it is mended.`,
     { config_problem: true },
@@ -117,8 +117,8 @@ const MAX_BYTES = 1024 * 1024
 const SAVING_MS = 1_000
 
 /** `refuseEdit` gives the sentence why this file is not ours to write, if it is not. */
-export const yamlFile = (path: string, refuseEdit?: () => string | undefined): YamlFile => {
-  const parsed = fileView(
+export const yamlFile = (path: string, editRefusal?: () => string | undefined): YamlFile => {
+  const parsed = cachedFile(
     path,
     ({ text, problem }): Seen => {
       if (text === null) return { text: '', value: problem === null ? {} : null, problem }
@@ -150,7 +150,7 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
   }
 
   const editAll = (edits: readonly YamlEdit[]): void => {
-    const sentence = refuseEdit?.()
+    const sentence = editRefusal?.()
     if (sentence) throw conflict(sentence)
     const name = basename(path)
     const { text, problem } = view()
@@ -168,7 +168,7 @@ export const yamlFile = (path: string, refuseEdit?: () => string | undefined): Y
     path,
     read() {
       const { inForce, problem } = view()
-      if (inForce === null) throw unreadable(path, problem ?? 'it is not there')
+      if (inForce === null) throw unreadableError(path, problem ?? 'it is not there')
       return inForce
     },
     peek: () => view().inForce ?? NOTHING,

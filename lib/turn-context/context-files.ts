@@ -2,7 +2,7 @@
 import { closeSync, existsSync, fstatSync, globSync, readSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { clip, type ContextFile } from '../agent/prompt.ts'
-import { type Bounds, hold, openHeld } from '../store/dir-handle.ts'
+import { type Bounds, openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
 import { findThreat } from '../prompt-injection.ts'
 
@@ -25,8 +25,8 @@ const readAt = (fd: number, position: number, size: number): string => {
 const readText = (bounds: Bounds, path: string): string | undefined => {
   let fd: number | undefined
   try {
-    using held = hold(bounds, path)
-    fd = openHeld(held)
+    using held = openDirHandle(bounds, path)
+    fd = openEntry(held)
     const stat = fstatSync(fd)
     if (!stat.isFile()) return undefined
     const isLarge = stat.size > 2 * PART_BYTES

@@ -6,7 +6,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
-import { codeOf } from '../store/file-error.ts'
+import { errorCode } from '../store/file-error.ts'
 import { replaceText } from '../store/replace.ts'
 import { readWholeText } from '../store/read-text.ts'
 
@@ -65,7 +65,7 @@ export const createPromptCache = ({
           if (stat && nowMs() - stat.mtimeMs > KEPT_MS) rmSync(path, { force: true })
         }
       } catch (error) {
-        if (codeOf(error) !== 'ENOENT') throw error
+        if (errorCode(error) !== 'ENOENT') throw error
       }
     },
   }

@@ -9,7 +9,7 @@ import type { Home } from '../profiles/home.ts'
 import { type SummaryRef, summaryContent } from '../schema/summary.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Folded } from '../sessions/fold.ts'
-import { spansInForce } from '../sessions/fold.ts'
+import { activeSpans } from '../sessions/fold.ts'
 import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { AuxiliaryFor } from './auxiliary-model.ts'
@@ -238,7 +238,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
       if (deps.interrupt(session_id)) return
       deps.requireIdle(session_id)
       const folded = sessions.load(session_id)
-      const inForce = spansInForce(folded.summaries)
+      const inForce = activeSpans(folded.summaries)
       const summary = n === undefined ? inForce.at(-1) : inForce.find(one => one.n === n)
       if (!summary) throw invalid('There is no summary to undo.')
       const before = estimated(folded)

@@ -1,16 +1,16 @@
 /** What the agent can find of earlier conversations: those of its own profile here, and those of the same home's command line. */
 import { setImmediate } from 'node:timers/promises'
 import type { FoundSession, SessionSearchStore } from '../agent/tools/session-search.ts'
-import type { Bridge } from '../host-db/host-sessions.ts'
-import type { FoundMessage } from '../host-db/search.ts'
+import type { HostSessions } from '../host-db/host-sessions.ts'
+import type { FoundMessage } from '../host-db/search-messages.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message } from '../schema/message.ts'
 import type { SessionRow } from '../schema/session.ts'
 import type { Sessions } from '../sessions/types.ts'
 
 export type SessionSearchOptions = {
-  sessions: Pick<Sessions, 'search' | 'settle' | 'list' | 'load'>
-  hostSessions: Pick<Bridge, 'rows' | 'find'>
+  sessions: Pick<Sessions, 'search' | 'catchUp' | 'list' | 'load'>
+  hostSessions: Pick<HostSessions, 'rows' | 'find'>
   redact: (text: string) => string
 }
 
@@ -127,7 +127,7 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
   /** Bound to the home of a turn; the conversation it belongs to is never among the answers. */
   return (home: Home, current: string): SessionSearchStore => ({
     async recent(limit) {
-      await sessions.settle()
+      await sessions.catchUp()
       const options = { profile: home.name, foreign: hostSessions.rows(home), limit: limit + 1 }
       const { body } = sessions.list(options)
       return (JSON.parse(body.toString()) as SessionRow[])
@@ -136,11 +136,11 @@ export const createSessionSearch = ({ sessions, hostSessions, redact }: SessionS
         .map(row => ({ ...head(row), preview: row.preview, message_count: row.message_count }))
     },
     async find(asked) {
-      await sessions.settle()
+      await sessions.catchUp()
       const words = toWords(asked.query)
       const [own, theirs] = await Promise.all([
         findOwn(home, current, asked),
-        hostSessions.find(home, { ...asked, words, most: MOST_MATCHES }),
+        hostSessions.find(home, { ...asked, words, maxMessages: MOST_MATCHES }),
       ])
       const found = theirs.map(({ row, messages }) => toFound(row, messages, words))
       // Ours are ranked by how well they fit; the command line's come after them, newest first.

@@ -1,6 +1,6 @@
 /** Binds a turn to its session and home: history, prompt, tools, environment, and who may say yes. */
 import { join } from 'node:path'
-import { ownPlaces } from '../store/state-files.ts'
+import { protectedPaths } from '../store/state-files.ts'
 import { stripVTControlCharacters } from 'node:util'
 import type {
   Agent,
@@ -96,7 +96,7 @@ const triesOf = ({ config, unattended }: TurnScope): { tries?: number } => {
 
 /** Where no tool may go: the service's own state and the secrets of the home. */
 const forbiddenOf = (home: Home, stateDir: string): string[] => [
-  ...ownPlaces(stateDir),
+  ...protectedPaths(stateDir),
   ...['.env', 'auth.json', 'auth.lock', 'checkpoints'].map(name => join(home.dir, name)),
 ]
 

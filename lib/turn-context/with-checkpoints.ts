@@ -1,9 +1,9 @@
 /** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
 import type { Agent, Changing, LoopMessage } from '../agent/types.ts'
-import type { Keeper, TurnStart } from '../checkpoints/checkpoints.ts'
+import type { TurnRecorder, TurnStart } from '../checkpoints/checkpoints.ts'
 import { numberAt, type TurnScope } from './turn-scope.ts'
 
-export type CheckpointSource = { open: (start: TurnStart) => Keeper }
+export type CheckpointSource = { open: (start: TurnStart) => TurnRecorder }
 
 const TITLE_CHARS = 120
 
@@ -40,7 +40,7 @@ export const withCheckpoints = (
       maxTurns: numberAt(config, 'checkpoints', 'max_snapshots'),
     })
     const beforeChange = async (what: Changing) => {
-      const notes = await keeper.before(what)
+      const notes = await keeper.beforeChange(what)
       if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
     }
     request.signal.addEventListener('abort', keeper.stopping, { once: true })

@@ -8,7 +8,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { messageOf } from '../errors.ts'
-import { stampOf } from '../store/journal.ts'
+import { fileStamp } from '../store/journal.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -159,7 +159,7 @@ export const recoverTurns = (deps: RecoverOptions): EventLog[] => {
   }
   for (const name of readdirSync(liveDir)) {
     const path = join(liveDir, name)
-    if (!name.endsWith('.jsonl') || stampOf(path) === undefined) continue
+    if (!name.endsWith('.jsonl') || fileStamp(path) === undefined) continue
     const left = readLiveFile(path)
     if (left) {
       const { session_id: sessionId, stream_id: streamId } = left.header

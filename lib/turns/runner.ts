@@ -216,7 +216,7 @@ export const createTurns = (deps: TurnsOptions) => {
     }
     // Reserved before the first await: a second start meets the 409 above.
     active.set(id, turn)
-    sessions.hold(id)
+    sessions.acquire(id)
     let entries: Entry[] = []
     try {
       entries = recordTurnStart(sessions, turn, row, input)

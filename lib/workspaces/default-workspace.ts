@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { realPath } from '../store/path-within.ts'
-import { isOwnPlace } from '../store/state-files.ts'
+import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory, usableWorkspace } from './validate.ts'
 
 /** The first usable of: the environment's, the saved one, ~/workspace, ~/work; else a folder of our own, made when needed. */
@@ -15,7 +15,7 @@ export const bootWorkspace = (
   const wanted = [defaultWorkspace, saved, join(userHome, 'workspace'), join(userHome, 'work')]
   for (const path of wanted) {
     const found = path ? usableWorkspace(path, userHome) : undefined
-    if (found && !isOwnPlace(realPath(stateDir), found)) return found
+    if (found && !isProtectedPath(realPath(stateDir), found)) return found
   }
   const own = join(stateDir, 'workspace')
   mkdirSync(own, { recursive: true, mode: 0o700 })

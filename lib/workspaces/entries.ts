@@ -2,8 +2,8 @@
 import { linkSync, lstatSync, mkdirSync, renameSync, type Stats, unlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
-import { codeOf, refusing } from '../store/file-error.ts'
-import { checkName, type Held, hold, refuseGit } from '../store/dir-handle.ts'
+import { errorCode, withUserErrors } from '../store/file-error.ts'
+import { validateName, type DirHandle, openDirHandle, rejectGitPath } from '../store/dir-handle.ts'
 import type { Area } from './file-scope.ts'
 
 const exists = (place: string): boolean => lstatSync(place, { throwIfNoEntry: false }) !== undefined
@@ -33,7 +33,7 @@ const tryLink = (from: string, to: string): boolean => {
     linkSync(from, to)
     return true
   } catch (error) {
-    if (NO_LINKS.has(codeOf(error))) return false
+    if (NO_LINKS.has(errorCode(error))) return false
     throw error
   }
 }
@@ -49,7 +49,7 @@ const dropName = (from: string, to: string): void => {
 }
 
 /** The entry itself, which must be there, must not be the workspace, and must hold nothing of ours. */
-export const requireOwn = (area: Area, held: Held): Stats => {
+export const requireOwn = (area: Area, held: DirHandle): Stats => {
   const stat = lstatSync(held.at, { throwIfNoEntry: false })
   if (!stat) throw missing('File not found')
   if (held.isRoot) throw invalid('This is the workspace itself')
@@ -57,21 +57,21 @@ export const requireOwn = (area: Area, held: Held): Stats => {
   return stat
 }
 
-const moveNew = (from: string, to: Held): void => {
+const moveNew = (from: string, to: DirHandle): void => {
   try {
     moveUnlessTaken(from, to.at)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
     throw invalid(`A file named "${basename(to.full)}" already exists`)
   }
   to.sync()
 }
 
 export const createDirectory = (area: Area, path: string): { path: string } =>
-  refusing(() => {
-    using held = hold(area, path, { link: true, make: true })
+  withUserErrors(() => {
+    using held = openDirHandle(area, path, { link: true, create: true })
     if (held.isRoot) throw invalid('Path already exists')
-    checkName(basename(held.full))
+    validateName(basename(held.full))
     mkdirSync(held.at)
     held.sync()
     return { path: held.path }
@@ -80,27 +80,27 @@ export const createDirectory = (area: Area, path: string): { path: string } =>
 export type Moved = { old_path: string; new_path: string }
 
 export const renameEntry = (area: Area, path: string, newName: string): Moved =>
-  refusing(() => {
-    checkName(newName)
+  withUserErrors(() => {
+    validateName(newName)
     if (newName.includes('..')) throw invalid('Invalid file name')
-    using from = hold(area, path, { link: true })
+    using from = openDirHandle(area, path, { link: true })
     requireOwn(area, from)
-    using to = hold(area, join(from.dir, newName), { link: true })
-    refuseGit(to.path)
+    using to = openDirHandle(area, join(from.dir, newName), { link: true })
+    rejectGitPath(to.path)
     moveNew(from.at, to)
     return { old_path: from.path, new_path: to.path }
   })
 
 /** Into another folder of the workspace, which must exist. */
 export const moveEntry = (area: Area, path: string, destination: string): Moved =>
-  refusing(() => {
-    using from = hold(area, path, { link: true })
+  withUserErrors(() => {
+    using from = openDirHandle(area, path, { link: true })
     requireOwn(area, from)
-    using folder = hold(area, destination || '.')
+    using folder = openDirHandle(area, destination || '.')
     if (!lstatSync(folder.at, { throwIfNoEntry: false })?.isDirectory())
       throw missing('Folder not found')
-    using to = hold(area, join(folder.full, basename(from.full)), { link: true })
-    refuseGit(to.path)
+    using to = openDirHandle(area, join(folder.full, basename(from.full)), { link: true })
+    rejectGitPath(to.path)
     if (to.full.startsWith(`${from.full}/`)) throw invalid('A folder cannot be moved into itself')
     moveNew(from.at, to)
     from.sync()

@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { missing } from '../errors.ts'
 import type { Bounds } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { isOwnPlace } from '../store/state-files.ts'
+import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory } from './validate.ts'
 
 export type Area = Bounds & {
@@ -117,7 +117,7 @@ export const createAreas = ({ config, sessionOf, placesOfOthers }: AreaNeeds) =>
   /** A folder beside what the service keeps in its state directory is like any other. */
   const isShown = (workspace: string): boolean => {
     const [state, real] = [realPath(config.stateDir), realPath(workspace)]
-    return isInside(state, real) && !isOwnPlace(state, real)
+    return isInside(state, real) && !isProtectedPath(state, real)
   }
   const areaFor = (home: AreaHome, workspace: string): Area =>
     makeArea(workspace, {

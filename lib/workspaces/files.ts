@@ -3,8 +3,8 @@ import { closeSync, constants, type Dirent, lstatSync, readdirSync, statSync } f
 import { join, relative, sep } from 'node:path'
 import { missing } from '../errors.ts'
 import type { FileEntry } from '../schema/workspace.ts'
-import { codeOf } from '../store/file-error.ts'
-import { type Held, hold, openHeld } from '../store/dir-handle.ts'
+import { errorCode } from '../store/file-error.ts'
+import { type DirHandle, openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import type { Area } from './file-scope.ts'
 
@@ -29,8 +29,8 @@ const inOrder = (a: Kind, b: Kind): number => {
 }
 
 /** Through the directory that was checked: it cannot be another by now. */
-const readNames = (held: Held): Dirent[] => {
-  const fd = openHeld(held, constants.O_RDONLY | constants.O_DIRECTORY)
+const readNames = (held: DirHandle): Dirent[] => {
+  const fd = openEntry(held, constants.O_RDONLY | constants.O_DIRECTORY)
   try {
     return readdirSync(held.isAnchored ? `/proc/self/fd/${fd}` : held.full, { withFileTypes: true })
   } finally {
@@ -38,7 +38,7 @@ const readNames = (held: Held): Dirent[] => {
   }
 }
 
-const sizeOf = (held: Held, name: string): number | null =>
+const sizeOf = (held: DirHandle, name: string): number | null =>
   lstatSync(join(held.at, name), { throwIfNoEntry: false })?.size ?? null
 
 /** A link is what it leads to while that lies in the workspace; else a name without anything behind it. */
@@ -58,7 +58,7 @@ const followed = (area: Area, path: string) => {
 /** `path` is relative to the workspace. Refuses as missing what is not there, is no directory, is hidden or leads outside. */
 export const listDirectory = (area: Area, path: string): Listing => {
   try {
-    using held = hold(area, path || '.')
+    using held = openDirHandle(area, path || '.')
     const { root } = area
     const dir = held.full
     const kinds = readNames(held)
@@ -80,7 +80,7 @@ export const listDirectory = (area: Area, path: string): Listing => {
       })),
     }
   } catch (error) {
-    if (codeOf(error) === '') throw error
+    if (errorCode(error) === '') throw error
     // Gone, a file, or closed to us: the caller learns no more than that.
     throw missing('Directory not found')
   }

@@ -2,8 +2,8 @@
 import { closeSync, fstatSync, lstatSync, readlinkSync, readSync } from 'node:fs'
 import { missing, unavailable } from '../errors.ts'
 import type { GitDiff } from '../schema/git.ts'
-import { refusing } from '../store/file-error.ts'
-import { hold, openHeld } from '../store/dir-handle.ts'
+import { withUserErrors } from '../store/file-error.ts'
+import { openDirHandle, openEntry } from '../store/dir-handle.ts'
 import type { Area } from './file-scope.ts'
 import type { Git } from './git.ts'
 import { readStatus } from './git-status.ts'
@@ -41,13 +41,13 @@ const added = (path: string, mode: string, text: string): string => {
 
 /** Made here and not by git: it would follow whatever has taken the file's place. */
 const untrackedDiff = (area: Area, path: string, most: number): GitDiff =>
-  refusing(() => {
-    using held = hold(area, path, { link: true })
+  withUserErrors(() => {
+    using held = openDirHandle(area, path, { link: true })
     if (lstatSync(held.at).isSymbolicLink()) {
       const diff = added(path, '120000', readlinkSync(held.at))
       return { path, diff, binary: false, truncated: false }
     }
-    const fd = openHeld(held)
+    const fd = openEntry(held)
     try {
       const stat = fstatSync(fd)
       if (!stat.isFile()) throw missing('There is no such change')

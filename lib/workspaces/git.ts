@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { configEnv, type GitConfig, localGitEnv, runGit } from '../base/git.ts'
 import { messageOf, unavailable } from '../errors.ts'
-import { codeOf } from '../store/file-error.ts'
+import { errorCode } from '../store/file-error.ts'
 
 /** spec.md, Limits. */
 const TIMEOUT_MS = 3_000
@@ -63,7 +63,7 @@ const run = async (given: Run): Promise<GitOutput> => {
   const { root, env, args, maxBytes, timeoutMs = TIMEOUT_MS } = given
   const options = { cwd: root, env, maxBytes, timeoutMs }
   const done = await runGit(['--no-pager', ...args], options).catch((error: unknown) => {
-    throw unavailable(`git could not be started: ${codeOf(error) || messageOf(error)}`)
+    throw unavailable(`git could not be started: ${errorCode(error) || messageOf(error)}`)
   })
   if (done.stopped === 'timeout') throw unavailable('git did not answer within 3 seconds')
   return { text: done.stdout.toString(), code: done.code ?? 1, isCut: done.stopped === 'limit' }

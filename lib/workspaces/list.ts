@@ -3,10 +3,10 @@ import { basename, join, resolve, sep } from 'node:path'
 import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
-import { fileView } from '../store/cached-file.ts'
+import { cachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
-import { isOwnPlace } from '../store/state-files.ts'
+import { isProtectedPath } from '../store/state-files.ts'
 import { replaceText } from '../store/replace.ts'
 import { suggestDirectories } from './suggest.ts'
 import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './validate.ts'
@@ -106,7 +106,7 @@ export const createWorkspaces = (
     const lastPath = join(dir, 'last_workspace.txt')
     const files = {
       list: jsonFile(join(dir, 'workspaces.json'), parseList),
-      last: fileView(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
+      last: cachedFile(lastPath, ({ text }) => text?.trim() ?? '', { maxBytes: 16 * 1024 }),
       lastPath,
     }
     opened.set(dir, files)
@@ -137,7 +137,7 @@ export const createWorkspaces = (
     ]
     for (const path of wanted) {
       const found = path ? realDirectory(expandPath(path, userHome)) : undefined
-      if (found && !isOwnPlace(realPath(stateDir), found)) return found
+      if (found && !isProtectedPath(realPath(stateDir), found)) return found
     }
     return boot()
   }

@@ -3,8 +3,8 @@ import { closeSync, constants } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 import { forbidden, missing } from '../errors.ts'
 import { type OpenFile, openFile } from '../http/file.ts'
-import { refusing, refusingLater } from '../store/file-error.ts'
-import { hold, openHeld } from '../store/dir-handle.ts'
+import { withUserErrors, withUserErrorsAsync } from '../store/file-error.ts'
+import { openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { type Area, isSecretName, makeArea } from './file-scope.ts'
 import { realDirectory } from './validate.ts'
@@ -19,14 +19,14 @@ const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /** Checked now for its name, and once more when it is opened: the answer may begin later. */
 export const rawFile = (area: Area, path: string): RawFile => {
-  const name = refusing(() => {
-    using held = hold(area, path)
+  const name = withUserErrors(() => {
+    using held = openDirHandle(area, path)
     return basename(held.full)
   })
   const open = () =>
-    refusingLater(async () => {
-      using held = hold(area, path)
-      if (!held.isAnchored) closeSync(openHeld(held))
+    withUserErrorsAsync(async () => {
+      using held = openDirHandle(area, path)
+      if (!held.isAnchored) closeSync(openEntry(held))
       return await openFile(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
     })
   return { name, open }

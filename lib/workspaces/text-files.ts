@@ -16,11 +16,11 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { conflict, invalid, missing } from '../errors.ts'
-import { codeOf, refusing } from '../store/file-error.ts'
-import { checkName, type Held, hold, openHeld } from '../store/dir-handle.ts'
-import { takeOwner, writeInto } from '../store/write-in-place.ts'
+import { errorCode, withUserErrors } from '../store/file-error.ts'
+import { validateName, type DirHandle, openDirHandle, openEntry } from '../store/dir-handle.ts'
+import { copyOwner, overwriteFd } from '../store/write-in-place.ts'
 import { readTextBytes } from '../store/text-bytes.ts'
-import { rewrite } from '../store/text-rewrite.ts'
+import { rewriteText } from '../store/text-rewrite.ts'
 import type { Area } from './file-scope.ts'
 import { moveUnlessTaken } from './entries.ts'
 
@@ -60,8 +60,8 @@ const versionOf = (stat: BigIntStats, bytes: Buffer): string =>
 type Found = { stat: BigIntStats; bytes: Buffer; version: string }
 
 /** A plain file's beginning, one byte more than is shown. */
-const look = (held: Held, directory = missing('Path is a directory')): Found => {
-  const fd = openHeld(held)
+const look = (held: DirHandle, directory = missing('Path is a directory')): Found => {
+  const fd = openEntry(held)
   try {
     const stat = fstatSync(fd, { bigint: true })
     if (stat.isDirectory()) throw directory
@@ -74,8 +74,8 @@ const look = (held: Held, directory = missing('Path is a directory')): Found => 
 }
 
 export const readText = (area: Area, path: string): TextFile =>
-  refusing(() => {
-    using held = hold(area, path)
+  withUserErrors(() => {
+    using held = openDirHandle(area, path)
     const { stat, bytes, version } = look(held)
     const size = Number(stat.size)
     const file = readTextBytes(bytes)
@@ -93,11 +93,11 @@ export const readText = (area: Area, path: string): TextFile =>
  * Written beside and synced; the caller renames it, and removes it should that fail. Null where it cannot belong to the
  * old file's owner.
  */
-const writeBeside = (held: Held, data: Buffer, old: BigIntStats | null): string | null => {
-  const place = held.beside(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+const writeBeside = (held: DirHandle, data: Buffer, old: BigIntStats | null): string | null => {
+  const place = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
   const fd = openSync(place, 'wx', 0o666)
   try {
-    if (old && !takeOwner(fd, old)) {
+    if (old && !copyOwner(fd, old)) {
       rmSync(place, { force: true })
       return null
     }
@@ -116,17 +116,17 @@ const writeBeside = (held: Held, data: Buffer, old: BigIntStats | null): string 
 const isSame = (a: BigIntStats, b: BigIntStats | undefined): boolean =>
   a.dev === b?.dev && a.ino === b.ino && a.size === b.size && a.mtimeNs === b.mtimeNs
 
-const writeInPlace = (held: Held, old: BigIntStats, data: Buffer): void => {
-  const fd = openHeld(held, constants.O_RDWR)
+const writeInPlace = (held: DirHandle, old: BigIntStats, data: Buffer): void => {
+  const fd = openEntry(held, constants.O_RDWR)
   try {
     if (!isSame(old, fstatSync(fd, { bigint: true }))) throw changed(look(held).version)
-    writeInto(fd, data)
+    overwriteFd(fd, data)
   } finally {
     closeSync(fd)
   }
 }
 
-const putInPlace = (held: Held, old: BigIntStats, temporary: string): void => {
+const putInPlace = (held: DirHandle, old: BigIntStats, temporary: string): void => {
   try {
     const now = lstatSync(held.at, { bigint: true, throwIfNoEntry: false })
     if (!isSame(old, now)) throw changed(now ? look(held).version : '')
@@ -147,8 +147,8 @@ export const saveText = (
   content: string,
   expected: string | undefined,
 ): Saved =>
-  refusing(() => {
-    using held = hold(area, path)
+  withUserErrors(() => {
+    using held = openDirHandle(area, path)
     const old = look(held, invalid('Cannot save: path is a directory'))
     if (expected && old.version !== expected) throw changed(old.version)
     // A rename would replace even a file that may not be written.
@@ -156,7 +156,7 @@ export const saveText = (
     const data =
       old.bytes.length > MAX_TEXT_BYTES
         ? Buffer.from(content)
-        : rewrite(old.bytes, content, { isReadAsUtf8: true })
+        : rewriteText(old.bytes, content, { isReadAsUtf8: true })
     // A file with several names keeps them only when it is written into.
     const temporary = old.stat.nlink > 1n ? null : writeBeside(held, data, old.stat)
     if (temporary === null) writeInPlace(held, old.stat, data)
@@ -168,17 +168,17 @@ export const saveText = (
 
 /** A new file; directories above it are made. */
 export const createText = (area: Area, path: string, content: string): Saved =>
-  refusing(() => {
-    using held = hold(area, path, { link: true, make: true })
+  withUserErrors(() => {
+    using held = openDirHandle(area, path, { link: true, create: true })
     if (held.isRoot) throw invalid('File already exists')
-    checkName(held.full.slice(held.dir.length).replace(/^[/\\]/, ''))
+    validateName(held.full.slice(held.dir.length).replace(/^[/\\]/, ''))
     const data = Buffer.from(content)
     const temporary = writeBeside(held, data, null) ?? ''
     try {
       moveUnlessTaken(temporary, held.at)
     } catch (error) {
       rmSync(temporary, { force: true })
-      if (codeOf(error) === 'EEXIST') throw invalid('File already exists')
+      if (errorCode(error) === 'EEXIST') throw invalid('File already exists')
       throw error
     }
     held.sync()

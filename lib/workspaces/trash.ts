@@ -4,9 +4,9 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, statSync } from 'node:fs
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { conflict, invalid, missing } from '../errors.ts'
-import { writeAtomic } from '../store/atomic.ts'
-import { codeOf, refusingLater } from '../store/file-error.ts'
-import { hold } from '../store/dir-handle.ts'
+import { writeAtomic } from '../store/atomic-write.ts'
+import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
+import { openDirHandle } from '../store/dir-handle.ts'
 import { mutex } from '../store/mutex.ts'
 import type { Area } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
@@ -59,8 +59,8 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
   }
 
   const remove = (area: Area, path: string, recursive: boolean) =>
-    refusingLater(async () => {
-      using held = hold(area, path, { link: true })
+    withUserErrorsAsync(async () => {
+      using held = openDirHandle(area, path, { link: true })
       const stat = requireOwn(area, held)
       if (stat.isDirectory() && !recursive)
         throw invalid('Cannot delete a folder unless "recursive" is true')
@@ -71,7 +71,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
       try {
         renameSync(held.at, itemOf(id))
       } catch (error) {
-        if (codeOf(error) !== 'EXDEV') {
+        if (errorCode(error) !== 'EXDEV') {
           await rm(placeOf(id), { recursive: true, force: true })
           throw error
         }
@@ -86,20 +86,20 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
     })
 
   const restore = (area: Area, id: string) =>
-    refusingLater(() =>
+    withUserErrorsAsync(() =>
       oneAtATime(id, async () => {
         const about = TRASH_ID.test(id) ? readAbout(id) : undefined
         if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
           throw missing('It is not in the trash any more')
-        using held = hold(area, about.path, { link: true, make: 'any' })
+        using held = openDirHandle(area, about.path, { link: true, create: 'any' })
         const taken = () => conflict(`There is a "${basename(held.full)}" again`)
         try {
           moveUnlessTaken(itemOf(id), held.at)
         } catch (error) {
-          if (codeOf(error) === 'EEXIST') throw taken()
-          if (codeOf(error) !== 'EXDEV') throw error
+          if (errorCode(error) === 'EEXIST') throw taken()
+          if (errorCode(error) !== 'EXDEV') throw error
           if (isThere(held.at)) throw taken()
-          const beside = held.beside(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+          const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
           await carry(itemOf(id), beside)
           moveUnlessTaken(beside, held.at)
         }

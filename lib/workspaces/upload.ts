@@ -3,8 +3,8 @@ import { rmSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { basename, isAbsolute, join } from 'node:path'
 import { conflict, invalid } from '../errors.ts'
-import { codeOf, refusingLater } from '../store/file-error.ts'
-import { type Held, hold } from '../store/dir-handle.ts'
+import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
+import { type DirHandle, openDirHandle } from '../store/dir-handle.ts'
 import type { Area } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken } from './entries.ts'
@@ -51,14 +51,14 @@ const numbered = (name: string, n: number): string => {
 }
 
 /** The first free name of `a.txt`, `a (2).txt`, … */
-const putAside = (from: string, folder: Held, name: string): string => {
+const putAside = (from: string, folder: DirHandle, name: string): string => {
   for (let n = 1; n <= MOST_TRIES; n++) {
     const free = numbered(name, n)
     try {
-      moveUnlessTaken(from, folder.beside(free))
+      moveUnlessTaken(from, folder.sibling(free))
       return free
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     }
   }
   throw conflict('There are too many files of this name')
@@ -78,18 +78,18 @@ const leaves = (folder: string): boolean => {
 
 /** Moves the file at `from` into `folder` (relative to the workspace, made when missing) and says under which name. */
 export const placeUpload = (area: Area, from: string, given: string, folder = '.') =>
-  refusingLater(async () => {
+  withUserErrorsAsync(async () => {
     const name = uploadName(given)
     if (leaves(folder)) throw invalid('The folder lies outside the workspace')
-    using held = hold(area, join(folder || '.', name), { link: true, make: true })
+    using held = openDirHandle(area, join(folder || '.', name), { link: true, create: true })
     const place = async (): Promise<string> => {
       try {
         return putAside(from, held, name)
       } catch (error) {
-        if (codeOf(error) !== 'EXDEV') throw error
+        if (errorCode(error) !== 'EXDEV') throw error
       }
       // Another disk: copied beside its place first, so that nobody sees half of it.
-      const beside = held.beside(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+      const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
       try {
         await copyEntry(from, beside)
         return putAside(beside, held, name)

@@ -3,7 +3,7 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { invalid } from '../errors.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { isOwnPlace } from '../store/state-files.ts'
+import { isProtectedPath } from '../store/state-files.ts'
 
 const SYSTEM = [
   '/etc',
@@ -94,7 +94,7 @@ export const checkDirectory = (
   if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
   if (isSystemPath(real, [userHome, boot]))
     throw invalid(`Path points to a system directory: ${path}`)
-  if (isOwnPlace(realPath(stateDir), real))
+  if (isProtectedPath(realPath(stateDir), real))
     throw invalid(`The service keeps its own files there; choose another folder: ${path}`)
   return real
 }

@@ -5,8 +5,8 @@ import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { invalid } from '../errors.ts'
-import { codeOf, refusingLater } from '../store/file-error.ts'
-import { hold } from '../store/dir-handle.ts'
+import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
+import { openDirHandle } from '../store/dir-handle.ts'
 import type { Area } from './file-scope.ts'
 
 export type ZipLimits = { entries: number; bytes: number }
@@ -37,7 +37,7 @@ const tooMuch = (limits: ZipLimits) =>
 const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
 
 const readFolder = async (area: Area, path: string) => {
-  using held = hold(area, path, { link: true })
+  using held = openDirHandle(area, path, { link: true })
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
   const dir = await open(held.at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
   try {
@@ -87,11 +87,11 @@ const gather = async (area: Area, path: string, top: string, limits: ZipLimits) 
 }
 
 const isPassedOver = (error: unknown): boolean =>
-  PASSED_OVER.has(codeOf(error)) || (error instanceof Error && error.name === 'Refusal')
+  PASSED_OVER.has(errorCode(error)) || (error instanceof Error && error.name === 'Refusal')
 
 const openEntry = async (area: Area, path: string): Promise<FileHandle | undefined> => {
   try {
-    using held = hold(area, path, { link: true })
+    using held = openDirHandle(area, path, { link: true })
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
     return await open(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
@@ -158,8 +158,8 @@ async function* archive(
 
 /** Refuses what is no folder or too large before anything is sent. */
 export const zipFolder = (area: Area, path: string, limits = ZIP_LIMITS): Promise<Archive> =>
-  refusingLater(async () => {
-    using held = hold(area, path || '.')
+  withUserErrorsAsync(async () => {
+    using held = openDirHandle(area, path || '.')
     if (!(await lstat(held.at)).isDirectory()) throw invalid('Path is not a folder')
     const name = zipName(basename(held.full)) || 'workspace'
     const entries = await gather(area, held.path, name, limits)

@@ -2,7 +2,13 @@
 import { lstatSync } from 'node:fs'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { z } from 'zod'
-import { encode, readTextBytes, shown, splice, type TextBytes } from '../../store/text-bytes.ts'
+import {
+  encode,
+  readTextBytes,
+  displayText,
+  splice,
+  type TextBytes,
+} from '../../store/text-bytes.ts'
 import type { Tool, ToolContext } from '../types.ts'
 import { openSource } from './patch-match.ts'
 import { planReplacement } from './patch-replace.ts'
@@ -146,7 +152,7 @@ const moved = (change: Change, to: string, ctx: ToolContext): Change[] => {
 
 const textOf = (bytes: Buffer | null): string => {
   const file = bytes && readTextBytes(bytes)
-  return file ? shown(file) : ''
+  return file ? displayText(file) : ''
 }
 
 const toDiff = (ctx: ToolContext, { place, before, after }: Change): string => {

@@ -18,7 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
-import { takeOwner, writeInto } from '../../store/write-in-place.ts'
+import { copyOwner, overwriteFd } from '../../store/write-in-place.ts'
 
 /** `place` is a real path; null bytes: the file is not there, or shall go. */
 export type FileChange = {
@@ -149,7 +149,7 @@ const writeBeside = (
   }
   try {
     if (realpathSync(dir) !== dir) throw new Error(`${dir} has changed in between.`)
-    if (old && !takeOwner(fd, old)) {
+    if (old && !copyOwner(fd, old)) {
       rmSync(temporary, { force: true })
       return null
     }
@@ -169,7 +169,7 @@ const writeBeside = (
 const writeInPlace = (place: string, bytes: Buffer): void => {
   const fd = openSync(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK)
   try {
-    writeInto(fd, bytes)
+    overwriteFd(fd, bytes)
   } finally {
     closeSync(fd)
   }

@@ -9,8 +9,8 @@ import {
   readFileSync,
 } from 'node:fs'
 import { basename, dirname, extname } from 'node:path'
-import { readTextBytes, shown, type TextBytes } from '../../store/text-bytes.ts'
-import { rewrite } from '../../store/text-rewrite.ts'
+import { readTextBytes, displayText, type TextBytes } from '../../store/text-bytes.ts'
+import { rewriteText } from '../../store/text-rewrite.ts'
 import type { ToolContext } from '../types.ts'
 
 export const MAX_TEXT_BYTES = 10 * 1024 * 1024
@@ -39,7 +39,7 @@ export const readTextFile = (place: string): TextFile => {
     const bytes = readFileSync(fd)
     const file = readTextBytes(bytes)
     if (!file) throw new Error(`${place} is a binary file.`)
-    return { text: shown(file), file, sizeBytes: stat.size, version: versionOf(stat) }
+    return { text: displayText(file), file, sizeBytes: stat.size, version: versionOf(stat) }
   } finally {
     closeSync(fd)
   }
@@ -112,7 +112,7 @@ export const asFile = (place: string, content: string): AsFile => {
   // Too large to look at: the new text alone decides.
   const file = old.size > MAX_TEXT_BYTES ? null : readTextBytes(readPlain(place))
   if (!file) return { ...plain, isText: false, kept: NOTHING }
-  const bytes = rewrite(file.bytes, content)
+  const bytes = rewriteText(file.bytes, content)
   const kept = [
     ...(file.encoding === 'UTF-8' ? [] : [file.encoding]),
     ...(file.bom > 0 ? ['byte order mark'] : []),
@@ -146,7 +146,7 @@ export const textAt = (place: string): string => {
   const old = statOf(place)
   if (!old?.isFile() || old.size > MAX_TEXT_BYTES) return ''
   const file = readTextBytes(readPlain(place))
-  return file ? shown(file) : ''
+  return file ? displayText(file) : ''
 }
 
 export const isThere = (place: string): boolean => statOf(place) !== null

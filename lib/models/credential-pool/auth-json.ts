@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { type JsonObject, isObject } from '../../base/json.ts'
 import { conflict } from '../../errors.ts'
-import { keepNumbers } from '../../store/json-numbers.ts'
+import { preserveNumbers } from '../../store/json-numbers.ts'
 import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
 import { jsonReason } from '../../store/json-file.ts'
 import { readText } from '../../store/read-text.ts'
@@ -40,7 +40,7 @@ const readAuth = (path: string): JsonObject | null => {
     throw conflict(`auth.json cannot be read; mend or remove it first (${problem})`)
   if (text === null) return null
   try {
-    const value: unknown = JSON.parse(text, keepNumbers)
+    const value: unknown = JSON.parse(text, preserveNumbers)
     if (isObject(value)) return value
   } catch (error) {
     throw conflict(`auth.json cannot be read; mend or remove it first (${jsonReason(error, text)})`)

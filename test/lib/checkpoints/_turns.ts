@@ -95,7 +95,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
     /** One turn; answers its id and what it was told. */
     async turn(what: readonly string[] | 'workspace', work: () => void, more = {}) {
       const { keeper, streamId } = open(more)
-      const notes = await keeper.before(what === 'workspace' ? what : what.map(at))
+      const notes = await keeper.beforeChange(what === 'workspace' ? what : what.map(at))
       work()
       await keeper.end()
       return { id: streamId, notes }

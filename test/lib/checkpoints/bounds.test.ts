@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } f
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { depotDir } from '../../../lib/checkpoints/checkpoint-store.ts'
+import { checkpointDir } from '../../../lib/checkpoints/checkpoint-store.ts'
 import { createTurns, snapshot } from './_turns.ts'
 
 const test = suite('bounds of checkpoints')
@@ -15,11 +15,11 @@ test('a folder that is too large is said once, and file tools are recorded all t
   for (let n = 0; n < 20; n++) turns.write(`f${n}`, 'x')
   const { keeper, streamId } = turns.open()
   assert.match(
-    (await keeper.before('workspace')).join(),
+    (await keeper.beforeChange('workspace')).join(),
     'too large to be recorded (more than 8 files)',
   )
-  assert.equal(await keeper.before('workspace'), [])
-  assert.equal(await keeper.before([turns.at('f1')]), [])
+  assert.equal(await keeper.beforeChange('workspace'), [])
+  assert.equal(await keeper.beforeChange([turns.at('f1')]), [])
   turns.write('f1', 'y')
   turns.write('f2', 'y')
   await keeper.end()
@@ -94,9 +94,9 @@ test('killed in the middle: closed at the next start, with a lock left behind', 
   const turns = createTurns()
   turns.write('a', 'x')
   const { keeper, streamId } = turns.open()
-  await keeper.before('workspace')
+  await keeper.beforeChange('workspace')
   turns.write('a', 'y')
-  const dir = depotDir(turns.home.dir, turns.workspace)
+  const dir = checkpointDir(turns.home.dir, turns.workspace)
   writeFileSync(join(dir, 'webui', 'index.lock'), '')
   turns.restart()
   await turns.service.now.recover([turns.home])
@@ -107,7 +107,7 @@ test('killed in the middle: closed at the next start, with a lock left behind', 
   assert.is(snapshot(turns.workspace).a, '644 x')
   // A second recovery finds nothing, and a running turn is left alone.
   const running = turns.open()
-  await running.keeper.before(['/nowhere'])
+  await running.keeper.beforeChange(['/nowhere'])
   await turns.service.now.recover([turns.home])
   assert.is(readdirSync(join(dir, 'webui', 'open')).length, 1)
   await running.keeper.end()
@@ -118,8 +118,8 @@ test('two conversations in one folder: each has its own list, and neither restor
   const turns = createTurns()
   turns.write('a', 'x')
   const [one, two] = [turns.open(), turns.open({ sessionId: 'bbbbbbbbbbbb' })]
-  await one.keeper.before('workspace')
-  await two.keeper.before([turns.at('b')])
+  await one.keeper.beforeChange('workspace')
+  await two.keeper.beforeChange([turns.at('b')])
   turns.write('a', 'y')
   turns.write('b', 'z')
   await one.keeper.end()
@@ -147,7 +147,7 @@ test('only the newest turns are kept, sessions that are gone are forgotten', asy
     (await turns.list()).map(({ title }) => title),
     ['turn 4', 'turn 3'],
   )
-  const dir = depotDir(turns.home.dir, turns.workspace)
+  const dir = checkpointDir(turns.home.dir, turns.workspace)
   const refs = execFileSync('git', ['--git-dir', dir, 'for-each-ref', '--format=%(refname)'], {
     encoding: 'utf8',
   })
@@ -170,7 +170,7 @@ test('a workspace that is gone, or was thrown away with its records, hurts nobod
   await turns.restore(id)
   assert.is(snapshot(turns.workspace).a, '644 y')
   // A damaged index is made anew; what cannot be mended is said, and the turn goes on.
-  const dir = depotDir(turns.home.dir, turns.workspace)
+  const dir = checkpointDir(turns.home.dir, turns.workspace)
   writeFileSync(join(dir, 'webui', 'index'), 'rubbish')
   assert.equal((await turns.turn('workspace', () => turns.write('a', 'q'))).notes, [])
   assert.is((await turns.list()).length, 3)
@@ -191,7 +191,7 @@ test('five thousand files: the first look takes a moment, the next ones none', a
   for (let round = 0; round < 3; round++) {
     const { keeper } = turns.open()
     const started = performance.now()
-    await keeper.before('workspace')
+    await keeper.beforeChange('workspace')
     times.push(performance.now() - started)
     turns.write('d1/1.ts', `${round}`)
     await keeper.end()

@@ -46,7 +46,7 @@ export const openBench = (change: Partial<SessionsOptions> = {}): Bench => {
     cacheDir: join(root, 'cache'),
     redact,
     onRow: row => rows.push(row),
-    onGone: id => gone.push(id),
+    onDeleted: id => gone.push(id),
     log: line => logs.push(line),
     now: () => clock.now,
     ...change,

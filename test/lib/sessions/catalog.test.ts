@@ -91,23 +91,23 @@ test(
     const [a = '', b = ''] = fill(bench, 2)
     const { sessions, path } = bench
     copyFileSync(path(a), path('copied'))
-    await sessions.settle()
+    await sessions.catchUp()
     assert.is(sessions.require('copied').title, 'title 0')
     assert.is(listed(sessions).length, 3)
     appendFileSync(path(b), '{"n":3,"t":"meta","at":1,"patch":{"title":"edited"}}\n')
-    await sessions.settle()
+    await sessions.catchUp()
     assert.ok(listed(sessions).some(row => row.title === 'edited'))
     const text = readFileSync(path(a), 'utf8')
     writeFileSync(path(a), text.replace('title 0', 'TITLE 0'))
     assert.is(sessions.require(a).title, 'TITLE 0')
     writeFileSync(`${path(a)}.x`, text)
     renameSync(`${path(a)}.x`, path(a))
-    await sessions.settle()
+    await sessions.catchUp()
     assert.ok(listed(sessions).some(row => row.title === 'title 0' && row.session_id === a))
     rmSync(path(b))
     assert.is(sessions.row(b), undefined)
     rmSync(path('copied'))
-    await sessions.settle()
+    await sessions.catchUp()
     assert.equal(
       listed(sessions).map(row => row.session_id),
       [a],
@@ -117,7 +117,7 @@ test(
       writeFileSync(join(bench.root, 'sessions', name), '{}')
     }
     writeFileSync(path('broken', '.json'), '{"messages": [')
-    await sessions.settle()
+    await sessions.catchUp()
     assert.is(listed(sessions).length, 1)
   }),
 )
@@ -128,8 +128,8 @@ test(
     const [id = ''] = fill(bench, 3)
     const before = bench.rows.length
     bench.sessions.append(id, [say('x')])
-    await bench.sessions.settle()
-    await bench.sessions.settle()
+    await bench.sessions.catchUp()
+    await bench.sessions.catchUp()
     assert.is(bench.rows.length, before + 1)
   }),
 )
@@ -234,17 +234,17 @@ test(
           resolve()
         },
         log: line => logs.push(line),
-        blindSweepMs: 5,
+        pollMs: 5,
         watch: (() => {
           throw new Error('ENOSPC: no more watches')
         }) as never,
       })
-      assert.ok(watch.blind)
-      assert.equal([...(watch.take() ?? [])], [])
+      assert.ok(watch.isPolling)
+      assert.equal([...(watch.takeChanged() ?? [])], [])
       writeFileSync(bench.path('new'), '')
-      assert.is(watch.take(), null)
-      watch.own(() => writeFileSync(bench.path('own'), ''))
-      assert.equal([...(watch.take() ?? [])], [])
+      assert.is(watch.takeChanged(), null)
+      watch.ignoreOwn(() => writeFileSync(bench.path('own'), ''))
+      assert.equal([...(watch.takeChanged() ?? [])], [])
     })
     // The watch's own timer does not keep a process alive.
     const keep = setInterval(() => {}, 1_000)
@@ -298,7 +298,7 @@ test(
     const id = LEGACY.session_id
     const json = JSON.stringify(LEGACY, null, 2)
     writeFileSync(path(id, '.json'), json)
-    await sessions.settle()
+    await sessions.catchUp()
     const [row] = listed(sessions) as [SessionRow]
     assert.is(row.title, 'Old')
     assert.is(row.profile, 'default')
@@ -357,14 +357,14 @@ test(
     await sessions.close()
     renameSync(path(id, '.json.migrated'), path(id, '.json'))
     sessions = await bench.restart()
-    await sessions.settle()
+    await sessions.catchUp()
     assert.is(sessions.require(id).message_count, 6)
     assert.not.ok(existsSync(path(id, '.json')))
     assert.ok(existsSync(path(id, '.json.migrated')))
     // Somebody wrote to the old file meanwhile.
     writeFileSync(path(id, '.json'), json.replace('Old', 'Other'))
-    await sessions.settle()
-    await sessions.settle()
+    await sessions.catchUp()
+    await sessions.catchUp()
     assert.is(sessions.require(id).title, 'Old')
     assert.ok(existsSync(path(id, '.json')))
     assert.is(logs.filter(line => line.includes('both formats')).length, 1)

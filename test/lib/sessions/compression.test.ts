@@ -4,7 +4,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { SUMMARY_MARK } from '../../../lib/schema/summary.ts'
 import { createEdits } from '../../../lib/sessions/edits.ts'
-import { spansInForce } from '../../../lib/sessions/fold.ts'
+import { activeSpans } from '../../../lib/sessions/fold.ts'
 import { toConversation } from '../../../lib/sessions/history.ts'
 import type { Sessions } from '../../../lib/sessions/store.ts'
 import { NEW, openBench, say } from './_sessions.ts'
@@ -37,7 +37,7 @@ const seen = (sessions: Sessions, id: string): string =>
     .messages.map(({ content }) => content)
     .join(' ')
 const shown = (sessions: Sessions, id: string) =>
-  spansInForce(sessions.head(id).spans).map(({ last }) => last)
+  activeSpans(sessions.head(id).spans).map(({ last }) => last)
 
 const begin = () => {
   const bench = openBench()
@@ -75,10 +75,10 @@ test('a cut into its range makes it void; a cut behind it does not, and an undon
   const edits = createEdits(sessions, () => {})
   summary(sessions, id, 2, 5, 'cf')
   sessions.append(id, [say('i'), say('j', 'assistant')])
-  edits.takeBackLast(id)
+  edits.undoLast(id)
   assert.is(told(sessions, id), 'a b [cf m4-m7] g h', 'the last question was taken back')
   assert.equal(shown(sessions, id), ['m7'])
-  edits.keepFirst(id, 5)
+  edits.truncate(id, 5)
   assert.is(told(sessions, id), 'a b c d e', 'e stays and f goes: neither is told by the summary')
   assert.equal(shown(sessions, id), [])
   const { numbers } = sessions.load(id)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createSearch } from '../../../lib/sessions/search.ts'
+import { createSearchClient } from '../../../lib/sessions/search-client.ts'
 import { toIndexed, toMatch, toSnippet, toTerms } from '../../../lib/sessions/search-query.ts'
 import type { Sessions } from '../../../lib/sessions/types.ts'
 import { NEW, say, withBench } from './_sessions.ts'
@@ -231,7 +231,7 @@ test(
 test('a worker that dies refuses with a sentence; the next search starts another; an idle one ends', async () => {
   const logs: string[] = []
   const started: string[] = []
-  const search = createSearch({
+  const search = createSearchClient({
     file: '/nowhere/search.db',
     catalog: '/nowhere/catalog.db',
     dir: '/nowhere',
@@ -252,7 +252,7 @@ test('a worker that dies refuses with a sentence; the next search starts another
       )
     },
   })
-  await search.settle()
+  await search.purgeDeleted()
   assert.is(started.length, 0)
   try {
     await search.search([], 1)

@@ -266,7 +266,7 @@ test('a full disk refuses the batch as a whole and nothing else', async () => {
     bench => {
       const { session_id: id } = bench.sessions.create(NEW)
       bench.sessions.append(id, [say('kept')])
-      bench.sessions.hold(id)
+      bench.sessions.acquire(id)
       const before = readFileSync(bench.path(id), 'utf8')
       room = 20
       assert.throws(() => bench.sessions.append(id, [say('lost'), say('too')]), kind('full'))
@@ -314,7 +314,7 @@ test(
   'another program appends to a journal we hold, or puts another file in its place',
   withBench(({ sessions, path }) => {
     const { session_id: id } = sessions.create(NEW)
-    sessions.hold(id)
+    sessions.acquire(id)
     sessions.append(id, [say('ours')])
     appendFileSync(
       path(id),
@@ -389,7 +389,7 @@ test(
   withBench(async bench => {
     const { sessions, path } = bench
     const { session_id: id } = sessions.create(NEW)
-    sessions.hold(id)
+    sessions.acquire(id)
     sessions.append(id, [say('x')])
     const row = sessions.rotate(id, 'rotated_1')
     assert.is(row.session_id, 'rotated_1')
@@ -421,8 +421,8 @@ test(
   withBench(async ({ sessions, path }) => {
     const { session_id: id } = sessions.create(NEW)
     await sessions.sync(id)
-    sessions.hold(id)
-    sessions.hold(id)
+    sessions.acquire(id)
+    sessions.acquire(id)
     sessions.append(id, [say('x')])
     await Promise.all([sessions.sync(id), sessions.sync(id)])
     sessions.release(id)

@@ -90,7 +90,7 @@ test('it starts, lists what can be read, and says once what cannot', async () =>
       assert.equal(texts(sessions, id), [...expected, 'more'], id)
       assert.is(JSON.parse((await sessions.wholeJson(id)).toString()).length, expected.length + 1)
     }
-    await sessions.settle()
+    await sessions.catchUp()
     await bench.restart()
     for (const name of ['folder.jsonl', 'pipe.jsonl', 'pipe2.json'])
       assert.ok(
@@ -111,12 +111,12 @@ test('a session whose file becomes a folder is gone, and comes back with its fil
     const text = readFileSync(bench.path(id))
     execFileSync('mv', [bench.path(id), join(bench.root, 'aside')])
     mkdirSync(bench.path(id))
-    await bench.sessions.settle()
+    await bench.sessions.catchUp()
     assert.equal(listed(bench.sessions), [])
     assert.ok(existsSync(bench.path(id)))
     execFileSync('rmdir', [bench.path(id)])
     writeFileSync(bench.path(id), text)
-    await bench.sessions.settle()
+    await bench.sessions.catchUp()
     assert.is(listed(bench.sessions)[0]?.title, 'here')
   } finally {
     await bench.close()

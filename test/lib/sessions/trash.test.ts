@@ -133,7 +133,7 @@ test(
     assert.is((await sessions.search({ q: 'keep', content: true, limit: 5 })).length, 1)
     const before = sessions.load(id)
     const row = sessions.require(id)
-    sessions.hold(id)
+    sessions.acquire(id)
     const purged = await sessions.purge(id)
     assert.equal(onDisk(root, SECRET), [])
     assert.equal(purged, row)
@@ -179,7 +179,7 @@ test(
     const held = sessions.create(NEW).session_id
     sessions.append(drafted, [{ t: 'meta', patch: { composer_draft: { text: 'x', files: [] } } }])
     sessions.append(spoken, [say('x')])
-    sessions.hold(held)
+    sessions.acquire(held)
     assert.is(sessions.cleanup({ anyTitle: false }), 1)
     assert.not.ok(existsSync(path(untitled)))
     assert.is(sessions.cleanup({ anyTitle: true }), 1)

@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { hold, openHeld } from '../../../lib/store/dir-handle.ts'
+import { openDirHandle, openEntry } from '../../../lib/store/dir-handle.ts'
 import { makeArea } from '../../../lib/workspaces/file-scope.ts'
 import { moveEntry, renameEntry } from '../../../lib/workspaces/entries.ts'
 import { createText, readText, saveText } from '../../../lib/workspaces/text-files.ts'
@@ -54,24 +54,24 @@ test('refused: outside by any spelling, NUL, too long, through links that lead o
     'gone/deeper/a.txt',
     'dir/a.txt/below',
   ])
-    assert.throws(() => hold(bounds(root), path), undefined, path.slice(0, 40))
+    assert.throws(() => openDirHandle(bounds(root), path), undefined, path.slice(0, 40))
   assert.is(descriptors(), before, 'a refusal leaves no descriptor open')
 })
 
 test('a directory swapped for a symlink after the check leads nowhere else', ({ top, root }) => {
-  using held = hold(bounds(root), 'dir/a.txt')
+  using held = openDirHandle(bounds(root), 'dir/a.txt')
   renameSync(join(root, 'dir'), join(root, 'was'))
   symlinkSync(join(top, 'outside'), join(root, 'dir'))
-  const fd = openHeld(held)
+  const fd = openEntry(held)
   assert.is(readFileSync(fd, 'utf8'), 'inside')
   closeSync(fd)
 })
 
 test('a file swapped for a symlink after the check is not opened', ({ top, root }) => {
-  using held = hold(bounds(root), 'dir/a.txt')
+  using held = openDirHandle(bounds(root), 'dir/a.txt')
   rmSync(join(root, 'dir', 'a.txt'))
   symlinkSync(join(top, 'outside', 'a.txt'), join(root, 'dir', 'a.txt'))
-  assert.throws(() => openHeld(held), /ELOOP/)
+  assert.throws(() => openEntry(held), /ELOOP/)
 })
 
 test('hidden places are missing, for links to them too', ({ root }) => {
@@ -80,7 +80,7 @@ test('hidden places are missing, for links to them too', ({ root }) => {
   symlinkSync('state', join(root, 'alias'))
   const area = makeArea(root, { hidden: [join(root, 'state')] })
   for (const path of ['state', 'state/key', 'alias/key', 'alias', 'state/new.txt', 'dir/../state'])
-    assert.throws(() => hold(area, path), /not found/, path)
+    assert.throws(() => openDirHandle(area, path), /not found/, path)
   assert.throws(() => createText(area, 'state/new.txt', ''), /not found/)
   assert.throws(() => renameEntry(area, 'dir', 'state'), /not found/)
 })

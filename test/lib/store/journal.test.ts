@@ -14,7 +14,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { UserError } from '../../../lib/errors.ts'
-import { openJournal, readLines, readLinesBackward, stampOf } from '../../../lib/store/journal.ts'
+import { openJournal, readLines, readLinesBackward, fileStamp } from '../../../lib/store/journal.ts'
 
 const test = suite<{ dir: string; path: string }>('store/journal')
 
@@ -163,8 +163,8 @@ test('the stamp changes with every append', ({ path }) => {
   const before = journal.stat()
   journal.append(['x'])
   assert.is.not(journal.stat(), before)
-  assert.is(journal.stat(), stampOf(path))
-  assert.is(stampOf(`${path}.none`), undefined)
+  assert.is(journal.stat(), fileStamp(path))
+  assert.is(fileStamp(`${path}.none`), undefined)
   journal.close()
 })
 

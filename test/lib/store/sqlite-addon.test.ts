@@ -18,7 +18,7 @@ import * as assert from 'uvu/assert'
 import {
   type AddonSource,
   addonCandidates,
-  placeAddon,
+  installAddon,
   thisTarget,
 } from '../../../lib/store/sqlite-addon.ts'
 import { openDatabase } from '../../../lib/store/sqlite.ts'
@@ -44,7 +44,7 @@ const accept = () => {}
 test('another machine’s addon is refused before anything is written', () => {
   const directory = fresh('foreign')
   assert.throws(
-    () => placeAddon({ ...source, target: 'plan9-mips' }, [() => directory], accept),
+    () => installAddon({ ...source, target: 'plan9-mips' }, [() => directory], accept),
     /built for plan9-mips/,
   )
   assert.equal(readdirSync(directory), [])
@@ -61,7 +61,7 @@ test('every directory failing is one sentence with each reason', () => {
     throw new Error('failed to map segment')
   }
   assert.throws(
-    () => placeAddon(source, [() => file, () => open, () => link, () => noexec], refuse),
+    () => installAddon(source, [() => file, () => open, () => link, () => noexec], refuse),
     (error: Error) =>
       error.message.includes(`${file}: `) &&
       error.message.includes(`${open}: others may write`) &&
@@ -73,18 +73,18 @@ test('every directory failing is one sentence with each reason', () => {
 test('the first directory that works is used, and used again', () => {
   const good = fresh('good')
   const unread = { ...source, read: () => assert.unreachable('it is there already') as never }
-  const path = placeAddon(source, [() => fresh('open2', 0o777), () => good], accept)
+  const path = installAddon(source, [() => fresh('open2', 0o777), () => good], accept)
   assert.equal(readdirSync(good), [path.slice(good.length + 1)])
   assert.is(statSync(path).mode & 0o777, 0o600)
-  assert.is(placeAddon(unread, [() => good], accept), path)
+  assert.is(installAddon(unread, [() => good], accept), path)
 })
 
 test('a changed file is written anew before it is loaded', () => {
   const directory = fresh('changed')
-  const path = placeAddon(source, [() => directory], accept)
+  const path = installAddon(source, [() => directory], accept)
   writeFileSync(path, 'something else')
   const loaded: string[] = []
-  placeAddon(source, [() => directory], each => loaded.push(readFileSync(each, 'utf8')))
+  installAddon(source, [() => directory], each => loaded.push(readFileSync(each, 'utf8')))
   assert.equal(loaded, [bytes.toString()])
 })
 
@@ -97,7 +97,7 @@ test('the real addon is placed, loaded and opens a database', () => {
   }
   const stateDir = fresh('state')
   const places = addonCandidates({ stateDir, cacheHome: undefined, userHome: root })
-  const path = placeAddon(real, places)
+  const path = installAddon(real, places)
   assert.match(path, join(stateDir, 'cache'))
   const db = openDatabase(':memory:', { addon: path })
   assert.equal(db.prepare('select 1 as one').get(), { one: 1 })

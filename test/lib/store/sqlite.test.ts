@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { isRuined, openDatabase, removeDatabase } from '../../../lib/store/sqlite.ts'
+import { isCorrupt, openDatabase, removeDatabase } from '../../../lib/store/sqlite.ts'
 
 const test = suite<{ dir: string; file: string }>('store/sqlite')
 
@@ -21,11 +21,11 @@ test('a file that is no database is recognised as ruined', ({ file }) => {
     openDatabase(file, { migrations: ['create table a (b)'] })
     assert.unreachable()
   } catch (error) {
-    assert.ok(isRuined(error))
+    assert.ok(isCorrupt(error))
   }
   removeDatabase(file)
   assert.not.ok(existsSync(file))
-  assert.not.ok(isRuined(new Error('other')))
+  assert.not.ok(isCorrupt(new Error('other')))
 })
 
 test('refuses a file of a newer version', ({ file }) => {

@@ -34,7 +34,7 @@ const setup = (agent: Agent) => {
     cacheDir: join(dir, 'cache'),
     redact: text => text,
     onRow: () => {},
-    onGone: () => {},
+    onDeleted: () => {},
     log: line => log.push(line),
     now: () => Date.now() / 1_000,
     write: (fd, data) => {

@@ -5,29 +5,29 @@ import { structuredPatch } from 'diff'
 import type { Bounds } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
 import { readContent } from './file-content.ts'
-import type { Depot } from './checkpoint-store.ts'
+import type { CheckpointStore } from './checkpoint-store.ts'
 import {
   type Change,
   type OpenRecord,
   sameVersion,
   type TurnRecord,
   type Version,
-} from './record.ts'
-import { LIMITS, type Scan, type ScanLimits, scanWorkspace } from './scan-workspace.ts'
+} from './records.ts'
+import { DEFAULT_LIMITS, type Scan, type ScanLimits, scanWorkspace } from './scan-workspace.ts'
 
 const MAX_TOUCHED_BYTES = 50 * 1024 * 1024
 /** Longer lists of what could not be recorded help nobody. */
-const MAX_NAMED = 5
+const MAX_LISTED_NAMES = 5
 
-export type Room = {
-  depot: Depot
+export type CheckpointContext = {
+  store: CheckpointStore
   /** The workspace, without what is hidden from requests. */
   bounds: Bounds
   limits?: ScanLimits
 }
 
 /** Files outside of the workspace are named by their absolute path. */
-export const placeIn = (bounds: Bounds, path: string): [Bounds, string] =>
+export const resolvePath = (bounds: Bounds, path: string): [Bounds, string] =>
   path.startsWith('/') ? [{ ...bounds, root: '/' }, path.slice(1)] : [bounds, path]
 
 const nameOf = (root: string, place: string): string => {
@@ -36,13 +36,13 @@ const nameOf = (root: string, place: string): string => {
 }
 
 const few = (names: readonly string[]): string =>
-  names.length > MAX_NAMED
-    ? `${names.slice(0, MAX_NAMED).join(', ')} and ${names.length - MAX_NAMED} more`
+  names.length > MAX_LISTED_NAMES
+    ? `${names.slice(0, MAX_LISTED_NAMES).join(', ')} and ${names.length - MAX_LISTED_NAMES} more`
     : names.join(', ')
 
 /** Before files are written: those not seen yet in this turn. Answers what could not be recorded. */
-export const touch = async (
-  { depot, bounds }: Room,
+export const captureFiles = async (
+  { store, bounds }: CheckpointContext,
   open: OpenRecord,
   places: readonly string[],
 ): Promise<string[]> => {
@@ -52,13 +52,13 @@ export const touch = async (
     const path = nameOf(bounds.root, realPath(place))
     if (known.has(path)) continue
     known.add(path)
-    const [within, name] = placeIn(bounds, path)
+    const [within, name] = resolvePath(bounds, path)
     const found = readContent(within, name, MAX_TOUCHED_BYTES)
     if ('problem' in found) {
       notes.push(`${path} cannot be undone: ${found.problem}.`)
       continue
     }
-    const version = found.content && (await depot.put(found.content))
+    const version = found.content && (await store.put(found.content))
     open.touched.push([path, version])
     for (let folder = dirname(path); !isTop(folder); folder = dirname(folder)) {
       if (existsSync(join(bounds.root, folder)) || open.absent.includes(folder)) break
@@ -71,8 +71,8 @@ export const touch = async (
 /** Folders are recorded inside the workspace only. */
 const isTop = (folder: string) => folder === '.' || folder.startsWith('/')
 
-const takeScan = async ({ depot, bounds, limits = LIMITS }: Room) => {
-  const { git } = depot
+const takeScan = async ({ store, bounds, limits = DEFAULT_LIMITS }: CheckpointContext) => {
+  const { git } = store
   if (!git) return null
   const { root, isHidden } = bounds
   const scan = await scanWorkspace({ root, isHidden, limits })
@@ -94,7 +94,7 @@ const takeScan = async ({ depot, bounds, limits = LIMITS }: Room) => {
 const permsOf = (scan: Scan): Record<string, number> =>
   Object.fromEntries([...scan.files].filter(([, perm]) => perm !== 0o644 && perm !== 0o755))
 
-const notesOf = ({ large, unreadable, withoutProducts }: Scan): string[] => [
+const notesOf = ({ large, unreadable, withoutBuildFolders: withoutProducts }: Scan): string[] => [
   ...(large.size > 0
     ? [`Too large to be recorded, so changes to them cannot be undone: ${few([...large.keys()])}.`]
     : []),
@@ -105,9 +105,12 @@ const notesOf = ({ large, unreadable, withoutProducts }: Scan): string[] => [
 ]
 
 /** Before anything in the workspace may change. */
-export const scanBefore = async (room: Room, open: OpenRecord): Promise<string[]> => {
+export const captureWorkspace = async (
+  context: CheckpointContext,
+  open: OpenRecord,
+): Promise<string[]> => {
   if (open.scan) return []
-  const taken = await takeScan(room)
+  const taken = await takeScan(context)
   if (!taken)
     return [
       'git is not installed: what commands change cannot be undone, only what the file tools write.',
@@ -118,7 +121,7 @@ export const scanBefore = async (room: Room, open: OpenRecord): Promise<string[]
     perms: permsOf(scan),
     folders: [...scan.folders],
     large: Object.fromEntries(scan.large),
-    without_products: scan.withoutProducts,
+    without_products: scan.withoutBuildFolders,
   }
   return notesOf(scan)
 }
@@ -132,15 +135,19 @@ const toVersion = (mode: string, id: string, perm: number | undefined): Version 
 }
 
 /** What is another in the workspace than at the scan before. */
-const scanAfter = async (room: Room, open: OpenRecord, pairs: Map<string, Pair>) => {
+const scanAfter = async (
+  context: CheckpointContext,
+  open: OpenRecord,
+  pairs: Map<string, Pair>,
+) => {
   const { scan: before } = open
-  const { git } = room.depot
+  const { git } = context.store
   if (!before || !git) return { made: [], gone: [] }
-  const taken = await takeScan(room)
+  const taken = await takeScan(context)
   if (!taken) return { made: [], gone: [] }
   const { scan, tree, entries } = taken
   const perms = permsOf(scan)
-  for (const { path, from, to } of await git.compare(before.tree, tree))
+  for (const { path, from, to } of await git.diffTrees(before.tree, tree))
     pairs.set(path, {
       before: toVersion(from.mode, from.id, before.perms[path]),
       after: toVersion(to.mode, to.id, perms[path]),
@@ -168,17 +175,17 @@ const scanAfter = async (room: Room, open: OpenRecord, pairs: Map<string, Pair>)
   }
 }
 
-const MOST_COUNTED_BYTES = 1024 * 1024
+const MAX_COUNTED_BYTES = 1024 * 1024
 
 /** Where git does not count. */
-const countLines = async (depot: Depot, { before, after }: Pair) => {
-  const [old, fresh] = await Promise.all(
-    [before, after].map(version => (version ? depot.get(version) : Buffer.alloc(0))),
+const countLines = async (store: CheckpointStore, { before, after }: Pair) => {
+  const [old, current] = await Promise.all(
+    [before, after].map(version => (version ? store.get(version) : Buffer.alloc(0))),
   )
-  if (!old || !fresh || old.length + fresh.length > MOST_COUNTED_BYTES) return null
-  if (old.includes(0) || fresh.includes(0)) return null
+  if (!old || !current || old.length + current.length > MAX_COUNTED_BYTES) return null
+  if (old.includes(0) || current.includes(0)) return null
   const options = { context: 0, timeout: 300 }
-  const patch = structuredPatch('', '', old.toString(), fresh.toString(), '', '', options)
+  const patch = structuredPatch('', '', old.toString(), current.toString(), '', '', options)
   const lines = patch?.hunks.flatMap(hunk => hunk.lines)
   const starting = (sign: string) => lines?.filter(line => line.startsWith(sign)).length ?? 0
   return lines ? { added: starting('+'), removed: starting('-') } : null
@@ -186,14 +193,14 @@ const countLines = async (depot: Depot, { before, after }: Pair) => {
 
 /** Keeps both versions of every pair under the turn's name and counts their lines. */
 export const toChanges = async (
-  depot: Depot,
+  store: CheckpointStore,
   id: string,
   pairs: ReadonlyMap<string, Pair>,
 ): Promise<Change[]> => {
   const list = [...pairs].filter(([, { before, after }]) => !sameVersion(before, after))
   if (list.length === 0) return []
-  const counts = depot.git
-    ? await depot.git.keep(
+  const counts = store.git
+    ? await store.git.storeTurn(
         id,
         list.map(([, { before, after }]) => ({
           before: before?.id ?? null,
@@ -204,37 +211,37 @@ export const toChanges = async (
   const changes: Change[] = []
   for (const [at, [path, pair]] of list.entries()) {
     const isSame = pair.before?.id === pair.after?.id
-    const count = isSame ? null : counts ? counts.get(at) : await countLines(depot, pair)
+    const count = isSame ? null : counts ? counts.get(at) : await countLines(store, pair)
     changes.push({ path, ...pair, added: count?.added ?? null, removed: count?.removed ?? null })
   }
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
 /** The end of a turn: everything that is another now than before. */
-export const closeRecord = async (
-  room: Room,
+export const finishRecord = async (
+  context: CheckpointContext,
   open: OpenRecord,
   { now, interrupted }: { now: number; interrupted: boolean },
 ): Promise<TurnRecord> => {
-  const { depot, bounds } = room
+  const { store, bounds } = context
   const pairs = new Map<string, Pair>()
-  const folders = await scanAfter(room, open, pairs)
+  const folders = await scanAfter(context, open, pairs)
   for (const [path, before] of open.touched) {
-    const [within, name] = placeIn(bounds, path)
+    const [within, name] = resolvePath(bounds, path)
     const found = readContent(within, name, MAX_TOUCHED_BYTES)
     if ('problem' in found) {
       open.notes.push(`${path} cannot be undone: ${found.problem}.`)
       pairs.delete(path)
       continue
     }
-    pairs.set(path, { before, after: found.content && (await depot.put(found.content)) })
+    pairs.set(path, { before, after: found.content && (await store.put(found.content)) })
   }
   const { touched: _touched, absent, scan: _scan, ...about } = open
   const made = absent.filter(folder => existsSync(join(bounds.root, folder)))
   return {
     ...about,
     ended_at: now,
-    changes: await toChanges(depot, open.id, pairs),
+    changes: await toChanges(store, open.id, pairs),
     folders_made: [...new Set([...folders.made, ...made])],
     folders_gone: folders.gone,
     notes: [...new Set(open.notes)],

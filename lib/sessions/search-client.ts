@@ -6,14 +6,14 @@ import { removeDatabase } from '../store/sqlite.ts'
 import type { IndexHit } from './search-index.ts'
 import type { Term } from './search-query.ts'
 
-export type SearchAsk = { ask: number; patienceMs: number } & (
+export type SearchRequest = { ask: number; maxWaitMs: number } & (
   | { what: 'search'; terms: Term[]; limit: number }
   /** Catch up and leave no byte of what was forgotten. */
-  | { what: 'settle' }
+  | { what: 'purge' }
 )
-export type SearchAnswer = { ask: number; hits: IndexHit[]; done: boolean; error?: string }
+export type SearchResponse = { ask: number; hits: IndexHit[]; done: boolean; error?: string }
 
-export type SearchOptions = {
+export type SearchClientOptions = {
   file: string
   catalog: string
   dir: string
@@ -23,7 +23,7 @@ export type SearchOptions = {
   startWorker?: (() => Worker) | undefined
   idleMs?: number
   /** How long a search waits for sessions that are not indexed yet: only the first one after a rebuild ever does. */
-  patienceMs?: number
+  maxWaitMs?: number
 }
 
 /** A worker of this size adds about 6 MB instead of 19. */
@@ -32,12 +32,12 @@ export const WORKER_LIMITS = { maxYoungGenerationSizeMb: 2, maxOldGenerationSize
 const startFromSource = (): Worker =>
   new Worker(new URL('./search-worker.ts', import.meta.url), { resourceLimits: WORKER_LIMITS })
 
-type Waiting = { resolve: (answer: SearchAnswer) => void; reject: (error: unknown) => void }
-type Question = { what: 'search'; terms: Term[]; limit: number } | { what: 'settle' }
+type Waiting = { resolve: (answer: SearchResponse) => void; reject: (error: unknown) => void }
+type Question = { what: 'search'; terms: Term[]; limit: number } | { what: 'purge' }
 
-export const createSearch = (options: SearchOptions) => {
+export const createSearchClient = (options: SearchClientOptions) => {
   const { file, catalog, dir, addon, log, startWorker = startFromSource } = options
-  const { idleMs = 60_000, patienceMs = 5_000 } = options
+  const { idleMs = 60_000, maxWaitMs = 5_000 } = options
   const waiting = new Map<number, Waiting>()
   let worker: Worker | null = null
   let idle: NodeJS.Timeout | null = null
@@ -57,7 +57,7 @@ export const createSearch = (options: SearchOptions) => {
   const start = (): Worker => {
     const started = startWorker()
     started.unref()
-    started.on('message', (answer: SearchAnswer) => {
+    started.on('message', (answer: SearchResponse) => {
       const asker = waiting.get(answer.ask)
       waiting.delete(answer.ask)
       if (waiting.size === 0) rest()
@@ -95,17 +95,17 @@ export const createSearch = (options: SearchOptions) => {
     idle.unref()
   }
 
-  const ask = (question: Question): Promise<SearchAnswer> => {
+  const ask = (question: Question): Promise<SearchResponse> => {
     if (closed) return Promise.reject(unavailable('The service is stopping'))
     worker ??= start()
     worker.ref()
     if (idle) clearTimeout(idle)
     asks += 1
     const number = asks
-    const answered = new Promise<SearchAnswer>((resolve, reject) => {
+    const answered = new Promise<SearchResponse>((resolve, reject) => {
       waiting.set(number, { resolve, reject })
     })
-    worker.postMessage({ ...question, ask: number, patienceMs })
+    worker.postMessage({ ...question, ask: number, maxWaitMs: maxWaitMs })
     return answered
   }
 
@@ -113,8 +113,8 @@ export const createSearch = (options: SearchOptions) => {
     /** `done` is false when some sessions were not looked through yet. */
     search: (terms: Term[], limit: number) => ask({ what: 'search', terms, limit }),
     /** Makes the index forget what is no longer there, to the last byte. Resolves at once when there is no index. */
-    async settle(): Promise<void> {
-      if (worker || existsSync(file)) await ask({ what: 'settle' })
+    async purgeDeleted(): Promise<void> {
+      if (worker || existsSync(file)) await ask({ what: 'purge' })
     },
     get running() {
       return worker !== null
@@ -131,4 +131,4 @@ export const createSearch = (options: SearchOptions) => {
     },
   }
 }
-export type Search = ReturnType<typeof createSearch>
+export type SearchClient = ReturnType<typeof createSearchClient>

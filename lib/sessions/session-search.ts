@@ -6,29 +6,29 @@ import type { Catalog } from './catalog.ts'
 import { foldText } from './catalog-schema.ts'
 import type { Files } from './files.ts'
 import { isHidden } from './fold.ts'
-import type { Search } from './search.ts'
+import type { SearchClient } from './search-client.ts'
 import { type Term, toSnippet, toTerms } from './search-query.ts'
 import type { IndexHit } from './search-index.ts'
 import { createScan } from './unindexed-search.ts'
 import type { SearchHit, Sessions, SessionsOptions } from './types.ts'
 
-type Needs = {
+type SessionSearchOptions = {
   files: Files
   log: SessionsOptions['log']
   catalog: Catalog
-  search: Search
+  search: SearchClient
   row: (id: string) => SessionRow | undefined
 }
 
 const MAX_QUERY_CHARS = 500
 const MAX_HITS = 200
-const MOST_FOUND = 500
+const MAX_CANDIDATES = 500
 
 /** A title is short and looked through as it is typed: any part of it counts, and every character of the query. */
 const toWords = (query: string): string[] =>
   foldText(query.replaceAll('"', ' ')).split(/\s+/).filter(Boolean).slice(0, 12)
 
-export const createFinding = ({ files, catalog, search, row, log }: Needs) => {
+export const createSessionSearch = ({ files, catalog, search, row, log }: SessionSearchOptions) => {
   const scan = createScan({ files, catalog })
 
   const titles = (
@@ -70,12 +70,12 @@ export const createFinding = ({ files, catalog, search, row, log }: Needs) => {
     const hits = titles(query, terms, { limit, profile })
     if (!options.content || terms.length === 0 || hits.length >= limit) return hits
     catalog.verify()
-    const dead = catalog.dead()
+    const dead = catalog.tombstones()
     // Sessions of the trash and of title hits may be among the found ones.
     // The index knows no profiles: theirs are left out here.
-    const most = profile ? MOST_FOUND : limit + hits.length + dead.length
-    const answer = await ask(terms, Math.min(most, MOST_FOUND))
-    if (answer.done) catalog.buried(dead)
+    const most = profile ? MAX_CANDIDATES : limit + hits.length + dead.length
+    const answer = await ask(terms, Math.min(most, MAX_CANDIDATES))
+    if (answer.done) catalog.clearTombstones(dead)
     const seen = new Set(hits.map(({ session_id }) => session_id))
     for (const hit of answer.hits) {
       const found = seen.has(hit.session) ? undefined : row(hit.session)

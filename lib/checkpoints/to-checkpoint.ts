@@ -1,8 +1,8 @@
 /** A record as a page shows it: one line a file, renamed ones put together. */
 import type { Checkpoint, CheckpointFile } from '../schema/checkpoint.ts'
-import type { Change, TurnRecord } from './record.ts'
+import type { Change, TurnRecord } from './records.ts'
 
-const MOST_FILES = 500
+const MAX_FILES = 500
 
 const statusOf = ({ before, after }: Change): CheckpointFile['status'] => {
   if (!before) return 'added'
@@ -16,7 +16,7 @@ const moves = (changes: readonly Change[]): Map<Change, Change> => {
   const found = new Map<Change, Change>()
   for (const change of changes) {
     const { before, after } = change
-    if (before || !after || after.id === EMPTY) continue
+    if (before || !after || after.id === EMPTY_BLOB_ID) continue
     const from = gone.find(
       each => each.before?.id === after.id && ![...found.values()].includes(each),
     )
@@ -26,13 +26,13 @@ const moves = (changes: readonly Change[]): Map<Change, Change> => {
 }
 
 /** Git's name of no bytes. */
-const EMPTY = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
+const EMPTY_BLOB_ID = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
 /** Pairs are looked for among so many at most. */
-const MOST_PAIRED = 1_000
+const MAX_PAIRED = 1_000
 
 export const toCheckpoint = (record: TurnRecord): Checkpoint => {
   const { id, changes, folders_made: _made, folders_gone: _gone, ...rest } = record
-  const moved = changes.length > MOST_PAIRED ? new Map<Change, Change>() : moves(changes)
+  const moved = changes.length > MAX_PAIRED ? new Map<Change, Change>() : moves(changes)
   const left = new Set(moved.values())
   const files = changes
     .filter(change => !left.has(change))
@@ -48,8 +48,8 @@ export const toCheckpoint = (record: TurnRecord): Checkpoint => {
   return {
     checkpoint: id,
     ...rest,
-    files: files.slice(0, MOST_FILES),
-    truncated: files.length > MOST_FILES,
+    files: files.slice(0, MAX_FILES),
+    truncated: files.length > MAX_FILES,
     file_count: files.length,
     added: sum('added'),
     removed: sum('removed'),

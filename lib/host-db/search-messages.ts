@@ -1,16 +1,16 @@
 /** Looks for words in the conversations of the command line, a few at a time: the event loop has other work as well. */
 import type { Database } from './state-db.ts'
 import { columnsOf } from './state-db.ts'
-import { IS_LIST, readContent } from './content.ts'
-import { readChain } from './read-messages.ts'
+import { IS_PARTS, readContent } from './content.ts'
+import { readLineage } from './read-messages.ts'
 
-export type Asked = {
+export type MessageQuery = {
   /** All of them occur in the message. */
   words: readonly string[]
   /** Empty for all. */
   roles: readonly string[]
   /** Messages of one conversation. */
-  most: number
+  maxMessages: number
 }
 
 export type FoundMessage = {
@@ -30,26 +30,26 @@ const like = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`
 type Row = { id: number; session_id: string; role: string; content: string; timestamp: number }
 
 /** A list is needed whole to be read. */
-const CONTENT = `case when ${IS_LIST} then content else substr(content, 1, ${MAX_CHARS}) end as content`
+const CONTENT = `case when ${IS_PARTS} then content else substr(content, 1, ${MAX_CHARS}) end as content`
 
 /** Newest first, each with what was said before and after it. */
-export const findMessages = (db: Database, id: string, asked: Asked): FoundMessage[] => {
-  const { words, roles, most } = asked
+export const findMessages = (db: Database, id: string, query: MessageQuery): FoundMessage[] => {
+  const { words, roles, maxMessages } = query
   if (words.length === 0) return []
   const active = columnsOf(db, 'messages').has('active') ? 'and active = 1' : ''
-  const chain = JSON.stringify(readChain(db, id))
-  const holds = (text: string) =>
+  const chain = JSON.stringify(readLineage(db, id))
+  const matches = (text: string) =>
     words.every(word => text.toLowerCase().includes(word.toLowerCase()))
   const rows = db
     .prepare<unknown[], Row>(
       `select id, session_id, role, ${CONTENT}, timestamp from messages
        where session_id in (select value from json_each(?)) ${active}
          ${roles.length > 0 ? 'and role in (select value from json_each(?))' : ''}
-         and (${IS_LIST} or (${words.map(() => "content like ? escape '\\'").join(' and ')}))
+         and (${IS_PARTS} or (${words.map(() => "content like ? escape '\\'").join(' and ')}))
        order by timestamp desc, id desc`,
     )
     .iterate(chain, ...(roles.length > 0 ? [JSON.stringify(roles)] : []), ...words.map(like))
-  const beside = (sign: '<' | '>', order: 'asc' | 'desc') =>
+  const neighbor = (sign: '<' | '>', order: 'asc' | 'desc') =>
     db.prepare<[string, number], { content: string | null }>(
       `select ${CONTENT} from messages
        where session_id = ? and id ${sign} ? ${active} and coalesce(length(cast(content as blob)), 0) > 0
@@ -58,13 +58,13 @@ export const findMessages = (db: Database, id: string, asked: Asked): FoundMessa
   const found: Row[] = []
   for (const row of rows) {
     const text = readContent(row.content)
-    if (text === row.content || holds(text))
+    if (text === row.content || matches(text))
       found.push({ ...row, content: text.slice(0, MAX_CHARS) })
-    if (found.length >= most) break
+    if (found.length >= maxMessages) break
   }
   const textOf = (row: { content: string | null } | undefined) =>
     row ? readContent(row.content).slice(0, MAX_CHARS) : null
-  const [before, after] = [beside('<', 'desc'), beside('>', 'asc')]
+  const [before, after] = [neighbor('<', 'desc'), neighbor('>', 'asc')]
   return found.map(({ id: at, session_id, role, content, timestamp }) => ({
     role,
     text: content,

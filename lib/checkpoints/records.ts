@@ -23,7 +23,7 @@ const Change = z.object({
 })
 export type Change = z.infer<typeof Change>
 
-const About = z.object({
+const RecordHeader = z.object({
   /** The turn's stream, or of an undo a name of its own. */
   id: z.string().regex(/^[0-9a-f]{16,64}$/),
   session_id: z.string(),
@@ -35,9 +35,9 @@ const About = z.object({
   at: z.number(),
   undo_of: z.string().nullable(),
 })
-export type About = z.infer<typeof About>
+export type RecordHeader = z.infer<typeof RecordHeader>
 
-export const TurnRecord = About.extend({
+export const TurnRecord = RecordHeader.extend({
   ended_at: z.number(),
   changes: z.array(Change),
   folders_made: z.array(z.string()),
@@ -50,7 +50,7 @@ export const TurnRecord = About.extend({
 export type TurnRecord = z.infer<typeof TurnRecord>
 
 /** Of a turn that runs: what there was before, so that a killed service can still close it. */
-export const OpenRecord = About.extend({
+export const OpenRecord = RecordHeader.extend({
   /** How touched files stood before the first touch. */
   touched: z.array(z.tuple([z.string(), Version.nullable()])),
   /** Folders that were not there when a file in them was about to be written. */

@@ -9,16 +9,16 @@ import { readMessages } from './read-messages.ts'
 import { ensureStateDb } from './create-database.ts'
 import { columnsOf, type Database, readState, writeState } from './state-db.ts'
 
-export type RecordDeps = {
+export type SessionRecorderOptions = {
   file: string
   addon: string | undefined
   /** Seconds since 1970. */
   now: () => number
   /** A write that failed: the conversation goes on, the person is told. */
-  problem: (error: unknown) => void
+  onError: (error: unknown) => void
 }
 
-export type Spent = {
+export type RecordedUsage = {
   input_tokens: number
   output_tokens: number
   estimated_cost: number
@@ -27,7 +27,7 @@ export type Spent = {
 }
 
 /** What is kept of a message. */
-export type Recordable = {
+export type RecordedMessage = {
   role: Message['role']
   content: Message['content']
   tool_calls?: ToolCall[]
@@ -36,27 +36,31 @@ export type Recordable = {
 }
 
 const SOURCE = 'cli'
-const MODEL_CALLS = 'tool_calls'
+const TOOL_CALLS_REASON = 'tool_calls'
 
-const two = (value: number): string => String(value).padStart(2, '0')
+const twoDigits = (value: number): string => String(value).padStart(2, '0')
 
 /** `20260408_142501_a1b2c3`, in local time. */
-export const newCliId = (at: Date): string => {
-  const day = `${at.getFullYear()}${two(at.getMonth() + 1)}${two(at.getDate())}`
-  const time = `${two(at.getHours())}${two(at.getMinutes())}${two(at.getSeconds())}`
+export const newHostSessionId = (at: Date): string => {
+  const day = `${at.getFullYear()}${twoDigits(at.getMonth() + 1)}${twoDigits(at.getDate())}`
+  const time = `${twoDigits(at.getHours())}${twoDigits(at.getMinutes())}${twoDigits(at.getSeconds())}`
   return `${day}_${time}_${randomBytes(3).toString('hex')}`
 }
 
 type Row = Readonly<Record<string, string | number | null>>
 
 /** Only columns that are there; a value for one that is not is not worth an error. */
-const fitting = (db: Database, table: string, row: Row): [string, string | number | null][] => {
+const existingColumns = (
+  db: Database,
+  table: string,
+  row: Row,
+): [string, string | number | null][] => {
   const columns = columnsOf(db, table)
   return Object.entries(row).filter(([name]) => columns.has(name))
 }
 
 const insert = (db: Database, table: string, row: Row, verb = 'insert'): void => {
-  const pairs = fitting(db, table, row)
+  const pairs = existingColumns(db, table, row)
   const names = pairs.map(([name]) => name)
   db.prepare(
     `${verb} into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`,
@@ -64,13 +68,13 @@ const insert = (db: Database, table: string, row: Row, verb = 'insert'): void =>
 }
 
 const update = (db: Database, id: string, row: Row): void => {
-  for (const [name, value] of fitting(db, 'sessions', row))
+  for (const [name, value] of existingColumns(db, 'sessions', row))
     db.prepare(`update sessions set ${name} = ? where id = ?`).run(value, id)
 }
 
 /** Counters go up: another program may be counting in the same row. */
-const add = (db: Database, id: string, row: Readonly<Record<string, number>>): void => {
-  for (const [name, value] of fitting(db, 'sessions', row))
+const increment = (db: Database, id: string, row: Readonly<Record<string, number>>): void => {
+  for (const [name, value] of existingColumns(db, 'sessions', row))
     if (value)
       db.prepare(`update sessions set ${name} = coalesce(${name}, 0) + ? where id = ?`).run(
         value,
@@ -78,10 +82,10 @@ const add = (db: Database, id: string, row: Readonly<Record<string, number>>): v
       )
 }
 
-const textOf = (content: Recordable['content']): string =>
+const textOf = (content: RecordedMessage['content']): string =>
   typeof content === 'string' ? content : JSON.stringify(content)
 
-export const createRecord = ({ file, addon, now, problem }: RecordDeps) => {
+export const createSessionRecorder = ({ file, addon, now, onError }: SessionRecorderOptions) => {
   let queue: Promise<unknown> | null = null
   /** Which tool a result belongs to: the message itself does not say. */
   const callNames = new Map<string, string>()
@@ -96,7 +100,7 @@ export const createRecord = ({ file, addon, now, problem }: RecordDeps) => {
         ensureStateDb(file, addon)
         await writeState(file, addon, work)
       } catch (error) {
-        problem(error)
+        onError(error)
       }
     }
     const before = queue
@@ -125,7 +129,7 @@ export const createRecord = ({ file, addon, now, problem }: RecordDeps) => {
     prompt: (id: string, text: string): void =>
       write(db => update(db, id, { system_prompt: text })),
 
-    message(id: string, message: Recordable): void {
+    message(id: string, message: RecordedMessage): void {
       const { role, content, tool_calls: calls = [], tool_call_id, reasoning } = message
       for (const call of calls) callNames.set(call.id, call.function.name)
       const timestamp = now()
@@ -139,22 +143,23 @@ export const createRecord = ({ file, addon, now, problem }: RecordDeps) => {
           tool_name: tool_call_id === undefined ? null : (callNames.get(tool_call_id) ?? null),
           tool_calls: calls.length > 0 ? JSON.stringify(calls) : null,
           timestamp,
-          finish_reason: role !== 'assistant' ? null : calls.length > 0 ? MODEL_CALLS : 'stop',
+          finish_reason:
+            role !== 'assistant' ? null : calls.length > 0 ? TOOL_CALLS_REASON : 'stop',
           reasoning: reasoning ?? null,
         })
-        add(db, id, { message_count: 1, tool_call_count: calls.length })
+        increment(db, id, { message_count: 1, tool_call_count: calls.length })
         update(db, id, { last_activity_at: timestamp })
       })
     },
 
-    spent(id: string, spent: Spent): void {
+    usage(id: string, usage: RecordedUsage): void {
       write(db => {
-        const { input_tokens, output_tokens, estimated_cost } = spent
-        add(db, id, { input_tokens, output_tokens, estimated_cost_usd: estimated_cost })
+        const { input_tokens, output_tokens, estimated_cost } = usage
+        increment(db, id, { input_tokens, output_tokens, estimated_cost_usd: estimated_cost })
         const isKnown = estimated_cost > 0
         update(db, id, {
-          billing_provider: spent.provider,
-          billing_base_url: spent.baseUrl,
+          billing_provider: usage.provider,
+          billing_base_url: usage.baseUrl,
           cost_status: isKnown ? 'estimated' : 'unknown',
           cost_source: isKnown ? 'official_docs_snapshot' : 'none',
         })
@@ -184,10 +189,10 @@ export const createRecord = ({ file, addon, now, problem }: RecordDeps) => {
   }
 }
 
-export type CliRecord = ReturnType<typeof createRecord>
+export type SessionRecorder = ReturnType<typeof createSessionRecorder>
 
 /** The newest conversation of the command line; undefined when there is none. */
-export const newestCliSession = (file: string, addon: string | undefined): string | undefined =>
+export const newestHostSession = (file: string, addon: string | undefined): string | undefined =>
   readState(file, addon, db =>
     db
       .prepare<[string], { id: string }>(
@@ -199,14 +204,14 @@ export const newestCliSession = (file: string, addon: string | undefined): strin
       .get(SOURCE),
   )?.id
 
-export type Stored = { model: string | null; messages: Message[] }
+export type HostSession = { model: string | null; messages: Message[] }
 
 /** A stored conversation to go on with; undefined for an unknown id. */
-export const readCliSession = (
+export const readHostSession = (
   file: string,
   addon: string | undefined,
   id: string,
-): Stored | undefined =>
+): HostSession | undefined =>
   readState(file, addon, db => {
     const found = db
       .prepare<[string], { model: string | null }>('select model from sessions where id = ?')

@@ -1,10 +1,10 @@
 /** Takes a command-line session out of the agent's database, in a form that can be put back as it was. */
 import { columnsOf, type Database } from './state-db.ts'
-import { readChain } from './read-messages.ts'
+import { readLineage } from './read-messages.ts'
 
 type Row = Record<string, unknown>
 /** Rows by table, in the order they were deleted in; and the children that lost their parent. */
-export type Taken = {
+export type SessionDump = {
   tables: { name: string; rows: Row[] }[]
   children: { id: string; parent: string }[]
 }
@@ -41,8 +41,8 @@ const select = (db: Database, table: string, column: string, ids: readonly strin
     .all(...ids)
 
 /** Undefined when there is no such session. Deletes nothing. */
-export const readTaken = (db: Database, id: string): Taken | undefined => {
-  const ids = readChain(db, id)
+export const readDump = (db: Database, id: string): SessionDump | undefined => {
+  const ids = readLineage(db, id)
   const sessions = select(db, 'sessions', 'id', ids)
   if (!sessions.some(row => row.id === id)) return undefined
   const hasParent = columnsOf(db, 'sessions').has('parent_session_id')
@@ -63,7 +63,7 @@ export const readTaken = (db: Database, id: string): Taken | undefined => {
 
 /** The whole lineage: its earlier parts alone would come back into the list. */
 export const deleteSession = (db: Database, id: string): void => {
-  const ids = readChain(db, id)
+  const ids = readLineage(db, id)
   const among = placeholders(ids)
   if (columnsOf(db, 'sessions').has('parent_session_id')) {
     db.prepare(
@@ -77,7 +77,7 @@ export const deleteSession = (db: Database, id: string): void => {
 }
 
 /** Puts back what is missing; what is there again by other means stays as it is. */
-export const putBack = (db: Database, { tables, children }: Taken): void => {
+export const restoreDump = (db: Database, { tables, children }: SessionDump): void => {
   // Sessions first: the others point at them. Parents may stand after their children.
   db.pragma('defer_foreign_keys = ON')
   for (const { name, rows } of tables.toReversed()) {
@@ -99,16 +99,16 @@ export const putBack = (db: Database, { tables, children }: Taken): void => {
 }
 
 /** JSON has no bytes. */
-export const formatTaken = (taken: Taken): string =>
-  JSON.stringify(taken, (_, value: unknown) =>
+export const formatDump = (dump: SessionDump): string =>
+  JSON.stringify(dump, (_, value: unknown) =>
     typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
       ? { $bytes: Buffer.from((value as unknown as { data: number[] }).data).toString('base64') }
       : value,
   )
 
-export const parseTaken = (text: string): Taken =>
+export const parseDump = (text: string): SessionDump =>
   JSON.parse(text, (_, value: unknown) =>
     typeof value === 'object' && value !== null && '$bytes' in value
       ? Buffer.from(String(value.$bytes), 'base64')
       : value,
-  ) as Taken
+  ) as SessionDump
