@@ -78,7 +78,7 @@ export const compress = async (
     role: 'user',
     content: summaryContent(text),
     summary: { from: first ?? '', to: last ?? '', text },
-    ...placeOf(covered),
+    place: placeOf(covered),
   }
   const [beforeTokens, summaryTokens] = [tokensOfAll(messages), tokensOf(standIn)]
   const coveredTokens = tokensOfAll(covered)
@@ -99,10 +99,10 @@ const firstId = (covered: readonly LoopMessage[]): string | null =>
 const lastId = (covered: readonly LoopMessage[]): string | null =>
   covered.map(({ summary, id }) => summary?.to || id).findLast(Boolean) ?? null
 
-const placeOf = (covered: readonly LoopMessage[]): { place?: number } => {
+const placeOf = (covered: readonly LoopMessage[]): number | undefined => {
   const places = covered.map(({ place }) => place)
   const known = places.filter(place => place !== undefined)
-  return known.length < places.length || known.length === 0 ? {} : { place: Math.max(...known) }
+  return known.length < places.length || known.length === 0 ? undefined : Math.max(...known)
 }
 
 type Writing = CompressOptions & { budget: number; notes: string }

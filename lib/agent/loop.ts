@@ -200,8 +200,8 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
         wait: run.wait,
         random: run.random,
         notice: text => tellOnce(run, text),
-        ...(run.request.tries !== undefined && { tries: run.request.tries }),
-        ...(attempts && { attempts: failure => attempts(failure, endpoint) }),
+        tries: run.request.tries,
+        attempts: failure => attempts?.(failure, endpoint),
       })
       if (run.good !== endpoint) answered?.(endpoint)
       run.good = endpoint
@@ -253,7 +253,7 @@ const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
   tools: withTools ? toolSchemas(run.request.tools, toJsonSchema) : [],
   signal: run.signal,
   workspace: run.request.workspace,
-  ...(run.request.sessionKey && { sessionKey: run.request.sessionKey }),
+  sessionKey: run.request.sessionKey,
 })
 
 const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [

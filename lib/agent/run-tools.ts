@@ -144,9 +144,9 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
     workspace: request.workspace,
     env: request.env,
     forbidden: request.forbidden,
-    ...(request.control && { control: request.control }),
-    ...(request.own && { own: request.own }),
-    ...(request.guards && { guards: request.guards }),
+    control: request.control,
+    own: request.own,
+    guards: request.guards,
     signal,
     // What a tool left behind still prints belongs to nobody.
     output: text => {
@@ -161,20 +161,16 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
       signal.throwIfAborted()
       return orAborted(request.clarify(question, choices, call.id), signal)
     },
-    ...(request.secrets && { secrets: request.secrets }),
-    ...(request.readable && { readable: request.readable }),
+    secrets: request.secrets,
+    readable: request.readable,
     spill: text => request.spill?.(call.id, text) ?? null,
     beforeChange: async what => {
       await request.beforeChange?.(what)
       // Recording may take a while: who was stopped meanwhile changes nothing any more.
       signal.throwIfAborted()
     },
-    ...(request.processes && { processes: request.processes }),
-    ...(request.delegation &&
-      bench.spawn &&
-      request.delegation.depth < request.delegation.maxDepth && {
-        spawn: bench.spawn(call.id, request.delegation),
-      }),
+    processes: request.processes,
+    spawn: spawnerFor(bench, call.id),
     call: (name, args) => callWithin(name, args, call.id, bench),
     toolNames: request.tools.map(({ name }) => name),
     memo: bench.memo,
@@ -188,6 +184,13 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
   } finally {
     running = false
   }
+}
+
+/** Undefined where no subagent may be started: delegation is off, or its depth is used up. */
+const spawnerFor = ({ request, spawn }: Bench, callId: string): ToolContext['spawn'] => {
+  const { delegation } = request
+  if (!delegation || !spawn || delegation.depth >= delegation.maxDepth) return undefined
+  return spawn(callId, delegation)
 }
 
 /**

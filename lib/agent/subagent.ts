@@ -141,9 +141,7 @@ const toRequest = (
         prefix + callId,
       ),
     clarify: async () => null,
-    ...(request.spill && {
-      spill: (callId, text) => request.spill?.(prefix + callId, text) ?? null,
-    }),
+    spill: (callId, text) => request.spill?.(prefix + callId, text) ?? null,
     spent(total) {
       const more = {
         input_tokens: total.input_tokens - counted.input_tokens,

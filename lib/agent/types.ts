@@ -130,7 +130,7 @@ export type Guards = {
   /** Why no command at all may run. */
   commands: () => string | null
   /** Why this one may not. */
-  command: (command: string, place: { home: string; cwd: string }) => string | null
+  command: (command: string, context: { home: string; cwd: string }) => string | null
   /** Why the file tools may not write at this real path. */
   write: (path: string) => string | null
   /** Why a tool may not be used at all. */

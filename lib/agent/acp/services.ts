@@ -12,9 +12,9 @@ export const contextOf = (request: AgentRequest, callId: string): ToolContext =>
   workspace: request.workspace,
   env: request.env,
   forbidden: request.forbidden,
-  ...(request.control && { control: request.control }),
-  ...(request.own && { own: request.own }),
-  ...(request.guards && { guards: request.guards }),
+  control: request.control,
+  own: request.own,
+  guards: request.guards,
   signal: request.signal,
   output: () => undefined,
   beforeChange: async what => {
@@ -24,7 +24,7 @@ export const contextOf = (request: AgentRequest, callId: string): ToolContext =>
   approve: ask => request.approve(ask, callId),
   clarify: (question, choices) => request.clarify(question, choices, callId),
   memo: new Map(),
-  ...(request.secrets && { secrets: request.secrets }),
+  secrets: request.secrets,
   now: request.now ?? Date.now,
 })
 
