@@ -1,6 +1,6 @@
 /** Summaries of earlier messages: made by hand, read, and taken back. */
 import { z } from 'zod'
-import { shortTokens } from '../lib/agent/tokens.ts'
+import { formatTokens } from '../lib/agent/tokens.ts'
 import { endpoint } from '../lib/context.ts'
 import { SessionId } from '../lib/schema/ids.ts'
 import { Session } from '../lib/schema/session.ts'
@@ -29,7 +29,7 @@ export const compress = endpoint({
     const { compressions, sessionViews: views } = ctx.app
     const wanted = focus_topic || topic || ''
     const done = await compressions.compress(session_id, wanted, ctx.signal)
-    const [before, after] = done.tokens.map(shortTokens)
+    const [before, after] = done.tokens.map(formatTokens)
     return {
       ok: true as const,
       session: await views.full(done.session_id),

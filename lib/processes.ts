@@ -228,7 +228,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
         entry.polled = entry.leftOut + entry.text.length
         return stripVTControlCharacters(fresh)
       },
-      typed: id => find(owner, id).typed,
+      pendingInput: id => find(owner, id).typed,
       async write(id, data) {
         const entry = find(owner, id)
         await write(entry, data)

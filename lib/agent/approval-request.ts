@@ -2,7 +2,7 @@
 import type { ApprovalChoice } from '../schema/question.ts'
 
 /** What is asked of a person before something dangerous runs. Matching rules' labels, most severe first. */
-export type ApprovalAsk = {
+export type ApprovalRequest = {
   command: string
   patternKeys: string[]
   description: string

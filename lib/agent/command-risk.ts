@@ -10,29 +10,29 @@ import { CONTROL, OWN_ADDRESS, UNCLEAR } from './shell/labels.ts'
 import { pathsIn } from './shell/paths.ts'
 import { MAX_COMMAND_CHARS, readings } from './shell/syntax.ts'
 import { RULES } from './shell/rules.ts'
-import type { Place, Simple } from './shell/types.ts'
+import type { ShellContext, Simple } from './shell/types.ts'
 import type { Guards } from './types.ts'
 
-export { normalise } from './shell/syntax.ts'
-export type { Place } from './shell/types.ts'
+export { normalizeCommand as normalise } from './shell/syntax.ts'
+export type { ShellContext as Place } from './shell/types.ts'
 
 export type Assessment = {
   /** Why the command is refused without asking. */
-  hardline?: string
+  blocked?: string
   /** Reasons to ask, most severe first. */
   labels: string[]
   /** No grant covers it, and nobody but a person answers. */
   isControl?: true
   /** It surely changes nothing. */
-  looks: boolean
+  isReadOnly: boolean
   /** Its programs with their arguments, in order, as a rule of the person may cover them; null when not understood. */
   commands: string[][] | null
 }
 
 const TOO_LONG: Assessment = {
-  hardline: 'a command of this length',
+  blocked: 'a command of this length',
   labels: [],
-  looks: false,
+  isReadOnly: false,
   commands: null,
 }
 
@@ -51,9 +51,9 @@ const RAW = new Set([
 ])
 
 /** Deterministic; it reads the scripts that the command would run, and changes nothing. */
-export const assess = (command: string, place: Partial<Place> = {}): Assessment => {
+export const assessCommand = (command: string, place: Partial<ShellContext> = {}): Assessment => {
   if (command.length > MAX_COMMAND_CHARS) return TOO_LONG
-  const where: Place = {
+  const where: ShellContext = {
     ...place,
     home: place.home || '/root',
     cwd: place.cwd || '/somewhere/below/the/root',
@@ -67,23 +67,23 @@ export const assess = (command: string, place: Partial<Place> = {}): Assessment 
   const labels = [...new Set([...findings.map(({ label }) => label), ...raw])].sort(
     (a, b) => rank(a) - rank(b),
   )
-  const hardline = findings.find(({ floor }) => floor !== undefined)?.floor
+  const blocked = findings.find(({ blocked: floor }) => floor !== undefined)?.blocked
   const isClear = all.every(each => each.isClear)
   return {
-    ...(hardline !== undefined && { hardline }),
+    ...(blocked !== undefined && { blocked: blocked }),
     labels,
     ...(findings.some(({ isControl }) => isControl) && { isControl: true as const }),
-    looks: labels.length === 0 && all.every(each => each.looks),
+    isReadOnly: labels.length === 0 && all.every(each => each.looks),
     commands: isClear ? (all[0]?.commands ?? null) : null,
   }
 }
 
 /** It surely only looks: nothing has to be recorded before it runs. In doubt it does more. */
-export const isReadOnly = (command: string, place: Partial<Place>): boolean =>
-  assess(command, place).looks
+export const isReadOnly = (command: string, place: Partial<ShellContext>): boolean =>
+  assessCommand(command, place).isReadOnly
 
 /** Why the home forbids the script: scripts at all, or a command it openly runs; null when it does not. */
-export const deniedInScript = (code: string, place: Place, guards: Guards): string | null =>
+export const deniedInScript = (code: string, place: ShellContext, guards: Guards): string | null =>
   guards.commands() ??
   textsIn(code)
     .filter(({ isRun }) => isRun)
@@ -92,9 +92,9 @@ export const deniedInScript = (code: string, place: Place, guards: Guards): stri
   null
 
 /** Why a script of `execute_code` must not run; undefined when it holds nothing of the kind openly. */
-export const hardlineInScript = (code: string, place: Partial<Place>): string | undefined => {
-  const { hardline } = assessScript(code, place)
-  return hardline
+export const blockedInScript = (code: string, place: Partial<ShellContext>): string | undefined => {
+  const { blocked } = assessScript(code, place)
+  return blocked
 }
 
 /** It is read as a part of a command. */
@@ -103,11 +103,11 @@ const MAX_SCRIPT_CHARS = MAX_COMMAND_CHARS - 1_000
 /** A script given as text, in the language of `execute_code`. */
 export const assessScript = (
   code: string,
-  place: Partial<Place>,
-): Pick<Assessment, 'hardline' | 'labels' | 'isControl'> => {
+  place: Partial<ShellContext>,
+): Pick<Assessment, 'blocked' | 'labels' | 'isControl'> => {
   // What is too long to be read is not run, like a command.
-  if (code.length > MAX_SCRIPT_CHARS) return { hardline: 'a script of this length', labels: [] }
-  const where: Place = {
+  if (code.length > MAX_SCRIPT_CHARS) return { blocked: 'a script of this length', labels: [] }
+  const where: ShellContext = {
     ...place,
     home: place.home || '/root',
     cwd: place.cwd || '/somewhere/below/the/root',
@@ -115,29 +115,29 @@ export const assessScript = (
   // Handed over as a here-document nobody can close, it is read like any script on an interpreter's input.
   const mark = `END_${code.length}_OF_SCRIPT`
   const { findings } = inspect(`python3 - <<'${mark}'\n${code}\n${mark}\n`, where)
-  const hardline = findings.find(({ floor }) => floor !== undefined)?.floor
+  const blocked = findings.find(({ blocked: floor }) => floor !== undefined)?.blocked
   return {
-    ...(hardline !== undefined && { hardline }),
+    ...(blocked !== undefined && { blocked: blocked }),
     labels: [...new Set(findings.map(({ label }) => label))],
     ...(findings.some(({ isControl }) => isControl) && { isControl: true as const }),
   }
 }
 
 /** Every program the command would start, those inside others included. */
-export const startedBy = (command: string, place: Place): Simple[] => {
+export const startedPrograms = (command: string, place: ShellContext): Simple[] => {
   if (command.length > MAX_COMMAND_CHARS) return []
   const where = { ...place, seen: new Map<string, boolean>() }
   return readings(command).flatMap(text => inspect(text, where).simples)
 }
 
 /** The first place a command names that lies in one of `forbidden` (and in none of `readable`); undefined when it names none openly. */
-export const forbiddenIn = (
+export const forbiddenPathIn = (
   command: string,
-  place: Place,
+  place: ShellContext,
   forbidden: readonly string[],
   readable: readonly string[] = [],
 ): string | undefined => {
-  return startedBy(command, place)
+  return startedPrograms(command, place)
     .flatMap(({ args, redirects, cwd }) =>
       pathsIn([...args, ...redirects.map(({ target }) => target)]).map(word => ({
         cwd: cwd ?? place.cwd,

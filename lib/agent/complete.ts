@@ -1,10 +1,10 @@
 /** Gets one whole answer out of a provider: deltas gathered, failed calls made again, cut answers continued. */
 import { messageOf } from '../errors.ts'
-import { type RawCall, readArguments } from './tool-calls.ts'
+import { type RawCall, parseArguments } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
-import { shifted } from './providers/content-order.ts'
-import { orAborted, retryDelayMs, type Wait } from './retry.ts'
-import type { Tally } from './usage-meter.ts'
+import { shiftPositions } from './providers/content-order.ts'
+import { raceAbort, retryDelayMs, type Wait } from './retry.ts'
+import type { UsageMeter } from './usage-meter.ts'
 import type { Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
 /** Of what passes by itself: a stream that broke, a server that is overloaded. About a minute with the waits of `retry.ts`. */
@@ -27,24 +27,24 @@ export type Reply = {
   refusal: string
   calls: RawCall[]
   /** What the provider wants back with this message; see `Carry`. */
-  carry: unknown[]
+  providerState: unknown[]
 }
 
-export type Speaking = {
+export type CompleteOptions = {
   provider: Provider
   /** What is said and to whom; nudges are added behind its messages and never recorded. */
   request: ProviderRequest
   messageId: string
   emit: Emit
-  tally: Tally
+  meter: UsageMeter
   wait: Wait
   random: () => number
   /** What the person should know of how the endpoint had to be asked. */
   notice: (text: string) => void
   /** How often a call that fails is made in all. */
-  tries?: number
+  maxAttempts?: number
   /** How often it is worth making while it fails like this; never more than `tries`. */
-  attempts?: (failure: ProviderFailure) => number | undefined
+  attemptLimit?: (failure: ProviderFailure) => number | undefined
 }
 
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
@@ -53,9 +53,9 @@ type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason
  * Throws `ProviderFailure`, or the signal's reason when aborted. A call that broke is made again, and what it had said
  * is void: `retry` says so, and the message begins anew. A continuation speaks on in the same message.
  */
-export const speak = async (speaking: Speaking): Promise<Reply> => {
+export const complete = async (speaking: CompleteOptions): Promise<Reply> => {
   const { request, emit, messageId } = speaking
-  const said: Reply = { text: '', reasoning: '', refusal: '', calls: [], carry: [] }
+  const said: Reply = { text: '', reasoning: '', refusal: '', calls: [], providerState: [] }
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
   let nudges: ProviderRequest['messages'] = []
 
@@ -76,26 +76,27 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
   for (;;) {
     const part = emptyPart()
     try {
-      await listen(speaking, [...request.messages, ...nudges], part)
+      await readStream(speaking, [...request.messages, ...nudges], part)
     } catch (failure) {
       if (request.signal.aborted) throw request.signal.reason
       // Not the provider's doing: `emit` could not write. Nothing here can mend that.
       if (!(failure instanceof ProviderFailure)) throw failure
-      const tries = triesOf(speaking, failure)
-      if (failure.retryable && ++counts.failed < tries) {
-        await again(counts.failed, tries, failure, failure.message)
+      const maxAttempts = triesOf(speaking, failure)
+      if (failure.retryable && ++counts.failed < maxAttempts) {
+        await again(counts.failed, maxAttempts, failure, failure.message)
         continue
       }
       if (counts.continued > 0) {
         emit({ type: 'warning', kind: 'cut', message: `The answer is cut: ${failure.message}` })
         return merge(said, { ...part, calls: [] })
       }
-      failure.spoken = `${said.text}${said.reasoning}${part.text}${part.reasoning}`.trim() !== ''
+      failure.hasStreamed =
+        `${said.text}${said.reasoning}${part.text}${part.reasoning}`.trim() !== ''
       throw failure
     }
     counts.failed = 0
 
-    if (part.finish === 'length' && part.calls.some(call => !readArguments(call.arguments))) {
+    if (part.finish === 'length' && part.calls.some(call => !parseArguments(call.arguments))) {
       if (counts.truncated++ > 0)
         throw new ProviderFailure('error', 'The tool call is longer than the model may write.')
       if (part.text.trim() === '') await again(1, 2, null, 'The tool call was cut off.')
@@ -123,8 +124,11 @@ export const speak = async (speaking: Speaking): Promise<Reply> => {
   }
 }
 
-const triesOf = ({ tries, attempts }: Speaking, failure: ProviderFailure): number => {
-  const most = tries ?? usualTries(failure)
+const triesOf = (
+  { maxAttempts, attemptLimit: attempts }: CompleteOptions,
+  failure: ProviderFailure,
+): number => {
+  const most = maxAttempts ?? usualTries(failure)
   return Math.min(attempts?.(failure) ?? most, most)
 }
 
@@ -140,29 +144,31 @@ const emptyPart = (): Part => ({
   reasoning: '',
   refusal: '',
   calls: [],
-  carry: [],
+  providerState: [],
   finish: 'other',
 })
 
 const merge = (said: Reply, part: Reply): Reply => {
-  const moved = shifted(part.carry, said.text.length, said.calls.length)
+  const moved = shiftPositions(part.providerState, said.text.length, said.calls.length)
   said.text += part.text
   said.reasoning += part.reasoning
   said.refusal += part.refusal
   said.calls.push(...part.calls)
-  said.carry.push(...moved)
+  said.providerState.push(...moved)
   return said
 }
 
 /** What was said goes along with its thoughts: strict servers want both. It is asked again of whoever said it. */
-const nudge = ({ text, carry }: Reply, sentence: string): ProviderRequest['messages'] => [
+const nudge = ({ text, providerState }: Reply, sentence: string): ProviderRequest['messages'] => [
   ...(text.trim() === ''
     ? []
     : [
         {
           role: 'assistant' as const,
           content: text,
-          ...(carry.length > 0 && { carry: { by: '', items: [...carry] } }),
+          ...(providerState.length > 0 && {
+            providerState: { endpointKey: '', items: [...providerState] },
+          }),
         },
       ]),
   { role: 'user', content: sentence },
@@ -173,8 +179,8 @@ const asFailure = (error: unknown): ProviderFailure =>
     ? error
     : new ProviderFailure('error', `The provider failed: ${messageOf(error)}`)
 
-const listen = async (
-  speaking: Speaking,
+const readStream = async (
+  speaking: CompleteOptions,
   messages: ProviderRequest['messages'],
   part: Part,
 ): Promise<void> => {
@@ -184,11 +190,11 @@ const listen = async (
   try {
     for (;;) {
       // Raced, so that a provider which ignores the signal cannot hold the turn.
-      const next = await orAborted(stream.next(), request.signal).catch(error => {
+      const next = await raceAbort(stream.next(), request.signal).catch(error => {
         throw asFailure(error)
       })
       if (next.done) break
-      hear(speaking, part, calls, next.value)
+      applyDelta(speaking, part, calls, next.value)
     }
   } finally {
     // Lets the provider close its socket; not awaited for the same reason.
@@ -197,8 +203,8 @@ const listen = async (
   part.calls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
 }
 
-const hear = (
-  { emit, messageId, tally, notice }: Speaking,
+const applyDelta = (
+  { emit, messageId, meter, notice }: CompleteOptions,
   part: Part,
   calls: Map<number, RawCall>,
   delta: ProviderDelta,
@@ -228,11 +234,11 @@ const hear = (
     case 'notice':
       notice(delta.text)
       return
-    case 'carry':
-      part.carry.push(delta.item)
+    case 'provider_state':
+      part.providerState.push(delta.item)
       return
     case 'usage':
-      tally.add(delta)
+      meter.addCall(delta)
       return
     case 'finish':
       part.finish = delta.reason

@@ -1,5 +1,5 @@
 /** Which messages a summary takes the place of: pure arithmetic over their lengths and what belongs together. */
-import { tokensOf, tokensOfAll } from './tokens.ts'
+import { estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, ModelEndpoint } from './types.ts'
 
 export type CompressionSettings = {
@@ -48,7 +48,7 @@ export const thresholdOf = (
 }
 
 /** `messages[head]` up to but not including `messages[tail]` are summarised. */
-export type Plan = { head: number; tail: number }
+export type CompressionPlan = { head: number; tail: number }
 
 export type PlanOptions = {
   settings: Pick<CompressionSettings, 'targetRatio' | 'protectFirst' | 'protectLast'>
@@ -67,14 +67,14 @@ const MIN_TAIL = 3
 export const planCompression = (
   messages: readonly LoopMessage[],
   { settings, threshold, minTail = MIN_TAIL, minGain = 0 }: PlanOptions,
-): Plan | null => {
+): CompressionPlan | null => {
   const budget = threshold * settings.targetRatio
   const head = headOf(messages, settings.protectFirst - 1, budget)
   const tail = tailOf(messages, head, { budget, minTail, protectLast: settings.protectLast })
   const covered = messages.slice(head, tail)
   // One message, or the old summary alone, would only be said again in other words.
   if (covered.filter(({ summary }) => !summary).length < (covered[0]?.summary ? 1 : 2)) return null
-  return tokensOfAll(covered) < minGain ? null : { head, tail }
+  return estimateAllTokens(covered) < minGain ? null : { head, tail }
 }
 
 /** The first words of both sides; nothing with calls, whose results could be long, and nothing behind a summary. */
@@ -87,7 +87,7 @@ const headOf = (messages: readonly LoopMessage[], count: number, budget: number)
   while (head < count) {
     const message = messages[head]
     if (!message || message.role === 'tool' || message.tool_calls?.length) break
-    tokens += tokensOf(message)
+    tokens += estimateTokens(message)
     if (tokens > budget) break
     head += 1
   }
@@ -107,7 +107,7 @@ const tailOf = (
     const message = messages[tail - 1] as LoopMessage
     // What is summarised already is never a part of the tail.
     if (message.summary) break
-    tokens += tokensOf(message)
+    tokens += estimateTokens(message)
     const kept = messages.length - tail
     const fits = tokens <= budget || (kept < protectLast && tokens <= budget * CEILING)
     if (kept >= minTail && !fits) break
@@ -129,7 +129,7 @@ const wholeTail = (messages: readonly LoopMessage[], head: number, from: number)
 }
 
 /** What was said in this turn has no place yet: it stands behind everything that has one. */
-const placeOf = ({ place }: LoopMessage): number => place ?? Number.POSITIVE_INFINITY
+const placeOf = ({ position: place }: LoopMessage): number => place ?? Number.POSITIVE_INFINITY
 
 const isWhole = (messages: readonly LoopMessage[], head: number, tail: number): boolean => {
   if (messages[tail]?.role === 'tool') return false

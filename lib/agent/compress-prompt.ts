@@ -1,5 +1,5 @@
 /** What the model that summarises is asked, and what its notes are put together with. */
-import { contentOf, tokensOfText } from './tokens.ts'
+import { textOf, estimateTextTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** Of one message, and of one result: the beginning and the end say what it was. */
@@ -36,7 +36,7 @@ const clip = (text: string, chars: number): string => {
 
 /** As many results may be the same file read again: only the newest is worth its length. */
 const render = (message: LoopMessage, isRepeated: boolean): string => {
-  const text = contentOf(message)
+  const text = textOf(message)
   if (message.role === 'tool') {
     const said = isRepeated ? `[the same ${text.length} characters come again below]` : text
     return `<result tool="${message.name ?? ''}">\n${clip(said, RESULT_CHARS)}\n</result>`
@@ -51,15 +51,14 @@ const render = (message: LoopMessage, isRepeated: boolean): string => {
 }
 
 /** The messages as text, in portions of about `chars`, none of which tears a message. */
-export const toPortions = (messages: readonly LoopMessage[], chars: number): string[] => {
+export const toChunks = (messages: readonly LoopMessage[], chars: number): string[] => {
   const newest = new Map<string, LoopMessage>()
-  for (const message of messages)
-    if (message.role === 'tool') newest.set(contentOf(message), message)
+  for (const message of messages) if (message.role === 'tool') newest.set(textOf(message), message)
   const portions: string[] = []
   let open: string[] = []
   let size = 0
   for (const message of messages) {
-    const said = contentOf(message)
+    const said = textOf(message)
     const isRepeated = message.role === 'tool' && said.length > 200 && newest.get(said) !== message
     const text = render(message, isRepeated)
     if (size > 0 && size + text.length > chars) {
@@ -73,23 +72,28 @@ export const toPortions = (messages: readonly LoopMessage[], chars: number): str
   return [...portions, open.join('\n\n')]
 }
 
-export type PromptParts = {
+export type SummaryPromptOptions = {
   /** The notes so far; empty for the first. */
   notes: string
-  portion: string
+  chunk: string
   /** What the notes may be long, in tokens. */
   budget: number
   /** What the person asked to keep above all. */
   focus: string
 }
 
-export const summaryPrompt = ({ notes, portion, budget, focus }: PromptParts): WireMessage[] => [
+export const summaryPrompt = ({
+  notes,
+  chunk,
+  budget,
+  focus,
+}: SummaryPromptOptions): WireMessage[] => [
   { role: 'system', content: INSTRUCTIONS },
   {
     role: 'user',
     content: [
       ...(notes ? [`The notes so far:\n<notes>\n${notes}\n</notes>`] : []),
-      `${notes ? 'What came after them' : 'The messages'}:\n<messages>\n${portion}\n</messages>`,
+      `${notes ? 'What came after them' : 'The messages'}:\n<messages>\n${chunk}\n</messages>`,
       ...(focus
         ? [`The person asks to keep above all what concerns: ${focus}. Give it most of the room.`]
         : []),
@@ -125,7 +129,7 @@ const MOST = 12_000
 
 /** A fifth of what goes, within bounds: an eternal conversation must not become an eternal summary. */
 export const summaryBudget = (covered: readonly LoopMessage[], window: number): number => {
-  const tokens = covered.reduce((sum, message) => sum + tokensOfText(contentOf(message)), 0)
+  const tokens = covered.reduce((sum, message) => sum + estimateTextTokens(textOf(message)), 0)
   const most = Math.max(LEAST, Math.min(MOST, window > 0 ? window * 0.05 : MOST))
   return Math.round(Math.min(Math.max(tokens * 0.2, LEAST), most))
 }

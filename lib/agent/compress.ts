@@ -1,35 +1,35 @@
 /** Puts a summary in the place of earlier messages. Nothing is lost on the way: without a summary all of them stay. */
 import { summaryContent } from '../schema/summary.ts'
 import type { Usage } from '../schema/usage.ts'
-import type { CompressionSettings, Plan } from './compress-plan.ts'
+import type { CompressionSettings, CompressionPlan } from './compress-plan.ts'
 import {
   joinSummary,
   splitSummary,
   summaryBudget,
   summaryPrompt,
-  toPortions,
+  toChunks,
 } from './compress-prompt.ts'
 import { ProviderFailure } from './failure.ts'
-import { contentOf, tokensOf, tokensOfAll } from './tokens.ts'
+import { textOf, estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
 /** What the engine needs to keep a conversation within a window. */
 export type Compression = {
   settings: CompressionSettings
   /** Asks the model that summarises. Throws when there is none, or when it fails. */
-  ask: Ask
+  callModel: SummaryModel
   /** Tokens that model can read; 0 when unknown. */
   window: number
   /** Until when a summary that failed is not tried again, in milliseconds; kept with the session, beyond the turn. */
-  rest: { until: () => number; begin: (nowMs: number, untilMs: number) => void }
+  cooldown: { until: () => number; start: (nowMs: number, untilMs: number) => void }
 }
 
-export type Ask = (
+export type SummaryModel = (
   messages: readonly WireMessage[],
   options: { signal: AbortSignal; onUsage: (usage: Usage) => void },
 ) => Promise<string>
 
-export type CompressOptions = Pick<Compression, 'ask' | 'window'> & {
+export type CompressOptions = Pick<Compression, 'callModel' | 'window'> & {
   signal: AbortSignal
   focus?: string
   /** Open steps of the agent's list, put down word for word. */
@@ -59,7 +59,7 @@ const MAX_HALVINGS = 3
 /** Throws `ProviderFailure` or the signal's reason; `messages` is as it was then. */
 export const compress = async (
   messages: readonly LoopMessage[],
-  { head, tail }: Plan,
+  { head, tail }: CompressionPlan,
   options: CompressOptions,
 ): Promise<Compressed> => {
   const covered = messages.slice(head, tail)
@@ -71,17 +71,17 @@ export const compress = async (
   const asked = fresh.findLast(({ role }) => role === 'user')
   // The task itself must not be told in other words while the work on it goes on.
   const isOpen = !messages.slice(tail).some(({ role }) => role === 'user')
-  const request = isOpen ? (asked ? contentOf(asked) : before.request) : ''
+  const request = isOpen ? (asked ? textOf(asked) : before.request) : ''
   const text = joinSummary(notes, request, options.todos ?? [])
   const [first, last] = [firstId(covered), lastId(covered)]
   const standIn: LoopMessage = {
     role: 'user',
     content: summaryContent(text),
     summary: { from: first ?? '', to: last ?? '', text },
-    place: placeOf(covered),
+    position: placeOf(covered),
   }
-  const [beforeTokens, summaryTokens] = [tokensOfAll(messages), tokensOf(standIn)]
-  const coveredTokens = tokensOfAll(covered)
+  const [beforeTokens, summaryTokens] = [estimateAllTokens(messages), estimateTokens(standIn)]
+  const coveredTokens = estimateAllTokens(covered)
   if (summaryTokens >= coveredTokens)
     throw new ProviderFailure('error', 'The summary is longer than what it should stand for.')
   return {
@@ -100,7 +100,7 @@ const lastId = (covered: readonly LoopMessage[]): string | null =>
   covered.map(({ summary, id }) => summary?.to || id).findLast(Boolean) ?? null
 
 const placeOf = (covered: readonly LoopMessage[]): number | undefined => {
-  const places = covered.map(({ place }) => place)
+  const places = covered.map(({ position: place }) => place)
   const known = places.filter(place => place !== undefined)
   return known.length < places.length || known.length === 0 ? undefined : Math.max(...known)
 }
@@ -110,17 +110,17 @@ type Writing = CompressOptions & { budget: number; notes: string }
 /** Portion by portion where all of it is more than can be read at once: each updates the notes of those before. */
 const writeNotes = async (
   fresh: readonly LoopMessage[],
-  { ask, window, signal, focus = '', onUsage, budget, notes: first }: Writing,
+  { callModel, window, signal, focus = '', onUsage, budget, notes: first }: Writing,
 ): Promise<string> => {
   const readable = (window || USUAL_WINDOW) * READ_SHARE * CHARS_A_TOKEN
   let chars = Math.min(MAX_PORTION_CHARS, Math.max(MIN_PORTION_CHARS, readable))
   let halvings = 0
   let notes = first
-  let left = [...toPortions(fresh, chars)]
+  let left = [...toChunks(fresh, chars)]
   while (left.length > 0) {
     const portion = left[0] as string
     try {
-      const said = await ask(summaryPrompt({ notes, portion, budget, focus }), {
+      const said = await callModel(summaryPrompt({ notes, chunk: portion, budget, focus }), {
         signal,
         onUsage: usage => onUsage?.(usage),
       })

@@ -4,15 +4,22 @@ import { messageOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
 import { planCompression, thresholdOf } from './compress-plan.ts'
 import { ProviderFailure } from './failure.ts'
-import type { Tally } from './usage-meter.ts'
-import { shortTokens, stepBelow, tokensOf, tokensOfAll, tokensOfText, windowIn } from './tokens.ts'
+import type { UsageMeter } from './usage-meter.ts'
+import {
+  formatTokens,
+  nextSmallerWindow,
+  estimateTokens,
+  estimateAllTokens,
+  estimateTextTokens,
+  contextLimitIn,
+} from './tokens.ts'
 import type { AgentRequest, Emit, LoopMessage, ModelEndpoint } from './types.ts'
 
 /** The part of a run this looks at and changes. */
 type Fitting = {
   request: AgentRequest
   emit: Emit
-  tally: Tally
+  meter: UsageMeter
   signal: AbortSignal
   now: () => number
   memo: Map<string, unknown>
@@ -53,18 +60,18 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
   })
 
   const fixedTokens = (): number => {
-    fixed ??= tokensOfText(run.request.system) + tokensOfText(JSON.stringify(schemas()))
+    fixed ??= estimateTextTokens(run.request.system) + estimateTextTokens(JSON.stringify(schemas()))
     return fixed
   }
 
   /** What the next call will be long: what was counted last, and an estimate of what came since. */
   const estimate = (): number => {
     if (measured && measured.messages === run.messages)
-      return measured.tokens + tokensOfAll(run.messages.slice(measured.count))
+      return measured.tokens + estimateAllTokens(run.messages.slice(measured.count))
     return rough()
   }
 
-  const rough = (): number => fixedTokens() + tokensOfAll(run.messages)
+  const rough = (): number => fixedTokens() + estimateAllTokens(run.messages)
 
   const openTodos = (): string[] => {
     const parsed = Todos.safeParse(run.memo.get('todo'))
@@ -81,7 +88,7 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
     const after = Math.round((before * (whole - done.beforeTokens + done.afterTokens)) / whole)
     run.messages = done.messages
     measured = null
-    run.tally.expect(after)
+    run.meter.setNextPromptTokens(after)
     const { first, last, text } = done
     run.emit({ type: 'compressed', first, last, text, beforeTokens: before, afterTokens: after })
   }
@@ -89,7 +96,7 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
   /** False when there is nothing to summarise, or it could not be: then every message is still there. */
   const summarise = async (threshold: number, minGain: number): Promise<boolean> => {
     if (!compression) return false
-    const { settings, ask, rest } = compression
+    const { settings, callModel: ask, cooldown: rest } = compression
     const before = estimate()
     // Lengths below are our own estimates: measured against them, not against what the provider counted.
     const scale = rough() / Math.max(1, before)
@@ -102,17 +109,17 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
     run.emit({ type: 'compressing', tokens: before })
     try {
       const done = await compress(run.messages, plan, {
-        ask,
+        callModel: ask,
         window: compression.window,
         signal: run.signal,
         todos: openTodos(),
-        onUsage: usage => run.tally.include(usage),
+        onUsage: usage => run.meter.addUsage(usage),
       })
       put(done, before)
       return true
     } catch (error) {
       if (run.signal.aborted) throw run.signal.reason
-      rest.begin(run.now(), run.now() + REST_MS)
+      rest.start(run.now(), run.now() + REST_MS)
       const why = messageOf(error)
       const message = `The earlier conversation could not be summarised, so it goes on in full: ${why}`
       run.emit({ type: 'warning', kind: 'compression', message })
@@ -122,10 +129,10 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
 
   /** Long results lose their middle for the rest of the turn, longest first; the transcript keeps them whole. */
   const shorten = (room: number): boolean => {
-    let tokens = tokensOfAll(run.messages)
+    let tokens = estimateAllTokens(run.messages)
     const messages = [...run.messages]
     const longest = messages
-      .map((message, at) => ({ at, size: message.role === 'tool' ? tokensOf(message) : 0 }))
+      .map((message, at) => ({ at, size: message.role === 'tool' ? estimateTokens(message) : 0 }))
       .filter(({ size }) => size > SHORT_RESULT / 2)
       .toSorted((a, b) => b.size - a.size)
     for (const { at, size } of longest) {
@@ -133,9 +140,9 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
       const message = messages[at] as LoopMessage
       if (typeof message.content !== 'string') continue
       messages[at] = { ...message, content: shortened(message.content) }
-      tokens += tokensOf(messages[at]) - size
+      tokens += estimateTokens(messages[at]) - size
     }
-    if (tokens >= tokensOfAll(run.messages)) return false
+    if (tokens >= estimateAllTokens(run.messages)) return false
     run.messages = messages
     measured = null
     return true
@@ -144,14 +151,15 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
   /** The window as the refusal tells it; 0 when nothing is known of it. */
   const learn = (failure: ProviderFailure): number => {
     const known = effective(run.endpoint).contextLength
-    const said = windowIn(failure.message)
+    const said = contextLimitIn(failure.message)
     const tokens = estimate()
     // It fits by our own count, so the window is smaller than we thought.
-    const smaller = known > 0 && tokens < known ? stepBelow(Math.min(known, tokens * 1.2)) : known
+    const smaller =
+      known > 0 && tokens < known ? nextSmallerWindow(Math.min(known, tokens * 1.2)) : known
     const window = said > 0 && (known === 0 || said <= known) ? said : smaller
     if (window > 0 && window !== known) {
       learned.set(nameOf(run.endpoint), window)
-      run.tally.serve(effective(run.endpoint))
+      run.meter.setEndpoint(effective(run.endpoint))
     }
     return window
   }
@@ -159,7 +167,7 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
   return {
     /** Before a call. Never throws but when the run is aborted. */
     async before(): Promise<void> {
-      if (!compression || compression.rest.until() > run.now()) return
+      if (!compression || compression.cooldown.until() > run.now()) return
       const threshold = thresholdOf(compression.settings, effective(run.endpoint))
       if (threshold === 0 || estimate() < threshold) return
       await summarise(threshold, threshold * MIN_GAIN)
@@ -193,7 +201,7 @@ export const createFit = (run: Fitting, schemas: () => unknown) => {
       const wanted = Math.min(threshold, before / 2) / attempts
       const isSummarised = await summarise(wanted, 0)
       const room = (window || before) * SAFE_SHARE - fixedTokens()
-      const isShort = isSummarised && tokensOfAll(run.messages) <= room
+      const isShort = isSummarised && estimateAllTokens(run.messages) <= room
       if (isShort || shorten(room) || isSummarised) return null
       return tooLong(run.messages, window, failure)
     },
@@ -216,8 +224,8 @@ const tooLong = (
   failure: ProviderFailure,
 ): ProviderFailure => {
   const last = messages.findLast(({ role, summary }) => role === 'user' && !summary)
-  const tokens = last ? tokensOf(last) : 0
+  const tokens = last ? estimateTokens(last) : 0
   if (window === 0 || tokens < window * SAFE_SHARE) return failure
-  const sentence = `Your message alone is longer than this model can read: about ${shortTokens(tokens)} tokens, and it reads ${shortTokens(window)}. Send it in parts, or attach it as a file.`
+  const sentence = `Your message alone is longer than this model can read: about ${formatTokens(tokens)} tokens, and it reads ${formatTokens(window)}. Send it in parts, or attach it as a file.`
   return new ProviderFailure('context_overflow', sentence, { status: failure.status ?? 400 })
 }

@@ -1,5 +1,5 @@
 /** Rules of a home that forbid commands (`approvals.deny`): glob patterns over a command and over everything it would start. */
-import { normalise, type Place, startedBy } from './command-risk.ts'
+import { normalise, type Place, startedPrograms } from './command-risk.ts'
 
 /** `[…]` and `[!…]` at `at` of a pattern: whether it has `char`, and where it ends; null when no bracket closes it. */
 const bracket = (
@@ -66,7 +66,7 @@ const oneSpaced = (text: string): string => text.trim().replace(/\s+/g, ' ')
 const variantsOf = (command: string, place: Place): Set<string> => {
   const text = normalise(command)
   const joined = text.replace(/\\\r?\n/g, '')
-  const started = startedBy(command, place).flatMap(({ name, path, args, redirects }) => {
+  const started = startedPrograms(command, place).flatMap(({ name, path, args, redirects }) => {
     const lines = [[name, ...args].join(' '), [path, ...args].join(' ')]
     const aside = redirects.map(({ op, target }) => `${op} ${target}`)
     return aside.length > 0 ? [...lines, ...lines.map(line => [line, ...aside].join(' '))] : lines

@@ -1,7 +1,7 @@
 /** An agent of another program as the seam sees it: what is set for it, what it is given, what is kept of it. */
 
 /** What the configuration says of one agent of another program. */
-export type AgentSettings = {
+export type ExternalAgentSettings = {
   /** Added to the environment of its process, and of no other. */
   env: Readonly<Record<string, string>>
   /** How long it may take to answer first. */
@@ -14,22 +14,22 @@ export type AgentSettings = {
 }
 
 /** What an agent of somebody else's needs to be run for a session of ours. */
-export type External = {
+export type ExternalAgentContext = {
   /** Whose process it is: agents of two homes never share one. */
   home: string
   /** The environment of that process: nothing in it belongs to one session. */
   env: Readonly<Record<string, string>>
   /** What it is to connect to besides its own. */
-  mcpServers: readonly PassedServer[]
+  mcpServers: readonly ForwardedMcpServer[]
   /** It has named its session. */
-  titled?: (title: string) => void
+  onTitle?: (title: string) => void
   /** What is remembered of the agent's own session. */
   load: (agent: string) => ExternalSession | null
   save: (agent: string, session: ExternalSession) => void
 }
 
 /** An MCP server as an agent is told of it. */
-export type PassedServer =
+export type ForwardedMcpServer =
   | {
       kind: 'stdio'
       name: string

@@ -1,6 +1,6 @@
 /** What can go wrong between us and a model, sorted by one table into the words the rest of the service uses. */
 import type { FailureType } from '../schema/event.ts'
-import { waitInText } from './retry-after.ts'
+import { retryAfterInText } from './retry-after.ts'
 import type { Failure } from './types.ts'
 
 /** The only error a provider throws, besides the reason of an aborted signal. */
@@ -12,11 +12,11 @@ export class ProviderFailure extends Error {
   /** How long the provider asked us to wait. */
   readonly retryAfterMs: number | undefined
   /** Part of an answer was shown, which is void when somebody else answers. Set where it is known. */
-  spoken = false
+  hasStreamed = false
   /** Nobody is at that address: trying again soon helps less than elsewhere. */
   readonly isUnreachable: boolean
   /** Refused without a word: that it is about the length is a guess. */
-  readonly isMute: boolean
+  readonly isBodyEmpty: boolean
 
   constructor(
     type: FailureType,
@@ -26,7 +26,7 @@ export class ProviderFailure extends Error {
       status?: number
       retryAfterMs?: number
       isUnreachable?: boolean
-      isMute?: boolean
+      isBodyEmpty?: boolean
     } = {},
   ) {
     super(message)
@@ -36,7 +36,7 @@ export class ProviderFailure extends Error {
     this.status = extra.status
     this.retryAfterMs = extra.retryAfterMs
     this.isUnreachable = extra.isUnreachable ?? false
-    this.isMute = extra.isMute ?? false
+    this.isBodyEmpty = extra.isBodyEmpty ?? false
   }
 }
 
@@ -146,7 +146,7 @@ const WORDS: Readonly<Record<string, number>> = {
 }
 
 /** The status an error's name stands for; undefined for a name that says nothing. */
-export const statusOfWord = (word: string): number | undefined =>
+export const statusOfErrorName = (word: string): number | undefined =>
   Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
 
 /** Sorts an answer or an error sentence. `text` may be more than is shown, for example a whole body with its codes. */
@@ -156,20 +156,20 @@ export const classify = (evidence: {
   text?: string
   retryAfterMs?: number | undefined
   /** Nothing was said at all. */
-  isMute?: boolean
+  isBodyEmpty?: boolean
   /** When a limit is lifted, where nothing better is said. */
   resetMs?: number | undefined
 }): ProviderFailure => {
   const text = evidence.text ?? evidence.message
   const rule = TABLE.find(entry => entry.when({ status: evidence.status, text }))
-  const wait = evidence.retryAfterMs ?? waitInText(text) ?? evidence.resetMs
+  const wait = evidence.retryAfterMs ?? retryAfterInText(text) ?? evidence.resetMs
   // Some servers refuse what is too long without a word.
-  const isMute = evidence.isMute && evidence.status === 400
+  const isBodyEmpty = evidence.isBodyEmpty && evidence.status === 400
   return new ProviderFailure(
-    isMute ? 'context_overflow' : (rule?.type ?? 'error'),
+    isBodyEmpty ? 'context_overflow' : (rule?.type ?? 'error'),
     evidence.message,
     {
-      isMute: isMute ?? false,
+      isBodyEmpty: isBodyEmpty ?? false,
       ...(rule?.retryable !== undefined && { retryable: rule.retryable }),
       ...(evidence.status !== undefined && { status: evidence.status }),
       ...(wait !== undefined && { retryAfterMs: wait }),

@@ -6,7 +6,7 @@ import { join, sep } from 'node:path'
 const MAX_ENTRIES = 20_000
 
 /** Undefined where nothing can be looked at: missing, closed to us, links in a circle. */
-export const statOf = (path: string): Stats | undefined => {
+export const statIfExists = (path: string): Stats | undefined => {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
@@ -25,8 +25,8 @@ const entriesOf = (dir: string): Dirent[] => {
 }
 
 /** Of these files and folders (two stars stand for any folders between) the one that holds `place` under another name. */
-export const hardLinkOf = (paths: readonly string[], place: string): string | undefined => {
-  const file = statOf(place)
+export const findHardLink = (paths: readonly string[], place: string): string | undefined => {
+  const file = statIfExists(place)
   if (!file?.isFile() || file.nlink < 2) return undefined
   let left = MAX_ENTRIES
   const holds = (path: string, stat: Stats | undefined, name?: string): boolean => {
@@ -37,12 +37,12 @@ export const hardLinkOf = (paths: readonly string[], place: string): string | un
       stat.isDirectory() &&
       entriesOf(path).some(entry => {
         const inner = join(path, entry.name)
-        return !entry.isSymbolicLink() && holds(inner, statOf(inner), name)
+        return !entry.isSymbolicLink() && holds(inner, statIfExists(inner), name)
       })
     )
   }
   return paths.find(path => {
     const [root = '', name] = path.split('/**/')
-    return holds(root, statOf(root), name)
+    return holds(root, statIfExists(root), name)
   })
 }

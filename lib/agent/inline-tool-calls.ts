@@ -1,5 +1,5 @@
 /** An answer of a server that does not tell thoughts and calls from words: what stands in the text is taken out of it. */
-import { type RawCall, readArguments } from './tool-calls.ts'
+import { type RawCall, parseArguments } from './tool-calls.ts'
 import type { Reply } from './complete.ts'
 
 /** The template of some models opens the thought itself, so that only its end is said, on a line or at the beginning. */
@@ -20,7 +20,7 @@ const withoutThought = (reply: Reply): Reply => {
 }
 
 const toCall = (json: string): RawCall | null => {
-  const { name, arguments: args } = readArguments(json) ?? {}
+  const { name, arguments: args } = parseArguments(json) ?? {}
   if (typeof name !== 'string') return null
   return { id: '', name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) }
 }
@@ -36,5 +36,5 @@ const withCalls = (reply: Reply, known: readonly string[]): Reply => {
   return { ...reply, text: reply.text.slice(0, found[0]?.index).trimEnd(), calls }
 }
 
-export const asMeant = (reply: Reply, known: readonly string[]): Reply =>
+export const parseInlineMarkup = (reply: Reply, known: readonly string[]): Reply =>
   withCalls(withoutThought(reply), known)

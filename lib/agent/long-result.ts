@@ -9,7 +9,7 @@ const PREVIEW_CHARS = 1_500
 const HEAD = 0.4
 
 /** Head and tail with a note between them, `room` characters in all. */
-export const headAndTail = (text: string, room: number): string => {
+export const truncateMiddle = (text: string, room: number): string => {
   if (text.length <= room) return text
   const note = `\n[… ${text.length - room} characters left out …]\n`
   const head = text.slice(0, Math.floor(room * HEAD))
@@ -18,7 +18,7 @@ export const headAndTail = (text: string, room: number): string => {
 }
 
 /** JSON as lines: tools that read files count in lines, and line breaks inside strings should be some. */
-export const toLines = (content: string): string => {
+export const toReadableLines = (content: string): string => {
   let value: unknown
   try {
     value = JSON.parse(content)
@@ -32,16 +32,16 @@ export const toLines = (content: string): string => {
 }
 
 /** The result itself while it has room; else what is left of it when all of it was put aside, or could not be. */
-export const shorten = (
+export const truncateResult = (
   result: ToolResult,
   room: number,
   spill: (text: string) => string | null,
 ): ToolResult => {
   const { content } = result
   if (content.length <= Math.max(room, PREVIEW_CHARS)) return result
-  const path = spill(toLines(content))
+  const path = spill(toReadableLines(content))
   if (path === null)
-    return { ...result, content: headAndTail(content, Math.max(room, PREVIEW_CHARS)) }
+    return { ...result, content: truncateMiddle(content, Math.max(room, PREVIEW_CHARS)) }
   const note = `[This result has ${content.length} characters. All of it is in ${path}: read it in parts with read_file, or look through it with search_files. It begins and ends like this:]\n`
-  return { ...result, content: note + headAndTail(content, PREVIEW_CHARS) }
+  return { ...result, content: note + truncateMiddle(content, PREVIEW_CHARS) }
 }

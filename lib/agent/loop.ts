@@ -2,25 +2,25 @@
 import { setMaxListeners } from 'node:events'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
-import { asMeant } from './inline-tool-calls.ts'
+import { parseInlineMarkup } from './inline-tool-calls.ts'
 import { stepWarning, withWarning } from './step-limit.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { type SettledCall, settleCalls, toolSchemas, withoutCallMarkup } from './tool-calls.ts'
+import { type NormalizedCall, normalizeCalls, toolSchemas, stripCallMarkup } from './tool-calls.ts'
 import { mergeSummaries } from './compress.ts'
 import { thresholdOf } from './compress-plan.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
 import { createFit } from './context-window.ts'
-import { mendHistory } from './repair-history.ts'
-import { speakerFor } from './providers/registry.ts'
-import { orAborted, type Wait, wait } from './retry.ts'
-import { isSound, runTools } from './run-tools.ts'
-import { type Reply, speak } from './complete.ts'
+import { repairHistory } from './repair-history.ts'
+import { providerFor } from './providers/registry.ts'
+import { raceAbort, type Wait, wait } from './retry.ts'
+import { isValidCall, runTools } from './run-tools.ts'
+import { type Reply, complete } from './complete.ts'
 import { createSpawn } from './subagent.ts'
-import { createTally } from './usage-meter.ts'
+import { createUsageMeter } from './usage-meter.ts'
 import type {
   Agent,
   AgentRequest,
-  Carry,
+  ProviderState,
   Emit,
   ModelEndpoint,
   Outcome,
@@ -61,9 +61,9 @@ export const runAgent: Agent = createAgent()
 const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent: Agent) => {
   const own = new AbortController()
   const { compression } = request
-  const tally = createTally(
+  const meter = createUsageMeter(
     request.endpoint,
-    request.spent,
+    request.onUsage,
     compression && (endpoint => thresholdOf(compression.settings, endpoint)),
   )
   const signal = AbortSignal.any([request.signal, own.signal])
@@ -72,7 +72,7 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent
   const run = {
     request,
     emit,
-    tally,
+    meter,
     signal,
     wait: options.wait ?? wait,
     random: options.random ?? Math.random,
@@ -81,7 +81,7 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent
     endpoint: request.endpoint,
     /** The one that answered last. */
     good: null as ModelEndpoint | null,
-    messages: mendHistory(request.history),
+    messages: repairHistory(request.history),
     /** Ids of tool calls in this conversation, so that none is given twice. */
     ids: new Set(request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id)),
     memo: new Map<string, unknown>(),
@@ -93,7 +93,7 @@ const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent
     text: '',
     outcome(status: Outcome['status']): Outcome {
       const { provider, model } = this.endpoint
-      const usage = tally.total()
+      const usage = meter.total()
       return { status, text: this.text, steps: this.steps, usage, provider, model }
     },
     close: () => own.abort(new Error('The turn is over.')),
@@ -116,7 +116,7 @@ const converse = async (run: Run): Promise<void> => {
       if (!hearPerson(run)) return
       continue
     }
-    strikes = calls.some(call => isSound(call, request.tools)) ? 0 : strikes + 1
+    strikes = calls.some(call => isValidCall(call, request.tools)) ? 0 : strikes + 1
     await answerCalls(run, calls)
     if (run.signal.aborted) throw run.signal.reason
     if (strikes >= MAX_STRIKES)
@@ -133,12 +133,12 @@ const converse = async (run: Run): Promise<void> => {
 
 /** What a person said meanwhile takes its place in the conversation. False when nobody said anything. */
 const hearPerson = (run: Run): boolean => {
-  const heard = run.request.inbox?.() ?? []
-  for (const { key, said, read, attachments } of heard) {
+  const heard = run.request.takeSteeringMessages?.() ?? []
+  for (const { key, text: said, modelText: read, attachments } of heard) {
     const id = run.request.nextMessageId()
     const more = attachments.length > 0 ? { attachments: [...attachments] } : {}
     const message: RunMessage = { id, role: 'user', content: said, ...more }
-    run.emit({ type: 'message', message, steered: key })
+    run.emit({ type: 'message', message, steeringKey: key })
     run.messages.push({ id, role: 'user', content: read })
   }
   return heard.length > 0
@@ -158,8 +158,8 @@ const warnOfSteps = (run: Run): void => {
 
 /** Nothing more is spent than was allowed before this call. */
 const requireBudget = async (run: Run): Promise<void> => {
-  const { allow } = run.request
-  const refusal = allow ? await orAborted(allow(), run.signal) : null
+  const { checkBudget: allow } = run.request
+  const refusal = allow ? await raceAbort(allow(), run.signal) : null
   if (refusal !== null) throw new ProviderFailure('budget_reached', refusal)
 }
 
@@ -172,8 +172,8 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const said = await speakSomehow(run, messageId, withTools)
   run.steps++
   const known = request.tools.map(tool => tool.name)
-  const reply = run.endpoint.apiMode === 'chat_completions' ? asMeant(said, known) : said
-  const settled = withTools ? settleCalls(reply.calls, known, run.ids, messageId) : []
+  const reply = run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(said, known) : said
+  const settled = withTools ? normalizeCalls(reply.calls, known, run.ids, messageId) : []
   const calls = settled.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
@@ -183,34 +183,35 @@ const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
 
 /** Asks the endpoint of the run; when it fails for good, whoever stands in for it. */
 const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
-  const { recover, attempts, answered } = run.request
+  const { recover, attemptLimit: attempts, onEndpointSuccess: answered } = run.request
   let first: ProviderFailure | undefined
   for (;;) {
     const { endpoint } = run
     await run.fit.before()
     const sent = run.messages.length
-    const counted = run.tally.lastPrompt()
+    const counted = run.meter.lastPromptTokens()
     try {
-      const reply = await speak({
-        provider: speakerFor(run.request.providers, endpoint.apiMode),
+      const reply = await complete({
+        provider: providerFor(run.request.providers, endpoint.apiMode),
         request: toProviderRequest(run, withTools),
         messageId,
         emit: run.emit,
-        tally: run.tally,
+        meter: run.meter,
         wait: run.wait,
         random: run.random,
         notice: text => tellOnce(run, text),
-        tries: run.request.tries,
-        attempts: failure => attempts?.(failure, endpoint),
+        maxAttempts: run.request.maxAttempts,
+        attemptLimit: failure => attempts?.(failure, endpoint),
       })
       if (run.good !== endpoint) answered?.(endpoint)
       run.good = endpoint
-      const now = run.tally.lastPrompt()
+      const now = run.meter.lastPromptTokens()
       run.fit.heard(now === counted ? 0 : now, sent)
       return reply
     } catch (error) {
       if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
-      const isTooLong = error.type === 'context_overflow' && (!error.isMute || run.fit.isLarge())
+      const isTooLong =
+        error.type === 'context_overflow' && (!error.isBodyEmpty || run.fit.isLarge())
       const failure = isTooLong ? await run.fit.refused(error) : plainly(error)
       if (failure === null) {
         withdraw(run, messageId, error)
@@ -223,7 +224,7 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
       if (run.signal.aborted) throw run.signal.reason
       withdraw(run, messageId, error)
       run.endpoint = recovery.endpoint
-      run.tally.serve(recovery.endpoint)
+      run.meter.setEndpoint(recovery.endpoint)
       const { kind, message } = recovery
       run.emit({ type: 'warning', kind, message })
     }
@@ -232,12 +233,16 @@ const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Pr
 
 /** A short conversation was refused without a word for another reason than its length. */
 const plainly = (failure: ProviderFailure): ProviderFailure =>
-  failure.isMute
+  failure.isBodyEmpty
     ? new ProviderFailure('error', failure.message, { status: 400, retryable: false })
     : failure
 
 /** What was shown of an answer that nobody finishes: the message is begun anew by whoever is asked next. */
-const withdraw = (run: Run, messageId: string, { spoken, message }: ProviderFailure): void => {
+const withdraw = (
+  run: Run,
+  messageId: string,
+  { hasStreamed: spoken, message }: ProviderFailure,
+): void => {
   if (spoken) run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
 }
 
@@ -259,9 +264,9 @@ const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
 const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
   ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
   ...(run.request.prefill ?? []),
-  ...mergeSummaries(mendHistory(run.messages)).map(
-    ({ id: _, place: __, summary: ___, carry, ...wire }) =>
-      carry?.by === sayerOf(run.endpoint) ? { ...wire, carry } : wire,
+  ...mergeSummaries(repairHistory(run.messages)).map(
+    ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
+      providerState?.endpointKey === sayerOf(run.endpoint) ? { ...wire, providerState } : wire,
   ),
   ...(withTools ? [] : [{ role: 'user' as const, content: LAST_WORD }]),
 ]
@@ -272,22 +277,22 @@ const sayerOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint) =>
 
 const toCarry = (
   endpoint: ModelEndpoint,
-  { carry, calls }: Reply,
-  settled: readonly SettledCall[],
-): Carry | undefined => {
-  if (carry.length === 0) return undefined
+  { providerState, calls }: Reply,
+  settled: readonly NormalizedCall[],
+): ProviderState | undefined => {
+  if (providerState.length === 0) return undefined
   const from = settled.map(call => call.from)
   return {
-    by: sayerOf(endpoint),
-    items: carry,
-    ...(from.length < calls.length && { from }),
+    endpointKey: sayerOf(endpoint),
+    items: providerState,
+    ...(from.length < calls.length && { callSources: from }),
   }
 }
 
 const LAST_WORD =
   'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
 
-/** OpenAI-style parameters carry no `$schema`. */
+/** OpenAI-style parameters have no `$schema`. */
 const toJsonSchema = (schema: z.ZodType): unknown => {
   const { $schema: _, ...parameters } = z.toJSONSchema(schema, { io: 'input' })
   return parameters
@@ -297,7 +302,7 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
   id,
   role: 'assistant',
   // As it is recorded: what the model reads of it may not change with the next turn.
-  content: withoutCallMarkup(reply.text),
+  content: stripCallMarkup(reply.text),
   ...(calls.length > 0 && { tool_calls: calls }),
   ...(reply.refusal !== '' && { refusal: reply.refusal }),
   model: run.endpoint.model,
@@ -305,13 +310,18 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
 })
 
 /** The caller gets all of it; the next call gets the six standard keys, and what the provider wants carried back. */
-const record = (run: Run, message: RunMessage, reasoning = '', carry?: Carry): void => {
+const record = (
+  run: Run,
+  message: RunMessage,
+  reasoning = '',
+  providerState?: ProviderState,
+): void => {
   run.emit({
     type: 'message',
     message: reasoning === '' ? message : { ...message, reasoning },
   })
   const { model: _model, provider: _provider, _output, ...wire } = message
-  run.messages.push(carry ? { ...wire, carry } : wire)
+  run.messages.push(providerState ? { ...wire, providerState } : wire)
 }
 
 const answerCalls = (run: Run, calls: ToolCall[]): Promise<void> =>

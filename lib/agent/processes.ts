@@ -29,7 +29,7 @@ export type ProcessStart = {
 
 /** Verbs throw a sentence when there is no such process or it cannot be done. */
 export type Processes = {
-  start: (given: ProcessStart) => Promise<ProcessView>
+  start: (options: ProcessStart) => Promise<ProcessView>
   list: () => ProcessView[]
   view: (id: string) => ProcessView
   /** What it printed, as far as it is kept; `left_out`: characters that were dropped from the front. */
@@ -38,7 +38,7 @@ export type Processes = {
   poll: (id: string) => string
   write: (id: string, data: string) => Promise<void>
   /** What was written since the last line end: with what comes next it may become a command. */
-  typed: (id: string) => string
+  pendingInput: (id: string) => string
   /** Until it ends or the time is over. */
   wait: (id: string, timeoutMs: number, signal: AbortSignal) => Promise<ProcessView>
   /** Ends it with everything it has started. */

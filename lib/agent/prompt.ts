@@ -10,7 +10,7 @@ export type SkillsIndex = readonly {
 export type ContextFile = { name: string; text: string }
 
 /** What does not change while a conversation goes on; blank or empty is left out. */
-export type PromptParts = {
+export type StablePromptParts = {
   /** Where the answers are read; the page when nothing is said. */
   surface?: 'page' | 'terminal'
   /** Text of SOUL.md; blank means our own identity. */
@@ -34,11 +34,11 @@ export type PromptParts = {
 }
 
 /** What is true of this turn only, and is stored nowhere. */
-export type Moment = {
+export type TurnPromptParts = {
   workspace: string
   personality: string
   /** Why this turn is another kind of turn. */
-  occasion: string
+  preamble: string
 }
 
 const IDENTITY = `You are a capable assistant working on the user's own machine through tools. Be direct, accurate and brief. Look before you change something, and say plainly what you did and what you could not do. Never invent the result of a tool. When a command is denied, do not try to reach the same end by another way; ask instead.`
@@ -64,7 +64,7 @@ const ENFORCEMENT = `Act through your tools in the same answer in which you deci
 const TALKERS = ['gpt', 'codex', 'gemini', 'gemma', 'grok']
 
 /** `agent.tool_use_enforcement`: by the model's name, always, never, or for names that hold one of these. */
-export const wantsEnforcement = (
+export const needsToolEnforcement = (
   model: string,
   setting: 'auto' | boolean | readonly string[],
 ): boolean => {
@@ -79,7 +79,7 @@ const HEAD = 0.7
 const TAIL = 0.2
 
 /** A long text loses its middle: how it begins and how it ends says most of it. */
-export const clip = (text: string, name = 'the text', max = MAX_CHARS): string =>
+export const truncateText = (text: string, name = 'the text', max = MAX_CHARS): string =>
   text.length <= max
     ? text
     : `${text.slice(0, max * HEAD)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL)}`
@@ -123,9 +123,9 @@ const join = (parts: readonly string[]): string =>
     .filter(part => part !== '')
     .join('\n\n')
 
-export const stablePrompt = (parts: PromptParts): string =>
+export const stablePrompt = (parts: StablePromptParts): string =>
   join([
-    parts.soul.trim() === '' ? IDENTITY : clip(parts.soul.trim(), 'SOUL.md'),
+    parts.soul.trim() === '' ? IDENTITY : truncateText(parts.soul.trim(), 'SOUL.md'),
     ...GUIDANCE.filter(([tool]) => parts.tools.includes(tool)).map(([, text]) => text),
     parts.enforceTools && parts.tools.length > 0 ? ENFORCEMENT : '',
     parts.instructions,
@@ -139,5 +139,5 @@ export const stablePrompt = (parts: PromptParts): string =>
 /** The stored part first, so that what follows it does not spoil the cache of it. */
 export const systemPrompt = (
   stable: string,
-  { workspace, personality, occasion }: Moment,
-): string => join([stable, aboutWorkspace(workspace), personality, occasion])
+  { workspace, personality, preamble }: TurnPromptParts,
+): string => join([stable, aboutWorkspace(workspace), personality, preamble])

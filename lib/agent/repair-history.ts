@@ -1,5 +1,5 @@
 /** Makes a history that every provider accepts: each tool call answered once, each answer asked for. */
-import { isJsonObject, readArguments } from './tool-calls.ts'
+import { isJsonObject, parseArguments } from './tool-calls.ts'
 import type { LoopMessage } from './types.ts'
 
 export const NO_RESULT = JSON.stringify({
@@ -11,7 +11,7 @@ export const NO_RESULT = JSON.stringify({
  * message that asked for them, and arguments that are not a JSON object sent as an empty one:
  * several providers refuse the whole conversation otherwise.
  */
-export const mendHistory = (messages: readonly LoopMessage[]): LoopMessage[] => {
+export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] => {
   const mended: LoopMessage[] = []
   messages.forEach((message, at) => {
     if (message.role === 'tool') return
@@ -43,7 +43,7 @@ export const mendHistory = (messages: readonly LoopMessage[]): LoopMessage[] => 
 
 /** As the model wrote it where that is an object; servers read it, and less kindly than we do. */
 const plainJson = (text: string): string => {
-  return isJsonObject(text) ? text : JSON.stringify(readArguments(text) ?? {})
+  return isJsonObject(text) ? text : JSON.stringify(parseArguments(text) ?? {})
 }
 
 /** Results up to the next message with calls of its own, where ids may begin anew. */

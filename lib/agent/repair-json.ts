@@ -4,7 +4,7 @@ const CONTROL: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\
 const WORDS: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
 /** Null where a string is not closed. The result need not be JSON. */
-export const mendJson = (text: string): string | null => {
+export const repairJson = (text: string): string | null => {
   let mended = ''
   let at = 0
   while (at < text.length) {

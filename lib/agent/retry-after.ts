@@ -58,21 +58,24 @@ const rateLimitReset = (headers: Headers, now: number): number | undefined => {
 }
 
 /** What the headers of a refusal ask for. */
-export const waitInHeaders = (headers: Headers, now: number = Date.now()): number | undefined => {
+export const retryAfterInHeaders = (
+  headers: Headers,
+  now: number = Date.now(),
+): number | undefined => {
   const ms = one(headers['retry-after-ms'])
   if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms))
   return parseRetryAfter(one(headers['retry-after']), now)
 }
 
 /** What is left to know where neither `Retry-After` nor the text says anything. */
-export const waitUntilReset = rateLimitReset
+export const rateLimitResetIn = rateLimitReset
 
 const FIELD = /"retry[-_]?after([-_]ms)?(?:[-_]seconds)?"\s*:\s*"?(\d+(?:\.\d+)?)/i
 const SENTENCE =
   /(?:try(?:ing)? again|retry|wait|available(?: again)?|resets?)\b[^.\d"]{0,40}?\b(?:in|after|for)?\s+((?:about |~)?\d[\d.]*\s*[a-z]+(?:(?:\s|,|and)*\d[\d.]*\s*[a-z]+)*)/i
 
 /** What the words of a refusal ask for: fields of its JSON, or its sentence. */
-export const waitInText = (text: string): number | undefined => {
+export const retryAfterInText = (text: string): number | undefined => {
   const delay = /"retryDelay"\s*:\s*"([^"]+)"/.exec(text)
   if (delay?.[1]) return durationMs(delay[1])
   const field = FIELD.exec(text)

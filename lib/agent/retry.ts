@@ -42,7 +42,7 @@ export const wait: Wait = (ms, signal) =>
   })
 
 /** Settles with `promise`, or rejects with the signal's reason, whichever comes first. */
-export const orAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
+export const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)
     if (signal.aborted) {

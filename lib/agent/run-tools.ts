@@ -1,9 +1,9 @@
 /** Runs the tool calls of one message: checked, in order, stoppable, every call answered exactly once. */
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { fitArguments, readArguments } from './tool-calls.ts'
-import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, shorten } from './long-result.ts'
-import { orAborted } from './retry.ts'
+import { coerceArguments, parseArguments } from './tool-calls.ts'
+import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, truncateResult } from './long-result.ts'
+import { raceAbort } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
 const MAX_TOGETHER = 8
@@ -15,7 +15,7 @@ const STOPPED: ToolResult = {
   isError: true,
 }
 
-export type Bench = {
+export type ToolRun = {
   request: AgentRequest
   emit: Emit
   /** Aborted with the turn. */
@@ -36,9 +36,9 @@ type Prepared = {
 }
 
 /** True when the call names a tool on offer and its arguments are a JSON object: the model is not lost. */
-export const isSound = (call: ToolCall, tools: readonly Tool[]): boolean =>
+export const isValidCall = (call: ToolCall, tools: readonly Tool[]): boolean =>
   tools.some(tool => tool.name === call.function.name) &&
-  readArguments(call.function.arguments) !== null
+  parseArguments(call.function.arguments) !== null
 
 /**
  * Answers every call, in source order: `answered` is called once for each as soon as all before it are known.
@@ -46,10 +46,10 @@ export const isSound = (call: ToolCall, tools: readonly Tool[]): boolean =>
  */
 export const runTools = async (
   calls: readonly ToolCall[],
-  bench: Bench,
+  bench: ToolRun,
   answered: (call: ToolCall, result: ToolResult) => void,
 ): Promise<void> => {
-  const { tools, spill } = bench.request
+  const { tools, offload: spill } = bench.request
   const prepared = calls.map(call => prepare(call, tools))
   let room = MAX_BATCH_CHARS
   for (const group of groups(prepared)) {
@@ -60,7 +60,7 @@ export const runTools = async (
       const { call } = entry
       const putAside = (text: string) => spill?.(call.id, text) ?? null
       const most = Math.min(MAX_RESULT_CHARS, room)
-      const result = shorten(results[at] ?? STOPPED, most, putAside)
+      const result = truncateResult(results[at] ?? STOPPED, most, putAside)
       room -= result.content.length
       answered(call, result)
     })
@@ -75,7 +75,7 @@ const groups = (prepared: readonly Prepared[]): Prepared[][] => {
     const reads = (one: Prepared | undefined) => one?.tool?.kind === 'read' && !one.refused
     const joins =
       (reads(entry) && reads(first)) ||
-      (entry.tool?.together && entry.tool === first?.tool && !entry.refused && !first.refused)
+      (entry.tool?.parallel && entry.tool === first?.tool && !entry.refused && !first.refused)
     if (last && joins && last.length < MAX_TOGETHER) last.push(entry)
     else all.push([entry])
   }
@@ -89,7 +89,7 @@ const refuse = (error: string): ToolResult => ({
 
 const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const { name, arguments: text } = call.function
-  const args = readArguments(text)
+  const args = parseArguments(text)
   const tool = tools.find(candidate => candidate.name === name) ?? null
   const entry = { call, tool, args: args ?? {}, input: undefined, preview: null }
   if (!tool) {
@@ -98,12 +98,12 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   }
   if (!args)
     return { ...entry, refused: refuse('The arguments are not a valid JSON object. Call again.') }
-  const fitted = fitArguments(tool.input, args)
+  const fitted = coerceArguments(tool.input, args)
   if (!fitted.ok) return { ...entry, refused: refuse(`Invalid arguments: ${fitted.error}`) }
   return { ...entry, input: fitted.input, preview: tool.preview(fitted.input), refused: null }
 }
 
-const runOne = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
+const runOne = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
   const { emit, now } = bench
   const { call, args } = entry
   const head = { callId: call.id, name: call.function.name, args }
@@ -121,7 +121,7 @@ const runOne = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
 }
 
 /** Nothing a tool says reaches the model, the transcript or a script unmasked, but what the person answered to a question. */
-const answerTo = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
+const answerTo = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
   const result = entry.refused ?? (await attempt(entry, bench))
   const { secrets } = bench.request
   return secrets === undefined || entry.tool?.kind === 'ask'
@@ -130,11 +130,11 @@ const answerTo = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
 }
 
 /** A tool throws freely; here it becomes a result. One that does not stop when told is left behind. */
-const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
+const attempt = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
   const { request, signal } = bench
   const { tool, call } = entry
   if (!tool) return STOPPED
-  const unusable = tool.kind === 'execute' && request.secrets?.unusable(call.function.arguments)
+  const unusable = tool.kind === 'execute' && request.secrets?.commandError(call.function.arguments)
   if (unusable) return refuse(unusable)
   const forbidden = request.guards?.tool(tool.name) ?? null
   if (forbidden !== null) return refuse(forbidden)
@@ -144,8 +144,8 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
     workspace: request.workspace,
     env: request.env,
     forbidden: request.forbidden,
-    control: request.control,
-    own: request.own,
+    controlPaths: request.controlPaths,
+    ownAddresses: request.ownAddresses,
     guards: request.guards,
     signal,
     // What a tool left behind still prints belongs to nobody.
@@ -155,15 +155,15 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
     // Nobody is asked for a turn that is over.
     approve: async ask => {
       signal.throwIfAborted()
-      return orAborted(request.approve(ask, call.id), signal)
+      return raceAbort(request.approve(ask, call.id), signal)
     },
     clarify: async (question, choices) => {
       signal.throwIfAborted()
-      return orAborted(request.clarify(question, choices, call.id), signal)
+      return raceAbort(request.clarify(question, choices, call.id), signal)
     },
     secrets: request.secrets,
     readable: request.readable,
-    spill: text => request.spill?.(call.id, text) ?? null,
+    offload: text => request.offload?.(call.id, text) ?? null,
     beforeChange: async what => {
       await request.beforeChange?.(what)
       // Recording may take a while: who was stopped meanwhile changes nothing any more.
@@ -187,7 +187,7 @@ const attempt = async (entry: Prepared, bench: Bench): Promise<ToolResult> => {
 }
 
 /** Undefined where no subagent may be started: delegation is off, or its depth is used up. */
-const spawnerFor = ({ request, spawn }: Bench, callId: string): ToolContext['spawn'] => {
+const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['spawn'] => {
   const { delegation } = request
   if (!delegation || !spawn || delegation.depth >= delegation.maxDepth) return undefined
   return spawn(callId, delegation)
@@ -201,7 +201,7 @@ const callWithin = async (
   name: string,
   args: Record<string, unknown>,
   callId: string,
-  bench: Bench,
+  bench: ToolRun,
 ): Promise<ToolResult> => {
   if (bench.signal.aborted) return STOPPED
   const call: ToolCall = {

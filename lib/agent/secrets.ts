@@ -7,5 +7,5 @@ export type Secrets = {
    */
   reveal: (edited: string, stored: string) => string
   /** The sentence why a command cannot be run: it holds a mask where a secret has to stand. Null: it can. */
-  unusable: (command: string) => string | null
+  commandError: (command: string) => string | null
 }

@@ -1,7 +1,7 @@
 /** Subagents: the same loop on one task, with a conversation of its own; what it does is told to whoever delegated. */
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
-import type { Tally } from './usage-meter.ts'
+import type { UsageMeter } from './usage-meter.ts'
 import { toolsOf } from './toolsets.ts'
 import { createTrace } from './subagent-trace.ts'
 import type {
@@ -11,7 +11,7 @@ import type {
   Delegation,
   Emit,
   ModelEndpoint,
-  Nested,
+  SubagentRef,
   Outcome,
   SubagentResult,
   SubagentStatus,
@@ -26,19 +26,19 @@ const MAX_TOGETHER = 3
 const NEVER = new Set(['clarify', 'memory', 'send_message', 'execute_code'])
 
 /** What a subagent needs of the run that starts it. */
-export type Parent = {
+export type ParentRun = {
   request: AgentRequest
   emit: Emit
-  tally: Tally
+  meter: UsageMeter
   signal: AbortSignal
   endpoint: ModelEndpoint
   now: () => number
 }
 
-export const DELEGATE = 'delegate_task'
+export const DELEGATE_TOOL = 'delegate_task'
 
 /** Starts one after the other where more than three want to run. `callId` is the call that delegates. */
-export const createSpawn = (parent: Parent, agent: Agent) => {
+export const createSpawn = (parent: ParentRun, agent: Agent) => {
   let free = MAX_TOGETHER
   const waiting: (() => void)[] = []
   const enter = async (): Promise<void> => {
@@ -62,10 +62,10 @@ export const createSpawn = (parent: Parent, agent: Agent) => {
 }
 
 const work = async (
-  parent: Parent,
+  parent: ParentRun,
   agent: Agent,
   delegation: Delegation,
-  from: Nested,
+  from: SubagentRef,
   task: SubagentTask,
 ): Promise<SubagentResult> => {
   const { emit, now } = parent
@@ -92,7 +92,7 @@ const stepsOf = ({ maxSteps }: Delegation, task: SubagentTask): number =>
   Math.min(task.maxSteps ?? maxSteps, maxSteps)
 
 /** The loop never rejects; what is wrong before it begins is an outcome of this one, and no sibling's. */
-const settled = async (parent: Parent, run: () => Promise<Outcome>): Promise<Outcome> => {
+const settled = async (parent: ParentRun, run: () => Promise<Outcome>): Promise<Outcome> => {
   try {
     return await run()
   } catch (error) {
@@ -113,12 +113,12 @@ const reasonOf = ({ status, steps }: Outcome, maxSteps: number): SubagentResult[
 
 /** Everything but what makes it another conversation is the caller's: place, environment, who may say yes. */
 const toRequest = (
-  { request, endpoint, tally, signal }: Parent,
+  { request, endpoint, meter, signal }: ParentRun,
   delegation: Delegation,
   prefix: string,
   task: SubagentTask,
 ): AgentRequest => {
-  const { inbox: _, ...shared } = request
+  const { takeSteeringMessages: _, ...shared } = request
   const depth = delegation.depth + 1
   let counted: Usage = emptyUsage
   let messages = 0
@@ -141,15 +141,15 @@ const toRequest = (
         prefix + callId,
       ),
     clarify: async () => null,
-    spill: (callId, text) => request.spill?.(prefix + callId, text) ?? null,
-    spent(total) {
+    offload: (callId, text) => request.offload?.(prefix + callId, text) ?? null,
+    onUsage(total) {
       const more = {
         input_tokens: total.input_tokens - counted.input_tokens,
         output_tokens: total.output_tokens - counted.output_tokens,
         estimated_cost: total.estimated_cost - counted.estimated_cost,
       }
       counted = total
-      tally.include(more)
+      meter.addUsage(more)
     },
     delegation: { ...delegation, depth },
   }
@@ -162,7 +162,7 @@ const toolsFor = (
 ): readonly Tool[] => {
   const may = tools.filter(
     ({ name, kind }) =>
-      kind !== 'ask' && !NEVER.has(name) && (name !== DELEGATE || depth < maxDepth),
+      kind !== 'ask' && !NEVER.has(name) && (name !== DELEGATE_TOOL || depth < maxDepth),
   )
   if (toolsets.length === 0) return may
   const wanted = new Set(
@@ -190,7 +190,7 @@ const systemOf = ({ context }: SubagentTask, workspace: string): string =>
   ].join('\n\n')
 
 /** An event of the subagent as the caller passes it on; ids are made unlike those of anybody else. Null: not passed on. */
-const asNested = (event: AgentEvent, from: Nested, prefix: string): AgentEvent | null => {
+const asNested = (event: AgentEvent, from: SubagentRef, prefix: string): AgentEvent | null => {
   const inner = 'owner' in event ? event.owner : undefined
   const owner = inner ? { ...inner, parent: prefix + inner.parent } : from
   switch (event.type) {

@@ -8,22 +8,22 @@ const TOKENS_A_MESSAGE = 4
 /** What a picture is counted as, whatever the size of its data. */
 const TOKENS_A_PICTURE = 1_500
 
-export const tokensOfText = (text: string): number =>
+export const estimateTextTokens = (text: string): number =>
   Math.ceil(Buffer.byteLength(text) / BYTES_A_TOKEN)
 
 const tokensOfPart = (part: { type: string; [key: string]: unknown }): number =>
-  typeof part.text === 'string' ? tokensOfText(part.text) : TOKENS_A_PICTURE
+  typeof part.text === 'string' ? estimateTextTokens(part.text) : TOKENS_A_PICTURE
 
-export const tokensOf = ({ content, tool_calls, refusal }: WireMessage): number =>
+export const estimateTokens = ({ content, tool_calls, refusal }: WireMessage): number =>
   TOKENS_A_MESSAGE +
   (typeof content === 'string'
-    ? tokensOfText(content)
+    ? estimateTextTokens(content)
     : content.reduce((sum, part) => sum + tokensOfPart(part), 0)) +
-  (tool_calls ? tokensOfText(JSON.stringify(tool_calls)) : 0) +
-  (refusal ? tokensOfText(refusal) : 0)
+  (tool_calls ? estimateTextTokens(JSON.stringify(tool_calls)) : 0) +
+  (refusal ? estimateTextTokens(refusal) : 0)
 
 /** The words of a message; a picture is named only. */
-export const contentOf = ({ content }: WireMessage): string =>
+export const textOf = ({ content }: WireMessage): string =>
   typeof content === 'string'
     ? content
     : content
@@ -31,11 +31,11 @@ export const contentOf = ({ content }: WireMessage): string =>
         .filter(Boolean)
         .join('\n')
 
-export const tokensOfAll = (messages: readonly LoopMessage[]): number =>
-  messages.reduce((sum, message) => sum + tokensOf(message), 0)
+export const estimateAllTokens = (messages: readonly LoopMessage[]): number =>
+  messages.reduce((sum, message) => sum + estimateTokens(message), 0)
 
 /** `128k`, `1.2m`: for a sentence. */
-export const shortTokens = (tokens: number): string => {
+export const formatTokens = (tokens: number): string => {
   if (tokens < 1_000) return String(Math.round(tokens))
   const [value, unit] = tokens < 999_500 ? [tokens / 1_000, 'k'] : [tokens / 1_000_000, 'm']
   return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)}${unit}`
@@ -56,7 +56,7 @@ const LIMITS = [
 ]
 
 /** The window a provider named when it refused; 0 when it named none. */
-export const windowIn = (message: string): number => {
+export const contextLimitIn = (message: string): number => {
   for (const pattern of LIMITS) {
     const [, digits] = pattern.exec(message) ?? []
     const tokens = Number(digits?.replace(/[,_]/g, ''))
@@ -66,4 +66,5 @@ export const windowIn = (message: string): number => {
 }
 
 /** The next smaller common window, for a provider that refuses without saying what fits. */
-export const stepBelow = (tokens: number): number => STEPS.find(step => step < tokens) ?? 4_096
+export const nextSmallerWindow = (tokens: number): number =>
+  STEPS.find(step => step < tokens) ?? 4_096

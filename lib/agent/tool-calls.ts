@@ -2,7 +2,7 @@
 import type { z } from 'zod'
 import { isObject } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { mendJson } from './repair-json.ts'
+import { repairJson } from './repair-json.ts'
 import type { Tool } from './types.ts'
 
 /** One call as its deltas built it. */
@@ -18,19 +18,19 @@ export const repairName = (name: string, known: readonly string[]): string => {
 }
 
 /** `from` are the places in the answer the call stood at: several where the model repeated it. */
-export type SettledCall = { call: ToolCall; from: number[] }
+export type NormalizedCall = { call: ToolCall; from: number[] }
 
 /**
  * Gives each call a name on offer where one is meant, and an id that stands nowhere else in the
  * conversation (small servers count from `call_0` in every answer); drops the exact doubles some models stutter.
  */
-export const settleCalls = (
+export const normalizeCalls = (
   raw: readonly RawCall[],
   known: readonly string[],
   taken: Set<string>,
   messageId: string,
-): SettledCall[] => {
-  const seen = new Map<string, SettledCall>()
+): NormalizedCall[] => {
+  const seen = new Map<string, NormalizedCall>()
   for (const [at, { id, name, arguments: text }] of raw.entries()) {
     const tool = repairName(name.trim(), known)
     const written = text.trim() === '' ? '{}' : text
@@ -53,11 +53,11 @@ export const settleCalls = (
 }
 
 /** The arguments as an object, or null when the text is not one. */
-export const readArguments = (text: string): Record<string, unknown> | null => {
+export const parseArguments = (text: string): Record<string, unknown> | null => {
   try {
     const value: unknown = JSON.parse(text)
     // Some models quote the whole object once more.
-    if (typeof value === 'string' && value.trim().startsWith('{')) return readArguments(value)
+    if (typeof value === 'string' && value.trim().startsWith('{')) return parseArguments(value)
     return isObject(value) ? value : null
   } catch {
     return mendedArguments(text)
@@ -66,7 +66,7 @@ export const readArguments = (text: string): Record<string, unknown> | null => {
 
 /** Small models write line breaks into strings, leave a comma at the end, or quote like Python. Null where it is nothing of that kind. */
 const mendedArguments = (text: string): Record<string, unknown> | null => {
-  const strict = mendJson(text)
+  const strict = repairJson(text)
   if (strict === null || strict === text) return null
   try {
     const value: unknown = JSON.parse(strict)
@@ -87,10 +87,13 @@ export const isJsonObject = (text: string): boolean => {
   }
 }
 
-export type Fitted = { ok: true; input: unknown } | { ok: false; error: string }
+export type CoercedArguments = { ok: true; input: unknown } | { ok: false; error: string }
 
 /** Checks arguments against the tool's schema; values of the wrong type are converted when their meaning is plain. */
-export const fitArguments = (schema: z.ZodType, args: Record<string, unknown>): Fitted => {
+export const coerceArguments = (
+  schema: z.ZodType,
+  args: Record<string, unknown>,
+): CoercedArguments => {
   const value: Record<string, unknown> = structuredClone(args)
   // A conversion can bring nested mistakes to light, so a few rounds.
   for (let round = 0; round < 4; round++) {
@@ -140,7 +143,7 @@ const toType = (expected: string, value: unknown): unknown => {
     return { true: true, yes: true, '1': true, false: false, no: false, '0': false }[
       text.toLowerCase()
     ]
-  if (expected === 'object' || expected === 'record') return readArguments(text) ?? undefined
+  if (expected === 'object' || expected === 'record') return parseArguments(text) ?? undefined
   if (expected === 'array') return readArray(text) ?? [value]
   return undefined
 }
@@ -156,7 +159,7 @@ const readArray = (text: string): unknown[] | null => {
 }
 
 /** An answer without the calls some models write into it as text. */
-export const withoutCallMarkup = (text: string): string =>
+export const stripCallMarkup = (text: string): string =>
   text.includes('<function_calls>')
     ? text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
     : text

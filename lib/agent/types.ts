@@ -1,20 +1,17 @@
-/**
- * The seam of the engine: values in, events out, an outcome at the end.
- * It knows nothing of HTTP, sessions, profiles or the environment; whoever joins it with them is `lib/turns`.
- */
+/** Contracts of the engine: request in, events out, one outcome. No HTTP, sessions, profiles or environment in here. */
 import type { z } from 'zod'
 import type { FailureType } from '../schema/event.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
-import type { ApprovalAsk } from './approval-request.ts'
+import type { ApprovalRequest } from './approval-request.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
-import type { AgentSettings, External } from './external-agent.ts'
+import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
 import type { Processes } from './processes.ts'
 import type { Secrets } from './secrets.ts'
 
-/** What a provider may see of a message: these keys and no others (spec.md, Message). */
+/** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
 export type WireMessage = {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string | { type: string; [key: string]: unknown }[]
@@ -24,11 +21,11 @@ export type WireMessage = {
   refusal?: string
 }
 
-/** How a model is spoken to. `acp` is a whole agent of somebody else's: it answers turns, never a single call. */
+/** The wire format of a model. `acp` is an external agent: it runs whole turns, never a single model call. */
 export type ApiMode = 'chat_completions' | 'anthropic_messages' | 'codex_responses' | 'acp' | 'demo'
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
-/** One model at one address, ready to be called: a pair {provider, model} with everything resolved. */
+/** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
 export type ModelEndpoint = {
   provider: string
   model: string
@@ -36,43 +33,43 @@ export type ModelEndpoint = {
   /** Without trailing slash; empty for `demo`. */
   baseUrl: string
   apiKey: string | null
-  /** Tokens the model can read; 0 when unknown. */
+  /** Context window in tokens; 0 when unknown. */
   contextLength: number
-  /** Upper bound on an answer's tokens; absent leaves it to the provider. */
+  /** Upper bound of tokens per response; absent: the provider's default. */
   maxTokens?: number
   effort?: Effort
   /** US dollars per million tokens; absent when unknown. */
   price?: { input: number; output: number; cacheRead?: number; cacheWrite?: number }
-  /** How long a marked prompt stays in the provider's cache; five minutes when absent. */
+  /** Lifetime of cached prompt parts at the provider; five minutes when absent. */
   cacheTtl?: '5m' | '1h'
-  /** Which of a router's own providers may serve the request, in the router's words. */
+  /** Routing preferences of an aggregator such as OpenRouter, passed through unchanged. */
   routing?: Readonly<Record<string, unknown>>
-  /** Which entry of a credential pool the key is, so that it can be rested when the provider refuses it. */
+  /** The credential pool entry the key comes from, so that a rejected key can be put on cooldown. */
   credential?: { pool: string; id: string }
-  /** Command line of an agent that speaks ACP; only with `acp`. */
+  /** Command line of the external agent; only with `acp`. */
   command?: readonly string[]
-  /** Which agent that is, its name for people, and which of its models is meant; null leaves it the choice. Only with `acp`. */
-  agent?: { id: string; name: string; model: string | null; settings?: AgentSettings }
+  /** The external agent, its display name, and the model to select in it (null: its own choice). Only with `acp`. */
+  agent?: { id: string; name: string; model: string | null; settings?: ExternalAgentSettings }
 }
 
 /**
- * What a provider wants back in the same turn and nobody else may see: thinking signatures, encrypted reasoning.
- * It never reaches the transcript (contract, decision 32), and goes only to the endpoint that said it.
+ * Opaque data a provider must get back within the turn: thinking signatures, encrypted reasoning.
+ * It is never recorded (contract, decision 32) and is sent only to the endpoint that produced it.
  */
-export type Carry = {
-  by: string
+export type ProviderState = {
+  endpointKey: string
   items: readonly unknown[]
-  /** For each call of the message, the places it had in the answer; absent where nothing was dropped. */
-  from?: readonly (readonly number[])[]
+  /** For each call of the message, its indexes in the response; absent when no duplicate was dropped. */
+  callSources?: readonly (readonly number[])[]
 }
 
-/** A message inside the loop. `id` is its id in the transcript, absent for what stands in none. */
+/** A message inside the loop. `id` is its id in the transcript; absent for messages that are not recorded. */
 export type LoopMessage = WireMessage & {
   id?: string
-  carry?: Carry
-  /** Where it stands in the transcript, as far as that is known: what is summarised must stand together there. */
-  place?: number
-  /** It is a summary and stands for the messages from one id to another. */
+  providerState?: ProviderState
+  /** Position in the transcript, where known: a summary must cover a contiguous range. */
+  position?: number
+  /** Set on a summary: it replaces the messages from one id to another. */
   summary?: { from: string; to: string; text: string }
 }
 
@@ -80,10 +77,10 @@ export type LoopMessage = WireMessage & {
 export type ProviderDelta =
   | { type: 'text'; text: string }
   | { type: 'reasoning'; text: string }
-  /** The beginning or a further piece of a tool call; `index` tells parallel calls apart. */
+  /** A fragment of a tool call; `index` tells parallel calls apart. */
   | { type: 'tool_call'; index: number; id?: string; name?: string; arguments?: string }
   | { type: 'refusal'; text: string }
-  /** `inputTokens` is the whole prompt, what a cache served included. */
+  /** `inputTokens` is the whole prompt, cached tokens included. */
   | {
       type: 'usage'
       inputTokens: number
@@ -95,13 +92,13 @@ export type ProviderDelta =
   /** What the person should know of how the endpoint had to be asked; told once a run. */
   | { type: 'notice'; text: string }
   /** Kept beside the assistant message for the rest of the turn. */
-  | { type: 'carry'; item: unknown }
+  | { type: 'provider_state'; item: unknown }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
 
 export type ProviderRequest = {
   endpoint: ModelEndpoint
   /** `carry` is there only where this endpoint said it. */
-  messages: (WireMessage & { carry?: Carry })[]
+  messages: (WireMessage & { providerState?: ProviderState })[]
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
   signal: AbortSignal
@@ -120,7 +117,7 @@ export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelt
 /** By wire format. `speakerFor` refuses what is not there. */
 export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
 
-export type { ApprovalAsk }
+export type { ApprovalRequest }
 
 /**
  * What the home itself forbids (`approvals.deny`, a terminal back end that is not ours, …), whatever a person, a session or
@@ -146,23 +143,23 @@ export type ToolContext = {
   /** Directories and files no tool may touch: the service's state, secrets. Absolute paths. */
   forbidden: readonly string[]
   /** What decides about the agent itself: configuration, tasks, other profiles, the service. Always asked about. */
-  control?: readonly string[]
+  controlPaths?: readonly string[]
   /** Ports this service answers on. */
-  own?: readonly string[]
+  ownAddresses?: readonly string[]
   /** Absent: the home forbids nothing. */
   guards?: Guards
   signal: AbortSignal
   /** Live output, shown as it comes; not what the model reads. */
   output: (text: string) => void
-  approve: (ask: ApprovalAsk) => Promise<ApprovalChoice>
+  approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
   /** Null when nobody answered in time: the tool then tells the model to use its own judgement. */
   clarify: (question: string, choices: string[]) => Promise<string | null>
   /** Below forbidden ones and readable all the same: long results of this session that were put aside. */
   readable?: readonly string[]
   /** Puts a text aside that is too long to be answered whole; where it stands, or null when it could not be kept. */
-  spill?: (text: string) => string | null
+  offload?: (text: string) => string | null
   /** Must be awaited before files change: these real paths, or anything in the workspace. Rejects only when the run was stopped. */
-  beforeChange?: (what: Changing) => Promise<void>
+  beforeChange?: (what: ChangeScope) => Promise<void>
   /** Programs that run on beside the conversation; absent where there are none. */
   processes?: Processes
   secrets?: Secrets
@@ -178,7 +175,7 @@ export type ToolContext = {
 }
 
 /** What is about to change: files by their real paths, or anything in the workspace. */
-export type Changing = readonly string[] | 'workspace'
+export type ChangeScope = readonly string[] | 'workspace'
 
 /** `content` is what the model reads (JSON text by convention), `preview` one line for the card. */
 export type ToolResult = {
@@ -200,7 +197,7 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
   /** `read` tools of one batch run together; the others one after the other, in source order. */
   kind: 'read' | 'write' | 'execute' | 'ask' | 'think'
   /** Neighbouring calls of it run together although it does more than read. */
-  together?: boolean
+  parallel?: boolean
   /** The object of the verb, for the card: a path, a command, a pattern. */
   preview: (input: z.output<I>) => string
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
@@ -209,40 +206,38 @@ export type Tool<I extends z.ZodType = z.ZodType> = {
 export type AgentRequest = {
   endpoint: ModelEndpoint
   system: string
-  /** Said before the conversation, and recorded nowhere. */
+  /** Messages sent before the history; never recorded. */
   prefill?: readonly WireMessage[]
-  /** Sanitised (see `history.ts`); the last one is the user's. */
+  /** The conversation so far; the last message is the user's. */
   history: LoopMessage[]
-  /** Files of the workspace that the newest message came with. Only looked at by another program's agent. */
+  /** Attachments of the newest message, as paths. Used by external agents only. */
   attachments?: readonly string[]
   tools: readonly Tool[]
   workspace: string
   env: Readonly<Record<string, string>>
   forbidden: readonly string[]
   /** As in `ToolContext`. */
-  control?: readonly string[]
-  own?: readonly string[]
-  /** As in `ToolContext`. */
+  controlPaths?: readonly string[]
+  ownAddresses?: readonly string[]
   guards?: Guards
   /** Model calls per turn. At the limit one last call without tools asks for a summary. */
   maxSteps: number
   signal: AbortSignal
   /** The id the next message will have; asked for once when a message begins, used by all its deltas. */
   nextMessageId: () => string
-  approve: (ask: ApprovalAsk, callId: string) => Promise<ApprovalChoice>
+  approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
   clarify: (question: string, choices: string[], callId: string) => Promise<string | null>
   /** Where a provider is looked up; a test passes its own. */
   providers: Providers
   now?: () => number
   /** The session's id, as the key of per-session caches and memories. */
   sessionKey?: string
-  /** As in `ToolContext`. */
   readable?: readonly string[]
-  spill?: (callId: string, text: string) => string | null
+  offload?: (callId: string, text: string) => string | null
   secrets?: Secrets
   /** Puts a picture another program's agent shows beside the session, where pages may read it; null when it could not. */
-  keepPicture?: (callId: string, bytes: Buffer, ending: string) => string | null
-  beforeChange?: (what: Changing) => Promise<void>
+  saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
+  beforeChange?: (what: ChangeScope) => Promise<void>
   processes?: Processes
   /**
    * Called when an endpoint failed for good: another key, else the next fallback, else null. It lasts for
@@ -252,48 +247,53 @@ export type AgentRequest = {
   /** How the conversation is kept within the model's window; without it, it is sent as it is. */
   compression?: Compression
   /** How often a call that fails is made in all; absent leaves it to the engine. */
-  tries?: number
+  maxAttempts?: number
   /** How often it is worth making at all while it fails like this; undefined leaves it to `tries`. */
-  attempts?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
+  attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
   /** Told once a run when an endpoint has answered: its key is good. Must not throw. */
-  answered?: (endpoint: ModelEndpoint) => void
+  onEndpointSuccess?: (endpoint: ModelEndpoint) => void
   /** Only looked at by another program's agent. */
-  external?: External
+  external?: ExternalAgentContext
   /** What a person said into the running turn; read before each model call, and before the turn ends. */
-  inbox?: () => readonly Steered[]
+  takeSteeringMessages?: () => readonly SteeringMessage[]
   /** Asked before each model call, a subagent's too: null to go on, else the sentence why the turn ends here. */
-  allow?: () => Promise<string | null>
+  checkBudget?: () => Promise<string | null>
   /** Told after each model call what the run has used so far, its subagents included. */
-  spent?: (usage: Usage) => void
+  onUsage?: (usage: Usage) => void
   /** Absent: no subagents. */
   delegation?: Delegation
 }
 
 /** `said` is recorded, `read` is what the model gets: the same, but for a skill that was called by name. */
-export type Steered = { key: string; said: string; read: string; attachments: readonly string[] }
+export type SteeringMessage = {
+  key: string
+  text: string
+  modelText: string
+  attachments: readonly string[]
+}
 
-/** How far a turn may delegate. */
+/** Limits of delegation to subagents. */
 export type Delegation = {
   /** 0 for the turn itself; a subagent at `maxDepth` delegates no further. */
   depth: number
   maxDepth: number
   /** Model calls of one subagent. */
   maxSteps: number
-  /** The subagents' own model; absent: the one of the moment. Throws the sentence why it cannot be called. */
+  /** The model of subagents; absent: the caller's current one. Throws a sentence why it cannot be called. */
   endpoint?: () => ModelEndpoint
 }
 
 export type SubagentTask = {
-  /** Its place among the tasks of one call. */
+  /** Index among the tasks of one call. */
   index: number
   goal: string
   context: string
-  /** Empty: whatever the caller has. */
+  /** Empty: the caller's tools. */
   toolsets: readonly string[]
   maxSteps?: number
 }
 
-/** One call of a subagent, kept with the result so that a reload can show it; `trace` is what subagents of its own did. */
+/** One tool call of a subagent, stored with its result so that a reload can show it. `trace`: calls of nested subagents. */
 export type TraceEntry = {
   tool: string
   preview: string
@@ -312,28 +312,28 @@ export type SubagentResult = {
   trace: TraceEntry[]
 }
 
-/** What is from a subagent: the call that delegated, and the place among its tasks. */
-export type Nested = { parent: string; index: number }
+/** Identifies a subagent: the tool call that started it, and the index among its tasks. */
+export type SubagentRef = { parent: string; index: number }
 
 export type Recovery = { endpoint: ModelEndpoint; kind: 'rotated' | 'fallback'; message: string }
 
-/** A finished message of the run. `id` is the one its deltas named; tool results get theirs when they begin to be recorded. */
+/** A finished message of the run. Deltas of an assistant message carry the same `id`. */
 export type RunMessage = WireMessage & {
   id: string
   attachments?: string[]
   reasoning?: string
   model?: string
   provider?: string
-  /** What people see of a program's output: as in `content`, with its colours. */
+  /** Command output as in `content`, with its ANSI colors, for the page. */
   _output?: string
 }
 
 export type AgentEvent =
-  | { type: 'token'; messageId: string; text: string; owner?: Nested }
-  | { type: 'reasoning'; messageId: string; text: string; owner?: Nested }
+  | { type: 'token'; messageId: string; text: string; owner?: SubagentRef }
+  | { type: 'reasoning'; messageId: string; text: string; owner?: SubagentRef }
   /**
-   * What streamed for the message is void, words included; the call is made again after `delayMs`, and all of it is said
-   * again under the same id. `attempt` have failed, of `attempts` that are made at most.
+   * Everything streamed for the message is void. The call is repeated after `delayMs` and streams under the same id.
+   * `attempt`: failed attempts so far; `attempts`: the maximum.
    */
   | {
       type: 'retry'
@@ -342,19 +342,19 @@ export type AgentEvent =
       attempts: number
       delayMs: number
       message: string
-      owner?: Nested
+      owner?: SubagentRef
     }
-  /** Record it before anything that follows: an assistant message comes before its tools run, a result when it is known, in source order. */
-  | { type: 'message'; message: RunMessage; steered?: string }
+  /** Must be recorded before later events: an assistant message precedes its tool calls; results follow in source order. */
+  | { type: 'message'; message: RunMessage; steeringKey?: string }
   | {
       type: 'tool'
       callId: string
       name: string
       preview: string | null
       args: Record<string, unknown>
-      owner?: Nested
+      owner?: SubagentRef
     }
-  | { type: 'tool_output'; callId: string; text: string; owner?: Nested }
+  | { type: 'tool_output'; callId: string; text: string; owner?: SubagentRef }
   | {
       type: 'tool_complete'
       callId: string
@@ -363,12 +363,12 @@ export type AgentEvent =
       args: Record<string, unknown>
       durationMs: number
       isError: boolean
-      owner?: Nested
+      owner?: SubagentRef
     }
   | { type: 'warning'; kind: string; message: string }
-  /** Earlier messages are being summarised, which takes a while. */
+  /** Compaction has started. */
   | { type: 'compressing'; tokens: number }
-  /** Record it: `text` stands from here on for the messages from one id to another. Null: they stand in no transcript. */
+  /** Must be recorded: `text` replaces the messages from `first` to `last`; null ids: none of them is in the transcript. */
   | {
       type: 'compressed'
       first: string | null
@@ -377,15 +377,15 @@ export type AgentEvent =
       beforeTokens: number
       afterTokens: number
     }
-  /** A subagent begins, and ends. */
-  | { type: 'subagent'; owner: Nested; goal: string; status: SubagentStatus }
+  /** A subagent has started or ended. */
+  | { type: 'subagent'; owner: SubagentRef; goal: string; status: SubagentStatus }
 
-/** Synchronous, must not throw. */
+/** Synchronous; must not throw. */
 export type Emit = (event: AgentEvent) => void
 
 export type Failure = { type: FailureType; message: string; hint?: string }
 
-/** The loop never rejects. `text` is the last assistant text; on `stopped` and `failed` what streamed of an unfinished message is the caller's to keep. */
+/** An agent never rejects. `text` is the last assistant text; recording a partial message is up to the caller. */
 export type Outcome = {
   status: 'finished' | 'stopped' | 'failed'
   text: string
@@ -396,5 +396,5 @@ export type Outcome = {
   failure?: Failure
 }
 
-/** One agent, ours or somebody else's, behind the same door. */
+/** Runs one turn: the engine, or an external agent. */
 export type Agent = (request: AgentRequest, emit: Emit) => Promise<Outcome>

@@ -8,7 +8,7 @@ const usualThreshold = ({ contextLength }: ModelEndpoint) => Math.floor(contextL
 
 type UsageDelta = Extract<ProviderDelta, { type: 'usage' }>
 
-export const createTally = (
+export const createUsageMeter = (
   endpoint: ModelEndpoint,
   changed: (total: Usage) => void = () => {},
   /** Tokens at which the conversation is summarised; 0 for never. */
@@ -18,33 +18,33 @@ export const createTally = (
   let input = 0
   let output = 0
   let cost = 0
-  let lastPrompt = 0
+  let lastPromptTokens = 0
   const tally = {
     /** One call's figures. The provider's own cost goes before the price list. */
-    add(usage: UsageDelta): void {
+    addCall(usage: UsageDelta): void {
       input += usage.inputTokens
       output += usage.outputTokens
-      lastPrompt = usage.inputTokens
+      lastPromptTokens = usage.inputTokens
       cost += usage.cost ?? priced(usage, serving.price)
       changed(tally.total())
     },
     /** What somebody else used for us since the last time. */
-    include(more: Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>): void {
+    addUsage(more: Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>): void {
       input += more.input_tokens
       output += more.output_tokens
       cost += more.estimated_cost
       changed(tally.total())
     },
     /** Another endpoint answers from here on. */
-    serve(next: ModelEndpoint): void {
+    setEndpoint(next: ModelEndpoint): void {
       serving = next
     },
     /** The next prompt will be about so long: what was counted last is not sent again. */
-    expect(tokens: number): void {
-      lastPrompt = tokens
+    setNextPromptTokens(tokens: number): void {
+      lastPromptTokens = tokens
       changed(tally.total())
     },
-    lastPrompt: () => lastPrompt,
+    lastPromptTokens: () => lastPromptTokens,
     total(): Usage {
       return {
         input_tokens: input,
@@ -52,14 +52,14 @@ export const createTally = (
         estimated_cost: cost,
         context_length: serving.contextLength,
         threshold_tokens: thresholdOf(serving),
-        last_prompt_tokens: lastPrompt,
+        last_prompt_tokens: lastPromptTokens,
       }
     },
   }
   return tally
 }
 
-export type Tally = ReturnType<typeof createTally>
+export type UsageMeter = ReturnType<typeof createUsageMeter>
 
 /** What a cache served or took is part of the prompt and has prices of its own, where they are known. */
 const priced = (usage: UsageDelta, price: ModelEndpoint['price']): number => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
-import { createProviders, proxyOf } from '../agent/providers/registry.ts'
+import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Agent } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
@@ -84,7 +84,7 @@ const identity = <T>(value: T): T => value
 export const createEngine = async (deps: EngineOptions) => {
   const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = deps
   const { wrapAgent = identity, wrapPrompt = identity, wrapCreateContext = identity } = deps
-  const dispatcher = await proxyOf(config.env)
+  const dispatcher = await createProxyDispatcher(config.env)
   const providers = createProviders(dispatcher)
   const mcp = createMcp({ version, dispatcher })
   const external = createExternalAgents({ version, redact, log: log.info })
@@ -173,7 +173,7 @@ export const createEngine = async (deps: EngineOptions) => {
     toolOutput: deps.toolOutput,
     redact,
     redactKnown,
-    secrets: { mask: redact, reveal, unusable: unusableCommand },
+    secrets: { mask: redact, reveal, commandError: unusableCommand },
     redactMessage: redactValue,
     expandSkill: skills.expand,
   })

@@ -1,6 +1,6 @@
 /** `agent-webui doctor`: what is set up, what is missing, and what to do about it; 1 when something cannot work. */
 import { hintFor } from '../agent/failure.ts'
-import { createProviders, proxyOf } from '../agent/providers/registry.ts'
+import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Config } from '../config.ts'
 import { createModelServices } from '../models/model-services.ts'
 import { writeEnv } from '../profiles/write-env.ts'
@@ -45,7 +45,7 @@ export const doctor = async (
   const { config, addon, version, terminal } = given
   const homes = createHomes(config)
   const home = homes.open(profile ?? homes.active())
-  const dispatcher = await proxyOf(config.env)
+  const dispatcher = await createProxyDispatcher(config.env)
   const models = createModelServices({
     config,
     providers: createProviders(dispatcher),

@@ -123,8 +123,8 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
         providers: deps.providers,
         sessionKey: id,
         now: () => deps.now() * 1_000,
-        allow: deps.budgetFor({ sessionId: id, home, turn }),
-        spent: usage => {
+        checkBudget: deps.budgetFor({ sessionId: id, home, turn }),
+        onUsage: usage => {
           turn.usage = usage
         },
       },

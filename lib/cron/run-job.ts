@@ -1,6 +1,6 @@
 /** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
 import { asObject } from '../base/json.ts'
-import type { ApprovalAsk, Failure, Outcome } from '../agent/types.ts'
+import type { ApprovalRequest, Failure, Outcome } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { UnattendedInput } from '../conversation/start-turn.ts'
@@ -133,7 +133,7 @@ export const createJobRunner = (deps: RunJobOptions) => {
   const converse = async (job: JobPlan, denied: string[], on: On): Promise<Came> => {
     const text = await compose(job, on.signal)
     if (on.signal.aborted) return { error: INTERRUPTED.message, interrupted: true }
-    const ask = ({ command, description }: ApprovalAsk) => {
+    const ask = ({ command, description }: ApprovalRequest) => {
       if (mayApprove(home)) return 'once' as const
       denied.push(
         `${redact(command)} – ${description}. Nobody was there to allow it; approvals.cron_mode: approve in config.yaml would.`,

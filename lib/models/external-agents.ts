@@ -1,7 +1,7 @@
 /** Agents of other programs: which are on this machine, which the configuration names, and how a model id means one. */
 import { statSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
-import type { AgentSettings } from '../agent/external-agent.ts'
+import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { unavailable } from '../errors.ts'
 import type { ModelGroup } from '../schema/model.ts'
@@ -115,7 +115,7 @@ const nameOf = (id: string): string =>
   KNOWN_AGENTS.find(agent => agent.id === id)?.name ?? displayName(id)
 
 /** What is said of it in several places, the first of them counting most. */
-const settingsOf = ({ agents }: ModelSetup, id: string): AgentSettings | undefined => {
+const settingsOf = ({ agents }: ModelSetup, id: string): ExternalAgentSettings | undefined => {
   const said = agents.flatMap(agent => (agent.id === id ? [agent.settings] : []))
   if (said.length === 0) return undefined
   return {

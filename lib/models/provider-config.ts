@@ -1,7 +1,7 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
 import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
 import { asObject, type JsonObject } from '../base/json.ts'
-import type { AgentSettings } from '../agent/external-agent.ts'
+import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
 
@@ -35,7 +35,7 @@ export type AgentEntry = {
   name: string | null
   /** Empty where it only says more of an agent that is installed. */
   command: readonly string[]
-  settings: AgentSettings
+  settings: ExternalAgentSettings
 }
 
 export type CustomProvider = ProviderEntry & {

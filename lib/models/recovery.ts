@@ -10,7 +10,9 @@ import type { PoolHome, CredentialPools } from './credential-pool/credential-poo
 export type RecoveryOptions = { pools: CredentialPools; home: PoolHome; endpointOf: EndpointOf }
 
 /** One turn's; nothing of it outlives the turn. */
-export type TurnRecovery = Required<Pick<AgentRequest, 'recover' | 'attempts' | 'answered'>>
+export type TurnRecovery = Required<
+  Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
+>
 
 /** A provider that wants to be left alone for longer is not waited for while somebody else can answer. */
 const MAX_RETRY_AFTER_MS = 10_000
@@ -123,7 +125,7 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
       return recovery
     },
 
-    attempts(failure, endpoint) {
+    attemptLimit(failure, endpoint) {
       const tried = triedBy(endpoint)
       const hasKey = KEY_FAILURES.has(failure.type) && otherKeys(endpoint, tried).length > 0
       if (!hasKey && !otherModel(tried, false)) return undefined
@@ -131,7 +133,7 @@ export const createRecovery = ({ pools, home, endpointOf }: RecoveryOptions): Tu
       return (failure.retryAfterMs ?? 0) > MAX_RETRY_AFTER_MS ? 1 : RATE_LIMIT_ATTEMPTS
     },
 
-    answered({ credential, provider, baseUrl }) {
+    onEndpointSuccess({ credential, provider, baseUrl }) {
       if (credential) pools.markOk(home, provider, baseUrl, credential.id)
     },
   }

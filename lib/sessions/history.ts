@@ -91,7 +91,7 @@ export const toConversation = ({
       if (open.summary) open.summary.to = message.id
       if (history.at(-1) !== open) history.push(open)
     } else if (isSendable(message)) {
-      history.push({ ...toWire(message), id: message.id, place: n })
+      history.push({ ...toWire(message), id: message.id, position: n })
     }
   })
   return pairToolCalls(history)
@@ -100,7 +100,7 @@ export const toConversation = ({
 const toSummaryMessage = ({ text, to }: SummaryEntry, id: string): LoopMessage => ({
   role: 'user',
   content: summaryContent(text),
-  place: to,
+  position: to,
   summary: { from: id, to: id, text },
 })
 

@@ -2,7 +2,7 @@
 import { asObject, asStrings } from '../base/json.ts'
 import { isAllowed } from '../agent/shell/labels.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
-import type { ApprovalAsk } from '../agent/types.ts'
+import type { ApprovalRequest } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
 import type { Rule } from '../schema/question.ts'
 import { ruleText } from './allow-rules.ts'
@@ -14,8 +14,8 @@ export type ApprovalPolicyOptions = {
   /** Labels the person allowed for this session; kept in its journal. */
   sessionAllowed: () => string[]
   /** The person has allowed exactly this before, in this session or for good. */
-  isGranted: (ask: ApprovalAsk) => boolean
-  grant: (ask: ApprovalAsk, until: 'session' | 'always', rule: Rule | undefined) => void
+  isGranted: (ask: ApprovalRequest) => boolean
+  grant: (ask: ApprovalRequest, until: 'session' | 'always', rule: Rule | undefined) => void
   ask: (
     ask: Omit<Approval, 'kind' | 'approval_id' | 'requested_at'>,
     timeoutMs: number,
@@ -41,7 +41,7 @@ const isOff = (mode: unknown): boolean => mode === 'off' || mode === false
 
 /** A command that is not shown as it is cannot be named by its words either. */
 const suggestion = (
-  { command, patternKeys, isControl, choices }: ApprovalAsk,
+  { command, patternKeys, isControl, choices }: ApprovalRequest,
   shown: (text: string) => string,
 ): { suggested_rule?: string } => {
   if (isControl || !(choices?.includes('always') ?? true) || shown(command) !== command) return {}
@@ -52,7 +52,7 @@ const suggestion = (
 /** `once` runs this call only; `session` and `always` are remembered before it runs. */
 export const createApprovalPolicy =
   (deps: ApprovalPolicyOptions) =>
-  async (ask: ApprovalAsk): Promise<ApprovalChoice> => {
+  async (ask: ApprovalRequest): Promise<ApprovalChoice> => {
     const config = deps.config()
     if (!ask.isControl && isOff(asObject(config.approvals).mode)) return 'once'
     const allowed = [...asStrings(config.command_allowlist), ...deps.sessionAllowed()]

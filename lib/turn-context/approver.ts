@@ -1,5 +1,5 @@
 /** Binds the policy of approvals to a turn: what its session and home allow, and who is asked about the rest. */
-import type { AgentRequest, ApprovalAsk } from '../agent/types.ts'
+import type { AgentRequest, ApprovalRequest } from '../agent/types.ts'
 import { visibleText } from '../base/visible.ts'
 import type { Sessions } from '../sessions/types.ts'
 import { coveringIds, grantId, type Grants, ruleId } from './grants.ts'
@@ -69,7 +69,7 @@ export const createApprover = (
   })
   // Below this nothing changes: what the hardline floor refuses is refused before anybody is asked.
   // What decides about the agent is for a person alone: where none watches, it is denied.
-  return async (ask: ApprovalAsk) => {
+  return async (ask: ApprovalRequest) => {
     if (ask.isControl) return unattended ? 'deny' : policy(ask)
     return !unattended && sessions.head(sessionId).meta.yolo === true ? 'once' : policy(ask)
   }

@@ -4,10 +4,10 @@
  */
 import { asObject, type JsonObject } from '../base/json.ts'
 import { ProviderFailure } from '../agent/failure.ts'
-import { speakerFor } from '../agent/providers/registry.ts'
+import { providerFor } from '../agent/providers/registry.ts'
 import { type Wait, wait } from '../agent/retry.ts'
-import { speak } from '../agent/complete.ts'
-import { createTally } from '../agent/usage-meter.ts'
+import { complete } from '../agent/complete.ts'
+import { createUsageMeter } from '../agent/usage-meter.ts'
 import type { ModelEndpoint, Provider, Providers, WireMessage } from '../agent/types.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { routingOf } from '../models/routing.ts'
@@ -187,10 +187,10 @@ const askOne = async (
   // The conversation's own effort would be spent on a side question.
   const plain: ModelEndpoint = { ...endpoint, effort: 'none' }
   const deadline = AbortSignal.timeout(timeoutMs)
-  const tally = createTally(endpoint)
+  const tally = createUsageMeter(endpoint)
   try {
-    const provider = speakerFor(providers, endpoint.apiMode)
-    const { text: answer } = await speak({
+    const provider = providerFor(providers, endpoint.apiMode)
+    const { text: answer } = await complete({
       provider: retry ? provider : once(provider),
       request: {
         endpoint: { ...plain, ...(maxTokens && { maxTokens }) },
@@ -202,7 +202,7 @@ const askOne = async (
       messageId: '',
       emit: quiet,
       notice: () => undefined,
-      tally,
+      meter: tally,
       wait: retry ? (deps.wait ?? wait) : noWait,
       random: deps.random ?? Math.random,
     })

@@ -1,7 +1,7 @@
 /** The instructions a workspace holds for agents: the first kind that is there, looked through before a model reads it. */
 import { closeSync, existsSync, fstatSync, globSync, readSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { clip, type ContextFile } from '../agent/prompt.ts'
+import { truncateText, type ContextFile } from '../agent/prompt.ts'
 import { type Bounds, openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
 import { findThreat } from '../prompt-injection.ts'
@@ -49,7 +49,7 @@ const toContext = (name: string, text: string): ContextFile => {
     name,
     text: threat
       ? `[${name} was not loaded: it holds ${threat}. Tell the user if it matters for the task.]`
-      : clip(text, name),
+      : truncateText(text, name),
   }
 }
 

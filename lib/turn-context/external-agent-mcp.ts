@@ -1,13 +1,13 @@
 /** The MCP servers of a home as another program's agent is told of them. */
-import type { PassedServer } from '../agent/external-agent.ts'
+import type { ForwardedMcpServer } from '../agent/external-agent.ts'
 import { isBad, parseServers, type ToolFilter } from '../mcp/config.ts'
 
 /** An agent would offer its model every tool of a server: one that is shown in part only stays with us. */
 const isWhole = ({ include, exclude }: ToolFilter): boolean =>
   include.length === 0 && exclude.length === 0
 
-export const passedServers = (values: Readonly<Record<string, unknown>>): PassedServer[] =>
-  parseServers(values).flatMap((server): PassedServer[] => {
+export const passedServers = (values: Readonly<Record<string, unknown>>): ForwardedMcpServer[] =>
+  parseServers(values).flatMap((server): ForwardedMcpServer[] => {
     if (isBad(server) || !server.enabled || !isWhole(server.filter)) return []
     const { name } = server
     if (server.kind === 'http') {

@@ -1,7 +1,7 @@
 /** What another program's agent is given of a session: whose process it is, and what the journal remembers of it. */
 import { z } from 'zod'
 import { asObject } from '../base/json.ts'
-import type { External, ExternalSession } from '../agent/external-agent.ts'
+import type { ExternalAgentContext, ExternalSession } from '../agent/external-agent.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
 import { fallbackTitle, isProvisional } from '../sessions/title.ts'
@@ -52,11 +52,11 @@ const takeTitle = (
 export const externalFor = (
   { sessionId, home }: { sessionId: string; home: Home },
   sessions: Pick<Sessions, 'head' | 'append' | 'row' | 'load'>,
-): External => ({
+): ExternalAgentContext => ({
   home: home.name,
   env: home.childEnv(),
   mcpServers: passedServers(home.values()),
-  titled: title => takeTitle(sessionId, title, sessions),
+  onTitle: title => takeTitle(sessionId, title, sessions),
   load: agent => storedAgentSession(sessions.head(sessionId).meta, agent),
   save(agent, session) {
     const before = asObject(sessions.head(sessionId).meta.acp)

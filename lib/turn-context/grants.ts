@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { z } from 'zod'
-import type { ApprovalAsk } from '../agent/types.ts'
+import type { ApprovalRequest } from '../agent/types.ts'
 import { coveringPrefixes } from '../agent/shell/prefix.ts'
 import { unavailable } from '../errors.ts'
 import { isInside, realPath } from '../store/path-within.ts'
@@ -33,7 +33,7 @@ const GrantFile = z.object({ version: z.literal(1), grants: z.array(Grant) })
  * Names one command in one folder with the reasons it was asked about. A script that has become more dangerous since
  * has other reasons, and is asked about again.
  */
-export const grantId = ({ command, cwd, patternKeys }: ApprovalAsk): string =>
+export const grantId = ({ command, cwd, patternKeys }: ApprovalRequest): string =>
   createHash('sha256')
     .update(JSON.stringify([command.trim(), cwd, [...patternKeys].sort()]))
     .digest('hex')
@@ -43,7 +43,7 @@ const digest = (...parts: unknown[]): string =>
 
 /** Names a rule as it is given for `ask`; with the same reasons, and for a workspace only there. */
 export const ruleId = (
-  { command, patternKeys }: ApprovalAsk,
+  { command, patternKeys }: ApprovalRequest,
   { scope, words }: Rule,
   workspace: string,
 ): string =>
@@ -55,7 +55,7 @@ export const ruleId = (
   )
 
 /** Every id under which a yes to this may be kept, in any scope. */
-export const coveringIds = (ask: ApprovalAsk, workspace: string): string[] => {
+export const coveringIds = (ask: ApprovalRequest, workspace: string): string[] => {
   const scopes: RuleScope[] = isInside(realPath(workspace), realPath(ask.cwd))
     ? ['session', 'workspace', 'profile']
     : ['session', 'profile']

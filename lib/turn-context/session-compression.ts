@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../base/json.ts'
 import { type Compression, type Compressed, compress } from '../agent/compress.ts'
 import { type CompressionSettings, planCompression, thresholdOf } from '../agent/compress-plan.ts'
-import { tokensOfAll } from '../agent/tokens.ts'
+import { estimateAllTokens } from '../agent/tokens.ts'
 import type { LoopMessage, ModelEndpoint } from '../agent/types.ts'
 import { conflict, invalid, messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -97,13 +97,13 @@ export const createCompressions = (deps: CompressionsOptions) => {
     }
     return {
       settings: compressionSettings(home.values()),
-      ask: (messages, options) => auxiliary().ask(messages, { ...options, retry: true }),
+      callModel: (messages, options) => auxiliary().ask(messages, { ...options, retry: true }),
       get window() {
         return auxiliary().endpoint.contextLength
       },
-      rest: {
+      cooldown: {
         until: () => resting.get(sessionId) ?? 0,
-        begin(now, untilMs) {
+        start(now, untilMs) {
           for (const [id, until] of resting) if (until < now) resting.delete(id)
           resting.set(sessionId, untilMs)
         },
@@ -124,7 +124,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
     return entry ? { n: entry.n, last } : null
   }
 
-  const estimated = (folded: Folded): number => tokensOfAll(toConversation(folded))
+  const estimated = (folded: Folded): number => estimateAllTokens(toConversation(folded))
 
   /** The ring is right at once: what was counted last, less what a summary saves. */
   const usageAfter = (folded: Folded, before: number, after: number) => {
@@ -167,7 +167,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
     if (messages.length < MIN_MESSAGES) throw invalid(TOO_LITTLE)
     const endpoint = callable(deps, home, row.model)
     const engine = engineFor(sessionId, home, endpoint)
-    const before = tokensOfAll(messages)
+    const before = estimateAllTokens(messages)
     const plan = planByHand(messages, engine.settings, endpoint, before)
     if (!plan) throw invalid(TOO_LITTLE)
     const used: Usage[] = []

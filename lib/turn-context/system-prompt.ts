@@ -2,7 +2,12 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { asObject } from '../base/json.ts'
-import { type SkillsIndex, stablePrompt, systemPrompt, wantsEnforcement } from '../agent/prompt.ts'
+import {
+  type SkillsIndex,
+  stablePrompt,
+  systemPrompt,
+  needsToolEnforcement,
+} from '../agent/prompt.ts'
 import { toolsetOf } from '../agent/toolsets.ts'
 import type { Tool } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
@@ -31,7 +36,7 @@ export type SystemPromptOptions = {
 /** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
 const readIfThere = (path: string): string => readText(path).text ?? ''
 
-const enforcement = (setting: unknown): Parameters<typeof wantsEnforcement>[1] => {
+const enforcement = (setting: unknown): Parameters<typeof needsToolEnforcement>[1] => {
   if (Array.isArray(setting)) return setting.filter(item => typeof item === 'string')
   return yamlFlag(setting) ?? 'auto'
 }
@@ -51,7 +56,7 @@ export const createSystemPrompt =
     const fixed = {
       soul,
       tools: own.toSorted(),
-      enforceTools: wantsEnforcement(model, enforcement(agent.tool_use_enforcement)),
+      enforceTools: needsToolEnforcement(model, enforcement(agent.tool_use_enforcement)),
       instructions: typeof agent.system_prompt === 'string' ? agent.system_prompt : '',
       startDay,
       model,
@@ -86,6 +91,6 @@ export const createSystemPrompt =
     return systemPrompt(stable, {
       workspace,
       personality: personality(home, meta.personality ?? null),
-      occasion: unattended?.preamble ?? '',
+      preamble: unattended?.preamble ?? '',
     })
   }

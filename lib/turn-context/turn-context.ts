@@ -48,7 +48,9 @@ export type TurnContextOptions = {
   /** The session's waiting messages have changed. */
   onQueue: (sessionId: string) => void
   /** What happens when the model cannot answer: other keys, other models. */
-  recoverFor: (place: TurnScope) => Pick<AgentRequest, 'recover' | 'attempts' | 'answered'>
+  recoverFor: (
+    place: TurnScope,
+  ) => Pick<AgentRequest, 'recover' | 'attemptLimit' | 'onEndpointSuccess'>
   /** How long conversations are kept within the window; see `compression.ts`. */
   compressions: Pick<Compressions, 'forTurn' | 'record'>
   homeOf: (profile: string | null | undefined) => Home
@@ -84,14 +86,13 @@ const CLARIFY_WAIT_S = 120
 const MAX_STEPS = 90
 
 /** Nobody is there to send it again: with the waits between them about three minutes. */
-const UNATTENDED_TRIES = 8
+const UNATTENDED_MAX_ATTEMPTS = 8
 
 /** How often a model call that fails is made (agent-home §2.2); undefined leaves it to the engine. */
-const triesOf = ({ config, unattended }: TurnScope): { tries?: number } => {
-  const said = numberAt(config, 'agent', 'api_max_retries')
-  const tries = said === undefined ? undefined : Math.max(1, Math.floor(said))
-  if (unattended) return { tries: tries ?? UNATTENDED_TRIES }
-  return tries === undefined ? {} : { tries }
+const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined => {
+  const configured = numberAt(config, 'agent', 'api_max_retries')
+  if (configured !== undefined) return Math.max(1, Math.floor(configured))
+  return unattended ? UNATTENDED_MAX_ATTEMPTS : undefined
 }
 
 /** Where no tool may go: the service's own state and the secrets of the home. */
@@ -151,8 +152,8 @@ export const createTurnContextFactory =
             AGENT_EXEC_ASK: '1',
           }),
           forbidden,
-          control: deps.controlOf(home),
-          own: deps.ownPorts(),
+          controlPaths: deps.controlOf(home),
+          ownAddresses: deps.ownPorts(),
           guards: deps.guardsFor(home),
           maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
           nextMessageId: () => sessions.nextMessageId(id),
@@ -180,21 +181,21 @@ export const createTurnContextFactory =
           // Nobody would end what a turn without a watcher leaves behind.
           ...(deps.processesOf && !unattended && { processes: deps.processesOf(id) }),
           readable: [deps.toolOutput.dirOf(id)],
-          spill: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
-          keepPicture: (callId, bytes, ending) =>
+          offload: (callId, text) => deps.toolOutput.save(id, callId, deps.redact(text)),
+          saveImage: (callId, bytes, ending) =>
             deps.toolOutput.saveBytes(id, callId, bytes, ending),
           ...recovery,
-          ...triesOf(place),
+          maxAttempts: maxAttemptsOf(place),
           compression: deps.compressions.forTurn(id, home, endpoint),
           delegation: deps.delegationFor(place),
-          allow: deps.budgetFor(place, questions.approve),
-          inbox: () =>
+          checkBudget: deps.budgetFor(place, questions.approve),
+          takeSteeringMessages: () =>
             queuedOf(sessions.head(id).meta)
               .filter(({ steer }) => steer)
               .map(({ id: key, text, attachments }) => {
                 const how = annotateMessage(text, telling)
                 steered.set(key, how)
-                return { key, said: text, read: modelText(text, how), attachments }
+                return { key, text, modelText: modelText(text, how), attachments }
               }),
         }
       },

@@ -1,5 +1,5 @@
 /** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
-import type { Agent, Changing, LoopMessage } from '../agent/types.ts'
+import type { Agent, ChangeScope, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/checkpoints.ts'
 import { numberAt, type TurnScope } from './turn-scope.ts'
 
@@ -39,7 +39,7 @@ export const withCheckpoints = (
       title: titleOf(request.history),
       maxTurns: numberAt(config, 'checkpoints', 'max_snapshots'),
     })
-    const beforeChange = async (what: Changing) => {
+    const beforeChange = async (what: ChangeScope) => {
       const notes = await keeper.beforeChange(what)
       if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
     }

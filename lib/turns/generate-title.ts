@@ -1,6 +1,6 @@
 /** A title for a new conversation: asked of the model that served it, with a local summary when that gives nothing. */
 import type { ModelEndpoint, Provider, Providers } from '../agent/types.ts'
-import { speakerFor } from '../agent/providers/registry.ts'
+import { providerFor } from '../agent/providers/registry.ts'
 import type { Message } from '../schema/message.ts'
 import { UserError } from '../errors.ts'
 import { cleanTitle, fallbackTitle, isProvisional } from '../sessions/title.ts'
@@ -64,7 +64,7 @@ export const makeTitle = async (
   if (endpoint.apiMode !== 'demo') {
     try {
       const title = cleanTitle(
-        await ask(endpoint, speakerFor(providers, endpoint.apiMode), exchange, signal),
+        await ask(endpoint, providerFor(providers, endpoint.apiMode), exchange, signal),
       )
       if (title) return { title, status: 'llm' }
     } catch {

@@ -1,5 +1,5 @@
 /** What the subagents of a running turn do, kept so that a page that comes late can draw their timelines. */
-import type { AgentEvent, Nested } from '../agent/types.ts'
+import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { LiveSubagent, SubagentStep } from '../schema/subagent.ts'
 import { shortArgs } from './short-args.ts'
 
@@ -10,7 +10,7 @@ const SAID_TAIL = 4_000
 export const createLiveSubagents = (now: () => number) => {
   const all = new Map<string, LiveSubagent>()
 
-  const of = ({ parent, index }: Nested): LiveSubagent => {
+  const of = ({ parent, index }: SubagentRef): LiveSubagent => {
     const key = `${parent}\n${index}`
     const known = all.get(key)
     if (known) return known

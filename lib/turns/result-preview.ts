@@ -1,6 +1,6 @@
 /** Of a long tool result, what a page is sent at first: beginning and end, and JSON that can still be read. */
 import type { JsonObject } from '../base/json.ts'
-import { headAndTail } from '../agent/long-result.ts'
+import { truncateMiddle } from '../agent/long-result.ts'
 
 /** Longer tool results are fetched when they are opened. */
 export const MAX_SHOWN_CHARS = 4_000
@@ -13,7 +13,7 @@ const MIN_ROOM = 400
 export const shortenResult = (content: string, maxChars = MAX_SHOWN_CHARS): string => {
   if (content.length <= maxChars) return content
   const fields = readFields(content)
-  return (fields && shortenFields(fields, maxChars)) ?? headAndTail(content, maxChars)
+  return (fields && shortenFields(fields, maxChars)) ?? truncateMiddle(content, maxChars)
 }
 
 /** Lines of what the result shows, however much of it is sent. */
@@ -91,9 +91,9 @@ const firstLines = (text: string, maxChars: number): string => {
 
 /** Escaping makes some texts longer than others. */
 const fitted = (text: string, maxChars: number): string =>
-  headAndTail(
+  truncateMiddle(
     text,
-    largest(text.length, size => sizeOf(headAndTail(text, size)) <= maxChars),
+    largest(text.length, size => sizeOf(truncateMiddle(text, size)) <= maxChars),
   )
 
 /** The largest size up to `most` that fits, roughly; at least 100. */

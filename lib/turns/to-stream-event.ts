@@ -1,10 +1,10 @@
 /** From the engine's events to what goes over a stream: names of the contract, short arguments, no secrets. */
-import { shortTokens } from '../agent/tokens.ts'
-import type { AgentEvent, Nested } from '../agent/types.ts'
+import { formatTokens } from '../agent/tokens.ts'
+import type { AgentEvent, SubagentRef } from '../agent/types.ts'
 import type { TurnEvent } from '../schema/event.ts'
 import type { Message } from '../schema/message.ts'
 import type { SummaryRef } from '../schema/summary.ts'
-import { shortenColored } from '../agent/colors.ts'
+import { truncateColored } from '../agent/colors.ts'
 import { shortArgs } from './short-args.ts'
 import { countResultLines, MAX_SHOWN_CHARS, shortenResult } from './result-preview.ts'
 
@@ -16,7 +16,7 @@ export const elide = (message: Message): Message => {
   return {
     ...message,
     content: shortenResult(content),
-    ...(_output !== undefined && { _output: shortenColored(_output, MAX_SHOWN_CHARS) }),
+    ...(_output !== undefined && { _output: truncateColored(_output, MAX_SHOWN_CHARS) }),
     _content_length: content.length,
     _content_lines: countResultLines(content),
   }
@@ -27,10 +27,10 @@ type Redact = (text: string) => string
 const redactArgs = (args: Record<string, string>, redact: Redact): Record<string, string> =>
   Object.fromEntries(Object.entries(args).map(([key, value]) => [key, redact(value)]))
 
-const placeOf = ({ parent, index }: Nested) => ({ parent_tid: parent, task_index: index })
+const placeOf = ({ parent, index }: SubagentRef) => ({ parent_tid: parent, task_index: index })
 
 /** A subagent's call goes by the name that clients of the contract know. */
-const named = ({ name, owner }: { name: string; owner?: Nested }) =>
+const named = ({ name, owner }: { name: string; owner?: SubagentRef }) =>
   owner ? { name: 'subagent_progress', tool: name, ...placeOf(owner) } : { name }
 
 export const compressingEvent: TurnEvent = {
@@ -45,7 +45,7 @@ export const toCompressedEvent = (
 ): TurnEvent => ({
   type: 'compressed',
   data: {
-    message: `Earlier conversation summarised: about ${shortTokens(beforeTokens)} → ${shortTokens(afterTokens)} tokens.`,
+    message: `Earlier conversation summarised: about ${formatTokens(beforeTokens)} → ${formatTokens(afterTokens)} tokens.`,
     last_prompt_tokens: afterTokens,
     ...(summary && { summary }),
   },

@@ -1,10 +1,10 @@
 /** One turn, read from top to bottom like a recipe: ask the agent, record what it says, close the books. */
-import { withoutCallMarkup } from '../agent/tool-calls.ts'
+import { stripCallMarkup } from '../agent/tool-calls.ts'
 import type {
   Agent,
   AgentEvent,
   AgentRequest,
-  ApprovalAsk,
+  ApprovalRequest,
   Failure,
   LoopMessage,
   ModelEndpoint,
@@ -27,7 +27,7 @@ export type Ending = 'done' | 'failed' | 'cancelled'
 /** A turn nobody watches: what the model is told of that, and who answers in the person's place. */
 export type Unattended = {
   preamble: string
-  ask: (ask: ApprovalAsk) => ApprovalChoice
+  ask: (ask: ApprovalRequest) => ApprovalChoice
 }
 
 /** A turn while it runs. `over` is set in the tick that decides its end: nothing the engine says later is recorded. */
@@ -88,11 +88,11 @@ const take = (turn: Turn, context: TurnContext, now: () => number, event: AgentE
       ...event.message,
       content:
         event.message.role === 'assistant' && typeof content === 'string'
-          ? withoutCallMarkup(content)
+          ? stripCallMarkup(content)
           : content,
       timestamp: Math.floor(now()),
     }
-    recordMessage(turn, context, message, event.steered)
+    recordMessage(turn, context, message, event.steeringKey)
   } else if (event.type === 'compressed') {
     turn.log.append(toCompressedEvent(event, context.recordSummary(event)))
   } else {

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { headAndTail, shorten, toLines } from '../../lib/agent/long-result.ts'
+import { truncateMiddle, truncateResult, toReadableLines } from '../../lib/agent/long-result.ts'
 import { createToolOutput } from '../../lib/tool-output.ts'
 import { startChat } from './_chat.ts'
 
@@ -116,17 +116,17 @@ test('bounded: the oldest go; ids are no paths; nothing is written over', () => 
 
 test('what cannot be kept is cut as before; JSON is put aside as lines', () => {
   const result = { content: 'x'.repeat(3_000) }
-  assert.is(shorten(result, 2_000, () => null).content.length, 2_000)
+  assert.is(truncateResult(result, 2_000, () => null).content.length, 2_000)
   assert.is(
-    shorten(result, 5_000, () => null),
+    truncateResult(result, 5_000, () => null),
     result,
   )
   const text = `a${'b'.repeat(200_000)}c`
-  const cut = shorten({ content: text }, 100_000, () => '/p/x.txt').content
+  const cut = truncateResult({ content: text }, 100_000, () => '/p/x.txt').content
   assert.ok(cut.length < 2_000 && cut.includes('/p/x.txt') && cut.endsWith('c'))
-  assert.is(headAndTail('short', 100), 'short')
-  assert.is(toLines('{"a":"1\\n2 \\"q\\" \\\\n"}'), '{\n  "a": "1\n2 "q" \\n"\n}')
-  assert.is(toLines('plain'), 'plain')
+  assert.is(truncateMiddle('short', 100), 'short')
+  assert.is(toReadableLines('{"a":"1\\n2 \\"q\\" \\\\n"}'), '{\n  "a": "1\n2 "q" \\n"\n}')
+  assert.is(toReadableLines('plain'), 'plain')
 })
 
 test.run()

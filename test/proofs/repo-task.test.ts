@@ -109,7 +109,7 @@ for (const [apiMode, model, path, proofOfThought] of FORMATS)
       if (proofOfThought)
         for (const request of turn.slice(1))
           assert.match(JSON.stringify(request.body), proofOfThought)
-      assert.not.match(JSON.stringify(messages), proofOfThought ?? 'carry')
+      assert.not.match(JSON.stringify(messages), proofOfThought ?? 'providerState')
     } finally {
       await app.close()
       await provider.close()

@@ -1,6 +1,6 @@
 /** Agents of other programs while they run: one process an agent and home, started when needed, stopped when nobody does. */
 import { createTurn } from './turn.ts'
-import type { External } from '../external-agent.ts'
+import type { ExternalAgentContext } from '../external-agent.ts'
 import type { Agent, ModelEndpoint } from '../types.ts'
 import { type Child, startChild } from './child.ts'
 import { type Connection, connectAgent } from './connection.ts'
@@ -90,7 +90,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
     void stopped.finally(() => ending.delete(stopped))
   }
 
-  const start = (key: string, endpoint: ModelEndpoint, external: External): Slot => {
+  const start = (key: string, endpoint: ModelEndpoint, external: ExternalAgentContext): Slot => {
     const name = endpoint.agent?.name ?? endpoint.provider
     const settings = endpoint.agent?.settings
     const command = endpoint.command ?? []
@@ -229,7 +229,7 @@ export const createExternalAgents = (options: ExternalOptions) => {
   /** Runs `work` with the agent's process, which is not stopped meanwhile. */
   const use = async <T>(
     endpoint: ModelEndpoint,
-    external: External,
+    external: ExternalAgentContext,
     work: (running: Running) => Promise<T>,
     say: (words: string) => void = () => undefined,
   ): Promise<T> => {

@@ -1,5 +1,5 @@
 /** How a session of ours and the agent's come together: anew, after a restart, in a copy, under another id. */
-import type { External, ExternalSession } from '../external-agent.ts'
+import type { ExternalAgentContext, ExternalSession } from '../external-agent.ts'
 import type { AgentRequest, LoopMessage, ModelEndpoint } from '../types.ts'
 import type { Running } from './agents.ts'
 import { type Connection, within } from './connection.ts'
@@ -107,7 +107,7 @@ const fork = async (options: OpenOptions, saved: ExternalSession): Promise<Sessi
 type Place = Pick<AgentRequest, 'workspace' | 'sessionKey'>
 
 /** Whose session it is: what is passed on to the agent, and what is remembered of it. */
-export type Side = { external: External; agent: ModelEndpoint['agent'] }
+export type Side = { external: ExternalAgentContext; agent: ModelEndpoint['agent'] }
 
 const optionsOf = (running: Running, cwd: string, { external, agent }: Side): OpenOptions => ({
   mcpServers: passedOn(external, agent, running.connection.can),
@@ -207,7 +207,7 @@ export const toSaved = (
 /** Before the first message, or between two: only so that there is something to choose from. */
 export const joinForChoices = async (
   running: Running,
-  external: External,
+  external: ExternalAgentContext,
   agent: NonNullable<ModelEndpoint['agent']>,
   place: Place,
 ): Promise<void> => {
@@ -219,7 +219,7 @@ export const joinForChoices = async (
   const restored = isOurs ? await restore(options, saved) : null
   const session = restored?.session ?? (await startNew(options))
   if (isOurs) await chooseAgain(running, session, saved)
-  session.titled = external.titled ?? null
+  session.titled = external.onTitle ?? null
   running.sessions.set(owner, session)
   // It has heard nothing yet: the next message tells it what was said.
   if (!restored) external.save(agent.id, toSaved(session, place, { mark: '', cost: 0 }))

@@ -11,7 +11,7 @@ const MAX_TOTAL_BYTES = 5 * MAX_BYTES
 /** How a page is told to draw a file in place. */
 const mediaOf = (path: string): string => `MEDIA:"${path}"`
 
-export const createPictures = (save: AgentRequest['keepPicture']) => {
+export const createPictures = (save: AgentRequest['saveImage']) => {
   /** By what is in them: an agent repeats a call's whole content with each word about it. */
   const kept = new Map<string, string | null>()
   const shown = new Set<string>()

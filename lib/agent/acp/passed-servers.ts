@@ -1,5 +1,5 @@
 /** MCP servers in the words of the protocol: those the agent can connect to. */
-import type { External } from '../external-agent.ts'
+import type { ExternalAgentContext } from '../external-agent.ts'
 import type { ModelEndpoint } from '../types.ts'
 import type { Initialized } from './updates.ts'
 
@@ -14,7 +14,7 @@ export type PassedOn =
 
 /** Every agent starts programs; not every one speaks the two other ways. */
 export const passedOn = (
-  { mcpServers }: Pick<External, 'mcpServers'>,
+  { mcpServers }: Pick<ExternalAgentContext, 'mcpServers'>,
   agent: ModelEndpoint['agent'],
   { agentCapabilities: { mcpCapabilities } }: Initialized,
 ): PassedOn[] => {

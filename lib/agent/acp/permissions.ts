@@ -8,7 +8,7 @@ import { CONTROL, describeLabels } from '../shell/labels.ts'
 import { placeFor } from '../tools/command-gate.ts'
 import { CONTROL_ANSWERS, isControlled } from '../tools/allowed-paths.ts'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { assess, forbiddenIn } from '../command-risk.ts'
+import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
 import type { ApprovalChoice } from '../../schema/question.ts'
 import type { AgentRequest, Guards } from '../types.ts'
 import { type Call, commandOf, pathsOf, shownPath } from './tool-calls.ts'
@@ -25,8 +25,8 @@ export type Asking = {
     | 'forbidden'
     | 'guards'
     | 'tools'
-    | 'control'
-    | 'own'
+    | 'controlPaths'
+    | 'ownAddresses'
   >
   /** Commands the person has said yes to (`allowedKey`): not asked again when the agent runs them with our terminal. */
   allowed: Set<string>
@@ -125,15 +125,15 @@ export const askPermission = async (
   const { workspace } = request
   const command = commandOf(call)
   const place = placeFor(request, workspace)
-  const judged = command === '' ? null : assess(command, place)
-  const hardline = judged?.hardline
+  const judged = command === '' ? null : assessCommand(command, place)
+  const hardline = judged?.blocked
   const paths = pathsOf(call, workspace)
   const isControl =
     judged?.isControl === true ||
     (call.kind !== 'read' && paths.some(path => isControlled(request, realPath(path))))
   const labels = [...(judged?.labels ?? []), ...(isControl && !judged?.isControl ? [CONTROL] : [])]
   const kept =
-    (command === '' ? undefined : forbiddenIn(command, place, request.forbidden)) ??
+    (command === '' ? undefined : forbiddenPathIn(command, place, request.forbidden)) ??
     paths.find(path => request.forbidden.some(closed => isInside(closed, path)))
   const denied = deniedByHome(request.guards, call, command, place)
   if (hardline !== undefined || kept !== undefined || denied !== null) {

@@ -5,7 +5,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
 import type { CreateTerminalRequest, TerminalExitStatus } from '@agentclientprotocol/sdk'
 import { spawnGroup, terminateGroup, waitForClose } from '../../base/process.ts'
-import { assess, forbiddenIn } from '../command-risk.ts'
+import { assessCommand, forbiddenPathIn } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { placeFor } from '../tools/command-gate.ts'
 import { allowedKey } from './permissions.ts'
@@ -73,10 +73,10 @@ export const createTerminals = () => {
       const here = placeFor(ctx, cwd)
       const denied = ctx.guards?.command(line, here) ?? null
       if (denied !== null) throw new Error(denied)
-      const { hardline, labels, isControl } = assess(line, here)
+      const { blocked: hardline, labels, isControl } = assessCommand(line, here)
       if (hardline !== undefined)
         throw new Error(`Refused, and no approval can allow it: ${hardline}.`)
-      const kept = forbiddenIn(line, here, ctx.forbidden)
+      const kept = forbiddenPathIn(line, here, ctx.forbidden)
       if (kept !== undefined)
         throw new Error(
           `Access to ${kept} is denied: it may hold secrets or the state of this service.`,

@@ -24,7 +24,7 @@ const MAX_CALLS = 5_000
 export type TerminalView = (ids: string[]) => Printed | null
 
 export type TranscriptOptions = {
-  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'keepPicture' | 'secrets'>
+  request: Pick<AgentRequest, 'nextMessageId' | 'workspace' | 'history' | 'saveImage' | 'secrets'>
   emit: Emit
   now: () => number
   served: { provider: string; model: string }
@@ -52,7 +52,7 @@ export type Transcript = ReturnType<typeof createTranscript>
 export const createTranscript = (options: TranscriptOptions) => {
   const { request, emit, now, served } = options
   const { workspace } = request
-  const pictures = createPictures(request.keepPicture)
+  const pictures = createPictures(request.saveImage)
   const edits = createEdits(workspace, options.readFile)
   const taken = new Set(
     request.history.flatMap(message => (message.tool_calls ?? []).map(call => call.id)),

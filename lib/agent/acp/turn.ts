@@ -1,7 +1,7 @@
 /** One turn of another program's agent, behind the same door as our own loop: a prompt, what it streams, an outcome. */
 import { messageOf } from '../../errors.ts'
 import type { Usage } from '../../schema/usage.ts'
-import type { External } from '../external-agent.ts'
+import type { ExternalAgentContext } from '../external-agent.ts'
 import type {
   Agent,
   AgentRequest,
@@ -26,7 +26,7 @@ import { contextOf } from './services.ts'
 export type TurnDeps = {
   use: <T>(
     endpoint: ModelEndpoint,
-    external: External,
+    external: ExternalAgentContext,
     work: (running: Running) => Promise<T>,
     /** Told what is going on while the agent starts. */
     say?: (words: string) => void,
@@ -80,7 +80,7 @@ export const createTurn =
 
 type Given = {
   request: AgentRequest
-  external: External
+  external: ExternalAgentContext
   emit: Emit
   running: Running
   deps: TurnDeps
@@ -104,11 +104,11 @@ const converse = async (given: Given): Promise<Outcome> => {
   signal.throwIfAborted()
 
   const side = { external, agent: endpoint.agent }
-  const join = async (saved: ReturnType<External['load']>): Promise<Joined> => {
+  const join = async (saved: ReturnType<ExternalAgentContext['load']>): Promise<Joined> => {
     const joined = await guarded(() => joinSession(running, history, request, saved, side), given)
     running.sessions.set(owner, joined.session)
     joined.session.isOpening = true
-    joined.session.titled = external.titled ?? null
+    joined.session.titled = external.onTitle ?? null
     return joined
   }
 

@@ -4,9 +4,9 @@ import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
 import { type AnthropicQuirk, isClaude, thinkingFields } from './anthropic-thinking.ts'
 import { hostname } from './stream-request.ts'
-import { bearer, urlUnder } from './http-post.ts'
-import { type CacheMark, cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
-import { MISSES_THOUGHT, type Objection } from './quirks.ts'
+import { bearerHeader, appendPath } from './http-post.ts'
+import { type CacheControl, cacheControl, CACHED_MESSAGES } from './prompt-cache.ts'
+import { MISSING_REASONING, type Objection } from './quirks.ts'
 
 const VERSION = '2023-06-01'
 
@@ -15,7 +15,7 @@ const isAnthropic = ({ provider, baseUrl }: ModelEndpoint): boolean =>
 
 /** An address may name its version already. */
 export const messagesUrl = (baseUrl: string): string =>
-  urlUnder(baseUrl, /\/v\d+\/?(?:\?|$)/.test(baseUrl) ? '/messages' : '/v1/messages')
+  appendPath(baseUrl, /\/v\d+\/?(?:\?|$)/.test(baseUrl) ? '/messages' : '/v1/messages')
 
 /** Others who speak the format disagree about the header of the key: they get it in both. */
 export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
@@ -24,7 +24,7 @@ export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string
   return {
     'anthropic-version': VERSION,
     ...(apiKey && { 'x-api-key': apiKey }),
-    ...(!isOwn && bearer(apiKey)),
+    ...(!isOwn && bearerHeader(apiKey)),
   }
 }
 
@@ -40,11 +40,11 @@ export const toAnthropicBody = (
 ): Record<string, unknown> => {
   const { endpoint } = request
   const { system, turns } = toTurns(request.messages, {
-    carry: !quirks.has('no carry'),
+    providerState: !quirks.has('no reasoning state'),
     signedOnly: isClaude(endpoint.model),
     blanks: quirks.has('blank thoughts'),
   })
-  const mark = request.sessionKey && !quirks.has('no cache') ? cacheMark(endpoint) : null
+  const mark = request.sessionKey && !quirks.has('no cache') ? cacheControl(endpoint) : null
   if (mark) markNewest(turns, mark)
   return {
     model: modelId(endpoint),
@@ -60,10 +60,10 @@ export const toAnthropicBody = (
 }
 
 /** Thoughts take no mark: they go back as they came. */
-const markNewest = (turns: Turn[], mark: CacheMark): void => {
+const markNewest = (turns: Turn[], mark: CacheControl): void => {
   const last = turns.flatMap(({ content }) => content.at(-1) ?? [])
   const markable = last.filter(({ type }) => !type.endsWith('thinking'))
-  for (const block of markable.slice(-MARKED_MESSAGES)) block.cache_control = mark
+  for (const block of markable.slice(-CACHED_MESSAGES)) block.cache_control = mark
 }
 
 /** Where tools were used they must be named, also when none may be called any more. */
@@ -87,25 +87,25 @@ const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, u
 const nameOfUse = ({ type, name }: Block): string[] => (type === 'tool_use' ? [String(name)] : [])
 
 /** How servers say what they do not accept, the more special sentences first. */
-const OBJECTIONS: { says: RegExp; quirk: AnthropicQuirk; lasts: boolean }[] = [
+const OBJECTIONS: { pattern: RegExp; quirk: AnthropicQuirk; isPermanent: boolean }[] = [
   {
-    says: /signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
-    quirk: 'no carry',
-    lasts: false,
+    pattern: /signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
+    quirk: 'no reasoning state',
+    isPermanent: false,
   },
-  { says: MISSES_THOUGHT, quirk: 'blank thoughts', lasts: true },
-  { says: MISSES_THOUGHT, quirk: 'thinking off', lasts: false },
-  { says: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', lasts: true },
+  { pattern: MISSING_REASONING, quirk: 'blank thoughts', isPermanent: true },
+  { pattern: MISSING_REASONING, quirk: 'thinking off', isPermanent: false },
+  { pattern: /adaptive.{0,40}not supported/i, quirk: 'budget thinking', isPermanent: true },
   {
-    says: /(?:enabled|budget_tokens).{0,40}not supported/i,
+    pattern: /(?:enabled|budget_tokens).{0,40}not supported/i,
     quirk: 'adaptive thinking',
-    lasts: true,
+    isPermanent: true,
   },
-  { says: /cache_control/i, quirk: 'no cache', lasts: true },
-  { says: /display/i, quirk: 'no display', lasts: true },
-  { says: /effort/i, quirk: 'lower effort', lasts: true },
-  { says: /effort|output_config/i, quirk: 'no effort', lasts: true },
-  { says: /thinking|budget_tokens/i, quirk: 'no thinking', lasts: true },
+  { pattern: /cache_control/i, quirk: 'no cache', isPermanent: true },
+  { pattern: /display/i, quirk: 'no display', isPermanent: true },
+  { pattern: /effort/i, quirk: 'lower effort', isPermanent: true },
+  { pattern: /effort|output_config/i, quirk: 'no effort', isPermanent: true },
+  { pattern: /thinking|budget_tokens/i, quirk: 'no thinking', isPermanent: true },
 ]
 
 const MARGIN_TOKENS = 64
@@ -114,10 +114,10 @@ const LEAST_TOKENS = 1_024
 /** A limit the server names: of the model, or what this prompt leaves of the window. */
 const limitIn = (message: string): Objection<AnthropicQuirk> | null => {
   const most = /max_tokens: \d+ > (\d+)/.exec(message)
-  if (most) return { quirk: `at most ${Number(most[1])}`, lasts: true }
+  if (most) return { quirk: `at most ${Number(most[1])}`, isPermanent: true }
   const window = /exceed context limit: (\d+) \+ \d+ > (\d+)/.exec(message)
   const left = window ? Number(window[2]) - Number(window[1]) - MARGIN_TOKENS : 0
-  return left >= LEAST_TOKENS ? { quirk: `at most ${left}`, lasts: false } : null
+  return left >= LEAST_TOKENS ? { quirk: `at most ${left}`, isPermanent: false } : null
 }
 
 export const anthropicObjection = (
@@ -126,5 +126,5 @@ export const anthropicObjection = (
 ): Objection<AnthropicQuirk> | null => {
   const limit = limitIn(message)
   if (limit) return known.has(limit.quirk) ? null : limit
-  return OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk)) ?? null
+  return OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk)) ?? null
 }

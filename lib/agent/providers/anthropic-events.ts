@@ -9,8 +9,8 @@ import {
 } from '../../base/json.ts'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { AnswerReader } from './stream-request.ts'
-import type { Placed } from './content-order.ts'
+import type { ResponseReader } from './stream-request.ts'
+import type { PositionedItem } from './content-order.ts'
 import { streamFailure } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -30,9 +30,9 @@ const REASONS: Readonly<Record<string, Finish>> = {
 type Open =
   | { kind: 'text' }
   | { kind: 'call'; index: number; input: JsonObject; written: boolean }
-  | { kind: 'thought'; placed: Placed }
+  | { kind: 'thought'; placed: PositionedItem }
 
-export const createAnthropicReader = (): AnswerReader => {
+export const createAnthropicReader = (): ResponseReader => {
   const open = new Map<unknown, Open>()
   const figures: JsonObject = {}
   let stop: string | null = null
@@ -99,7 +99,7 @@ export const createAnthropicReader = (): AnswerReader => {
     open.delete(index)
     if (block?.kind === 'call' && !block.written && Object.keys(block.input).length > 0)
       return [{ type: 'tool_call', index: block.index, arguments: JSON.stringify(block.input) }]
-    return block?.kind === 'thought' ? [{ type: 'carry', item: block.placed }] : []
+    return block?.kind === 'thought' ? [{ type: 'provider_state', item: block.placed }] : []
   }
 
   /** The last words of a refusal, where the model itself said none. */
@@ -154,7 +154,7 @@ export const createAnthropicReader = (): AnswerReader => {
   return {
     read,
     progress: () => (whole ? 'complete' : stop === null ? 'speaking' : 'spoken'),
-    whole: () => open.size === 0 && chars + calls > 0,
+    isIntact: () => open.size === 0 && chars + calls > 0,
     end() {
       if (stop === 'model_context_window_exceeded' && chars + calls === 0)
         throw new ProviderFailure(

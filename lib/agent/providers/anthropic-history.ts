@@ -1,10 +1,10 @@
 /** A conversation in chat shape as Anthropic wants it: roles that alternate, blocks for everything. */
 import { asString, type JsonObject } from '../../base/json.ts'
-import { readArguments } from '../tool-calls.ts'
+import { parseArguments } from '../tool-calls.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf, readDataUrl } from './content-parts.ts'
-import { createPlainIds, plainName } from './sanitize-ids.ts'
-import { inSaidOrder, type Placed, readPlaced } from './content-order.ts'
+import { createIdSanitizer, sanitizeToolName } from './sanitize-ids.ts'
+import { inContentOrder, type PositionedItem, readPositionedItems } from './content-order.ts'
 
 export type Block = JsonObject & { type: string }
 export type Turn = { role: 'user' | 'assistant'; content: Block[] }
@@ -16,7 +16,7 @@ const NOTHING: Block = { type: 'text', text: '(empty)' }
 
 export type HistoryShape = {
   /** Thoughts go back to the model that had them. */
-  carry: boolean
+  providerState: boolean
   /** Claude accepts only thoughts it has signed; others sign nothing and want theirs back all the same. */
   signedOnly: boolean
   /** Messages with calls whose thought is not known get a blank one. */
@@ -27,7 +27,7 @@ export const toTurns = (
   messages: readonly Message[],
   shape: HistoryShape,
 ): { system: string; turns: Turn[] } => {
-  const plainId = createPlainIds()
+  const plainId = createIdSanitizer()
   const turns: Turn[] = []
   const system: string[] = []
 
@@ -78,30 +78,31 @@ const toBlock = (part: Part): Block => {
   }
 }
 
-const isSigned = ({ item }: Placed) => asString(item.signature) !== '' || asString(item.data) !== ''
+const isSigned = ({ item }: PositionedItem) =>
+  asString(item.signature) !== '' || asString(item.data) !== ''
 
 const BLANK = { type: 'thinking', thinking: ' ', signature: '' }
 
 const assistantBlocks = (
   message: Message,
   plainId: (id: string) => string,
-  { carry: withCarry, signedOnly, blanks }: HistoryShape,
+  { providerState: withCarry, signedOnly, blanks }: HistoryShape,
 ): Block[] => {
-  const { content, tool_calls = [], carry } = message
+  const { content, tool_calls = [], providerState } = message
   const said = typeof content === 'string' ? content : ''
-  const known = withCarry ? readPlaced(carry) : []
+  const known = withCarry ? readPositionedItems(providerState) : []
   const placed = signedOnly ? known.filter(isSigned) : known
   if (blanks && placed.length === 0 && tool_calls.length > 0)
     placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
-  const blocks = inSaidOrder(said, placed, tool_calls).map((piece): Block => {
+  const blocks = inContentOrder(said, placed, tool_calls).map((piece): Block => {
     if ('text' in piece) return { type: 'text', text: piece.text }
     if ('item' in piece) return { ...piece.item, type: String(piece.item.type) }
     const { id, function: work } = piece.call
     return {
       type: 'tool_use',
       id: plainId(String(id)),
-      name: plainName(work.name),
-      input: readArguments(work.arguments) ?? {},
+      name: sanitizeToolName(work.name),
+      input: parseArguments(work.arguments) ?? {},
     }
   })
   return Array.isArray(content) ? [...partsOf(content).map(toBlock), ...blocks] : blocks

@@ -8,21 +8,21 @@ import {
 } from './anthropic-body.ts'
 import { createAnthropicReader } from './anthropic-events.ts'
 import type { AnthropicQuirk } from './anthropic-thinking.ts'
-import { type Enders, type ExchangeOptions, exchange } from './stream-request.ts'
-import { createLearner } from './quirks.ts'
+import { type TerminatingEndpoints, type StreamOptions, streamRequest } from './stream-request.ts'
+import { createQuirkLearner } from './quirks.ts'
 
-export const createAnthropicMessages = (options: ExchangeOptions = {}): Provider => {
-  const enders: Enders = new Set()
-  const learning = createLearner<AnthropicQuirk>(anthropicObjection)
+export const createAnthropicMessages = (options: StreamOptions = {}): Provider => {
+  const enders: TerminatingEndpoints = new Set()
+  const learning = createQuirkLearner<AnthropicQuirk>(anthropicObjection)
   return request =>
     learning(request, quirks =>
-      exchange(
+      streamRequest(
         {
           url: messagesUrl(request.endpoint.baseUrl),
           headers: anthropicHeaders(request.endpoint),
           body: toAnthropicBody(request, quirks),
           request,
-          enders,
+          terminating: enders,
           reader: createAnthropicReader(),
         },
         options,

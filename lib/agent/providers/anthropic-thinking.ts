@@ -12,7 +12,7 @@ export type AnthropicQuirk =
   | 'lower effort'
   | 'no effort'
   | 'no cache'
-  | 'no carry'
+  | 'no reasoning state'
   | `at most ${number}`
 
 type Quirks = ReadonlySet<AnthropicQuirk>
@@ -65,7 +65,7 @@ const defaultMax = (model: string): number => {
 }
 
 const modeOf = (model: string, quirks: Quirks): 'adaptive' | 'budget' | null => {
-  if (quirks.has('no thinking') || quirks.has('no carry')) return null
+  if (quirks.has('no thinking') || quirks.has('no reasoning state')) return null
   if (quirks.has('budget thinking')) return 'budget'
   if (quirks.has('adaptive thinking')) return 'adaptive'
   const generation = generationOf(model)

@@ -1,32 +1,32 @@
 /** Speaks with any endpoint that offers OpenAI's `POST /responses`. */
 import type { Provider } from '../types.ts'
-import { createLearner } from './quirks.ts'
-import { type Enders, type ExchangeOptions, exchange } from './stream-request.ts'
+import { createQuirkLearner } from './quirks.ts'
+import { type TerminatingEndpoints, type StreamOptions, streamRequest } from './stream-request.ts'
 import {
   type ResponsesQuirk,
   responsesHeaders,
   responsesObjection,
   toResponsesBody,
 } from './responses-body.ts'
-import { urlUnder } from './http-post.ts'
+import { appendPath } from './http-post.ts'
 import { createResponsesReader } from './responses-events.ts'
-import { noticed } from './tool-limit.ts'
+import { withToolLimitNotice } from './tool-limit.ts'
 
-export const createCodexResponses = (options: ExchangeOptions = {}): Provider => {
-  const enders: Enders = new Set()
-  const learning = createLearner<ResponsesQuirk>(responsesObjection)
+export const createCodexResponses = (options: StreamOptions = {}): Provider => {
+  const enders: TerminatingEndpoints = new Set()
+  const learning = createQuirkLearner<ResponsesQuirk>(responsesObjection)
   return request =>
     learning(request, quirks =>
-      noticed(
+      withToolLimitNotice(
         request,
         quirks,
-        exchange(
+        streamRequest(
           {
-            url: urlUnder(request.endpoint.baseUrl, '/responses'),
+            url: appendPath(request.endpoint.baseUrl, '/responses'),
             headers: responsesHeaders(request.endpoint),
             body: toResponsesBody(request, quirks),
             request,
-            enders,
+            terminating: enders,
             reader: createResponsesReader(),
           },
           options,

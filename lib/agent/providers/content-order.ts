@@ -1,37 +1,42 @@
 /** Puts what a provider wants carried back where it was said: between which words and before which calls. */
 import { asCount, asObject, isObject, type JsonObject } from '../../base/json.ts'
-import type { Carry } from '../types.ts'
+import type { ProviderState } from '../types.ts'
 
 /** One carried item, and how much of its message had been said before it. */
-export type Placed = { item: JsonObject; chars: number; calls: number }
+export type PositionedItem = { item: JsonObject; chars: number; calls: number }
 
 /** Our own, but opaque on its way through the loop. Calls are counted as they are sent: doubles were dropped. */
-export const readPlaced = (carry: Carry | undefined): Placed[] =>
-  (carry?.items ?? []).flatMap(entry => {
+export const readPositionedItems = (providerState: ProviderState | undefined): PositionedItem[] =>
+  (providerState?.items ?? []).flatMap(entry => {
     const { item, chars, calls } = asObject(entry)
     if (!isObject(item)) return []
     const before = asCount(calls)
-    const kept = carry?.from?.filter(([first = 0]) => first < before).length ?? before
+    const kept =
+      providerState?.callSources?.filter(([first = 0]) => first < before).length ?? before
     return [{ item, chars: asCount(chars), calls: kept }]
   })
 
 /** Carried items of a later part of an answer, counted from the beginning of the whole. */
-export const shifted = (items: readonly unknown[], chars: number, calls: number): unknown[] =>
+export const shiftPositions = (
+  items: readonly unknown[],
+  chars: number,
+  calls: number,
+): unknown[] =>
   items.map(entry =>
     isObject(entry)
       ? { ...entry, chars: asCount(entry.chars) + chars, calls: asCount(entry.calls) + calls }
       : entry,
   )
 
-export type SaidPiece<Call> = { text: string } | { item: JsonObject } | { call: Call }
+export type ContentPiece<Call> = { text: string } | { item: JsonObject } | { call: Call }
 
 /** The pieces of an assistant message in the order in which the provider said them; blank text is left out. */
-export const inSaidOrder = <Call>(
+export const inContentOrder = <Call>(
   text: string,
-  placed: readonly Placed[],
+  placed: readonly PositionedItem[],
   calls: readonly Call[],
-): SaidPiece<Call>[] => {
-  const pieces: SaidPiece<Call>[] = []
+): ContentPiece<Call>[] => {
+  const pieces: ContentPiece<Call>[] = []
   let chars = 0
   let called = 0
   const upTo = (toChars: number, toCalls: number) => {

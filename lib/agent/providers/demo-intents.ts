@@ -5,7 +5,7 @@ export type Intent =
   | { kind: 'read'; path: string }
   | { kind: 'find'; text: string }
   | { kind: 'write'; path: string; content: string }
-  | { kind: 'edit'; path: string; old: string; fresh: string }
+  | { kind: 'edit'; path: string; old: string; replacement: string }
   | { kind: 'run'; command: string }
   | { kind: 'ask' }
   | { kind: 'think' }
@@ -71,7 +71,7 @@ const READERS: Reader[] = [
     groups => ({
       kind: 'edit',
       old: first(groups.slice(0, 3)),
-      fresh: first(groups.slice(3, 6)),
+      replacement: first(groups.slice(3, 6)),
       path: first(groups.slice(6)),
     }),
   ),
@@ -81,7 +81,7 @@ const READERS: Reader[] = [
       kind: 'edit',
       path: first(groups.slice(0, 4)),
       old: first(groups.slice(4, 7)),
-      fresh: first(groups.slice(7)),
+      replacement: first(groups.slice(7)),
     }),
   ),
   reader(
@@ -152,7 +152,7 @@ const unquoted = (text: string): string => {
 }
 
 /** Tags that the service adds around what the person wrote. */
-export const personsText = (content: string): string =>
+export const stripMessageTags = (content: string): string =>
   content
     .replace(/^\[Workspace:[^\]\n]*\]\n/, '')
     .replace(/\n\n\[Attached files:[^\]\n]*\]\s*$/, '')

@@ -9,7 +9,7 @@ export type ToolUse = { name: string; args: Record<string, unknown> }
 export type Turn = { reasoning?: string; text?: string; uses?: ToolUse[] }
 
 /** A tool's answer, read as JSON where it is. */
-export type Seen = { name: string; json: Record<string, unknown>; raw: string }
+export type ToolAnswer = { name: string; json: Record<string, unknown>; raw: string }
 
 const use = (name: string, args: Record<string, unknown>): ToolUse => ({ name, args })
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
@@ -25,7 +25,7 @@ const fenced = (body: string, max = 4_000): string => {
 const code = (name: string) => `\`${name.replaceAll('`', "'")}\``
 
 /** What every scene says when its tool did not do what was asked. */
-const trouble = ({ json, raw }: Seen): string | null => {
+const trouble = ({ json, raw }: ToolAnswer): string | null => {
   const error = asString(json.error)
   if (json.status === 'blocked') return `It was not done. ${error || 'It was blocked.'}`
   if (error !== '' && json.exit_code === undefined) return `That did not work: ${error}`
@@ -33,7 +33,7 @@ const trouble = ({ json, raw }: Seen): string | null => {
 }
 
 /** `seen` are the tools' answers since the person last spoke. */
-export const nextTurn = (intent: Intent, seen: readonly Seen[]): Turn => {
+export const nextTurn = (intent: Intent, seen: readonly ToolAnswer[]): Turn => {
   if (intent.kind === 'plan') return plan(intent.topic, seen)
   const last = seen.at(-1)
   if (!last) return begin(intent)
@@ -65,7 +65,7 @@ const begin = (intent: Exclude<Intent, { kind: 'plan' }>): Turn => {
             mode: 'replace',
             path: intent.path,
             old_string: intent.old,
-            new_string: intent.fresh,
+            new_string: intent.replacement,
           }),
         ],
       }
@@ -93,7 +93,7 @@ const begin = (intent: Exclude<Intent, { kind: 'plan' }>): Turn => {
 
 const literal = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-const report = (intent: Exclude<Intent, { kind: 'plan' }>, { json, raw }: Seen): string => {
+const report = (intent: Exclude<Intent, { kind: 'plan' }>, { json, raw }: ToolAnswer): string => {
   switch (intent.kind) {
     case 'list':
       return reportFiles(intent.path, json)
@@ -142,7 +142,7 @@ const reportCommand = (json: Record<string, unknown>): string => {
 const STEPS = ['Look at the workspace', 'Choose what to do', 'Report']
 
 /** Three steps that are really taken: the list, a look, the list again, a word. */
-const plan = (topic: string, seen: readonly Seen[]): Turn => {
+const plan = (topic: string, seen: readonly ToolAnswer[]): Turn => {
   const todos = (done: number) =>
     STEPS.map((content, at) => ({
       id: String(at + 1),

@@ -1,8 +1,8 @@
 /** The offline "Demo model": a script that says it is one, yet drives the real loop and the real tools. */
 import { type Wait, wait } from '../retry.ts'
 import type { Provider, ProviderDelta, ProviderRequest, WireMessage } from '../types.ts'
-import { personsText, readIntent } from './demo-intents.ts'
-import { nextTurn, type Seen, type Turn } from './demo-scenes.ts'
+import { stripMessageTags, readIntent } from './demo-intents.ts'
+import { nextTurn, type ToolAnswer, type Turn } from './demo-scenes.ts'
 
 /** Small enough to see the streaming, large enough not to bore. */
 const PIECE_CHARS = 6
@@ -44,7 +44,7 @@ const decide = (messages: readonly WireMessage[]): Turn => {
     .slice(at + 1)
     .filter(message => message.role === 'tool')
     .map(toSeen)
-  return nextTurn(readIntent(user ? personsText(textOf(user)) : ''), seen)
+  return nextTurn(readIntent(user ? stripMessageTags(textOf(user)) : ''), seen)
 }
 
 /** Says so when the tool it needs is not on offer, instead of calling into the void. */
@@ -55,7 +55,7 @@ const offered = ({ tools }: ProviderRequest, turn: Turn): Turn => {
     : turn
 }
 
-const toSeen = (message: WireMessage): Seen => {
+const toSeen = (message: WireMessage): ToolAnswer => {
   const raw = textOf(message)
   const name = message.name ?? ''
   try {

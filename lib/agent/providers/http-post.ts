@@ -2,12 +2,12 @@
 import type { Dispatcher } from 'undici'
 import { messageOf } from '../../errors.ts'
 import { classify, ProviderFailure } from '../failure.ts'
-import { waitInHeaders, waitUntilReset } from '../retry-after.ts'
+import { retryAfterInHeaders, rateLimitResetIn } from '../retry-after.ts'
 
 const MAX_ERROR_BYTES = 64 * 1024
 const MAX_MESSAGE_CHARS = 600
 
-export type Post = {
+export type PostOptions = {
   url: string
   /** Besides the usual ones; the key stands in one of them. */
   headers: Readonly<Record<string, string>>
@@ -23,7 +23,7 @@ export type Post = {
  * Resolves with the answer's headers and body when the status is 2xx. Throws `ProviderFailure` for
  * everything else. Redirects are not followed: the key would travel to an address nobody configured.
  */
-export const post = async (call: Post): Promise<Dispatcher.ResponseData> => {
+export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseData> => {
   // Loaded with the first call: a tenth of a second and 15 MB that a start does not need.
   const { request } = await import('undici')
   const answer = await request(call.url, {
@@ -63,14 +63,14 @@ const refusalOf = (
   headers: Dispatcher.ResponseData['headers'],
   secret: string | null,
 ): ProviderFailure => {
-  const said = hideKey(sayError(text), secret)
+  const said = redactKey(errorMessageIn(text), secret)
   return classify({
     status,
     message: said === '' ? `The provider answered with status ${status}.` : said,
     text: `${said}\n${text.slice(0, 4_000)}`,
-    isMute: text.trim() === '',
-    retryAfterMs: waitInHeaders(headers),
-    resetMs: status === 429 || status === 503 ? waitUntilReset(headers, Date.now()) : undefined,
+    isBodyEmpty: text.trim() === '',
+    retryAfterMs: retryAfterInHeaders(headers),
+    resetMs: status === 429 || status === 503 ? rateLimitResetIn(headers, Date.now()) : undefined,
   })
 }
 
@@ -86,7 +86,7 @@ const readSome = async (body: AsyncIterable<Buffer>): Promise<string> => {
 }
 
 /** The sentence inside an error body, whatever its shape; an HTML page shrinks to its title. */
-export const sayError = (text: string): string => {
+export const errorMessageIn = (text: string): string => {
   const sentence = sentenceIn(parse(text)) ?? titleOf(text) ?? text
   return sentence.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_CHARS)
 }
@@ -113,17 +113,19 @@ const sentenceIn = (value: unknown): string | null => {
   const sentence = sentenceIn(error) ?? sentenceIn(message) ?? sentenceIn(detail) ?? sentenceIn(msg)
   // An aggregator keeps the real provider's words apart.
   const raw = (metadata as { raw?: unknown } | null | undefined)?.raw
-  return sentence !== null && typeof raw === 'string' ? `${sentence}: ${sayError(raw)}` : sentence
+  return sentence !== null && typeof raw === 'string'
+    ? `${sentence}: ${errorMessageIn(raw)}`
+    : sentence
 }
 
 /** An address may carry a question of its own, as Azure's deployments do. */
-export const urlUnder = (baseUrl: string, path: string): string => {
+export const appendPath = (baseUrl: string, path: string): string => {
   const [place = '', query] = baseUrl.split('?', 2)
   return `${place.replace(/\/+$/, '')}${path}${query ? `?${query}` : ''}`
 }
 
 /** Azure wants keys in a header of its own; a token of a sign-in goes where others want it. */
-export const keyHeaders = ({
+export const authHeaders = ({
   baseUrl,
   apiKey,
 }: {
@@ -132,15 +134,17 @@ export const keyHeaders = ({
 }): Record<string, string> => {
   const isAzure =
     /\.azure\.com$/.test(URL.parse(baseUrl)?.hostname ?? '') || /[?&]api-version=/.test(baseUrl)
-  return isAzure && apiKey && !apiKey.startsWith('eyJ') ? { 'api-key': apiKey } : bearer(apiKey)
+  return isAzure && apiKey && !apiKey.startsWith('eyJ')
+    ? { 'api-key': apiKey }
+    : bearerHeader(apiKey)
 }
 
 /** The header most providers want their key in. */
-export const bearer = (apiKey: string | null): Record<string, string> =>
+export const bearerHeader = (apiKey: string | null): Record<string, string> =>
   apiKey ? { authorization: `Bearer ${apiKey}` } : {}
 
 /** Some providers quote the key they were given. */
-export const hideKey = (text: string, apiKey: string | null): string => {
+export const redactKey = (text: string, apiKey: string | null): string => {
   const hidden = apiKey && apiKey.length >= 4 ? text.split(apiKey).join('***') : text
   return hidden.replace(/\b(sk[-_]|pk[-_]|rk[-_]|xai-|gsk_|hf_|AIza)[\w\-*.]{12,}/g, '$1***')
 }
@@ -167,7 +171,7 @@ const NETWORK: Record<string, string> = {
 }
 
 /** What undici throws, as a failure of ours. */
-export const networkFailure = (error: unknown, url: string): ProviderFailure => {
+export const toNetworkFailure = (error: unknown, url: string): ProviderFailure => {
   if (error instanceof ProviderFailure) return error
   const code = (error as { code?: unknown } | null)?.code
   const host = hostOf(url)

@@ -3,8 +3,8 @@ import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
 import { toChatMessages, wantsDeveloper, wantsMarks } from './openai-messages.ts'
 import { answerLimit } from './openai-strict.ts'
-import { MISSES_THOUGHT, type Objection } from './quirks.ts'
-import { figureOf, offered, toolLimit } from './tool-limit.ts'
+import { MISSING_REASONING, type Objection } from './quirks.ts'
+import { smallestLimit, offeredTools, toolLimit } from './tool-limit.ts'
 
 /** Parts of a request that not every server understands. */
 export type Quirk =
@@ -32,7 +32,7 @@ const AGGREGATORS = new Set(['openrouter', 'nous', 'ai-gateway'])
 
 export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => {
   const { endpoint } = request
-  const tools = offered(request, quirks)
+  const tools = offeredTools(request, quirks)
   const stream = !quirks.has('no stream')
   return {
     model: endpoint.model,
@@ -64,7 +64,7 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
 const limit = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>) => {
   const most = Math.min(
     endpoint.maxTokens || Number.POSITIVE_INFINITY,
-    figureOf(quirks, 'at most '),
+    smallestLimit(quirks, 'at most '),
   )
   if (!Number.isFinite(most)) return {}
   const modern =
@@ -89,32 +89,34 @@ export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
 }
 
 /** How servers say which part they do not understand, and what to do about it. */
-const OBJECTIONS: { says: RegExp; quirk: Quirk; lasts?: boolean }[] = [
-  { says: MISSES_THOUGHT, quirk: 'blank thoughts' },
-  { says: MISSES_THOUGHT, quirk: 'no thinking', lasts: false },
+const OBJECTIONS: { pattern: RegExp; quirk: Quirk; isPermanent?: boolean }[] = [
+  { pattern: MISSING_REASONING, quirk: 'blank thoughts' },
+  { pattern: MISSING_REASONING, quirk: 'no thinking', isPermanent: false },
   {
-    says: /does not support tools|support tool use|tool (?:use|calling) is not supported|tools? (?:are|is) not supported|enable-auto-tool-choice/i,
+    pattern:
+      /does not support tools|support tool use|tool (?:use|calling) is not supported|tools? (?:are|is) not supported|enable-auto-tool-choice/i,
     quirk: 'no tools',
   },
-  { says: /tool[_ ]call[_ ]id.{0,80}length of 9/i, quirk: 'short ids' },
+  { pattern: /tool[_ ]call[_ ]id.{0,80}length of 9/i, quirk: 'short ids' },
   {
-    says: /unexpected role .{0,12}user.{0,20} after role|roles must alternate|expected last role/i,
+    pattern:
+      /unexpected role .{0,12}user.{0,20} after role|roles must alternate|expected last role/i,
     quirk: 'strict turns',
   },
-  { says: /stream_options|include_usage/i, quirk: 'no stream_options' },
+  { pattern: /stream_options|include_usage/i, quirk: 'no stream_options' },
   {
-    says: /max_completion_tokens['"`]? instead|use ['"`]?max_completion_tokens/i,
+    pattern: /max_completion_tokens['"`]? instead|use ['"`]?max_completion_tokens/i,
     quirk: 'new max_tokens',
   },
-  { says: /max_completion_tokens/i, quirk: 'old max_tokens' },
-  { says: /missing.{0,20}thought_signature/i, quirk: 'blank signatures' },
-  { says: /reasoning_details|extra_content|signature/i, quirk: 'no details' },
-  { says: /reasoning_content|messages?\W{0,3}\d+.{0,20}\breasoning\b/i, quirk: 'no thoughts' },
-  { says: /reasoning/i, quirk: 'no effort' },
-  { says: /cache_control/i, quirk: 'no cache' },
-  { says: /\bdeveloper\b/i, quirk: 'no developer' },
+  { pattern: /max_completion_tokens/i, quirk: 'old max_tokens' },
+  { pattern: /missing.{0,20}thought_signature/i, quirk: 'blank signatures' },
+  { pattern: /reasoning_details|extra_content|signature/i, quirk: 'no details' },
+  { pattern: /reasoning_content|messages?\W{0,3}\d+.{0,20}\breasoning\b/i, quirk: 'no thoughts' },
+  { pattern: /reasoning/i, quirk: 'no effort' },
+  { pattern: /cache_control/i, quirk: 'no cache' },
+  { pattern: /\bdeveloper\b/i, quirk: 'no developer' },
   {
-    says: /stream(?:ing)?\b.{0,40}(?:not (?:supported|allowed)|unsupported|must be false)/i,
+    pattern: /stream(?:ing)?\b.{0,40}(?:not (?:supported|allowed)|unsupported|must be false)/i,
     quirk: 'no stream',
   },
 ]
@@ -126,10 +128,10 @@ export const chatObjection = (
 ): Objection<Quirk> | null => {
   const most = answerLimit(message)
   if (most !== null && !known.has(`at most ${most}`))
-    return { quirk: `at most ${most}`, lasts: false }
+    return { quirk: `at most ${most}`, isPermanent: false }
   const tools = toolLimit(message)
   if (tools !== null && !known.has(`tools ${tools}`))
-    return { quirk: `tools ${tools}`, lasts: true }
-  const found = OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk))
-  return found ? { quirk: found.quirk, lasts: found.lasts ?? true } : null
+    return { quirk: `tools ${tools}`, isPermanent: true }
+  const found = OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk))
+  return found ? { quirk: found.quirk, isPermanent: found.isPermanent ?? true } : null
 }

@@ -1,29 +1,29 @@
 /** Speaks with any endpoint that offers `POST /chat/completions`, streamed where the server can. */
 import type { Provider } from '../types.ts'
-import { type Enders, type ExchangeOptions, exchange } from './stream-request.ts'
+import { type TerminatingEndpoints, type StreamOptions, streamRequest } from './stream-request.ts'
 import { chatObjection, type Quirk, toBody } from './openai-body.ts'
 import { createChunkReader } from './openai-chunks.ts'
-import { keyHeaders, urlUnder } from './http-post.ts'
-import { createLearner } from './quirks.ts'
-import { noticed } from './tool-limit.ts'
+import { authHeaders, appendPath } from './http-post.ts'
+import { createQuirkLearner } from './quirks.ts'
+import { withToolLimitNotice } from './tool-limit.ts'
 
-export type OpenAiOptions = ExchangeOptions
+export type OpenAiOptions = StreamOptions
 
 export const createOpenAiChat = (options: OpenAiOptions = {}): Provider => {
-  const enders: Enders = new Set()
-  const learning = createLearner<Quirk>(chatObjection)
+  const enders: TerminatingEndpoints = new Set()
+  const learning = createQuirkLearner<Quirk>(chatObjection)
   return request =>
     learning(request, quirks =>
-      noticed(
+      withToolLimitNotice(
         request,
         quirks,
-        exchange(
+        streamRequest(
           {
-            url: urlUnder(request.endpoint.baseUrl, '/chat/completions'),
-            headers: keyHeaders(request.endpoint),
+            url: appendPath(request.endpoint.baseUrl, '/chat/completions'),
+            headers: authHeaders(request.endpoint),
             body: toBody(request, quirks),
             request,
-            enders,
+            terminating: enders,
             reader: createChunkReader(),
           },
           options,

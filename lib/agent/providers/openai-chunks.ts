@@ -10,9 +10,9 @@ import {
 import { isJsonObject } from '../tool-calls.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { AnswerReader } from './stream-request.ts'
+import type { ResponseReader } from './stream-request.ts'
 import { streamFailure } from './stream-failure.ts'
-import { createKeepsake } from './openai-reasoning.ts'
+import { createReasoningCollector } from './openai-reasoning.ts'
 import { createThinkSplitter } from './think-tags.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -30,9 +30,9 @@ const REASONS: Record<string, Finish> = {
 }
 
 /** State of one answer. `read` throws `ProviderFailure` for an error object in the stream. */
-export const createChunkReader = (): AnswerReader => {
+export const createChunkReader = (): ResponseReader => {
   const think = createThinkSplitter()
-  const keepsake = createKeepsake()
+  const keepsake = createReasoningCollector()
   const calls = createCallTracker(keepsake.mark)
   let usage: Usage | null = null
   let finish: Finish | null = null
@@ -74,7 +74,7 @@ export const createChunkReader = (): AnswerReader => {
     },
     // The end itself is `[DONE]`, which is no chunk.
     progress: () => (finish === null ? 'speaking' : 'spoken'),
-    whole: () => (calls.any() ? calls.whole() : hasText && !think.isOpen()),
+    isIntact: () => (calls.any() ? calls.whole() : hasText && !think.isOpen()),
     end: () => [
       ...think.end(),
       ...keepsake.end(think.inline()),

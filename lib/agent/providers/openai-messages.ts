@@ -2,18 +2,18 @@
 import type { ToolCall } from '../../schema/message.ts'
 import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
 import { hostname } from './stream-request.ts'
-import { type CarryShape, type Returned, returned } from './openai-reasoning.ts'
-import { inWords, withShortIds, withTurns } from './openai-strict.ts'
-import { plainName } from './sanitize-ids.ts'
-import { cacheMark, MARKED_MESSAGES } from './prompt-cache.ts'
+import { type ReturnOptions, type ReturnedFields, returnedFields } from './openai-reasoning.ts'
+import { toolCallsAsText, withShortIds, alternateRoles } from './openai-strict.ts'
+import { sanitizeToolName } from './sanitize-ids.ts'
+import { cacheControl, CACHED_MESSAGES } from './prompt-cache.ts'
 
 export type ChatMessage = Omit<WireMessage, 'role' | 'content'> &
-  Omit<Returned, 'content'> & {
+  Omit<ReturnedFields, 'content'> & {
     role: WireMessage['role'] | 'developer'
     content: WireMessage['content'] | null
   }
 
-export type ChatShape = CarryShape & {
+export type ChatShape = ReturnOptions & {
   developer: boolean
   cache: boolean
   /** Messages with calls whose thought is not known get a blank one. */
@@ -35,7 +35,7 @@ export const wantsMarks = ({ provider, baseUrl, model }: ModelEndpoint): boolean
 
 export const toChatMessages = (request: ProviderRequest, shape: ChatShape): ChatMessage[] => {
   const whole = request.messages.map(message => toChat(message, shape))
-  const worded = shape.words ? inWords(whole) : shape.turns ? withTurns(whole) : whole
+  const worded = shape.words ? toolCallsAsText(whole) : shape.turns ? alternateRoles(whole) : whole
   const messages = shape.shortIds ? withShortIds(worded) : worded
   return shape.cache && request.sessionKey ? marked(messages, request.endpoint) : messages
 }
@@ -46,7 +46,7 @@ const BLANK = { reasoning_content: ' ' }
 /** The words with which Google lets calls pass that another model made. */
 const UNSIGNED = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
-const signed = (calls: readonly ToolCall[] | undefined): Pick<Returned, 'tool_calls'> =>
+const signed = (calls: readonly ToolCall[] | undefined): Pick<ReturnedFields, 'tool_calls'> =>
   calls
     ? {
         tool_calls: calls.map((call, at) =>
@@ -58,19 +58,23 @@ const signed = (calls: readonly ToolCall[] | undefined): Pick<Returned, 'tool_ca
 /** A model may have called what never existed, by a name that no server takes back. */
 const plainlyNamed = <M extends Pick<WireMessage, 'name' | 'tool_calls'>>(message: M): M => ({
   ...message,
-  ...(message.name !== undefined && { name: plainName(message.name) }),
+  ...(message.name !== undefined && { name: sanitizeToolName(message.name) }),
   ...(message.tool_calls && {
     tool_calls: message.tool_calls.map(call => ({
       ...call,
-      function: { ...call.function, name: plainName(call.function.name) },
+      function: { ...call.function, name: sanitizeToolName(call.function.name) },
     })),
   }),
 })
 
 const toChat = (message: ProviderRequest['messages'][number], shape: ChatShape): ChatMessage => {
-  const { carry, role, content: said, ...given } = message
+  const { providerState, role, content: said, ...given } = message
   const rest = plainlyNamed(given)
-  const { content = said, ...back } = returned(carry, { ...rest, content: said }, shape)
+  const { content = said, ...back } = returnedFields(
+    providerState,
+    { ...rest, content: said },
+    shape,
+  )
   // An assistant message that only calls tools has no content: some servers refuse an empty text.
   const isBare = role === 'assistant' && rest.tool_calls?.length && content === ''
   return {
@@ -89,7 +93,7 @@ const marked = (messages: ChatMessage[], endpoint: ModelEndpoint): ChatMessage[]
   const places = messages.flatMap((message, at) => (message.content ? [at] : []))
   const system = places.find(at => messages[at] && isSystem(messages[at]))
   const newest = places.filter(at => messages[at] && !isSystem(messages[at]))
-  const chosen = new Set([system, ...newest.slice(-MARKED_MESSAGES)])
+  const chosen = new Set([system, ...newest.slice(-CACHED_MESSAGES)])
   return messages.map((message, at) => {
     if (!chosen.has(at)) return message
     const { content } = message
@@ -98,7 +102,7 @@ const marked = (messages: ChatMessage[], endpoint: ModelEndpoint): ChatMessage[]
     return {
       ...message,
       content: parts.map((part, place) =>
-        place === last ? { ...part, cache_control: cacheMark(endpoint) } : part,
+        place === last ? { ...part, cache_control: cacheControl(endpoint) } : part,
       ),
     }
   })

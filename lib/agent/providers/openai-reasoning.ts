@@ -8,7 +8,7 @@ import {
   type JsonObject,
 } from '../../base/json.ts'
 import type { ToolCall } from '../../schema/message.ts'
-import type { Carry, ProviderDelta } from '../types.ts'
+import type { ProviderState, ProviderDelta } from '../types.ts'
 
 /** Pieces of one detail come one after the other and are put together again. */
 const GROWING = ['text', 'summary', 'data'] as const
@@ -26,7 +26,7 @@ const FIELDS = ['reasoning_content', 'reasoning'] as const
 type Field = (typeof FIELDS)[number]
 
 /** Gathers from the deltas of one answer. Who sends such things is the one who understands them. */
-export const createKeepsake = () => {
+export const createReasoningCollector = () => {
   const details: JsonObject[] = []
   const marks = new Map<number, JsonObject>()
   const thoughts: Partial<Record<Field, string>> = {}
@@ -53,14 +53,14 @@ export const createKeepsake = () => {
       const isEmpty = details.length + marks.size + Object.keys(thoughts).length === 0
       if (isEmpty && inline === '' && part === '') return []
       const item = { details, marks: Object.fromEntries(marks), thoughts, part, inline }
-      return [{ type: 'carry', item: { ...item, chars: 0, calls: 0 } }]
+      return [{ type: 'provider_state', item: { ...item, chars: 0, calls: 0 } }]
     },
   }
 }
 
 type Part = { type: string; [key: string]: unknown }
 
-export type Returned = {
+export type ReturnedFields = {
   content?: string | Part[]
   tool_calls?: ToolCall[]
   reasoning_content?: string
@@ -68,7 +68,7 @@ export type Returned = {
   reasoning_details?: JsonObject[]
 }
 
-export type CarryShape = {
+export type ReturnOptions = {
   /** What was thought goes back. */
   thoughts: boolean
   /** Details and marks, too. */
@@ -76,26 +76,26 @@ export type CarryShape = {
 }
 
 /** The keys of a message that change when it goes back to where it came from. */
-export const returned = (
-  carry: Carry | undefined,
+export const returnedFields = (
+  providerState: ProviderState | undefined,
   { content, tool_calls }: { content: unknown; tool_calls?: readonly ToolCall[] },
-  shape: CarryShape,
-): Returned => {
-  if (!carry) return {}
-  const items = carry.items.map(asObject)
+  shape: ReturnOptions,
+): ReturnedFields => {
+  if (!providerState) return {}
+  const items = providerState.items.map(asObject)
   const details = shape.details ? items.flatMap(item => asObjects(item.details)) : []
   const thoughts = shape.thoughts ? thoughtsOf(items, details.length > 0) : {}
   const whole = shape.thoughts && typeof content === 'string' ? contentOf(items, content) : content
   return {
     ...(whole !== content && { content: whole as string | Part[] }),
     ...thoughts,
-    ...(tool_calls && shape.details && { tool_calls: marked(tool_calls, items, carry) }),
+    ...(tool_calls && shape.details && { tool_calls: marked(tool_calls, items, providerState) }),
     ...(details.length > 0 && { reasoning_details: details }),
   }
 }
 
 /** Details say the same as `reasoning`, and more. */
-const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): Returned =>
+const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): ReturnedFields =>
   Object.fromEntries(
     FIELDS.filter(field => field !== 'reasoning' || !hasDetails).flatMap(field => {
       const said = items.map(item => asString(asObject(item.thoughts)[field])).join('')
@@ -125,11 +125,11 @@ const contentOf = (items: readonly JsonObject[], content: string): string | Part
 const marked = (
   calls: readonly ToolCall[],
   items: readonly JsonObject[],
-  carry: Carry,
+  providerState: ProviderState,
 ): ToolCall[] => {
   const marks = asObject(items.at(-1)?.marks)
   return calls.map((call, at) => {
-    const places = carry.from?.[at] ?? [at]
+    const places = providerState.callSources?.[at] ?? [at]
     const extra = places.map(place => marks[place]).find(isObject)
     return extra ? { ...call, extra_content: extra } : call
   })

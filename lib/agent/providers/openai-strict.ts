@@ -23,7 +23,7 @@ export const withShortIds = (messages: ChatMessage[]): ChatMessage[] =>
   }))
 
 /** Roles that alternate: somebody answers a result before a person speaks, and who speaks twice speaks once. */
-export const withTurns = (messages: ChatMessage[]): ChatMessage[] => {
+export const alternateRoles = (messages: ChatMessage[]): ChatMessage[] => {
   const turns: ChatMessage[] = []
   for (const message of messages) {
     const before = turns.at(-1)
@@ -41,8 +41,8 @@ const isPlain = (...messages: ChatMessage[]) =>
   messages.every(({ role, tool_calls }) => role === 'assistant' && !tool_calls?.length)
 
 /** For a model that knows no tools: what was called and what came of it, in words. */
-export const inWords = (messages: ChatMessage[]): ChatMessage[] =>
-  withTurns(
+export const toolCallsAsText = (messages: ChatMessage[]): ChatMessage[] =>
+  alternateRoles(
     messages.map(message => {
       const { role, content, tool_calls, name = 'a tool' } = message
       const text = typeof content === 'string' ? content : ''

@@ -2,10 +2,10 @@
 import type { ModelEndpoint } from '../types.ts'
 
 /** A provider takes four marks; one is for the system prompt. */
-export const MARKED_MESSAGES = 3
+export const CACHED_MESSAGES = 3
 
-export type CacheMark = { type: 'ephemeral'; ttl?: '1h' }
+export type CacheControl = { type: 'ephemeral'; ttl?: '1h' }
 
 /** Five minutes is what a mark means when it says nothing. */
-export const cacheMark = ({ cacheTtl }: ModelEndpoint): CacheMark =>
+export const cacheControl = ({ cacheTtl }: ModelEndpoint): CacheControl =>
   cacheTtl === '1h' ? { type: 'ephemeral', ttl: '1h' } : { type: 'ephemeral' }

@@ -5,16 +5,16 @@ import type { ProviderDelta, ProviderRequest } from '../types.ts'
 const MAX_QUIRKS = 8
 
 /** Thinking models whose server checks that earlier thoughts are in the conversation. */
-export const MISSES_THOUGHT =
+export const MISSING_REASONING =
   /(?:reasoning|thinking)[\s\S]{0,80}(?:passed back|is (?:missing|required)|must be (?:present|included|provided))|missing[\s\S]{0,40}(?:reasoning_content|thinking block)/i
 
-/** `lasts`: it is about the endpoint, not about this one conversation. */
-export type Objection<Q> = { quirk: Q; lasts: boolean }
+/** `isPermanent`: it is about the endpoint, not about this one conversation. */
+export type Objection<Q> = { quirk: Q; isPermanent: boolean }
 
 export type Call<Q> = (quirks: ReadonlySet<Q>) => AsyncGenerator<ProviderDelta>
 
 /** `objectionOf` says what to leave out next after a refused request; null when that would not help. */
-export const createLearner = <Q extends string>(
+export const createQuirkLearner = <Q extends string>(
   objectionOf: (failure: ProviderFailure, known: ReadonlySet<Q>) => Objection<Q> | null,
 ) => {
   const learned = new Map<string, Set<Q>>()
@@ -37,7 +37,7 @@ export const createLearner = <Q extends string>(
         const mayLearn = isSilent && error instanceof ProviderFailure && isObjection(error)
         const objection = mayLearn && quirks.size < MAX_QUIRKS ? objectionOf(error, quirks) : null
         if (objection === null) throw error
-        if (objection.lasts)
+        if (objection.isPermanent)
           learned.set(place, new Set([...(learned.get(place) ?? []), objection.quirk]))
         else once.add(objection.quirk)
       }

@@ -8,7 +8,7 @@ import { createDemo } from './demo.ts'
 import { createOpenAiChat } from './openai-chat.ts'
 
 /** `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl reads them. A local server is reached directly. */
-export const proxyOf = async (
+export const createProxyDispatcher = async (
   env: Readonly<Record<string, string>>,
 ): Promise<Dispatcher | undefined> => {
   const httpProxy = env.http_proxy ?? env.HTTP_PROXY ?? ''
@@ -31,7 +31,7 @@ export const createProviders = (dispatcher: Dispatcher | undefined): Providers =
 }
 
 /** Throws `ProviderFailure` for a format nobody here speaks; an agent of somebody else's answers no single calls. */
-export const speakerFor = (providers: Providers, apiMode: ApiMode): Provider => {
+export const providerFor = (providers: Providers, apiMode: ApiMode): Provider => {
   const provider = providers[apiMode]
   if (!provider)
     throw new ProviderFailure('error', `Models that speak ${apiMode} answer no single calls.`)

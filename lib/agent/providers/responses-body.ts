@@ -2,10 +2,10 @@
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
-import { keyHeaders } from './http-post.ts'
+import { authHeaders } from './http-post.ts'
 import type { Objection } from './quirks.ts'
 import { toItems } from './responses-input.ts'
-import { offered, toolLimit } from './tool-limit.ts'
+import { offeredTools, toolLimit } from './tool-limit.ts'
 
 export type ResponsesQuirk =
   | 'no reasoning'
@@ -14,7 +14,7 @@ export type ResponsesQuirk =
   | 'no limit'
   | 'no cache key'
   | 'no parallel'
-  | 'no carry'
+  | 'no reasoning state'
   | `tools ${number}`
 
 type Quirks = ReadonlySet<ResponsesQuirk>
@@ -30,7 +30,7 @@ const isSignedIn = ({ baseUrl }: ModelEndpoint): boolean => hostname(baseUrl) ==
 
 export const responsesHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
   const account = isSignedIn(endpoint) ? accountIn(endpoint.apiKey) : ''
-  return { ...keyHeaders(endpoint), ...(account !== '' && { 'chatgpt-account-id': account }) }
+  return { ...authHeaders(endpoint), ...(account !== '' && { 'chatgpt-account-id': account }) }
 }
 
 /** The token of a sign-in names the account it is for. */
@@ -47,9 +47,9 @@ const accountIn = (token: string | null): string => {
 
 export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonObject => {
   const { endpoint, sessionKey } = request
-  const tools = offered(request, quirks)
+  const tools = offeredTools(request, quirks)
   const { instructions, input } = toItems(request.messages, {
-    carry: !quirks.has('no carry'),
+    providerState: !quirks.has('no reasoning state'),
     encryptedOnly: isSignedIn(endpoint) || hostname(endpoint.baseUrl) === 'api.openai.com',
   })
   const thinks = isReasoning(endpoint.model) && !quirks.has('no reasoning')
@@ -111,19 +111,24 @@ const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks
   return { reasoning: { effort: said, ...summary } }
 }
 
-const OBJECTIONS: { says: RegExp; quirk: ResponsesQuirk; lasts: boolean }[] = [
-  { says: /encrypted.{0,40}not supported|\binclude\b/i, quirk: 'no encrypted', lasts: true },
+const OBJECTIONS: { pattern: RegExp; quirk: ResponsesQuirk; isPermanent: boolean }[] = [
   {
-    says: /encrypted content.{0,400}(?:could not|cannot|invalid)|item with id|without its required/i,
-    quirk: 'no carry',
-    lasts: false,
+    pattern: /encrypted.{0,40}not supported|\binclude\b/i,
+    quirk: 'no encrypted',
+    isPermanent: true,
   },
-  { says: /summar/i, quirk: 'no summary', lasts: true },
-  { says: /max_output_tokens/i, quirk: 'no limit', lasts: true },
-  { says: /prompt_cache_key/i, quirk: 'no cache key', lasts: true },
-  { says: /parallel_tool_calls/i, quirk: 'no parallel', lasts: true },
-  { says: /reasoning|effort/i, quirk: 'no reasoning', lasts: true },
-  { says: /reasoning|input\W{0,3}\d/i, quirk: 'no carry', lasts: false },
+  {
+    pattern:
+      /encrypted content.{0,400}(?:could not|cannot|invalid)|item with id|without its required/i,
+    quirk: 'no reasoning state',
+    isPermanent: false,
+  },
+  { pattern: /summar/i, quirk: 'no summary', isPermanent: true },
+  { pattern: /max_output_tokens/i, quirk: 'no limit', isPermanent: true },
+  { pattern: /prompt_cache_key/i, quirk: 'no cache key', isPermanent: true },
+  { pattern: /parallel_tool_calls/i, quirk: 'no parallel', isPermanent: true },
+  { pattern: /reasoning|effort/i, quirk: 'no reasoning', isPermanent: true },
+  { pattern: /reasoning|input\W{0,3}\d/i, quirk: 'no reasoning state', isPermanent: false },
 ]
 
 export const responsesObjection = (
@@ -131,6 +136,7 @@ export const responsesObjection = (
   known: Quirks,
 ): Objection<ResponsesQuirk> | null => {
   const most = toolLimit(message)
-  if (most !== null && !known.has(`tools ${most}`)) return { quirk: `tools ${most}`, lasts: true }
-  return OBJECTIONS.find(({ says, quirk }) => says.test(message) && !known.has(quirk)) ?? null
+  if (most !== null && !known.has(`tools ${most}`))
+    return { quirk: `tools ${most}`, isPermanent: true }
+  return OBJECTIONS.find(({ pattern, quirk }) => pattern.test(message) && !known.has(quirk)) ?? null
 }

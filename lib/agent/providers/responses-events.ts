@@ -9,7 +9,7 @@ import {
 } from '../../base/json.ts'
 import { classify } from '../failure.ts'
 import type { ProviderDelta } from '../types.ts'
-import type { AnswerReader } from './stream-request.ts'
+import type { ResponseReader } from './stream-request.ts'
 import { streamFailure } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
@@ -17,7 +17,7 @@ type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 /** One item of the answer, and what of it was already passed on. */
 type Heard = { call: number; named: boolean; said: string; thought: string; refused: string }
 
-export const createResponsesReader = (): AnswerReader => {
+export const createResponsesReader = (): ResponseReader => {
   const heard = new Map<unknown, Heard>()
   /** Items that have begun and are not whole. */
   const open = new Set<unknown>()
@@ -90,7 +90,7 @@ export const createResponsesReader = (): AnswerReader => {
       asString(encrypted_content) === ''
         ? { ...rest, summary }
         : { type: 'reasoning', summary, encrypted_content }
-    return [{ type: 'carry', item: { item, chars, calls } }]
+    return [{ type: 'provider_state', item: { item, chars, calls } }]
   }
 
   const end = (response: JsonObject): ProviderDelta[] => {
@@ -158,7 +158,7 @@ export const createResponsesReader = (): AnswerReader => {
   return {
     read,
     progress: () => (finish === null ? 'speaking' : 'complete'),
-    whole: () => open.size === 0 && chars + calls > 0,
+    isIntact: () => open.size === 0 && chars + calls > 0,
     end: () => [
       ...(usage ? [usageOf(usage)] : []),
       { type: 'finish', reason: finish ?? (calls > 0 ? 'tool_calls' : 'stop') },

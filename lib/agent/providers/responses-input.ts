@@ -2,14 +2,14 @@
 import type { JsonObject } from '../../base/json.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf } from './content-parts.ts'
-import { createPlainIds, plainName } from './sanitize-ids.ts'
-import { inSaidOrder, readPlaced } from './content-order.ts'
+import { createIdSanitizer, sanitizeToolName } from './sanitize-ids.ts'
+import { inContentOrder, readPositionedItems } from './content-order.ts'
 
 type Message = ProviderRequest['messages'][number]
 
 export type InputShape = {
   /** Thoughts go back to the model that had them. */
-  carry: boolean
+  providerState: boolean
   /** OpenAI accepts only thoughts it has encrypted; others say theirs in plain words. */
   encryptedOnly: boolean
 }
@@ -19,7 +19,7 @@ export const toItems = (
   messages: readonly Message[],
   shape: InputShape,
 ): { instructions: string; input: JsonObject[] } => {
-  const plainId = createPlainIds()
+  const plainId = createIdSanitizer()
   const begin = messages.findIndex(({ role }) => role !== 'system')
   const head = begin < 0 ? messages : messages.slice(0, begin)
   return {
@@ -65,20 +65,20 @@ const toInput = (part: Part): JsonObject =>
 const assistantItems = (
   message: Message,
   plainId: (id: string) => string,
-  { carry, encryptedOnly }: InputShape,
+  { providerState, encryptedOnly }: InputShape,
 ): JsonObject[] => {
   const said = typeof message.content === 'string' ? message.content : textOf(message)
-  const placed = (carry ? readPlaced(message.carry) : []).filter(
+  const placed = (providerState ? readPositionedItems(message.providerState) : []).filter(
     ({ item }) => !encryptedOnly || item.encrypted_content !== undefined,
   )
-  return inSaidOrder(said, placed, message.tool_calls ?? []).map(piece => {
+  return inContentOrder(said, placed, message.tool_calls ?? []).map(piece => {
     if ('text' in piece) return answer(piece.text)
     if ('item' in piece) return piece.item
     const { id, function: work } = piece.call
     return {
       type: 'function_call',
       call_id: plainId(String(id)),
-      name: plainName(work.name),
+      name: sanitizeToolName(work.name),
       arguments: work.arguments,
     }
   })

@@ -5,10 +5,10 @@ const MAX_CHARS = 64
 const plain = (text: string): string => text.replace(/[^\w-]/g, '_').slice(0, MAX_CHARS)
 
 /** A tool's name; a model may have called what never existed. */
-export const plainName = (name: string | undefined): string => plain(name ?? '') || 'unknown'
+export const sanitizeToolName = (name: string | undefined): string => plain(name ?? '') || 'unknown'
 
 /** One conversation's call ids: the same id always becomes the same text, another id another one. */
-export const createPlainIds = () => {
+export const createIdSanitizer = () => {
   const known = new Map<string, string>()
   const taken = new Set<string>()
   return (id: string): string => {

@@ -3,10 +3,10 @@ import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 import { createDeadline } from './deadline.ts'
-import { hideKey, hostOf, networkFailure, post } from './http-post.ts'
+import { redactKey, hostOf, toNetworkFailure, postJson } from './http-post.ts'
 import { createSseReader } from './sse-reader.ts'
 
-export type ExchangeOptions = {
+export type StreamOptions = {
   /** Silence after which a stream is given up; 0 never does. */
   staleMs?: (promptChars: number, loopback: boolean) => number
   overallMs?: number
@@ -17,27 +17,27 @@ export type ExchangeOptions = {
 }
 
 /** Makes deltas of one answer's events; a whole document counts as an event. */
-export type AnswerReader = {
+export type ResponseReader = {
   /** Throws `ProviderFailure` for an error that is spoken inside the answer. */
   read: (event: unknown) => ProviderDelta[]
   /** `spoken`: the last word was said, only figures may follow. `complete`: nothing follows. */
   progress: () => 'speaking' | 'spoken' | 'complete'
   /** Everything that was begun is whole, although nobody said that it is the end. */
-  whole: () => boolean
+  isIntact: () => boolean
   /** What was held back, then usage and finish. */
   end: () => ProviderDelta[]
 }
 
 /** Endpoints that were seen to say when an answer is over: there, an answer without its end is a broken one. */
-export type Enders = Set<string>
+export type TerminatingEndpoints = Set<string>
 
-export type Exchange = {
+export type StreamRequest = {
   url: string
   headers: Readonly<Record<string, string>>
   body: unknown
   request: ProviderRequest
-  reader: AnswerReader
-  enders: Enders
+  reader: ResponseReader
+  terminating: TerminatingEndpoints
 }
 
 const OVERALL_MS = 1_800_000
@@ -53,9 +53,9 @@ const staleFor = (promptChars: number, loopback: boolean): number => {
 }
 
 /** Throws `ProviderFailure`, or the signal's reason when aborted; the key stands in no failure. */
-export async function* exchange(
-  { url, headers, body, request, reader, enders }: Exchange,
-  options: ExchangeOptions = {},
+export async function* streamRequest(
+  { url, headers, body, request, reader, terminating }: StreamRequest,
+  options: StreamOptions = {},
 ): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
   const written = JSON.stringify(body)
@@ -66,7 +66,7 @@ export async function* exchange(
   const progress = () => (closed ? 'complete' : reader.progress())
   try {
     deadline.allow(staleMs)
-    const answer = await post({
+    const answer = await postJson({
       url,
       headers,
       secret: endpoint.apiKey,
@@ -92,10 +92,10 @@ export async function* exchange(
     deadline.close()
   }
   const place = `${url} ${endpoint.model}`
-  if (progress() !== 'speaking') enders.add(place)
+  if (progress() !== 'speaking') terminating.add(place)
   // Small servers just stop. Their connection ended in order and nothing is open, so that was all; who usually says when
   // it is over was cut off, unless it happens twice.
-  else if (!isFramed || !reader.whole() || enders.delete(place))
+  else if (!isFramed || !reader.isIntact() || terminating.delete(place))
     throw new ProviderFailure('network', `${hostOf(url)} ended the answer too early.`)
   yield* reader.end()
 }
@@ -104,8 +104,8 @@ export async function* exchange(
 const isRefused = (error: unknown) => error instanceof ProviderFailure && error.type !== 'network'
 
 const failureOf = (error: unknown, url: string, apiKey: string | null): ProviderFailure => {
-  const failure = networkFailure(error, url)
-  failure.message = hideKey(failure.message, apiKey)
+  const failure = toNetworkFailure(error, url)
+  failure.message = redactKey(failure.message, apiKey)
   return failure
 }
 

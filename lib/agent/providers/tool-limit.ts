@@ -12,30 +12,30 @@ export const toolLimit = (message: string): number | null => {
 }
 
 /** The number behind a quirk's name, the smallest where there are several. */
-export const figureOf = (quirks: ReadonlySet<string>, name: 'tools ' | 'at most '): number =>
+export const smallestLimit = (quirks: ReadonlySet<string>, name: 'tools ' | 'at most '): number =>
   Math.min(
     Number.POSITIVE_INFINITY,
     ...[...quirks].flatMap(one => (one.startsWith(name) ? [Number(one.slice(name.length))] : [])),
   )
 
-export const offered = (
+export const offeredTools = (
   { tools }: ProviderRequest,
   quirks: ReadonlySet<string>,
 ): ProviderRequest['tools'] =>
-  quirks.has('no tools') ? [] : tools.slice(0, figureOf(quirks, 'tools '))
+  quirks.has('no tools') ? [] : tools.slice(0, smallestLimit(quirks, 'tools '))
 
 /** Null where nothing is left out. */
 const missing = (request: ProviderRequest, quirks: ReadonlySet<string>): string | null => {
-  const left = request.tools.length - offered(request, quirks).length
+  const left = request.tools.length - offeredTools(request, quirks).length
   if (left === 0) return null
   const { model } = request.endpoint
   return quirks.has('no tools')
     ? `${model} does not support tools, so it can only answer in words. Choose another model for work on files and commands.`
-    : `${model} takes at most ${figureOf(quirks, 'tools ')} tools, so ${left} are left out. Turn off tools you don’t need in Settings, Tools.`
+    : `${model} takes at most ${smallestLimit(quirks, 'tools ')} tools, so ${left} are left out. Turn off tools you don’t need in Settings, Tools.`
 }
 
 /** Said with the first word: before it, the server may still object. */
-export async function* noticed(
+export async function* withToolLimitNotice(
   request: ProviderRequest,
   quirks: ReadonlySet<string>,
   deltas: AsyncGenerator<ProviderDelta>,

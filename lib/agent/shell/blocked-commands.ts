@@ -1,7 +1,7 @@
 /** The floor that nobody's approval passes: commands whose only effect is to destroy the machine or its data. */
 import { resolve } from 'node:path/posix'
 import { DATA, isOpen, UNKNOWN } from './syntax.ts'
-import type { Place, Simple } from './types.ts'
+import type { ShellContext, Simple } from './types.ts'
 
 const SYSTEM =
   '/ /applications /bin /boot /dev /etc /home /lib /lib32 /lib64 /library /opt /proc /root /run /sbin /srv /sys /system /users /usr /usr/bin /usr/lib /usr/lib64 /usr/local /usr/sbin /usr/share /var /var/lib /var/log'.split(
@@ -19,7 +19,7 @@ const RAW =
 const DELETING = 'deleting a system directory or the home directory'
 
 /** The reason why a command may never run, or undefined. */
-export const floorOf = (command: Simple, place: Place): string | undefined => {
+export const floorOf = (command: Simple, place: ShellContext): string | undefined => {
   const { name, args, redirects } = command
   const cwd = command.cwd ?? '/somewhere'
   const isProtected = (path: string) => leadsToSystem(path, place.home, cwd)

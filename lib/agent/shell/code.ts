@@ -1,5 +1,5 @@
 /** Looks through a script of another language for commands it runs and for what nobody may run. */
-import type { Place } from './types.ts'
+import type { ShellContext } from './types.ts'
 
 /** Texts of the usual languages, those over several lines first. */
 const LITERAL =
@@ -105,7 +105,10 @@ export const removedPaths = (code: string): string[] =>
   ].map(match => match[1] ?? '')
 
 /** A protected place whose folder and name are two literals of a script, to be put together when it runs. */
-export const namesInParts = (literals: readonly string[], { control }: Place): boolean => {
+export const namesInParts = (
+  literals: readonly string[],
+  { controlPaths: control }: ShellContext,
+): boolean => {
   const has = (name: string) => literals.some(literal => `/${literal}`.endsWith(`/${name}`))
   return (control ?? []).some(path => {
     const [folder = '', name = ''] = path.split('/').slice(-2)

@@ -23,7 +23,7 @@ import { startedIn } from './touching.ts'
 import { readShell } from './reader.ts'
 import { placeOf, type Shell, type Trouble } from './state.ts'
 import { isOpen, UNKNOWN } from './syntax.ts'
-import type { Finding, Place, Simple } from './types.ts'
+import type { Finding, ShellContext, Simple } from './types.ts'
 import { innerCommands } from './wrappers.ts'
 
 export type Inspection = {
@@ -71,10 +71,10 @@ const TROUBLE: Record<Trouble, Finding> = {
   tangled: { label: UNCLEAR, isUnclear: true, isControl: true },
   nameref: { label: UNCLEAR, isUnclear: true },
   'field separator': { label: UNCLEAR, isUnclear: true },
-  'fork bomb': { label: 'fork bomb', floor: 'a fork bomb' },
+  'fork bomb': { label: 'fork bomb', blocked: 'a fork bomb' },
 }
 
-export const inspect = (text: string, place: Place): Inspection => {
+export const inspect = (text: string, place: ShellContext): Inspection => {
   let findings: Finding[] = []
   const commands: string[][] = []
   const simples: Simple[] = []
@@ -109,7 +109,7 @@ export const inspect = (text: string, place: Place): Inspection => {
   const code = (source: string, shell: Shell, isInline: boolean): void => {
     if (isInline) add(CODE_FLAG)
     const floor = floorInCode(source)
-    if (floor !== undefined) add(CODE_FLAG, { floor })
+    if (floor !== undefined) add(CODE_FLAG, { blocked: floor })
     if (runsComputedText(source)) unclear()
     for (const { text: literal, isRun } of textsIn(source)) {
       if (!isRun && !/\s/.test(literal.trim())) {
@@ -121,7 +121,7 @@ export const inspect = (text: string, place: Place): Inspection => {
       })
       // Words that are not run say too little: "reboot when done" is a sentence.
       const deadly = found.filter(
-        ({ floor: why }) => why !== undefined && (isRun || why !== 'shutting the machine down'),
+        ({ blocked: why }) => why !== undefined && (isRun || why !== 'shutting the machine down'),
       )
       keep(deadly)
       if (isRun)
@@ -129,7 +129,7 @@ export const inspect = (text: string, place: Place): Inspection => {
           found.filter(
             each =>
               !each.isUnclear &&
-              each.floor === undefined &&
+              each.blocked === undefined &&
               each.label !== SHELL_FLAG &&
               (isInline || each.label !== CODE_FLAG),
           ),
@@ -140,8 +140,8 @@ export const inspect = (text: string, place: Place): Inspection => {
       if (kind !== 'workspace' && kind !== 'temporary') add('delete outside the workspace')
     }
     if (
-      place.own?.length &&
-      reachesUs(source, place.own) &&
+      place.ownAddresses?.length &&
+      reachesUs(source, place.ownAddresses) &&
       /localhost|127\.\d|0\.0\.0\.0|::1|gethostname|AGENT_|HERMES_/.test(source)
     )
       add(OWN_ADDRESS, { isControl: true })
@@ -152,7 +152,7 @@ export const inspect = (text: string, place: Place): Inspection => {
       )
     )
       add(CONTROL, { isControl: true })
-    if (place.control?.length && /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source))
+    if (place.controlPaths?.length && /\b(?:AGENT_HOME|AGENT_WEBUI_\w+|HERMES_HOME)\b/.test(source))
       add(CONTROL, { isControl: true })
   }
 
@@ -161,7 +161,7 @@ export const inspect = (text: string, place: Place): Inspection => {
     if (literal.length > 500) return
     if (
       controlIn(literal, shell.cwd, place) !== undefined ||
-      place.control?.some(
+      place.controlPaths?.some(
         path =>
           literal.length > 5 &&
           path.endsWith(`/${literal.replace(/^[~.]?\//, '')}`) &&
@@ -239,7 +239,9 @@ export const inspect = (text: string, place: Place): Inspection => {
             ? shell.run(found.text, more.args ?? null)
             : undefined,
         )
-        return keep(reasons.filter(({ label, floor }) => floor !== undefined || GRAVE.has(label)))
+        return keep(
+          reasons.filter(({ label, blocked: floor }) => floor !== undefined || GRAVE.has(label)),
+        )
       }
       if (!found.isWhole) return unclear()
       shell.run(found.text, more.args ?? [])
@@ -334,7 +336,7 @@ export const inspect = (text: string, place: Place): Inspection => {
         nested++
         const reasons = apart(() => shell.run(text))
         nested--
-        keep(reasons.filter(({ label, floor }) => floor !== undefined || GRAVE.has(label)))
+        keep(reasons.filter(({ label, blocked: floor }) => floor !== undefined || GRAVE.has(label)))
       }
     }
     remember(simple, shell, result.looks)
@@ -381,7 +383,7 @@ export const inspect = (text: string, place: Place): Inspection => {
   if (!isWhole) isClear = false
   if (!isClear || findings.some(({ label }) => label === CODE_FLAG)) {
     const floor = isClear ? undefined : floorOfUnclear(text, simples)
-    if (floor !== undefined) add(UNCLEAR, { floor })
+    if (floor !== undefined) add(UNCLEAR, { blocked: floor })
   }
   return {
     findings,

@@ -23,7 +23,7 @@ import { setsLoadedVariable } from './environment.ts'
 import { type Ask, judgeControl, judgeOwn, judgePlaces } from './touching.ts'
 import { touchedBy, readsOf } from './files.ts'
 import { HIDDEN_INDEX, isOpen, UNKNOWN } from './syntax.ts'
-import type { Finding, Place, Simple } from './types.ts'
+import type { Finding, ShellContext, Simple } from './types.ts'
 import type { LocalPrograms } from './local.ts'
 
 const ASKS: Record<'command' | 'write' | 'system' | 'secret', string> = {
@@ -53,7 +53,7 @@ const dropsData = ({ name, args }: Simple): boolean =>
   (name === 'dotnet' && args[0] === 'ef' && args.includes('drop'))
 
 /** A server for files that does not stay in the workspace. */
-const servesOutside = ({ name, args, cwd }: Simple, place: Place): boolean => {
+const servesOutside = ({ name, args, cwd }: Simple, place: ShellContext): boolean => {
   const isServer =
     args.some(arg => /^(?:http\.server|http-server|serve|live-server)$/.test(arg)) ||
     /^(?:http-server|serve|live-server)$/.test(name) ||
@@ -88,7 +88,7 @@ const filesOf = (simple: Simple): string[] => {
 /** The reasons to ask about one command, floor included. `looks`: it surely changes nothing. */
 export const judge = (
   simple: Simple,
-  place: Place,
+  place: ShellContext,
   local: LocalPrograms,
 ): { findings: Finding[]; looks: boolean } => {
   const findings: Finding[] = []
@@ -96,7 +96,7 @@ export const judge = (
   const { name, args, redirects, cwd } = simple
 
   const floor = floorOf(simple, place)
-  if (floor !== undefined) ask(UNCLEAR, { floor })
+  if (floor !== undefined) ask(UNCLEAR, { blocked: floor })
   if (name === UNKNOWN) ask(UNCLEAR, { isUnclear: true })
 
   const line = [name, ...args, ...redirects.map(({ op, target }) => `${op} ${target}`)].join(' ')
@@ -183,7 +183,7 @@ export const judge = (
 }
 
 /** True when it only looks. */
-const judgeProgram = (simple: Simple, place: Place, local: LocalPrograms, ask: Ask): boolean => {
+const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms, ask: Ask) => {
   const { name, args, path, input } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
   const tool = /^(?:gradle|mvn)w$/.test(name)

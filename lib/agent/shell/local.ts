@@ -4,7 +4,7 @@ import { join } from 'node:path/posix'
 import { languageOf } from './interpreters.ts'
 import { absolute, kindOf } from './paths.ts'
 import type { Shell } from './state.ts'
-import type { Finding, Place, Simple } from './types.ts'
+import type { Finding, ShellContext, Simple } from './types.ts'
 
 const MAX_SCRIPT_BYTES = 200_000
 
@@ -71,7 +71,7 @@ export const isBuildWrapper = (path: string): boolean =>
     path,
   )
 
-export const hasPackageIn = (place: Place): ((program: string) => boolean) => {
+export const hasPackageIn = (place: ShellContext): ((program: string) => boolean) => {
   const root = place.workspace ?? place.cwd
   return program => {
     const name = program.replace(/(?<=.)@[^/]*$/, '')
@@ -84,7 +84,7 @@ export const hasPackageIn = (place: Place): ((program: string) => boolean) => {
   }
 }
 
-export const isLocalProgram = (path: string, cwd: string | null, place: Place): boolean => {
+export const isLocalProgram = (path: string, cwd: string | null, place: ShellContext): boolean => {
   const full = absolute(path, cwd, place)
   return full === null || !isProgramDirectory(full)
 }

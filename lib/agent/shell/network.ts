@@ -1,6 +1,6 @@
 /** Programs that talk to other machines: what they fetch, send, and write. */
 import { isOpen, UNKNOWN } from './syntax.ts'
-import type { Place, Simple } from './types.ts'
+import type { ShellContext, Simple } from './types.ts'
 
 export const SENDS = 'send data to another machine'
 export const SHELL = 'network shell'
@@ -168,13 +168,13 @@ const ASKS_NAMES =
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASS|CRED|AUTH/i
 
 /** The value of a variable that holds a secret, as the shell would put it into a word. */
-const holdsSecret = (word: string, { env }: Place): boolean =>
+const holdsSecret = (word: string, { env }: ShellContext): boolean =>
   Object.entries(env ?? {}).some(
     ([name, value]) => SECRET_VARIABLE.test(name) && value.length >= 8 && word.includes(value),
   )
 
 /** Text that is put together when it runs leaves in a name, or a whole file of names does. */
-export const sendsInName = ({ name, args, input, from }: Simple, place: Place): boolean => {
+export const sendsInName = ({ name, args, input, from }: Simple, place: ShellContext): boolean => {
   if (!ASKS_NAMES.test(name) || (name === 'getent' && !/hosts/.test(args[0] ?? ''))) return false
   // `$(whoami)` is known before it runs, and a name's first part that is the user's is no accident.
   const user = place.home.split('/').at(-1) || 'root'
@@ -191,7 +191,7 @@ export const sendsInName = ({ name, args, input, from }: Simple, place: Place): 
 /** What is put together when it runs leaves in an address of another machine. */
 export const sendsInAddress = (
   urls: readonly string[],
-  place: Place,
+  place: ShellContext,
   hasQuoted: boolean,
 ): boolean =>
   urls.some(url => {

@@ -2,7 +2,7 @@
 import { isProgramDirectory } from './local.ts'
 import { absolute, isInWorkspace } from './paths.ts'
 import { isOpen } from './syntax.ts'
-import type { Place, Simple } from './types.ts'
+import type { ShellContext, Simple } from './types.ts'
 
 type Naming = {
   /** Short options whose value names a project, a build file or a library. */
@@ -211,7 +211,10 @@ const isPlace = (value: string): boolean =>
   /[/~]|^\.\.?$/.test(value) || isArchive(value) || isOpen(value)
 
 /** Whether something of it lies outside the workspace, or is only known when it runs. */
-export const runsElsewhere = (simple: Simple, place: Place): 'outside' | 'unknown' | null => {
+export const runsElsewhere = (
+  simple: Simple,
+  place: ShellContext,
+): 'outside' | 'unknown' | null => {
   const { name, cwd } = simple
   const isOutside = (path: string): boolean => {
     const full = absolute(path, cwd, place)

@@ -2,9 +2,9 @@
 import { resolve } from 'node:path/posix'
 import { readdirSync } from 'node:fs'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { hardLinkOf } from '../hard-links.ts'
+import { findHardLink } from '../hard-links.ts'
 import { DATA, isOpen, UNKNOWN } from './syntax.ts'
-import type { Place } from './types.ts'
+import type { ShellContext } from './types.ts'
 
 /** Below a home directory: keys, logins, histories. */
 const SECRET_AT_HOME =
@@ -45,7 +45,11 @@ const throughProcess = (path: string, cwd: string | null): string => {
 }
 
 /** Absolute, `~` and `..` resolved; null when only the running shell knows it. */
-export const absolute = (path: string, cwd: string | null, { home }: Place): string | null => {
+export const absolute = (
+  path: string,
+  cwd: string | null,
+  { home }: ShellContext,
+): string | null => {
   if (path.startsWith(UNKNOWN)) return null
   const full = throughProcess(path.replace(/^~(?=\/|$)/, home), cwd)
   if (/^~[\w.-]+/.test(full)) return resolve('/home', full.slice(1))
@@ -85,7 +89,7 @@ const SECRET_NAMES =
   )
 
 /** True for what holds keys or logins. Directories that hold only such count as well. */
-export const isSecret = (path: string, place: Place): boolean => {
+export const isSecret = (path: string, place: ShellContext): boolean => {
   const rest = below(place.home, path)
   if (SECRET_OF_SYSTEM.test(path) && !/^\/proc\/(?:cpuinfo|meminfo)/.test(path)) {
     // A home below /root is like any other.
@@ -114,7 +118,7 @@ const lies = (root: string, path: string): boolean =>
   path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 
 /** Asks the disk only once for each path. */
-const reallyInside = (root: string, path: string, { seen }: Place): boolean => {
+const reallyInside = (root: string, path: string, { seen }: ShellContext): boolean => {
   const key = `${root}\n${path}`
   const known = seen?.get(key)
   if (known !== undefined) return known
@@ -124,7 +128,7 @@ const reallyInside = (root: string, path: string, { seen }: Place): boolean => {
 }
 
 /** A place something is written to or deleted from. */
-export const kindOf = (path: string, cwd: string | null, place: Place): PathKind => {
+export const kindOf = (path: string, cwd: string | null, place: ShellContext): PathKind => {
   if (path === '-' || path === '') return 'device'
   const full = absolute(path, cwd, place)
   const workspace = place.workspace ?? place.cwd
@@ -149,7 +153,7 @@ export const kindOf = (path: string, cwd: string | null, place: Place): PathKind
 }
 
 /** True for what surely lies in the workspace, links followed. */
-export const isInWorkspace = (full: string, place: Place): boolean => {
+export const isInWorkspace = (full: string, place: ShellContext): boolean => {
   const workspace = place.workspace ?? place.cwd
   return lies(workspace, full)
     ? isOpen(full) || /[*?[]/.test(full) || reallyInside(workspace, full, place)
@@ -166,13 +170,17 @@ export const pathsIn = (words: readonly string[]): string[] =>
   })
 
 /** The path of a control file this word could name or hold; undefined when none. */
-export const controlIn = (path: string, cwd: string | null, place: Place): string | undefined => {
-  if (!place.control?.length) return undefined
+export const controlIn = (
+  path: string,
+  cwd: string | null,
+  place: ShellContext,
+): string | undefined => {
+  if (!place.controlPaths?.length) return undefined
   const full = absolute(path, cwd, place)
   if (full === null) return undefined
   const glob = /[*?[\0\u0001]/.test(full) ? full.replace(/[\0\u0001]+/g, '*') : null
   const pattern = glob === null ? null : globRegex(glob)
-  const found = place.control.find(control =>
+  const found = place.controlPaths.find(control =>
     control.includes('/**/')
       ? belowPattern(control, full)
       : pattern
@@ -207,7 +215,7 @@ const matching = (glob: string, pattern: RegExp | null): string[] => {
 }
 
 /** The control file that this is another name of: by a link on the way, or a hard link. */
-const heldBy = (full: string, { control = [] }: Place): string | undefined => {
+const heldBy = (full: string, { controlPaths: control = [] }: ShellContext): string | undefined => {
   const real = realPath(full)
   return (
     control.find(path => {
@@ -215,7 +223,7 @@ const heldBy = (full: string, { control = [] }: Place): string | undefined => {
       return name === undefined
         ? real !== full && isInside(path, real)
         : belowPattern(`${realPath(root)}/**/${name}`, real)
-    }) ?? hardLinkOf(control, real)
+    }) ?? findHardLink(control, real)
   )
 }
 
@@ -234,9 +242,9 @@ const prefixesOf = (path: string): string[] => {
 export const controlBelow = (
   path: string,
   cwd: string | null,
-  place: Place,
+  place: ShellContext,
 ): string | undefined => {
   const full = absolute(path, cwd, place)
-  if (full === null || !place.control?.length) return undefined
-  return place.control.find(control => lies(full, control.split('/**/')[0] ?? control))
+  if (full === null || !place.controlPaths?.length) return undefined
+  return place.controlPaths.find(control => lies(full, control.split('/**/')[0] ?? control))
 }

@@ -2,7 +2,7 @@
  * Which commands a rule such as `git push --force *` may stand for. Only one plain command can be covered by the words
  * it begins with, only programs of this table, and only arguments that cannot make them run or reach something else.
  */
-import { normalise } from './syntax.ts'
+import { normalizeCommand } from './syntax.ts'
 
 /** Its reasons to ask stay the same whatever stands behind the verb. */
 const LABELS = new Set(['destructive git command', 'docker removal', 'publish to others'])
@@ -38,7 +38,7 @@ const WORD = /([\w./:=@,+%-]+)|'([^'\p{C}]*)'|"([^"$`\\!\p{C}]*)"/uy
 /** The words of one command without anything the shell would read differently; null for every other text. */
 export const plainWords = (command: string): string[] | null => {
   const text = command.trim()
-  if (text !== normalise(text)) return null
+  if (text !== normalizeCommand(text)) return null
   const words: string[] = []
   let at = 0
   while (at < text.length) {

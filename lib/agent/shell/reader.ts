@@ -13,7 +13,7 @@ import { pipedText, PRINTS_ANYTHING, PRINTS_DATA, QUOTES, printed } from './prin
 import { baseName, isBomb, isEmptied, setsVariables } from './tree.ts'
 import { changeShell, knownFile, newShell, type Reading, type Shell, variableOf } from './state.ts'
 import { DATA, HIDDEN_INDEX, parseShell, UNKNOWN } from './syntax.ts'
-import type { Place, Redirect, Simple } from './types.ts'
+import type { ShellContext, Redirect, Simple } from './types.ts'
 import {
   bodyText,
   type Field,
@@ -40,7 +40,7 @@ const bounded = (shell: Shell, steps: number): void => {
 }
 
 /** True when all of it could be followed. */
-export const readShell = (text: string, place: Place, reading: Reading): boolean => {
+export const readShell = (text: string, place: ShellContext, reading: Reading): boolean => {
   const shell = newShell(place, MAX_STEPS, (text, positional) =>
     runText(text, shell, reading, positional),
   )

@@ -2,13 +2,13 @@
 import { killsAll } from './blocked-commands.ts'
 import { isShell, languageOf } from './interpreters.ts'
 import { CODE_FLAG, SHELL_FLAG } from './labels.ts'
-import type { Place, Simple } from './types.ts'
+import type { ShellContext, Simple } from './types.ts'
 
 export type Rule = {
   label: string
   /** On the whole text, quotes resolved or not. */
   text?: RegExp
-  command?: (command: Simple, place: Place) => boolean
+  command?: (command: Simple, place: ShellContext) => boolean
 }
 
 const isAny =

@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path/posix'
 import type { SyntaxNode } from 'unbash'
 import { printed } from './printing.ts'
 import { DATA, UNKNOWN } from './syntax.ts'
-import type { Place, Simple } from './types.ts'
+import type { ShellContext, Simple } from './types.ts'
 import type { Value } from './words.ts'
 
 export type Reading = {
@@ -16,7 +16,7 @@ export type Trouble = 'syntax' | 'tangled' | 'fork bomb' | 'nameref' | 'field se
 
 /** What is known at a point of the text. */
 export type Shell = {
-  place: Place
+  place: ShellContext
   cwd: string | null
   vars: Map<string, Value>
   positional: Value
@@ -126,7 +126,7 @@ const readValue = ({ from }: Simple): Value => {
   return last && /^(?:find|ls|git|grep|rg|seq|fd|sort|cut|awk)$/.test(last.name) ? [DATA] : null
 }
 
-export const newShell = (place: Place, left: number, run: Shell['run']): Shell => ({
+export const newShell = (place: ShellContext, left: number, run: Shell['run']): Shell => ({
   place,
   cwd: place.cwd,
   vars: new Map(),

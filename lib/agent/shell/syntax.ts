@@ -13,13 +13,13 @@ const MAX_HEREDOCS = 200
 const MAX_OPENINGS = 3_000
 
 /** What the shell will see, whatever was hidden in it: no colors, no NUL, no full-width letters. */
-export const normalise = (command: string): string =>
+export const normalizeCommand = (command: string): string =>
   stripVTControlCharacters(command).replaceAll('\0', '').normalize('NFKC')
 
 /** Both readings of a text: as it stands, and without what hides letters. Each of them has to be harmless. */
 export const readings = (command: string): string[] => {
   const plain = command.replaceAll(UNKNOWN, '').replaceAll(DATA, ' ')
-  return [...new Set([plain, normalise(plain)])]
+  return [...new Set([plain, normalizeCommand(plain)])]
 }
 
 const count = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0

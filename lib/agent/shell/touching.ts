@@ -5,14 +5,14 @@ import { CONTROL, OUTSIDE, OWN_ADDRESS, UNCLEAR } from './labels.ts'
 import { reachesUnknownPort, reachesUs } from './network.ts'
 import { absolute, controlBelow, controlIn, kindOf, pathsIn } from './paths.ts'
 import { DATA, UNKNOWN } from './syntax.ts'
-import type { Finding, Place, Simple } from './types.ts'
+import type { Finding, ShellContext, Simple } from './types.ts'
 
 export type Ask = (label: string, more?: Partial<Finding>) => void
 
 export const judgePlaces = (
   simple: Simple,
   { writes, deletes, fills, empties }: ReturnType<typeof touchedBy>,
-  place: Place,
+  place: ShellContext,
   ask: Ask,
 ): boolean => {
   const { cwd } = simple
@@ -95,10 +95,10 @@ export const startedIn = ({ name, args }: Simple): string[] =>
 export const judgeControl = (
   simple: Simple,
   touched: ReturnType<typeof touchedBy>,
-  place: Place,
+  place: ShellContext,
   ask: Ask,
 ): unknown => {
-  if (!place.control?.length) return
+  if (!place.controlPaths?.length) return
   const { name, args, redirects, cwd } = simple
   const control = (): void => ask(CONTROL, { isControl: true })
   const words = [...args, ...redirects.map(({ target }) => target)]
@@ -114,7 +114,8 @@ export const judgeControl = (
     return control()
   // Only the folder is unknown.
   const names = changed.flatMap(path => /^[\0\u0001]+(\/[^\0\u0001*?[]+)$/.exec(path)?.[1] ?? [])
-  if (names.some(ending => place.control?.some(path => path.endsWith(ending)))) return control()
+  if (names.some(ending => place.controlPaths?.some(path => path.endsWith(ending))))
+    return control()
   if (
     name.endsWith('awk') &&
     args.some(arg =>
@@ -193,13 +194,15 @@ export const judgeControl = (
 const NETWORK =
   /^(?:curl|wget|nc|ncat|netcat|socat|telnet|http|https|xh|httpie|openssl|ssh|ab|wrk|hey|k6|oha|vegeta|lynx|w3m|links|websocat|wscat|grpcurl|aria2c|exec|axel|GET|POST|lwp-request)$/
 
-export const judgeOwn = (simple: Simple, place: Place, ask: Ask): unknown => {
+export const judgeOwn = (simple: Simple, place: ShellContext, ask: Ask): unknown => {
   const { name, args, redirects, input } = simple
   const targets = redirects.map(({ target }) => target)
   const text = [...args, ...targets, input ?? ''].join('\n')
   const isNetwork =
     NETWORK.test(name) || targets.some(target => /\/dev\/(?:tcp|udp)\//.test(target))
   if (!isNetwork) return
-  if (place.own?.length && reachesUs(text, place.own)) ask(OWN_ADDRESS, { isControl: true })
-  else if (place.own?.length && reachesUnknownPort(text)) ask(OWN_ADDRESS, { isControl: true })
+  if (place.ownAddresses?.length && reachesUs(text, place.ownAddresses))
+    ask(OWN_ADDRESS, { isControl: true })
+  else if (place.ownAddresses?.length && reachesUnknownPort(text))
+    ask(OWN_ADDRESS, { isControl: true })
 }

@@ -1,7 +1,7 @@
 /** What the parts of the judgement say to each other. */
 
 /** Where a command would run and what belongs there. Everything as a value: judging reads no global. */
-export type Place = {
+export type ShellContext = {
   home: string
   cwd: string
   /** Where the agent works; `cwd` when absent. */
@@ -9,9 +9,9 @@ export type Place = {
   /** The environment of the command; without it no variable counts as unset. */
   env?: Readonly<Record<string, string>>
   /** Files and directories that decide what the agent may do; always asked about. */
-  control?: readonly string[]
+  controlPaths?: readonly string[]
   /** Our own addresses, as `host:port` or a socket path. */
-  own?: readonly string[]
+  ownAddresses?: readonly string[]
   /** What the disk has answered during this judgement. */
   seen?: Map<string, boolean>
 }
@@ -44,7 +44,7 @@ export type Finding = {
   /** Stored in rules and lists of allowed labels: never change one. */
   label: string
   /** Why it is refused without asking. */
-  floor?: string
+  blocked?: string
   /** It was not understood; what was understood is judged all the same. */
   isUnclear?: true
   /** It concerns what decides about the agent itself: no grant covers it. */

@@ -1,7 +1,7 @@
 /** Where tools may look and write: paths read as a person means them, secrets and the system kept out. */
 import { join, relative, resolve, sep } from 'node:path'
 import { isInside, realPath } from '../../store/path-within.ts'
-import { hardLinkOf, statOf } from '../hard-links.ts'
+import { findHardLink, statIfExists } from '../hard-links.ts'
 import { CONTROL, describeLabels, OUTSIDE } from '../shell/labels.ts'
 import type { ToolContext } from '../types.ts'
 
@@ -84,14 +84,14 @@ export const guardWrite = (ctx: ToolContext, place: string): void => {
 export const CONTROL_ANSWERS = { isControl: true, choices: ['once', 'deny'] } as const
 
 const inodeOf = (path: string): { key: string; links: number } | null => {
-  const stat = statOf(path)
+  const stat = statIfExists(path)
   return stat?.isFile() ? { key: `${stat.dev}:${stat.ino}`, links: stat.nlink } : null
 }
 
 /** What decides about the agent, by any of its names. */
-export const isControlled = (ctx: Pick<ToolContext, 'control'>, place: string): boolean =>
-  (ctx.control ?? []).some(path => controls(path, place)) ||
-  hardLinkOf(ctx.control ?? [], place) !== undefined
+export const isControlled = (ctx: Pick<ToolContext, 'controlPaths'>, place: string): boolean =>
+  (ctx.controlPaths ?? []).some(path => controls(path, place)) ||
+  findHardLink(ctx.controlPaths ?? [], place) !== undefined
 
 const controls = (path: string, place: string): boolean => {
   const [root = '', name] = path.split('/**/')

@@ -1,5 +1,5 @@
 /** What every command passes before it runs, however it is started: refused, asked about, or free to go. */
-import { assess, forbiddenIn, type Place } from '../command-risk.ts'
+import { assessCommand, forbiddenPathIn, type Place } from '../command-risk.ts'
 import { describeLabels } from '../shell/labels.ts'
 import { CONTROL_ANSWERS } from './allowed-paths.ts'
 import type { ToolContext, ToolResult } from '../types.ts'
@@ -34,15 +34,15 @@ export const askAbout = async (
 
 /** Where a command of this turn would run, and what it must not reach unasked. */
 export const placeFor = (
-  ctx: Pick<ToolContext, 'env' | 'workspace' | 'control' | 'own'>,
+  ctx: Pick<ToolContext, 'env' | 'workspace' | 'controlPaths' | 'ownAddresses'>,
   cwd: string,
 ): Place => ({
   home: ctx.env.HOME ?? '',
   cwd,
   workspace: ctx.workspace,
   env: ctx.env,
-  ...(ctx.control && { control: ctx.control }),
-  ...(ctx.own && { own: ctx.own }),
+  ...(ctx.controlPaths && { controlPaths: ctx.controlPaths }),
+  ...(ctx.ownAddresses && { ownAddresses: ctx.ownAddresses }),
 })
 
 /** Null when the command may run; what it may change is recorded then. */
@@ -54,13 +54,13 @@ export const passCommand = async (
   const here = placeFor(ctx, cwd)
   const denied = ctx.guards?.command(command, here) ?? null
   if (denied !== null) return blocked(denied, 'The command was not run. Do not try it another way.')
-  const { hardline, labels, looks, isControl } = assess(command, here)
+  const { blocked: hardline, labels, isReadOnly: looks, isControl } = assessCommand(command, here)
   if (hardline !== undefined)
     return blocked(
       `Refused, and no approval can allow it: ${hardline}.`,
       'The command was not run.',
     )
-  const kept = forbiddenIn(command, here, ctx.forbidden, ctx.readable)
+  const kept = forbiddenPathIn(command, here, ctx.forbidden, ctx.readable)
   if (kept !== undefined)
     return blocked(
       `Access to ${kept} is denied: it may hold secrets or the state of this service.`,

@@ -1,7 +1,7 @@
 /** Gathers what a command prints: live for the person, bounded for the model. */
 import { StringDecoder } from 'node:string_decoder'
 import { stripVTControlCharacters } from 'node:util'
-import { headOf, keepColors, PLAIN, tailOf } from '../colors.ts'
+import { coloredHead, stripAllButColors, RESET, coloredTail } from '../colors.ts'
 
 const MAX_CHARS = 50_000
 const HEAD_CHARS = MAX_CHARS * 0.4
@@ -68,9 +68,11 @@ export const createOutput = (live: (text: string) => void) => {
       const where = path === null ? '' : `; all of it is in ${path}`
       const note = missing > 0 ? `\n[… ${missing} characters left out${where} …]\n` : ''
       const [begin, end] =
-        missing > 0 ? [headOf(head, head.length) + PLAIN, tailOf(tail, over)] : [head, tail]
+        missing > 0
+          ? [coloredHead(head, head.length) + RESET, coloredTail(tail, over)]
+          : [head, tail]
       const output = stripVTControlCharacters(`${begin}${note}${end}`)
-      const colored = keepColors(`${begin}${note}${end}`)
+      const colored = stripAllButColors(`${begin}${note}${end}`)
       return { output, ...(colored !== null && { colored }) }
     },
   }

@@ -1,6 +1,6 @@
 /** `delegate_task`: gives work to subagents, up to three at once, and answers with what each has to say. */
 import { z } from 'zod'
-import { DELEGATE } from '../subagent.ts'
+import { DELEGATE_TOOL } from '../subagent.ts'
 import type { SubagentResult, Tool, ToolContext, TraceEntry } from '../types.ts'
 
 const MAX_TASKS = 3
@@ -93,12 +93,12 @@ const run = async (ctx: ToolContext, input: Input) => {
 }
 
 export const delegate: Tool<typeof Input> = {
-  name: DELEGATE,
+  name: DELEGATE_TOOL,
   summary:
     'Give one task, or up to 3 tasks that run side by side, to subagents. Each works in the same workspace with a fresh conversation: it knows only its goal and context, and answers with a summary. Use it for work that is separable and would fill this conversation with detail; not for what one or two calls can do.',
   input: Input,
   kind: 'execute',
-  together: true,
+  parallel: true,
   preview: input =>
     tasksOf(input)
       .map(({ goal }) => goal)

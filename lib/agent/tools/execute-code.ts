@@ -62,7 +62,7 @@ export const executeCode = (language: Language, limits: CodeLimits): Tool<typeof
         `Access to ${kept} is denied: it may hold secrets or the state of this service.`,
         'The script was not run.',
       )
-    const { hardline, labels, isControl } = assessScript(code, here)
+    const { blocked: hardline, labels, isControl } = assessScript(code, here)
     if (hardline !== undefined)
       return blocked(
         `Refused, and no approval can allow it: ${hardline}.`,
@@ -191,7 +191,7 @@ const start = async (
   }
   const failed = ended !== null || exit.code !== 0
   const complaint = errors.text().output.trim().slice(-MAX_ERROR_CHARS)
-  const printed = output.text(ctx.spill)
+  const printed = output.text(ctx.offload)
   return {
     content: JSON.stringify({
       status: statusOf(ended, failed),

@@ -1,6 +1,6 @@
 /** Tool: looks after the programs that terminal has started in the background. */
 import { z } from 'zod'
-import { headAndTail } from '../long-result.ts'
+import { truncateMiddle } from '../long-result.ts'
 import type { ProcessView, Processes } from '../processes.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { passCommand } from './command-gate.ts'
@@ -81,7 +81,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
     return answer({
       ...stateOf(view),
       ...(view.status === 'running' && { timed_out: true }),
-      output: headAndTail(lastChars(processes.read(id).text, MAX_POLL_CHARS), MAX_POLL_CHARS),
+      output: truncateMiddle(lastChars(processes.read(id).text, MAX_POLL_CHARS), MAX_POLL_CHARS),
     })
   }
   if (action === 'kill') {
@@ -91,7 +91,7 @@ const act = async (ctx: ToolContext, processes: Processes, given: Input): Promis
   }
   if (data === undefined) throw new Error(`action ${action} needs data.`)
   // It may be a shell that reads it: what is typed passes where commands pass, pieces put together.
-  const refused = await passCommand(ctx, processes.typed(id) + data, processes.view(id).cwd)
+  const refused = await passCommand(ctx, processes.pendingInput(id) + data, processes.view(id).cwd)
   if (refused) return refused
   await processes.write(id, action === 'submit' ? `${data}\n` : data)
   return answer({ ...stateOf(processes.view(id)), characters_written: data.length })

@@ -117,7 +117,7 @@ const runCommand = async (
     ctx.signal.removeEventListener('abort', cancel)
     output.end()
   }
-  return toResult(output.text(ctx.spill), exit, ended, timeoutMs)
+  return toResult(output.text(ctx.offload), exit, ended, timeoutMs)
 }
 
 type Ended = 'timeout' | 'stopped' | null

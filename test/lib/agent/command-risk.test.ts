@@ -1,14 +1,14 @@
 /** The danger table: what nobody may run, what a person is asked about, and what must simply pass. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { assess, normalise } from '../../../lib/agent/command-risk.ts'
+import { assessCommand, normalise } from '../../../lib/agent/command-risk.ts'
 import { describeLabels, isAllowed, isKnownLabel } from '../../../lib/agent/shell/labels.ts'
 import { RULES } from '../../../lib/agent/shell/rules.ts'
 
 const test = suite('danger')
 
 const PLACE = { home: '/home/ada', cwd: '/home/ada/projects/demo' }
-const judge = (command: string) => assess(command, PLACE)
+const judge = (command: string) => assessCommand(command, PLACE)
 
 const HARDLINE = [
   'rm -rf /',
@@ -128,7 +128,7 @@ const HARDLINE = [
 
 for (const command of HARDLINE)
   test(`never: ${JSON.stringify(command)}`, () => {
-    assert.ok(judge(command).hardline)
+    assert.ok(judge(command).blocked)
   })
 
 const ASKED: Record<string, string[]> = {
@@ -260,19 +260,19 @@ const PASS = [
 
 for (const command of PASS)
   test(`passes: ${JSON.stringify(command)}`, () => {
-    const { hardline, labels } = judge(command)
+    const { blocked: hardline, labels } = judge(command)
     assert.is(hardline, undefined)
     assert.equal(labels, [])
   })
 
 test('the most severe label comes first', () => {
   assert.is(judge('rm -rf /tmp/x').labels[0], 'delete in root path')
-  assert.is(judge('rm -rf /tmp/x').hardline, undefined)
+  assert.is(judge('rm -rf /tmp/x').blocked, undefined)
 })
 
 test('a workspace that is the home directory', () => {
-  assert.ok(assess('rm -rf *', { home: '/home/ada', cwd: '/home/ada' }).hardline)
-  assert.not(judge('rm -rf *').hardline)
+  assert.ok(assessCommand('rm -rf *', { home: '/home/ada', cwd: '/home/ada' }).blocked)
+  assert.not(judge('rm -rf *').blocked)
 })
 
 test('a card says how many reasons it leaves out', () => {
@@ -312,7 +312,7 @@ test('hostile text is judged in bounded time', () => {
     'for a in a b c d; do $a$a$a$a$a; done;',
   ])
     judge(piece.repeat(Math.floor(90_000 / piece.length)))
-  assert.ok(judge('x'.repeat(100_001)).hardline)
+  assert.ok(judge('x'.repeat(100_001)).blocked)
   assert.ok(performance.now() - started < 4000, `${performance.now() - started} ms`)
 })
 

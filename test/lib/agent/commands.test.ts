@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { assess, type Place } from '../../../lib/agent/command-risk.ts'
+import { assessCommand, type Place } from '../../../lib/agent/command-risk.ts'
 
 const test = suite('commands')
 
@@ -30,7 +30,7 @@ const ELSEWHERE = corpus('elsewhere')
 const IN_WORKSPACE = corpus('workspace')
 
 const runsUnasked = (command: string, place: Place = PLACE): boolean => {
-  const { hardline, labels } = assess(command, place)
+  const { blocked: hardline, labels } = assessCommand(command, place)
   return hardline === undefined && labels.length === 0
 }
 
@@ -73,7 +73,7 @@ test('the value of a secret variable does not leave in a name or an address', ()
 })
 
 test('the floor is refused: at least 97 of 100, and the rest is asked about', () => {
-  const passed = FLOOR.filter(command => assess(command, PLACE).hardline === undefined)
+  const passed = FLOOR.filter(command => assessCommand(command, PLACE).blocked === undefined)
   console.log(
     `  floor refused: ${share(FLOOR.length - passed.length, FLOOR.length)} of ${FLOOR.length}`,
   )
@@ -96,17 +96,17 @@ test('what decides about the agent is recognized in every spelling, and reading 
   const agent = `${HOME}/.agent`
   const place: Place = {
     ...PLACE,
-    control: ['config.yaml', '.env', 'auth.json', 'webui', 'cron', '**/hooks'].map(
+    controlPaths: ['config.yaml', '.env', 'auth.json', 'webui', 'cron', '**/hooks'].map(
       name => `${agent}/${name}`,
     ),
   }
   const isControl = (command: string) => {
-    const { isControl: found, hardline } = assess(command, place)
+    const { isControl: found, blocked: hardline } = assessCommand(command, place)
     return found === true || hardline !== undefined
   }
   const missed = corpus('control').filter(command => !isControl(command))
   assert.equal(missed, [])
-  const wrong = EVERYDAY.filter(command => assess(command, place).isControl)
+  const wrong = EVERYDAY.filter(command => assessCommand(command, place).isControl)
   assert.equal(wrong, [])
 })
 
@@ -246,16 +246,16 @@ test('a script is judged when it runs, by what is in it then', () => {
     ])
       assert.not(runsUnasked(command, here), command)
     for (const command of ['bash worst.sh', './worst.sh', 'npm run evil', 'make wipe'])
-      assert.ok(assess(command, here).hardline, command)
+      assert.ok(assessCommand(command, here).blocked, command)
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
 })
 
 test('two milliseconds for an ordinary command', () => {
-  for (const command of EVERYDAY) assess(command, PLACE)
+  for (const command of EVERYDAY) assessCommand(command, PLACE)
   const started = performance.now()
-  for (const command of EVERYDAY) assess(command, PLACE)
+  for (const command of EVERYDAY) assessCommand(command, PLACE)
   const each = (performance.now() - started) / EVERYDAY.length
   console.log(`  ${each.toFixed(2)} ms each`)
   assert.ok(each < 2, `${each} ms`)
@@ -269,7 +269,7 @@ test('only what surely changes nothing counts as looking', () => {
     'cat a.txt && wc -l b.txt',
     'find . -name x',
   ])
-    assert.ok(assess(command, PLACE).looks, command)
+    assert.ok(assessCommand(command, PLACE).isReadOnly, command)
   for (const command of [
     'npm test',
     'touch x',
@@ -282,7 +282,7 @@ test('only what surely changes nothing counts as looking', () => {
     'python3 x.py',
     'tee x',
   ])
-    assert.not(assess(command, PLACE).looks, command)
+    assert.not(assessCommand(command, PLACE).isReadOnly, command)
 })
 
 test.run()

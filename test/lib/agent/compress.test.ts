@@ -1,7 +1,7 @@
 /** What a summary takes the place of, what the model that writes it is asked, and what happens when it cannot. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type Ask, compress, mergeSummaries } from '../../../lib/agent/compress.ts'
+import { type SummaryModel, compress, mergeSummaries } from '../../../lib/agent/compress.ts'
 import {
   type CompressionSettings,
   planCompression,
@@ -9,7 +9,7 @@ import {
 } from '../../../lib/agent/compress-plan.ts'
 import { joinSummary, splitSummary } from '../../../lib/agent/compress-prompt.ts'
 import { ProviderFailure } from '../../../lib/agent/failure.ts'
-import { stepBelow, tokensOfAll, windowIn } from '../../../lib/agent/tokens.ts'
+import { nextSmallerWindow, estimateAllTokens, contextLimitIn } from '../../../lib/agent/tokens.ts'
 import type { LoopMessage } from '../../../lib/agent/types.ts'
 import { SUMMARY_MARK, summaryContent } from '../../../lib/schema/summary.ts'
 
@@ -68,7 +68,7 @@ test('the first exchange and a tail stay; the tail is bounded by tokens, not by 
   const messages = talk(40)
   const { head, tail } = planCompression(messages, { settings, threshold: 1_000 }) ?? NONE
   assert.is(head, 2)
-  const kept = tokensOfAll(messages.slice(tail))
+  const kept = estimateAllTokens(messages.slice(tail))
   assert.ok(kept <= 1_000 * 0.2 * 1.5, String(kept))
   assert.ok(messages.length - tail >= 3)
   const roomy = planCompression(messages, { settings, threshold: 4_000 })
@@ -105,14 +105,14 @@ test('a run of calls that reaches up to the head is cut behind it', () => {
 test('what stands between in the transcript keeps the boundary where nothing is hidden', () => {
   // A result that was moved up to its call: a line of somebody else stands between them.
   const messages = [
-    { ...say('user', 1), place: 2 },
-    { ...say('assistant', 2), place: 3 },
-    { ...call(3), place: 4 },
-    { ...result(4), place: 6 },
-    { ...say('user', 5), place: 5 },
-    { ...say('assistant', 6), place: 7 },
-    { ...say('user', 7), place: 8 },
-    { ...say('assistant', 8), place: 9 },
+    { ...say('user', 1), position: 2 },
+    { ...say('assistant', 2), position: 3 },
+    { ...call(3), position: 4 },
+    { ...result(4), position: 6 },
+    { ...say('user', 5), position: 5 },
+    { ...say('assistant', 6), position: 7 },
+    { ...say('user', 7), position: 8 },
+    { ...say('assistant', 8), position: 9 },
   ]
   for (let threshold = 10; threshold < 1_000; threshold += 10) {
     const plan = planCompression(messages, { settings, threshold })
@@ -155,26 +155,26 @@ test('windows are read out of what providers say', () => {
     ['Please reduce the length of the messages.', 0],
     ['Error 400: request 12345678 failed', 0],
   ] as const)
-    assert.is(windowIn(sentence), tokens, sentence)
-  assert.is(stepBelow(200_000), 131_072)
-  assert.is(stepBelow(9_000), 8_192)
-  assert.is(stepBelow(5_000), 4_096)
+    assert.is(contextLimitIn(sentence), tokens, sentence)
+  assert.is(nextSmallerWindow(200_000), 131_072)
+  assert.is(nextSmallerWindow(9_000), 8_192)
+  assert.is(nextSmallerWindow(5_000), 4_096)
 })
 
 const asking = (...answers: (string | Error)[]) => {
   const asked: string[] = []
   const left = [...answers]
-  const ask: Ask = async (messages, { signal }) => {
+  const callModel: SummaryModel = async (messages, { signal }) => {
     signal.throwIfAborted()
     asked.push(messages.map(({ content }) => String(content)).join('\n'))
     const answer = left.shift()
     if (answer instanceof Error) throw answer
     return answer ?? '## Goal\nshort'
   }
-  return { ask, asked }
+  return { callModel, asked }
 }
-const options = (ask: Ask, more = {}) => ({
-  ask,
+const options = (callModel: SummaryModel, more = {}) => ({
+  callModel,
   window: 100_000,
   signal: new AbortController().signal,
   ...more,
@@ -185,8 +185,8 @@ test('a failed, empty or longer summary changes nothing', async () => {
   const before = structuredClone(messages)
   const plan = { head: 2, tail: 17 }
   for (const answer of [new ProviderFailure('network', 'down'), ' ', 'x'.repeat(100_000)]) {
-    const { ask } = asking(answer)
-    await compress(messages, plan, options(ask)).then(
+    const { callModel } = asking(answer)
+    await compress(messages, plan, options(callModel)).then(
       () => assert.unreachable(),
       () => undefined,
     )
@@ -194,8 +194,8 @@ test('a failed, empty or longer summary changes nothing', async () => {
   }
   const stopped = new AbortController()
   stopped.abort(new Error('stopped'))
-  const { ask } = asking()
-  await compress(messages, plan, options(ask, { signal: stopped.signal })).then(
+  const { callModel } = asking()
+  await compress(messages, plan, options(callModel, { signal: stopped.signal })).then(
     () => assert.unreachable(),
     error => assert.is(error.message, 'stopped'),
   )
@@ -207,11 +207,11 @@ test('the summary stands in their place, with the request and the open steps wor
     { role: 'user', id: 'm3', content: 'build the ark, exactly 300 cubits' } as LoopMessage,
     ...Array.from({ length: 12 }, (_, at) => [call(4 + at * 2), result(5 + at * 2)]).flat(),
   ]
-  const { ask, asked } = asking('## Goal\nan ark')
+  const { callModel, asked } = asking('## Goal\nan ark')
   const done = await compress(
     messages,
     { head: 2, tail: 23 },
-    options(ask, { todos: ['caulk it'], focus: 'wood' }),
+    options(callModel, { todos: ['caulk it'], focus: 'wood' }),
   )
   assert.is(asked.length, 1)
   assert.match(asked[0] ?? '', 'build the ark')
@@ -225,12 +225,12 @@ test('the summary stands in their place, with the request and the open steps wor
   assert.equal([done.first, done.last], ['m3', 'm23'])
   assert.equal(done.messages.slice(3), messages.slice(23))
   assert.ok(done.afterTokens < done.beforeTokens)
-  assert.is(done.afterTokens, tokensOfAll(done.messages))
+  assert.is(done.afterTokens, estimateAllTokens(done.messages))
 
   // The next one covers it: its notes are updated, its request goes on, the range begins where it began.
   const more = [...done.messages, call(40), result(41), call(42), result(43), say('assistant', 44)]
   const again = asking('## Goal\nstill an ark')
-  const next = await compress(more, { head: 2, tail: more.length - 1 }, options(again.ask))
+  const next = await compress(more, { head: 2, tail: more.length - 1 }, options(again.callModel))
   assert.match(again.asked[0] ?? '', '<notes>\n## Goal\nan ark\n</notes>')
   assert.equal([next.first, next.last], ['m3', 'm43'])
   assert.match(next.text, 'build the ark, exactly 300 cubits')
@@ -241,14 +241,23 @@ test('more than can be read at once is read in portions, and what is refused as 
   const messages = talk(60, 400)
   const words = messages.map((_, at) => `${at + 1} word`)
   const plan = { head: 2, tail: 57 }
-  const { ask, asked } = asking('one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight')
-  await compress(messages, plan, options(ask, { window: 20_000 }))
+  const { callModel, asked } = asking(
+    'one',
+    'two',
+    'three',
+    'four',
+    'five',
+    'six',
+    'seven',
+    'eight',
+  )
+  await compress(messages, plan, options(callModel, { window: 20_000 }))
   assert.ok(asked.length > 1, String(asked.length))
   assert.match(asked[1] ?? '', '<notes>\none\n</notes>')
   for (const word of words.slice(2, 57)) assert.ok(asked.join('\n').includes(`\n${word}`), word)
 
   const tight = asking(new ProviderFailure('context_overflow', 'too long'), 'one', 'two', 'three')
-  await compress(messages, plan, options(tight.ask))
+  await compress(messages, plan, options(tight.callModel))
   assert.is(tight.asked.length, 3)
   for (const word of words.slice(2, 57))
     assert.ok(tight.asked.slice(1).join('\n').includes(`\n${word}`), word)
@@ -257,8 +266,8 @@ test('more than can be read at once is read in portions, and what is refused as 
 test('long and repeated results are clipped where they are summarised', async () => {
   const long = `BEGIN ${'y'.repeat(20_000)} END`
   const messages = [...talk(2), call(3), result(4, long), call(5), result(6, long), ...talk(4)]
-  const { ask, asked } = asking()
-  await compress(messages, { head: 2, tail: 7 }, options(ask))
+  const { callModel, asked } = asking()
+  await compress(messages, { head: 2, tail: 7 }, options(callModel))
   const text = asked[0] ?? ''
   assert.ok(text.length < 8_000, String(text.length))
   assert.match(text, 'BEGIN')

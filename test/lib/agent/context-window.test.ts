@@ -19,7 +19,7 @@ const read: Tool = {
   run: (_, input) => ({ content: 'z'.repeat((input as { chars: number }).chars) }),
 }
 
-const compression = (ask: Compression['ask'], more = {}): Compression => {
+const compression = (ask: Compression['callModel'], more = {}): Compression => {
   const rested = { untilMs: 0 }
   return {
     settings: {
@@ -33,11 +33,11 @@ const compression = (ask: Compression['ask'], more = {}): Compression => {
       maxAttempts: 3,
       ...more,
     },
-    ask,
+    callModel: ask,
     window: 0,
-    rest: {
+    cooldown: {
       until: () => rested.untilMs,
-      begin(_, untilMs) {
+      start(_, untilMs) {
         rested.untilMs = untilMs
       },
     },
@@ -45,7 +45,7 @@ const compression = (ask: Compression['ask'], more = {}): Compression => {
 }
 const asking = (answer = '## Goal\nnotes') => {
   const asked: string[] = []
-  const ask: Compression['ask'] = async (messages, { onUsage }) => {
+  const ask: Compression['callModel'] = async (messages, { onUsage }) => {
     asked.push(messages.map(({ content }) => String(content)).join('\n'))
     onUsage({
       input_tokens: 50,

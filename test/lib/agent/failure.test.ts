@@ -4,14 +4,14 @@ import * as assert from 'uvu/assert'
 import { classify, hintFor, ProviderFailure } from '../../../lib/agent/failure.ts'
 import {
   parseRetryAfter,
-  waitInHeaders,
-  waitInText,
-  waitUntilReset,
+  retryAfterInHeaders,
+  retryAfterInText,
+  rateLimitResetIn,
 } from '../../../lib/agent/retry-after.ts'
 import { reasoning } from '../../../lib/agent/providers/openai-body.ts'
-import { sayError } from '../../../lib/agent/providers/http-post.ts'
+import { errorMessageIn } from '../../../lib/agent/providers/http-post.ts'
 import { retryDelayMs, wait } from '../../../lib/agent/retry.ts'
-import { windowIn } from '../../../lib/agent/tokens.ts'
+import { contextLimitIn } from '../../../lib/agent/tokens.ts'
 import type { ModelEndpoint } from '../../../lib/agent/types.ts'
 
 const test = suite('failure')
@@ -96,16 +96,16 @@ test('the window a provider names is found', () => {
     ['input token count is 1200000 but model only supports up to 1048576.', 1_048_576],
     ['Limit 30000, Requested 50000.', 30_000],
   ] as const)
-    assert.is(windowIn(message), window)
+    assert.is(contextLimitIn(message), window)
 })
 
 test('a 400 without a word is a guess about the length', () => {
   const mute = classify({
     status: 400,
     message: 'The provider answered with status 400.',
-    isMute: true,
+    isBodyEmpty: true,
   })
-  assert.equal([mute.type, mute.isMute], ['context_overflow', true])
+  assert.equal([mute.type, mute.isBodyEmpty], ['context_overflow', true])
 })
 
 test('every kind a person can do something about has a hint', () => {
@@ -150,13 +150,13 @@ const ASKED: [string, number | undefined][] = [
 ]
 for (const [words, ms] of ASKED)
   test(`how long to wait, in words: ${words}`, () => {
-    const found = waitInText(words)
+    const found = retryAfterInText(words)
     assert.is(found === undefined ? undefined : Math.round(found), ms)
   })
 
 test('how long to wait, in headers', () => {
-  assert.is(waitInHeaders({ 'retry-after-ms': '1500', 'retry-after': '60' }, NOW), 1_500)
-  assert.is(waitInHeaders({ 'retry-after': '7' }, NOW), 7_000)
+  assert.is(retryAfterInHeaders({ 'retry-after-ms': '1500', 'retry-after': '60' }, NOW), 1_500)
+  assert.is(retryAfterInHeaders({ 'retry-after': '7' }, NOW), 7_000)
   for (const [headers, ms] of [
     [{ 'x-ratelimit-reset': '12' }, 12_000],
     [{ 'x-ratelimit-reset': String(NOW + 9_000) }, 9_000],
@@ -175,7 +175,7 @@ test('how long to wait, in headers', () => {
     [{ 'x-ratelimit-reset': '5', 'x-ratelimit-remaining': '10' }, undefined],
     [{ 'content-type': 'text/html' }, undefined],
   ] as const)
-    assert.is(waitUntilReset(headers, NOW), ms)
+    assert.is(rateLimitResetIn(headers, NOW), ms)
 })
 
 test('waits double, are spread, and end at their caps', () => {
@@ -205,13 +205,13 @@ test('a wait can be ended', async () => {
 
 test('the sentence in an error body', () => {
   assert.is(
-    sayError('{"error":{"message":"a","metadata":{"raw":"{\\"message\\":\\"b\\"}"}}}'),
+    errorMessageIn('{"error":{"message":"a","metadata":{"raw":"{\\"message\\":\\"b\\"}"}}}'),
     'a: b',
   )
-  assert.is(sayError('[{"error":{"message":"a"}}]'), 'a')
-  assert.is(sayError('<html><head><title>502 Bad\nGateway</title>'), '502 Bad Gateway')
-  assert.is(sayError('plain'), 'plain')
-  assert.is(sayError('x'.repeat(2000)).length, 600)
+  assert.is(errorMessageIn('[{"error":{"message":"a"}}]'), 'a')
+  assert.is(errorMessageIn('<html><head><title>502 Bad\nGateway</title>'), '502 Bad Gateway')
+  assert.is(errorMessageIn('plain'), 'plain')
+  assert.is(errorMessageIn('x'.repeat(2000)).length, 600)
 })
 
 const at = (extra: Partial<ModelEndpoint>): ModelEndpoint => ({

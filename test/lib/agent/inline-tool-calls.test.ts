@@ -1,11 +1,11 @@
 /** Thoughts and calls that a server left in the text: taken out where they are meant, left where they are shown. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { asMeant } from '../../../lib/agent/inline-tool-calls.ts'
+import { parseInlineMarkup } from '../../../lib/agent/inline-tool-calls.ts'
 
 const test = suite('as meant')
 
-const reply = (text: string) => ({ text, reasoning: '', refusal: '', calls: [], carry: [] })
+const reply = (text: string) => ({ text, reasoning: '', refusal: '', calls: [], providerState: [] })
 const call = (name: string, args = '{"say": "hi"}') =>
   `<tool_call>\n{"name": "${name}", "arguments": ${args}}\n</tool_call>`
 
@@ -24,12 +24,12 @@ const THOUGHTS: [string, string, string][] = [
 ]
 for (const [text, said, thought] of THOUGHTS)
   test(`a thought without its beginning: ${JSON.stringify(text)}`, () => {
-    const meant = asMeant(reply(text), [])
+    const meant = parseInlineMarkup(reply(text), [])
     assert.equal([meant.text, meant.reasoning], [said, thought])
   })
 
 test('calls at the end are calls', () => {
-  const meant = asMeant(reply(`I call.\n${call('echo')}\n${call('other', '{}')}`), [
+  const meant = parseInlineMarkup(reply(`I call.\n${call('echo')}\n${call('other', '{}')}`), [
     'echo',
     'other',
   ])
@@ -41,7 +41,7 @@ test('calls at the end are calls', () => {
       ['other', {}],
     ],
   )
-  assert.is(asMeant(reply(`<tool_call>{"name":"echo"}`), ['echo']).calls.length, 1)
+  assert.is(parseInlineMarkup(reply(`<tool_call>{"name":"echo"}`), ['echo']).calls.length, 1)
 })
 
 test('an example, an unknown tool and half a call are words', () => {
@@ -51,7 +51,7 @@ test('an example, an unknown tool and half a call are words', () => {
     '<tool_call>\n{"name": "echo", "argum',
     `Inline ${call('echo')}`,
   ])
-    assert.equal(asMeant(reply(text), ['echo']), reply(text))
+    assert.equal(parseInlineMarkup(reply(text), ['echo']), reply(text))
 })
 
 test.run()

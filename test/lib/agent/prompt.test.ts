@@ -2,16 +2,16 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  clip,
-  type PromptParts,
+  truncateText,
+  type StablePromptParts,
   stablePrompt,
   systemPrompt,
-  wantsEnforcement,
+  needsToolEnforcement,
 } from '../../../lib/agent/prompt.ts'
 
 const test = suite('prompt')
 
-const bare: PromptParts = {
+const bare: StablePromptParts = {
   soul: '',
   tools: [],
   enforceTools: false,
@@ -24,7 +24,7 @@ const bare: PromptParts = {
   provider: 'anthropic',
   platform: 'linux',
 }
-const moment = { workspace: '/w', personality: '', occasion: '' }
+const moment = { workspace: '/w', personality: '', preamble: '' }
 
 test('nothing that is empty leaves a trace', () => {
   const text = stablePrompt(bare)
@@ -88,22 +88,22 @@ test('descriptions of skills are clipped to 60 characters, whole ones', () => {
 
 test('who announces instead of acting is told to act: by name, always, never, or as listed', () => {
   for (const model of ['openai/GPT-5', 'gpt-5.3-codex', 'gemini-3', 'gemma-3', 'x-ai/grok-4'])
-    assert.is(wantsEnforcement(model, 'auto'), true, model)
+    assert.is(needsToolEnforcement(model, 'auto'), true, model)
   for (const model of ['claude-opus-4.6', 'deepseek-chat', ''])
-    assert.is(wantsEnforcement(model, 'auto'), false, model)
-  assert.is(wantsEnforcement('claude', true), true)
-  assert.is(wantsEnforcement('gpt-5', false), false)
-  assert.is(wantsEnforcement('deepseek-chat', ['DeepSeek']), true)
-  assert.is(wantsEnforcement('gpt-5', ['deepseek', '']), false)
+    assert.is(needsToolEnforcement(model, 'auto'), false, model)
+  assert.is(needsToolEnforcement('claude', true), true)
+  assert.is(needsToolEnforcement('gpt-5', false), false)
+  assert.is(needsToolEnforcement('deepseek-chat', ['DeepSeek']), true)
+  assert.is(needsToolEnforcement('gpt-5', ['deepseek', '']), false)
 })
 
 test('what is too long keeps seven tenths of its beginning and two of its end', () => {
   const text = `${'a'.repeat(50_000)}${'z'.repeat(50_000)}`
-  const cut = clip(text, 'AGENTS.md')
+  const cut = truncateText(text, 'AGENTS.md')
   assert.is(cut.lastIndexOf('a'.repeat(3)) >= 0 && cut.indexOf('AGENTS.md is longer') > 0, true)
   assert.is(cut.match(/^a+/)?.[0].length, 14_000)
   assert.is(cut.match(/z+$/)?.[0].length, 4_000)
-  assert.is(clip('short'), 'short')
+  assert.is(truncateText('short'), 'short')
   const soul = stablePrompt({ ...bare, soul: 'x'.repeat(100_000) })
   assert.ok(soul.length < 20_000)
 })
@@ -116,7 +116,7 @@ test('the moment comes behind what stays, which does not move', () => {
   const told = systemPrompt(stable, {
     workspace: '/w',
     personality: ' Be brief. ',
-    occasion: 'Nobody watches.',
+    preamble: 'Nobody watches.',
   })
   assert.ok(told.startsWith(plain))
   assert.ok(told.endsWith('Be brief.\n\nNobody watches.'))

@@ -6,7 +6,7 @@ import { isReadOnly } from '../../../lib/agent/command-risk.ts'
 import { patch } from '../../../lib/agent/tools/patch.ts'
 import { terminal } from '../../../lib/agent/tools/terminal.ts'
 import { writeFile } from '../../../lib/agent/tools/write-file.ts'
-import type { Changing, Tool, ToolContext } from '../../../lib/agent/types.ts'
+import type { ChangeScope, Tool, ToolContext } from '../../../lib/agent/types.ts'
 import { createBench } from './tools/_context.ts'
 import { run, scripted, text, use } from './_run.ts'
 
@@ -62,7 +62,7 @@ test('a command in doubt is one that changes something', () => {
 
 test('tools say what they are about to change, and only then do it', async () => {
   const bench = createBench()
-  const said: Changing[] = []
+  const said: ChangeScope[] = []
   const ctx: ToolContext = {
     ...bench.ctx,
     beforeChange: async what => {
@@ -97,7 +97,7 @@ test('results of one message are put aside once together they are too long', asy
       .provider,
     {
       tools: [tool('big', () => ({ content: 'x'.repeat(90_000) }))],
-      spill: (callId, whole) => {
+      offload: (callId, whole) => {
         kept.push(callId)
         return `/kept/${callId}-${whole.length}`
       },

@@ -48,7 +48,7 @@ test('with somebody else it is asked as often as is worth it', async () => {
     const told: string[] = []
     const { outcome, waits, events } = await run(provider, {
       recover,
-      attempts: (failure, { model }) => {
+      attemptLimit: (failure, { model }) => {
         told.push(`${model} ${failure.type}`)
         return attempts
       },
@@ -103,8 +103,8 @@ test('whoever answered is told once, and again when another takes over', async (
   const good: string[] = []
   const { outcome } = await run(provider, {
     recover,
-    attempts: () => 1,
-    answered: ({ model }) => void good.push(model),
+    attemptLimit: () => 1,
+    onEndpointSuccess: ({ model }) => void good.push(model),
   })
   assert.is(outcome.status, 'finished')
   assert.equal(good, ['m', 'b'])
@@ -113,13 +113,13 @@ test('whoever answered is told once, and again when another takes over', async (
 test('what a provider wants back is never sent to another address, whatever both are called', async () => {
   const item = { type: 'thinking', signature: 'private' }
   const { provider, heard } = scripted(
-    [{ type: 'carry', item }, use('none', {}), finish('tool_calls')],
+    [{ type: 'provider_state', item }, use('none', {}), finish('tool_calls')],
     [limited()],
     [text('hi')],
   )
   const elsewhere = { ...to('m'), endpoint: { ...endpoint('m'), baseUrl: 'http://elsewhere' } }
   const { recover } = standIns(elsewhere)
-  const { outcome } = await run(provider, { recover, attempts: () => 1 })
+  const { outcome } = await run(provider, { recover, attemptLimit: () => 1 })
   assert.is(outcome.status, 'finished')
   assert.match(JSON.stringify(heard[1]?.messages), 'private')
   assert.not.match(JSON.stringify(heard[2]?.messages), 'private')
@@ -130,7 +130,7 @@ test('stopped while somebody else is looked for: nobody is asked', async () => {
   const { provider, heard } = scripted([limited()], [text('too late')])
   const { outcome, events } = await run(provider, {
     signal: stop.signal,
-    attempts: () => 1,
+    attemptLimit: () => 1,
     recover: async () => {
       stop.abort(new Error('stopped'))
       return to('b')

@@ -39,7 +39,7 @@ test('as many as are configured; fewer where it is less likely to pass', async (
     [gone, 8, 8],
   ] as const) {
     const { provider, heard } = scripted(...Array.from({ length: 9 }, () => [failure]))
-    await run(provider, tries === undefined ? {} : { tries })
+    await run(provider, tries === undefined ? {} : { maxAttempts: tries })
     assert.is(heard.length, made)
   }
 })

@@ -268,7 +268,7 @@ test('what subagents use counts for the turn, also when it fails after them', as
   })
   const { outcome } = await run(provider, {
     ...request(2),
-    spent: ({ input_tokens }) => totals.push(input_tokens),
+    onUsage: ({ input_tokens }) => totals.push(input_tokens),
   })
   assert.equal(totals, [1, 21, 421, 451])
   assert.equal(
@@ -288,10 +288,10 @@ test('a budget is asked before each call, of subagents too, and ends the turn wi
   })
   const { outcome } = await run(provider, {
     ...request(2),
-    spent: ({ input_tokens }) => {
+    onUsage: ({ input_tokens }) => {
       spent = input_tokens
     },
-    allow: async () => (spent >= 40 ? 'This turn may use 40 tokens.' : null),
+    checkBudget: async () => (spent >= 40 ? 'This turn may use 40 tokens.' : null),
   })
   assert.is(heard.length, 4)
   assert.equal(
@@ -303,8 +303,8 @@ test('a budget is asked before each call, of subagents too, and ends the turn wi
 // Steering and warnings.
 
 test('what a person says meanwhile is read before the next call, and before the turn ends', async () => {
-  const inbox = ['first', 'second'].map(said => [
-    { key: said, said, read: `${said} (read)`, attachments: [] },
+  const inbox = ['first', 'second'].map(text => [
+    { key: text, text, modelText: `${text} (read)`, attachments: [] },
   ])
   let at = 0
   const { provider, heard } = answering((_, __, round) =>
@@ -313,7 +313,7 @@ test('what a person says meanwhile is read before the next call, and before the 
   const { messages, outcome, events } = await run(provider, {
     tools: [ok],
     // Said while the first call ran, and again while the second did.
-    inbox: () => (heard.length > at && at < 2 ? inbox[at++]! : []),
+    takeSteeringMessages: () => (heard.length > at && at < 2 ? inbox[at++]! : []),
   })
   assert.equal(
     messages.map(({ role, content }) => `${role} ${content}`),
@@ -329,7 +329,9 @@ test('what a person says meanwhile is read before the next call, and before the 
   assert.is(outcome.text, 'answer 2')
   assert.is(heard[1]?.messages.at(-1)?.content, 'first (read)')
   assert.equal(
-    events.flatMap(event => (event.type === 'message' && event.steered ? [event.steered] : [])),
+    events.flatMap(event =>
+      event.type === 'message' && event.steeringKey ? [event.steeringKey] : [],
+    ),
     ['first', 'second'],
   )
 })

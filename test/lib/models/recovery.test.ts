@@ -44,14 +44,14 @@ const CHAIN = {
 
 test('alone the engine decides; beside others a rate limit is asked once more, and not waited for', context => {
   const alone = open(context, ONE)
-  assert.is(alone.recovery.attempts(limited(), alone.primary), undefined)
+  assert.is(alone.recovery.attemptLimit(limited(), alone.primary), undefined)
   for (const { recovery, primary } of [open(context, TWO), open(context, ONE, CHAIN)]) {
-    assert.is(recovery.attempts(limited(), primary), 2)
-    assert.is(recovery.attempts(limited(5_000), primary), 2)
-    assert.is(recovery.attempts(limited(30_000), primary), 1)
+    assert.is(recovery.attemptLimit(limited(), primary), 2)
+    assert.is(recovery.attemptLimit(limited(5_000), primary), 2)
+    assert.is(recovery.attemptLimit(limited(30_000), primary), 1)
     const cut = new ProviderFailure('network', 'cut')
     // Fewer than alone: another one can take over.
-    assert.is(recovery.attempts(cut, primary), 3)
+    assert.is(recovery.attemptLimit(cut, primary), 3)
   }
 })
 

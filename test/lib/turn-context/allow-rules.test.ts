@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { suggestedPrefix } from '../../../lib/agent/shell/prefix.ts'
-import { assess } from '../../../lib/agent/command-risk.ts'
-import type { ApprovalAsk } from '../../../lib/agent/types.ts'
+import { assessCommand } from '../../../lib/agent/command-risk.ts'
+import type { ApprovalRequest } from '../../../lib/agent/types.ts'
 import type { Approval } from '../../../lib/schema/question.ts'
 import { coveringIds, createGrants, ruleId } from '../../../lib/turn-context/grants.ts'
 import type { RuleScope } from '../../../lib/schema/question.ts'
@@ -18,10 +18,10 @@ const [work, other] = ['work', 'other'].map(name => join(dir, name)) as [string,
 for (const path of [work, join(work, 'sub'), other]) mkdirSync(path)
 rules.after(() => rmSync(dir, { recursive: true }))
 
-const ask = (command: string, cwd = work): ApprovalAsk => ({
+const ask = (command: string, cwd = work): ApprovalRequest => ({
   command,
   cwd,
-  patternKeys: assess(command, { home: '/home/u', cwd, workspace: work }).labels,
+  patternKeys: assessCommand(command, { home: '/home/u', cwd, workspace: work }).labels,
   description: '',
 })
 const suggested = (command: string): string | null => {

@@ -5,14 +5,14 @@ import { join } from 'node:path'
 import { createExternalAgents, type ExternalOptions } from '../../../../lib/agent/acp/agents.ts'
 import { clarify } from '../../../../lib/agent/tools/clarify.ts'
 import type {
-  AgentSettings,
+  ExternalAgentSettings,
   ExternalSession,
-  PassedServer,
+  ForwardedMcpServer,
 } from '../../../../lib/agent/external-agent.ts'
 import type {
   AgentEvent,
   AgentRequest,
-  ApprovalAsk,
+  ApprovalRequest,
   LoopMessage,
   ModelEndpoint,
   Outcome,
@@ -44,7 +44,7 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
     })
   let agents = build()
   const saved = new Map<string, ExternalSession>()
-  const asked: ApprovalAsk[] = []
+  const asked: ApprovalRequest[] = []
   const questions: string[] = []
   const history: LoopMessage[] = []
   let next = 0
@@ -52,8 +52,8 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
   const place = {
     traits,
     env: {} as Record<string, string>,
-    mcpServers: [] as PassedServer[],
-    settings: undefined as AgentSettings | undefined,
+    mcpServers: [] as ForwardedMcpServer[],
+    settings: undefined as ExternalAgentSettings | undefined,
   }
 
   const endpoint = (model: string | null = null): ModelEndpoint => ({
@@ -141,7 +141,7 @@ export const createExternal = (traits = '', options: Partial<ExternalOptions> = 
             home: 'default',
             env,
             mcpServers: place.mcpServers,
-            titled: title => void titles.push(title),
+            onTitle: title => void titles.push(title),
             load: agent => saved.get(agent) ?? null,
             save: (agent, session) => void saved.set(agent, session),
           },

@@ -64,9 +64,9 @@ const painting = async (
   const dir = mkdtempSync(join(tmpdir(), 'pictures-'))
   try {
     const output = createToolOutput({ dir, log: () => undefined })
-    const keepPicture = (id: string, bytes: Buffer, ending: string) =>
+    const saveImage = (id: string, bytes: Buffer, ending: string) =>
       output.saveBytes('0123456789ab', id, bytes, ending)
-    const told = await say(words, { request: { keepPicture } })
+    const told = await say(words, { request: { saveImage } })
     run(
       told.messages.map(({ content }) => String(content)),
       dir,

@@ -164,7 +164,7 @@ test('a yes holds in the folder it was given in, and for what decides about the 
     workspace: '/',
     env: { HOME: '/nobody', PATH: process.env.PATH ?? '' },
     forbidden: [],
-    control: ['/tmp/config.yaml'],
+    controlPaths: ['/tmp/config.yaml'],
     signal: AbortSignal.abort(),
     approve: async ({ command }: { command: string }) => {
       asked.push(command)

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
 import { createAnthropicMessages } from '../../../../lib/agent/providers/anthropic-messages.ts'
 import { createCodexResponses } from '../../../../lib/agent/providers/codex-responses.ts'
-import type { ExchangeOptions } from '../../../../lib/agent/providers/stream-request.ts'
+import type { StreamOptions } from '../../../../lib/agent/providers/stream-request.ts'
 import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
 import type {
   AgentRequest,
@@ -27,7 +27,7 @@ export type Format = {
   apiMode: ApiMode
   path: string
   model: string
-  create: (options?: ExchangeOptions) => Provider
+  create: (options?: StreamOptions) => Provider
   /** Ids of calls and of results in the order in which they were sent. */
   callsSent: (body: Body) => string[]
   resultsSent: (body: Body) => string[]
@@ -104,7 +104,7 @@ export const said = (type: string, message: string) => ({ type: 'error', error: 
 
 type Ask = {
   extra?: Partial<ModelEndpoint>
-  options?: ExchangeOptions
+  options?: StreamOptions
   signal?: AbortSignal
   messages?: LoopMessage[]
 }

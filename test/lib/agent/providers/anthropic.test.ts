@@ -182,7 +182,7 @@ const objects = (message: string): Step => ({
 })
 
 const CARRY = {
-  by: 'x',
+  endpointKey: 'x',
   items: [
     { item: { type: 'thinking', thinking: 'T', signature: 'S' }, chars: 0, calls: 0 },
     { item: { type: 'redacted_thinking', data: 'D' }, chars: 3, calls: 1 },
@@ -190,7 +190,7 @@ const CARRY = {
 }
 const CARRIED: ProviderRequest['messages'] = [
   { role: 'user', content: 'go' },
-  { role: 'assistant', content: 'one two', tool_calls: [use('x'), use('y')], carry: CARRY },
+  { role: 'assistant', content: 'one two', tool_calls: [use('x'), use('y')], providerState: CARRY },
   { role: 'tool', tool_call_id: 'x', content: 'X' },
   { role: 'tool', tool_call_id: 'y', content: 'Y' },
 ]
@@ -299,9 +299,15 @@ test('a redacted thought and one without signature are carried; input may come w
     stop('tool_use'),
   )
   assert.equal(deltas.slice(0, -1), [
-    { type: 'carry', item: { item: { type: 'redacted_thinking', data: 'D' }, chars: 0, calls: 0 } },
+    {
+      type: 'provider_state',
+      item: { item: { type: 'redacted_thinking', data: 'D' }, chars: 0, calls: 0 },
+    },
     { type: 'reasoning', text: 'bare' },
-    { type: 'carry', item: { item: { type: 'thinking', thinking: 'bare' }, chars: 0, calls: 0 } },
+    {
+      type: 'provider_state',
+      item: { item: { type: 'thinking', thinking: 'bare' }, chars: 0, calls: 0 },
+    },
     { type: 'tool_call', index: 0, id: 'i', name: 'f' },
     { type: 'tool_call', index: 0, arguments: '{"a":1}' },
   ])

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDemo } from '../../../../lib/agent/providers/demo.ts'
-import { personsText, readIntent } from '../../../../lib/agent/providers/demo-intents.ts'
+import { stripMessageTags, readIntent } from '../../../../lib/agent/providers/demo-intents.ts'
 import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
 import type { AgentRequest } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
@@ -55,8 +55,11 @@ const SAID: [string, object][] = [
     'create x.ts with\n```ts\nlet a = 1\n```',
     { kind: 'write', path: 'x.ts', content: 'let a = 1\n' },
   ],
-  ['replace "a b" with "c" in f.txt', { kind: 'edit', old: 'a b', fresh: 'c', path: 'f.txt' }],
-  ["edit f.txt: replace 'a' by ''", { kind: 'edit', old: 'a', fresh: '', path: 'f.txt' }],
+  [
+    'replace "a b" with "c" in f.txt',
+    { kind: 'edit', old: 'a b', replacement: 'c', path: 'f.txt' },
+  ],
+  ["edit f.txt: replace 'a' by ''", { kind: 'edit', old: 'a', replacement: '', path: 'f.txt' }],
   ['run ls -la | head', { kind: 'run', command: 'ls -la | head' }],
   ['Run the command `npm test`.', { kind: 'run', command: 'npm test' }],
   ['run "echo hi"', { kind: 'run', command: 'echo hi' }],
@@ -86,7 +89,7 @@ test('hostile text is read in bounded time', () => {
 })
 
 test('tags of the service are not the person', () => {
-  assert.is(personsText('[Workspace: /a b]\nhello\n\n[Attached files: x]'), 'hello')
+  assert.is(stripMessageTags('[Workspace: /a b]\nhello\n\n[Attached files: x]'), 'hello')
 })
 
 test('help says what it is and how to connect a model', async () => {

@@ -163,7 +163,7 @@ for (const format of FORMATS) {
             assert.ok([...allowed, 'reasoning', 'model', 'provider'].includes(key), key)
         const { body } = server.requests[1]!
         const sent = JSON.stringify(body)
-        assert.not.match(sent, 'carry')
+        assert.not.match(sent, 'providerState')
         if (format.apiMode === 'anthropic_messages')
           assert.equal(body.messages[1].content, [
             { type: 'thinking', thinking: 'I shall look.', signature: SIGNATURE },

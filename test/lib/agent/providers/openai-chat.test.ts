@@ -483,7 +483,7 @@ const sentTo = async (extra: Partial<ModelEndpoint>, ...steps: Step[]) => {
         tool_calls: [
           { id: 'a', type: 'function' as const, function: { name: 'f', arguments: '{}' } },
         ],
-        carry: { by: 'other', items: ['secret'] },
+        providerState: { endpointKey: 'other', items: ['secret'] },
       },
       { role: 'tool' as const, tool_call_id: 'a', content: 'R' },
       { role: 'assistant' as const, content: 'two' },

@@ -32,9 +32,9 @@ test('after a summary in the middle of the turn the steps that are left keep the
             protectLast: 2,
             maxAttempts: 3,
           },
-          ask: async () => 'notes',
+          callModel: async () => 'notes',
           window: 100_000,
-          rest: { until: () => 0, begin: () => undefined },
+          cooldown: { until: () => 0, start: () => undefined },
         },
       })
       assert.ok(events.some(({ type }) => type === 'compressed'))

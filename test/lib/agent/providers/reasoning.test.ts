@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { delegate } from '../../../../lib/agent/tools/delegate.ts'
-import type { LoopMessage, Steered, Tool } from '../../../../lib/agent/types.ts'
+import type { LoopMessage, SteeringMessage, Tool } from '../../../../lib/agent/types.ts'
 import type { Step } from '../../../_provider.ts'
 import { type Body, echo } from './_matrix.ts'
 import { converse, endpointOf, KINDS, serving, strict } from './_thinkers.ts'
@@ -28,14 +28,14 @@ for (const kind of KINDS) {
       ),
       async server => {
         let asked = 0
-        const steered: Steered = {
+        const steered: SteeringMessage = {
           key: 'k',
-          said: 'and quickly',
-          read: 'and quickly',
+          text: 'and quickly',
+          modelText: 'and quickly',
           attachments: [],
         }
         const { outcome, messages } = await converse(kind, server, {
-          inbox: () => (++asked === 3 ? [steered] : []),
+          takeSteeringMessages: () => (++asked === 3 ? [steered] : []),
         })
         assert.is(outcome.failure?.message, undefined)
         assert.is(outcome.text, 'done')

@@ -164,7 +164,11 @@ test('thoughts that cannot be verified are left out once', async () => {
   const item = { type: 'reasoning', summary: [], encrypted_content: ENCRYPTED }
   const messages: ProviderRequest['messages'] = [
     { role: 'user', content: 'go' },
-    { role: 'assistant', content: 'x', carry: { by: 'b', items: [{ item, chars: 0, calls: 0 }] } },
+    {
+      role: 'assistant',
+      content: 'x',
+      providerState: { endpointKey: 'b', items: [{ item, chars: 0, calls: 0 }] },
+    },
     { role: 'user', content: 'on' },
   ]
   const says = 'The encrypted content gAAA...wXBV could not be verified.'

@@ -2,8 +2,8 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fitArguments } from '../../../../lib/agent/tool-calls.ts'
-import type { ApprovalAsk, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
+import { coerceArguments } from '../../../../lib/agent/tool-calls.ts'
+import type { ApprovalRequest, Tool, ToolContext, ToolResult } from '../../../../lib/agent/types.ts'
 import type { ApprovalChoice } from '../../../../lib/schema/question.ts'
 import { toolbox } from '../../../../lib/agent/tools/toolbox.ts'
 
@@ -12,7 +12,7 @@ export type Bench = {
   workspace: string
   home: string
   ctx: ToolContext
-  asked: ApprovalAsk[]
+  asked: ApprovalRequest[]
   printed: string[]
   stop: (reason?: unknown) => void
   /** What the next approvals answer; `deny` when nothing is said. */
@@ -37,7 +37,7 @@ export const createBench = (parent = tmpdir()): Bench => {
   const workspace = join(root, 'workspace')
   const home = join(root, 'home')
   for (const dir of [workspace, home, join(root, 'state')]) mkdirSync(dir)
-  const asked: ApprovalAsk[] = []
+  const asked: ApprovalRequest[] = []
   const printed: string[] = []
   const stopping = new AbortController()
   let choice: ApprovalChoice = 'deny'
@@ -58,7 +58,7 @@ export const createBench = (parent = tmpdir()): Bench => {
   }
   const use = async (name: string, args: Record<string, unknown>) => {
     const tool = toolNamed(name)
-    const fitted = fitArguments(tool.input, args)
+    const fitted = coerceArguments(tool.input, args)
     if (!fitted.ok) throw new Error(fitted.error)
     return tool.run(ctx, fitted.input)
   }
