@@ -8,3 +8,17 @@ import type { Home } from './profiles/home.ts'
 export type Ctx = BaseCtx & { app: App; home: Home }
 
 export const endpoint = endpointFor<Ctx>()
+
+/** Adds the app and, resolved on first use, the home: resolving a home may read files. */
+export const createContext = (app: App, base: BaseCtx): Ctx => {
+  const ctx = Object.assign(base, { app })
+  return Object.defineProperty(ctx, 'home', {
+    configurable: true,
+    get: () => {
+      const found = app.homes.forCookie(base.cookies.agent_profile)
+      const value = base.isReadOnly ? found.lenient : found
+      Object.defineProperty(ctx, 'home', { value })
+      return value
+    },
+  }) as Ctx
+}

@@ -1,54 +1,55 @@
-/** What lies on disk, and who is told of its changes: homes, settings, sign-ins, workspaces, sessions, projects. */
+/** Composition: everything stored on disk and the event stream that publishes its changes. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import { createAuth } from '../auth/auth.ts'
+import { type Auth, createAuth } from '../auth/auth.ts'
 import { openSigningKey } from '../auth/signing-key.ts'
 import type { Config } from '../config.ts'
-import { createAcceptedGuards } from '../guards/accepted-guards.ts'
-import { createHub } from '../hub.ts'
+import { type AcceptedGuards, createAcceptedGuards } from '../guards/accepted-guards.ts'
+import { createHub, type Hub } from '../hub.ts'
 import type { Log } from '../log.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
 import { openPacked } from '../packed.ts'
-import { createHomes } from '../profiles/homes.ts'
+import { createHomes, type Homes } from '../profiles/homes.ts'
 import { createKnownSecrets } from '../profiles/known-secrets.ts'
 import { restrictSecrets } from '../profiles/file-permissions.ts'
-import { createProjects } from '../projects.ts'
+import { createProjects, type Projects } from '../projects.ts'
 import { redact, refreshSecrets, watchSecrets } from '../redact/redact.ts'
 import { WORKER_LIMITS } from '../sessions/search-client.ts'
 import { createSessions } from '../sessions/store.ts'
 import { addonCandidates, installAddon } from '../store/sqlite-addon.ts'
+import type { Sessions } from '../sessions/types.ts'
 import { createSettings } from '../settings.ts'
-import { createToolOutput } from '../tool-output.ts'
-import { createPromptCache } from '../turn-context/prompt-cache.ts'
+import { createToolOutput, type ToolOutput } from '../tool-output.ts'
+import { createPromptCache, type PromptCache } from '../turn-context/prompt-cache.ts'
 import { bootWorkspace } from '../workspaces/default-workspace.ts'
-import { createWorkspaces } from '../workspaces/list.ts'
+import { createWorkspaces, type Workspaces } from '../workspaces/list.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
 
-/** Path of SQLite's addon where it has to be unpacked first: in the one file. */
+/** Path of the SQLite addon, unpacked first in the single-file build; undefined elsewhere. */
 export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string | undefined => {
   const packed = openPacked()
   if (!packed) return undefined
-  const places = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
-  return installAddon({ target: packed.target, ...packed.addon }, addonCandidates(places))
+  const dirs = { stateDir, userHome, cacheHome: env.XDG_CACHE_HOME }
+  return installAddon({ target: packed.target, ...packed.addon }, addonCandidates(dirs))
 }
 
 export type AppDataOptions = {
   log: Log
   /** Seconds since 1970. */
   now: () => number
-  /** Path of the SQLite addon, in the one-file build. */
+  /** Path of the SQLite addon, in the single-file build. */
   addon?: string | undefined
 }
 
-/** The search worker comes out of the one file where there is one. */
+/** In the single-file build the search worker starts from its embedded source. */
 export const searchWorkerOf = (packed: ReturnType<typeof openPacked>) =>
   packed && {
     startWorker: () =>
       new Worker(packed.searchWorker(), { eval: true, resourceLimits: WORKER_LIMITS }),
   }
 
-/** The password and the key of the service itself. */
+/** The service's own secrets: its password and its signing key. */
 const ownSecrets = ({ stateDir, password }: Config) => {
   const key = openSigningKey(stateDir)
   let values = [password ?? '', key.toString('hex'), key.toString('base64')]
@@ -61,7 +62,33 @@ const ownSecrets = ({ stateDir, password }: Config) => {
   }
 }
 
-export const openAppData = (config: Config, { log, now, addon }: AppDataOptions) => {
+export type AppData = {
+  homes: Homes
+  settings: ReturnType<typeof createSettings>
+  workspaces: Workspaces
+  auth: Auth
+  hub: Hub
+  acceptedGuards: AcceptedGuards
+  promptCache: PromptCache
+  toolOutput: ToolOutput
+  sessions: Sessions
+  projects: Projects
+  /** Shows a notice on every open page. */
+  notify: (level: 'info' | 'error', message: string) => void
+  /** Stops watching the secrets that are masked. */
+  unwatchSecrets: () => void
+}
+
+/** What every composition function receives. */
+export type Composition = {
+  config: Config
+  log: Log
+  /** Seconds since 1970. */
+  now: () => number
+  data: AppData
+}
+
+export const openAppData = (config: Config, { log, now, addon }: AppDataOptions): AppData => {
   const { stateDir } = config
   restrictSecrets(config, line => log.warn(line))
   const homes = createHomes(config)
@@ -90,7 +117,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
     trashDir: join(stateDir, 'trash'),
     cacheDir: join(stateDir, 'cache'),
     redact,
-    // Empty untitled ones too: a page that shows a session must hear that it was cleared.
+    // Empty untitled sessions too: a page that shows one must learn that it was cleared.
     onRow: row => hub.publish('list', { type: 'row', data: { row } }),
     onDeleted: id => {
       promptCache.delete(id)
@@ -118,7 +145,9 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
     toolOutput,
     sessions,
     projects,
-    forgetSecrets: () => {
+    notify: (level, message) =>
+      void hub.publish('notices', { type: 'notice', data: { level, message } }),
+    unwatchSecrets() {
       for (const stop of unwatch) stop()
     },
   }

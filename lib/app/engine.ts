@@ -1,41 +1,47 @@
-/** Models, tools and turns, joined once: what the service and the command line have in common. */
+/** Composition: models, tools and turns, shared by the service and the command line. */
 import { join } from 'node:path'
-import { createExternalAgents } from '../agent/acp/agents.ts'
+import type { Dispatcher } from 'undici'
+import { createExternalAgents, type ExternalAgents } from '../agent/acp/agents.ts'
 import { hintFor } from '../agent/failure.ts'
 import { createAgent } from '../agent/loop.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
-import type { Agent } from '../agent/types.ts'
+import type { Agent, ModelEndpoint, Providers } from '../agent/types.ts'
 import type { HostSessions } from '../host-db/host-sessions.ts'
 import type { Config } from '../config.ts'
 import { createCronStore } from '../cron/agent-api.ts'
 import type { Cron } from '../cron/cron.ts'
 import { UserError } from '../errors.ts'
 import type { Hub } from '../hub.ts'
-import { createMcp } from '../mcp/mcp.ts'
+import { createMcp, type Mcp } from '../mcp/mcp.ts'
 import { memoryPrompt } from '../memory/memory.ts'
-import { createModelServices } from '../models/model-services.ts'
+import { createModelServices, type ModelServices } from '../models/model-services.ts'
 import { personalityPrompt } from '../personalities.ts'
 import { writeEnv } from '../profiles/write-env.ts'
+import type { Home } from '../profiles/home.ts'
 import type { Homes } from '../profiles/homes.ts'
 import { otherHomePaths } from '../profiles/other-homes.ts'
 import { redact, redactKnown, redactValue, reveal, unusableCommand } from '../redact/redact.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { ToolOutput } from '../tool-output.ts'
-import { createAuxiliaryModels } from '../turn-context/auxiliary-model.ts'
-import { createSpendingLimit, type SpendingScope } from '../turn-context/spending-limit.ts'
+import { type AuxiliaryFor, createAuxiliaryModels } from '../turn-context/auxiliary-model.ts'
+import {
+  createSpendingLimit,
+  type SpendingLimitOptions,
+  type SpendingScope,
+} from '../turn-context/spending-limit.ts'
 import { codeTools } from '../turn-context/code-tools.ts'
-import { createCompressions } from '../turn-context/session-compression.ts'
+import { type Compressions, createCompressions } from '../turn-context/session-compression.ts'
 import { createDelegation } from '../turn-context/subagent-settings.ts'
 import { controlFiles, ownPorts } from '../turn-context/control-files.ts'
-import { createGrants } from '../turn-context/grants.ts'
+import { createGrants, type Grants } from '../turn-context/grants.ts'
 import { createTurnContextFactory, type TurnContextOptions } from '../turn-context/turn-context.ts'
 import { homeTools } from '../turn-context/home-tools.ts'
 import { mcpTools } from '../turn-context/mcp-tools.ts'
 import { createPrefill } from '../turn-context/prefill-messages.ts'
 import type { PromptCache } from '../turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../turn-context/system-prompt.ts'
-import { createTurns, type TurnsOptions } from '../turns/runner.ts'
+import { createTurns, type Turns, type TurnsOptions } from '../turns/runner.ts'
 import { createSpentSince } from '../turn-context/spending.ts'
 import { createTurnTools } from '../turn-context/turn-tools.ts'
 import { compressingEvent } from '../turns/to-stream-event.ts'
@@ -52,9 +58,9 @@ export type EngineOptions = {
   toolOutput: ToolOutput
   checkpoints: TurnContextOptions['checkpoints']
   guardsFor: TurnContextOptions['guardsFor']
-  /** Absent: nothing is started in the background. */
+  /** Absent: background processes are not available. */
   processesOf?: TurnContextOptions['processesOf']
-  /** Built after this, because tasks begin turns. */
+  /** Built after the engine, because scheduled tasks start turns. */
   cron: () => Cron
   liveDir: string
   /** Seconds since 1970. */
@@ -64,26 +70,45 @@ export type EngineOptions = {
     warn: (line: string, extra?: Record<string, unknown>) => void
     error: (line: string, extra?: Record<string, unknown>) => void
   }
-  /** Where the answers are read; a page when absent. */
+  /** Where responses are shown; the page when absent. */
   surface?: 'terminal'
-  /** What MCP servers have to say that is no result. */
+  /** Receives warnings of MCP servers. */
   onWarning?: (message: string) => void
   onIdle?: (sessionId: string) => void
   onDone?: (sessionId: string) => void
   onQueue?: (sessionId: string) => void
-  /** Each agent as it is to be called: watched, for example. */
+  /** Decorates the agent of a turn, for example to observe its events. */
   wrapAgent?: (agent: Agent) => Agent
   wrapPrompt?: (prompt: TurnContextOptions['promptFor']) => TurnContextOptions['promptFor']
-  wrapCreateContext?: (equip: TurnsOptions['createContext']) => TurnsOptions['createContext']
+  wrapContext?: (create: TurnsOptions['createContext']) => TurnsOptions['createContext']
 }
 
-export type Engine = Awaited<ReturnType<typeof createEngine>>
+export type Engine = {
+  /** The proxy that outgoing requests use; undefined without one. */
+  dispatcher: Dispatcher | undefined
+  providers: Providers
+  mcp: Mcp
+  external: ExternalAgents
+  models: ModelServices
+  /** The endpoint that serves a session with this model. Throws UserError when it cannot be called. */
+  endpointOf: (home: Home, model: string | null) => ModelEndpoint
+  auxiliaryFor: AuxiliaryFor
+  compressions: Compressions
+  agent: Agent
+  spentSince: ReturnType<typeof createSpentSince>
+  budgetFor: (
+    scope: SpendingScope,
+    ask: SpendingLimitOptions['ask'],
+  ) => () => Promise<string | null>
+  turns: Turns
+  grants: Grants
+}
 
 const identity = <T>(value: T): T => value
 
-export const createEngine = async (deps: EngineOptions) => {
-  const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = deps
-  const { wrapAgent = identity, wrapPrompt = identity, wrapCreateContext = identity } = deps
+export const createEngine = async (options: EngineOptions): Promise<Engine> => {
+  const { config, version, homes, sessions, hostSessions, skills, hub, log, now } = options
+  const { wrapAgent = identity, wrapPrompt = identity, wrapContext = identity } = options
   const dispatcher = await createProxyDispatcher(config.env)
   const providers = createProviders(dispatcher)
   const mcp = createMcp({ version, dispatcher })
@@ -98,6 +123,8 @@ export const createEngine = async (deps: EngineOptions) => {
     redact,
     agentModels: external.modelsOf,
   })
+  const endpointOf: Engine['endpointOf'] = (home, model) =>
+    models.endpoint(home, models.compatible(home, model).model)
   const auxiliaryFor = createAuxiliaryModels({ providers, endpoint: models.endpoint })
   const compressions = createCompressions({
     sessions,
@@ -106,7 +133,7 @@ export const createEngine = async (deps: EngineOptions) => {
     interrupt: id => turns.interrupt(id),
     requireIdle: id => turns.requireIdle(id),
     homeOf: homes.of,
-    endpointOf: (home, model) => models.endpoint(home, models.compatible(home, model).model),
+    endpointOf,
     ready: models.ready,
     redact,
     onStart: id => void hub.publish(`session:${id}`, compressingEvent),
@@ -114,11 +141,11 @@ export const createEngine = async (deps: EngineOptions) => {
   })
   const agent = createAgent()
   const spentSince = createSpentSince({ sessions, running: () => turns.running() })
-  const budgetFor = (about: SpendingScope, ask: Parameters<typeof createSpendingLimit>[1]['ask']) =>
-    createSpendingLimit(about, { sessions, ask, spentSince, now })
+  const budgetFor: Engine['budgetFor'] = (scope, ask) =>
+    createSpendingLimit(scope, { sessions, ask, spentSince, now })
 
   const grants = createGrants({ path: join(config.stateDir, 'grants.json'), now })
-  const equip = createTurnContextFactory({
+  const createContext = createTurnContextFactory({
     sessions,
     agentFor: endpoint =>
       wrapAgent(
@@ -134,15 +161,15 @@ export const createEngine = async (deps: EngineOptions) => {
         redact,
         dispatcher,
         auxiliaryFor,
-        cronOf: home => createCronStore(deps.cron().of(home)),
+        cronOf: home => createCronStore(options.cron().of(home)),
       }),
-      mcpTools(mcp, redact, deps.onWarning),
+      mcpTools(mcp, redact, options.onWarning),
     ]),
     promptFor: wrapPrompt(
       createSystemPrompt({
-        ...(deps.surface && { surface: deps.surface }),
+        surface: options.surface,
         sessions,
-        promptCache: deps.promptCache,
+        promptCache: options.promptCache,
         skills: skills.index,
         personality: (home, name) => personalityPrompt(home.values(), name) ?? '',
         memory: memoryPrompt,
@@ -153,9 +180,9 @@ export const createEngine = async (deps: EngineOptions) => {
     delegationFor: createDelegation({ endpoint: models.endpoint }),
     budgetFor,
     compressions,
-    onQueue: deps.onQueue ?? (() => undefined),
+    onQueue: options.onQueue ?? (() => undefined),
     homeOf: homes.of,
-    guardsFor: deps.guardsFor,
+    guardsFor: options.guardsFor,
     placesOfOthers: home => otherHomePaths(homes, home),
     stateDir: config.stateDir,
     controlOf: home =>
@@ -168,9 +195,9 @@ export const createEngine = async (deps: EngineOptions) => {
       }),
     ownPorts: () => ownPorts(config.stateDir, config.port),
     grants,
-    checkpoints: deps.checkpoints,
-    ...(deps.processesOf && { processesOf: deps.processesOf }),
-    toolOutput: deps.toolOutput,
+    checkpoints: options.checkpoints,
+    processesOf: options.processesOf,
+    toolOutput: options.toolOutput,
     redact,
     redactKnown,
     secrets: { mask: redact, reveal, commandError: unusableCommand },
@@ -180,13 +207,13 @@ export const createEngine = async (deps: EngineOptions) => {
   const turns = createTurns({
     sessions,
     hub,
-    liveDir: deps.liveDir,
+    liveDir: options.liveDir,
     now,
     log: log.error,
     redactMessage: redactValue,
-    ...(deps.onIdle && { onIdle: deps.onIdle }),
-    ...(deps.onDone && { onDone: deps.onDone }),
-    createContext: wrapCreateContext(equip),
+    onIdle: options.onIdle,
+    onDone: options.onDone,
+    createContext: wrapContext(createContext),
     providers,
     titleEndpoint: (sessionId, own) =>
       auxiliaryFor('title_generation', homes.of(sessions.row(sessionId)?.profile), own).endpoint,
@@ -197,6 +224,7 @@ export const createEngine = async (deps: EngineOptions) => {
     mcp,
     external,
     models,
+    endpointOf,
     auxiliaryFor,
     compressions,
     agent,

@@ -145,7 +145,7 @@ export const createTerminalEngine = async (
       watcher.prompt(turnPlace.sessionId, text)
       return text
     },
-    wrapCreateContext: equip => (turn, questions, said) => {
+    wrapContext: equip => (turn, questions, said) => {
       const { approve, clarify } = watcher
       const tools = equip(turn, { ...questions, approve, clarify }, said)
       return {

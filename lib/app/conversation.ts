@@ -1,0 +1,104 @@
+/** Composition: what starts turns in a session and what a client sees of it. */
+import { join } from 'node:path'
+import {
+  type BackgroundPrompts,
+  createBackgroundPrompts,
+} from '../conversation/background-prompts.ts'
+import { createExternalAgentOptions } from '../conversation/external-agent-options.ts'
+import { createExternalAgentSessions } from '../conversation/external-agent-sessions.ts'
+import { createMessageQueue, type MessageQueue } from '../conversation/queue.ts'
+import { createSessionViews, type SessionViews } from '../conversation/session-view.ts'
+import { createSideQuestions, type SideQuestions } from '../conversation/side-questions.ts'
+import { createTurnStarter, type TurnStarter } from '../conversation/start-turn.ts'
+import { redact, redactValue } from '../redact/redact.ts'
+import { createEdits, type Edits } from '../sessions/edits.ts'
+import type { Skills } from '../skills/skills.ts'
+import type { Composition } from './data.ts'
+import type { Engine } from './engine.ts'
+
+export type ConversationServices = {
+  turnStarter: TurnStarter
+  queue: MessageQueue
+  sessionViews: SessionViews
+  sideQuestions: SideQuestions
+  backgroundPrompts: BackgroundPrompts
+  externalAgentOptions: ReturnType<typeof createExternalAgentOptions>
+  externalAgentSessions: ReturnType<typeof createExternalAgentSessions>
+  edits: Edits
+}
+
+const composeExternalAgents = (
+  { data: { homes, hub, sessions } }: Composition,
+  { endpointOf, external, turns }: Engine,
+  skills: Skills,
+) => {
+  const options = {
+    external,
+    sessions,
+    homeOf: homes.of,
+    endpointOf,
+  }
+  return {
+    externalAgentOptions: createExternalAgentOptions(options),
+    externalAgentSessions: createExternalAgentSessions({
+      ...options,
+      runExclusive: turns.runExclusive,
+      expandSkill: skills.expand,
+      onChange: id => void hub.publish(`session:${id}`, { type: 'reset', data: {} }),
+      redact,
+    }),
+  }
+}
+
+export const composeConversation = (
+  composition: Composition,
+  engine: Engine,
+  skills: Skills,
+): ConversationServices => {
+  const { config, log, now, data } = composition
+  const { homes, hub, sessions, workspaces } = data
+  const { models, turns } = engine
+  const turnStarter = createTurnStarter({ sessions, turns, homes, models, workspaces })
+  const queue = createMessageQueue({
+    sessions,
+    hub,
+    streamOf: turns.streamOf,
+    async send(sessionId, { id, text, attachments }) {
+      const { turn } = await turnStarter.turn({ sessionId, text, attachments, queued: id })
+      queue.publish(sessionId)
+      return turn
+    },
+    now,
+    log: log.warn,
+  })
+  const sideQuestions = createSideQuestions({
+    sessions,
+    hub,
+    eventLogs: turns.eventLogs,
+    liveDir: join(config.stateDir, 'live'),
+    agent: engine.agent,
+    providers: engine.providers,
+    homeOf: homes.of,
+    endpoint: turnStarter.endpoint,
+    budgetFor: scope => engine.budgetFor({ ...scope, unattended: true }, turns.questions.approve),
+    redact,
+    now,
+    log: log.error,
+  })
+  return {
+    turnStarter,
+    queue,
+    sideQuestions,
+    sessionViews: createSessionViews({
+      sessions,
+      turns,
+      hub,
+      redactValue,
+      shownModel: (model, profile) =>
+        model === null ? null : models.compatible(homes.of(profile), model).model,
+    }),
+    backgroundPrompts: createBackgroundPrompts({ sessions, turnStarter, hub, redact }),
+    edits: createEdits(sessions, turns.requireIdle),
+    ...composeExternalAgents(composition, engine, skills),
+  }
+}

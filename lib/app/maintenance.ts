@@ -1,0 +1,45 @@
+/** Composition: jobs that run beside the requests: watching shared files, emptying the trash, recovering checkpoints. */
+import type { Cron } from '../cron/cron.ts'
+import { createFileCheck, type FileProblems, watchFileProblems } from '../file-problems.ts'
+import type { Composition } from './data.ts'
+import type { WorkspaceServices } from './workspaces.ts'
+
+const SWEEP_TRASH_MS = 60 * 60_000
+
+export type Maintenance = { fileProblems: FileProblems; close: () => void }
+
+export const startMaintenance = (
+  { log, data }: Composition,
+  { files, checkpoints, cron }: Pick<WorkspaceServices, 'files' | 'checkpoints'> & { cron: Cron },
+): Maintenance => {
+  const { homes, projects, promptCache, sessions, toolOutput, workspaces } = data
+  const fileProblems = watchFileProblems({
+    check: createFileCheck({ homes, workspaces, projects, jobsOf: home => cron.of(home).jobs }),
+    log: log.warn,
+    notify: data.notify,
+  })
+
+  const exists = (id: string) => sessions.row(id) !== undefined || sessions.inTrash(id)
+  const sweep = () =>
+    Promise.all([sessions.sweepTrash(), files.trash.sweep()])
+      .then(() => {
+        toolOutput.sweep(exists)
+        return checkpoints.sweep(homes.list(), exists)
+      })
+      .then(() => promptCache.sweep())
+      .catch((error: unknown) => log.error('emptying the trash', error))
+  const sweeper = setInterval(sweep, SWEEP_TRASH_MS)
+  sweeper.unref()
+  void sweep()
+
+  // Checkpoints that a killed process did not finish.
+  void checkpoints.recover(homes.list()).catch((error: unknown) => log.error('checkpoints', error))
+
+  return {
+    fileProblems,
+    close(): void {
+      clearInterval(sweeper)
+      fileProblems.close()
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** Composition: the files a session works on, their checkpoints, and the processes it leaves running. */
+import { type Checkpoints, createCheckpoints } from '../checkpoints/checkpoints.ts'
+import { missing } from '../errors.ts'
+import type { HostSessions } from '../host-db/host-sessions.ts'
+import { createProcessRegistry, type ProcessRegistry } from '../processes.ts'
+import { otherHomePaths } from '../profiles/other-homes.ts'
+import { redact } from '../redact/redact.ts'
+import { createSessionFiles, type SessionFiles } from '../workspaces/session-files.ts'
+import type { Composition } from './data.ts'
+
+export type WorkspaceServices = {
+  files: SessionFiles
+  checkpoints: Checkpoints
+  processes: ProcessRegistry
+}
+
+export const composeWorkspaces = (
+  { config, log, now, data }: Composition,
+  { hostSessions }: { hostSessions: HostSessions },
+): WorkspaceServices => {
+  const { homes, hub, sessions, workspaces } = data
+  const files = createSessionFiles({
+    config,
+    now,
+    sessionOf(asking, id) {
+      const row = sessions.row(id)
+      const home = row ? homes.of(row.profile) : homes.of(asking.name)
+      const workspace = row ? row.workspace : hostSessions.workspaceOf(home, id)
+      if (workspace === undefined) throw missing('Session not found')
+      return { home, workspace: workspace || workspaces.defaultOf(home) }
+    },
+    placesOfOthers: home => otherHomePaths(homes, homes.of(home.name)),
+  })
+  const checkpoints = createCheckpoints({
+    boundsOf: (home, workspace) => files.areas.areaFor(home, workspace),
+    path: config.env.PATH,
+    now,
+    resolve: sessions.resolve,
+    log: log.warn,
+  })
+  const processes = createProcessRegistry({
+    now,
+    resolve: sessions.resolve,
+    onEnded: (session_id, { command, exit_code }) =>
+      hub.publish('notices', {
+        type: 'notice',
+        data: {
+          level: exit_code === 0 ? 'info' : 'warn',
+          message: `Exited with code ${exit_code}: ${redact(command).slice(0, 200)}`,
+          session_id,
+        },
+      }),
+  })
+  return { files, checkpoints, processes }
+}
