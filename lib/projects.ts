@@ -1,6 +1,7 @@
 /** The projects of this service: a list in one file, which is the truth whoever writes it. */
 import { randomBytes } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { isObject } from './base/json.ts'
 import { invalid, missing } from './errors.ts'
 import { PROJECT_COLOR, PROJECT_NAME_CHARS, type Project } from './schema/project.ts'
 import { jsonFile } from './store/json-file.ts'
@@ -27,7 +28,7 @@ const textAt = (value: object, key: string): string => {
 
 /** What another program wrote, read tolerantly; unknown keys stay. Without an id or a name it is no project. */
 const asProject = (raw: unknown): Project[] => {
-  if (typeof raw !== 'object' || raw === null) return []
+  if (!isObject(raw)) return []
   const project_id = textAt(raw, 'project_id')
   const name = textAt(raw, 'name')
   const color = textAt(raw, 'color')
@@ -80,8 +81,7 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
   const replace = (id: string, by: Project | undefined): void =>
     file.write(
       file.read().raw.flatMap(entry => {
-        const isIt =
-          typeof entry === 'object' && entry !== null && textAt(entry, 'project_id') === id
+        const isIt = isObject(entry) && textAt(entry, 'project_id') === id
         return isIt ? (by ?? []) : [entry]
       }),
     )

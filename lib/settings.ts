@@ -1,4 +1,5 @@
 /** settings.json: one record for the whole service, read as it stands and written key by key from an allow-list. */
+import { isObject, isObjectOrArray } from './base/json.ts'
 import { Settings, SKINS } from './schema/settings.ts'
 import { jsonFile } from './store/json-file.ts'
 
@@ -71,7 +72,7 @@ const oneOf =
     allowed.find(choice => choice === value)
 
 const flag = (value: unknown): boolean | undefined =>
-  typeof value === 'object' && value !== null ? undefined : toBoolean(value)
+  isObjectOrArray(value) ? undefined : toBoolean(value)
 
 /** From any JSON value to what is stored, or undefined when it cannot be meant. */
 type Accept = { [K in Key]: (value: unknown) => Settings[K] | undefined }
@@ -116,8 +117,7 @@ const DEFAULTS: Omit<Settings, 'bot_name' | 'default_workspace'> = {
 
 const parseStored = (value: unknown): Stored => {
   if (value === undefined) return {}
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Error('settings.json is not an object')
+  if (!isObject(value)) throw new Error('settings.json is not an object')
   return value as Stored
 }
 

@@ -1,4 +1,5 @@
 /** The only fetch: typed calls to the service, with one way to ask for a sign-in and one kind of error. */
+import { asObject } from '../lib/base/json.ts'
 import type { Api } from '../router.ts'
 
 /** A refusal of the service, or `status: 0` when it could not be reached. `body` carries the flags beside `error`. */
@@ -49,7 +50,7 @@ const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
   const text = await response.text()
   try {
     const value: unknown = JSON.parse(text)
-    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+    return asObject(value)
   } catch {
     // A proxy in between may answer with a page of its own; its status is all we can use.
     return {}

@@ -1,4 +1,5 @@
 /** Sends one file and tells how far it is: the page's only request that `fetch` cannot make. */
+import { asObject } from '../lib/base/json.ts'
 import { ApiError, urlOf } from './api.ts'
 
 export type Uploaded = { filename: string; path: string; size: number }
@@ -23,7 +24,7 @@ export type UploadTransport = {
 const bodyOf = (request: XMLHttpRequest): Record<string, unknown> => {
   try {
     const value: unknown = JSON.parse(request.responseText)
-    return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : {}
+    return asObject(value)
   } catch {
     // A proxy in between may answer with a page of its own; its status is all we can use.
     return {}

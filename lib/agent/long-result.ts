@@ -1,4 +1,5 @@
 /** What the model reads of a result that is too long: its head and its tail, and where all of it stands. */
+import { isObjectOrArray } from '../base/json.ts'
 import type { ToolResult } from './types.ts'
 
 export const MAX_RESULT_CHARS = 100_000
@@ -26,7 +27,7 @@ export const toReadableLines = (content: string): string => {
     // Plain text: it has its lines already.
     return content
   }
-  if (value === null || typeof value !== 'object') return content
+  if (!isObjectOrArray(value)) return content
   const shown: Readonly<Record<string, string>> = { n: '\n', t: '\t', '"': '"', '\\': '\\' }
   return JSON.stringify(value, null, 2).replace(/\\([nt"\\])/g, (_, letter) => shown[letter] ?? '')
 }

@@ -1,4 +1,5 @@
 /** The budget of steps in words: how the model hears that it runs out, before it has. */
+import { isObject } from '../base/json.ts'
 
 /** Shares of the steps at which the model is told, the louder one first. */
 const MARKS = [
@@ -28,8 +29,7 @@ export const stepWarning = (
 export const withWarning = (content: string, warning: string): string => {
   try {
     const value: unknown = JSON.parse(content)
-    if (value !== null && typeof value === 'object' && !Array.isArray(value))
-      return JSON.stringify({ ...value, _budget_warning: warning })
+    if (isObject(value)) return JSON.stringify({ ...value, _budget_warning: warning })
   } catch {
     // Plain text is a result too.
   }

@@ -1,6 +1,6 @@
 /** Turns what a model wrote as tool calls into calls that can be run: names, ids and arguments put right. */
 import type { z } from 'zod'
-import { isObject } from '../base/json.ts'
+import { isObject, isObjectOrArray } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { repairJson } from './repair-json.ts'
 import type { Tool } from './types.ts'
@@ -120,7 +120,7 @@ const convert = (root: Record<string, unknown>, issue: z.core.$ZodIssue): boolea
   let place: unknown = root
   for (const step of issue.path.slice(0, -1))
     place = (place as Record<PropertyKey, unknown> | undefined)?.[step]
-  if (typeof place !== 'object' || place === null || key === undefined) return false
+  if (!isObjectOrArray(place) || key === undefined) return false
   const holder = place as Record<PropertyKey, unknown>
   const old = holder[key]
   if (old === null) return delete holder[key]

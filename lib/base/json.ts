@@ -7,6 +7,10 @@ export type JsonObject = Record<string, unknown>
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** True for objects and for arrays: everything that has entries. */
+export const isObjectOrArray = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null
+
 /** The object, or an empty one. */
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {})
 

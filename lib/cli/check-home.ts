@@ -1,6 +1,7 @@
 /** What `doctor` says of the files a person writes: damaged ones, slips, and guards that are asked for and not kept. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
@@ -67,7 +68,7 @@ const MODES = ['', 'manual', 'smart', 'off', 'false']
 const modeCheck = ({ home }: CheckContext): Check[] => {
   const { approvals } = home.peek()
   const mode =
-    typeof approvals === 'object' && approvals !== null && 'mode' in approvals
+    isObject(approvals) && 'mode' in approvals
       ? String(approvals.mode ?? '')
           .trim()
           .toLowerCase()

@@ -9,6 +9,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { readSigningKey } from '../auth/signing-key.ts'
 import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
@@ -178,8 +179,7 @@ const HEALTH_MS = 2_000
 export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | null => {
   try {
     const note: unknown = JSON.parse(readWholeText(join(config.stateDir, 'instance.json')))
-    const address =
-      note !== null && typeof note === 'object' && 'address' in note ? note.address : null
+    const address = isObject(note) && 'address' in note ? note.address : null
     return typeof address === 'string' && URL.canParse(address) ? address : null
   } catch {
     // It has never run here, or was shut down in order.

@@ -12,7 +12,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { stringOrNull } from '../base/json.ts'
+import { isObject, stringOrNull } from '../base/json.ts'
 import type { JobRun } from '../schema/cron.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { cachedFile } from '../store/cached-file.ts'
@@ -57,7 +57,7 @@ const number = (value: unknown): number => (typeof value === 'number' ? value : 
 const parseLine = (line: string): Line | null => {
   try {
     const value: unknown = JSON.parse(line)
-    return value !== null && typeof value === 'object' ? (value as Line) : null
+    return isObject(value) ? (value as Line) : null
   } catch {
     // Torn by a power cut: one row of a history.
     return null
@@ -65,7 +65,7 @@ const parseLine = (line: string): Line | null => {
 }
 
 const runnerOf = (value: unknown): Runner | null => {
-  if (value === null || typeof value !== 'object') return null
+  if (!isObject(value)) return null
   const { pid, boot } = value as Line
   return { pid: number(pid), boot: stringOrNull(boot) ?? '' }
 }

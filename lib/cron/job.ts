@@ -1,4 +1,5 @@
 /** One job of the file, whoever wrote it: read leniently, and shown with every key a client knows. Pure. */
+import { isObject } from '../base/json.ts'
 import { redact } from '../redact/redact.ts'
 import type { Job, Schedule } from '../schema/cron.ts'
 import type { RawJob } from './jobs-file.ts'
@@ -33,7 +34,7 @@ const text = (value: unknown): string | null =>
 
 /** Numbers that were kept as they were written come as objects that print themselves. */
 const number = (value: unknown): number => {
-  const read = typeof value === 'object' && value !== null ? Number(JSON.stringify(value)) : value
+  const read = isObject(value) ? Number(JSON.stringify(value)) : value
   return typeof read === 'number' && Number.isFinite(read) ? read : 0
 }
 
@@ -47,10 +48,9 @@ const skillsOf = (job: RawJob): string[] => {
 
 export const repeatOf = (job: RawJob): { times: number | null; completed: number } => {
   const { repeat } = job
-  const { times, completed } =
-    repeat !== null && typeof repeat === 'object' && !Array.isArray(repeat)
-      ? (repeat as RawJob)
-      : { times: repeat, completed: 0 }
+  const { times, completed } = isObject(repeat)
+    ? (repeat as RawJob)
+    : { times: repeat, completed: 0 }
   return { times: number(times) > 0 ? number(times) : null, completed: number(completed) }
 }
 

@@ -1,6 +1,7 @@
 /** What a person may write for "when": the whole grammar, what it means, and the words that say it back. Pure. */
 import { CronExpressionParser } from 'cron-parser'
 import cronstrue from 'cronstrue'
+import { isObject } from '../base/json.ts'
 import { invalid, messageOf } from '../errors.ts'
 import type { Schedule } from '../schema/cron.ts'
 import { parseInstant, toIso, toMinute } from '../base/time-zone.ts'
@@ -89,8 +90,8 @@ export const parseSchedule = (given: string, now: number, zone: string): Schedul
 /** A schedule as it stands in the file, whoever wrote it; undefined when it cannot be understood. */
 export const readSchedule = (value: unknown, now: number, zone: string): Schedule | undefined => {
   if (typeof value === 'string') return readText(value, now, zone)
-  if (value === null || typeof value !== 'object') return undefined
-  const { kind, run_at, minutes, expr, display } = value as Record<string, unknown>
+  if (!isObject(value)) return undefined
+  const { kind, run_at, minutes, expr, display } = value
   const said = typeof display === 'string' ? display : ''
   if (kind === 'once' && typeof run_at === 'string' && parseInstant(run_at, zone) !== undefined)
     return { kind, run_at, display: said || `once at ${run_at}` }

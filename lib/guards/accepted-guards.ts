@@ -1,6 +1,7 @@
 /** Which guards that are not kept the person accepted, by profile, key and value: another value is another question. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { isObjectOrArray } from '../base/json.ts'
 import { conflict } from '../errors.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import type { UnsupportedGuard } from './guard-rules.ts'
@@ -12,7 +13,7 @@ type Accepted = z.output<typeof Accepted>
 /** The same value written in another order of keys is the same. */
 const ordered = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(ordered)
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObjectOrArray(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .toSorted(([a], [b]) => (a < b ? -1 : 1))

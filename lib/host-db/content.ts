@@ -1,11 +1,12 @@
 /** A message's content as the agent's database keeps it: text, or from schema 11 on a marked list of parts. */
+import { isObject } from '../base/json.ts'
 
 const PARTS_PREFIX = '\0json:'
 
 const partText = (part: unknown): string => {
   if (typeof part === 'string') return part
-  if (typeof part !== 'object' || part === null) return ''
-  const { type, text, image_url, source, file } = part as Record<string, unknown>
+  if (!isObject(part)) return ''
+  const { type, text, image_url, source, file } = part
   if (typeof text === 'string') return text
   const kind = typeof type === 'string' ? type : ''
   // Its bytes are in the database; as text they would be megabytes of nothing.

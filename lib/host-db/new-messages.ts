@@ -1,4 +1,5 @@
 /** What a session that was taken over from the command line has to add when the terminal went on with it. */
+import { isObject } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { NewEntry } from '../sessions/entries.ts'
 import type { Folded } from '../sessions/fold.ts'
@@ -11,7 +12,7 @@ export const newestNumber = (theirs: readonly Message[]): number =>
   theirs.reduce((most, { id }) => Math.max(most, Number(id.slice(1)) || 0), 0)
 
 const parseSyncState = (value: unknown): SyncState | undefined => {
-  if (typeof value !== 'object' || value === null) return undefined
+  if (!isObject(value)) return undefined
   const { seen, count, title } = value as Partial<SyncState>
   if (typeof seen !== 'number' || typeof count !== 'number') return undefined
   return { seen, count, title: typeof title === 'string' ? title : '' }

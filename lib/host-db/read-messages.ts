@@ -1,5 +1,5 @@
 /** Messages of a command-line session: the whole visible history, back through what compression cut into several sessions. */
-import { asString } from '../base/json.ts'
+import { asString, isObject } from '../base/json.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
 import { readContent } from './content.ts'
 import { continues, hasLineage } from './session-rows.ts'
@@ -27,9 +27,9 @@ export const readLineage = (db: Database, id: string): string[] => {
 }
 
 const toCall = (value: unknown): ToolCall[] => {
-  if (typeof value !== 'object' || value === null || !('function' in value)) return []
+  if (!isObject(value) || !('function' in value)) return []
   const { function: called, id, call_id } = value as Stored
-  if (typeof called !== 'object' || called === null) return []
+  if (!isObject(called)) return []
   const { name, arguments: given } = called as Stored
   const callId = asString(id) || asString(call_id)
   if (!callId || typeof name !== 'string') return []

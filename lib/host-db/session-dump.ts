@@ -1,4 +1,5 @@
 /** Takes a command-line session out of the agent's database, in a form that can be put back as it was. */
+import { isObject } from '../base/json.ts'
 import { columnsOf, type Database } from './state-db.ts'
 import { readLineage } from './read-messages.ts'
 
@@ -101,14 +102,12 @@ export const restoreDump = (db: Database, { tables, children }: SessionDump): vo
 /** JSON has no bytes. */
 export const formatDump = (dump: SessionDump): string =>
   JSON.stringify(dump, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
+    isObject(value) && 'type' in value && value.type === 'Buffer'
       ? { $bytes: Buffer.from((value as unknown as { data: number[] }).data).toString('base64') }
       : value,
   )
 
 export const parseDump = (text: string): SessionDump =>
   JSON.parse(text, (_, value: unknown) =>
-    typeof value === 'object' && value !== null && '$bytes' in value
-      ? Buffer.from(String(value.$bytes), 'base64')
-      : value,
+    isObject(value) && '$bytes' in value ? Buffer.from(String(value.$bytes), 'base64') : value,
   ) as SessionDump

@@ -1,5 +1,6 @@
 /** The JSON body of a POST: bounded in size, time and depth, and always an object. */
 import type { IncomingMessage } from 'node:http'
+import { isObject, isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
 /** Every POST, uploads included (decision 1). */
@@ -77,7 +78,7 @@ const dropProto = (value: unknown): void => {
   const open = [value]
   while (open.length > 0) {
     const item = open.pop()
-    if (typeof item !== 'object' || item === null) continue
+    if (!isObjectOrArray(item)) continue
     Reflect.deleteProperty(item, '__proto__')
     for (const inner of Object.values(item)) open.push(inner)
   }
@@ -99,7 +100,7 @@ export const parseBody = (data: Buffer): Record<string, unknown> => {
     // Whatever is wrong with it, to the caller it is one thing.
     throw invalid('The request body is not valid JSON')
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw invalid('The request body must be a JSON object')
   }
   return value as Record<string, unknown>

@@ -1,5 +1,6 @@
 /** From query or body to what an endpoint takes, or to one sentence that says what is wrong. */
 import { z } from 'zod'
+import { isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 
 /** First value wins, a blank value equals absent, and no key can reach a prototype. */
@@ -84,7 +85,7 @@ const acceptsNull = (schema: z.core.$ZodType): boolean => {
  * leave out. Fields that no schema knows stay as they are.
  */
 const dropNulls = (schema: z.core.$ZodType, value: unknown): unknown => {
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObjectOrArray(value)) return value
   if (schema instanceof z.ZodArray) {
     const { element } = schema
     return Array.isArray(value) ? value.map(item => dropNulls(element, item)) : value

@@ -1,4 +1,5 @@
 /** Descriptions of answers that are more than a JSON value. Nothing is written here; `write.ts` does that. */
+import { isObject } from '../base/json.ts'
 import { REPLY, type Reply } from './endpoint.ts'
 import type { OpenFile } from './file.ts'
 
@@ -33,7 +34,7 @@ const describe = (body: Body, type: string | undefined, options: ReplyOptions): 
 })
 
 export const isDescribed = (value: unknown): value is DescribedReply =>
-  typeof value === 'object' && value !== null && REPLY in value
+  isObject(value) && REPLY in value
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 

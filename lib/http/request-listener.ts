@@ -1,6 +1,7 @@
 /** From a request to its answer: seven named steps in one function, and the one place that catches. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { isObject } from '../base/json.ts'
 import { forbidden, invalid, missing, unauthorized } from '../errors.ts'
 import { BaseCtx, cookiesOf, type Exchange, type RequestServices } from './request-context.ts'
 import { MAX_BODY_BYTES, declaredBytes, readJson, bodyTooLarge } from './body.ts'
@@ -80,10 +81,7 @@ const withOpen = <T extends Record<string, unknown>>(
 
 const isThenable = (value: unknown): value is Promise<unknown> =>
   value instanceof Promise ||
-  (typeof value === 'object' &&
-    value !== null &&
-    'then' in value &&
-    typeof value.then === 'function')
+  (isObject(value) && 'then' in value && typeof value.then === 'function')
 
 /** Refuses to answer what does not fit `output`; the value itself is sent as it is, further keys included. */
 const checkOutput = (endpoint: AnyEndpoint, value: unknown, name: string) => {

@@ -1,6 +1,7 @@
 /** `mcp_servers` of config.yaml as the servers it describes: checked one by one, so that one mistake costs one server. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { isObject } from '../base/json.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
 /** Which of a server's tools a model is shown. An empty `include` means all. */
@@ -137,7 +138,7 @@ export const parseServers = (
   values: Readonly<Record<string, unknown>>,
 ): (ServerConfig | BadServer)[] => {
   const { mcp_servers: listed } = values
-  if (typeof listed !== 'object' || listed === null || Array.isArray(listed)) return []
+  if (!isObject(listed)) return []
   return Object.entries(listed).map(([name, value]) => parseOne(name, value))
 }
 

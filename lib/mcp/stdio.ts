@@ -4,6 +4,7 @@
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Transport } from '@modelcontextprotocol/client'
+import { isObjectOrArray } from '../base/json.ts'
 import { killGroup, spawnGroup } from '../base/process.ts'
 import type { StdioServer } from './config.ts'
 
@@ -74,7 +75,7 @@ export const createStdioTransport = (
       // A line that only looks like a message: treated like any other chatter.
       message = undefined
     }
-    if (typeof message !== 'object' || message === null) {
+    if (!isObjectOrArray(message)) {
       given.onChatter(`${line}\n`)
       return
     }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { asObject } from '../base/json.ts'
 import { conflict, invalid } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact, unredact } from '../redact/redact.ts'
@@ -62,9 +63,9 @@ export const readNote = (home: MemoryHome, section: Section): Note => {
 
 export const limitsOf = (home: MemoryHome): typeof LIMITS => {
   const { memory } = home.values()
-  const given = typeof memory === 'object' && memory !== null ? memory : {}
+  const given = asObject(memory)
   const limit = (key: string, otherwise: number): number => {
-    const value = (given as Record<string, unknown>)[key]
+    const value = given[key]
     return typeof value === 'number' && value > 0 ? Math.floor(value) : otherwise
   }
   return {
@@ -107,10 +108,7 @@ const MAX_PROMPT_CHARS = 20_000
 /** What the notes say to the model, as they are; a profile may switch either off, as for the command line. */
 export const memoryPrompt = (home: MemoryHome): string => {
   const { memory } = home.values()
-  const given = (typeof memory === 'object' && memory !== null ? memory : {}) as Record<
-    string,
-    unknown
-  >
+  const given = asObject(memory)
   const say = (section: 'memory' | 'user', flag: string): string => {
     if (yamlFlag(given[flag]) === false) return ''
     try {

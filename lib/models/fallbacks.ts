@@ -1,5 +1,5 @@
 /** The models a home names to step in when its own cannot answer: `fallback_providers`, else the older `fallback_model`. */
-import type { JsonObject } from '../base/json.ts'
+import { isObject, type JsonObject } from '../base/json.ts'
 import type { ModelEndpoint } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import { isUsableSecret } from './credentials.ts'
@@ -23,8 +23,9 @@ const text = (...values: unknown[]): string => {
 
 const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
   // A model id alone is resolved as a person's choice would be.
-  const entry: Readonly<JsonObject> =
-    typeof raw === 'object' && raw !== null ? (raw as Readonly<JsonObject>) : { model: text(raw) }
+  const entry: Readonly<JsonObject> = isObject(raw)
+    ? (raw as Readonly<JsonObject>)
+    : { model: text(raw) }
   const model = text(entry.model, entry.default)
   if (!model) return []
   // Misshapen, it would read as "any provider": such an entry is passed over.

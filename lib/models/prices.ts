@@ -1,5 +1,6 @@
 /** What a model costs and how much it can read, from the table of @pydantic/genai-prices; loaded when first needed. */
 import type { calcPrice } from '@pydantic/genai-prices'
+import { isObject } from '../base/json.ts'
 
 export type ModelFacts = {
   /** Tokens; 0 when the table does not know. */
@@ -40,7 +41,7 @@ const MAKERS = ['openai', 'anthropic', 'google', 'x-ai', 'deepseek', 'moonshotai
 /** A price is a number, or a base with dearer tiers above it. */
 const base = (value: unknown): number | undefined => {
   if (typeof value === 'number') return value
-  if (typeof value !== 'object' || value === null || !('base' in value)) return undefined
+  if (!isObject(value) || !('base' in value)) return undefined
   return typeof value.base === 'number' ? value.base : undefined
 }
 

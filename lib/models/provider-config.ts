@@ -1,6 +1,6 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
 import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
-import { asObject, type JsonObject } from '../base/json.ts'
+import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import { PROVIDERS } from './providers.ts'
@@ -144,7 +144,7 @@ const readAgent = (id: string, raw: Readonly<JsonObject>): AgentEntry => {
   const [startMs, idleMs] = [seconds(raw.acp_start_timeout), seconds(raw.acp_idle_timeout)]
   const maxIdle = tokens(raw.acp_max_idle)
   const env = entries(raw.env).flatMap(([key, value]): [string, string][] =>
-    value !== null && typeof value === 'object' ? [] : [[key, `${value ?? ''}`]],
+    isObjectOrArray(value) ? [] : [[key, `${value ?? ''}`]],
   )
   return {
     id: id.trim().toLowerCase(),

@@ -1,4 +1,5 @@
 /** How hard the model thinks and whether its thinking is shown: two keys of config.yaml that the command line shares. */
+import { isObjectOrArray } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 import type { EditableHome } from './default-model.ts'
@@ -27,9 +28,7 @@ const under = (
   key: string,
 ): unknown => {
   const found = config[section]
-  return typeof found === 'object' && found !== null
-    ? (found as Readonly<Record<string, unknown>>)[key]
-    : undefined
+  return isObjectOrArray(found) ? (found as Readonly<Record<string, unknown>>)[key] : undefined
 }
 
 /** What the home says about showing the thinking; undefined when it says nothing. */

@@ -1,4 +1,5 @@
 /** Writes a provider with its model and address into config.yaml, and shows what the home would be with it before anything is written. */
+import { asObject, isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { toProviderId, toSlug } from './provider-ids.ts'
@@ -76,7 +77,7 @@ export const withProvider = (
   const present = baseUrlOf(setup, id, { model: '', provider: id, baseUrl: null })
   const isOwn = baseUrl === null || baseUrl === present
   const config = home.values()
-  const raw = typeof config.model === 'object' && config.model !== null ? config.model : {}
+  const raw = asObject(config.model)
   const values = {
     ...(isOwn ? config : {}),
     base_url: undefined,
@@ -97,7 +98,7 @@ export const withProvider = (
 export type Endpoint = { name: string; baseUrl: string; model: string; use: boolean }
 
 const rowsOf = (value: unknown): Record<string, unknown>[] =>
-  Array.isArray(value) ? value.filter(row => typeof row === 'object' && row !== null) : []
+  Array.isArray(value) ? value.filter(row => isObject(row)) : []
 
 /** A server of one's own, as an entry of `custom_providers`: named, so that it stands beside what is configured already. */
 export const addEndpoint = (home: EditableHome, endpoint: Endpoint): { id: string } => {

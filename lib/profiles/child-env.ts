@@ -1,6 +1,7 @@
 /** The environment of programs the agent starts: the home's, without anything that opens a door elsewhere. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../base/json.ts'
 
 /** Names whose values are secrets by convention: OPENAI_API_KEY, HF_TOKEN, SUDO_PASSWORD, AWS_SECRET_ACCESS_KEY, FAL_KEY. */
 const SECRET =
@@ -13,20 +14,14 @@ const OURS = /^AGENT_WEBUI_/i
 
 const passthroughOf = (config: Readonly<Record<string, unknown>>): Set<string> => {
   const { terminal } = config
-  const names =
-    typeof terminal === 'object' && terminal !== null && 'env_passthrough' in terminal
-      ? terminal.env_passthrough
-      : []
+  const names = isObject(terminal) && 'env_passthrough' in terminal ? terminal.env_passthrough : []
   return new Set(Array.isArray(names) ? names.filter(name => typeof name === 'string') : [])
 }
 
 /** `terminal.home_mode: profile`: programs see the profile's own HOME, where there is one, and no login of the person's. */
 const profileHomeDir = (config: Readonly<Record<string, unknown>>, dir: string): string | null => {
   const { terminal } = config
-  const mode =
-    typeof terminal === 'object' && terminal !== null && 'home_mode' in terminal
-      ? terminal.home_mode
-      : null
+  const mode = isObject(terminal) && 'home_mode' in terminal ? terminal.home_mode : null
   const place = join(dir, 'home')
   return mode === 'profile' && existsSync(place) ? place : null
 }

@@ -11,6 +11,7 @@ import {
   utimesSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { asObject } from '../base/json.ts'
 import { conflict, invalid, messageOf, unavailable } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { syncDir } from '../store/atomic-write.ts'
@@ -64,7 +65,7 @@ const addressEdits = (
 ): YamlEdit[] => {
   if (!baseUrl && !apiKey) return []
   const isText = typeof written === 'string'
-  const old = typeof written === 'object' && written !== null ? written : {}
+  const old = asObject(written)
   const before = 'base_url' in old ? old.base_url : undefined
   // The cloned key was given for another address: it must not be sent to the new one.
   const isStale = Boolean(baseUrl && !apiKey && !isSame(before, baseUrl))

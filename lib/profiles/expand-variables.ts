@@ -1,4 +1,5 @@
 /** `${NAME}` inside the strings of config.yaml stands for a variable of the home; an unknown name stays as written. */
+import { isObjectOrArray } from '../base/json.ts'
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 
@@ -11,7 +12,7 @@ export const expandVariables = (value: unknown, env: Readonly<Record<string, str
         )
       : value
   if (Array.isArray(value)) return value.map(item => expandVariables(item, env))
-  if (typeof value !== 'object' || value === null || value instanceof Date) return value
+  if (!isObjectOrArray(value) || value instanceof Date) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [key, expandVariables(item, env)]),
   )

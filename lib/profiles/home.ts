@@ -1,6 +1,7 @@
 /** One profile's home: its configuration, variables and credentials, each as it stands on disk right now. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { cachedFile } from '../store/cached-file.ts'
 import { jsonFile } from '../store/json-file.ts'
 import { unreadableError, type YamlFile, yamlFile } from '../store/yaml-file.ts'
@@ -134,11 +135,7 @@ export const openHome = (given: {
   const auth = jsonFile<unknown>(
     paths.auth,
     value => {
-      if (
-        value !== undefined &&
-        (typeof value !== 'object' || value === null || Array.isArray(value))
-      )
-        throw new Error('it holds no mapping')
+      if (value !== undefined && !isObject(value)) throw new Error('it holds no mapping')
       return value ?? {}
     },
     {},

@@ -1,4 +1,5 @@
 /** Hides credentials in text that leaves the service or is read by a model; `lib/redact/` finds them. */
+import { isObjectOrArray } from '../base/json.ts'
 import { createKnown, type SecretSource } from './known.ts'
 import { isMasked } from './shapes.ts'
 import { isCuttable, merged, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './spans.ts'
@@ -202,7 +203,7 @@ export const reveal = (edited: string, stored: string): string => {
 export const redactValue = <T>(value: T): T => {
   if (typeof value === 'string') return redact(value) as T
   if (Array.isArray(value)) return value.map(redactValue) as T
-  if (typeof value !== 'object' || value === null) return value
+  if (!isObjectOrArray(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, redactValue(inner)]),
   ) as T

@@ -1,5 +1,6 @@
 /** What a person sends with a message: names of files. Other programs send objects that carry one. */
 import { z } from 'zod'
+import { isObject } from '../base/json.ts'
 
 /** Of one message (contract §6.1). */
 const MAX_ATTACHMENTS = 20
@@ -7,7 +8,7 @@ const MAX_ATTACHMENTS = 20
 export const fileNameOf = (item: unknown): string | null => {
   if (typeof item === 'string') return item
   if (typeof item === 'number' || typeof item === 'boolean') return String(item)
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return null
+  if (!isObject(item)) return null
   const { path, name, filename } = item as Record<string, unknown>
   return [path, name, filename].find((value): value is string => typeof value === 'string') ?? null
 }

@@ -1,4 +1,5 @@
 /** What a journal says when it is read: pure folds, forwards for the whole and backwards for a tail. */
+import { isObject } from '../base/json.ts'
 import type { Line } from '../store/journal.ts'
 import type { Message } from '../schema/message.ts'
 import type { Question } from '../schema/question.ts'
@@ -128,8 +129,7 @@ const PREVIEW_CHARS = 120
 export const toPreview = (message: Message): string =>
   contentText(message.content).slice(0, 2_000).replace(/\s+/g, ' ').trim().slice(0, PREVIEW_CHARS)
 
-const isDraft = (draft: unknown): boolean =>
-  typeof draft === 'object' && draft !== null && 'text' in draft && draft.text !== ''
+const isDraft = (draft: unknown): boolean => isObject(draft) && 'text' in draft && draft.text !== ''
 
 export const applyPatch = (meta: Meta, patch: MetaPatch): Meta =>
   Object.fromEntries(

@@ -1,4 +1,5 @@
 /** What a provider may see of a session: six keys, no errors, every tool call answered and every answer called for. */
+import { isObject } from '../base/json.ts'
 import type { LoopMessage, WireMessage } from '../agent/types.ts'
 import type { Message, ToolCall } from '../schema/message.ts'
 import { redactValue } from '../redact/redact.ts'
@@ -15,7 +16,7 @@ type Part = Exclude<WireMessage['content'], string>[number]
 const sendable = (role: Message['role'], part: Part): Part[] => {
   if (part.type === 'text') return part.text === '' ? [] : [{ type: 'text', text: part.text }]
   const { image_url: image } = part
-  const address = typeof image === 'object' && image !== null && 'url' in image ? image.url : image
+  const address = isObject(image) && 'url' in image ? image.url : image
   if (part.type === 'image_url' && role === 'user' && typeof address === 'string') {
     return [typeof image === 'string' ? { type: 'image_url', image_url: { url: image } } : part]
   }

@@ -1,4 +1,5 @@
 /** A session as a file to keep or to read, redacted; and back again. */
+import { isObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
 import { redact, redactValue } from '../redact/redact.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
@@ -192,7 +193,7 @@ const NOT_IMPORTED = new Set([
 
 /** Messages get new ids; everything else a message carries is kept. Throws a sentence when it is no export. */
 export const fromExport = (value: unknown): Imported => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw invalid('Request body must be a JSON object')
   }
   if (!('messages' in value) || !Array.isArray(value.messages)) {

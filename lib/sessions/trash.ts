@@ -1,6 +1,7 @@
 /** Trash, deletion for good and purging: the only code that makes words of a session disappear. */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { isObject } from '../base/json.ts'
 import { conflict, messageOf, missing } from '../errors.ts'
 import { writeAtomic } from '../store/atomic-write.ts'
 import { SESSION_ID } from '../schema/ids.ts'
@@ -112,7 +113,7 @@ export const createTrash = (needs: TrashOptions) => {
   const trashedAt = (id: string): number => {
     try {
       const about: unknown = JSON.parse(readWholeText(join(trashOf(id), 'about.json')))
-      if (typeof about === 'object' && about !== null && 'at' in about) return Number(about.at)
+      if (isObject(about) && 'at' in about) return Number(about.at)
     } catch {
       // Killed before it was written: the directory's own time serves.
     }

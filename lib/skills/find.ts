@@ -2,6 +2,7 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import {
@@ -55,10 +56,7 @@ const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEn
 /** `~` and relative paths as the command line reads them; what is not there is left out. */
 const externalRoots = (home: SkillsHome, userHome: string): string[] => {
   const { skills } = home.values()
-  const given =
-    typeof skills === 'object' && skills !== null && 'external_dirs' in skills
-      ? skills.external_dirs
-      : []
+  const given = isObject(skills) && 'external_dirs' in skills ? skills.external_dirs : []
   return textsOf(given)
     .map(path => path.replace(/^~(?=$|[/\\])/, () => userHome))
     .map(path => (isAbsolute(path) ? path : resolve(home.dir, path)))
@@ -68,14 +66,9 @@ const externalRoots = (home: SkillsHome, userHome: string): string[] => {
 /** Names that `skills.disabled` holds, and what the command line's own list adds. */
 const disabledNames = (home: SkillsHome): Set<string> => {
   const { skills } = home.values()
-  if (typeof skills !== 'object' || skills === null) return new Set()
-  const { disabled, platform_disabled } = skills as Record<string, unknown>
-  const own =
-    typeof platform_disabled === 'object' &&
-    platform_disabled !== null &&
-    'cli' in platform_disabled
-      ? platform_disabled.cli
-      : []
+  if (!isObject(skills)) return new Set()
+  const { disabled, platform_disabled } = skills
+  const own = isObject(platform_disabled) && 'cli' in platform_disabled ? platform_disabled.cli : []
   return new Set([...textsOf(disabled), ...textsOf(own)])
 }
 

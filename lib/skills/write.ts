@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { asObject, isObject } from '../base/json.ts'
 import { conflict, forbidden, invalid, missing } from '../errors.ts'
 import { redact, unredact } from '../redact/redact.ts'
 import { isInside } from '../store/path-within.ts'
@@ -214,13 +215,8 @@ export const createSkillWriter = (finder: Finder) => {
     toggle(home: SkillsHome, name: string, enabled: boolean): string {
       const found = requireSkill(home, name)
       const { skills } = home.config.read()
-      const { disabled, platform_disabled } = (
-        typeof skills === 'object' && skills !== null ? skills : {}
-      ) as Record<string, unknown>
-      const own =
-        typeof platform_disabled === 'object' && platform_disabled !== null
-          ? (platform_disabled as Record<string, unknown>).cli
-          : undefined
+      const { disabled, platform_disabled } = asObject(skills)
+      const own = isObject(platform_disabled) ? platform_disabled.cli : undefined
       const without = (list: unknown) =>
         textsOf(list).filter(one => one !== found.name && one !== found.dirName)
       const kept = without(disabled)

@@ -10,6 +10,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
+import { isObjectOrArray } from '../base/json.ts'
 import { diskFull, unavailable } from '../errors.ts'
 import { appendText, openFile } from './read-text.ts'
 
@@ -134,7 +135,7 @@ export function* readLinesBackward(fd: number, before?: number): Generator<Line>
 const isJsonObject = (text: string): boolean => {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null
+    return isObjectOrArray(value)
   } catch {
     // Not JSON: that is the answer.
     return false

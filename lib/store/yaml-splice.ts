@@ -13,6 +13,7 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml'
+import { isObjectOrArray } from '../base/json.ts'
 
 /** A string that a YAML 1.1 reader (the command-line client is one) takes for something else, like `off` or `12:30`. */
 const isAmbiguous = (text: string): boolean =>
@@ -172,7 +173,7 @@ const replaceValue = (
   }
   const isLine =
     (isScalar(old) || isAlias(old)) && old.range && !/^[|>]/.test(text[old.range[0]] ?? '')
-  const simple = value === null || typeof value !== 'object'
+  const simple = !isObjectOrArray(value)
   const line = inlineText(value)
   if (isLine && simple && line !== undefined && old.range) {
     const [from, to] = old.range

@@ -11,7 +11,7 @@ import {
   parseDocument,
   type YAMLMap,
 } from 'yaml'
-import { type JsonObject, isObject } from '../base/json.ts'
+import { isObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 
 /** Deeper than any configuration, and far from the depth at which walking it fails. */
 const MAX_DEPTH = 100
@@ -31,7 +31,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   let count = 0
 
   const at = (node: unknown): string => {
-    const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : null
+    const range = isObject(node) && 'range' in node ? node.range : null
     const start = Array.isArray(range) ? Number(range[0]) : 0
     return `line ${lines.linePos(start).line}`
   }
@@ -43,7 +43,7 @@ const convert = (root: Node | null, lines: LineCounter): unknown => {
   const keyOf = (key: unknown): string => {
     const node = isAlias(key) ? key : isScalar(key) ? key : null
     const value = isAlias(node) ? aliased(node).value : isScalar(node) ? node.value : undefined
-    if (node === null || (typeof value === 'object' && value !== null))
+    if (node === null || isObjectOrArray(value))
       throw new Error(`${at(key)}: a key has to be a plain text`)
     return value === null || value === undefined ? '' : String(value)
   }

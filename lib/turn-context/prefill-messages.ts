@@ -1,6 +1,7 @@
 /** Messages a home puts in front of every conversation: `agent.prefill_messages_file`, read at each turn, stored nowhere. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
+import { isObject } from '../base/json.ts'
 import type { WireMessage } from '../agent/types.ts'
 import { messageOf } from '../errors.ts'
 import { readText } from '../store/read-text.ts'
@@ -17,9 +18,7 @@ export const createPrefill =
   ({ home, config }: Pick<TurnScope, 'home' | 'config'>): WireMessage[] => {
     const agent = config.agent
     const named =
-      typeof agent === 'object' && agent !== null && 'prefill_messages_file' in agent
-        ? agent.prefill_messages_file
-        : undefined
+      isObject(agent) && 'prefill_messages_file' in agent ? agent.prefill_messages_file : undefined
     if (typeof named !== 'string' || named.trim() === '') return []
     const path = resolve(home.dir, named.trim())
     try {

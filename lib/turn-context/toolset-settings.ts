@@ -1,4 +1,5 @@
 /** The toolsets as a person sees and switches them: for a profile, and for one conversation of it. */
+import { isObject } from '../base/json.ts'
 import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
 import { invalid } from '../errors.ts'
 import { isTargetOn, TARGETS } from '../memory/entries.ts'
@@ -24,7 +25,7 @@ const unknown = (name: string) =>
 
 const serversOf = (home: Home): string[] => {
   const { mcp_servers: servers } = home.values()
-  return typeof servers === 'object' && servers !== null ? Object.keys(servers) : []
+  return isObject(servers) ? Object.keys(servers) : []
 }
 
 export type ToolsetSettings = ReturnType<typeof createToolsetSettings>

@@ -1,4 +1,5 @@
 /** Where a turn happens, resolved once: its session, home, workspace and configuration. */
+import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Meta } from '../sessions/entries.ts'
 import type { Turn, Unattended } from '../turns/turn.ts'
@@ -23,9 +24,6 @@ export const numberAt = (
   key: string,
 ): number | undefined => {
   const inner = config[section]
-  const value =
-    inner !== null && typeof inner === 'object' && key in inner
-      ? (inner as Record<string, unknown>)[key]
-      : undefined
+  const value = isObject(inner) && key in inner ? inner[key] : undefined
   return typeof value === 'number' && value > 0 ? value : undefined
 }

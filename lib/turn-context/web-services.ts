@@ -1,5 +1,6 @@
 /** What a home may do in the web and with pictures: who searches, who reads long pages, who looks. Its libraries come with their first use. */
 import type { Dispatcher } from 'undici'
+import { isObject } from '../base/json.ts'
 import { pictureType, type VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
@@ -31,7 +32,7 @@ const allowOf = async (home: Home): Promise<Allow> => {
   const { isMetadataHost, nobody } = await import('../web/address.ts')
   const { browser } = home.values()
   const flag =
-    typeof browser === 'object' && browser !== null && 'allow_private_urls' in browser
+    isObject(browser) && 'allow_private_urls' in browser
       ? yamlFlag(browser.allow_private_urls)
       : false
   return flag === true ? host => !isMetadataHost(host) : nobody

@@ -1,4 +1,5 @@
 /** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
+import { isObject } from '../base/json.ts'
 import type { Agent, ChangeScope, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/checkpoints.ts'
 import { numberAt, type TurnScope } from './turn-scope.ts'
@@ -15,11 +16,7 @@ const titleOf = (history: readonly LoopMessage[]): string => {
 }
 
 const isOff = (section: unknown): boolean =>
-  section === false ||
-  (section !== null &&
-    typeof section === 'object' &&
-    'enabled' in section &&
-    section.enabled === false)
+  section === false || (isObject(section) && 'enabled' in section && section.enabled === false)
 
 /** The same agent; a failure to record is one warning and never the turn's. */
 export const withCheckpoints = (

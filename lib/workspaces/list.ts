@@ -1,5 +1,6 @@
 /** The workspaces of each profile: its list on disk, its default, the one used last. */
 import { basename, join, resolve, sep } from 'node:path'
+import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
@@ -46,7 +47,7 @@ const ARTIFACT = 'webui-mvp-test'
 
 const asStored = (raw: unknown): Stored[] => {
   if (typeof raw === 'string') return raw ? [{ path: raw, name: basename(raw) || raw }] : []
-  if (typeof raw !== 'object' || raw === null) return []
+  if (!isObject(raw)) return []
   const { path, name, label } = raw as Readonly<Record<string, unknown>>
   if (typeof path !== 'string' || !path) return []
   const word = [name, label].find(text => typeof text === 'string' && text.trim())
@@ -81,11 +82,7 @@ const clean = (entries: readonly Stored[], profilesDir: string, home: WorkspaceH
 
 const textAt = (config: Readonly<Record<string, unknown>>, ...keys: string[]): string => {
   let value: unknown = config
-  for (const key of keys)
-    value =
-      typeof value === 'object' && value !== null
-        ? (value as Readonly<Record<string, unknown>>)[key]
-        : undefined
+  for (const key of keys) value = isObject(value) ? value[key] : undefined
   return typeof value === 'string' ? value.trim() : ''
 }
 

@@ -1,4 +1,5 @@
 /** What goes wrong with another program's agent, in the words of the rest of the service. */
+import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { classify } from '../failure.ts'
 import type { Failure } from '../types.ts'
@@ -33,7 +34,7 @@ export const sayError = (error: unknown): string => {
   const more =
     typeof data === 'string'
       ? data
-      : data !== null && typeof data === 'object'
+      : isObject(data)
         ? ['details', 'message'].map(key => (data as Record<string, unknown>)[key]).find(Boolean)
         : undefined
   const message = messageOf(error)

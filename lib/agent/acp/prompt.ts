@@ -1,4 +1,5 @@
 /** The person's message as the agent's protocol wants it: what it has missed first, then words and pictures. */
+import { isObject } from '../../base/json.ts'
 import type { LoopMessage } from '../types.ts'
 import type { Initialized } from './updates.ts'
 
@@ -61,5 +62,5 @@ export const toBlocks = (
 
 const imageUrl = (value: unknown): string => {
   if (typeof value === 'string') return value
-  return value !== null && typeof value === 'object' && 'url' in value ? String(value.url) : ''
+  return isObject(value) && 'url' in value ? String(value.url) : ''
 }

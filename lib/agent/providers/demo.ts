@@ -1,4 +1,5 @@
 /** The offline "Demo model": a script that says it is one, yet drives the real loop and the real tools. */
+import { isObject } from '../../base/json.ts'
 import { type Wait, wait } from '../retry.ts'
 import type { Provider, ProviderDelta, ProviderRequest, WireMessage } from '../types.ts'
 import { stripMessageTags, readIntent } from './demo-intents.ts'
@@ -60,8 +61,7 @@ const toSeen = (message: WireMessage): ToolAnswer => {
   const name = message.name ?? ''
   try {
     const json: unknown = JSON.parse(raw)
-    if (typeof json === 'object' && json !== null)
-      return { name, json: json as Record<string, unknown>, raw }
+    if (isObject(json)) return { name, json: json as Record<string, unknown>, raw }
   } catch {
     // A tool may answer in plain words.
   }

@@ -1,5 +1,6 @@
 /** One POST to a provider: bounded waiting, errors as `ProviderFailure`, and the key never in any of them. */
 import type { Dispatcher } from 'undici'
+import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
 import { classify, ProviderFailure } from '../failure.ts'
 import { retryAfterInHeaders, rateLimitResetIn } from '../retry-after.ts'
@@ -106,8 +107,8 @@ const titleOf = (text: string): string | null =>
 const sentenceIn = (value: unknown): string | null => {
   if (typeof value === 'string') return value
   if (Array.isArray(value)) return sentenceIn(value[0])
-  if (typeof value !== 'object' || value === null) return null
-  const { error, message, detail, msg, loc, metadata } = value as Record<string, unknown>
+  if (!isObject(value)) return null
+  const { error, message, detail, msg, loc, metadata } = value
   // Servers that check a request by its schema name the place beside the complaint.
   if (typeof msg === 'string' && Array.isArray(loc)) return `${loc.join('.')}: ${msg}`
   const sentence = sentenceIn(error) ?? sentenceIn(message) ?? sentenceIn(detail) ?? sentenceIn(msg)

@@ -1,4 +1,5 @@
 /** Which of several keys is used next: the home's strategy over what is known of each (agent-home §3.4). Pure. */
+import { isObject } from '../../base/json.ts'
 import { toProviderId } from '../provider-ids.ts'
 import { type Candidate, firstAvailable } from '../credentials.ts'
 
@@ -11,7 +12,7 @@ export const strategyOf = (
   provider: string,
 ): Strategy => {
   const given = config.credential_pool_strategies
-  if (typeof given !== 'object' || given === null) return 'fill_first'
+  if (!isObject(given)) return 'fill_first'
   const [, said] = Object.entries(given).find(([id]) => toProviderId(id) === provider) ?? []
   return STRATEGIES.find(strategy => strategy === said) ?? 'fill_first'
 }

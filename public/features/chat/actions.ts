@@ -1,5 +1,6 @@
 /** What a person can do with a conversation: startTurn and stop turns, edit and retry, choose its model, throw it away. */
 import { signal } from '@preact/signals'
+import { isObject } from '../../../lib/base/json.ts'
 import { type ApiCall, ApiError, urlOf } from '../../api.ts'
 import { type Composer, withFiles, withoutFiles } from '../composer/composer.ts'
 import type { Layout } from '../shell/layout.ts'
@@ -266,7 +267,7 @@ export const createChatActions = (rooms: ChatActionsOptions) => {
         // A picture, a Markdown export, half a file.
         body = null
       }
-      if (typeof body !== 'object' || body === null || !('messages' in body)) {
+      if (!isObject(body) || !('messages' in body)) {
         return void toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
       }
       await attempt(async () => {

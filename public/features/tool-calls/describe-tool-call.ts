@@ -1,4 +1,5 @@
 /** A tool call in words: which icon, which verb, and what the verb's object is. */
+import { isObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { t } from '../../strings/t.ts'
 import type { IconName } from '../../parts/icon.tsx'
@@ -151,7 +152,7 @@ export const describeToolCall = (name: string, args: Args): ToolDescription => {
 export const parseArgs = (written: string): Args => {
   try {
     const value: unknown = JSON.parse(written || '{}')
-    if (value && typeof value === 'object' && !Array.isArray(value)) return value as Args
+    if (isObject(value)) return value
   } catch {
     // A call that was cut off, or a careless model: what there is of it is shown as it is.
   }

@@ -9,6 +9,7 @@ import {
   asString,
   asStrings,
   isObject,
+  isObjectOrArray,
   stringOrNull,
 } from '../../../lib/base/json.ts'
 
@@ -19,6 +20,10 @@ test('null, arrays and primitives are not objects', () => {
     assert.is(isObject(value), false)
     assert.equal(asObject(value), {})
   }
+})
+
+test('isObjectOrArray accepts arrays, but not null', () => {
+  assert.equal([null, 'a', [], {}].map(isObjectOrArray), [false, false, true, true])
 })
 
 test('an object is returned by identity', () => {
