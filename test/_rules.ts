@@ -182,6 +182,69 @@ export const rules: readonly Rule[] = [
     good: [sample('public/features/chat/chat-reducer.ts', "import { open } from '../stream.ts'")],
   },
   {
+    name: 'child processes are started in lib/base/process.ts only: in a group, bounded, with a given environment',
+    where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
+    except: {
+      'lib/base/process.ts': 'starts them',
+      'lib/start.ts':
+        'starts programs that outlive this process: the browser and its own successor',
+      'lib/store/flock.ts': 'flock(1) holds the lock until its input closes with this process',
+      'lib/own-processes/own-processes.ts': 'prlimit(1) has to be done before anything else starts',
+    },
+    find: hits(
+      /from ["'](?:node:)?child_process["']|(?:import|require)\(["'](?:node:)?child_process/,
+    ),
+    bad: [
+      sample(
+        'lib/version.ts',
+        "import { type ChildProcess, execFile } from 'node:child_process'\nexecFile()",
+      ),
+      sample('lib/version.ts', "const { spawn } = await import('child_process')"),
+    ],
+    good: [
+      sample('lib/version.ts', "import type { ChildProcess } from 'node:child_process'"),
+      sample('lib/version.ts', "import { run } from './base/process.ts'"),
+    ],
+  },
+  {
+    name: 'process groups are signaled in lib/base/process.ts only',
+    where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
+    except: { 'lib/base/process.ts': 'killGroup' },
+    find: hits(/\bprocess\.kill\([^)]*-\s*\w/),
+    bad: [
+      sample('lib/processes.ts', "process.kill(-child.pid, 'SIGKILL')"),
+      sample('lib/processes.ts', 'process.kill(isWindows ? pid : -pid, signal)'),
+    ],
+    good: [sample('lib/store/flock.ts', 'process.kill(pid, 0)')],
+  },
+  {
+    name: 'server-sent events are formatted in lib/base/sse.ts only',
+    where: /^(router\.ts|(lib|handlers)\/.*\.ts)$/,
+    except: { 'lib/base/sse.ts': 'formats them' },
+    find: rawHits(
+      /['"`](?:event|id|retry|data): ?[^'"`\n]*\\n|\\n(?:event|data): |['"`]: ?\w+\\n\\n/,
+    ),
+    bad: [
+      sample('lib/hub.ts', 'write(`event: ${type}\\ndata: ${text}\\n\\n`)'),
+      sample('lib/hub.ts', "write('data: {}\\n\\n')"),
+      sample('lib/hub.ts', "write(': heartbeat\\n\\n')"),
+    ],
+    good: [sample('lib/hub.ts', "write(frame('ping', {}))")],
+  },
+  {
+    name: 'values of unknown shape are narrowed by lib/base/json.ts',
+    where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
+    except: { 'lib/base/json.ts': 'isObject and isObjectOrArray' },
+    find: hits(
+      /typeof ([\w.]+) [!=]== ["']object["'] (?:&&|\|\|) \1 [!=]== null|([\w.]+) [!=]== null (?:&&|\|\|) typeof \2 [!=]== ["']object["']/,
+    ),
+    bad: [
+      sample('lib/hub.ts', "export const a = typeof b === 'object' && b !== null"),
+      sample('lib/hub.ts', "if (a === null || typeof a !== 'object') b()"),
+    ],
+    good: [sample('lib/hub.ts', 'if (!isObject(a)) b()')],
+  },
+  {
     name: 'no state at module level',
     where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
     find: hits(/^(?:export )?let \w+/),
