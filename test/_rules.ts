@@ -225,7 +225,7 @@ export const rules: readonly Rule[] = [
       /['"`](?:event|id|retry|data): ?[^'"`\n]*\\n|\\n(?:event|data): |['"`]: ?\w+\\n\\n/,
     ),
     bad: [
-      sample('lib/hub.ts', 'write(`event: ${type}\\ndata: ${text}\\n\\n`)'),
+      sample('lib/hub.ts', 'write(`event: ping\\ndata: {}\\n\\n`)'),
       sample('lib/hub.ts', "write('data: {}\\n\\n')"),
       sample('lib/hub.ts', "write(': heartbeat\\n\\n')"),
     ],
