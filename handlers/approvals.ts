@@ -112,7 +112,7 @@ export const clarifyRespond = endpoint({
   }),
   run: (ctx, { session_id, response, answer, choice, clarify_id }) => {
     const said = (response ?? answer ?? choice ?? '').trim()
-    if (!said) throw invalid('response is required')
+    if (!said) throw invalid('response is required', { code: 'missing_fields' })
     const { questions } = ctx.app.turns
     const answered = questions.respond(session_id, 'clarify', clarify_id, said, ctx.client.address)
     return { ok: true as const, response: said, ...answered }

@@ -64,7 +64,7 @@ export const revoke = endpoint({
   run(ctx, { id, others }) {
     const { auth } = ctx.app
     if (others) return { ...ok, revoked: auth.revokeOthers(ctx.cookies[SESSION_COOKIE]) }
-    if (!id) throw invalid('id is required')
+    if (!id) throw invalid('id is required', { code: 'missing_fields' })
     return { ...ok, revoked: auth.revoke(id) ? 1 : 0 }
   },
 })

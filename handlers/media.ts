@@ -17,7 +17,7 @@ export const get = endpoint({
   }),
   raw: 'application/octet-stream',
   run({ app, home }, { path, session_id: named }) {
-    if (!path) throw invalid('path parameter required')
+    if (!path) throw invalid('path parameter required', { code: 'missing_fields' })
     // A picture that was kept for a session says itself whose it is.
     const session_id = named ?? app.toolOutput.ownerOf(path)
     const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home

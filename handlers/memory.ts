@@ -48,7 +48,8 @@ export const write = endpoint({
   run: async (ctx, { section, content, ...expected }) => {
     if (!isSection(section)) throw invalid('section must be "memory", "user" or "soul"')
     const guarded = expected.expected_version !== undefined || expected.expected_mtime !== undefined
-    if (content === '' && !guarded) throw invalid('Missing required field(s): content')
+    if (content === '' && !guarded)
+      throw invalid('Missing required field(s): content', { code: 'missing_fields' })
     const { path, mtime, version } = await writeMemory(ctx.home, { section, content, ...expected })
     return { ok: true as const, section, path, mtime, version }
   },

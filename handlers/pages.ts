@@ -49,7 +49,7 @@ export const login = endpoint({
   cache: 'no-store',
   async run(ctx) {
     const { theme, language, bot_name } = ctx.app.settings.get()
-    const template = await templateOf(ctx, 'login/login.html')
+    const template = await templateOf(ctx, 'features/sign-in/login.html')
     const { document, policy } = loginPage(template.raw.toString(), {
       base: `${ctx.client.prefix}/`,
       botName: bot_name,

@@ -23,7 +23,7 @@ const of = ({ app }: Ctx, sessionId: string) => {
     views,
     find(id: string) {
       const found = views().find(({ process_id }) => process_id === id)
-      if (!found) throw missing('There is no such process')
+      if (!found) throw missing('There is no such process', { code: 'process_not_found' })
       return found
     },
   }

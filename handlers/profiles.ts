@@ -20,7 +20,9 @@ const setProfileCookie = (ctx: Ctx, name: string): void =>
 const rejectWhileRunning = (ctx: Ctx, what: string): void => {
   // A task counts from its script on, before its turn begins.
   if (ctx.app.turns.count() + ctx.app.cron.count() > 0)
-    throw conflict(`Cannot ${what} while an agent is running. Cancel or wait for it to finish.`)
+    throw conflict(`Cannot ${what} while an agent is running. Cancel or wait for it to finish.`, {
+      code: 'agent_running',
+    })
 }
 
 export const active = endpoint({

@@ -22,7 +22,7 @@ export const exportSession = endpoint({
   raw: 'application/json',
   cache: 'no-store',
   run: (ctx, { session_id, format }) => {
-    if (!session_id) throw invalid('session_id is required')
+    if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
     const { session_id: id } = ctx.app.sessions.require(session_id)
     const { type, ending, write } = FORMATS[format]
     return bytes(write(ctx.app.sessions.load(id)), {
@@ -48,7 +48,8 @@ export const importCli = endpoint({
   input: z.object({ session_id: z.string().min(1) }),
   output: z.object({ session: Session, imported: z.boolean() }),
   run: async (ctx, { session_id }) => {
-    if (!SESSION_ID.test(session_id)) throw missing('Session not found in CLI store')
+    if (!SESSION_ID.test(session_id))
+      throw missing('Session not found in CLI store', { code: 'session_not_found' })
     const { id, imported } = ctx.app.hostSessions.importSession(ctx.home, session_id)
     return { session: { ...(await ctx.app.sessionViews.full(id)), is_cli_session: true }, imported }
   },

@@ -73,13 +73,14 @@ export const get = endpoint({
   }),
   output: z.object({ session: Session }),
   run: async (ctx, { session_id, limit, before, messages }) => {
-    if (!session_id) throw invalid('session_id is required')
-    if (!SESSION_ID.test(session_id)) throw missing('Session not found')
+    if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
+    if (!SESSION_ID.test(session_id))
+      throw missing('Session not found', { code: 'session_not_found' })
     const own = ctx.app.sessions.row(session_id)
     // An empty one of ours hides nothing that the command line has under its id.
     if (!own || isEmptyRow(own)) {
       const found = ctx.app.hostSessions.session(ctx.home, session_id)
-      if (!found && !own) throw missing('Session not found')
+      if (!found && !own) throw missing('Session not found', { code: 'session_not_found' })
       if (found)
         return { session: ctx.app.sessionViews.foreign(found, { limit, before, messages }) }
     }
@@ -107,7 +108,7 @@ export const status = endpoint({
   input: z.object({ session_id: z.string().default('') }),
   output: z.looseObject({ session_id: z.string(), agent_running: z.boolean() }),
   run: (ctx, { session_id }) => {
-    if (!session_id) throw invalid('Missing session_id')
+    if (!session_id) throw invalid('Missing session_id', { code: 'missing_fields' })
     const row = ctx.app.sessions.require(session_id)
     return {
       session_id: row.session_id,
@@ -134,7 +135,7 @@ export const usage = endpoint({
     model: z.string().nullable(),
   }),
   run: (ctx, { session_id }) => {
-    if (!session_id) throw invalid('Missing session_id')
+    if (!session_id) throw invalid('Missing session_id', { code: 'missing_fields' })
     const row = ctx.app.sessions.require(session_id)
     const { input_tokens, output_tokens, estimated_cost, model } = row
     return {
@@ -217,7 +218,7 @@ export const remove = endpoint({
   input: z.object({ session_id: z.string().default(''), permanent: z.boolean().default(false) }),
   output: Ok,
   run: async (ctx, { session_id, permanent }) => {
-    if (!session_id) throw invalid('session_id is required')
+    if (!session_id) throw invalid('session_id is required', { code: 'missing_fields' })
     if (!SESSION_ID.test(session_id)) throw invalid('Invalid session_id')
     const { checkpoints, homes, hub, processes, sessions, toolOutput, turns } = ctx.app
     const row = sessions.row(session_id)
@@ -256,7 +257,7 @@ export const restore = endpoint({
     }
     hostSessions.removeFromTrash(session_id)
     const found = hostSessions.session(home, session_id)
-    if (!found) throw missing('Session not found')
+    if (!found) throw missing('Session not found', { code: 'session_not_found' })
     return { ok: true as const, session: found.row }
   },
 })

@@ -22,7 +22,7 @@ export const content = endpoint({
   input: z.object({ name: z.string().default(''), file: z.string().optional() }),
   output: z.union([Skill, LinkedFile]),
   run(ctx, { name, file }) {
-    if (!name) throw invalid('name required')
+    if (!name) throw invalid('name required', { code: 'missing_fields' })
     return file === undefined
       ? redactValue(ctx.app.skills.content(ctx.home, name))
       : redactValue(ctx.app.skills.file(ctx.home, name, file))
@@ -64,7 +64,7 @@ export const toggle = endpoint({
   output: Ok.extend({ name: z.string(), enabled: z.boolean() }),
   run(ctx, { name, enabled }) {
     if (enabled === undefined || enabled === null)
-      throw invalid('Missing required field(s): enabled')
+      throw invalid('Missing required field(s): enabled', { code: 'missing_fields' })
     const on = toBoolean(enabled)
     return { ok: true as const, name: ctx.app.skills.toggle(ctx.home, name, on), enabled: on }
   },

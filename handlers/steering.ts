@@ -23,7 +23,7 @@ const QueuedId = z.string().min(1).max(64)
 
 const said = ({ message, text, attachments }: z.output<typeof Said>) => {
   const words = (message ?? text ?? '').trim()
-  if (!words) throw invalid('message is required')
+  if (!words) throw invalid('message is required', { code: 'missing_fields' })
   return { text: words, attachments }
 }
 
@@ -149,7 +149,7 @@ export const background = endpoint({
   input: ofSession.extend({ prompt: z.string().max(MAX_CHARS).default('') }),
   output: z.object({ task_id: z.string(), stream_id: z.string(), session_id: z.string() }),
   run: async (ctx, { session_id, prompt }) => {
-    if (!prompt.trim()) throw invalid('prompt is required')
+    if (!prompt.trim()) throw invalid('prompt is required', { code: 'missing_fields' })
     const { streamId, sessionId } = await ctx.app.backgroundPrompts.start(session_id, prompt.trim())
     return { task_id: sessionId, stream_id: streamId, session_id: sessionId }
   },

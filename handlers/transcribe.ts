@@ -25,7 +25,10 @@ export const transcribe = endpoint({
       if (!file) throw invalid('No file field in request')
       if (!file.name) throw invalid('No filename in upload')
       const service = speechEndpoint(ctx.home)
-      if (!service) throw unavailable('Speech-to-text is unavailable on this server')
+      if (!service)
+        throw unavailable('Speech-to-text is unavailable on this server', {
+          code: 'speech_unavailable',
+        })
       const name = file.name.replace(/^.*[\\/]/s, '').replace(/[^\w.-]/g, '_') || 'recording.webm'
       const transcript = await hear(service, { ...file, name }, ctx.signal)
       return { ok: true as const, transcript }

@@ -1,4 +1,5 @@
-/** The one error that is meant for the person: a sentence, a kind that maps to a status, and flags a client may read. */
+/** `UserError`: a problem to report to the person, as a sentence, a kind that maps to an HTTP status, and a stable code. */
+import type { ErrorCode } from './schema/error-code.ts'
 
 export type UserErrorKind =
   | 'invalid' // 400
@@ -11,31 +12,52 @@ export type UserErrorKind =
   | 'unavailable' // 503
   | 'full' // 507: the disk is full or read-only; nothing acknowledged was lost
 
+const DEFAULT_CODE: Readonly<Record<UserErrorKind, ErrorCode>> = {
+  invalid: 'invalid_request',
+  unauthorized: 'unauthorized',
+  forbidden: 'forbidden',
+  missing: 'not_found',
+  method: 'method_not_allowed',
+  conflict: 'conflict',
+  'too-many': 'too_many_requests',
+  unavailable: 'unavailable',
+  full: 'disk_full',
+}
+
+/** `code` overrides the one derived from the kind; every other key goes into the JSON body beside `error`. */
+export type UserErrorDetails = { readonly code?: ErrorCode; readonly [key: string]: unknown }
+
 export class UserError extends Error {
   readonly kind: UserErrorKind
-  /** Extra keys of the JSON body beside `error`, for example `{ active_stream_id }`. */
+  readonly code: ErrorCode
+  /** Extra keys of the JSON body beside `error` and `code`, for example `{ active_stream_id }`. */
   readonly extra: Readonly<Record<string, unknown>>
 
-  constructor(kind: UserErrorKind, message: string, extra: Record<string, unknown> = {}) {
+  constructor(
+    kind: UserErrorKind,
+    message: string,
+    { code = DEFAULT_CODE[kind], ...extra }: UserErrorDetails = {},
+  ) {
     super(message)
-    this.name = 'Refusal'
+    this.name = 'UserError'
     this.kind = kind
+    this.code = code
     this.extra = extra
   }
 }
 
-const refuse = (kind: UserErrorKind) => (message: string, extra?: Record<string, unknown>) =>
-  new UserError(kind, message, extra)
+const factory = (kind: UserErrorKind) => (message: string, details?: UserErrorDetails) =>
+  new UserError(kind, message, details)
 
-export const invalid = refuse('invalid')
-export const unauthorized = refuse('unauthorized')
-export const forbidden = refuse('forbidden')
-export const missing = refuse('missing')
-export const conflict = refuse('conflict')
-export const tooMany = refuse('too-many')
-export const unavailable = refuse('unavailable')
-export const diskFull = refuse('full')
+export const invalid = factory('invalid')
+export const unauthorized = factory('unauthorized')
+export const forbidden = factory('forbidden')
+export const missing = factory('missing')
+export const conflict = factory('conflict')
+export const tooMany = factory('too-many')
+export const unavailable = factory('unavailable')
+export const diskFull = factory('full')
 
-/** What a caught value says, for a log line or an outcome. */
+/** The message of anything that was caught, for log lines and results. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error)

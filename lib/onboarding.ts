@@ -114,7 +114,8 @@ export const createOnboarding = (deps: OnboardingOptions) => {
 
   const addressOf = (provider: QuickProvider, raw: string): string | null => {
     if (!provider.requires_base_url) return provider.default_base_url || null
-    if (!raw.trim()) throw invalid('base_url is required for custom endpoints')
+    if (!raw.trim())
+      throw invalid('base_url is required for custom endpoints', { code: 'missing_fields' })
     return models.checkedBaseUrl(raw)
   }
 
@@ -138,7 +139,7 @@ export const createOnboarding = (deps: OnboardingOptions) => {
         complete()
         return undefined
       }
-      if (!input.model.trim()) throw invalid('model is required')
+      if (!input.model.trim()) throw invalid('model is required', { code: 'missing_fields' })
       const model = models.checkedModel(input.model)
       // A client may send back the address it was shown.
       const stored = models.readiness(home).baseUrl ?? ''
@@ -146,7 +147,8 @@ export const createOnboarding = (deps: OnboardingOptions) => {
       const chosen = { provider: provider.id, model, baseUrl }
       if (deps.exists(home.config.path) && !input.confirmOverwrite) return 'config_exists'
       const key = input.apiKey.trim() ? models.checkedKey(input.apiKey) : ''
-      if (!key && !models.holdsKey(home, chosen)) throw invalid(`${provider.env_var} is required`)
+      if (!key && !models.holdsKey(home, chosen))
+        throw invalid(`${provider.env_var} is required`, { code: 'missing_fields' })
       await write(home, chosen, provider.env_var, key)
       return undefined
     },

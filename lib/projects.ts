@@ -56,7 +56,7 @@ const parseList = (value: unknown): Stored => {
 /** Trimmed; counted in characters as a person sees them, not in halves of surrogate pairs. */
 export const checkProjectName = (raw: string): string => {
   const name = raw.trim()
-  if (!name) throw invalid('name required')
+  if (!name) throw invalid('name required', { code: 'missing_fields' })
   if ([...name].length > PROJECT_NAME_CHARS)
     throw invalid(`name must be at most ${PROJECT_NAME_CHARS} characters`)
   return name
@@ -73,7 +73,7 @@ export const createProjects = ({ path, members, unassign, now }: ProjectsOptions
 
   const find = (id: string): Project => {
     const found = file.read().projects.find(project => project.project_id === id)
-    if (!found) throw missing('Project not found')
+    if (!found) throw missing('Project not found', { code: 'project_not_found' })
     return found
   }
 

@@ -145,7 +145,7 @@ for (const { key, method, path, endpoint } of all) {
       if (endpoint.page) assert.equal([answer.status, answer.headers.location], [302, '/login'])
       else {
         assert.is(answer.status, 401)
-        assert.equal(answer.body, { error: 'Authentication required' })
+        assert.equal(answer.body, { error: 'Authentication required', code: 'sign_in_required' })
       }
       checkHeaders(answer)
     }

@@ -26,7 +26,7 @@ export const composeWorkspaces = (
       const row = sessions.row(id)
       const home = row ? homes.of(row.profile) : homes.of(asking.name)
       const workspace = row ? row.workspace : hostSessions.workspaceOf(home, id)
-      if (workspace === undefined) throw missing('Session not found')
+      if (workspace === undefined) throw missing('Session not found', { code: 'session_not_found' })
       return { home, workspace: workspace || workspaces.defaultOf(home) }
     },
     placesOfOthers: home => otherHomePaths(homes, homes.of(home.name)),

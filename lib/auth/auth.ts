@@ -141,6 +141,7 @@ export const createAuth = ({
     if (now.kind === 'damaged' && now.hash !== null) return now.hash
     throw unavailable(
       `The stored password cannot be read, so sign-in is closed. Run "agent-webui password" in a terminal on the machine of the service.`,
+      { code: 'password_unreadable' },
     )
   }
 
@@ -213,13 +214,13 @@ export const createAuth = ({
       const slot = throttle.take(caller)
       const decides = authMode()
       if (decides.kind === 'setup') {
-        if (!setup.use(password)) throw unauthorized('Invalid password')
+        if (!setup.use(password)) throw unauthorized('Invalid password', { code: 'wrong_password' })
         slot.clear()
         return issueUnder(underSetup, caller)
       }
       try {
         const right = await isRight(password, decides)
-        if (right === undefined) throw unauthorized('Invalid password')
+        if (right === undefined) throw unauthorized('Invalid password', { code: 'wrong_password' })
         slot.clear()
         onPassword?.(password.trim())
         // The person is here and knows the password: what is lost on disk is written again.
@@ -245,9 +246,10 @@ export const createAuth = ({
 
     /** Refuses a change that would have no effect or could not be used; null stands for removing the password. */
     checkChange(password: string | null): void {
-      if (config.password !== null) throw conflict(PASSWORD_FROM_ENVIRONMENT)
+      if (config.password !== null)
+        throw conflict(PASSWORD_FROM_ENVIRONMENT, { code: 'password_from_environment' })
       if (password !== null) normalizePassword(password)
-      else if (config.isExposed) throw conflict(PASSWORD_REQUIRED)
+      else if (config.isExposed) throw conflict(PASSWORD_REQUIRED, { code: 'password_required' })
     },
 
     /** Stores a new password and ends every sign-in but the one of `keep`. */
@@ -256,7 +258,7 @@ export const createAuth = ({
       const [before, own] = [authMode().kind, find(keep)]
       const hash = await hasher.hash(normalizePassword(password))
       if ((before === 'open' && enabled()) || (own && !find(keep)))
-        throw unauthorized('Authentication required')
+        throw unauthorized('Authentication required', { code: 'sign_in_required' })
       record.set(hash)
       onPassword?.(password.trim())
       endSignIns(entry => entry.hash !== own?.hash)

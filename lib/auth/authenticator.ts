@@ -1,5 +1,5 @@
 /** Sign-in as the HTTP layer needs it: whether one is required, and whether a request's cookies prove one. */
-import type { Authenticator } from '../http/request-listener.ts'
+import type { Authenticator } from '../http/access.ts'
 import type { Auth } from './auth.ts'
 import { SESSION_COOKIE } from './cookie.ts'
 

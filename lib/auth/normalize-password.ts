@@ -21,7 +21,7 @@ export const passwordProblem = (text: string): string | null => {
 /** The form that is hashed. Keyboards differ in whether an accent is a character of its own; NFC is what most send. */
 export const normalizePassword = (text: string): string => {
   const problem = passwordProblem(text)
-  if (problem !== null) throw invalid(problem)
+  if (problem !== null) throw invalid(problem, { code: 'invalid_password' })
   return text.trim().normalize('NFC')
 }
 

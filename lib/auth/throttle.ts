@@ -130,7 +130,7 @@ export const openThrottle = ({
       if (via !== undefined) counted.push([`via ${bucketOf(via)}`, MAX_ATTEMPTS_VIA_PROXY])
       for (const [client, most] of counted)
         if (recent(client, at).length >= most)
-          throw tooMany('Too many attempts. Try again in a minute.')
+          throw tooMany('Too many attempts. Try again in a minute.', { code: 'too_many_sign_ins' })
       for (const [client] of counted) remember(client, [...recent(client, at), at])
       save()
       const withdraw = (client: string) => {

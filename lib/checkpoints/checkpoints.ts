@@ -161,7 +161,7 @@ export const createCheckpoints = (options: CheckpointsOptions) => {
 
   const find = (home: CheckpointHome, sessionId: string, checkpoint: string): TurnRecord => {
     const found = recordsIn(home, sessionId).find(({ id }) => id === checkpoint)
-    if (!found) throw missing('There is no such checkpoint')
+    if (!found) throw missing('There is no such checkpoint', { code: 'checkpoint_not_found' })
     return found
   }
 

@@ -74,7 +74,7 @@ const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }:
       conflicts.length === 1
         ? `${conflicts[0]} has changed since; nothing was restored.`
         : `${conflicts.length} files have changed since; nothing was restored.`,
-      { conflicts },
+      { code: 'restore_conflict', conflicts },
     )
   return { todo, unchanged }
 }

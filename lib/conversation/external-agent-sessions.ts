@@ -86,7 +86,10 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
     const { id, row, home, endpoint, agent } = requirePlace(sessionId)
     const workspace = row.workspace || home.dir
     const key = JSON.stringify([home.name, agent.id, theirs])
-    if (taking.has(key)) throw conflict('Another session is going on with that one already.')
+    if (taking.has(key))
+      throw conflict('Another session is going on with that one already.', {
+        code: 'external_session_in_use',
+      })
     taking.add(key)
     try {
       return await deps.runExclusive(id, async signal => {
@@ -95,6 +98,7 @@ export const createExternalAgentSessions = (deps: ExternalAgentSessionsOptions) 
         const holder = (await holders(agent.id)).get(theirs)
         if (holder !== undefined && holder !== id)
           throw conflict('Another session is going on with that one already.', {
+            code: 'external_session_in_use',
             session_id: holder,
           })
         const side = externalFor({ sessionId: id, home }, sessions)

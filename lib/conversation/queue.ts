@@ -48,7 +48,8 @@ export const createMessageQueue = (deps: QueueOptions) => {
 
   const found = (sessionId: string, id: string): Queued => {
     const item = list(sessionId).find(one => one.id === id)
-    if (!item) throw missing('This message is not in the queue.')
+    if (!item)
+      throw missing('This message is not in the queue.', { code: 'queued_message_not_found' })
     return item
   }
 
@@ -61,7 +62,8 @@ export const createMessageQueue = (deps: QueueOptions) => {
   })
 
   const requireRoom = (items: readonly Queued[]): void => {
-    if (items.length >= MAX_QUEUED) throw invalid(`At most ${MAX_QUEUED} messages can wait.`)
+    if (items.length >= MAX_QUEUED)
+      throw invalid(`At most ${MAX_QUEUED} messages can wait.`, { code: 'queue_full' })
   }
 
   /** The first one goes out; what cannot be sent stays where it is. */
@@ -101,7 +103,8 @@ export const createMessageQueue = (deps: QueueOptions) => {
     async steer(given: string, fresh: New) {
       const { session_id: id } = sessions.require(given)
       const streamId = deps.streamOf(id)
-      if (streamId === null) throw conflict('There is no running turn to steer.')
+      if (streamId === null)
+        throw conflict('There is no running turn to steer.', { code: 'no_running_turn' })
       const before = list(id)
       requireRoom(before)
       const at = before.findLastIndex(item => item.steer) + 1
@@ -114,7 +117,8 @@ export const createMessageQueue = (deps: QueueOptions) => {
     async steerQueued(given: string, itemId: string) {
       const { session_id: id } = sessions.require(given)
       const streamId = deps.streamOf(id)
-      if (streamId === null) throw conflict('There is no running turn to steer.')
+      if (streamId === null)
+        throw conflict('There is no running turn to steer.', { code: 'no_running_turn' })
       const item: Queued = { ...found(id, itemId), steer: true }
       const rest = list(id).filter(one => one.id !== itemId)
       await write(id, rest.toSpliced(rest.findLastIndex(one => one.steer) + 1, 0, item))
@@ -157,7 +161,7 @@ export const createMessageQueue = (deps: QueueOptions) => {
     async send(given: string, itemId?: string) {
       const { session_id: id } = sessions.require(given)
       const item = itemId === undefined ? list(id)[0] : found(id, itemId)
-      if (!item) throw missing('Nothing is waiting.')
+      if (!item) throw missing('Nothing is waiting.', { code: 'queued_message_not_found' })
       return deps.send(id, item)
     },
 

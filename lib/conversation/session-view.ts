@@ -105,7 +105,7 @@ export const createSessionViews = ({
       },
     ): Session {
       const at = page.before ? messages.findIndex(({ id }) => id === page.before) : messages.length
-      if (at < 0) throw missing('Message not found')
+      if (at < 0) throw missing('Message not found', { code: 'message_not_found' })
       const whole = page.limit === undefined && page.before === undefined
       const size = page.messages === '0' ? 0 : whole ? at : (page.limit ?? 50)
       const offset = Math.max(0, at - size)
@@ -131,7 +131,7 @@ export const createSessionViews = ({
     /** One whole message, for what a page has cut. */
     message(id: string, messageId: string): Message {
       const found = sessions.load(id).messages.find(message => message.id === messageId)
-      if (!found) throw missing('Message not found')
+      if (!found) throw missing('Message not found', { code: 'message_not_found' })
       return redactValue(found)
     },
   }

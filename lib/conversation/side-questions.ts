@@ -140,11 +140,14 @@ export const createSideQuestions = (deps: SideQuestionsOptions) => {
     async ask(given: string, question: string) {
       const { session_id: sessionId } = sessions.require(given)
       const text = question.trim()
-      if (!text) throw invalid('question is required')
+      if (!text) throw invalid('question is required', { code: 'missing_fields' })
       const endpoint = await deps.endpoint(sessionId)
       if (endpoint.apiMode === 'acp')
         throw unavailable('This agent answers whole turns only. Choose a model for side questions.')
-      if (running.has(sessionId)) throw conflict('A side question is being answered already.')
+      if (running.has(sessionId))
+        throw conflict('A side question is being answered already.', {
+          code: 'side_question_running',
+        })
       const streamId = randomBytes(16).toString('hex')
       const publish = (data: Omit<AsideEvent, 'stream_id' | 'question'>): void =>
         void deps.hub.publish(`session:${sessionId}`, {

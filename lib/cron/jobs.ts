@@ -102,7 +102,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
   ): Promise<RawJob & { id: string }> =>
     file.edit(jobs => {
       const job = jobs.find(each => isJob(each) && each.id === id)
-      if (!isJob(job)) throw missing('Job not found')
+      if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
       change(job, toJobPlan(job, now(), zone()))
       return { result: job, write: true }
     })
@@ -141,7 +141,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
 
     get(id: string): RawJob & { id: string } {
       const job = file.read().find(each => each.id === id)
-      if (!isJob(job)) throw missing('Job not found')
+      if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
       return job
     },
 
@@ -149,7 +149,8 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
       const fields = fieldsOf(given)
       const prompt = given.prompt ?? ''
       const skills = given.skills ?? []
-      if (!prompt.trim() && skills.length === 0) throw invalid('prompt is required')
+      if (!prompt.trim() && skills.length === 0)
+        throw invalid('prompt is required', { code: 'missing_fields' })
       const plan = scheduled(given.schedule)
       const once = plan.schedule.kind === 'once' ? 1 : null
       const job = {
@@ -195,7 +196,8 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
         const { name, ...fields } = fieldsOf(given)
         Object.assign(job, fields, name ? { name } : {})
         const after = toJobPlan(job, now(), zone())
-        if (!after.prompt.trim() && after.skills.length === 0) throw invalid('prompt is required')
+        if (!after.prompt.trim() && after.skills.length === 0)
+          throw invalid('prompt is required', { code: 'missing_fields' })
         if (given.schedule?.trim()) replan(job, before, given.schedule)
         if (given.repeat !== undefined)
           job.repeat = {
@@ -215,7 +217,7 @@ export const createJobs = ({ file, home, now, zone }: JobsOptions) => {
     remove: (id: string): Promise<void> =>
       file.edit(jobs => {
         const at = jobs.findIndex(each => isJob(each) && each.id === id)
-        if (at < 0) throw missing('Job not found')
+        if (at < 0) throw missing('Job not found', { code: 'job_not_found' })
         jobs.splice(at, 1)
         return { result: undefined, write: true }
       }),

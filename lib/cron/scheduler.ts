@@ -231,12 +231,14 @@ export const createScheduler = (deps: SchedulerOptions) => {
     /** At once, beside whatever runs; a job that runs already is not started again. */
     runNow(id: string): { status: 'triggered' | 'running'; elapsed: number } {
       const job = file.read().find(each => each.id === id)
-      if (!isJob(job)) throw missing('Job not found')
+      if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
       const running = active.get(id)
       if (running) return { status: 'running', elapsed: (now() - running.startedAt) / 1_000 }
       if (isBusy(id)) return { status: 'running', elapsed: 0 }
       if (active.size >= MOST_BY_HAND)
-        throw conflict(`${active.size} tasks are running already; wait for one to end.`)
+        throw conflict(`${active.size} tasks are running already; wait for one to end.`, {
+          code: 'too_many_jobs_running',
+        })
       const plan = toJobPlan(job, now(), zone())
       const of = { job: id, name: plan.name, trigger: 'manual' as const }
       const run = history.claimed({ ...of, due: now() })

@@ -47,7 +47,9 @@ export const createAcceptedGuards = (path: string): AcceptedGuards => {
     set(profile, guard, shown, accepted) {
       const id = valueId(guard)
       if (shown !== id)
-        throw conflict(`${guard.key} has changed in the meantime. Look at its value again.`)
+        throw conflict(`${guard.key} has changed in the meantime. Look at its value again.`, {
+          code: 'guard_changed',
+        })
       const before = file.read()
       const { [guard.key]: _, ...others } = before[profile] ?? {}
       file.write({ ...before, [profile]: accepted ? { ...others, [guard.key]: id } : others })

@@ -10,7 +10,8 @@ const MAX_DEPTH = 100
 /** The caller left in the middle of its own sentence: there is nobody to answer. */
 export class ClientDisconnected extends Error {}
 
-export const bodyTooLarge = () => invalid('The request body is larger than 20 MB')
+export const bodyTooLarge = () =>
+  invalid('The request body is larger than 20 MB', { code: 'body_too_large' })
 
 export const declaredBytes = (req: IncomingMessage): number =>
   Number(req.headers['content-length'] ?? 0)
@@ -98,7 +99,7 @@ export const parseBody = (data: Buffer): Record<string, unknown> => {
     if (text.includes('__proto__') || text.includes('\\u00')) dropProto(value)
   } catch {
     // Whatever is wrong with it, to the caller it is one thing.
-    throw invalid('The request body is not valid JSON')
+    throw invalid('The request body is not valid JSON', { code: 'invalid_json' })
   }
   if (!isObject(value)) {
     throw invalid('The request body must be a JSON object')

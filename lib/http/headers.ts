@@ -1,4 +1,5 @@
 /** The headers every answer carries, whoever writes it: ours, node's own, streams, redirects. */
+import type { ErrorCode } from '../schema/error-code.ts'
 
 /** What our pages may load. No third party, no inline script; style needs a nonce where a library injects it. */
 export const contentPolicy = (styleNonce?: string): string =>
@@ -44,8 +45,12 @@ export const securityHeaders = (version: string, policy = CONTENT_POLICY): reado
 ]
 
 /** A whole answer as text, for the few that are written to a bare socket. */
-export const rawResponse = (version: string, status: string, error: string): string => {
-  const body = JSON.stringify({ error })
+export const rawResponse = (
+  version: string,
+  status: string,
+  reply: { error: string; code: ErrorCode },
+): string => {
+  const body = JSON.stringify(reply)
   const flat = [
     ...securityHeaders(version),
     'Content-Type',

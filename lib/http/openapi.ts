@@ -1,6 +1,7 @@
 /** The table as an OpenAPI document: what each schema already says, said once more in JSON. */
 import { z } from 'zod'
 import { type JsonObject, isObject } from '../base/json.ts'
+import { ERROR_CODES } from '../schema/error-code.ts'
 import type { RouteTable } from './endpoint.ts'
 import type { AnyEndpoint } from './routes.ts'
 
@@ -9,8 +10,11 @@ const createComponents = () => {
   const schemas: JsonObject = {
     Error: {
       type: 'object',
-      properties: { error: { type: 'string', description: 'One sentence for the person' } },
-      required: ['error'],
+      properties: {
+        error: { type: 'string', description: 'One sentence for the person' },
+        code: { type: 'string', enum: ERROR_CODES, description: 'Stable; clients may act on it' },
+      },
+      required: ['error', 'code'],
     },
   }
   const texts = new Map<string, string>()

@@ -30,7 +30,7 @@ const isSameOrigin = (origin: URL, client: Client, allowed: readonly string[]): 
   })
 }
 
-const REJECTED = 'Cross-origin request rejected'
+const rejected = () => forbidden('Cross-origin request rejected', { code: 'cross_origin' })
 
 /**
  * Refuses what another site's page sent (contract §0.6). Programs without Origin and Referer pass, but a browser
@@ -43,11 +43,11 @@ export const checkOrigin = (
 ): void => {
   const said = req.headers.origin ?? req.headers.referer
   if (said === undefined || said === '') {
-    if (isCrossSite(req)) throw forbidden(REJECTED)
+    if (isCrossSite(req)) throw rejected()
     return
   }
   const origin = parseOrigin(said)
-  if (!origin || !isSameOrigin(origin, client, allowed)) throw forbidden(REJECTED)
+  if (!origin || !isSameOrigin(origin, client, allowed)) throw rejected()
 }
 
 /** A browser says that another site's page has asked, by a link or by embedding the address. */

@@ -135,6 +135,7 @@ export const parseInput = <S extends z.ZodType>(
   if (result.success) return result.data
   const { issues } = result.error
   const missing = missingFields(schema, value, new Set(issues.map(issue => issue.path[0])))
-  if (missing.length > 0) throw invalid(`Missing required field(s): ${missing.join(', ')}`)
+  if (missing.length > 0)
+    throw invalid(`Missing required field(s): ${missing.join(', ')}`, { code: 'missing_fields' })
   throw invalid(issues[0]?.message ?? 'The input is not valid')
 }

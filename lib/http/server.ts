@@ -69,15 +69,21 @@ export const createServer = (
       ._httpMessage
     if (!socket.writable || error.code === 'ECONNRESET' || open?.headersSent)
       return void socket.destroy()
-    const [status, text] = CLIENT_ERRORS[error.code ?? ''] ?? [
+    const [status, sentence] = CLIENT_ERRORS[error.code ?? ''] ?? [
       '400 Bad Request',
       'The request is not valid HTTP',
     ]
-    endWith(socket, rawResponse(version, status, text))
+    endWith(socket, rawResponse(version, status, { error: sentence, code: 'invalid_request' }))
   })
   server.on('connect', (_req, socket) => {
     socket.on('error', () => socket.destroy())
-    endWith(socket, rawResponse(version, '405 Method Not Allowed', 'CONNECT is not allowed here'))
+    endWith(
+      socket,
+      rawResponse(version, '405 Method Not Allowed', {
+        error: 'CONNECT is not allowed here',
+        code: 'method_not_allowed',
+      }),
+    )
   })
   server.on('checkContinue', (req, res) => {
     // No invitation to send what will be refused.

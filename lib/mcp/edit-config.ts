@@ -30,7 +30,7 @@ const storedIn = (home: Home, name: string): JsonObject | undefined => {
 
 const required = (home: Home, name: string): JsonObject => {
   const stored = storedIn(home, name)
-  if (!stored) throw missing(`There is no MCP server "${name}".`)
+  if (!stored) throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
   return stored
 }
 
@@ -115,7 +115,8 @@ export const saveServer = (
   { create = false } = {},
 ): void => {
   const old = storedIn(home, name)
-  if (old && create) throw conflict(`There is an MCP server "${name}" already.`)
+  if (old && create)
+    throw conflict(`There is an MCP server "${name}" already.`, { code: 'mcp_server_exists' })
   const command = change.command ?? old?.command
   const url = change.url ?? old?.url
   if (!command && !url) throw invalid('A server needs a command or an address.')

@@ -131,7 +131,8 @@ export const createMcp = ({
     /** Starts a server for real and says how that went. */
     async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
       const config = parseServers(home.values()).find(each => each.name === name)
-      if (!config) throw missing(`There is no MCP server "${name}".`)
+      if (!config)
+        throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
       if (isBad(config)) throw invalid(config.problem)
       const startedMs = now()
       // One that is switched off is started for the test only.

@@ -154,6 +154,7 @@ export const writeMemory = async (
     if (!isAsExpected(now, expected)) {
       const { version, mtime } = now
       throw conflict('The note was changed meanwhile; look at it before you write over it', {
+        code: 'note_changed',
         section,
         content: redact(now.text),
         version,

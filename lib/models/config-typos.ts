@@ -157,6 +157,7 @@ export const rejectConfigTypos = (home: Pick<ModelHome, 'values' | 'authJson'>):
   const slip = findConfigTypo(home.values(), home.authJson())
   if (slip !== null)
     throw unavailable(`${slip} Correct it: nothing is sent to a provider that was not meant.`, {
+      code: 'provider_misspelled',
       config_problem: true,
     })
 }

@@ -83,7 +83,7 @@ export const createConnectionTests = ({ live, catalogue, trial }: ConnectionTest
 
   const named = (text: string): string => {
     const provider = toProviderId(text)
-    if (!provider) throw invalid('provider is required')
+    if (!provider) throw invalid('provider is required', { code: 'missing_fields' })
     return provider
   }
 

@@ -25,7 +25,7 @@ export const effectiveDefault = (home: ModelHome, config: DefaultConfig): string
 /** A model id people can pick: printable, and text that survives a file. */
 export const parseModelId = (raw: string): string => {
   const id = raw.trim()
-  if (!id) throw invalid('model is required')
+  if (!id) throw invalid('model is required', { code: 'missing_fields' })
   if (id.length > 500) throw invalid('model must be at most 500 characters long')
   const [, provider, name] = /^@([^:]*):(.*)$/s.exec(id) ?? []
   if (provider !== undefined && (!provider.trim() || !name?.trim() || /:\s*$/.test(id)))

@@ -79,5 +79,7 @@ export const resolveKey = (
     )
   const variable = facts?.keys[0]
   const advice = variable ? `Set ${variable} in the .env file of this profile` : 'Add one'
-  throw unavailable(`${name} has no API key. ${advice}, or pick another model.`)
+  throw unavailable(`${name} has no API key. ${advice}, or pick another model.`, {
+    code: 'key_missing',
+  })
 }

@@ -178,11 +178,17 @@ export const resolveEndpoint = (
   if (pair.provider === 'demo' || (pair.provider === null && isUnconfigured(setup))) return DEMO
   const chosen = pair.provider ?? chooseProvider(setup, pair.model)
   if (!chosen)
-    throw unavailable('No provider is chosen. Pick a model, or set model.provider in config.yaml.')
+    throw unavailable(
+      'No provider is chosen. Pick a model, or set model.provider in config.yaml.',
+      { code: 'provider_missing' },
+    )
   const provider = toProviderId(chosen)
   const external = agentEndpoint(setup, provider, pair.model)
   if (external) return external
-  if (!pair.model) throw unavailable('No model is chosen yet. Pick one in the model menu.')
+  if (!pair.model)
+    throw unavailable('No model is chosen yet. Pick one in the model menu.', {
+      code: 'model_missing',
+    })
   const name = providerName(setup, provider)
   const table = baseUrlOf(setup, provider, pair)
   const apiMode = requireSupportedWire(name, pair.model, wireOf(setup, provider, pair.model, table))

@@ -121,7 +121,7 @@ export type KeyChange = {
  */
 export const keyChange = (home: ModelHome, name: string, raw: string | null): KeyChange => {
   const provider = name.trim().toLowerCase()
-  if (!provider) throw invalid('provider is required')
+  if (!provider) throw invalid('provider is required', { code: 'missing_fields' })
   const setup = readSetup(home)
   const id = toProviderId(provider)
   const display_name = nameOf(setup, provider)

@@ -59,7 +59,7 @@ export const parseDisplay = (value: unknown): boolean => {
 /** Takes effect with the next turn. `default` leaves it to the model: the key goes. */
 export const saveEffort = (home: EditableHome, value: unknown): void => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
-  if (!effort) throw invalid('effort is required')
+  if (!effort) throw invalid('effort is required', { code: 'missing_fields' })
   if (effort === 'default') {
     if (under(home.values(), 'agent', 'reasoning_effort') !== undefined)
       home.config.edit(['agent', 'reasoning_effort'], undefined)

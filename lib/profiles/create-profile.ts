@@ -98,7 +98,8 @@ const claim = (path: string, name: string): void => {
     makeDir(dirname(path))
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {
-    if (existsSync(path)) throw invalid(`Profile '${name}' already exists.`)
+    if (existsSync(path))
+      throw invalid(`Profile '${name}' already exists.`, { code: 'profile_exists' })
     // The words of the system without the path: `EACCES: permission denied`.
     throw unavailable(`The profile could not be created: ${messageOf(error).split(',')[0]}`)
   }

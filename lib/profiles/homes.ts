@@ -130,7 +130,7 @@ export const createHomes = (
     open(name) {
       if (!PROFILE_NAME.test(name)) throw invalid(BAD_NAME)
       const home = find(name)
-      if (!home) throw missing(`Profile '${name}' does not exist.`)
+      if (!home) throw missing(`Profile '${name}' does not exist.`, { code: 'profile_not_found' })
       return home
     },
     forCookie: cookie =>

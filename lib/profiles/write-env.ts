@@ -22,7 +22,9 @@ export const writeEnv = async (
   values: Readonly<Record<string, string | null>>,
 ): Promise<void> => {
   if (isManaged(home.dir, home.env?.() ?? {}))
-    throw conflict('The keys of this home are managed by the system and cannot be changed here.')
+    throw conflict('The keys of this home are managed by the system and cannot be changed here.', {
+      code: 'managed_home',
+    })
   const path = join(home.dir, '.env')
   await withFileLock(join(home.dir, '.env.lock'), { timeoutMs: LOCK_MS }, () => {
     const before = requireText(path)

@@ -75,7 +75,7 @@ export const createDuplicator = ({
   const copy = (given: string, keep: number, change: (meta: Meta) => Meta): SessionRow => {
     const file = files.find(require(given).session_id)
     const folded = file && foldFile(file)?.folded
-    if (!folded) throw missing('Session not found')
+    if (!folded) throw missing('Session not found', { code: 'session_not_found' })
     const id = newId()
     const at = writer.nextTime(0)
     const kept = Object.fromEntries(

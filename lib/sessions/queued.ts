@@ -17,6 +17,6 @@ export const queuedPatch = (list: readonly Queued[]): MetaPatch => ({
 export const withoutQueued = (meta: Meta, id: string): MetaPatch => {
   const list = queuedOf(meta)
   if (!list.some(item => item.id === id))
-    throw conflict('This message was sent or removed already.')
+    throw conflict('This message was sent or removed already.', { code: 'queued_message_gone' })
   return queuedPatch(list.filter(item => item.id !== id))
 }

@@ -22,13 +22,13 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
   const load = (given: string): Folded => {
     const file = files.find(realId(given))
     const folded = file && foldFile(file)?.folded
-    if (!folded) throw missing('Session not found')
+    if (!folded) throw missing('Session not found', { code: 'session_not_found' })
     return folded
   }
 
   const storedOf = (given: string): CatalogEntry => {
     const stored = catalog.get(realId(given))
-    if (!stored) throw missing('Session not found')
+    if (!stored) throw missing('Session not found', { code: 'session_not_found' })
     return stored
   }
 
@@ -36,7 +36,8 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
   const parsedTail = (given: string, limit: number, before: string | undefined): Tail => {
     const { messages } = load(given)
     const at = before === undefined ? -1 : messages.findIndex(({ id }) => id === before)
-    if (before !== undefined && at === -1) throw missing('Message not found')
+    if (before !== undefined && at === -1)
+      throw missing('Message not found', { code: 'message_not_found' })
     const end = before === undefined ? messages.length : at
     const offset = Math.max(0, end - limit)
     return { messages: messages.slice(offset, end), offset, truncated: offset > 0 }
@@ -54,7 +55,7 @@ export const createReader = ({ files, catalog, realId }: ReaderOptions) => {
       const near = (Number.isInteger(n) && catalog.markBefore(id, n)) || first
       return findMessage(fd, before, cuts, near)
     })
-    if (!found) throw missing('Message not found')
+    if (!found) throw missing('Message not found', { code: 'message_not_found' })
     const size = Math.min(limit, found.index)
     const file = { id, path, format: 'jsonl' as const }
     const messages = size === 0 ? [] : readTail(file, size, { before: found.offset, cuts })

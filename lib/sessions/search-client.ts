@@ -96,7 +96,8 @@ export const createSearchClient = (options: SearchClientOptions) => {
   }
 
   const ask = (question: Question): Promise<SearchResponse> => {
-    if (closed) return Promise.reject(unavailable('The service is stopping'))
+    if (closed)
+      return Promise.reject(unavailable('The service is stopping', { code: 'shutting_down' }))
     worker ??= start()
     worker.ref()
     if (idle) clearTimeout(idle)

@@ -58,7 +58,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   }
   const realId = (id: string): string => {
     const real = resolve(id)
-    if (real === undefined) throw missing('Session not found')
+    if (real === undefined) throw missing('Session not found', { code: 'session_not_found' })
     return real
   }
   const row = (id: string): SessionRow | undefined => {
@@ -68,7 +68,7 @@ export const createSessions = (options: SessionsOptions): Sessions => {
   }
   const require = (id: string): SessionRow => {
     const found = row(id)
-    if (!found) throw missing('Session not found')
+    if (!found) throw missing('Session not found', { code: 'session_not_found' })
     return found
   }
   const newId = (): string => {

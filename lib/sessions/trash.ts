@@ -71,6 +71,7 @@ export const createTrash = (needs: TrashOptions) => {
   const requireIdle = (row: SessionRow): void => {
     if (row.active_stream_id === null) return
     throw conflict('The session is still streaming; stop the turn or wait for its end', {
+      code: 'session_busy',
       active_stream_id: row.active_stream_id,
     })
   }
@@ -122,7 +123,7 @@ export const createTrash = (needs: TrashOptions) => {
 
   const readEntries = (id: string): Entry[] => {
     const file = files.find(id)
-    if (!file) throw missing('Session not found')
+    if (!file) throw missing('Session not found', { code: 'session_not_found' })
     if (file.format === 'json') return toEntries(id, readWhole(file.path)) ?? []
     return withFile(file.path, fd =>
       [...readLines(fd)]
@@ -154,7 +155,7 @@ export const createTrash = (needs: TrashOptions) => {
     restore(id: string): SessionRow {
       const place = trashOf(id)
       const own = trashedFiles(id)
-      if (own.length === 0) throw missing('Session not found')
+      if (own.length === 0) throw missing('Session not found', { code: 'session_not_found' })
       if (files.find(id)) throw conflict('There is a session with this id again')
       watch.ignoreOwn(() => {
         // The journal last: before it is back, nobody takes the rest for a session.
@@ -174,7 +175,7 @@ export const createTrash = (needs: TrashOptions) => {
       const id = row.session_id
       const file = files.find(id)
       const folded = file && foldFile(file)?.folded
-      if (!folded) throw missing('Session not found')
+      if (!folded) throw missing('Session not found', { code: 'session_not_found' })
       writer.closeJournal(id)
       watch.ignoreOwn(() => {
         writeJournal(files.jsonl(id), survivingEntries(folded, readEntries(id), now()))

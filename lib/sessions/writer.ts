@@ -60,7 +60,7 @@ export const createWriter = (needs: WriterOptions) => {
   const ready = (id: string): { stored: CatalogEntry; journal: Journal } => {
     if (catalog.get(id)?.summary.format === 'json') {
       const done = watch.ignoreOwn(() => convertLegacyFile(id, files.json(id), files.jsonl(id)))
-      if (!done) throw missing('Session not found')
+      if (!done) throw missing('Session not found', { code: 'session_not_found' })
       catalogSync.refresh(id)
     }
     const holding = openJournals.get(id)
@@ -79,7 +79,7 @@ export const createWriter = (needs: WriterOptions) => {
     if (holding) holding.stamp = journal.stat()
     if (!stored) {
       if (!holding) journal.close()
-      throw missing('Session not found')
+      throw missing('Session not found', { code: 'session_not_found' })
     }
     return { stored, journal }
   }
@@ -250,7 +250,7 @@ export const createWriter = (needs: WriterOptions) => {
       if (promised) reserved.set(to, promised)
       reserved.delete(id)
       const row = JSON.parse(catalog.rowText(to) ?? 'null') as SessionRow | null
-      if (!row) throw missing('Session not found')
+      if (!row) throw missing('Session not found', { code: 'session_not_found' })
       onRow(row)
       return row
     },

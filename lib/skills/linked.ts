@@ -82,11 +82,11 @@ export const readLinked = (dir: string, file: string): Omit<LinkedFile, 'version
     fd = openSync(realPath(path), flags)
   } catch {
     // Missing, closed to us, or swapped meanwhile: the same to whoever asks.
-    throw missing('File not found')
+    throw missing('File not found', { code: 'file_not_found' })
   }
   try {
     const stat = fstatSync(fd)
-    if (!stat.isFile()) throw missing('File not found')
+    if (!stat.isFile()) throw missing('File not found', { code: 'file_not_found' })
     const { size } = stat
     if (size > MAX_BYTES) throw invalid('The file is larger than 1 MB and is not shown')
     const bytes = readFileSync(fd)

@@ -40,7 +40,7 @@ export const createSkills = ({
   const require = (home: SkillsHome, name: string): Found => {
     if (GLOB.test(name)) throw invalid('Invalid skill name')
     const found = finder.find(home, name)
-    if (!found) throw missing('Skill not found')
+    if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 

@@ -73,7 +73,9 @@ export const dropSnapshot = (home: SkillsHome): void =>
 
 export const requireOwn = (found: Found): void => {
   if (found.readOnly)
-    throw forbidden(`"${found.name}" lies in a directory outside this profile and is read-only`)
+    throw forbidden(`"${found.name}" lies in a directory outside this profile and is read-only`, {
+      code: 'skill_read_only',
+    })
 }
 
 /** A category without skills is no category; one with anything else in it stays. */
@@ -117,7 +119,7 @@ export type SkillFile = {
 export const createSkillWriter = (finder: Finder) => {
   const requireSkill = (home: SkillsHome, name: string): Found => {
     const found = finder.find(home, name)
-    if (!found) throw missing('Skill not found')
+    if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 
@@ -140,6 +142,7 @@ export const createSkillWriter = (finder: Finder) => {
     const version = versionOf(content)
     if (version !== expected)
       throw conflict('The skill was changed meanwhile; look at it before you write over it', {
+        code: 'skill_changed',
         content: redact(content),
         version,
       })
@@ -148,11 +151,12 @@ export const createSkillWriter = (finder: Finder) => {
   const requireFileVersion = (found: Found, file: string, expected: string): void => {
     const path = join(found.dir, ...checkPlace(file))
     if (!lstatSync(path, { throwIfNoEntry: false }))
-      throw conflict('The file was removed meanwhile')
+      throw conflict('The file was removed meanwhile', { code: 'skill_deleted' })
     const { content } = readLinked(found.dir, file)
     const version = versionOf(content)
     if (version !== expected)
       throw conflict('The file was changed meanwhile; look at it before you write over it', {
+        code: 'skill_changed',
         content: redact(content),
         version,
       })
@@ -171,9 +175,10 @@ export const createSkillWriter = (finder: Finder) => {
       const category = checkCategory(given.category)
       const content = checkContent(given.content, name)
       const found = finder.find(home, given.name) ?? finder.find(home, name)
-      if (found && given.create) throw conflict(`There is already a skill "${found.name}"`)
+      if (found && given.create)
+        throw conflict(`There is already a skill "${found.name}"`, { code: 'skill_exists' })
       if (!found && given.expected_version !== undefined)
-        throw conflict('The skill was removed meanwhile')
+        throw conflict('The skill was removed meanwhile', { code: 'skill_deleted' })
       const root = skillsRoot(home)
       if (found) {
         requireOwn(found)

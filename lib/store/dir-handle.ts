@@ -43,7 +43,7 @@ export type DirHandle = Disposable & {
 const MAX_PATH_CHARS = 4096
 const MAX_NAME_BYTES = 255
 
-const notFound = () => missing('Path not found')
+const notFound = () => missing('Path not found', { code: 'file_not_found' })
 
 /** A name that may be given to something new: no separators of any system, no control characters. */
 export const validateName = (name: string): void => {

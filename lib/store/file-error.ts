@@ -13,13 +13,13 @@ export const toUserError = (error: unknown): unknown => {
     case 'ELOOP':
     case 'ENXIO':
     case 'ENAMETOOLONG':
-      return missing('File not found')
+      return missing('File not found', { code: 'file_not_found' })
     case 'EACCES':
     case 'EPERM':
-      return forbidden('Permission denied')
+      return forbidden('Permission denied', { code: 'permission_denied' })
     case 'EEXIST':
     case 'ENOTEMPTY':
-      return invalid('Path already exists')
+      return invalid('Path already exists', { code: 'file_exists' })
     case 'EISDIR':
       return invalid('Path is a directory')
     case 'EINVAL':
@@ -29,7 +29,7 @@ export const toUserError = (error: unknown): unknown => {
       return invalid('The folder lies on another disk')
     case 'EBUSY':
     case 'ETXTBSY':
-      return conflict('The file is in use')
+      return conflict('The file is in use', { code: 'file_in_use' })
     case 'EROFS':
       return diskFull('The disk is read-only; nothing was changed.')
     case 'ENOSPC':

@@ -43,8 +43,8 @@ export const isInside = (root: string, path: string): boolean => {
  * Refuses as missing what leads outside: whoever asks learns nothing about the rest of the disk.
  */
 export const resolveInside = (root: string, path: string): string => {
-  if (path.includes('\0')) throw missing('Path not found')
+  if (path.includes('\0')) throw missing('Path not found', { code: 'file_not_found' })
   const full = realPath(resolve(realPath(root), path))
-  if (!isInside(root, full)) throw missing('Path not found')
+  if (!isInside(root, full)) throw missing('Path not found', { code: 'file_not_found' })
   return full
 }

@@ -164,12 +164,12 @@ export const createCompressions = (deps: CompressionsOptions) => {
     await deps.ready(home)
     const folded = sessions.load(sessionId)
     const messages = toConversation(folded)
-    if (messages.length < MIN_MESSAGES) throw invalid(TOO_LITTLE)
+    if (messages.length < MIN_MESSAGES) throw invalid(TOO_LITTLE, { code: 'too_little_to_compact' })
     const endpoint = callable(deps, home, row.model)
     const engine = engineFor(sessionId, home, endpoint)
     const before = estimateAllTokens(messages)
     const plan = planByHand(messages, engine.settings, endpoint, before)
-    if (!plan) throw invalid(TOO_LITTLE)
+    if (!plan) throw invalid(TOO_LITTLE, { code: 'too_little_to_compact' })
     const used: Usage[] = []
     const done = await compress(messages, plan, {
       ...engine,
@@ -216,7 +216,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
     /** By hand. `signal` ends it with nothing written. */
     async compress(given: string, topic: string, signal: AbortSignal): Promise<CompressionResult> {
       const { session_id, active_stream_id } = sessions.require(given)
-      if (active_stream_id) throw conflict(STREAMING, { active_stream_id })
+      if (active_stream_id) throw conflict(STREAMING, { code: 'session_busy', active_stream_id })
       const done = await deps.runExclusive(session_id, async ending => {
         deps.onStart?.(session_id)
         const stopped = AbortSignal.any([signal, ending])
@@ -240,7 +240,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
       const folded = sessions.load(session_id)
       const inForce = activeSpans(folded.summaries)
       const summary = n === undefined ? inForce.at(-1) : inForce.find(one => one.n === n)
-      if (!summary) throw invalid('There is no summary to undo.')
+      if (!summary) throw invalid('There is no summary to undo.', { code: 'no_previous_summary' })
       const before = estimated(folded)
       sessions.append(session_id, [{ t: 'unsummary', summary: summary.n }])
       const now = sessions.load(session_id)
@@ -253,7 +253,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
     /** What the model reads in place of the messages. */
     text(given: string, n: number): string {
       const summary = sessions.load(given).summaries.find(one => one.n === n)
-      if (!summary) throw invalid('There is no such summary.')
+      if (!summary) throw invalid('There is no such summary.', { code: 'no_previous_summary' })
       return deps.redact(summary.text)
     },
 

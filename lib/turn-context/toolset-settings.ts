@@ -96,7 +96,9 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
       if (!OURS.some(({ name }) => name === toolset)) throw unknown(toolset)
       const config = home.values()
       if (on && selectToolsets(config).forbidden.includes(toolset))
-        throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`)
+        throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`, {
+          code: 'toolset_disabled',
+        })
       home.config.edit(['platform_toolsets', 'cli'], withToolset(home.config.read(), toolset, on))
     },
 

@@ -16,7 +16,7 @@ export const createEventLogRegistry = (retentionMs: number = RETENTION_MS) => {
     /** Throws 'stream not found' for one that never was, or whose time is over. */
     get(streamId: string): EventLog {
       const log = logs.get(streamId)
-      if (!log) throw missing('stream not found')
+      if (!log) throw missing('stream not found', { code: 'stream_not_found' })
       return log
     },
     /** Ends a log; it stays readable for a while, then its file goes. */

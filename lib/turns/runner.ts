@@ -97,10 +97,15 @@ export const createTurns = (deps: TurnsOptions) => {
   const requireIdle = (sessionId: string): void => {
     const turn = active.get(sessionId)
     if (turn) {
-      throw conflict('session already has an active stream', { active_stream_id: turn.streamId })
+      throw conflict('session already has an active stream', {
+        code: 'session_busy',
+        active_stream_id: turn.streamId,
+      })
     }
     if (busy.has(sessionId))
-      throw conflict('This conversation is being summarised or read in. Wait for it.')
+      throw conflict('This conversation is being summarised or read in. Wait for it.', {
+        code: 'session_compacting',
+      })
   }
 
   const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {
@@ -179,7 +184,7 @@ export const createTurns = (deps: TurnsOptions) => {
     const row = sessions.require(input.sessionId)
     const id = row.session_id
     requireIdle(id)
-    if (closing) throw unavailable('The service is shutting down.')
+    if (closing) throw unavailable('The service is shutting down.', { code: 'shutting_down' })
     const left = abandoned.get(id)
     if (left) {
       // Its end may stand in the transcript all the same: then only its last events were lost.
@@ -297,7 +302,7 @@ export const createTurns = (deps: TurnsOptions) => {
     work: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> => {
     requireIdle(sessionId)
-    if (closing) throw unavailable('The service is shutting down.')
+    if (closing) throw unavailable('The service is shutting down.', { code: 'shutting_down' })
     const controller = new AbortController()
     busy.set(sessionId, controller)
     const result = work(controller.signal)

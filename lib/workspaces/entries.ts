@@ -51,7 +51,7 @@ const dropName = (from: string, to: string): void => {
 /** The entry itself, which must be there, must not be the workspace, and must hold nothing of ours. */
 export const requireOwn = (area: Area, held: DirHandle): Stats => {
   const stat = lstatSync(held.at, { throwIfNoEntry: false })
-  if (!stat) throw missing('File not found')
+  if (!stat) throw missing('File not found', { code: 'file_not_found' })
   if (held.isRoot) throw invalid('This is the workspace itself')
   if (area.holdsHidden(held.full)) throw forbidden('It holds files of this service')
   return stat
@@ -62,7 +62,7 @@ const moveNew = (from: string, to: DirHandle): void => {
     moveUnlessTaken(from, to.at)
   } catch (error) {
     if (errorCode(error) !== 'EEXIST') throw error
-    throw invalid(`A file named "${basename(to.full)}" already exists`)
+    throw invalid(`A file named "${basename(to.full)}" already exists`, { code: 'file_exists' })
   }
   to.sync()
 }
@@ -70,7 +70,7 @@ const moveNew = (from: string, to: DirHandle): void => {
 export const createDirectory = (area: Area, path: string): { path: string } =>
   withUserErrors(() => {
     using held = openDirHandle(area, path, { link: true, create: true })
-    if (held.isRoot) throw invalid('Path already exists')
+    if (held.isRoot) throw invalid('Path already exists', { code: 'file_exists' })
     validateName(basename(held.full))
     mkdirSync(held.at)
     held.sync()
@@ -98,7 +98,7 @@ export const moveEntry = (area: Area, path: string, destination: string): Moved 
     requireOwn(area, from)
     using folder = openDirHandle(area, destination || '.')
     if (!lstatSync(folder.at, { throwIfNoEntry: false })?.isDirectory())
-      throw missing('Folder not found')
+      throw missing('Folder not found', { code: 'file_not_found' })
     using to = openDirHandle(area, join(folder.full, basename(from.full)), { link: true })
     rejectGitPath(to.path)
     if (to.full.startsWith(`${from.full}/`)) throw invalid('A folder cannot be moved into itself')

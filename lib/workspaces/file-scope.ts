@@ -88,7 +88,8 @@ export const makeArea = (
   { hidden = [], shown = [], homes = [] }: Hiding = {},
 ): Area => {
   const root = realDirectory(workspace)
-  if (root === undefined) throw missing('Directory not found: the workspace is not there')
+  if (root === undefined)
+    throw missing('Directory not found: the workspace is not there', { code: 'workspace_missing' })
   const [places, exceptions, dirs] = [hidden, shown, homes].map(list =>
     list.map(place => realPath(place)),
   ) as [string[], string[], string[]]

@@ -82,6 +82,6 @@ export const listDirectory = (area: Area, path: string): Listing => {
   } catch (error) {
     if (errorCode(error) === '') throw error
     // Gone, a file, or closed to us: the caller learns no more than that.
-    throw missing('Directory not found')
+    throw missing('Directory not found', { code: 'file_not_found' })
   }
 }

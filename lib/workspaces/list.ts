@@ -176,8 +176,10 @@ export const createWorkspaces = (
     add(home, path, name) {
       const real = checkDirectory(path, { userHome, boot: boot(), stateDir })
       const entries = shown(home)
-      if (entries.some(entry => entry.path === real)) throw invalid('Workspace already in list')
-      if (isOthers(profilesDir, home, real)) throw invalid('Path belongs to another profile')
+      if (entries.some(entry => entry.path === real))
+        throw invalid('Workspace already in list', { code: 'workspace_exists' })
+      if (isOthers(profilesDir, home, real))
+        throw invalid('Path belongs to another profile', { code: 'path_not_allowed' })
       return write(home, [...entries, { path: real, name: name?.trim() || basename(real) || real }])
     },
     remove(home, path) {
@@ -187,9 +189,11 @@ export const createWorkspaces = (
     },
     rename(home, path, name) {
       const label = name.trim()
-      if (!path.trim() || !label) throw invalid('path and name are required')
+      if (!path.trim() || !label)
+        throw invalid('path and name are required', { code: 'missing_fields' })
       const entries = shown(home)
-      if (!entries.some(entry => entry.path === path)) throw missing('Workspace not found')
+      if (!entries.some(entry => entry.path === path))
+        throw missing('Workspace not found', { code: 'workspace_not_found' })
       return write(
         home,
         entries.map(entry => (entry.path === path ? { path, name: label } : entry)),
@@ -222,7 +226,8 @@ export const createWorkspaces = (
     check(home, path) {
       if (!path.trim()) return defaultOf(home)
       const real = checkWorkspace(path, trust(home))
-      if (isOthers(profilesDir, home, real)) throw invalid('Path belongs to another profile')
+      if (isOthers(profilesDir, home, real))
+        throw invalid('Path belongs to another profile', { code: 'path_not_allowed' })
       return real
     },
     problem(home) {

@@ -43,7 +43,7 @@ const HOME_FOLDERS = [
   'browser_recordings',
 ]
 
-const notAllowed = () => forbidden('Path not in allowed location')
+const notAllowed = () => forbidden('Path not in allowed location', { code: 'path_not_allowed' })
 
 /** An absolute path in the workspace, in one of those folders, or in /tmp; secrets nowhere (decision 21). */
 export const mediaFile = (

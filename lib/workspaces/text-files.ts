@@ -65,7 +65,7 @@ const look = (held: DirHandle, directory = missing('Path is a directory')): Foun
   try {
     const stat = fstatSync(fd, { bigint: true })
     if (stat.isDirectory()) throw directory
-    if (!stat.isFile()) throw missing('File not found')
+    if (!stat.isFile()) throw missing('File not found', { code: 'file_not_found' })
     const bytes = readUpTo(fd, MAX_TEXT_BYTES + 1)
     return { stat, bytes, version: versionOf(stat, bytes) }
   } finally {
@@ -138,7 +138,11 @@ const putInPlace = (held: DirHandle, old: BigIntStats, temporary: string): void 
 }
 
 const changed = (version: string) =>
-  conflict('The file has changed since it was opened', { conflict: true, version })
+  conflict('The file has changed since it was opened', {
+    code: 'file_changed',
+    conflict: true,
+    version,
+  })
 
 /** Whole or not at all. `expected`: the version that was read; another one on disk is a conflict. */
 export const saveText = (
@@ -170,7 +174,7 @@ export const saveText = (
 export const createText = (area: Area, path: string, content: string): Saved =>
   withUserErrors(() => {
     using held = openDirHandle(area, path, { link: true, create: true })
-    if (held.isRoot) throw invalid('File already exists')
+    if (held.isRoot) throw invalid('File already exists', { code: 'file_exists' })
     validateName(held.full.slice(held.dir.length).replace(/^[/\\]/, ''))
     const data = Buffer.from(content)
     const temporary = writeBeside(held, data, null) ?? ''
@@ -178,7 +182,8 @@ export const createText = (area: Area, path: string, content: string): Saved =>
       moveUnlessTaken(temporary, held.at)
     } catch (error) {
       rmSync(temporary, { force: true })
-      if (errorCode(error) === 'EEXIST') throw invalid('File already exists')
+      if (errorCode(error) === 'EEXIST')
+        throw invalid('File already exists', { code: 'file_exists' })
       throw error
     }
     held.sync()

@@ -90,7 +90,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
       oneAtATime(id, async () => {
         const about = TRASH_ID.test(id) ? readAbout(id) : undefined
         if (!about || about.workspace !== area.root || !isThere(itemOf(id)))
-          throw missing('It is not in the trash any more')
+          throw missing('It is not in the trash any more', { code: 'trash_entry_gone' })
         using held = openDirHandle(area, about.path, { link: true, create: 'any' })
         const taken = () => conflict(`There is a "${basename(held.full)}" again`)
         try {

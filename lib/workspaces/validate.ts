@@ -87,15 +87,18 @@ export const checkDirectory = (
   path: string,
   { userHome, boot, stateDir }: Omit<Trust, 'saved'>,
 ): string => {
-  if (path.includes('\0')) throw invalid('Path does not exist')
+  if (path.includes('\0')) throw invalid('Path does not exist', { code: 'workspace_missing' })
   const full = expandPath(path, userHome)
-  if (!exists(full)) throw invalid(`Path does not exist: ${path.slice(0, 200)}`)
+  if (!exists(full))
+    throw invalid(`Path does not exist: ${path.slice(0, 200)}`, { code: 'workspace_missing' })
   const real = realDirectory(full)
   if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
   if (isSystemPath(real, [userHome, boot]))
-    throw invalid(`Path points to a system directory: ${path}`)
+    throw invalid(`Path points to a system directory: ${path}`, { code: 'path_not_allowed' })
   if (isProtectedPath(realPath(stateDir), real))
-    throw invalid(`The service keeps its own files there; choose another folder: ${path}`)
+    throw invalid(`The service keeps its own files there; choose another folder: ${path}`, {
+      code: 'path_not_allowed',
+    })
   return real
 }
 
@@ -110,6 +113,7 @@ export const checkWorkspace = (path: string, trust: Trust): string => {
   if (!isTrusted)
     throw invalid(
       `Path is outside the user home directory, not in the saved workspace list, and not under the default workspace: ${path}. Add it via Settings → Workspaces first.`,
+      { code: 'path_not_allowed' },
     )
   return real
 }

@@ -4,7 +4,7 @@ import { type FileHandle, lstat, open, readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
-import { invalid } from '../errors.ts'
+import { invalid, UserError } from '../errors.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle } from '../store/dir-handle.ts'
 import type { Area } from './file-scope.ts'
@@ -87,7 +87,7 @@ const gather = async (area: Area, path: string, top: string, limits: ZipLimits) 
 }
 
 const isPassedOver = (error: unknown): boolean =>
-  PASSED_OVER.has(errorCode(error)) || (error instanceof Error && error.name === 'Refusal')
+  PASSED_OVER.has(errorCode(error)) || error instanceof UserError
 
 const openEntry = async (area: Area, path: string): Promise<FileHandle | undefined> => {
   try {

@@ -30,7 +30,7 @@ const page = (name: string) => readFileSync(new URL(`../../public/${name}`, impo
 
 const assets = new Map([
   ['index.html', createAsset('index.html', page('index.html'))],
-  ['login/login.html', createAsset('login.html', page('login/login.html'))],
+  ['features/sign-in/login.html', createAsset('login.html', page('features/sign-in/login.html'))],
   ['/static/favicon.ico', createAsset('favicon.ico', Buffer.from('icon'))],
 ])
 const settings = { theme: 'dark', language: 'en', bot_name: 'Agent' }
@@ -92,7 +92,7 @@ test('in, and out again', async ({ at, auth }) => {
   const wrong = await at.post('/api/auth/login', { password: 'nope' })
   assert.equal(
     [wrong.status, await wrong.json(), missingHeaders(wrong.headers)],
-    [401, { error: 'Invalid password' }, []],
+    [401, { error: 'Invalid password', code: 'wrong_password' }, []],
   )
   assert.is((await at.post('/api/auth/login', { password: 1 })).status, 400)
   assert.is((await at.post('/api/auth/login', {})).status, 401)

@@ -126,7 +126,14 @@ chat('one turn a session: the second start is a 409 that names the first', async
     })
     assert.equal(
       [status, body],
-      [409, { error: 'session already has an active stream', active_stream_id: stream }],
+      [
+        409,
+        {
+          error: 'session already has an active stream',
+          code: 'session_busy',
+          active_stream_id: stream,
+        },
+      ],
     )
     for (const path of ['clear', 'retry', 'undo', 'purge', 'truncate']) {
       const refused = await service.app.post(`/api/session/${path}`, {

@@ -79,7 +79,7 @@ raw('ranges, tags, HEAD; a file cut meanwhile is cut on the wire', async ({ app,
     [
       'bytes=10-',
       416,
-      '{"error":"The file has 10 bytes; the range lies behind them"}',
+      '{"error":"The file has 10 bytes; the range starts beyond its end","code":"range_not_satisfiable"}',
       'bytes */10',
     ],
     ['bytes=0-1,4-5', 200, '0123456789', undefined],
@@ -117,7 +117,10 @@ raw('media: only the workspace, the folders of the home and /tmp; never a secret
   const get = (path: string, more = '') =>
     app.get(`/api/media?path=${encodeURIComponent(path)}${more}`)
   const missing = await app.get('/api/media')
-  assert.equal([missing.status, missing.body], [400, { error: 'path parameter required' }])
+  assert.equal(
+    [missing.status, missing.body],
+    [400, { error: 'path parameter required', code: 'missing_fields' }],
+  )
   const elsewhere = mkdtempSync('/var/tmp/media-')
   writeFileSync(join(elsewhere, 'a.png'), 'ELSEWHERE')
   mkdirSync(join(app.home, 'images'))
@@ -147,12 +150,15 @@ raw('media: only the workspace, the folders of the home and /tmp; never a secret
         const answer = await get(path, more)
         assert.equal(
           [answer.status, answer.body],
-          [403, { error: 'Path not in allowed location' }],
+          [403, { error: 'Path not in allowed location', code: 'path_not_allowed' }],
           path,
         )
       }
     }
-    assert.equal((await get(join(root, 'gone.png'))).body, { error: 'not found' })
+    assert.equal((await get(join(root, 'gone.png'))).body, {
+      error: 'not found',
+      code: 'not_found',
+    })
     assert.is((await get(join(root, 'src'))).status, 404)
 
     writeFileSync(join(app.home, 'images', 'shot.png'), 'picture')
@@ -205,7 +211,10 @@ const unzip = (bytes: Buffer): Record<string, string> => {
 zips('refused: a file, what is missing, outside, and what is too much', async desk => {
   const { app, root, query } = desk
   const get = (path: string) => app.get(`/api/folder/download?${query({ path })}`)
-  assert.equal((await get('README.md')).body, { error: 'Path is not a folder' })
+  assert.equal((await get('README.md')).body, {
+    error: 'Path is not a folder',
+    code: 'invalid_request',
+  })
   for (const path of ['gone', '..', 'up', '/etc']) assert.is((await get(path)).status, 404, path)
   const area = makeArea(root)
   for (const limits of [

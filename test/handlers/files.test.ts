@@ -67,7 +67,11 @@ test('an unknown session is 404, a missing parameter 400, on every endpoint of f
     const path = `/api/file/${verb}`
     const body = { path: 'a', new_name: 'b', dest_dir: '.', trash_id: 'a' }
     const gone = await app.post(path, { session_id: 'gone00000000', ...body })
-    assert.equal([gone.status, gone.body], [404, { error: 'Session not found' }], verb)
+    assert.equal(
+      [gone.status, gone.body],
+      [404, { error: 'Session not found', code: 'session_not_found' }],
+      verb,
+    )
     assert.is((await app.post(path, { session_id: id })).status, 400, verb)
     assert.is((await app.post(path)).status, 400, verb)
   }
@@ -88,13 +92,13 @@ test('a text file is read with size, lines and version; what is none is said', a
   assert.is((await read('alias.ts')).body.content, 'export {}\n', 'a link inside is followed')
   assert.is((await read(join(root, 'README.md'))).status, 200, 'absolute, but inside')
 
-  assert.equal((await read('src')).body, { error: 'Path is a directory' })
+  assert.equal((await read('src')).body, { error: 'Path is a directory', code: 'not_found' })
   assert.is((await read('gone.txt')).status, 404)
   writeFileSync(join(root, 'large.txt'), 'x'.repeat(200_001))
   const large = await read('large.txt')
   assert.equal(
     [large.status, large.body],
-    [404, { error: 'File too large (200001 bytes, max 200000)' }],
+    [404, { error: 'File too large (200001 bytes, max 200000)', code: 'not_found' }],
   )
   writeFileSync(join(root, 'large.txt'), 'x'.repeat(200_000))
   assert.is((await read('large.txt')).body.size, 200_000)
@@ -198,9 +202,15 @@ test('save: refused for what is missing, a folder, changed meanwhile or not UTF-
   const { app, id, root, query } = desk
   const save = (body: Record<string, unknown>) =>
     app.post('/api/file/save', { session_id: id, ...body })
-  assert.equal((await save({ path: 'gone.txt', content: 'x' })).body, { error: 'File not found' })
+  assert.equal((await save({ path: 'gone.txt', content: 'x' })).body, {
+    error: 'File not found',
+    code: 'file_not_found',
+  })
   const folder = await save({ path: 'src', content: 'x' })
-  assert.equal([folder.status, folder.body], [400, { error: 'Cannot save: path is a directory' }])
+  assert.equal(
+    [folder.status, folder.body],
+    [400, { error: 'Cannot save: path is a directory', code: 'invalid_request' }],
+  )
   const { version } = (await app.get(`/api/file?${query({ path: 'README.md' })}`)).body
 
   writeFileSync(join(root, 'README.md'), 'the agent was here')
@@ -246,7 +256,11 @@ test('create: parents are made, nothing is replaced', async ({ app, id, root }) 
   const create = (path: string, content?: string) =>
     app.post('/api/file/create', { session_id: id, path, content })
   for (const path of ['README.md', 'src', 'away.txt', 'up'])
-    assert.equal((await create(path, 'x')).body, { error: 'File already exists' }, path)
+    assert.equal(
+      (await create(path, 'x')).body,
+      { error: 'File already exists', code: 'file_exists' },
+      path,
+    )
   symlinkSync('nowhere', join(root, 'dangling'))
   assert.is((await create('dangling', 'x')).status, 400)
   assert.is((await create('README.md/a.txt')).status, 404)
@@ -257,7 +271,7 @@ test('create: parents are made, nothing is replaced', async ({ app, id, root }) 
 
   const folder = (path: string) => app.post('/api/file/create-dir', { session_id: id, path })
   assert.equal((await folder('x/y')).body, { ok: true, path: 'x/y' })
-  assert.equal((await folder('x/y')).body, { error: 'Path already exists' })
+  assert.equal((await folder('x/y')).body, { error: 'Path already exists', code: 'file_exists' })
   assert.is((await folder('README.md')).status, 400)
   assert.ok(statSync(join(root, 'x/y')).isDirectory())
 })
@@ -271,9 +285,15 @@ test('rename and move: nothing is replaced, nothing goes into itself', async ({
     app.post('/api/file/rename', { session_id: id, path, new_name })
   const move = (path: string, dest_dir: string) =>
     app.post('/api/file/move', { session_id: id, path, dest_dir })
-  assert.equal((await rename('gone', 'x')).body, { error: 'File not found' })
+  assert.equal((await rename('gone', 'x')).body, {
+    error: 'File not found',
+    code: 'file_not_found',
+  })
   const taken = await rename('README.md', 'src')
-  assert.equal([taken.status, taken.body], [400, { error: 'A file named "src" already exists' }])
+  assert.equal(
+    [taken.status, taken.body],
+    [400, { error: 'A file named "src" already exists', code: 'file_exists' }],
+  )
   assert.is((await rename('src', 'README.md')).status, 400)
   assert.is((await rename('.', 'x')).status, 400)
   assert.is((await move('src', 'src')).status, 400)
@@ -299,7 +319,7 @@ test('delete: to the trash and back, also after a restart, but never over someth
   const remove = (path: string, recursive?: boolean) =>
     app.post('/api/file/delete', { session_id: id, path, recursive })
   const restore = (trash_id: string) => app.post('/api/file/restore', { session_id: id, trash_id })
-  assert.equal((await remove('gone')).body, { error: 'File not found' })
+  assert.equal((await remove('gone')).body, { error: 'File not found', code: 'file_not_found' })
   assert.is((await remove('src')).status, 400)
   assert.is((await remove('.', true)).status, 400)
   assert.ok(existsSync(join(root, 'src', 'main.ts')))

@@ -16,7 +16,10 @@ test.after.each(({ app }) => app.close())
 const show = (app: TestApp) => app.post('/api/settings', { show_cli_sessions: true })
 
 test('with the setting off probe and stream answer 404', async ({ app }) => {
-  assert.equal((await app.get(PATH)).body, { error: 'agent sessions not enabled' })
+  assert.equal((await app.get(PATH)).body, {
+    error: 'agent sessions not enabled',
+    code: 'not_found',
+  })
   for (const probe of ['1', 'true', 'yes']) {
     const { status, body } = await app.get(`${PATH}?probe=${probe}`)
     assert.is(status, 404)
@@ -34,7 +37,10 @@ test('503 when the watcher is not alive: its database cannot be read', async ({ 
   await show(app)
   writeFileSync(join(app.home, 'state.db'), 'no database'.repeat(200))
   const stream = await app.get(PATH)
-  assert.equal([stream.status, stream.body], [503, { error: 'watcher not started' }])
+  assert.equal(
+    [stream.status, stream.body],
+    [503, { error: 'watcher not started', code: 'unavailable' }],
+  )
   const { status, body } = await app.get(`${PATH}?probe=1`)
   assert.equal(
     [status, body.enabled, body.ok, body.watcher_running, body.error],

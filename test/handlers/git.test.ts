@@ -64,7 +64,11 @@ test('git-info: 404 when the session is unknown; no repository is null alone', a
   const { app } = desk
   for (const url of ['/api/git-info', '/api/git/status', '/api/git/diff']) {
     const gone = await app.get(`${url}?session_id=gone00000000&path=a`)
-    assert.equal([gone.status, gone.body], [404, { error: 'Session not found' }], url)
+    assert.equal(
+      [gone.status, gone.body],
+      [404, { error: 'Session not found', code: 'session_not_found' }],
+      url,
+    )
     assert.is((await app.get(url)).status, 400, url)
   }
   assert.equal(await info(desk), { git: null })

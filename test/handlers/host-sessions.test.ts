@@ -236,7 +236,10 @@ for (const schema of SCHEMAS) {
     assert.is((await app.post('/api/session/import_cli')).status, 400)
     for (const session_id of ['nothing', '../../etc/passwd', 'a b']) {
       const answer = await app.post('/api/session/import_cli', { session_id })
-      assert.equal([answer.status, answer.body], [404, { error: 'Session not found in CLI store' }])
+      assert.equal(
+        [answer.status, answer.body],
+        [404, { error: 'Session not found in CLI store', code: 'session_not_found' }],
+      )
     }
     assert.equal(app.errors, [])
   })

@@ -40,7 +40,16 @@ test('what is refused writes nothing', async ({ app, notes }) => {
   ]
   for (const [body, sentence] of cases) {
     const answer = await app.post('/api/memory/write', body)
-    assert.equal([answer.status, answer.body], [400, { error: sentence }])
+    assert.equal(
+      [answer.status, answer.body],
+      [
+        400,
+        {
+          error: sentence,
+          code: sentence.startsWith('Missing') ? 'missing_fields' : 'invalid_request',
+        },
+      ],
+    )
   }
   const long = await app.post('/api/memory/write', {
     section: 'memory',

@@ -60,7 +60,10 @@ test('spec, Skills: glob characters are 400, an unknown name is 404, whatever it
 }) => {
   addSkill(root, 'ops/deploy')
   put(join(app.home, 'SKILL.md'), skillText('outside'))
-  assert.equal((await app.get('/api/skills/content')).body, { error: 'name required' })
+  assert.equal((await app.get('/api/skills/content')).body, {
+    error: 'name required',
+    code: 'missing_fields',
+  })
   for (const name of MANY) {
     for (const file of [undefined, 'SKILL.md']) {
       const answer = await content(app, name, file)

@@ -106,7 +106,11 @@ test('refused: names of dots only, or that lead outside the workspace', async de
   ]
   for (const filename of names) {
     const answer = await upload(desk, { filename, data: 'x' })
-    assert.equal([answer.status, answer.body], [400, { error: 'Invalid filename' }], filename)
+    assert.equal(
+      [answer.status, answer.body],
+      [400, { error: 'Invalid filename', code: 'invalid_request' }],
+      filename,
+    )
   }
   for (const path of ['..', '/etc', 'up', 'src/../..', 'away.txt', '\0', 'README.md']) {
     const answer = await upload(desk, { filename: 'a.txt', data: 'x' }, [

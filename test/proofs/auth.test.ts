@@ -56,7 +56,7 @@ auth(
       ])
         assert.equal([bad, (await as(app, `${name}=${bad}`)).status], [bad, 401])
       const { body } = await as(app, '', '/api/nope')
-      assert.equal(body, { error: 'Authentication required' })
+      assert.equal(body, { error: 'Authentication required', code: 'sign_in_required' })
       const out = await app.request('POST', '/api/auth/logout', { headers: { cookie }, body: {} })
       assert.is(out.status, 200)
       assert.is((await as(app, cookie)).status, 401)

@@ -221,7 +221,7 @@ test('errors: an unexpected exception is 500 with a generic sentence, and its te
     writeFileSync(dir, 'x')
     const { status, text } = await app.get('/api/sessions')
     assert.is(status, 500)
-    assert.is(text, JSON.stringify({ error: 'Internal server error' }))
+    assert.is(text, JSON.stringify({ error: 'Internal server error', code: 'internal_error' }))
     assert.match(app.errors.join('\n'), /ENOTDIR|not a directory/i)
   } finally {
     await app.close()

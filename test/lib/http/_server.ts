@@ -2,9 +2,9 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { endpointFor, type RouteTable } from '../../../lib/http/endpoint.ts'
+import type { Authenticator } from '../../../lib/http/access.ts'
 import {
   type BaseCtx,
-  type Authenticator,
   createRequestListener,
   type ListenerOptions,
 } from '../../../lib/http/request-listener.ts'

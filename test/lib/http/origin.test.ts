@@ -130,7 +130,8 @@ test('POST: the table of contract §0.6', async ({ locked }) => {
   for (const [status, headers] of cases) {
     const answer = await send(locked, 'POST /change', headers)
     assert.is(answer.status, status, JSON.stringify(headers))
-    if (status === 403) assert.is(answer.body, '{"error":"Cross-origin request rejected"}')
+    if (status === 403)
+      assert.is(answer.body, '{"error":"Cross-origin request rejected","code":"cross_origin"}')
   }
 })
 

@@ -184,7 +184,7 @@ test('unknown paths are not found, whatever they look like', async ({ at }) => {
   for (const path of paths) {
     const answer = await at.get(path)
     assert.is(answer.status, 404, path)
-    assert.is(await answer.text(), '{"error":"not found"}')
+    assert.is(await answer.text(), '{"error":"not found","code":"not_found"}')
   }
   assert.match(
     await at.raw('GET api/echo HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'),
@@ -236,7 +236,7 @@ test('query: first value wins, blank is absent, unknown is ignored', async ({ at
   assert.equal(await ask('a=&a=2'), { a: '2' })
   assert.equal(await ask('n=3&a=%C3%BC%00%zz'), { a: 'ü\0%zz', n: 3 })
   assert.equal(await ask('__proto__=1&constructor=2'), {})
-  assert.equal(await ask('n=x'), { error: 'n must be a number' })
+  assert.equal(await ask('n=x'), { error: 'n must be a number', code: 'invalid_request' })
 })
 
 test('bad input is one sentence', async ({ at }) => {
@@ -313,6 +313,7 @@ test('a refusal is its sentence; nothing of a failed answer goes with it', async
   assert.is(answer.status, 409)
   assert.equal(await answer.json(), {
     error: 'session already has an active stream',
+    code: 'conflict',
     active_stream_id: 'x',
   })
   assert.equal(
@@ -326,7 +327,7 @@ test('what went wrong inside stays inside', async ({ at }) => {
     at.errors.length = 0
     const answer = await at.get(`/api/${path}`)
     assert.is(answer.status, 500, path)
-    assert.is(await answer.text(), '{"error":"Internal server error"}')
+    assert.is(await answer.text(), '{"error":"Internal server error","code":"internal_error"}')
     assert.is(at.errors.length, 1, path)
   }
   const full = await at.get('/api/full')
@@ -346,7 +347,7 @@ test('a locked service: pages go to /login, calls are refused, public ones pass'
     const answer = await locked.get(path)
     assert.equal(
       [answer.status, await answer.text()],
-      [401, '{"error":"Authentication required"}'],
+      [401, '{"error":"Authentication required","code":"sign_in_required"}'],
       path,
     )
   }
@@ -379,7 +380,11 @@ test('loopback-only endpoints do not exist for others', async ({ at }) => {
     'CF-Connecting-IP',
   ]) {
     const answer = await at.get('/api/inject', { [name]: '127.0.0.1' })
-    assert.equal([answer.status, await answer.text()], [404, '{"error":"not found"}'], name)
+    assert.equal(
+      [answer.status, await answer.text()],
+      [404, '{"error":"not found","code":"not_found"}'],
+      name,
+    )
     assert.is(
       (await fetch(`${at.url}/api/inject`, { method: 'PUT', headers: { [name]: 'x' } })).status,
       404,

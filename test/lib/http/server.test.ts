@@ -28,7 +28,7 @@ const expect = async (at: TestServer, request: string, status: RegExp) => {
   const answer = await at.raw(request)
   assert.match(answer, status)
   assert.equal(missingHeaders(headersOf(answer)), [], answer)
-  assert.match(answer, /\r\n\r\n\{"error":"[^"]+"\}$/)
+  assert.match(answer, /\r\n\r\n\{"error":"[^"]+","code":"[a-z_]+"\}$/)
 }
 
 test('what is no HTTP', async ({ at }) => {

@@ -103,7 +103,11 @@ test('nothing outside the table, however it is written', async ({ at }) => {
     const answer = await at.raw(
       `GET /static/${name} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`,
     )
-    assert.match(answer, /^HTTP\/1.1 404 [\s\S]*\r\n\r\n\{"error":"not found"\}$/, name)
+    assert.match(
+      answer,
+      /^HTTP\/1.1 404 [\s\S]*\r\n\r\n\{"error":"not found","code":"not_found"\}$/,
+      name,
+    )
   }
 })
 
@@ -196,7 +200,8 @@ test('a file on disk, whole and in ranges', async ({ at }) => {
     [200, '0123456789', 'attachment'],
   )
   const etag = whole.headers.get('etag') ?? ''
-  const BEHIND = '{"error":"The file has 10 bytes; the range lies behind them"}'
+  const BEHIND =
+    '{"error":"The file has 10 bytes; the range starts beyond its end","code":"range_not_satisfiable"}'
   const cases: [string, number, string, string | null][] = [
     ['bytes=0-0', 206, '0', 'bytes 0-0/10'],
     ['bytes=2-4', 206, '234', 'bytes 2-4/10'],

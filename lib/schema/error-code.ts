@@ -1,0 +1,91 @@
+/** Error codes: every error reply carries one beside its English sentence. Codes are stable; sentences are not. */
+
+/** What `UserError` falls back to: the class of a problem, one for each status. */
+export const GENERIC_CODES = [
+  'invalid_request',
+  'unauthorized',
+  'forbidden',
+  'not_found',
+  'method_not_allowed',
+  'conflict',
+  'range_not_satisfiable',
+  'too_many_requests',
+  'internal_error',
+  'unavailable',
+  'disk_full',
+] as const
+
+/** Problems a client can act on, or show in its own words. */
+export const SPECIFIC_CODES = [
+  // Requests and sign-in
+  'missing_fields',
+  'invalid_json',
+  'body_too_large',
+  'cross_origin',
+  'host_not_allowed',
+  'own_program',
+  'sign_in_required',
+  'wrong_password',
+  'too_many_sign_ins',
+  'invalid_password',
+  'password_from_environment',
+  'password_required',
+  'password_unreadable',
+  'shutting_down',
+  // Chats
+  'session_not_found',
+  'session_busy',
+  'session_compacting',
+  'message_not_found',
+  'stream_not_found',
+  'no_running_turn',
+  'queue_full',
+  'queued_message_not_found',
+  'queued_message_gone',
+  'side_question_running',
+  'no_previous_summary',
+  'too_little_to_compact',
+  'external_session_in_use',
+  'agent_running',
+  // Models and keys
+  'model_missing',
+  'provider_missing',
+  'key_missing',
+  'managed_home',
+  'provider_misspelled',
+  'speech_unavailable',
+  // Profiles, projects, tools, tasks
+  'profile_not_found',
+  'profile_exists',
+  'profile_deleted',
+  'project_not_found',
+  'mcp_server_not_found',
+  'mcp_server_exists',
+  'toolset_disabled',
+  'guard_changed',
+  'job_not_found',
+  'too_many_jobs_running',
+  'process_not_found',
+  // Files
+  'file_not_found',
+  'file_exists',
+  'file_changed',
+  'file_in_use',
+  'path_not_allowed',
+  'permission_denied',
+  'workspace_not_found',
+  'workspace_exists',
+  'workspace_missing',
+  'trash_entry_gone',
+  'checkpoint_not_found',
+  'restore_conflict',
+  'note_changed',
+  'skill_not_found',
+  'skill_exists',
+  'skill_changed',
+  'skill_deleted',
+  'skill_read_only',
+] as const
+
+export const ERROR_CODES = [...GENERIC_CODES, ...SPECIFIC_CODES] as const
+export type ErrorCode = (typeof ERROR_CODES)[number]
