@@ -149,7 +149,7 @@ export const createApp = (options: AppOptions) => {
         // Whoever looks at them needs not be told of them.
         if (pathOf(current.value) === 'settings/updates') return
         const run = () => route.go({ view: 'settings', section: 'updates' })
-        toasts.show(t('updates.there'), { action: { label: t('updates.show'), run } })
+        toasts.show(t('updates.available'), { action: { label: t('updates.show'), run } })
       },
     })
 

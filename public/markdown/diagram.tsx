@@ -146,10 +146,10 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
   }, [text])
   return (
     <div class="md-diagram">
-      {state === 'drawing' && <p class="md-diagram-note">{t('code.drawing')}</p>}
+      {state === 'drawing' && <p class="md-diagram-note">{t('code.rendering')}</p>}
       {state === 'failed' && (
         <p class="md-diagram-note">
-          {t('code.undrawable')}{' '}
+          {t('code.failed')}{' '}
           <button type="button" class="tx-link" onClick={onFail}>
             {t('code.source')}
           </button>

@@ -1,42 +1,47 @@
-/** Looks a sentence up in the catalogue and fills its places; key and names are checked by the compiler. */
+/** Typed translation: `t(key, values)` looks up a message and fills its `{placeholders}`; keys and placeholders are checked by the compiler. */
 import { visibleWords } from '../../lib/base/visible.ts'
 import { en } from './en.ts'
 
 type Plural = { readonly one: string; readonly other: string }
 type Names<S> = S extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
-type Places<V> = V extends Plural ? Names<V['other']> | 'count' : Names<V>
-type Fill<V> = { [N in Places<V>]: N extends 'count' ? number : string | number }
+type Placeholders<V> = V extends Plural ? Names<V['other']> | 'count' : Names<V>
+type Values<V> = { [N in Placeholders<V>]: N extends 'count' ? number : string | number }
 
-export type Key = keyof typeof en
-/** A sentence without places: these may be kept in tables and looked up later. */
+type Base = typeof en
+export type Key = keyof Base
+/** A message without placeholders: safe to keep in a table and look up later. */
 export type PlainKey = {
-  [K in Key]: [Places<(typeof en)[K]>] extends [never] ? K : never
+  [K in Key]: [Placeholders<Base[K]>] extends [never] ? K : never
 }[Key]
-type Rest<V> = [Places<V>] extends [never] ? [] : [fill: Fill<V>]
-type Catalogue = Readonly<Record<string, string | Plural>>
+type Rest<V> = [Placeholders<V>] extends [never] ? [] : [values: Values<V>]
+type Catalog = Readonly<Record<string, string | Plural>>
+/** A feature's own messages over the base catalog. */
+type Merged<C> = Omit<Base, keyof C> & C
 
 const locale = 'en'
 const plurals = new Intl.PluralRules(locale)
 
-const pick = (entry: string | Plural, count: unknown): string => {
+const select = (entry: string | Plural, count: unknown): string => {
   if (typeof entry === 'string') return entry
   return plurals.select(Number(count)) === 'one' ? entry.one : entry.other
 }
 
-/** A view that loads late brings its own catalogue: the first load carries no words it does not show. */
-export const translator =
-  <C extends Catalogue>(catalogue: C) =>
-  <K extends keyof C & string>(key: K, ...[fill]: Rest<C[K]>): string => {
-    const places = (fill ?? {}) as Record<string, string | number>
-    return pick(catalogue[key] as string | Plural, places.count).replace(
-      /\{(\w+)\}/g,
-      (whole, name) => {
-        const value = places[name]
-        if (typeof value === 'number') return value.toLocaleString(locale)
-        // Names of files, sessions and tools stand in sentences, too.
-        return value === undefined ? whole : visibleWords(value)
-      },
-    )
+/**
+ * A translator over the base catalog and the messages of one feature. Features bring their own catalog so that the first page
+ * load carries only the text it shows.
+ */
+export const translator = <const C extends Catalog>(catalog: C) => {
+  const messages: Catalog = { ...en, ...catalog }
+  return <K extends keyof Merged<C> & string>(key: K, ...[values]: Rest<Merged<C>[K]>): string => {
+    const filled = (values ?? {}) as Record<string, string | number>
+    return select(messages[key]!, filled.count).replace(/\{(\w+)\}/g, (placeholder, name) => {
+      const value = filled[name]
+      if (typeof value === 'number') return value.toLocaleString(locale)
+      // Values include names of files, sessions and tools, which may contain invisible or reordering characters.
+      return value === undefined ? placeholder : visibleWords(value)
+    })
   }
+}
 
-export const t = translator(en)
+/** Translator of the base catalog. */
+export const t = translator({})

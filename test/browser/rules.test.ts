@@ -123,7 +123,7 @@ rules(
         const { session_id } = made.body.session
         await app.post('/api/approval/inject_test', { session_id, command })
         await page.goto(`${app.url}/session/${session_id}`)
-        const more = card.getByRole('button', { name: 'Show the whole command' })
+        const more = card.getByRole('button', { name: 'Show the full command' })
         await more.waitFor()
         assert.not.ok(await endInView())
         if (index === 0) assert.equal(await at.axe(), [])

@@ -3,7 +3,7 @@ import { visibleText } from '../../../lib/base/visible.ts'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
 import { CodeText } from '../../markdown/code.tsx'
-import { ta } from './strings.ts'
+import { t } from './strings.ts'
 import { BidiSafeCode, hasRtlText } from './bidi-safe-code.tsx'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'
@@ -112,7 +112,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
       onClick={() => (choice === 'always' && isRule ? setRuling(true) : answer(choice))}
       aria-keyshortcuts={key}
     >
-      {ta(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
+      {t(isBudget && choice === 'once' ? 'ask.again' : `ask.${choice}`)}
       {key && (
         <span class="ask-key" aria-hidden="true">
           {key === 'Enter' ? '↵' : 'esc'}
@@ -121,13 +121,13 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
     </button>
   )
   return (
-    <article class="ask" ref={card} aria-label={ta('ask.approval')}>
+    <article class="ask" ref={card} aria-label={t('ask.approval')}>
       <h3 class="ask-title">
-        <Icon name="shield" /> {ta('ask.approval')}
+        <Icon name="shield" /> {t('ask.approval')}
       </h3>
-      <p class="ask-why">{visibleText(approval.description) || ta('ask.approval.text')}</p>
-      <ReadToEndBox whole={whole} more={ta('ask.more')} keys={keys && offers('once') && !isRuling}>
-        <ScrollBox class="ask-command" label={ta('ask.command')}>
+      <p class="ask-why">{visibleText(approval.description) || t('ask.approval.text')}</p>
+      <ReadToEndBox whole={whole} more={t('ask.more')} keys={keys && offers('once') && !isRuling}>
+        <ScrollBox class="ask-command" label={t('ask.command')}>
           <pre dir="ltr">
             {hasRtlText(command) ? (
               <BidiSafeCode text={command} />
@@ -138,7 +138,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
         </ScrollBox>
       </ReadToEndBox>
       {approval.diff && <AskedDiff text={approval.diff} />}
-      {approval.cwd && <p class="ask-where">{ta('ask.where', { cwd: approval.cwd })}</p>}
+      {approval.cwd && <p class="ask-where">{t('ask.where', { cwd: approval.cwd })}</p>}
       {isRuling ? (
         <RuleForm
           approval={approval}
@@ -157,7 +157,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
       )}
       {!isBudget && !isRuling && (
         <p class="ask-covers">
-          {ta(
+          {t(
             offers('always') || offers('session')
               ? isTool
                 ? 'ask.covers.tool'
@@ -199,7 +199,7 @@ function AskedDiff({ text }: { text: string }) {
 function Change({ file }: { file: FileDiff }) {
   const whole = useReadToEnd(file)
   return (
-    <ReadToEndBox whole={whole} more={ta('ask.more.change')}>
+    <ReadToEndBox whole={whole} more={t('ask.more.change')}>
       <Diff file={file} />
     </ReadToEndBox>
   )

@@ -1,7 +1,7 @@
 /** A question the agent asks: its choices as buttons, and room for another answer. */
 import { useEffect, useState } from 'preact/hooks'
 import type { Clarify } from '../../../lib/schema/question.ts'
-import { ta } from './strings.ts'
+import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
 
@@ -28,9 +28,9 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
     answer(text)
   }
   return (
-    <article class="ask" aria-label={ta('ask.question')}>
+    <article class="ask" aria-label={t('ask.question')}>
       <h3 class="ask-title">
-        <Icon name="question" /> {ta('ask.question')}
+        <Icon name="question" /> {t('ask.question')}
       </h3>
       <p class="ask-why ask-question">{visibleText(question.question)}</p>
       {question.choices_offered.length > 0 && (
@@ -51,16 +51,14 @@ export function QuestionCard({ question, onAnswer }: QuestionCardProps) {
       <form class="ask-form" onSubmit={submit}>
         <input
           class="ask-input"
-          aria-label={ta('ask.answer')}
-          placeholder={
-            question.choices_offered.length > 0 ? ta('ask.answer.hint') : ta('ask.answer')
-          }
+          aria-label={t('ask.answer')}
+          placeholder={question.choices_offered.length > 0 ? t('ask.answer.hint') : t('ask.answer')}
           value={text}
           disabled={sent}
           onInput={event => setText(event.currentTarget.value)}
         />
         <button type="submit" class="ask-button ask-main" disabled={sent || !text.trim()}>
-          {ta('ask.answer.send')}
+          {t('ask.answer.send')}
         </button>
       </form>
     </article>

@@ -1,7 +1,7 @@
 /** A box for something that must be read before it is decided about: where it does not fit, that is said, and one button leads to its end. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { ta } from './strings.ts'
+import { t } from './strings.ts'
 
 /** Rounded sizes of a zoomed page differ by so much. */
 const SLACK_PX = 4
@@ -92,7 +92,7 @@ export function ReadToEndBox({ whole, more, keys = false, children }: Props) {
           aria-keyshortcuts={isKey ? 'Enter' : undefined}
           onClick={isDone ? close : advance}
         >
-          {isDone ? ta('ask.less') : isOpen ? ta('ask.end') : more}
+          {isDone ? t('ask.less') : isOpen ? t('ask.end') : more}
           {isKey && (
             <span class="ask-key" aria-hidden="true">
               ↵

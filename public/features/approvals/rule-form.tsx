@@ -1,7 +1,7 @@
 /** What “Always allow” will allow: shown, edited within what may be allowed, and limited to a place, before it is given. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { RuleFormProps, RuleScope } from './approval-card.tsx'
-import { tr } from './rule-strings.ts'
+import { t } from './strings.ts'
 
 const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']
 
@@ -43,7 +43,7 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
     >
       {suggested && (
         <>
-          <label for={id}>{tr('label')}</label>
+          <label for={id}>{t('rule.label')}</label>
           <div class="rule-field">
             <input
               id={id}
@@ -62,13 +62,13 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
               class="ask-button"
               onClick={() => setText(words === null ? suggested : command)}
             >
-              {words === null ? tr('shorter', { rule: suggested }) : tr('exact')}
+              {words === null ? t('rule.shorter', { rule: suggested }) : t('rule.exact')}
             </button>
           </div>
         </>
       )}
       <fieldset class="rule-scopes">
-        <legend>{tr('scope')}</legend>
+        <legend>{t('rule.scope')}</legend>
         {SCOPES.map(each => (
           <label key={each}>
             <input
@@ -77,23 +77,23 @@ export function RuleForm({ approval, disabled, onAllow, onBack }: RuleFormProps)
               checked={scope === each}
               onChange={() => setScope(each)}
             />
-            {tr(`scope.${each}`)}
+            {t(`rule.scope.${each}`)}
           </label>
         ))}
       </fieldset>
       <p id={`${id}-covers`} class="ask-covers" role="status">
         {isWrong
-          ? tr('wrong', { rule: suggested ?? '' })
+          ? t('rule.invalid', { rule: suggested ?? '' })
           : words === null
-            ? tr(`exact.${scope}`)
-            : `${tr(`first.${scope}`, { words })} ${tr('limits')}`}
+            ? t(`rule.exact.${scope}`)
+            : `${t(`rule.first.${scope}`, { words })} ${t('rule.limits')}`}
       </p>
       <div class="ask-buttons">
         <button type="submit" class="ask-button ask-main" disabled={disabled || isWrong}>
-          {tr('allow')}
+          {t('rule.allow')}
         </button>
         <button type="button" class="ask-button" onClick={onBack}>
-          {tr('back')}
+          {t('rule.back')}
         </button>
       </div>
     </form>

@@ -1,28 +1,50 @@
-/** The English catalogue of the cards that ask; it comes with them. */
+/** English text of approval and question cards. */
 import { translator } from '../../strings/t.ts'
 
-export const enAsk = {
+export const t = translator({
   'ask.approval': 'Approval needed',
-  'ask.approval.text': 'The agent wants to run this command.',
+  'ask.approval.text': 'The agent wants to run:',
   'ask.command': 'Command',
-  'ask.more': 'Show the whole command',
-  'ask.more.change': 'Show the whole change',
+  'ask.more': 'Show the full command',
+  'ask.more.change': 'Show the full change',
   'ask.end': 'Go to the end',
   'ask.less': 'Show less',
   'ask.where': 'in {cwd}',
   'ask.once': 'Allow once',
-  'ask.again': 'Allow the same amount again',
-  'ask.session': 'Allow for this session',
+  'ask.again': 'Add the same amount again',
+  'ask.session': 'Allow for this chat',
   'ask.always': 'Always allow',
   'ask.deny': 'Deny',
   'ask.covers':
-    '“Allow for this session” covers only this exact command in this folder. “Always allow” first shows what it will cover.',
-  'ask.covers.tool': '“Allow for this session” and “Always allow” cover every call of this tool.',
+    '“Allow for this chat” covers only this exact command in this folder. “Always allow” first shows what it will cover.',
+  'ask.covers.tool': '“Allow for this chat” and “Always allow” cover every call of this tool.',
   'ask.covers.once': 'The agent has to ask about this every time.',
   'ask.question': 'Question',
   'ask.answer': 'Your answer',
-  'ask.answer.hint': 'Or write your own answer',
+  'ask.answer.hint': 'Or type your own answer',
   'ask.answer.send': 'Answer',
-} as const
 
-export const ta = translator(enAsk)
+  'rule.label': 'What to allow',
+  'rule.shorter': 'Use {rule}',
+  'rule.exact': 'Use the exact command',
+  'rule.scope': 'Where',
+  'rule.scope.session': 'This chat',
+  'rule.scope.workspace': 'This workspace',
+  'rule.scope.profile': 'This profile',
+  'rule.exact.session': 'Runs this exact command without asking, in this folder and this chat.',
+  'rule.exact.workspace':
+    'Runs this exact command without asking, in this workspace. You can remove the rule in Settings under Security.',
+  'rule.exact.profile':
+    'Runs this exact command without asking, in every folder. You can remove the rule in Settings under Security.',
+  'rule.first.session': 'Runs commands that begin with “{words}” without asking, in this chat.',
+  'rule.first.workspace':
+    'Runs commands that begin with “{words}” without asking, in this workspace. You can remove the rule in Settings under Security.',
+  'rule.first.profile':
+    'Runs commands that begin with “{words}” without asking, in every folder. You can remove the rule in Settings under Security.',
+  'rule.limits':
+    'The agent still asks about combined commands, other options, and paths outside the folder.',
+  'rule.invalid':
+    'Enter the exact command, or its first words followed by “ *”. The shortest rule is “{rule}”.',
+  'rule.allow': 'Allow',
+  'rule.back': 'Back',
+})

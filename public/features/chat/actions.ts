@@ -125,7 +125,7 @@ export const createChatActions = (rooms: ChatActionsOptions) => {
     const prompt = chat.promptOf(id)
     if (!prompt) return
     if (chat.busy.value) {
-      toasts.show(t('said.busy'))
+      toasts.show(t('command.busy'))
       return
     }
     try {
@@ -190,11 +190,11 @@ export const createChatActions = (rooms: ChatActionsOptions) => {
       return undefined
     },
     async undo(id: string): Promise<string | undefined> {
-      if (chat.busy.value) return t('said.busy')
+      if (chat.busy.value) return t('command.busy')
       const reply = await api('POST /api/session/undo', { session_id: id })
       if ('error' in reply) return reply.error
       await chat.reload()
-      return t('said.undone', { preview: reply.removed_preview })
+      return t('command.undone', { preview: reply.removed_preview })
     },
     /** A copy of the conversation, up to and including `messageId` when one is given. */
     async branch(id: string, messageId?: string): Promise<undefined> {
@@ -230,9 +230,9 @@ export const createChatActions = (rooms: ChatActionsOptions) => {
     confirmDeletePermanently(id: string): undefined {
       const title = titleOf(sessions.row(id) ?? { title: '' })
       layout.confirmation.value = {
-        title: t('erase.title'),
-        text: t('erase.text', { title }),
-        confirm: t('erase.confirm'),
+        title: t('delete.permanent.title'),
+        text: t('delete.permanent.text', { title }),
+        confirm: t('delete.permanent.confirm'),
         danger: true,
         async run() {
           await sessions.deletePermanently(id)

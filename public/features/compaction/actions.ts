@@ -1,19 +1,19 @@
 /** Summaries from the page: made, read and taken back; loaded with the first use of any of it. */
 import type { App } from '../../app.ts'
-import { tc } from './strings.ts'
+import { t } from './strings.ts'
 
 const numbers = /(\d[\d,]*)\s*→\s*(\d[\d,]*)/
 
 export const compactionActions = {
   /** Says when it is done, and how to go back. */
   async compact(app: App, id: string, topic = ''): Promise<string | undefined> {
-    if (app.chat.busy.value) return tc('busy')
+    if (app.chat.busy.value) return t('busy')
     let isStopped = false
     const stop = () => {
       isStopped = true
       void app.attempt(() => app.api('POST /api/session/uncompress', { session_id: id }))
     }
-    const working = app.toasts.show(tc('working'), { action: { label: tc('stop'), run: stop } })
+    const working = app.toasts.show(t('working'), { action: { label: t('stop'), run: stop } })
     try {
       const { session, summary } = await app.api('POST /api/session/compress', {
         session_id: id,
@@ -22,10 +22,10 @@ export const compactionActions = {
       const [, before = '', after = ''] = numbers.exec(summary.headline) ?? []
       const n = session.summaries.at(-1)?.n
       const run = () => void compactionActions.undo(app, id, n)
-      app.toasts.show(tc('done', { before, after }), { action: { label: tc('undo'), run } })
+      app.toasts.show(t('done', { before, after }), { action: { label: t('undo'), run } })
       return undefined
     } catch (error) {
-      if (isStopped) return tc('stopped')
+      if (isStopped) return t('stopped')
       throw error
     } finally {
       app.toasts.dismiss(working)
@@ -37,7 +37,7 @@ export const compactionActions = {
         session_id: id,
         ...(n === undefined ? {} : { n }),
       })
-      app.toasts.show(tc('undone'))
+      app.toasts.show(t('undone'))
     })
   },
   async read(app: App, id: string, n: number): Promise<string> {

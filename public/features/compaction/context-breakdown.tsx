@@ -1,7 +1,7 @@
 /** What stands behind the context ring: how full the window is, what it cost, and the way to make room. */
 import { Button } from '../../parts/button.tsx'
 import { compactNow } from './actions.ts'
-import { tc } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -25,7 +25,7 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
   if (!usage) return null
   const { last_prompt_tokens: used, context_length: total, threshold_tokens: threshold } = usage
   const tokens = (input: number, output: number) =>
-    tc('tokens', { in: short.format(input), out: short.format(output) })
+    t('tokens', { in: short.format(input), out: short.format(output) })
   const whole = sessions.row(chat.chat.value.sessionId) ?? chat.details.value
   const compact = () => {
     onClose()
@@ -33,29 +33,29 @@ export const Breakdown = ({ onClose }: { onClose: () => void }) => {
   }
   return (
     <div class="meter">
-      <h3>{tc('title')}</h3>
+      <h3>{t('title')}</h3>
       <div class="meter-bar" aria-hidden="true">
         <div class="meter-fill" style={{ width: `${Math.min(100, (used / total) * 100)}%` }} />
       </div>
       <dl>
         <Line
-          name={tc('used')}
-          value={tc('of', { used: short.format(used), total: short.format(total) })}
+          name={t('used')}
+          value={t('of', { used: short.format(used), total: short.format(total) })}
         />
-        {threshold > 0 && <Line name={tc('threshold')} value={short.format(threshold)} />}
-        <Line name={tc('turn')} value={tokens(usage.input_tokens, usage.output_tokens)} />
+        {threshold > 0 && <Line name={t('threshold')} value={short.format(threshold)} />}
+        <Line name={t('turn')} value={tokens(usage.input_tokens, usage.output_tokens)} />
         {whole && (
-          <Line name={tc('session')} value={tokens(whole.input_tokens, whole.output_tokens)} />
+          <Line name={t('session')} value={tokens(whole.input_tokens, whole.output_tokens)} />
         )}
         {whole && whole.estimated_cost > 0 && (
-          <Line name={tc('cost')} value={money.format(whole.estimated_cost)} />
+          <Line name={t('cost')} value={money.format(whole.estimated_cost)} />
         )}
       </dl>
       <div class="meter-compact">
         <Button icon="compress" onClick={compact} disabled={chat.busy.value}>
-          {tc('compact')}
+          {t('compact')}
         </Button>
-        <p>{tc('compact.text')}</p>
+        <p>{t('compact.text')}</p>
       </div>
     </div>
   )

@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
 import { ContextRing } from './context-ring.tsx'
 import { Popover } from '../../parts/popover.tsx'
-import { tc } from './strings.ts'
+import { t } from './strings.ts'
 import { Breakdown } from './context-breakdown.tsx'
 import { useApp } from '../shell/context.ts'
 
@@ -17,7 +17,7 @@ export const ContextMeter = () => {
   const usage = chat.chat.value.usage
   if (!usage || usage.context_length === 0) return null
   const percent = Math.round((usage.last_prompt_tokens / usage.context_length) * 100)
-  const label = tc('label', { percent })
+  const label = t('label', { percent })
   return (
     <>
       <button
@@ -41,7 +41,7 @@ export const ContextMeter = () => {
           side="above"
           align="end"
           role="dialog"
-          label={tc('title')}
+          label={t('title')}
         >
           <Breakdown onClose={close} />
         </Popover>

@@ -1,31 +1,29 @@
-/** The English catalogue of the context window and of summaries; it comes with the first look at either. */
+/** English text of the context window and of compaction. */
 import { translator } from '../../strings/t.ts'
 
-const enCompaction = {
+export const t = translator({
   label: 'Context {percent}% full',
   title: 'Context window',
   used: 'Used',
-  threshold: 'Summarized at',
+  threshold: 'Auto-compacts at',
   of: '{used} of {total} tokens',
-  turn: 'Last turn',
-  session: 'This conversation',
+  turn: 'Last response',
+  session: 'This chat',
   cost: 'Cost',
   tokens: '{in} in · {out} out',
   compact: 'Compact',
-  'compact.text': 'Earlier messages are summarized for the model. You keep all of them.',
+  'compact.text': 'Summarizes earlier messages for the model. Your history stays intact.',
 
-  divider: 'Earlier conversation summarized',
-  'divider.note': 'The model reads this instead of the messages above.',
+  divider: 'Context compacted',
+  'divider.note': 'The model reads this summary instead of the messages above.',
   undo: 'Undo',
   loading: 'Loading…',
   failed: 'Couldn’t load the summary.',
 
-  busy: 'Wait for the running turn to end, then compact.',
-  working: 'Summarizing the earlier conversation…',
+  busy: 'Wait for the current response to finish.',
+  working: 'Compacting…',
   stop: 'Stop',
-  stopped: 'Stopped. Nothing has changed.',
-  done: '{before} → {after} messages for the model. You keep all of them.',
-  undone: 'The model reads the original messages again.',
-} as const
-
-export const tc = translator(enCompaction)
+  stopped: 'Compaction canceled',
+  done: 'Context compacted: {before} → {after} messages',
+  undone: 'Compaction undone',
+})

@@ -31,7 +31,7 @@ const inSession =
   ): Run =>
   (app, argument) => {
     const id = app.route.sessionId.value
-    return id ? verb(app, id, argument) : t('said.needs.session')
+    return id ? verb(app, id, argument) : t('command.needs.session')
   }
 
 const CLEARING = ['none', 'default', 'clear']
@@ -42,9 +42,9 @@ const model: Run = async (app, query) => {
     return undefined
   }
   const [found] = matchModels(app.models.all.value, query)
-  if (!found) return t('said.model.none', { query })
+  if (!found) return t('command.model.none', { query })
   await app.chooseModel(found.id)
-  return t('said.model', { name: found.label })
+  return t('command.model', { name: found.label })
 }
 
 const workspace: Run = async (app, query) => {
@@ -56,26 +56,26 @@ const workspace: Run = async (app, query) => {
   const found = app.workspaces.list.value.find(({ name, path }) =>
     `${name} ${path}`.toLowerCase().includes(wanted),
   )
-  if (!found) return t('said.workspace.none', { query })
+  if (!found) return t('command.workspace.none', { query })
   await app.chooseWorkspace(found.path)
-  return t('said.workspace', { name: found.name })
+  return t('command.workspace', { name: found.name })
 }
 
 const theme: Run = async (app, name) => {
-  if (!name) return t('said.theme.list', { names: THEMES.join(', ') })
+  if (!name) return t('command.theme.list', { names: THEMES.join(', ') })
   const known = isTheme(name.toLowerCase()) ? name.toLowerCase() : name
   await app.settings.save('theme', known)
-  return t('said.theme', { name: known })
+  return t('command.theme', { name: known })
 }
 
 const personality: Run = async (app, name) => {
   await app.personalities.load()
   if (!name) {
     const names = app.personalities.list.value.map(one => one.name).join(', ')
-    return names ? t('said.personality.list', { names }) : t('said.personality.empty')
+    return names ? t('command.personality.list', { names }) : t('command.personality.empty')
   }
   const set = await app.choosePersonality(CLEARING.includes(name.toLowerCase()) ? '' : name)
-  return set ? t('said.personality', { name: set }) : t('said.personality.none')
+  return set ? t('command.personality', { name: set }) : t('command.personality.none')
 }
 
 const reasoning: Run = async (app, argument) => {
@@ -83,10 +83,10 @@ const reasoning: Run = async (app, argument) => {
   if (word === 'show' || word === 'on') await app.showThinking(true)
   else if (word === 'hide' || word === 'off') await app.showThinking(false)
   else if (isEffortChoice(word)) await app.reasoning.setEffort(word)
-  else if (word) return t('said.reasoning.unknown', { arg: argument })
+  else if (word) return t('command.reasoning.unknown', { arg: argument })
   else await app.reasoning.load()
-  return t('said.reasoning', {
-    shown: t(app.reasoning.shown.value ? 'said.reasoning.shown' : 'said.reasoning.hidden'),
+  return t('command.reasoning', {
+    shown: t(app.reasoning.shown.value ? 'command.reasoning.shown' : 'command.reasoning.hidden'),
     effort: t(`effort.${app.reasoning.effort.value}`),
   })
 }
@@ -94,11 +94,11 @@ const reasoning: Run = async (app, argument) => {
 const status = inSession(async (app, id) => {
   const { agent_running } = await app.api('GET /api/session/status', { session_id: id })
   const row = app.sessions.row(id)
-  return t('said.status', {
+  return t('command.status', {
     title: titleOf(row ?? { title: '' }),
     messages: t('list.messages', { count: row?.message_count ?? 0 }),
     model: app.models.labelOf(row?.model ?? null),
-    state: t(agent_running ? 'said.status.running' : 'said.status.idle'),
+    state: t(agent_running ? 'command.status.running' : 'command.status.idle'),
   })
 })
 
@@ -121,7 +121,7 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
   retry: inSession(app => app.retry()),
   undo: inSession((app, id) => app.undo(id)),
   title: inSession(async (app, id, title) => {
-    if (!title) return t('said.title.usage')
+    if (!title) return t('command.title.usage')
     await app.sessions.rename(id, title)
     return undefined
   }),
@@ -133,7 +133,7 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
     panel.show()
     return undefined
   }),
-  stop: app => (app.chat.busy.value ? app.stop() : t('said.not.running')),
+  stop: app => (app.chat.busy.value ? app.stop() : t('command.not.running')),
   status,
   queue: steering('queue'),
   steer: steering('steer'),
@@ -142,7 +142,7 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
   background: steering('background'),
   export: inSession((app, id, argument) => {
     const format = FORMATS.find(one => one === (argument.toLowerCase() || 'md'))
-    if (!format) return t('said.export.format')
+    if (!format) return t('command.export.format')
     app.exportAs(id, format)
     return undefined
   }),
@@ -154,7 +154,7 @@ const run: Readonly<Record<SlashCommandName, Run>> = {
   async usage(app) {
     const shown = !app.settings.current.value.show_token_usage
     await app.settings.save('show_token_usage', shown)
-    return t(shown ? 'said.usage.on' : 'said.usage.off')
+    return t(shown ? 'command.usage.on' : 'command.usage.off')
   },
   yolo: steering('yolo'),
   skills: silent((app, query) => app.route.go({ view: 'skills', skill: null, query })),

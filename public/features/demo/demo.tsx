@@ -1,7 +1,7 @@
 /** What a person sees before a model is connected: what the demo can do, and how to get a real model. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import { td } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 const SAMPLES = ['list', 'write', 'run', 'ask', 'markdown'] as const
@@ -19,10 +19,10 @@ const Invitation = () => {
           onboarding.open.value = true
         }}
       >
-        {td('connect')}
+        {t('connect')}
       </Button>
       {isAsking && (
-        <Button onClick={() => void attempt(() => onboarding.skip())}>{td('skip')}</Button>
+        <Button onClick={() => void attempt(() => onboarding.skip())}>{t('skip')}</Button>
       )}
     </div>
   )
@@ -33,12 +33,12 @@ export const DemoIntroduction = () => {
   const app = useApp()
   return (
     <div class="demo">
-      <p>{td('text')}</p>
-      <ul class="demo-samples" aria-label={td('samples')}>
+      <p>{t('text')}</p>
+      <ul class="demo-samples" aria-label={t('samples')}>
         {SAMPLES.map(key => (
           <li key={key}>
-            <Button kind="quiet" onClick={() => void app.say(td(key))}>
-              {td(key)}
+            <Button kind="quiet" onClick={() => void app.say(t(key))}>
+              {t(key)}
             </Button>
           </li>
         ))}

@@ -1,8 +1,8 @@
-/** The English catalogue of the demo's introduction; it comes with it. */
+/** English text of the introduction to the demo model. */
 import { translator } from '../../strings/t.ts'
 
-export const enDemo = {
-  text: 'This is the demo model: an offline script, not a language model. It understands a few simple requests and really works in the folder above.',
+export const t = translator({
+  text: 'This is a scripted offline demo, not a language model. It handles a few simple requests and makes real changes in the folder above.',
   samples: 'Things to try',
   list: 'List the files',
   write: 'Write notes.txt with hello brave world',
@@ -10,7 +10,5 @@ export const enDemo = {
   ask: 'Ask me something',
   markdown: 'Show me some Markdown',
   connect: 'Connect a model',
-  skip: 'Stay with the demo',
-} as const
-
-export const td = translator(enDemo)
+  skip: 'Keep using the demo',
+})

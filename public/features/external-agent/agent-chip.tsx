@@ -5,7 +5,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Picker, type PickerGroup } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { choicesOf, createExternalAgent, type ExternalChoice } from './external-agent.ts'
-import { ta } from './strings.ts'
+import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
 import { useApp } from '../shell/context.ts'
 
@@ -55,10 +55,10 @@ export const AgentChip = ({ id }: { id: string }) => {
   const found = agent.current.value
   if (!found?.agent) return null
   const { name } = found.agent
-  const choices = choicesOf(found, ta('mode'))
+  const choices = choicesOf(found, t('mode'))
   const mode = choices.find(({ group, current }) => group === 'mode' && current)?.name
-  const title = ta(found.is_open ? 'chip' : 'open', { name })
-  const shown = agent.busy.value ? ta('opening') : (mode ?? name)
+  const title = t(found.is_open ? 'chip' : 'open', { name })
+  const shown = agent.busy.value ? t('opening') : (mode ?? name)
   const close = () => {
     isOpen.value = false
     query.value = ''
@@ -93,14 +93,14 @@ export const AgentChip = ({ id }: { id: string }) => {
         <Popover anchor={anchor} onClose={close} side="above" class="popover-picker">
           <Picker
             label={title}
-            placeholder={ta('search')}
+            placeholder={t('search')}
             groups={[
               ...groupsOf(choices, query.value),
               ...(query.value === ''
-                ? [{ label: ta('earlier'), options: [{ id: PAST, label: ta('past', { name }) }] }]
+                ? [{ label: t('earlier'), options: [{ id: PAST, label: t('past', { name }) }] }]
                 : []),
             ]}
-            empty={ta('nothing', { name })}
+            empty={t('nothing', { name })}
             query={query.value}
             onQuery={
               choices.length >= SEARCH_FROM

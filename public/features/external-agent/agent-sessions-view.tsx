@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { Picker } from '../../parts/picker.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
-import { ta } from './strings.ts'
+import { t } from './strings.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -45,7 +45,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
     words.every(word => titleOf(each).toLowerCase().includes(word)),
   )
   const hintOf = ({ session_id, updated_at }: EarlierSession) =>
-    session_id ? ta('here') : updated_at === null ? '' : formatAgo(updated_at, now)
+    session_id ? t('here') : updated_at === null ? '' : formatAgo(updated_at, now)
 
   const pick = (key: string) => {
     const chosen = shown.find(each => each.agent_session_id === key)
@@ -65,11 +65,11 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
   return (
     <Popover anchor={anchor} onClose={onClose} side="above" class="popover-picker">
       <Picker
-        label={ta('past', { name })}
-        placeholder={ta('past.search')}
+        label={t('past', { name })}
+        placeholder={t('past.search')}
         groups={[
           {
-            label: ta('past.head', { name }),
+            label: t('past.head', { name }),
             options: shown.map(each => ({
               id: each.agent_session_id,
               label: titleOf(each),
@@ -77,7 +77,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
             })),
           },
         ]}
-        empty={found ? found.note || ta('past.none') : ta('past.loading')}
+        empty={found ? found.note || t('past.none') : t('past.loading')}
         query={query.value}
         onQuery={
           (found?.sessions.length ?? 0) >= SEARCH_FROM

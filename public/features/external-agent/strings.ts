@@ -17,4 +17,4 @@ export const enAgent = {
   here: 'Already open',
 } as const
 
-export const ta = translator(enAgent)
+export const t = translator(enAgent)

@@ -5,7 +5,7 @@ import { createFind } from './find.ts'
 import { createFindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { tn } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 export const FindBar = () => {
@@ -41,8 +41,8 @@ const Bar = () => {
   const total = find.total.value
   const state = () => {
     if (!find.wanted.value) return ''
-    if (total > 0) return tn('count', { at: find.index.value + 1, total })
-    return find.loading.value ? '' : tn('none')
+    if (total > 0) return t('count', { at: find.index.value + 1, total })
+    return find.loading.value ? '' : t('none')
   }
   return (
     <search class="find">
@@ -50,8 +50,8 @@ const Bar = () => {
       <input
         ref={input}
         type="text"
-        aria-label={tn('label')}
-        placeholder={tn('label')}
+        aria-label={t('label')}
+        placeholder={t('label')}
         autocomplete="off"
         spellcheck={false}
         value={find.query.value}
@@ -70,33 +70,33 @@ const Bar = () => {
       />
       <span class="find-state" role="status">
         {state()}
-        {find.loading.value && <span class="find-busy">{tn('searching')}</span>}
+        {find.loading.value && <span class="find-busy">{t('searching')}</span>}
       </span>
       {find.failed.value && (
         <button
           type="button"
           class="tx-link"
-          title={tn('part')}
+          title={t('incomplete')}
           onClick={() => void find.loadAll()}
         >
-          {tn('again')}
+          {t('retry')}
         </button>
       )}
       <IconButton
         icon="chevron-up"
         size={16}
-        label={tn('previous')}
+        label={t('previous')}
         disabled={total === 0}
         onClick={() => find.step(-1)}
       />
       <IconButton
         icon="chevron-down"
         size={16}
-        label={tn('next')}
+        label={t('next')}
         disabled={total === 0}
         onClick={() => find.step(1)}
       />
-      <IconButton icon="close" size={16} label={tn('close')} onClick={close} />
+      <IconButton icon="close" size={16} label={t('close')} onClick={close} />
     </search>
   )
 }

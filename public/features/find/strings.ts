@@ -1,16 +1,14 @@
-/** The English catalogue of finding within a conversation; it comes with its bar. */
+/** English text of the find bar. */
 import { translator } from '../../strings/t.ts'
 
-export const enFind = {
-  label: 'Find in this conversation',
+export const t = translator({
+  label: 'Find in this chat',
   count: '{at} of {total}',
-  none: 'Not found',
+  none: 'No matches',
   searching: 'Searching…',
-  part: 'Couldn’t load earlier messages',
-  again: 'Try again',
+  incomplete: 'Couldn’t load earlier messages',
+  retry: 'Retry',
   previous: 'Previous match',
   next: 'Next match',
   close: 'Close',
-} as const
-
-export const tn = translator(enFind)
+})

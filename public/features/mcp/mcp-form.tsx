@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import type { McpDraft, McpState } from './mcp.ts'
-import { tm } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 type Field = 'name' | 'line' | 'env' | 'url' | 'headers'
@@ -34,7 +34,7 @@ const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
   }
   return (
     <>
-      <label for={id}>{tm(`form.${field}`)}</label>
+      <label for={id}>{t(`form.${field}`)}</label>
       {lines ? (
         <textarea
           {...shared}
@@ -52,8 +52,8 @@ const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
       )}
       {hint && (
         <p id={`${id}-hint`} class="field-hint">
-          {tm(hint, { reference: REFERENCE })}
-          {!draft.isNew && (field === 'env' || field === 'headers') && ` ${tm('form.hidden')}`}
+          {t(hint, { reference: REFERENCE })}
+          {!draft.isNew && (field === 'env' || field === 'headers') && ` ${t('form.hidden')}`}
         </p>
       )}
     </>
@@ -87,10 +87,10 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
       onSubmit={event => void save(event)}
     >
       <h3 id={`${id}-title`}>
-        {draft.isNew ? tm('form.new') : tm('form.edit', { name: draft.name })}
+        {draft.isNew ? t('form.new') : t('form.edit', { name: draft.name })}
       </h3>
       {draft.isNew && <FormField mcp={mcp} draft={draft} field="name" />}
-      <label for={`${id}-kind`}>{tm('form.kind')}</label>
+      <label for={`${id}-kind`}>{t('form.kind')}</label>
       <select
         id={`${id}-kind`}
         class="select"
@@ -101,7 +101,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
       >
         {(['stdio', 'http'] as const).map(kind => (
           <option key={kind} value={kind} selected={kind === draft.kind}>
-            {tm(`form.kind.${kind}`)}
+            {t(`form.kind.${kind}`)}
           </option>
         ))}
       </select>
@@ -118,14 +118,14 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
       )}
       <div class="form-actions form-actions-start">
         <Button kind="primary" type="submit" disabled={blank || busy.value}>
-          {tm(busy.value ? 'form.saving' : 'form.save')}
+          {t(busy.value ? 'form.saving' : 'form.save')}
         </Button>
         <Button
           onClick={() => {
             mcp.draft.value = null
           }}
         >
-          {tm('form.cancel')}
+          {t('form.cancel')}
         </Button>
       </div>
     </form>

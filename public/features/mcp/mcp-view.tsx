@@ -4,7 +4,7 @@ import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { type McpState, mcpOf } from './mcp.ts'
-import { tm } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
 import { TestResult } from '../models/models-view.tsx'
@@ -14,8 +14,8 @@ const POLL_MS = 1_500
 
 const stateWords = (row: McpServerRow): string =>
   row.state === 'ready'
-    ? tm('state.ready', { count: row.tools.filter(tool => tool.enabled).length })
-    : tm(`state.${row.state}`)
+    ? t('state.ready', { count: row.tools.filter(tool => tool.enabled).length })
+    : t(`state.${row.state}`)
 
 const addressOf = (row: McpServerRow): string => row.url || [row.command, ...row.args].join(' ')
 
@@ -27,8 +27,8 @@ const ToolRow = ({ tool, mcp }: { tool: McpTool; mcp: McpState }) => {
       <div class="field-text">
         <label for={id} class="mcp-tool-name">
           <span>{tool.tool}</span>
-          {tool.read_only && <span class="key-mark">{tm('tool.reads')}</span>}
-          {tool.destructive && <span class="key-mark">{tm('tool.asks')}</span>}
+          {tool.read_only && <span class="key-mark">{t('tool.reads')}</span>}
+          {tool.destructive && <span class="key-mark">{t('tool.asks')}</span>}
         </label>
         <p id={`${id}-hint`} class="field-hint mcp-tool-text">
           {tool.description}
@@ -52,7 +52,7 @@ const Details = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
       {count > 0 && (
         <details class="mcp-more">
           <summary>
-            {on === count ? tm('tools', { count }) : tm('tools.of', { on, count })}
+            {on === count ? t('tools', { count }) : t('tools.of', { on, count })}
             {row.version && <span class="mcp-version">{row.version}</span>}
           </summary>
           <ul class="mcp-tools">
@@ -64,7 +64,7 @@ const Details = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
       )}
       {row.stderr.trim() !== '' && (
         <details class="mcp-more">
-          <summary>{tm('output')}</summary>
+          <summary>{t('output')}</summary>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <pre class="mcp-output" tabIndex={0}>
             {row.stderr.trim()}
@@ -82,9 +82,9 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
   const status = mcp.tests.value[name]
   const askRemove = () => {
     app.layout.confirmation.value = {
-      title: tm('remove.title', { name }),
-      text: tm('remove.text'),
-      confirm: tm('remove'),
+      title: t('remove.title', { name }),
+      text: t('remove.text'),
+      confirm: t('remove'),
       danger: true,
       run: () => mcp.remove(name),
     }
@@ -96,7 +96,7 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
           <p class="key-name">
             <label for={id}>
               {name}
-              <span class="sr-only"> – {tm('use', { name })}</span>
+              <span class="sr-only"> – {t('use', { name })}</span>
             </label>
             <span class={`mcp-state mcp-${row.state}`}>{stateWords(row)}</span>
           </p>
@@ -111,17 +111,17 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
       </div>
       <div class="key-actions mcp-actions">
         <Button
-          aria-label={tm('test.of', { name })}
+          aria-label={t('test.of', { name })}
           disabled={status?.busy === true}
           onClick={() => void mcp.test(name)}
         >
-          {tm('test')}
+          {t('test')}
         </Button>
-        <Button aria-label={tm('edit.of', { name })} onClick={() => mcp.edit(row)}>
-          {tm('edit')}
+        <Button aria-label={t('edit.of', { name })} onClick={() => mcp.edit(row)}>
+          {t('edit')}
         </Button>
-        <Button aria-label={tm('remove.of', { name })} onClick={askRemove}>
-          {tm('remove')}
+        <Button aria-label={t('remove.of', { name })} onClick={askRemove}>
+          {t('remove')}
         </Button>
       </div>
       <TestResult status={status ?? errorOf(row)} />
@@ -143,10 +143,10 @@ const List = ({ mcp }: { mcp: McpState }) => {
     <>
       {mcp.problem.value !== null && (
         <p class="key-none" role="alert">
-          {tm('problem', { problem: mcp.problem.value })}
+          {t('problem', { problem: mcp.problem.value })}
         </p>
       )}
-      {rows.length === 0 && !draft && <p class="key-none">{tm('none')}</p>}
+      {rows.length === 0 && !draft && <p class="key-none">{t('none')}</p>}
       {rows.length > 0 && (
         <ul class="key-list">
           {rows.map(row => (
@@ -159,7 +159,7 @@ const List = ({ mcp }: { mcp: McpState }) => {
       ) : (
         <div class="form-actions form-actions-start">
           <Button icon="plus" disabled={mcp.problem.value !== null} onClick={() => mcp.edit(null)}>
-            {tm('add')}
+            {t('add')}
           </Button>
         </div>
       )}
@@ -180,13 +180,13 @@ export const McpSettings = () => {
   const state = mcp.state.value
   return (
     <>
-      <p class="field-hint">{tm('lead')}</p>
-      {state === 'loading' && <p class="key-none">{tm('loading')}</p>}
+      <p class="field-hint">{t('lead')}</p>
+      {state === 'loading' && <p class="key-none">{t('loading')}</p>}
       {state === 'failed' && (
         <div class="key-none" role="alert">
-          <p>{tm('failed')}</p>
+          <p>{t('failed')}</p>
           <Button icon="refresh" onClick={() => void mcp.load()}>
-            {tm('retry')}
+            {t('retry')}
           </Button>
         </div>
       )}

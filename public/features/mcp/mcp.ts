@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { App } from '../../app.ts'
-import { tm } from './strings.ts'
+import { t } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
@@ -124,7 +124,7 @@ const createMcp = ({ api, toasts }: McpOptions) => {
     setTest(name, { busy: true })
     try {
       const { ok, message, tools } = await api('POST /api/mcp/test', { name })
-      const words = ok ? tm('test.ok', { count: tools.length }) : message
+      const words = ok ? t('test.ok', { count: tools.length }) : message
       setTest(name, { busy: false, ok, message: words })
     } catch (error) {
       setTest(name, { busy: false, ok: false, message: String((error as Error).message) })
@@ -155,7 +155,7 @@ const createMcp = ({ api, toasts }: McpOptions) => {
       change(async () => {
         await api(serverRoute('DELETE', name), { name })
         setTest(name, null)
-        toasts.show(tm('removed', { name }))
+        toasts.show(t('removed', { name }))
       }),
     /** Saves the form and tries the server at once. Throws the sentence for what cannot be read. */
     async save(): Promise<void> {
@@ -164,8 +164,8 @@ const createMcp = ({ api, toasts }: McpOptions) => {
       const words = splitWords(form.line)
       const env = parsePairs(form.env)
       const headers = parsePairs(form.headers)
-      if (!words) throw new Error(tm('form.bad.line'))
-      if (!env || !headers) throw new Error(tm('form.bad.pairs'))
+      if (!words) throw new Error(t('form.bad.line'))
+      if (!env || !headers) throw new Error(t('form.bad.pairs'))
       const [command = '', ...args] = words
       const isProgram = form.kind === 'stdio'
       const name = form.name.trim()

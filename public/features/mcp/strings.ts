@@ -60,4 +60,4 @@ export const enMcp = {
   'form.bad.pairs': 'Each line needs a name and a value.',
 } as const
 
-export const tm = translator(enMcp)
+export const t = translator(enMcp)

@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { type Connect, connectOf, type ModelSource } from './connect.ts'
 import { providersOf } from './providers.ts'
-import { tp } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { TestResult } from './models-view.tsx'
 
@@ -49,13 +49,13 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
     <div class="form key-form">
       {source.needsAddress && (
         <>
-          <label for={`${id}-url`}>{tp('setup.base_url')}</label>
+          <label for={`${id}-url`}>{t('setup.base_url')}</label>
           <input
             id={`${id}-url`}
             class="input"
             type="url"
             autocomplete="off"
-            placeholder={tp('setup.base_url.hint')}
+            placeholder={t('setup.base_url.hint')}
             value={connect.address.value}
             onInput={event => connect.type('address', event.currentTarget.value)}
           />
@@ -63,7 +63,7 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
       )}
       {!source.server && (
         <>
-          <label for={`${id}-key`}>{tp('add.key')}</label>
+          <label for={`${id}-key`}>{t('add.key')}</label>
           <input
             id={`${id}-key`}
             class="input"
@@ -76,12 +76,12 @@ const Fields = ({ source, connect }: { source: ModelSource; connect: Connect }) 
           />
           {source.hasKey && (
             <p id={`${id}-hint`} class="field-hint">
-              {tp('setup.key.there')}
+              {t('setup.key.there')}
             </p>
           )}
         </>
       )}
-      <label for={`${id}-model`}>{tp('setup.model')}</label>
+      <label for={`${id}-model`}>{t('setup.model')}</label>
       {source.models.length > 0 ? (
         <select
           id={`${id}-model`}
@@ -128,37 +128,37 @@ export const ConnectDialog = () => {
     app.onboarding.open.value = false
   }
   return (
-    <Dialog title={tp('setup.title')} closeLabel={tp('setup.close')} onClose={close}>
+    <Dialog title={t('setup.title')} closeLabel={t('setup.close')} onClose={close}>
       <form class="connect" onSubmit={event => void start(event)}>
-        <p class="settings-lead">{tp('setup.lead')}</p>
+        <p class="settings-lead">{t('setup.lead')}</p>
         {connect.loaded.value ? (
           <>
-            <Sources title={tp('setup.found')} list={connect.found.value} connect={connect} />
-            <Sources title={tp('setup.other')} list={connect.others.value} connect={connect} />
+            <Sources title={t('setup.found')} list={connect.found.value} connect={connect} />
+            <Sources title={t('setup.other')} list={connect.others.value} connect={connect} />
             {source && <Fields key={source.id} source={source} connect={connect} />}
           </>
         ) : (
-          <p class="view-note">{tp('loading')}</p>
+          <p class="view-note">{t('loading')}</p>
         )}
         <TestResult status={status} />
         {connect.needsConfirmation.value && (
           <div class="connect-ask" role="alert">
-            <p>{tp('setup.confirm')}</p>
-            <Button onClick={event => void start(event, true)}>{tp('setup.confirm.yes')}</Button>
+            <p>{t('setup.confirm')}</p>
+            <Button onClick={event => void start(event, true)}>{t('setup.confirm.yes')}</Button>
           </div>
         )}
         <div class="form-actions">
           <Button kind="quiet" onClick={() => void app.attempt(() => app.onboarding.skip())}>
-            {tp('setup.skip')}
+            {t('setup.skip')}
           </Button>
           <Button
             disabled={!connect.ready.value || status?.busy === true}
             onClick={() => void connect.test()}
           >
-            {tp('setup.test')}
+            {t('setup.test')}
           </Button>
           <Button kind="primary" type="submit" disabled={!connect.ready.value || busy.value}>
-            {tp(busy.value ? 'setup.starting' : 'setup.start')}
+            {t(busy.value ? 'setup.starting' : 'setup.start')}
           </Button>
         </div>
       </form>

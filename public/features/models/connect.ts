@@ -3,7 +3,7 @@ import { batch, computed, signal } from '@preact/signals'
 import type { ModelOption } from '../../../lib/schema/model.ts'
 import type { LocalServer } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
-import { tp } from './strings.ts'
+import { t } from './strings.ts'
 import { providersOf } from './providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
@@ -33,7 +33,7 @@ type SetupProvider = {
 const sourceOfServer = (server: LocalServer): ModelSource => ({
   id: `local:${server.id}`,
   name: server.name,
-  text: tp('setup.found.local', { models: tp('local.models', { count: server.models.length }) }),
+  text: t('setup.found.local', { models: t('local.models', { count: server.models.length }) }),
   models: server.models,
   model: server.models[0]?.id ?? '',
   needsAddress: false,
@@ -43,8 +43,8 @@ const sourceOfServer = (server: LocalServer): ModelSource => ({
 })
 
 const textOf = (quick: SetupProvider): string => {
-  if (quick.id === 'openrouter') return tp('setup.openrouter.text')
-  return quick.id === 'custom' ? tp('setup.custom.text') : quick.env_var
+  if (quick.id === 'openrouter') return t('setup.openrouter.text')
+  return quick.id === 'custom' ? t('setup.custom.text') : quick.env_var
 }
 
 /** What is suggested can be chosen; an address of one's own suggests nothing. */
@@ -69,9 +69,9 @@ const createConnect = (app: App) => {
     const isFound = row?.has_key === true && quick.id !== 'custom'
     return {
       id: quick.id,
-      name: quick.id === 'custom' ? tp('setup.custom') : quick.label,
+      name: quick.id === 'custom' ? t('setup.custom') : quick.label,
       text: isFound
-        ? tp('setup.found.key', { source: row.key_name ?? quick.env_var })
+        ? t('setup.found.key', { source: row.key_name ?? quick.env_var })
         : textOf(quick),
       models: withDefault(quick),
       model: quick.id === 'custom' ? '' : quick.default_model,
@@ -101,7 +101,7 @@ const createConnect = (app: App) => {
   const finish = async (): Promise<void> => {
     await Promise.all([models.load(), providers.load()])
     onboarding.close()
-    toasts.show(tp('setup.done', { model: models.labelOf(null) }))
+    toasts.show(t('setup.done', { model: models.labelOf(null) }))
   }
 
   return {

@@ -5,7 +5,7 @@ import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
 import { Button } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type Providers, providersOf, type TestStatus } from './providers.ts'
-import { tp } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
 
@@ -15,7 +15,7 @@ export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
     class={`verdict${status && !status.busy ? (status.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}
     role="status"
   >
-    {status?.busy && tp('keys.testing')}
+    {status?.busy && t('keys.testing')}
     {status && !status.busy && (
       <>
         <Icon name={status.ok ? 'check' : 'alert'} size={14} />
@@ -34,9 +34,9 @@ const sourceOf = (row: ProviderRow): string => {
     case 'env_file':
     case 'env_var':
     case 'config_yaml':
-      return tp(`source.${row.key_source}`, { name })
+      return t(`source.${row.key_source}`, { name })
     default:
-      return tp(`source.${row.key_source}`)
+      return t(`source.${row.key_source}`)
   }
 }
 
@@ -46,9 +46,9 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
   const status = providers.tests.value[row.id]
   const askRemove = () => {
     app.layout.confirmation.value = {
-      title: tp('keys.remove.title'),
-      text: tp('keys.remove.text', { variable: row.key_name ?? '', name }),
-      confirm: tp('keys.remove'),
+      title: t('keys.remove.title'),
+      text: t('keys.remove.text', { variable: row.key_name ?? '', name }),
+      confirm: t('keys.remove'),
       danger: true,
       run: () => providers.remove(row.id),
     }
@@ -59,21 +59,21 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
         <div class="field-text">
           <p class="key-name">
             {name}
-            {row.id === providers.active.value && <span class="key-mark">{tp('keys.active')}</span>}
+            {row.id === providers.active.value && <span class="key-mark">{t('keys.active')}</span>}
           </p>
           <p class="field-hint">{sourceOf(row)}</p>
         </div>
         <div class="key-actions">
           <Button
-            aria-label={tp('keys.test.of', { name })}
+            aria-label={t('keys.test.of', { name })}
             disabled={status?.busy === true}
             onClick={() => void providers.test(row.id, { provider: row.id, key: '' })}
           >
-            {tp('keys.test')}
+            {t('keys.test')}
           </Button>
           {row.key_source === 'env_file' && (
-            <Button aria-label={tp('keys.remove.of', { name })} onClick={askRemove}>
-              {tp('keys.remove')}
+            <Button aria-label={t('keys.remove.of', { name })} onClick={askRemove}>
+              {t('keys.remove')}
             </Button>
           )}
         </div>
@@ -106,7 +106,7 @@ const AddKey = ({ providers }: { providers: Providers }) => {
   const clearTest = () => providers.setTest('new', null)
   return (
     <form class="form key-form" onSubmit={event => void save(event)}>
-      <label for={`${id}-provider`}>{tp('add.provider')}</label>
+      <label for={`${id}-provider`}>{t('add.provider')}</label>
       <select
         id={`${id}-provider`}
         class="select"
@@ -122,7 +122,7 @@ const AddKey = ({ providers }: { providers: Providers }) => {
           </option>
         ))}
       </select>
-      <label for={`${id}-key`}>{tp('add.key')}</label>
+      <label for={`${id}-key`}>{t('add.key')}</label>
       <input
         id={`${id}-key`}
         class="input"
@@ -137,19 +137,19 @@ const AddKey = ({ providers }: { providers: Providers }) => {
         }}
       />
       <p id={`${id}-hint`} class="field-hint">
-        {row?.env_var && tp('add.hint', { variable: row.env_var })}{' '}
-        {row?.has_key && tp('add.replaces')}
+        {row?.env_var && t('add.hint', { variable: row.env_var })}{' '}
+        {row?.has_key && t('add.replaces')}
       </p>
       <TestResult status={status} />
       <div class="form-actions form-actions-start">
         <Button kind="primary" type="submit" disabled={blank || busy.value}>
-          {tp(busy.value ? 'add.saving' : 'add.save')}
+          {t(busy.value ? 'add.saving' : 'add.save')}
         </Button>
         <Button
           disabled={blank || status?.busy === true}
           onClick={() => void providers.test('new', { provider: provider.value, key: key.value })}
         >
-          {tp('add.test')}
+          {t('add.test')}
         </Button>
       </div>
     </form>
@@ -171,20 +171,20 @@ const Server = ({ server, providers }: { server: LocalServer; providers: Provide
         <div class="field-text">
           <p class="key-name">
             {server.name}
-            {server.configured && <span class="key-mark">{tp('local.configured')}</span>}
+            {server.configured && <span class="key-mark">{t('local.configured')}</span>}
           </p>
           <p class="field-hint">
             {server.base_url} ·{' '}
             {server.models.length > 0
-              ? tp('local.models', { count: server.models.length })
-              : tp('local.empty')}
+              ? t('local.models', { count: server.models.length })
+              : t('local.empty')}
           </p>
         </div>
         {server.models.length > 0 && (
           <div class="key-actions">
             <select
               class="select"
-              aria-label={tp('local.model', { name: server.name })}
+              aria-label={t('local.model', { name: server.name })}
               value={model.value}
               onChange={event => {
                 model.value = event.currentTarget.value
@@ -197,7 +197,7 @@ const Server = ({ server, providers }: { server: LocalServer; providers: Provide
               ))}
             </select>
             <Button disabled={busy.value} onClick={() => void use()}>
-              {tp('local.use')}
+              {t('local.use')}
             </Button>
           </div>
         )}
@@ -213,20 +213,20 @@ const LocalServers = ({ providers }: { providers: Providers }) => {
     <section class="key-section" aria-labelledby="local-title">
       <div class="key-head">
         <div class="field-text">
-          <h3 id="local-title">{tp('local.title')}</h3>
-          <p class="field-hint">{tp('local.lead')}</p>
+          <h3 id="local-title">{t('local.title')}</h3>
+          <p class="field-hint">{t('local.lead')}</p>
         </div>
         <Button
           icon="search"
           disabled={servers === 'looking'}
           onClick={() => void app.attempt(() => providers.scan())}
         >
-          {tp(servers === 'looking' ? 'local.finding' : 'local.find')}
+          {t(servers === 'looking' ? 'local.finding' : 'local.find')}
         </Button>
       </div>
       <div role="status">
         {Array.isArray(servers) && servers.length === 0 && (
-          <p class="key-none">{tp('local.none')}</p>
+          <p class="key-none">{t('local.none')}</p>
         )}
       </div>
       {Array.isArray(servers) && servers.length > 0 && (
@@ -245,10 +245,10 @@ const Keys = ({ providers }: { providers: Providers }) => {
   return (
     <>
       <section class="key-section" aria-labelledby="keys-title">
-        <h3 id="keys-title">{tp('keys.title')}</h3>
-        <p class="field-hint">{tp('keys.lead')}</p>
+        <h3 id="keys-title">{t('keys.title')}</h3>
+        <p class="field-hint">{t('keys.lead')}</p>
         {connected.length === 0 ? (
-          <p class="key-none">{tp('keys.none')}</p>
+          <p class="key-none">{t('keys.none')}</p>
         ) : (
           <ul class="key-list">
             {connected.map(row => (
@@ -258,7 +258,7 @@ const Keys = ({ providers }: { providers: Providers }) => {
         )}
       </section>
       <section class="key-section" aria-labelledby="add-title">
-        <h3 id="add-title">{tp('add.title')}</h3>
+        <h3 id="add-title">{t('add.title')}</h3>
         <AddKey providers={providers} />
       </section>
       <LocalServers providers={providers} />
@@ -280,13 +280,13 @@ export const ModelSettings = () => {
         <Keys providers={providers} />
       ) : providers.state.value === 'failed' ? (
         <div class="view-note" role="alert">
-          <p>{tp('failed')}</p>
+          <p>{t('failed')}</p>
           <Button icon="refresh" onClick={() => void providers.load()}>
-            {tp('retry')}
+            {t('retry')}
           </Button>
         </div>
       ) : (
-        <p class="view-note">{tp('loading')}</p>
+        <p class="view-note">{t('loading')}</p>
       )}
     </>
   )

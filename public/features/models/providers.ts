@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
-import { tp } from './strings.ts'
+import { t } from './strings.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
 export type TestStatus =
@@ -78,13 +78,13 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
     },
     async save(provider: string, key: string): Promise<void> {
       const { display_name } = await api('POST /api/providers', { provider, api_key: key })
-      toasts.show(tp('add.saved', { name: display_name }))
+      toasts.show(t('add.saved', { name: display_name }))
       await changed()
     },
     async remove(provider: string): Promise<void> {
       const { display_name } = await api('POST /api/providers/delete', { provider })
       setTest(provider, null)
-      toasts.show(tp('keys.removed', { name: display_name }))
+      toasts.show(t('keys.removed', { name: display_name }))
       await changed()
     },
     async scan(): Promise<void> {
@@ -108,7 +108,7 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
         servers.value = servers.value.map(each =>
           each === server ? { ...server, configured: true } : each,
         )
-      toasts.show(tp('local.used', { model }))
+      toasts.show(t('local.used', { model }))
     },
   }
 }

@@ -71,4 +71,4 @@ export const enProviders = {
   'setup.done': 'Connected to {model}',
 } as const
 
-export const tp = translator(enProviders)
+export const t = translator(enProviders)

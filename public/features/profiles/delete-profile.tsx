@@ -4,8 +4,7 @@ import { useId } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { tf } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose: () => void }) => {
@@ -31,13 +30,13 @@ export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose:
 
   return (
     <Dialog
-      title={tf('profiles.delete.title', { name })}
+      title={t('profiles.delete.title', { name })}
       closeLabel={t('app.close')}
       onClose={onClose}
     >
       <form class="form" onSubmit={event => void submit(event)}>
-        <p class="dialog-text">{tf('profiles.delete.text')}</p>
-        <label for={`${id}-typed`}>{tf('profiles.delete.type', { name })}</label>
+        <p class="dialog-text">{t('profiles.delete.text')}</p>
+        <label for={`${id}-typed`}>{t('profiles.delete.type', { name })}</label>
         <input
           id={`${id}-typed`}
           class="input"
@@ -58,7 +57,7 @@ export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose:
         <div class="form-actions">
           <Button onClick={onClose}>{t('app.cancel')}</Button>
           <Button kind="danger" type="submit" disabled={busy.value || typed.value !== name}>
-            {tf('profiles.delete.confirm')}
+            {t('profiles.delete.confirm')}
           </Button>
         </div>
       </form>

@@ -2,7 +2,7 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
-import { tf } from './strings.ts'
+import { t } from './strings.ts'
 
 export type ProfileCardProps = {
   profile: Profile
@@ -39,41 +39,41 @@ export const ProfileCard = ({ profile, active, onSwitch, onClone, onDelete }: Pr
     <li class={`profile-card${active ? ' profile-active' : ''}`}>
       <header class="profile-head">
         <h2>{name}</h2>
-        {profile.is_default && <span class="badge">{tf('profiles.default')}</span>}
-        {active && <span class="badge badge-on">{tf('profiles.active')}</span>}
+        {profile.is_default && <span class="badge">{t('profiles.default')}</span>}
+        {active && <span class="badge badge-on">{t('profiles.active')}</span>}
       </header>
       <dl class="profile-facts">
-        <Fact label={tf('profiles.model')}>
-          {model ?? <Absent>{tf('profiles.model.none')}</Absent>}
+        <Fact label={t('profiles.model')}>
+          {model ?? <Absent>{t('profiles.model.none')}</Absent>}
         </Fact>
-        <Fact label={tf('profiles.provider')}>
-          {provider ?? <Absent>{tf('profiles.provider.none')}</Absent>}
+        <Fact label={t('profiles.provider')}>
+          {provider ?? <Absent>{t('profiles.provider.none')}</Absent>}
         </Fact>
-        <Fact label={tf('profiles.skills')}>{profile.skill_count}</Fact>
-        <Fact label={tf('profiles.keys')}>
-          {profile.has_env ? tf('profiles.keys.yes') : <Absent>{tf('profiles.keys.no')}</Absent>}
+        <Fact label={t('profiles.skills')}>{profile.skill_count}</Fact>
+        <Fact label={t('profiles.keys')}>
+          {profile.has_env ? t('profiles.keys.yes') : <Absent>{t('profiles.keys.no')}</Absent>}
         </Fact>
         {profile.gateway_running && (
-          <Fact label={tf('profiles.gateway')}>{tf('profiles.gateway.on')}</Fact>
+          <Fact label={t('profiles.gateway')}>{t('profiles.gateway.on')}</Fact>
         )}
-        <Fact label={tf('profiles.path')}>
+        <Fact label={t('profiles.path')}>
           <code class="profile-path">{breakable(profile.path)}</code>
         </Fact>
       </dl>
       <footer class="profile-foot">
         {!active && (
-          <Button aria-label={tf('profiles.enter.label', { name })} onClick={onSwitch}>
-            {tf('profiles.enter')}
+          <Button aria-label={t('profiles.enter.label', { name })} onClick={onSwitch}>
+            {t('profiles.enter')}
           </Button>
         )}
-        <Button kind="quiet" aria-label={tf('profiles.clone.label', { name })} onClick={onClone}>
-          {tf('profiles.clone')}
+        <Button kind="quiet" aria-label={t('profiles.clone.label', { name })} onClick={onClone}>
+          {t('profiles.clone')}
         </Button>
         {!profile.is_default && (
           <IconButton
             class="profile-delete"
             icon="trash"
-            label={tf('profiles.delete.label', { name })}
+            label={t('profiles.delete.label', { name })}
             onClick={onDelete}
           />
         )}

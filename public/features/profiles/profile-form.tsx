@@ -7,8 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Select } from '../../parts/field.tsx'
 import { isProfileName } from './profiles.ts'
-import { tf } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 type TextFieldProps = {
@@ -63,8 +62,8 @@ const TextField = ({
 /** What is typed so far is only called wrong once it cannot become right. */
 const nameProblem = (name: string, taken: readonly Profile[]): string | undefined => {
   if (name === '') return undefined
-  if (!isProfileName(name)) return tf('profiles.form.name.bad')
-  return taken.some(profile => profile.name === name) ? tf('profiles.form.name.taken') : undefined
+  if (!isProfileName(name)) return t('profiles.form.name.bad')
+  return taken.some(profile => profile.name === name) ? t('profiles.form.name.taken') : undefined
 }
 
 export const ProfileForm = ({
@@ -101,8 +100,8 @@ export const ProfileForm = ({
         ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
       })
       onClose()
-      app.toasts.show(tf('profiles.created', { name: made }), {
-        action: { label: tf('profiles.enter'), run: () => void app.switchProfile(made) },
+      app.toasts.show(t('profiles.created', { name: made }), {
+        action: { label: t('profiles.enter'), run: () => void app.switchProfile(made) },
       })
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)
@@ -112,30 +111,30 @@ export const ProfileForm = ({
 
   return (
     <Dialog
-      title={source ? tf('profiles.form.clone', { name: source.name }) : tf('profiles.new')}
+      title={source ? t('profiles.form.clone', { name: source.name }) : t('profiles.new')}
       closeLabel={t('app.close')}
       onClose={onClose}
     >
       <form class="form profile-form" onSubmit={event => void submit(event)}>
         <TextField
-          label={tf('profiles.form.name')}
-          hint={tf('profiles.form.name.hint')}
+          label={t('profiles.form.name')}
+          hint={t('profiles.form.name.hint')}
           value={name}
           error={problem}
           maxLength={64}
           autofocus
         />
         <div class="form-line">
-          <label for={`${id}-from`}>{tf('profiles.form.source')}</label>
+          <label for={`${id}-from`}>{t('profiles.form.source')}</label>
           <Select
             id={`${id}-from`}
             describedBy={undefined}
             value={from.value}
             options={[
-              ['', tf('profiles.form.source.empty')],
+              ['', t('profiles.form.source.empty')],
               ...list.map(
                 profile =>
-                  [profile.name, tf('profiles.form.source.of', { name: profile.name })] as const,
+                  [profile.name, t('profiles.form.source.of', { name: profile.name })] as const,
               ),
             ]}
             onChange={value => {
@@ -144,21 +143,21 @@ export const ProfileForm = ({
           />
         </div>
         <details class="profile-own">
-          <summary>{tf('profiles.form.own')}</summary>
+          <summary>{t('profiles.form.own')}</summary>
           <TextField
-            label={tf('profiles.form.model')}
-            hint={tf('profiles.form.model.hint')}
+            label={t('profiles.form.model')}
+            hint={t('profiles.form.model.hint')}
             value={model}
           />
           <TextField
-            label={tf('profiles.form.url')}
-            hint={tf('profiles.form.url.hint')}
+            label={t('profiles.form.url')}
+            hint={t('profiles.form.url.hint')}
             value={url}
-            error={badUrl ? tf('profiles.form.url.bad') : undefined}
+            error={badUrl ? t('profiles.form.url.bad') : undefined}
           />
           <TextField
-            label={tf('profiles.form.key')}
-            hint={tf('profiles.form.key.hint')}
+            label={t('profiles.form.key')}
+            hint={t('profiles.form.key.hint')}
             value={key}
             secret
           />
@@ -173,7 +172,7 @@ export const ProfileForm = ({
             type="submit"
             disabled={busy.value || name.value === '' || problem !== undefined || badUrl}
           >
-            {tf('profiles.form.create')}
+            {t('profiles.form.create')}
           </Button>
         </div>
       </form>

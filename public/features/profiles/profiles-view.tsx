@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
-import { tf } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { ProfileCard } from './profile-card.tsx'
@@ -19,7 +18,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
   if (state.value === 'failed') {
     return (
       <div class="profiles-note" role="alert">
-        <p>{tf('profiles.failed')}</p>
+        <p>{t('profiles.failed')}</p>
         <Button icon="refresh" onClick={() => void app.attempt(() => app.profiles.refresh())}>
           {t('list.retry')}
         </Button>
@@ -34,7 +33,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
     )
   }
   return (
-    <ul class="profiles-grid" aria-label={tf('profiles.list')}>
+    <ul class="profiles-grid" aria-label={t('profiles.list')}>
       {list.value.map(profile => (
         <ProfileCard
           key={profile.name}
@@ -59,20 +58,20 @@ export const ProfilesView = () => {
   const { what, profile } = open.value ?? {}
   return (
     <>
-      <ViewHead title={tf('profiles.title')}>
+      <ViewHead title={t('profiles.title')}>
         <Button
           icon="plus"
           onClick={() => {
             open.value = { what: 'new', profile: null }
           }}
         >
-          {tf('profiles.new')}
+          {t('profiles.new')}
         </Button>
       </ViewHead>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="settings-scroll" tabIndex={0}>
         <div class="profiles">
-          <p class="settings-lead">{tf('profiles.lead')}</p>
+          <p class="settings-lead">{t('profiles.lead')}</p>
           <Cards
             onOpen={wanted => {
               open.value = wanted

@@ -56,4 +56,4 @@ const enProfilesPage = {
   'profiles.created': 'Created profile {name}',
 } as const
 
-export const tf = translator(enProfilesPage)
+export const t = translator(enProfilesPage)

@@ -1,45 +1,47 @@
 /** What a person does while a turn runs, beyond sending: loaded with the first use of any of it. */
 import type { App } from '../../app.ts'
 import { withoutFiles } from '../composer/composer.ts'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 
 /** What to tell the person; nothing when the effect is plain to see. */
 type Said = Promise<string | undefined>
 
 export const steeringActions = {
   async queue(app: App, id: string, text: string): Said {
-    if (!text) return ts('usage.queue')
+    if (!text) return t('command.queue.usage')
     await app.queue.add(id, text, [])
     return undefined
   },
   async steer(app: App, id: string, text: string): Said {
-    if (!text) return ts('usage.steer')
-    if (!app.chat.busy.value) return ts('said.idle')
+    if (!text) return t('command.steer.usage')
+    if (!app.chat.busy.value) return t('command.not.running')
     await app.queue.steer(id, text, [])
     return undefined
   },
   async interrupt(app: App, id: string, text: string): Said {
-    if (!text) return ts('usage.interrupt')
+    if (!text) return t('command.interrupt.usage')
     await app.api('POST /api/chat/interrupt', { session_id: id, message: text })
     return undefined
   },
   async btw(app: App, id: string, question: string): Said {
-    if (!question) return ts('usage.btw')
+    if (!question) return t('command.btw.usage')
     const { stream_id: stream } = await app.api('POST /api/btw', { session_id: id, question })
     app.queue.aside.value = stream
     return undefined
   },
   async background(app: App, id: string, prompt: string): Said {
-    if (!prompt) return ts('usage.background')
+    if (!prompt) return t('command.background.usage')
     const reply = await app.api('POST /api/background', { session_id: id, prompt })
     const run = () => app.route.openSession(reply.session_id)
-    app.toasts.show(ts('said.background'), { action: { label: ts('said.open'), run } })
+    app.toasts.show(t('command.background'), {
+      action: { label: t('command.background.open'), run },
+    })
     return undefined
   },
   async yolo(app: App, id: string): Said {
     const isOn = app.sessions.row(id)?.yolo === true
     await steeringActions.setYolo(app, id, !isOn)
-    return ts(isOn ? 'said.yolo.off' : 'said.yolo.on')
+    return t(isOn ? 'command.yolo.off' : 'command.yolo.on')
   },
   async setYolo(app: App, id: string, enabled: boolean): Promise<void> {
     await app.api('POST /api/session/yolo', { session_id: id, enabled })

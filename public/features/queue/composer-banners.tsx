@@ -6,7 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { withoutFiles } from '../composer/composer.ts'
 import type { AsideEvent } from '../chat/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 export const ComposerBanners = () => {
@@ -28,13 +28,13 @@ const YoloLine = ({ id }: { id: string }) => {
   return (
     <p class="yolo" role="status">
       <Icon name="shield" size={14} />
-      <span>{ts('yolo.on')}</span>
+      <span>{t('yolo.on')}</span>
       <button
         type="button"
         class="tx-link"
         onClick={() => void app.attempt(() => steeringActions.setYolo(app, id, false))}
       >
-        {ts('yolo.off')}
+        {t('yolo.off')}
       </button>
     </p>
   )
@@ -43,7 +43,7 @@ const YoloLine = ({ id }: { id: string }) => {
 type ItemProps = { id: string; item: Queued; index: number; list: readonly Queued[] }
 
 const QueueList = ({ id, list }: { id: string; list: readonly Queued[] }) => (
-  <ul class="queue" aria-label={ts('queue.label', { count: list.length })}>
+  <ul class="queue" aria-label={t('queue.label', { count: list.length })}>
     {list.map((item, index) => (
       <Item key={item.id} id={id} item={item} index={index} list={list} />
     ))}
@@ -59,14 +59,14 @@ const Item = ({ id, item, index, list }: ItemProps) => {
     <li class="queued">
       <Icon name={isRead ? 'chevron-right' : 'clock'} size={14} />
       <span class="queued-text">
-        {isRead && <span class="queued-mark">{ts('queue.steering')}</span>}
+        {isRead && <span class="queued-mark">{t('queue.steering')}</span>}
         {withoutFiles(item.text)}
       </span>
       {busy && !item.steer && (
         <IconButton
           icon="chevron-right"
           size={14}
-          label={ts('queue.steer')}
+          label={t('queue.steer')}
           onClick={act(() => steeringActions.steerQueued(app, id, item.id))}
         />
       )}
@@ -74,7 +74,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
         <IconButton
           icon="send"
           size={14}
-          label={ts('queue.send')}
+          label={t('queue.send')}
           onClick={act(() => steeringActions.sendQueued(app, id, item.id))}
         />
       )}
@@ -82,7 +82,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
         <IconButton
           icon="arrow-up"
           size={14}
-          label={ts('queue.up')}
+          label={t('queue.up')}
           onClick={act(() =>
             steeringActions.moveUp(
               app,
@@ -96,13 +96,13 @@ const Item = ({ id, item, index, list }: ItemProps) => {
       <IconButton
         icon="edit"
         size={14}
-        label={ts('queue.edit')}
+        label={t('queue.edit')}
         onClick={act(() => steeringActions.editQueued(app, id, item.id))}
       />
       <IconButton
         icon="close"
         size={14}
-        label={ts('queue.remove')}
+        label={t('queue.remove')}
         onClick={act(() => steeringActions.removeQueued(app, id, item.id))}
       />
     </li>
@@ -119,11 +119,11 @@ const AsideCard = ({ aside }: { aside: AsideEvent }) => {
     if (isRunning) void app.attempt(() => steeringActions.stopAside(app, stream))
   }
   return (
-    <section class="aside-card" aria-label={ts('aside.label')}>
+    <section class="aside-card" aria-label={t('aside.label')}>
       <header class="aside-head">
         <Icon name={isRunning ? 'spinner' : 'question'} size={14} />
         <span class="aside-question">{aside.question}</span>
-        <IconButton icon="close" size={14} label={ts('aside.close')} onClick={close} />
+        <IconButton icon="close" size={14} label={t('aside.close')} onClick={close} />
       </header>
       <div class="aside-answer" aria-live="polite">
         {error ? (
@@ -131,10 +131,10 @@ const AsideCard = ({ aside }: { aside: AsideEvent }) => {
         ) : text ? (
           <Markdown text={text} open={isRunning} id={stream} />
         ) : (
-          <p class="tool-note">{ts(isRunning ? 'aside.waiting' : 'aside.stopped')}</p>
+          <p class="tool-note">{t(isRunning ? 'aside.waiting' : 'aside.stopped')}</p>
         )}
       </div>
-      <p class="aside-note">{ts('aside.note')}</p>
+      <p class="aside-note">{t('aside.note')}</p>
     </section>
   )
 }

@@ -25,7 +25,7 @@ export const createHostSessions = (options: HostSessionsOptions) => {
   const setAlive = (alive: boolean): void => {
     const was = connection.watchesHostSessions.value
     connection.setWatchesHostSessions(alive || !isShown())
-    if (was && !connection.watchesHostSessions.value) toasts.show(t('connection.gateway'))
+    if (was && !connection.watchesHostSessions.value) toasts.show(t('connection.polling'))
   }
 
   const refetch = (): void => {

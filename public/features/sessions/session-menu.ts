@@ -52,7 +52,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     ...(isHostSession(row) ? [] : own),
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
     {
-      label: t('row.erase'),
+      label: t('row.delete.permanent'),
       icon: 'trash',
       danger: true,
       run: () => app.confirmDeletePermanently(id),

@@ -1,7 +1,6 @@
 /** Which version runs, and how it is reached. */
 import { Button } from '../../parts/button.tsx'
-import { ts } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 const Fact = ({ name, value }: { name: string; value: string }) => (
@@ -17,10 +16,10 @@ export const About = () => {
   return (
     <>
       <dl class="facts">
-        <Fact name={ts('settings.version')} value={settings.version.value ?? '—'} />
-        <Fact name={ts('settings.profile')} value={profiles.active.value || '—'} />
+        <Fact name={t('settings.version')} value={settings.version.value ?? '—'} />
+        <Fact name={t('settings.profile')} value={profiles.active.value || '—'} />
         <Fact
-          name={ts('settings.connection')}
+          name={t('settings.connection')}
           value={t(live ? 'connection.live' : 'connection.connecting')}
         />
       </dl>
@@ -30,7 +29,7 @@ export const About = () => {
           layout.shortcutsOpen.value = true
         }}
       >
-        {ts('settings.shortcuts')}
+        {t('settings.shortcuts')}
       </Button>
     </>
   )

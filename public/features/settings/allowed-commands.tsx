@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -14,8 +14,8 @@ const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle
 
 const whereOf = ({ scope, cwd }: Grant): string =>
   scope === 'profile'
-    ? ts('allowed.profile')
-    : ts(scope === 'workspace' ? 'allowed.workspace' : 'allowed.folder', {
+    ? t('allowed.profile')
+    : t(scope === 'workspace' ? 'allowed.workspace' : 'allowed.folder', {
         folder: visibleText(cwd),
       })
 
@@ -35,9 +35,9 @@ export const AllowedCommands = () => {
 
   if (grants.value.length === 0) return null
   return (
-    <section class="rows allowed" aria-label={ts('allowed.title')}>
-      <h3 class="settings-sub">{ts('allowed.title')}</h3>
-      <p class="field-hint">{ts('allowed.text')}</p>
+    <section class="rows allowed" aria-label={t('allowed.title')}>
+      <h3 class="settings-sub">{t('allowed.title')}</h3>
+      <p class="field-hint">{t('allowed.text')}</p>
       {grants.value.toReversed().map(grant => (
         <Row
           key={grant.id}
@@ -46,17 +46,17 @@ export const AllowedCommands = () => {
               {visibleText(grant.command)}
             </code>
           }
-          hint={ts('allowed.hint', {
+          hint={t('allowed.hint', {
             where: whereOf(grant),
             time: TIME.format(grant.granted_at * 1_000),
           })}
           control={ids => (
             <Button
               id={ids.control}
-              aria-label={ts('allowed.remove.what', { rule: visibleText(grant.command) })}
+              aria-label={t('allowed.remove.what', { rule: visibleText(grant.command) })}
               onClick={() => void remove(grant.id)}
             >
-              {ts('allowed.remove')}
+              {t('allowed.remove')}
             </Button>
           )}
         />

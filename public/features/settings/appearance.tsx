@@ -1,7 +1,6 @@
 /** The themes, each shown in its own colours. */
 import { isTheme, THEMES } from './settings.ts'
-import { ts } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 export const Appearance = () => {
@@ -10,7 +9,7 @@ export const Appearance = () => {
   const current = isTheme(chosen) ? chosen : 'dark'
   return (
     <fieldset class="themes">
-      <legend class="sr-only">{ts('settings.theme')}</legend>
+      <legend class="sr-only">{t('settings.theme')}</legend>
       {THEMES.map(name => (
         <label key={name} class="theme">
           <input

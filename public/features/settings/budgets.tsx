@@ -1,7 +1,7 @@
 /** Budgets of the profile: six limits, each saved when its field is left. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 const scopes = ['turn', 'session', 'day'] as const
@@ -22,21 +22,21 @@ export const BudgetSettings = () => {
   const save = (scope: Scope, measure: Measure, value: number | null) =>
     app.attempt(async () => {
       shown.value = await app.api('POST /api/budgets', { [scope]: { [measure]: value } })
-      app.toasts.show(ts('budget.saved'))
+      app.toasts.show(t('budget.saved'))
     })
   const { value } = shown
-  if (!value) return <p>{ts('budget.loading')}</p>
+  if (!value) return <p>{t('budget.loading')}</p>
   const { tokens, usd } = value.today
   return (
     <>
-      <p class="budget-text">{ts('budget.text')}</p>
+      <p class="budget-text">{t('budget.text')}</p>
       {scopes.map(scope => (
         <fieldset key={scope} class="budget">
-          <legend>{ts(`budget.${scope}`)}</legend>
+          <legend>{t(`budget.${scope}`)}</legend>
           <p class="budget-hint">
             {scope === 'day'
-              ? ts('budget.day.hint', { tokens, usd: `$${usd.toFixed(2)}` })
-              : ts(`budget.${scope}.hint`)}
+              ? t('budget.day.hint', { tokens, usd: `$${usd.toFixed(2)}` })
+              : t(`budget.${scope}.hint`)}
           </p>
           <div class="budget-fields">
             {measures.map(measure => (
@@ -50,7 +50,7 @@ export const BudgetSettings = () => {
           </div>
         </fieldset>
       ))}
-      <p class="budget-hint">{ts('budget.prices')}</p>
+      <p class="budget-hint">{t('budget.prices')}</p>
     </>
   )
 }
@@ -73,7 +73,7 @@ const Field = ({ measure, limit, onSave }: FieldProps) => {
   }
   return (
     <div class="budget-field">
-      <label for={id}>{ts(`budget.${measure}`)}</label>
+      <label for={id}>{t(`budget.${measure}`)}</label>
       <input
         id={id}
         class="input"
@@ -81,7 +81,7 @@ const Field = ({ measure, limit, onSave }: FieldProps) => {
         inputMode={isMoney ? 'decimal' : 'numeric'}
         min={isMoney ? '0.01' : '1'}
         step={isMoney ? '0.01' : '1'}
-        placeholder={ts('budget.none')}
+        placeholder={t('budget.none')}
         defaultValue={limit === undefined ? '' : String(limit)}
         aria-invalid={bad.value}
         aria-describedby={bad.value ? `${id}-bad` : undefined}
@@ -89,7 +89,7 @@ const Field = ({ measure, limit, onSave }: FieldProps) => {
       />
       {bad.value && (
         <p id={`${id}-bad`} class="tool-error" role="alert">
-          {ts('budget.bad')}
+          {t('budget.bad')}
         </p>
       )}
     </div>

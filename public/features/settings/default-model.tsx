@@ -1,5 +1,5 @@
 /** The row that chooses the model new conversations begin with. */
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from './saved-row.tsx'
 
@@ -21,8 +21,8 @@ export const DefaultModel = () => {
   return (
     <SavedRow
       name="default_model"
-      label={ts('settings.default_model')}
-      hint={ts('settings.default_model.hint')}
+      label={t('settings.default_model')}
+      hint={t('settings.default_model.hint')}
       control={ids => (
         <select
           id={ids.control}

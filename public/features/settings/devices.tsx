@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 type Device = Api['GET /api/auth/devices']['output']['devices'][number]
@@ -16,7 +16,7 @@ const nameOf = (agent: string): string => {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(agent)?.[1] ?? ''
   const system = /(Android|iPhone|iPad|Windows|Mac OS X|Linux)/.exec(agent)?.[1] ?? ''
   const name = { Edg: 'Edge', OPR: 'Opera' }[browser] ?? browser
-  return [name, system].filter(Boolean).join(' · ') || ts('devices.unknown')
+  return [name, system].filter(Boolean).join(' · ') || t('devices.unknown')
 }
 
 export const Devices = () => {
@@ -34,24 +34,24 @@ export const Devices = () => {
   }
 
   return (
-    <section class="rows" aria-label={ts('devices.title')}>
-      <h3 class="settings-sub">{ts('devices.title')}</h3>
+    <section class="rows" aria-label={t('devices.title')}>
+      <h3 class="settings-sub">{t('devices.title')}</h3>
       {devices.value.map(device => (
         <Row
           key={device.id}
           label={
             device.current
-              ? ts('devices.this', { name: nameOf(device.agent) })
+              ? t('devices.this', { name: nameOf(device.agent) })
               : nameOf(device.agent)
           }
-          hint={ts('devices.hint', {
+          hint={t('devices.hint', {
             address: device.address,
             time: TIME.format(device.created_at * 1_000),
           })}
           control={ids =>
             device.current ? null : (
               <Button id={ids.control} onClick={() => void revoke(device.id)}>
-                {ts('devices.revoke')}
+                {t('devices.revoke')}
               </Button>
             )
           }
@@ -59,10 +59,10 @@ export const Devices = () => {
       ))}
       {devices.value.length > 1 && (
         <Row
-          label={ts('devices.others')}
+          label={t('devices.others')}
           control={ids => (
             <Button id={ids.control} kind="danger" onClick={() => void revoke(null)}>
-              {ts('devices.others')}
+              {t('devices.others')}
             </Button>
           )}
         />

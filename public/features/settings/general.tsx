@@ -1,7 +1,7 @@
 /** Name, how a message is sent, what is shown. */
 import { Select, Switch } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from './saved-row.tsx'
 
@@ -23,8 +23,8 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
   return (
     <SavedRow
       name={name}
-      label={ts(text)}
-      hint={ts(`${text}.hint`)}
+      label={t(text)}
+      hint={t(`${text}.hint`)}
       control={ids => (
         <Switch
           id={ids.control}
@@ -44,8 +44,8 @@ export const General = () => {
     <div class="rows">
       <SavedRow
         name="bot_name"
-        label={ts('settings.bot_name')}
-        hint={ts('settings.bot_name.hint')}
+        label={t('settings.bot_name')}
+        hint={t('settings.bot_name.hint')}
         control={ids => (
           <input
             id={ids.control}
@@ -59,15 +59,15 @@ export const General = () => {
       />
       <SavedRow
         name="send_key"
-        label={ts('settings.send_key')}
+        label={t('settings.send_key')}
         control={ids => (
           <Select
             id={ids.control}
             describedBy={ids.hint}
             value={current.send_key}
             options={[
-              ['enter', ts('settings.send_key.enter')],
-              ['ctrl+enter', ts('settings.send_key.mod', { key: modName(layout.mac) })],
+              ['enter', t('settings.send_key.enter')],
+              ['ctrl+enter', t('settings.send_key.mod', { key: modName(layout.mac) })],
             ]}
             onChange={value =>
               void settings.save('send_key', value === 'enter' ? 'enter' : 'ctrl+enter')
@@ -77,16 +77,16 @@ export const General = () => {
       />
       <SavedRow
         name="sidebar_density"
-        label={ts('settings.density')}
-        hint={ts('settings.density.hint')}
+        label={t('settings.density')}
+        hint={t('settings.density.hint')}
         control={ids => (
           <Select
             id={ids.control}
             describedBy={ids.hint}
             value={current.sidebar_density}
             options={[
-              ['compact', ts('settings.density.compact')],
-              ['detailed', ts('settings.density.detailed')],
+              ['compact', t('settings.density.compact')],
+              ['detailed', t('settings.density.detailed')],
             ]}
             onChange={value =>
               void settings.save('sidebar_density', value === 'detailed' ? 'detailed' : 'compact')

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useApp } from '../shell/context.ts'
 
@@ -21,8 +21,8 @@ const verbOf = ({ closes, accepted }: Guard) => {
 
 const hintOf = ({ why, closes, accepted }: Guard): string => {
   if (closes.length === 0) return why
-  const what = LIST.format(closes.map(each => ts(`settings.safety.${each}`)))
-  return `${why} ${ts(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', { what })}`
+  const what = LIST.format(closes.map(each => t(`settings.safety.${each}`)))
+  return `${why} ${t(accepted ? 'settings.safety.accepted' : 'settings.safety.closed', { what })}`
 }
 
 export const Safety = () => {
@@ -45,14 +45,14 @@ export const Safety = () => {
         control={ids => (
           <Button
             id={ids.control}
-            aria-label={ts(`settings.safety.${verb}.of`, { key })}
+            aria-label={t(`settings.safety.${verb}.of`, { key })}
             onClick={() =>
               void app.attempt(async () => {
                 guards.value = (await app.configProblems.accept(key, value_id, !accepted)).guards
               })
             }
           >
-            {ts(`settings.safety.${verb}`)}
+            {t(`settings.safety.${verb}`)}
           </Button>
         )}
       />
@@ -61,11 +61,11 @@ export const Safety = () => {
   const closing = guards.value.filter(({ closes }) => closes.length > 0)
   const notes = guards.value.filter(({ closes }) => closes.length === 0)
   return (
-    <section class="rows safeguards" aria-label={ts('settings.safety')}>
-      <h3 class="settings-sub">{ts('settings.safety')}</h3>
-      {closing.length > 0 && <p class="field-hint">{ts('settings.safety.text')}</p>}
+    <section class="rows safeguards" aria-label={t('settings.safety')}>
+      <h3 class="settings-sub">{t('settings.safety')}</h3>
+      {closing.length > 0 && <p class="field-hint">{t('settings.safety.text')}</p>}
       {closing.map(toRow)}
-      {notes.length > 0 && <p class="field-hint">{ts('settings.safety.notes')}</p>}
+      {notes.length > 0 && <p class="field-hint">{t('settings.safety.notes')}</p>}
       {notes.map(toRow)}
     </section>
   )

@@ -1,11 +1,11 @@
 /** A row of the settings that says by itself whether its value has been saved. */
 import { Row, type RowProps } from '../../parts/field.tsx'
-import { ts } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 export type SavedRowProps = Omit<RowProps, 'status' | 'failed'> & { name: string }
 
 export const SavedRow = ({ name, ...rest }: SavedRowProps) => {
   const mark = useApp().settings.saveStatus.value[name]
-  return <Row {...rest} status={mark && ts(`settings.${mark}`)} failed={mark === 'failed'} />
+  return <Row {...rest} status={mark && t(`settings.${mark}`)} failed={mark === 'failed'} />
 }

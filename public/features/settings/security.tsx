@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
-import { ts } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
 import { Devices } from './devices.tsx'
@@ -22,8 +21,8 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
   const submit = async (event: Event) => {
     event.preventDefault()
-    if (first.value.trim().length < MIN_PASSWORD_LENGTH) error.value = ts('settings.password.short')
-    else if (first.value !== second.value) error.value = ts('settings.password.differ')
+    if (first.value.trim().length < MIN_PASSWORD_LENGTH) error.value = t('settings.password.short')
+    else if (first.value !== second.value) error.value = t('settings.password.differ')
     else {
       error.value = ''
       busy.value = true
@@ -31,7 +30,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
         await app.settings.setPassword(first.value)
         first.value = ''
         second.value = ''
-        app.toasts.show(ts('settings.password.done'))
+        app.toasts.show(t('settings.password.done'))
       })
       busy.value = false
     }
@@ -39,7 +38,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 
   return (
     <form class="form form-inset" onSubmit={event => void submit(event)}>
-      <label for={`${id}-first`}>{ts('settings.password.new')}</label>
+      <label for={`${id}-first`}>{t('settings.password.new')}</label>
       <input
         id={`${id}-first`}
         class="input"
@@ -52,7 +51,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
           first.value = event.currentTarget.value
         }}
       />
-      <label for={`${id}-second`}>{ts('settings.password.again')}</label>
+      <label for={`${id}-second`}>{t('settings.password.again')}</label>
       <input
         id={`${id}-second`}
         class="input"
@@ -68,7 +67,7 @@ const PasswordForm = ({ change }: { change: boolean }) => {
       </p>
       <div class="form-actions form-actions-start">
         <Button kind="primary" type="submit" disabled={busy.value || first.value === ''}>
-          {ts(change ? 'settings.password.change' : 'settings.password.set')}
+          {t(change ? 'settings.password.change' : 'settings.password.set')}
         </Button>
       </div>
     </form>
@@ -82,44 +81,44 @@ export const Security = () => {
 
   const askDisable = () => {
     app.layout.confirmation.value = {
-      title: ts('settings.password.disable.title'),
-      text: ts('settings.password.disable.text'),
-      confirm: ts('settings.password.disable'),
+      title: t('settings.password.disable.title'),
+      text: t('settings.password.disable.text'),
+      confirm: t('settings.password.disable'),
       danger: true,
       async run() {
         await app.settings.clearPassword()
-        app.toasts.show(ts('settings.password.disabled'))
+        app.toasts.show(t('settings.password.disabled'))
       },
     }
   }
 
   return (
     <>
-      <p class="settings-lead">{ts(`settings.password.${password}`)}</p>
+      <p class="settings-lead">{t(`settings.password.${password}`)}</p>
       {password !== 'environment' && <PasswordForm change={password === 'stored'} />}
       {password !== 'none' && (
         <div class="rows">
           {password === 'stored' && (
             <Row
-              label={ts('settings.password.disable')}
-              hint={ts('settings.password.disable.hint')}
+              label={t('settings.password.disable')}
+              hint={t('settings.password.disable.hint')}
               control={ids => (
                 <Button id={ids.control} kind="danger" onClick={askDisable}>
-                  {ts('settings.password.disable')}
+                  {t('settings.password.disable')}
                 </Button>
               )}
             />
           )}
           <Row
-            label={ts('settings.signout')}
-            hint={ts('settings.signout.hint')}
+            label={t('settings.signout')}
+            hint={t('settings.signout.hint')}
             control={ids => (
               <Button
                 id={ids.control}
                 icon="logout"
                 onClick={() => void app.attempt(() => app.auth.signOut())}
               >
-                {ts('settings.signout')}
+                {t('settings.signout')}
               </Button>
             )}
           />

@@ -3,8 +3,7 @@ import type { ComponentType } from 'preact'
 import { IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import { SECTIONS, type Section } from '../shell/route.ts'
-import { ts } from './strings.ts'
-import { t } from '../../strings/t.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { About } from './about.tsx'
@@ -43,12 +42,12 @@ export const SettingsView = ({ section }: { section: Section }) => {
         <div class="head-title">
           <h1>{t('settings.title')}</h1>
         </div>
-        <IconButton icon="close" label={ts('settings.back')} onClick={() => route.backToChat()} />
+        <IconButton icon="close" label={t('settings.back')} onClick={() => route.backToChat()} />
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <div class="settings-scroll" tabIndex={0}>
         <div class="settings">
-          <nav class="settings-nav" aria-label={ts('settings.sections')}>
+          <nav class="settings-nav" aria-label={t('settings.sections')}>
             {SECTIONS.map(name => (
               <a
                 key={name}
@@ -56,12 +55,12 @@ export const SettingsView = ({ section }: { section: Section }) => {
                 href={route.hrefOf({ view: 'settings', section: name })}
                 aria-current={name === section ? 'page' : undefined}
               >
-                {ts(`settings.${name}`)}
+                {t(`settings.${name}`)}
               </a>
             ))}
           </nav>
           <section class="settings-body" aria-labelledby="settings-section">
-            <h2 id="settings-section">{ts(`settings.${section}`)}</h2>
+            <h2 id="settings-section">{t(`settings.${section}`)}</h2>
             <View />
           </section>
         </div>

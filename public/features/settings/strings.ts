@@ -115,4 +115,4 @@ export const enSettings = {
   'budget.saved': 'Saved',
 } as const
 
-export const ts = translator(enSettings)
+export const t = translator(enSettings)

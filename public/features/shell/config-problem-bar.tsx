@@ -23,24 +23,24 @@ export const ConfigProblemBar = () => {
   return (
     <div class="trouble" role="status" data-narrow={layout.narrow.value}>
       {problems.map(({ file, reason, in_force }) => (
-        <p key={file}>{t(in_force ? 'trouble.kept' : 'trouble.lost', { file, reason })}</p>
+        <p key={file}>{t(in_force ? 'problems.kept' : 'problems.lost', { file, reason })}</p>
       ))}
       {[closing, notes].map(
         (found, at) =>
           found.length > 0 && (
             <p key={at}>
-              {t(at === 0 ? 'trouble.guards' : 'trouble.notes', {
+              {t(at === 0 ? 'problems.guards' : 'problems.notes', {
                 keys: found.map(({ key }) => key).join(', '),
               })}{' '}
               <a href={route.hrefOf({ view: 'settings', section: 'security' })}>
-                {t('trouble.look')}
+                {t('problems.look')}
               </a>
             </p>
           ),
       )}
       {gone && open && (
         <p>
-          {t('trouble.profile', { name: other })}{' '}
+          {t('problems.profile', { name: other })}{' '}
           <Button
             onClick={() =>
               void app.attempt(async () => {
@@ -50,7 +50,7 @@ export const ConfigProblemBar = () => {
               })
             }
           >
-            {t('trouble.adopt', { name: active })}
+            {t('problems.adopt', { name: active })}
           </Button>
         </p>
       )}

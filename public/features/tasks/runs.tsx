@@ -6,7 +6,7 @@ import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import { resultOf, type TasksState } from './tasks.ts'
-import { tt } from './strings.ts'
+import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { formatDuration } from './times.ts'
@@ -15,19 +15,19 @@ const saying = (run: JobRun): { icon: IconName; kind: string; words: string } =>
   const { count } = run
   switch (run.how) {
     case 'missed':
-      return { icon: 'clock', kind: 'warn', words: tt('how.missed', { count }) }
+      return { icon: 'clock', kind: 'warn', words: t('how.missed', { count }) }
     case 'skipped':
-      return { icon: 'clock', kind: 'dim', words: tt('how.skipped', { count }) }
+      return { icon: 'clock', kind: 'dim', words: t('how.skipped', { count }) }
     case 'queued':
-      return { icon: 'todo', kind: 'dim', words: tt('how.queued') }
+      return { icon: 'todo', kind: 'dim', words: t('how.queued') }
     case 'running':
-      return { icon: 'spinner', kind: 'dim', words: tt('how.running') }
+      return { icon: 'spinner', kind: 'dim', words: t('how.running') }
     case 'interrupted':
-      return { icon: 'alert', kind: 'warn', words: tt('how.interrupted') }
+      return { icon: 'alert', kind: 'warn', words: t('how.interrupted') }
     default:
       return run.status === 'ok'
-        ? { icon: 'check', kind: 'ok', words: tt('how.ok') }
-        : { icon: 'alert', kind: 'bad', words: tt('how.error') }
+        ? { icon: 'check', kind: 'ok', words: t('how.ok') }
+        : { icon: 'alert', kind: 'bad', words: t('how.error') }
   }
 }
 
@@ -49,7 +49,7 @@ const Result = ({ id, text }: { id: string; text: string }) => {
         }}
       >
         <Icon name={open.value ? 'chevron-down' : 'chevron-right'} size={14} />
-        {tt('result')}
+        {t('result')}
       </button>
       {open.value && (
         <div class="run-result" id={id}>
@@ -82,8 +82,8 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
           <span class={named ? 'run-words' : 'run-how'}>{words}</span>
           <span class="run-when">
             {whenOf(run)}
-            {took !== null && ` · ${tt('took', { duration: formatDuration(took) })}`}
-            {run.trigger === 'manual' && ` · ${tt('manual')}`}
+            {took !== null && ` · ${t('took', { duration: formatDuration(took) })}`}
+            {run.trigger === 'manual' && ` · ${t('manual')}`}
           </span>
         </p>
         {run.error && <p class="run-error">{run.error}</p>}
@@ -91,7 +91,7 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
           <div class="run-links">
             {run.session_id && (
               <a class="run-link" href={route.hrefOf({ view: 'chat', sessionId: run.session_id })}>
-                {tt('open')}
+                {t('open')}
               </a>
             )}
             {text && <Result id={`${id}-result`} text={text} />}
@@ -104,9 +104,8 @@ const Run = ({ run, content, named }: { run: JobRun; content?: string; named: bo
 
 export const RunList = ({ tasks, of }: { tasks: TasksState; of: string }) => {
   const { rows, total, of: shown } = tasks.runs.value
-  if (shown !== of) return <p class="faint">{tt('loading')}</p>
-  if (rows.length === 0)
-    return <p class="faint">{tt(of ? 'history.empty' : 'history.all.empty')}</p>
+  if (shown !== of) return <p class="faint">{t('loading')}</p>
+  if (rows.length === 0) return <p class="faint">{t(of ? 'history.empty' : 'history.all.empty')}</p>
   return (
     <>
       <ul class="run-list">
@@ -124,7 +123,7 @@ export const RunList = ({ tasks, of }: { tasks: TasksState; of: string }) => {
       </ul>
       {rows.length < total && (
         <Button kind="quiet" onClick={() => void tasks.more()}>
-          {tt('history.more')}
+          {t('history.more')}
         </Button>
       )}
     </>

@@ -98,4 +98,4 @@ export const enTasks = {
   cancel: 'Cancel',
 } as const
 
-export const tt = translator(enTasks)
+export const t = translator(enTasks)

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import type { TaskDraft, TasksState } from './tasks.ts'
-import { tt } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { formatMoment, secondsOf } from './times.ts'
 
@@ -37,7 +37,7 @@ const Understood = ({ tasks, id, same }: { tasks: TasksState; id: string; same: 
   const preview = tasks.preview.value
   return (
     <div class="task-preview" id={id} role="status">
-      {preview.kind === 'empty' && <p class="faint">{tt('form.preview.empty')}</p>}
+      {preview.kind === 'empty' && <p class="faint">{t('form.preview.empty')}</p>}
       {preview.kind === 'refused' && <p class="task-bad">{preview.message}</p>}
       {preview.kind === 'said' && (
         <>
@@ -59,7 +59,7 @@ const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
   const isRefused = tasks.preview.value.kind === 'refused'
   return (
     <div class="task-field">
-      <label for={id}>{tt('form.schedule')}</label>
+      <label for={id}>{t('form.schedule')}</label>
       <input
         id={id}
         class="input task-when"
@@ -72,7 +72,7 @@ const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
         onInput={event => tasks.change({ schedule: event.currentTarget.value })}
       />
       <fieldset class="task-examples">
-        <legend class="sr-only">{tt('form.examples')}</legend>
+        <legend class="sr-only">{t('form.examples')}</legend>
         {EXAMPLES.map(text => (
           <button
             key={text}
@@ -97,7 +97,7 @@ const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) =
   const { models } = useApp()
   const known = models.all.value.some(({ id }) => id === draft.model)
   return (
-    <Field label={tt('model')}>
+    <Field label={t('model')}>
       {({ id }) => (
         <select
           id={id}
@@ -105,7 +105,7 @@ const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) =
           value={draft.model}
           onChange={event => tasks.change({ model: event.currentTarget.value })}
         >
-          <option value="">{tt('model.default')}</option>
+          <option value="">{t('model.default')}</option>
           {draft.model && !known && <option value={draft.model}>{draft.model}</option>}
           {models.groups.value.map(group => (
             <optgroup key={group.provider_id} label={group.provider}>
@@ -133,8 +133,8 @@ const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) 
     })
   return (
     <fieldset class="task-field">
-      <legend>{tt('skills')}</legend>
-      {all.length === 0 && <p class="field-hint">{tt('skills.none')}</p>}
+      <legend>{t('skills')}</legend>
+      {all.length === 0 && <p class="field-hint">{t('skills.none')}</p>}
       <div class="task-chips">
         {all.map(name => (
           <button
@@ -179,9 +179,9 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
       }}
     >
       <h2 class="task-title" id="task-form-title">
-        {isNew ? tt('form.new') : tt('form.edit', { name: draft.name })}
+        {isNew ? t('form.new') : t('form.edit', { name: draft.name })}
       </h2>
-      <Field label={tt('form.prompt')} hint={tt('form.prompt.hint')}>
+      <Field label={t('form.prompt')} hint={t('form.prompt.hint')}>
         {({ id, hint }) => (
           <textarea
             ref={first}
@@ -195,7 +195,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
         )}
       </Field>
       <When tasks={tasks} draft={draft} />
-      <Field label={tt('form.name')} hint={tt('form.name.hint')}>
+      <Field label={t('form.name')} hint={t('form.name.hint')}>
         {({ id, hint }) => (
           <input
             id={id}
@@ -211,8 +211,8 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
       <ModelField tasks={tasks} draft={draft} />
       <SkillsField tasks={tasks} draft={draft} />
       <details class="task-more" open={draft.script !== ''}>
-        <summary>{tt('form.more')}</summary>
-        <Field label={tt('script')} hint={tt('script.hint')}>
+        <summary>{t('form.more')}</summary>
+        <Field label={t('script')} hint={t('script.hint')}>
           {({ id, hint }) => (
             <input
               id={id}
@@ -230,9 +230,9 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
         {draft.problem}
       </p>
       <div class="form-actions">
-        <Button onClick={cancel}>{tt('cancel')}</Button>
+        <Button onClick={cancel}>{t('cancel')}</Button>
         <Button kind="primary" type="submit" disabled={draft.busy || incomplete}>
-          {draft.busy ? tt('saving') : tt(isNew ? 'create' : 'save')}
+          {draft.busy ? t('saving') : t(isNew ? 'create' : 'save')}
         </Button>
       </div>
     </form>

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { Job } from '../../../lib/schema/cron.ts'
 import { Button } from '../../parts/button.tsx'
 import type { TasksState } from './tasks.ts'
-import { tt } from './strings.ts'
+import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { RunList } from './runs.tsx'
@@ -24,14 +24,14 @@ const Next = ({ job, now }: { job: Job; now: number }) => {
     return (
       <>
         {job.paused_reason
-          ? tt('paused.why', { when, reason: job.paused_reason })
-          : tt('paused', { when })}
+          ? t('paused.why', { when, reason: job.paused_reason })
+          : t('paused', { when })}
       </>
     )
   }
-  if (job.running) return <>{tt('next.running')}</>
-  if (!job.enabled) return <>{tt('next.done')}</>
-  if (next === null) return <>{tt('next.none')}</>
+  if (job.running) return <>{t('next.running')}</>
+  if (!job.enabled) return <>{t('next.done')}</>
+  if (next === null) return <>{t('next.none')}</>
   return (
     <>
       {formatMoment(next, now)} <span class="faint">· {formatDistance(next, now)}</span>
@@ -45,21 +45,21 @@ const Last = ({ job }: { job: Job }) => {
   if (job.last_status === 'error') {
     return (
       <>
-        <span class="task-bad">{tt('last.error', { when })}</span>
+        <span class="task-bad">{t('last.error', { when })}</span>
         {job.last_error && <span class="task-error">{job.last_error}</span>}
       </>
     )
   }
-  return <>{last === null ? tt('last.never') : tt('last.ok', { when })}</>
+  return <>{last === null ? t('last.never') : t('last.ok', { when })}</>
 }
 
 const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
   const { layout, route } = useApp()
   const remove = () => {
     layout.confirmation.value = {
-      title: tt('delete.title', { name: job.name }),
-      text: tt('delete.text'),
-      confirm: tt('delete'),
+      title: t('delete.title', { name: job.name }),
+      text: t('delete.text'),
+      confirm: t('delete'),
       danger: true,
       run: async () => {
         if (await tasks.remove(job)) route.go({ view: 'tasks', task: null })
@@ -69,16 +69,16 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
   return (
     <div class="task-actions">
       <Button kind="primary" disabled={job.running} onClick={() => void tasks.run(job)}>
-        {tt(job.running ? 'running' : 'run')}
+        {t(job.running ? 'running' : 'run')}
       </Button>
       {job.enabled ? (
-        <Button onClick={() => void tasks.pause(job)}>{tt('pause')}</Button>
+        <Button onClick={() => void tasks.pause(job)}>{t('pause')}</Button>
       ) : (
-        <Button onClick={() => void tasks.resume(job)}>{tt('resume')}</Button>
+        <Button onClick={() => void tasks.resume(job)}>{t('resume')}</Button>
       )}
-      <Button onClick={() => tasks.edit(job)}>{tt('edit')}</Button>
+      <Button onClick={() => tasks.edit(job)}>{t('edit')}</Button>
       <Button kind="danger" onClick={remove}>
-        {tt('delete')}
+        {t('delete')}
       </Button>
     </div>
   )
@@ -95,39 +95,39 @@ export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
       </h2>
       <Actions tasks={tasks} job={job} />
       <dl class="task-facts">
-        <Fact name={tt('schedule')}>
+        <Fact name={t('schedule')}>
           {job.words || job.schedule_display}
           {job.words && job.words !== job.schedule_display && (
             <code class="task-code">{job.schedule_display}</code>
           )}
         </Fact>
-        <Fact name={tt('next')}>
+        <Fact name={t('next')}>
           <Next job={job} now={now} />
         </Fact>
-        <Fact name={tt('last')}>
+        <Fact name={t('last')}>
           <Last job={job} />
         </Fact>
         {times !== null && times > 1 && (
-          <Fact name={tt('repeat')}>{tt('repeat.of', { completed, times })}</Fact>
+          <Fact name={t('repeat')}>{t('repeat.of', { completed, times })}</Fact>
         )}
-        {job.model && <Fact name={tt('model')}>{models.labelOf(job.model)}</Fact>}
-        {job.skills.length > 0 && <Fact name={tt('skills')}>{job.skills.join(', ')}</Fact>}
+        {job.model && <Fact name={t('model')}>{models.labelOf(job.model)}</Fact>}
+        {job.skills.length > 0 && <Fact name={t('skills')}>{job.skills.join(', ')}</Fact>}
         {job.script && (
-          <Fact name={tt('script')}>
+          <Fact name={t('script')}>
             <code>{job.script}</code>
           </Fact>
         )}
-        {job.last_delivery_error && <Fact name={tt('delivery')}>{job.last_delivery_error}</Fact>}
+        {job.last_delivery_error && <Fact name={t('delivery')}>{job.last_delivery_error}</Fact>}
       </dl>
       <section aria-labelledby="task-prompt">
         <h3 class="task-head" id="task-prompt">
-          {tt('prompt')}
+          {t('prompt')}
         </h3>
         <p class="task-prompt">{job.prompt || '—'}</p>
       </section>
       <section aria-labelledby="task-history">
         <h3 class="task-head" id="task-history">
-          {tt('history')}
+          {t('history')}
         </h3>
         <RunList tasks={tasks} of={job.id} />
       </section>

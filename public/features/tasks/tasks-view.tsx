@@ -4,7 +4,7 @@ import type { Job } from '../../../lib/schema/cron.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { type TasksState, tasksOf } from './tasks.ts'
-import { tt } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { TaskForm } from './task-form.tsx'
@@ -19,10 +19,10 @@ const NEW = 'new'
 const NextRun = ({ job }: { job: Job }) => {
   const now = useApp().sessions.now.value
   const next = secondsOf(job.next_run_at)
-  if (job.running) return <span class="task-running">{tt('next.running')}</span>
-  if (job.state === 'paused') return <span>{tt('next.paused')}</span>
-  if (!job.enabled) return <span>{tt('next.done')}</span>
-  if (next === null) return <span>{tt('next.none')}</span>
+  if (job.running) return <span class="task-running">{t('next.running')}</span>
+  if (job.state === 'paused') return <span>{t('next.paused')}</span>
+  if (!job.enabled) return <span>{t('next.done')}</span>
+  if (next === null) return <span>{t('next.none')}</span>
   return (
     <span>
       {formatMoment(next, now)} · {formatDistance(next, now)}
@@ -43,7 +43,7 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
         {job.last_status === 'error' && !job.running && (
           <span class="task-mark task-bad">
             <Icon name="alert" size={14} />
-            <span class="sr-only">{tt('how.error')}</span>
+            <span class="sr-only">{t('how.error')}</span>
           </span>
         )}
         {job.running && (
@@ -63,13 +63,13 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
 const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) => {
   const { route } = useApp()
   const list = tasks.jobs.value
-  if (tasks.state.value === 'loading') return <p class="view-note">{tt('loading')}</p>
+  if (tasks.state.value === 'loading') return <p class="view-note">{t('loading')}</p>
   if (tasks.state.value === 'failed') {
     return (
       <div class="view-note" role="alert">
-        <p>{tt('failed')}</p>
+        <p>{t('failed')}</p>
         <Button icon="refresh" onClick={() => void tasks.refresh()}>
-          {tt('retry')}
+          {t('retry')}
         </Button>
       </div>
     )
@@ -77,18 +77,18 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
   if (tasks.problem.value !== null) {
     return (
       <div class="view-note" role="alert">
-        <p>{tt('problem', { problem: tasks.problem.value })}</p>
-        <p>{tt('problem.text')}</p>
+        <p>{t('problem', { problem: tasks.problem.value })}</p>
+        <p>{t('problem.text')}</p>
       </div>
     )
   }
   if (list.length === 0) {
     return (
       <div class="view-note">
-        <h2>{tt('empty')}</h2>
-        <p>{tt('empty.text')}</p>
+        <h2>{t('empty')}</h2>
+        <p>{t('empty.text')}</p>
         <Button kind="primary" icon="plus" onClick={() => route.go({ view: 'tasks', task: NEW })}>
-          {tt('new')}
+          {t('new')}
         </Button>
       </div>
     )
@@ -105,16 +105,16 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
 /** Where no task is chosen: everything that ran. */
 const Everything = ({ tasks }: { tasks: TasksState }) => (
   <div class="task">
-    <h2 class="task-title">{tt('choose')}</h2>
-    <p class="view-lead">{tt('choose.text')}</p>
+    <h2 class="task-title">{t('choose')}</h2>
+    <p class="view-lead">{t('choose.text')}</p>
     <RunList tasks={tasks} of="" />
   </div>
 )
 
 const Gone = ({ tasks, id }: { tasks: TasksState; id: string }) => (
   <div class="task">
-    <h2 class="task-title">{tt('gone')}</h2>
-    <p class="view-lead">{tt('gone.text')}</p>
+    <h2 class="task-title">{t('gone')}</h2>
+    <p class="view-lead">{t('gone.text')}</p>
     <RunList tasks={tasks} of={id} />
   </div>
 )
@@ -164,25 +164,25 @@ export const TasksView = ({ task }: { task: string | null }) => {
   const here = Intl.DateTimeFormat().resolvedOptions().timeZone
   return (
     <>
-      <ViewHead title={tt('title')}>
+      <ViewHead title={t('title')}>
         <IconButton
           icon="plus"
-          label={tt('new')}
+          label={t('new')}
           onClick={() => app.route.go({ view: 'tasks', task: NEW })}
         />
       </ViewHead>
       <div class={`pair${task === null ? '' : ' pair-shown'}`}>
-        <section class="pair-list" aria-label={tt('list')}>
+        <section class="pair-list" aria-label={t('list')}>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <div class="pair-scroll" tabIndex={0}>
             <List tasks={tasks} chosen={task} />
-            {zone && zone !== here && <p class="task-zone">{tt('zone', { zone })}</p>}
+            {zone && zone !== here && <p class="task-zone">{t('zone', { zone })}</p>}
           </div>
         </section>
         <div class="pair-main">
           <a class="pair-back" href={app.route.hrefOf({ view: 'tasks', task: null })}>
             <Icon name="chevron-right" size={16} />
-            {tt('back')}
+            {t('back')}
           </a>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
           <div class="pair-scroll" tabIndex={0}>

@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals'
 import type { JsonObject } from '../../../lib/base/json.ts'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import type { App } from '../../app.ts'
-import { tt } from './strings.ts'
+import { t } from './strings.ts'
 import type { Platform } from '../../platform.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
@@ -221,22 +221,22 @@ export const createTasks = ({
     run: (job: Job) =>
       act(async () => {
         const { status } = await api('POST /api/crons/run', { job_id: job.id })
-        return tt(status === 'running' ? 'said.already' : 'said.run', { name: job.name })
+        return t(status === 'running' ? 'said.already' : 'said.run', { name: job.name })
       }),
     pause: (job: Job) =>
       act(async () => {
         await api('POST /api/crons/pause', { job_id: job.id })
-        return tt('said.paused', { name: job.name })
+        return t('said.paused', { name: job.name })
       }),
     resume: (job: Job) =>
       act(async () => {
         await api('POST /api/crons/resume', { job_id: job.id })
-        return tt('said.resumed', { name: job.name })
+        return t('said.resumed', { name: job.name })
       }),
     remove: (job: Job) =>
       act(async () => {
         await api('POST /api/crons/delete', { job_id: job.id })
-        return tt('said.deleted', { name: job.name })
+        return t('said.deleted', { name: job.name })
       }),
 
     create(): void {
@@ -282,7 +282,7 @@ export const createTasks = ({
             })
           : await api('POST /api/crons/create', { ...fields, schedule })
         setDraft(null)
-        toasts.show(tt('said.saved', { name: job.name }))
+        toasts.show(t('said.saved', { name: job.name }))
         await refresh()
         return job.id
       } catch (error) {

@@ -1,5 +1,5 @@
 /** Times of tasks in the person's own zone: the moment, how far away it is, how long a run took. */
-import { tt } from './strings.ts'
+import { t } from './strings.ts'
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
@@ -11,11 +11,11 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
 export const formatDistance = (seconds: number, now: number, locale?: string): string => {
   const distance = seconds - now
   const size = Math.abs(distance)
-  if (size < 60) return tt('next.soon')
+  if (size < 60) return t('next.soon')
   const words = new Intl.RelativeTimeFormat(locale, { numeric: 'always', style: 'long' })
   for (const [unit, length] of UNITS)
     if (size >= length) return words.format(Math.round(distance / length), unit)
-  return tt('next.soon')
+  return t('next.soon')
 }
 
 /** "Tue 3 Feb, 09:00"; the year only when it is another one. */
@@ -34,8 +34,8 @@ export const formatMoment = (seconds: number, now: number, locale?: string): str
 
 export const formatDuration = (seconds: number): string =>
   seconds < 90
-    ? tt('seconds', { count: Math.max(1, Math.round(seconds)) })
-    : tt('minutes', { count: Math.round(seconds / 60) })
+    ? t('seconds', { count: Math.max(1, Math.round(seconds)) })
+    : t('minutes', { count: Math.round(seconds / 60) })
 
 export const secondsOf = (iso: string | null): number | null => {
   const ms = iso === null ? Number.NaN : Date.parse(iso)

@@ -27,4 +27,4 @@ export const enTools = {
   cronjob: 'Scheduled tasks',
 } as const
 
-export const tt = translator(enTools)
+export const t = translator(enTools)

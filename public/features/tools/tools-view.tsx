@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { titleOf } from '../sessions/sessions.ts'
 import { toolsOf } from './tools.ts'
-import { enTools, tt } from './strings.ts'
+import { enTools, t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 
 type Known = keyof typeof enTools
@@ -15,7 +15,7 @@ const hintOf = ({ summary, tools, forbidden }: ToolsetRow): string => {
   const missing = tools.flatMap(({ reason }) => reason ?? [])
   return [
     `${summary} · ${tools.map(({ name }) => name).join(', ')}`,
-    ...(forbidden ? [tt('forbidden')] : missing),
+    ...(forbidden ? [t('forbidden')] : missing),
   ].join('. ')
 }
 
@@ -30,7 +30,7 @@ const List = ({
     {rows.map(row => (
       <Row
         key={row.name}
-        label={isKnown(row.name) ? tt(row.name) : row.name}
+        label={isKnown(row.name) ? t(row.name) : row.name}
         hint={hintOf(row)}
         control={ids => (
           <input
@@ -58,12 +58,12 @@ const SessionTools = ({ own }: { own: Toolsets }) => {
   return (
     <section class="settings-part" aria-labelledby="tools-session">
       <h3 id="tools-session" class="settings-sub">
-        {tt('session')}
+        {t('session')}
       </h3>
       <div class="rows">
         <Row
-          label={tt('session.own')}
-          hint={tt('session.own.hint', { title })}
+          label={t('session.own')}
+          hint={t('session.own.hint', { title })}
           control={ids => (
             <input
               id={ids.control}
@@ -94,22 +94,22 @@ export const ToolSettings = () => {
   if (tools.state.value === 'failed') {
     return (
       <div class="view-note" role="alert">
-        <p>{tt('failed')}</p>
+        <p>{t('failed')}</p>
         <Button icon="refresh" onClick={() => void tools.load()}>
-          {tt('retry')}
+          {t('retry')}
         </Button>
       </div>
     )
   }
-  if (!profile) return <p class="view-note">{tt('loading')}</p>
+  if (!profile) return <p class="view-note">{t('loading')}</p>
   return (
     <>
       {own?.session_id === id && own && <SessionTools own={own} />}
       <section class="settings-part" aria-labelledby="tools-profile">
         <h3 id="tools-profile" class="settings-sub">
-          {tt('profile', { name: profile.profile })}
+          {t('profile', { name: profile.profile })}
         </h3>
-        <p class="field-hint">{tt('lead')}</p>
+        <p class="field-hint">{t('lead')}</p>
         <List rows={profile.toolsets} toggle={tools.toggle} />
       </section>
     </>

@@ -8,8 +8,7 @@ import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import { describeToolCall } from '../tool-calls/describe-tool-call.ts'
-import { t } from '../../strings/t.ts'
-import { ts } from '../queue/strings.ts'
+import { t } from './strings.ts'
 import { textOf } from './content.ts'
 import type { ToolStep } from './rows.ts'
 import { usePerFrame, useTranscript } from './transcript-context.ts'
@@ -149,10 +148,10 @@ function Head({ goal, status, since, seconds, calls }: HeadProps) {
       <Icon name="branch" size={14} />
       <span class="sub-goal">{visibleWords(goal)}</span>
       <span class="tool-outcome">
-        {calls !== undefined && calls > 0 && <span>{ts('sub.calls', { count: calls })}</span>}
+        {calls !== undefined && calls > 0 && <span>{t('sub.calls', { count: calls })}</span>}
         {isRunning && since !== null && <Elapsed since={since} />}
         {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}
-        <span class="tx-sr">{ts(`sub.${status}`)}</span>
+        <span class="tx-sr">{t(`sub.${status}`)}</span>
         <Icon name={icons[status]} size={14} />
       </span>
     </h4>
@@ -190,7 +189,7 @@ function Line({ name, preview, status, seconds }: LineProps) {
       </span>
       <span class="tool-outcome">
         {seconds !== null && seconds >= 0.1 && <span>{formatSeconds(seconds)}</span>}
-        <span class="tx-sr">{ts(`step.${status}`)}</span>
+        <span class="tx-sr">{t(`step.${status}`)}</span>
         <Icon name={stepIcons[status]} size={14} />
       </span>
     </p>

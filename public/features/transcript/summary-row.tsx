@@ -4,7 +4,7 @@ import type { Message } from '../../../lib/schema/message.ts'
 import { compactionActions } from '../compaction/actions.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import { tc } from '../compaction/strings.ts'
+import { t } from '../compaction/strings.ts'
 import { useApp } from '../shell/context.ts'
 import { textOf } from './content.ts'
 
@@ -22,24 +22,24 @@ export const SummaryRow = ({ message, n }: { message: Message | null; n: number 
   return (
     <details class="tx-compact" onToggle={event => event.currentTarget.open && read()}>
       <summary>
-        <Icon name="compress" size={14} /> <span>{tc('divider')}</span>
+        <Icon name="compress" size={14} /> <span>{t('divider')}</span>
       </summary>
       {!message && (
         <p class="tx-compact-note">
-          {tc('divider.note')}{' '}
+          {t('divider.note')}{' '}
           <button
             type="button"
             class="tx-link"
             onClick={() => void compactionActions.undo(app, id, n)}
           >
-            {tc('undo')}
+            {t('undo')}
           </button>
         </p>
       )}
       {text ? (
         <Markdown text={text} id={message?.id ?? `summary-${n}`} />
       ) : (
-        <p class="tx-compact-note">{tc(failed ? 'failed' : 'loading')}</p>
+        <p class="tx-compact-note">{t(failed ? 'failed' : 'loading')}</p>
       )}
     </details>
   )

@@ -1,7 +1,7 @@
 /** Words of Settings → Updates, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-export const u = translator({
+export const t = translator({
   lead: 'Updates come from the Git remote. Nothing is installed without your confirmation.',
   'check.auto': 'Check for updates automatically',
   'check.auto.hint': 'When off, the server never checks and runs no Git commands.',

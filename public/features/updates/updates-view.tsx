@@ -5,7 +5,7 @@ import { Button } from '../../parts/button.tsx'
 import { Switch } from '../../parts/field.tsx'
 import { lazyState } from '../../parts/lazy-state.ts'
 import { createUpdates, type Updates } from './updates.ts'
-import { u } from './strings.ts'
+import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
@@ -19,9 +19,9 @@ const updatesOf = lazyState(app =>
 )
 
 const wordsOf = (state: UpdateState): string => {
-  if (state.error) return u('fetch failed')
-  if (state.behind === 0) return u('current')
-  return u('behind', { count: state.behind, branch: state.branch ?? '' })
+  if (state.error) return t('fetch failed')
+  if (state.behind === 0) return t('current')
+  return t('behind', { count: state.behind, branch: state.branch ?? '' })
 }
 
 /** How the last attempt ended, and what a person can do about it. */
@@ -33,19 +33,19 @@ const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }
   const advice = (['conflict', 'diverged', 'stash_conflict'] as const).find(flag => result[flag])
   const overwrite = () => {
     app.layout.confirmation.value = {
-      title: u('force.title'),
-      text: u('force.text'),
-      confirm: u('force'),
+      title: t('force.title'),
+      text: t('force.text'),
+      confirm: t('force'),
       danger: true,
       run: () => updates.apply(target, true),
     }
   }
   return (
     <div class={`update-outcome${result.ok ? '' : ' update-failed'}`} role="status">
-      <p>{stash_conflict || !advice ? (advice ? u(advice) : result.message) : u(advice)}</p>
+      <p>{stash_conflict || !advice ? (advice ? t(advice) : result.message) : t(advice)}</p>
       {(conflict || diverged) && (
         <Button kind="danger" onClick={overwrite}>
-          {u('force')}
+          {t('force')}
         </Button>
       )}
     </div>
@@ -58,18 +58,18 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
   const applying = updates.applying.value
   const mine = applying.kind === 'applying' && applying.target === target
   const behind = (state?.behind ?? 0) > 0
-  const words = !found || found.disabled ? '' : state ? wordsOf(state) : u(`none.${target}`)
+  const words = !found || found.disabled ? '' : state ? wordsOf(state) : t(`none.${target}`)
   return (
     <section class="update" aria-labelledby={`update-${target}`}>
       <div class="update-text">
-        <h3 id={`update-${target}`}>{u(target)}</h3>
+        <h3 id={`update-${target}`}>{t(target)}</h3>
         <p class="update-words">{words}</p>
         {behind && state?.current_sha && (
           <p class="update-versions">
-            {u('versions', { from: state.current_sha, to: state.latest_sha ?? '' })}
+            {t('versions', { from: state.current_sha, to: state.latest_sha ?? '' })}
           </p>
         )}
-        {mine && <p role="status">{u(`applying.${target}`)}</p>}
+        {mine && <p role="status">{t(`applying.${target}`)}</p>}
         {!mine && <Outcome updates={updates} target={target} />}
       </div>
       {behind && (
@@ -79,7 +79,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
           disabled={applying.kind !== 'idle' && applying.kind !== 'late'}
           onClick={() => void updates.apply(target)}
         >
-          {u('apply')}
+          {t('apply')}
         </Button>
       )}
     </section>
@@ -91,8 +91,8 @@ const AutoCheck = () => {
   return (
     <SavedRow
       name="check_for_updates"
-      label={u('check.auto')}
-      hint={u('check.auto.hint')}
+      label={t('check.auto')}
+      hint={t('check.auto.hint')}
       control={ids => (
         <Switch
           id={ids.control}
@@ -107,11 +107,11 @@ const AutoCheck = () => {
 
 const statusOf = (updates: Updates): string => {
   const { found, checking, problem } = updates
-  if (checking.value) return u('checking')
-  if (problem.value) return u('failed', { reason: problem.value })
-  if (found.value?.disabled) return u('off')
+  if (checking.value) return t('checking')
+  if (problem.value) return t('failed', { reason: problem.value })
+  if (found.value?.disabled) return t('off')
   const at = found.value?.checked_at
-  return at ? u('checked', { time: formatFull(at) }) : u('checked.never')
+  return at ? t('checked', { time: formatFull(at) }) : t('checked.never')
 }
 
 export const UpdateSettings = () => {
@@ -124,7 +124,7 @@ export const UpdateSettings = () => {
   const { kind } = updates.applying.value
   return (
     <>
-      <p class="settings-lead">{u('lead')}</p>
+      <p class="settings-lead">{t('lead')}</p>
       <div class="rows">
         <AutoCheck />
       </div>
@@ -134,18 +134,18 @@ export const UpdateSettings = () => {
           disabled={updates.checking.value || !enabled}
           onClick={() => void updates.check(true)}
         >
-          {u('check.now')}
+          {t('check.now')}
         </Button>
         <span role="status">{statusOf(updates)}</span>
       </div>
       {(kind === 'restarting' || kind === 'late') && (
         <p class="update-note" role="status">
-          {u(kind)}
+          {t(kind)}
         </p>
       )}
       <Target updates={updates} target="webui" />
       <Target updates={updates} target="agent" />
-      <p class="update-next">{u('next')}</p>
+      <p class="update-next">{t('next')}</p>
     </>
   )
 }

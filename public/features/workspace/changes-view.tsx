@@ -4,7 +4,7 @@ import { directoryOf, nameOf } from './file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Change, GitStatus } from './git-changes.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
@@ -17,20 +17,20 @@ const Branch = ({ status }: { status: GitStatus }) => {
     <div class="branch">
       <Icon name="branch" size={14} />
       <span class="branch-name">
-        {status.detached ? tw('git.detached', { commit: branch ?? '' }) : branch}
+        {status.detached ? t('git.detached', { commit: branch ?? '' }) : branch}
       </span>
       {upstream && (ahead > 0 || behind > 0) && (
-        <span class="branch-away" title={tw('git.upstream', { name: upstream })}>
+        <span class="branch-away" title={t('git.upstream', { name: upstream })}>
           {ahead > 0 && (
             <span>
               <span aria-hidden="true">↑{ahead}</span>
-              <span class="sr-only">{tw('git.ahead', { count: ahead })}</span>
+              <span class="sr-only">{t('git.ahead', { count: ahead })}</span>
             </span>
           )}
           {behind > 0 && (
             <span>
               <span aria-hidden="true">↓{behind}</span>
-              <span class="sr-only">{tw('git.behind', { count: behind })}</span>
+              <span class="sr-only">{t('git.behind', { count: behind })}</span>
             </span>
           )}
         </span>
@@ -51,9 +51,7 @@ const ChangeView = ({ change }: { change: Change }) => {
           type="button"
           class="change-head"
           aria-expanded={open}
-          title={
-            from ? `${visibleName(path)} ${tw('git.from', { path: from })}` : visibleName(path)
-          }
+          title={from ? `${visibleName(path)} ${t('git.from', { path: from })}` : visibleName(path)}
           onClick={() => changes.toggle(change)}
         >
           <Icon name={open ? 'chevron-down' : 'chevron-right'} size={14} />
@@ -68,7 +66,7 @@ const ChangeView = ({ change }: { change: Change }) => {
             class="change-open"
             icon="file"
             size={14}
-            label={`${tw('git.open')}: ${visibleName(path)}`}
+            label={`${t('git.open')}: ${visibleName(path)}`}
             onClick={() => panel.openFile(path)}
           />
         )}
@@ -115,33 +113,33 @@ const GitChanges = () => {
     if (state !== 'failed') {
       return (
         <p class="panel-note panel-late" role="status">
-          {tw('git.loading')}
+          {t('git.loading')}
         </p>
       )
     }
     return (
       <div class="panel-blank" role="alert">
-        <p>{tw('git.failed')}</p>
+        <p>{t('git.failed')}</p>
         <p class="faint">{changes.error.value}</p>
         <Button icon="refresh" onClick={() => void changes.load()}>
-          {tw('files.again')}
+          {t('files.again')}
         </Button>
       </div>
     )
   }
   if (!status.is_git) {
     return turns.list.value.length > 0 ? null : (
-      <Blank title={tw('git.none')} text={tw('git.none.hint')} />
+      <Blank title={t('git.none')} text={t('git.none.hint')} />
     )
   }
   const { staged, unstaged } = changes.lines.value
   return (
     <>
       <Branch status={status} />
-      <Group title={tw('git.staged')} list={staged} />
-      <Group title={tw('git.unstaged')} list={unstaged} />
-      {status.truncated && <p class="panel-note">{tw('git.cut')}</p>}
-      {changes.count.value === 0 && <Blank title={tw('git.clean')} text={tw('git.clean.hint')} />}
+      <Group title={t('git.staged')} list={staged} />
+      <Group title={t('git.unstaged')} list={unstaged} />
+      {status.truncated && <p class="panel-note">{t('git.cut')}</p>}
+      {changes.count.value === 0 && <Blank title={t('git.clean')} text={t('git.clean.hint')} />}
     </>
   )
 }

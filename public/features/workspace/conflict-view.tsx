@@ -4,7 +4,7 @@ import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Doc } from './open-file.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
 /** From the text on disk to the one in the editor. */
@@ -26,7 +26,7 @@ const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
     }
   }, [theirs, doc.draft])
   if (file === null) return null
-  if (file === 'same') return <p class="panel-note">{tw('edit.same')}</p>
+  if (file === 'same') return <p class="panel-note">{t('edit.same')}</p>
   return <Diff file={file} />
 }
 
@@ -36,7 +36,7 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
     <div class="conflict" role="alert">
       <p class="conflict-text">
         <Icon name="alert" size={14} />
-        <span>{tw('edit.conflict')}</span>
+        <span>{t('edit.conflict')}</span>
       </p>
       <div class="conflict-ways">
         <button
@@ -45,10 +45,10 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
           aria-expanded={doc.theirs !== null}
           onClick={() => void preview.compare()}
         >
-          {tw(doc.theirs === null ? 'edit.compare' : 'edit.compare.hide')}
+          {t(doc.theirs === null ? 'edit.compare' : 'edit.compare.hide')}
         </button>
         <button type="button" class="button button-small" onClick={() => void preview.takeTheirs()}>
-          {tw('edit.reload')}
+          {t('edit.reload')}
         </button>
         <button
           type="button"
@@ -56,7 +56,7 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
           disabled={doc.saving}
           onClick={() => void preview.overwrite()}
         >
-          {tw('edit.overwrite')}
+          {t('edit.overwrite')}
         </button>
       </div>
       {doc.theirs !== null && <Comparison doc={doc} theirs={doc.theirs} />}

@@ -1,7 +1,7 @@
 /** Folders dropped on the page: everything in them, as far as it can be taken, sent file by file into folders of the same names. */
 import { formatBytes } from './file-kind.ts'
 import type { DroppedFolder } from '../composer/attachments.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 
 /** What one drop may bring. */
 export const MAX_FILES = 500
@@ -93,12 +93,12 @@ export const readFolders = async (
     const parts = await walk(directory, name, budget, maxBytes)
     if (parts.length > 0) folders.push(toFolder(name, parts))
     else if (budget.large === before && !budget.cut)
-      messages.push(tw('files.folder.empty', { name }))
+      messages.push(t('files.folder.empty', { name }))
   }
-  if (budget.cut) messages.push(tw('files.folder.cut', { count: MAX_FILES }))
+  if (budget.cut) messages.push(t('files.folder.cut', { count: MAX_FILES }))
   if (budget.large > 0) {
-    messages.push(tw('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
+    messages.push(t('files.folder.large', { count: budget.large, max: formatBytes(20_000_000) }))
   }
-  if (budget.git) messages.push(tw('files.folder.git'))
+  if (budget.git) messages.push(t('files.folder.git'))
   return { folders, messages }
 }

@@ -2,8 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import type { FileEntry } from '../../../lib/schema/workspace.ts'
 import { directoryOf, joinPath, nameOf } from './file-kind.ts'
-import { t } from '../../strings/t.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -206,7 +205,7 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
         const to = joinPath(directory, nameOf(path))
         moved(path, to)
         active.value = to
-        toasts.show(tw('files.moved', { name: nameOf(path), to: directory || tw('files.root') }))
+        toasts.show(t('files.moved', { name: nameOf(path), to: directory || t('files.root') }))
       }
       return change(verb, [directoryOf(path), directory])
     },
@@ -216,7 +215,7 @@ export const createFileTree = ({ platform, toasts, onMoved, onChanged }: FileTre
         const input = { session_id: sessionId.value, path, recursive: type === 'dir' }
         const { trash_id: id } = await api('POST /api/file/delete', input)
         moved(path, null)
-        toasts.show(tw('files.deleted', { name: nameOf(path) }), {
+        toasts.show(t('files.deleted', { name: nameOf(path) }), {
           action: { label: t('row.undo'), run: () => restore(id, path) },
         })
       }, [directoryOf(path)]),

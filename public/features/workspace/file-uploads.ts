@@ -1,6 +1,6 @@
 /** Files dropped on the tree: sent one after the other, shown with their progress until they have arrived. */
 import { signal } from '@preact/signals'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import type { DroppedFolder } from '../composer/attachments.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
@@ -46,7 +46,7 @@ export const createFileUploads = (options: FileUploadsOptions) => {
     } catch (error) {
       const said = error instanceof Error ? error.message : `${error}`
       if (!stop.signal.aborted)
-        toasts.show(tw('files.upload.failed', { name, reason: said }), { kind: 'error' })
+        toasts.show(t('files.upload.failed', { name, reason: said }), { kind: 'error' })
     } finally {
       // Of a folder something may have arrived in any case.
       if (folder) onArrived(directory)

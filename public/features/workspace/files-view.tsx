@@ -5,8 +5,7 @@ import { useRef } from 'preact/hooks'
 import { formatBytes } from './file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
-import { t } from '../../strings/t.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { FilePreview } from './preview.tsx'
 import { useWorkspacePanel } from './context.ts'
@@ -17,7 +16,7 @@ const Uploads = () => {
   const list = uploads.list.value
   if (list.length === 0) return null
   return (
-    <ul class="uploads" aria-label={tw('files.uploading')}>
+    <ul class="uploads" aria-label={t('files.uploading')}>
       {list.map(({ id, name, sizeBytes, sentBytes }) => (
         <li key={id} class="upload">
           <span class="upload-name">{name}</span>
@@ -33,7 +32,7 @@ const Uploads = () => {
           <IconButton
             icon="close"
             size={12}
-            label={tw('files.upload.cancel', { name })}
+            label={t('files.upload.cancel', { name })}
             onClick={() => uploads.cancel(id)}
           />
         </li>
@@ -67,24 +66,24 @@ const Bar = () => {
       <IconButton
         icon="plus"
         size={16}
-        label={tw('files.new.file')}
+        label={t('files.new.file')}
         onClick={() => {
           files.naming.value = { kind: 'file', directory: '' }
         }}
       />
       <MenuButton
-        label={tw('files.more')}
+        label={t('files.more')}
         items={() => [
           {
-            label: tw('files.new.dir'),
+            label: t('files.new.dir'),
             icon: 'folder',
             run: () => {
               files.naming.value = { kind: 'dir', directory: '' }
             },
           },
-          { label: tw('files.upload'), icon: 'upload', run: () => input.current?.click() },
+          { label: t('files.upload'), icon: 'upload', run: () => input.current?.click() },
           'line',
-          { label: tw('files.download.all'), icon: 'download', run: () => download('', 'dir') },
+          { label: t('files.download.all'), icon: 'download', run: () => download('', 'dir') },
         ]}
       />
     </div>
@@ -97,16 +96,16 @@ const TreeOrStatus = () => {
   if (!root || (root.state === 'loading' && root.entries.length === 0)) {
     return (
       <p class="panel-note panel-late" role="status">
-        {tw('files.loading')}
+        {t('files.loading')}
       </p>
     )
   }
   if (root.state === 'failed' && root.entries.length === 0) {
     return (
       <div class="panel-blank" role="alert">
-        <p>{tw('files.failed')}</p>
+        <p>{t('files.failed')}</p>
         <Button icon="refresh" onClick={() => void files.load('')}>
-          {tw('files.again')}
+          {t('files.again')}
         </Button>
       </div>
     )

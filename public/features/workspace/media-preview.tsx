@@ -7,7 +7,7 @@ import { useShowMore } from '../../markdown/show-more.tsx'
 import { Button } from '../../parts/button.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Doc } from './open-file.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { trustedHtml } from '../../markdown/trusted-types.ts'
 import { pageNonce } from './nonce.ts'
 import { useWorkspacePanel } from './context.ts'
@@ -21,7 +21,7 @@ export const Download = ({ doc, why }: { doc: Doc; why: string }) => {
     <div class="panel-blank">
       <p>{why}</p>
       <Button icon="download" onClick={() => download(doc.path, 'file')}>
-        {tw('files.download')}
+        {t('files.download')}
       </Button>
     </div>
   )
@@ -31,7 +31,7 @@ export const CsvView = ({ doc }: { doc: Doc }) => {
   const [head = [], ...rows] = useMemo(() => parseCsv(doc.content), [doc.content])
   const more = useShowMore(rows, ROWS)
   return (
-    <ScrollBox class="csv-view" label={tw('preview.table', { rows: rows.length })}>
+    <ScrollBox class="csv-view" label={t('preview.table', { rows: rows.length })}>
       <table>
         <thead>
           <tr>
@@ -60,7 +60,7 @@ export const CsvView = ({ doc }: { doc: Doc }) => {
 }
 
 export const MarkdownView = ({ doc }: { doc: Doc }) => (
-  <ScrollBox class="md-view" label={tw('preview.contents', { name: nameOf(doc.path) })}>
+  <ScrollBox class="md-view" label={t('preview.contents', { name: nameOf(doc.path) })}>
     <Markdown text={doc.content.replace(/^---\n[\s\S]*?\n---\n/, '')} id={`file-${doc.path}`} />
   </ScrollBox>
 )
@@ -82,7 +82,7 @@ export const HtmlView = ({ doc }: { doc: Doc }) => {
   return (
     <iframe
       class="frame-view"
-      title={tw('preview.frame', { name: nameOf(doc.path) })}
+      title={t('preview.frame', { name: nameOf(doc.path) })}
       sandbox=""
       srcdoc={framed}
     />
@@ -99,7 +99,7 @@ export const MediaView = ({ doc }: { doc: Doc }) => {
   const name = nameOf(doc.path)
   const src = rawUrl(doc.path, { v: doc.generation || undefined })
   const onError = () => setBroken(true)
-  if (broken) return <Download doc={doc} why={tw('preview.media')} />
+  if (broken) return <Download doc={doc} why={t('preview.media')} />
   return (
     <div class={`media-view media-${doc.kind}`}>
       {doc.kind === 'image' && <img src={src} alt={name} onError={onError} />}

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import { type FileKind, kindOf, nameOf } from './file-kind.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Target } from './panel.ts'
 import type { Platform } from '../../platform.ts'
@@ -135,9 +135,9 @@ export const createOpenFile = (options: OpenFileOptions) => {
       return
     }
     ask({
-      title: tw('files.discard.title'),
-      text: tw('files.discard.text', { name: nameOf(doc.value?.path ?? '') }),
-      confirm: tw('files.discard'),
+      title: t('files.discard.title'),
+      text: t('files.discard.text', { name: nameOf(doc.value?.path ?? '') }),
+      confirm: t('files.discard'),
       danger: true,
       run,
     })

@@ -4,8 +4,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import type { Tab } from './panel.ts'
 import { createWorkspacePanel } from './workspace-panel.ts'
-import { t } from '../../strings/t.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { ProcessesView } from './processes-view.tsx'
 import { ChangesView } from './changes-view.tsx'
@@ -29,7 +28,7 @@ const Tabs = () => {
     ref.current?.querySelectorAll<HTMLElement>('[role="tab"]')[at]?.focus()
   }
   return (
-    <div ref={ref} class="panel-tabs" role="tablist" aria-label={tw('panel.tabs')}>
+    <div ref={ref} class="panel-tabs" role="tablist" aria-label={t('panel.tabs')}>
       {TABS.map(tab => (
         <button
           key={tab}
@@ -43,7 +42,7 @@ const Tabs = () => {
           onKeyDown={move}
           onClick={() => panel.choose(tab)}
         >
-          {tw(`panel.${tab}`)}
+          {t(`panel.${tab}`)}
           {tab === 'changes' && count > 0 && <span class="panel-count">{count}</span>}
         </button>
       ))}
@@ -57,10 +56,10 @@ const NoSession = () => {
   const workspace = app.workspaces.nameOf(app.choice.value.workspace || app.workspaces.last.value)
   return (
     <div class="panel-blank">
-      <h3>{tw('panel.none.title')}</h3>
-      <p>{tw('panel.none.text', { workspace })}</p>
+      <h3>{t('panel.none.title')}</h3>
+      <p>{t('panel.none.text', { workspace })}</p>
       <Button icon="folder" onClick={() => void app.attempt(() => app.ensureSession())}>
-        {tw('panel.none.begin')}
+        {t('panel.none.begin')}
       </Button>
     </div>
   )
@@ -96,7 +95,7 @@ export const WorkspacePanelView = () => {
         <IconButton
           icon="refresh"
           size={16}
-          label={tw('files.refresh')}
+          label={t('files.refresh')}
           onClick={() => rooms.refresh()}
         />
         <IconButton

@@ -6,7 +6,7 @@ import { formatKeys } from '../shell/keys.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { canEdit, type Doc, hasSourceView, isDirty } from './open-file.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { Conflict } from './conflict-view.tsx'
@@ -25,7 +25,7 @@ const FileEditor = ({ doc }: { doc: Doc }) => {
       path={doc.path}
       text={doc.draft ?? doc.content}
       line={doc.line}
-      label={tw('edit.label', { name: nameOf(doc.path) })}
+      label={t('edit.label', { name: nameOf(doc.path) })}
       onEdit={(text: string) => preview.edit(text)}
       onSave={() => void preview.save()}
     />
@@ -37,18 +37,18 @@ const Contents = ({ doc }: { doc: Doc }) => {
   if (doc.state === 'loading') {
     return (
       <p class="panel-note panel-late" role="status">
-        {tw('preview.loading')}
+        {t('preview.loading')}
       </p>
     )
   }
-  if (doc.state === 'binary') return <Download doc={doc} why={tw('preview.binary')} />
-  if (doc.state === 'large') return <Download doc={doc} why={tw('preview.large')} />
+  if (doc.state === 'binary') return <Download doc={doc} why={t('preview.binary')} />
+  if (doc.state === 'large') return <Download doc={doc} why={t('preview.large')} />
   if (doc.state === 'failed') {
     return (
       <div class="panel-blank" role="alert">
-        <p>{doc.error || tw('preview.failed')}</p>
+        <p>{doc.error || t('preview.failed')}</p>
         <Button icon="refresh" onClick={() => preview.reload()}>
-          {tw('files.again')}
+          {t('files.again')}
         </Button>
       </div>
     )
@@ -78,7 +78,7 @@ const MODES = ['view', 'source'] as const
 const ViewModes = ({ doc }: { doc: Doc }) => {
   const { openFile: preview } = useWorkspacePanel()
   return (
-    <fieldset class="faces" aria-label={tw('preview.mode')}>
+    <fieldset class="faces" aria-label={t('preview.mode')}>
       {MODES.map(mode => (
         <button
           key={mode}
@@ -87,7 +87,7 @@ const ViewModes = ({ doc }: { doc: Doc }) => {
           aria-pressed={doc.mode === mode}
           onClick={() => preview.setMode(mode)}
         >
-          {tw(`preview.${mode}`)}
+          {t(`preview.${mode}`)}
         </button>
       ))}
     </fieldset>
@@ -101,7 +101,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
   return (
     <>
       <span class="preview-state" role="status">
-        {tw(doc.saving ? 'edit.saving' : dirty ? 'edit.dirty' : 'edit.saved')}
+        {t(doc.saving ? 'edit.saving' : dirty ? 'edit.dirty' : 'edit.saved')}
       </span>
       <button
         type="button"
@@ -110,14 +110,14 @@ const EditActions = ({ doc }: { doc: Doc }) => {
         title={formatKeys('mod+s', app.layout.mac)}
         onClick={() => void preview.save()}
       >
-        {tw('edit.save')}
+        {t('edit.save')}
       </button>
       <button
         type="button"
         class="button button-small"
         onClick={() => preview.setMode(hasSourceView(doc.kind) && doc.line ? 'source' : 'view')}
       >
-        {tw('edit.done')}
+        {t('edit.done')}
       </button>
     </>
   )
@@ -129,22 +129,22 @@ const useMenu = (doc: Doc): (() => MenuItem[]) => {
   const { path, line } = doc
   return () => [
     {
-      label: line === null ? tw('preview.copy.link') : tw('preview.copy.link.line', { line }),
+      label: line === null ? t('preview.copy.link') : t('preview.copy.link.line', { line }),
       icon: 'link',
       run: () => void app.copy(linkTo(path, line)),
     },
-    { label: tw('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    { label: t('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
     ...(doc.content
       ? [
           {
-            label: tw('preview.copy.text'),
+            label: t('preview.copy.text'),
             icon: 'copy' as const,
             run: () => void app.copy(doc.draft ?? doc.content),
           },
         ]
       : []),
-    { label: tw('files.attach'), icon: 'paperclip', run: () => app.composer.addFile(path) },
-    { label: tw('files.download'), icon: 'download', run: () => download(path, 'file') },
+    { label: t('files.attach'), icon: 'paperclip', run: () => app.composer.addFile(path) },
+    { label: t('files.download'), icon: 'download', run: () => download(path, 'file') },
   ]
 }
 
@@ -160,11 +160,11 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
           <bdi class="preview-base">{visibleName(nameOf(doc.path))}</bdi>
           <span class="preview-dir">{visibleName(directoryOf(doc.path))}</span>
         </h3>
-        <MenuButton label={tw('files.menu', { name: nameOf(doc.path) })} items={menu} />
+        <MenuButton label={t('files.menu', { name: nameOf(doc.path) })} items={menu} />
         <IconButton
           icon={alone.value ? 'chevron-down' : 'chevron-up'}
           size={16}
-          label={tw(alone.value ? 'preview.shrink' : 'preview.grow')}
+          label={t(alone.value ? 'preview.shrink' : 'preview.grow')}
           onClick={() => {
             alone.value = !alone.value
           }}
@@ -172,7 +172,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
         <IconButton
           icon="close"
           size={16}
-          label={tw('preview.close')}
+          label={t('preview.close')}
           onClick={() => preview.close()}
         />
       </div>
@@ -184,7 +184,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
             <>
               <span class="preview-state">
                 {[
-                  lines !== null && tw('preview.lines', { count: lines }),
+                  lines !== null && t('preview.lines', { count: lines }),
                   doc.sizeBytes !== null && formatBytes(doc.sizeBytes),
                 ]
                   .filter(Boolean)
@@ -197,7 +197,7 @@ const Head = ({ doc, alone }: { doc: Doc; alone: Signal<boolean> }) => {
                   class="button button-small"
                   onClick={() => preview.setMode('edit')}
                 >
-                  {tw('files.edit')}
+                  {t('files.edit')}
                 </button>
               )}
             </>
@@ -213,7 +213,7 @@ export const FilePreview = ({ alone }: { alone: Signal<boolean> }) => {
   const doc = preview.doc.value
   if (!doc) return null
   return (
-    <section class="preview" aria-label={tw('preview.label', { name: nameOf(doc.path) })}>
+    <section class="preview" aria-label={t('preview.label', { name: nameOf(doc.path) })}>
       <Head doc={doc} alone={alone} />
       {doc.conflict !== null && <Conflict doc={doc} />}
       <Contents doc={doc} />

@@ -5,7 +5,7 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { TerminalText } from '../tool-calls/terminal-text.tsx'
 import type { Process } from './processes.ts'
-import { tc } from './turn-changes-strings.ts'
+import { t } from './turn-changes-strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useWorkspacePanel } from './context.ts'
 
@@ -13,9 +13,9 @@ const ProcessOutput = ({ process }: { process: Process }) => {
   const { processes: background } = useWorkspacePanel()
   const log = background.logs.value.get(process.process_id)
   if (!log || log.state === 'loading') return null
-  if (log.state === 'failed') return <p class="panel-note">{tc('program.failed')}</p>
-  if (!log.text.trim()) return <p class="panel-note">{tc('program.quiet')}</p>
-  return <TerminalText text={log.text} label={tc('program.log', { command: process.command })} />
+  if (log.state === 'failed') return <p class="panel-note">{t('program.failed')}</p>
+  if (!log.text.trim()) return <p class="panel-note">{t('program.quiet')}</p>
+  return <TerminalText text={log.text} label={t('program.log', { command: process.command })} />
 }
 
 const ProcessView = ({ process }: { process: Process }) => {
@@ -24,8 +24,8 @@ const ProcessView = ({ process }: { process: Process }) => {
   const isOpen = background.logs.value.has(process_id)
   const isRunning = status === 'running'
   const about = isRunning
-    ? tc('program.running', { when: formatFull(started_at) })
-    : tc('program.ended', { code: exit_code ?? 0 })
+    ? t('program.running', { when: formatFull(started_at) })
+    : t('program.ended', { code: exit_code ?? 0 })
   return (
     <li class="program">
       <div class="change-line">
@@ -49,7 +49,7 @@ const ProcessView = ({ process }: { process: Process }) => {
             class="change-open"
             icon="stop"
             size={14}
-            label={tc('program.stop', { command })}
+            label={t('program.stop', { command })}
             onClick={() => void background.kill(process)}
           />
         )}
@@ -60,7 +60,7 @@ const ProcessView = ({ process }: { process: Process }) => {
           <ProcessOutput process={process} />
           {isRunning && (
             <Button icon="stop" onClick={() => void background.kill(process)}>
-              {tc('program.stop.short')}
+              {t('program.stop.short')}
             </Button>
           )}
         </div>
@@ -84,9 +84,9 @@ export const ProcessesView = () => {
         onClick={() => setOpen(!isOpen)}
       >
         <Icon name="terminal" size={14} />
-        <span>{tc('programs')}</span>
+        <span>{t('programs')}</span>
         <span class="change-dir">
-          {count > 0 ? tc('programs.running', { count }) : tc('programs.none')}
+          {count > 0 ? t('programs.running', { count }) : t('programs.none')}
         </span>
         <Icon name={isOpen ? 'chevron-down' : 'chevron-up'} size={14} />
       </button>

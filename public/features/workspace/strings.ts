@@ -1,7 +1,7 @@
 /** English sentences inside the workspace panel: a catalogue of its own, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
-const enPanel = {
+export const enPanel = {
   'panel.tabs': 'Workspace views',
   'panel.files': 'Files',
   'panel.changes': 'Changes',
@@ -114,4 +114,4 @@ const enPanel = {
   'git.diff.cut': 'Only the first part of the diff is shown.',
 } as const
 
-export const tw = translator(enPanel)
+export const t = translator(enPanel)

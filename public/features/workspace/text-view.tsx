@@ -5,7 +5,7 @@ import { CodeText } from '../../markdown/code.tsx'
 import { languageOf, nameOf } from './file-kind.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Doc } from './open-file.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
 /** As in the style sheet: lines are never wrapped, so that a line's place is its number times this. */
@@ -30,9 +30,9 @@ export const TextView = ({ doc }: { doc: Doc }) => {
     if (!seen) scroller.scrollTop = Math.max(0, top - scroller.clientHeight / 3)
   }, [line, content])
 
-  if (content === '') return <p class="panel-note">{tw('preview.empty')}</p>
+  if (content === '') return <p class="panel-note">{t('preview.empty')}</p>
   return (
-    <ScrollBox class="text-view" label={tw('preview.contents', { name: nameOf(path) })}>
+    <ScrollBox class="text-view" label={t('preview.contents', { name: nameOf(path) })}>
       <div ref={box} class="text-lines" dir="ltr">
         {line !== null && line <= count && (
           <div class="text-mark" style={{ top: `${(line - 1) * LINE_PX}px` }} />

@@ -7,7 +7,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { Mark } from './git-changes.ts'
 import type { TreeRow } from './file-tree.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
 
@@ -24,9 +24,9 @@ const letters: Readonly<Record<Mark, string>> = {
 }
 
 export const MarkView = ({ mark }: { mark: Mark }) => (
-  <span class={`mark mark-${mark}`} title={tw(`mark.${mark}`)}>
+  <span class={`mark mark-${mark}`} title={t(`mark.${mark}`)}>
     <span aria-hidden="true">{letters[mark]}</span>
-    <span class="sr-only">{tw(`mark.${mark}`)}</span>
+    <span class="sr-only">{t(`mark.${mark}`)}</span>
   </span>
 )
 
@@ -81,8 +81,8 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
       <input
         ref={ref}
         class="tree-field"
-        aria-label={kind === 'rename' ? tw('files.rename.label', { name }) : tw('files.name')}
-        placeholder={kind === 'rename' ? '' : tw(`files.new.${kind}`)}
+        aria-label={kind === 'rename' ? t('files.rename.label', { name }) : t('files.name')}
+        placeholder={kind === 'rename' ? '' : t(`files.new.${kind}`)}
         defaultValue={name}
         spellcheck={false}
         autocomplete="off"
@@ -117,14 +117,14 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
   const own: MenuItem[] =
     type === 'dir'
       ? [
-          { label: tw('files.new.file.in'), icon: 'plus', run: name('file') },
-          { label: tw('files.new.dir.in'), icon: 'folder', run: name('dir') },
-          { label: tw('files.upload.in'), icon: 'upload', run: pick },
+          { label: t('files.new.file.in'), icon: 'plus', run: name('file') },
+          { label: t('files.new.dir.in'), icon: 'folder', run: name('dir') },
+          { label: t('files.upload.in'), icon: 'upload', run: pick },
         ]
       : [
-          { label: tw('files.open'), icon: 'eye', run: () => preview.open({ path, line: null }) },
+          { label: t('files.open'), icon: 'eye', run: () => preview.open({ path, line: null }) },
           {
-            label: tw('files.attach'),
+            label: t('files.attach'),
             icon: 'paperclip',
             run: () => {
               app.composer.addFile(path)
@@ -136,22 +136,22 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
     ...own,
     'line',
     {
-      label: tw('files.rename'),
+      label: t('files.rename'),
       icon: 'edit',
       keys: 'F2',
       run: () => {
         files.naming.value = { kind: 'rename', path }
       },
     },
-    { label: tw('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    { label: t('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
     {
-      label: tw(type === 'dir' ? 'files.download.zip' : 'files.download'),
+      label: t(type === 'dir' ? 'files.download.zip' : 'files.download'),
       icon: 'download',
       run: () => download(path, type),
     },
     'line',
     {
-      label: tw('files.delete'),
+      label: t('files.delete'),
       icon: 'trash',
       keys: 'Del',
       danger: true,
@@ -219,11 +219,11 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         <span class="tree-name" title={visibleName(path)}>
           <bdi>{visibleName(name)}</bdi>
         </span>
-        {inside && <span class="mark-dot" role="img" aria-label={tw('mark.inside')} />}
+        {inside && <span class="mark-dot" role="img" aria-label={t('mark.inside')} />}
         {mark && <MarkView mark={mark} />}
         <MenuButton
           class="tree-menu"
-          label={tw('files.menu', { name: nameOf(path) })}
+          label={t('files.menu', { name: nameOf(path) })}
           tabIndex={-1}
           items={menu}
         />

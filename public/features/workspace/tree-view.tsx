@@ -3,8 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { TreeRow } from './file-tree.ts'
 import { directoryOf } from './file-kind.ts'
-import { t } from '../../strings/t.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 import { dropped, addDroppedFolders } from '../composer/attachments-view.tsx'
 import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
@@ -28,11 +27,11 @@ const Below = ({ row }: { row: TreeRow }) => {
     !directory || (directory.state === 'loading' && directory.entries.length === 0)
       ? t('app.loading')
       : directory.state === 'failed'
-        ? tw('files.failed')
+        ? t('files.failed')
         : directory.entries.length === 0 && !isNew
-          ? tw('files.empty.dir')
+          ? t('files.empty.dir')
           : left > 0
-            ? tw('files.cut', { count: left })
+            ? t('files.cut', { count: left })
             : ''
   return (
     <>
@@ -52,7 +51,7 @@ const Cut = () => {
   if (left <= 0) return null
   return (
     <div class="tree-note" role="none">
-      {tw('files.cut', { count: left })}
+      {t('files.cut', { count: left })}
     </div>
   )
 }
@@ -152,7 +151,7 @@ export const Tree = () => {
         ref={ref}
         class="tree"
         role="tree"
-        aria-label={tw('files.tree', { name: workspace })}
+        aria-label={t('files.tree', { name: workspace })}
         onKeyDown={onKeyDown}
       >
         {isNewHere && <NameField level={1} kind={naming.kind} name="" />}
@@ -170,8 +169,8 @@ export const Tree = () => {
       </div>
       {rows.length === 0 && !isNewHere && (
         <div class="panel-blank">
-          <h3>{tw('files.empty')}</h3>
-          <p>{tw('files.empty.hint')}</p>
+          <h3>{t('files.empty')}</h3>
+          <p>{t('files.empty.hint')}</p>
         </div>
       )}
     </div>

@@ -1,7 +1,8 @@
 /** English sentences about what turns changed and what runs in the background; they come with the panel. */
+import { enPanel } from './strings.ts'
 import { translator } from '../../strings/t.ts'
 
-export const enTurnChanges = {
+const enTurnChanges = {
   turns: 'By response',
   'turns.failed': 'Couldn’t load changes by response.',
   'turns.none': 'No file changes yet',
@@ -47,4 +48,4 @@ export const enTurnChanges = {
   'program.quiet': 'No output yet',
 } as const
 
-export const tc = translator(enTurnChanges)
+export const t = translator({ ...enPanel, ...enTurnChanges })

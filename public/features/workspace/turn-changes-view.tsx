@@ -6,8 +6,7 @@ import { DiffCounts } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Mark } from './git-changes.ts'
 import { titleOf, type TurnChange, type TurnFile } from './turn-changes.ts'
-import { tc } from './turn-changes-strings.ts'
-import { tw } from './strings.ts'
+import { t } from './turn-changes-strings.ts'
 import { formatAgo, formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
@@ -35,7 +34,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           aria-expanded={loaded !== undefined}
           title={
             old_path
-              ? `${visibleName(path)} ${tw('git.from', { path: old_path })}`
+              ? `${visibleName(path)} ${t('git.from', { path: old_path })}`
               : visibleName(path)
           }
           onClick={() => void turns.toggleFile(turn, file)}
@@ -51,7 +50,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
           class="change-open"
           icon="undo"
           size={14}
-          label={tc('undo.file', { path })}
+          label={t('undo.file', { path })}
           onClick={() => turns.undoFile(turn, file)}
         />
       </div>
@@ -83,7 +82,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
             </span>
             <span class="turn-facts">
               <time title={formatFull(at)}>{formatAgo(at, app.platform.nowMs() / 1_000)}</time>
-              <span>{tc('files', { count: file_count })}</span>
+              <span>{t('files', { count: file_count })}</span>
               <DiffCounts added={added} removed={removed} />
             </span>
           </span>
@@ -92,7 +91,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
           class="change-open"
           icon={isUndo ? 'refresh' : 'undo'}
           size={16}
-          label={`${tc(isUndo ? 'redo' : 'undo')}: ${title}`}
+          label={`${t(isUndo ? 'redo' : 'undo')}: ${title}`}
           onClick={() => turns.undo(turn)}
         />
       </div>
@@ -104,9 +103,9 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
             ))}
           </ul>
           {turn.truncated && (
-            <p class="panel-note">{tc('files.more', { count: file_count - files.length })}</p>
+            <p class="panel-note">{t('files.more', { count: file_count - files.length })}</p>
           )}
-          {[...(interrupted ? [tc('interrupted')] : []), ...notes].map(note => (
+          {[...(interrupted ? [t('interrupted')] : []), ...notes].map(note => (
             <p key={note} class="panel-note turn-note">
               {note}
             </p>
@@ -120,12 +119,12 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
 export const TurnChangesView = () => {
   const { turns } = useWorkspacePanel()
   const list = turns.list.value
-  if (turns.state.value === 'failed') return <p class="panel-note">{tc('turns.failed')}</p>
+  if (turns.state.value === 'failed') return <p class="panel-note">{t('turns.failed')}</p>
   if (list.length === 0) return null
   return (
     <section class="change-group turn-changes">
       <h3>
-        {tc('turns')} <span class="panel-count">{list.length}</span>
+        {t('turns')} <span class="panel-count">{list.length}</span>
       </h3>
       <ul>
         {list.map(turn => (

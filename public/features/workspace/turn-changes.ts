@@ -3,7 +3,7 @@ import { visibleName } from '../../../lib/base/visible.ts'
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Api } from '../../../router.ts'
-import { tc } from './turn-changes-strings.ts'
+import { t } from './turn-changes-strings.ts'
 import type { LoadedDiff } from './git-changes.ts'
 import type { Confirmation } from '../shell/layout.ts'
 import type { Platform } from '../../platform.ts'
@@ -24,14 +24,14 @@ const MAX_NAMED_PATHS = 4
 const nothing = { diff: '', binary: false, truncated: false }
 
 export const titleOf = ({ title, undo_of }: TurnChange): string => {
-  const shown = visibleName(title) || tc('untitled')
-  return undo_of ? tc('undo.of', { title: shown }) : shown
+  const shown = visibleName(title) || t('untitled')
+  return undo_of ? t('undo.of', { title: shown }) : shown
 }
 
 const formatPaths = (paths: readonly string[]): string => {
   const shown = paths.slice(0, MAX_NAMED_PATHS).join(', ')
   const more = paths.length - MAX_NAMED_PATHS
-  return more > 0 ? tc('conflict.more', { paths: shown, count: more }) : shown
+  return more > 0 ? t('conflict.more', { paths: shown, count: more }) : shown
 }
 
 export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnChangesOptions) => {
@@ -84,16 +84,16 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
       await load()
       onRestored()
       if (done.restored.length === 0) {
-        if (!done.error) toasts.show(tc('said.same'))
+        if (!done.error) toasts.show(t('said.same'))
         return
       }
       const back = list.value.find(each => each.checkpoint === done.checkpoint)
       // A moved file is two places and one file.
       const count = Math.min(done.restored.length, turn.file_count)
-      toasts.show(tc('said.restored', { count }), {
+      toasts.show(t('said.restored', { count }), {
         action: back
           ? {
-              label: tc('said.back'),
+              label: t('said.back'),
               run: () => void restore(back, undefined).catch(toasts.showError),
             }
           : null,
@@ -105,9 +105,9 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
       schedule(
         () =>
           ask({
-            title: tc('conflict.title'),
-            text: tc('conflict.text', { paths: formatPaths(conflicts.map(String)) }),
-            confirm: tc('conflict.yes'),
+            title: t('conflict.title'),
+            text: t('conflict.text', { paths: formatPaths(conflicts.map(String)) }),
+            confirm: t('conflict.yes'),
             danger: true,
             run: () => restore(turn, paths, true),
           }),
@@ -154,17 +154,17 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
     undo(turn: TurnChange): void {
       const isRedo = turn.undo_of !== null
       ask({
-        title: tc(isRedo ? 'ask.redo.title' : 'ask.title'),
-        text: tc('ask.text', { count: turn.file_count, title: titleOf(turn) }),
-        confirm: tc(isRedo ? 'ask.redo.yes' : 'ask.yes'),
+        title: t(isRedo ? 'ask.redo.title' : 'ask.title'),
+        text: t('ask.text', { count: turn.file_count, title: titleOf(turn) }),
+        confirm: t(isRedo ? 'ask.redo.yes' : 'ask.yes'),
         run: () => restore(turn, undefined),
       })
     },
     undoFile(turn: TurnChange, { path, old_path }: TurnFile): void {
       ask({
-        title: tc('ask.file.title', { path }),
-        text: tc('ask.file.text'),
-        confirm: tc('ask.file.yes'),
+        title: t('ask.file.title', { path }),
+        text: t('ask.file.text'),
+        confirm: t('ask.file.yes'),
         run: () => restore(turn, old_path === undefined ? [path] : [path, old_path]),
       })
     },
@@ -172,7 +172,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
     undoNumber(n: number): void {
       const turn = list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
       if (turn) this.undo(turn)
-      else toasts.show(tc('said.none'), { kind: 'error' })
+      else toasts.show(t('said.none'), { kind: 'error' })
     },
   }
 }

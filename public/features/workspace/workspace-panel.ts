@@ -14,7 +14,7 @@ import { createOpenFile } from './open-file.ts'
 import { fileQuery, type RouteState } from '../shell/route.ts'
 import type { Toasts } from '../shell/toast.ts'
 import { createTurnChanges } from './turn-changes.ts'
-import { tw } from './strings.ts'
+import { t } from './strings.ts'
 
 export type WorkspacePanelOptions = {
   platform: Platform
@@ -120,8 +120,7 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
       untracked(() => {
         panel.target.value = null
         const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
-        if (path === null)
-          toasts.show(tw('files.outside', { path: target.path }), { kind: 'error' })
+        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
         else if (path) {
           openFile.open({ path, line: target.line })
           void files.reveal(path)

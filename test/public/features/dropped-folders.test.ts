@@ -75,7 +75,7 @@ test('more files than one drop may bring are left out, and too large ones', asyn
 test('an empty folder is said to be empty', async () => {
   const { folders, messages: said } = await readFolders([directory('none', { inner: {} })], LARGE)
   assert.equal(folders, [])
-  assert.match(said[0]!, /no files in “none”/)
+  assert.match(said[0]!, /“none” contains no files/)
 })
 
 test('in the message it is one chip and one name, sent on after a failure', async () => {

@@ -159,7 +159,7 @@ test('a switch keeps the draft, tells the other tabs, and loads the whole page a
   verbs.showPendingToast()
   assert.equal(
     toasts.list.value.map(({ text }) => text),
-    ['You are in profile work'],
+    ['Switched to work'],
   )
 })
 

@@ -1,0 +1,14 @@
+/** English text of subagents; loaded with their view. */
+import { translator } from '../../strings/t.ts'
+
+export const t = translator({
+  'sub.calls': { one: '{count} step', other: '{count} steps' },
+  'sub.running': 'Running',
+  'sub.completed': 'Done',
+  'sub.failed': 'Failed',
+  'sub.interrupted': 'Stopped',
+  'step.running': 'Running',
+  'step.ok': 'Done',
+  'step.error': 'Failed',
+  'step.unfinished': 'Stopped',
+})
