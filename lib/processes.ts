@@ -10,7 +10,7 @@ import {
   terminateGroup,
   waitForClose,
 } from './base/process.ts'
-import type { Processes, ProcessStart, ProcessView } from './agent/processes.ts'
+import type { Processes, ProcessStart, ProcessView } from './agent/tool-services.ts'
 
 /** agent-home §8.2. */
 const MAX_KEPT_CHARS = 200_000

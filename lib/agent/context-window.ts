@@ -1,22 +1,22 @@
-/** Keeps the conversation of a run within what its model can read: before each call, and when a call was refused. */
+/** Keeps the messages of a run within the model's context window: compaction before a call, shrinking after an overflow. */
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { type Compressed, compress } from './compress.ts'
 import { planCompression, thresholdOf } from './compress-plan.ts'
 import { ProviderFailure } from './failure.ts'
-import type { UsageMeter } from './usage-meter.ts'
 import {
-  formatTokens,
-  nextSmallerWindow,
-  estimateTokens,
+  contextLimitIn,
   estimateAllTokens,
   estimateTextTokens,
-  contextLimitIn,
+  estimateTokens,
+  formatTokens,
+  nextSmallerWindow,
 } from './tokens.ts'
 import type { AgentRequest, Emit, LoopMessage, ModelEndpoint } from './types.ts'
+import type { UsageMeter } from './usage-meter.ts'
 
-/** The part of a run this looks at and changes. */
-type Fitting = {
+/** The part of a run that is read and changed here. */
+type WindowRun = {
   request: AgentRequest
   emit: Emit
   meter: UsageMeter
@@ -27,197 +27,219 @@ type Fitting = {
   messages: LoopMessage[]
 }
 
-/** After a summary that failed, the conversation goes on in full for a while. */
-const REST_MS = 600_000
-/** What must go at least, as a share of the threshold: a summary costs a call. */
+/** After a failed compaction the conversation is sent in full for this long. */
+const COOLDOWN_MS = 600_000
+/** Share of the threshold a compaction must save at least, because it costs a model call. */
 const MIN_GAIN = 0.15
-/** How full the window may be when a refused call is made again. */
+/** Share of the window a repeated call may fill after an overflow. */
 const SAFE_SHARE = 0.8
-/** From when on a refusal without a reason is taken for one of length (agent-home §9.3). */
+/** Above any of these, a rejection without an error message counts as an overflow (agent-home §9.3). */
 const LARGE_SHARE = 0.4
 const LARGE_TOKENS = 80_000
 const LARGE_MESSAGES = 80
-/** What is left of a long result. */
-const SHORT_RESULT = 1_500
+/** Tokens that remain of a shortened tool result, roughly. */
+const SHORT_RESULT_TOKENS = 1_500
+const SHORT_RESULT_CHARS = SHORT_RESULT_TOKENS * 2
 
-export type Fit = ReturnType<typeof createFit>
+export class ContextWindow {
+  readonly #run: WindowRun
+  readonly #describeTools: () => unknown
+  /** Windows that turned out smaller than configured, by model; valid for the rest of the turn. */
+  readonly #learned = new Map<string, number>()
+  /** Prompt tokens the provider counted for the first `count` of these messages. */
+  #measured: { tokens: number; messages: LoopMessage[]; count: number } | null = null
+  #overflows = 0
+  /** Tokens of the system prompt and the tools; cached, because schemas are long and do not change. */
+  #fixedTokens: number | null = null
 
-/** `schemas` is what the provider is told of the tools on offer. */
-export const createFit = (run: Fitting, schemas: () => unknown) => {
-  const { compression } = run.request
-  /** Windows that turned out to be smaller than thought, for the rest of the turn. */
-  const learned = new Map<string, number>()
-  /** What the provider counted for the first `count` messages. */
-  let measured: { tokens: number; messages: LoopMessage[]; count: number } | null = null
-  let attempts = 0
-  /** Tools are written out once: their schemas are long and stay the same. */
-  let fixed: number | null = null
-
-  const nameOf = ({ provider, model }: ModelEndpoint) => `${provider} ${model}`
-  const effective = (endpoint: ModelEndpoint): ModelEndpoint => ({
-    ...endpoint,
-    contextLength: learned.get(nameOf(endpoint)) ?? endpoint.contextLength,
-  })
-
-  const fixedTokens = (): number => {
-    fixed ??= estimateTextTokens(run.request.system) + estimateTextTokens(JSON.stringify(schemas()))
-    return fixed
+  /** `describeTools` returns the tools as the provider receives them. */
+  constructor(run: WindowRun, describeTools: () => unknown) {
+    this.#run = run
+    this.#describeTools = describeTools
   }
 
-  /** What the next call will be long: what was counted last, and an estimate of what came since. */
-  const estimate = (): number => {
-    if (measured && measured.messages === run.messages)
-      return measured.tokens + estimateAllTokens(run.messages.slice(measured.count))
-    return rough()
+  /** Compacts the conversation when the next prompt reaches the threshold. Throws only when the run is aborted. */
+  async compactIfNeeded(): Promise<void> {
+    const { compression } = this.#run.request
+    if (!compression || compression.cooldown.until() > this.#run.now()) return
+    const threshold = thresholdOf(compression.settings, this.#effectiveEndpoint())
+    if (threshold === 0 || this.#nextPromptTokens() < threshold) return
+    await this.#compact(threshold, threshold * MIN_GAIN)
   }
 
-  const rough = (): number => fixedTokens() + estimateAllTokens(run.messages)
-
-  const openTodos = (): string[] => {
-    const parsed = Todos.safeParse(run.memo.get('todo'))
-    if (!parsed.success) return []
-    return parsed.data
-      .filter(({ status }) => status === 'pending' || status === 'in_progress')
-      .map(({ content, status }) =>
-        status === 'in_progress' ? `${content} (in progress)` : content,
-      )
+  /** Call after a successful call with the provider's count for the first `count` messages; 0 when it reported none. */
+  recordPromptTokens(tokens: number, count: number): void {
+    this.#measured = tokens > 0 ? { tokens, messages: this.#run.messages, count } : null
   }
 
-  const put = (done: Compressed, before: number): void => {
-    const whole = Math.max(1, rough())
-    const after = Math.round((before * (whole - done.beforeTokens + done.afterTokens)) / whole)
-    run.messages = done.messages
-    measured = null
-    run.meter.setNextPromptTokens(after)
-    const { first, last, text } = done
-    run.emit({ type: 'compressed', first, last, text, beforeTokens: before, afterTokens: after })
+  /** True when the prompt is long enough that a rejection without a message may be an overflow. */
+  isLarge(): boolean {
+    const tokens = this.#nextPromptTokens()
+    const { contextLength } = this.#effectiveEndpoint()
+    return (
+      (contextLength > 0 && tokens > contextLength * LARGE_SHARE) ||
+      tokens > LARGE_TOKENS ||
+      this.#run.messages.length > LARGE_MESSAGES
+    )
   }
 
-  /** False when there is nothing to summarise, or it could not be: then every message is still there. */
-  const summarise = async (threshold: number, minGain: number): Promise<boolean> => {
+  /** Call after an overflow. Null: the conversation is shorter now, so call again. Otherwise the failure to report. */
+  async shrinkAfterOverflow(failure: ProviderFailure): Promise<ProviderFailure | null> {
+    const run = this.#run
+    const { compression } = run.request
+    if (!compression || this.#overflows >= compression.settings.maxAttempts) return failure
+    this.#overflows += 1
+    const window = this.#learnWindow(failure)
+    const before = this.#nextPromptTokens()
+    const threshold =
+      thresholdOf({ ...compression.settings, enabled: true }, this.#effectiveEndpoint()) ||
+      before / 2
+    const target = Math.min(threshold, before / 2) / this.#overflows
+    const isCompacted = await this.#compact(target, 0)
+    const maxTokens = (window || before) * SAFE_SHARE - this.#fixed()
+    const fits = isCompacted && estimateAllTokens(run.messages) <= maxTokens
+    if (fits || this.#shortenResults(maxTokens) || isCompacted) return null
+    return tooLong(run.messages, window, failure)
+  }
+
+  /** The endpoint with the window learned from overflows. */
+  #effectiveEndpoint(): ModelEndpoint {
+    const { endpoint } = this.#run
+    return {
+      ...endpoint,
+      contextLength: this.#learned.get(modelKeyOf(endpoint)) ?? endpoint.contextLength,
+    }
+  }
+
+  #fixed(): number {
+    this.#fixedTokens ??=
+      estimateTextTokens(this.#run.request.system) +
+      estimateTextTokens(JSON.stringify(this.#describeTools()))
+    return this.#fixedTokens
+  }
+
+  #estimate(): number {
+    return this.#fixed() + estimateAllTokens(this.#run.messages)
+  }
+
+  /** Length of the next prompt: the last measured one plus an estimate for later messages. */
+  #nextPromptTokens(): number {
+    const { messages } = this.#run
+    const measured = this.#measured
+    if (measured?.messages !== messages) return this.#estimate()
+    return measured.tokens + estimateAllTokens(messages.slice(measured.count))
+  }
+
+  /** False when there is nothing to summarize or the summary failed; the messages are unchanged then. */
+  async #compact(threshold: number, minGain: number): Promise<boolean> {
+    const run = this.#run
+    const { compression } = run.request
     if (!compression) return false
-    const { settings, callModel: ask, cooldown: rest } = compression
-    const before = estimate()
-    // Lengths below are our own estimates: measured against them, not against what the provider counted.
-    const scale = rough() / Math.max(1, before)
+    const before = this.#nextPromptTokens()
+    // The plan works with our estimates, so scale limits from the provider's count to ours.
+    const scale = this.#estimate() / Math.max(1, before)
     const plan = planCompression(run.messages, {
-      settings,
+      settings: compression.settings,
       threshold: threshold * scale,
       minGain: minGain * scale,
     })
     if (!plan) return false
     run.emit({ type: 'compressing', tokens: before })
     try {
-      const done = await compress(run.messages, plan, {
-        callModel: ask,
+      const compressed = await compress(run.messages, plan, {
+        callModel: compression.callModel,
         window: compression.window,
         signal: run.signal,
-        todos: openTodos(),
+        todos: openTodos(run.memo),
         onUsage: usage => run.meter.addUsage(usage),
       })
-      put(done, before)
+      this.#apply(compressed, before)
       return true
     } catch (error) {
       if (run.signal.aborted) throw run.signal.reason
-      rest.start(run.now(), run.now() + REST_MS)
-      const why = messageOf(error)
-      const message = `The earlier conversation could not be summarised, so it goes on in full: ${why}`
+      compression.cooldown.start(run.now(), run.now() + COOLDOWN_MS)
+      const message = `Couldn’t summarize the earlier conversation, so it is sent in full: ${messageOf(error)}`
       run.emit({ type: 'warning', kind: 'compression', message })
       return false
     }
   }
 
-  /** Long results lose their middle for the rest of the turn, longest first; the transcript keeps them whole. */
-  const shorten = (room: number): boolean => {
-    let tokens = estimateAllTokens(run.messages)
-    const messages = [...run.messages]
-    const longest = messages
-      .map((message, at) => ({ at, size: message.role === 'tool' ? estimateTokens(message) : 0 }))
-      .filter(({ size }) => size > SHORT_RESULT / 2)
-      .toSorted((a, b) => b.size - a.size)
-    for (const { at, size } of longest) {
-      if (tokens <= room) break
-      const message = messages[at] as LoopMessage
-      if (typeof message.content !== 'string') continue
-      messages[at] = { ...message, content: shortened(message.content) }
-      tokens += estimateTokens(messages[at]) - size
-    }
-    if (tokens >= estimateAllTokens(run.messages)) return false
-    run.messages = messages
-    measured = null
+  #apply(compressed: Compressed, before: number): void {
+    const run = this.#run
+    const estimate = Math.max(1, this.#estimate())
+    const { beforeTokens, afterTokens, first, last, text } = compressed
+    const after = Math.round((before * (estimate - beforeTokens + afterTokens)) / estimate)
+    run.messages = compressed.messages
+    this.#measured = null
+    run.meter.setNextPromptTokens(after)
+    run.emit({ type: 'compressed', first, last, text, beforeTokens: before, afterTokens: after })
+  }
+
+  /** Cuts the middle out of long tool results, longest first, until all messages fit. The transcript stays complete. */
+  #shortenResults(maxTokens: number): boolean {
+    const run = this.#run
+    const shortened = withShortResults(run.messages, maxTokens)
+    if (estimateAllTokens(shortened) >= estimateAllTokens(run.messages)) return false
+    run.messages = shortened
+    this.#measured = null
     return true
   }
 
-  /** The window as the refusal tells it; 0 when nothing is known of it. */
-  const learn = (failure: ProviderFailure): number => {
-    const known = effective(run.endpoint).contextLength
-    const said = contextLimitIn(failure.message)
-    const tokens = estimate()
-    // It fits by our own count, so the window is smaller than we thought.
+  /** The window according to the failure and what is known already; 0 when unknown. */
+  #learnWindow(failure: ProviderFailure): number {
+    const run = this.#run
+    const known = this.#effectiveEndpoint().contextLength
+    const reported = contextLimitIn(failure.message)
+    const tokens = this.#nextPromptTokens()
+    // The prompt fits by our own count, so the window is smaller than configured.
     const smaller =
       known > 0 && tokens < known ? nextSmallerWindow(Math.min(known, tokens * 1.2)) : known
-    const window = said > 0 && (known === 0 || said <= known) ? said : smaller
+    const window = reported > 0 && (known === 0 || reported <= known) ? reported : smaller
     if (window > 0 && window !== known) {
-      learned.set(nameOf(run.endpoint), window)
-      run.meter.setEndpoint(effective(run.endpoint))
+      this.#learned.set(modelKeyOf(run.endpoint), window)
+      run.meter.setEndpoint(this.#effectiveEndpoint())
     }
     return window
   }
-
-  return {
-    /** Before a call. Never throws but when the run is aborted. */
-    async before(): Promise<void> {
-      if (!compression || compression.cooldown.until() > run.now()) return
-      const threshold = thresholdOf(compression.settings, effective(run.endpoint))
-      if (threshold === 0 || estimate() < threshold) return
-      await summarise(threshold, threshold * MIN_GAIN)
-    },
-
-    /** After a call that was answered: `tokens` is what the provider counted, 0 when it does not say. */
-    heard(tokens: number, count: number): void {
-      measured = tokens > 0 ? { tokens, messages: run.messages, count } : null
-    },
-
-    /** So long that a refusal without a word may be about it. */
-    isLarge(): boolean {
-      const tokens = estimate()
-      const { contextLength } = effective(run.endpoint)
-      return (
-        (contextLength > 0 && tokens > contextLength * LARGE_SHARE) ||
-        tokens > LARGE_TOKENS ||
-        run.messages.length > LARGE_MESSAGES
-      )
-    },
-
-    /** After a call that was refused as too long: null when the conversation is shorter now, else the sentence why it cannot be. */
-    async refused(failure: ProviderFailure): Promise<ProviderFailure | null> {
-      if (!compression || attempts >= compression.settings.maxAttempts) return failure
-      attempts += 1
-      const window = learn(failure)
-      const before = estimate()
-      const threshold =
-        thresholdOf({ ...compression.settings, enabled: true }, effective(run.endpoint)) ||
-        before / 2
-      const wanted = Math.min(threshold, before / 2) / attempts
-      const isSummarised = await summarise(wanted, 0)
-      const room = (window || before) * SAFE_SHARE - fixedTokens()
-      const isShort = isSummarised && estimateAllTokens(run.messages) <= room
-      if (isShort || shorten(room) || isSummarised) return null
-      return tooLong(run.messages, window, failure)
-    },
-  }
 }
+
+const modelKeyOf = ({ provider, model }: ModelEndpoint): string => `${provider} ${model}`
 
 const Todos = z.array(z.object({ content: z.string(), status: z.string() }))
 
-const shortened = (text: string): string => {
-  const chars = SHORT_RESULT * 2
-  if (text.length <= chars) return text
-  const left = text.length - chars
-  return `${text.slice(0, chars / 2)}\n[… ${left} characters left out: they do not fit into this model's window …]\n${text.slice(chars / 2 + left)}`
+const openTodos = (memo: ReadonlyMap<string, unknown>): string[] => {
+  const parsed = Todos.safeParse(memo.get('todo'))
+  if (!parsed.success) return []
+  return parsed.data
+    .filter(({ status }) => status === 'pending' || status === 'in_progress')
+    .map(({ content, status }) => (status === 'in_progress' ? `${content} (in progress)` : content))
 }
 
-/** Nothing is left that could be made shorter: say what it is that is too long. */
+const withShortResults = (original: readonly LoopMessage[], maxTokens: number): LoopMessage[] => {
+  const messages = [...original]
+  let tokens = estimateAllTokens(messages)
+  const longest = messages
+    .map((message, at) => ({ at, size: message.role === 'tool' ? estimateTokens(message) : 0 }))
+    .filter(({ size }) => size > SHORT_RESULT_TOKENS / 2)
+    .toSorted((a, b) => b.size - a.size)
+  for (const { at, size } of longest) {
+    if (tokens <= maxTokens) break
+    const message = messages[at] as LoopMessage
+    if (typeof message.content !== 'string') continue
+    messages[at] = { ...message, content: shortened(message.content) }
+    tokens += estimateTokens(messages[at]) - size
+  }
+  return messages
+}
+
+const shortened = (text: string): string => {
+  if (text.length <= SHORT_RESULT_CHARS) return text
+  const omitted = text.length - SHORT_RESULT_CHARS
+  const half = SHORT_RESULT_CHARS / 2
+  return `${text.slice(0, half)}\n[… ${omitted} characters left out: they do not fit into this model's window …]\n${text.slice(half + omitted)}`
+}
+
+/** Nothing can be shortened any more. Names the user's message when that alone is too long. */
 const tooLong = (
   messages: readonly LoopMessage[],
   window: number,

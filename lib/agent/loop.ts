@@ -1,45 +1,26 @@
-/** The agent: speak, record what was said, run the tools it asked for, and again, until it has nothing more to do. */
-import { setMaxListeners } from 'node:events'
-import { z } from 'zod'
+/** The engine's loop: call the model, record the message, run its tool calls, and repeat until there are none. */
+import { isObject } from '../base/json.ts'
 import { messageOf } from '../errors.ts'
-import { parseInlineMarkup } from './inline-tool-calls.ts'
-import { stepWarning, withWarning } from './step-limit.ts'
 import type { ToolCall } from '../schema/message.ts'
-import { type NormalizedCall, normalizeCalls, toolSchemas, stripCallMarkup } from './tool-calls.ts'
-import { mergeSummaries } from './compress.ts'
-import { thresholdOf } from './compress-plan.ts'
+import type { Reply } from './complete.ts'
+import { completeWithRecovery, endpointKeyOf } from './complete-with-recovery.ts'
 import { ProviderFailure, toFailure } from './failure.ts'
-import { createFit } from './context-window.ts'
-import { repairHistory } from './repair-history.ts'
-import { providerFor } from './providers/registry.ts'
-import { raceAbort, type Wait, wait } from './retry.ts'
+import { parseInlineMarkup } from './inline-tool-calls.ts'
+import { raceAbort } from './retry.ts'
+import { createRun, type EngineOptions, type Run } from './run.ts'
 import { isValidCall, runTools } from './run-tools.ts'
-import { type Reply, complete } from './complete.ts'
-import { createSpawn } from './subagent.ts'
-import { createUsageMeter } from './usage-meter.ts'
-import type {
-  Agent,
-  AgentRequest,
-  ProviderState,
-  Emit,
-  ModelEndpoint,
-  Outcome,
-  ProviderRequest,
-  RunMessage,
-} from './types.ts'
+import { type NormalizedCall, normalizeCalls, stripCallMarkup } from './tool-calls.ts'
+import type { Agent, ModelEndpoint, ProviderState, RunMessage } from './types.ts'
 
-/** Messages in a row in which no call could be understood, before we give up. */
-const MAX_STRIKES = 3
+/** Consecutive messages without a single valid call before the turn fails. */
+const MAX_INVALID_BATCHES = 3
 
-/** Chance and waiting as values, so that tests need neither. */
-export type AgentOptions = { wait?: Wait; random?: () => number }
-
-/** The only border of the engine: whatever is thrown below becomes an outcome here. */
-export const createAgent = (options: AgentOptions = {}): Agent => {
+/** The engine's only error boundary: whatever is thrown below becomes an outcome here. */
+export const createAgent = (options: EngineOptions = {}): Agent => {
   const agent: Agent = async (request, emit) => {
-    const run = openRun(request, emit, options, agent)
+    const run = createRun(request, emit, options, agent)
     try {
-      await converse(run)
+      await runLoop(run)
       return run.outcome('finished')
     } catch (error) {
       if (request.signal.aborted) return run.outcome('stopped')
@@ -49,7 +30,6 @@ export const createAgent = (options: AgentOptions = {}): Agent => {
           : { type: 'error' as const, message: messageOf(error) }
       return { ...run.outcome('failed'), failure }
     } finally {
-      // A tool of an aborted batch may still be at work.
       run.close()
     }
   }
@@ -58,250 +38,86 @@ export const createAgent = (options: AgentOptions = {}): Agent => {
 
 export const runAgent: Agent = createAgent()
 
-const openRun = (request: AgentRequest, emit: Emit, options: AgentOptions, agent: Agent) => {
-  const own = new AbortController()
-  const { compression } = request
-  const meter = createUsageMeter(
-    request.endpoint,
-    request.onUsage,
-    compression && (endpoint => thresholdOf(compression.settings, endpoint)),
-  )
-  const signal = AbortSignal.any([request.signal, own.signal])
-  // Every tool of a batch listens to it.
-  setMaxListeners(0, signal)
-  const run = {
-    request,
-    emit,
-    meter,
-    signal,
-    wait: options.wait ?? wait,
-    random: options.random ?? Math.random,
-    now: request.now ?? Date.now,
-    /** The one that is called now; another takes its place for the rest of the turn when it fails. */
-    endpoint: request.endpoint,
-    /** The one that answered last. */
-    good: null as ModelEndpoint | null,
-    messages: repairHistory(request.history),
-    /** Ids of tool calls in this conversation, so that none is given twice. */
-    ids: new Set(request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id)),
-    memo: new Map<string, unknown>(),
-    steps: 0,
-    /** Share of the steps at which the model was last told that they run out. */
-    told: 0,
-    /** What the person was told of how the model has to be asked. */
-    notices: new Set<string>(),
-    text: '',
-    outcome(status: Outcome['status']): Outcome {
-      const { provider, model } = this.endpoint
-      const usage = meter.total()
-      return { status, text: this.text, steps: this.steps, usage, provider, model }
-    },
-    close: () => own.abort(new Error('The turn is over.')),
-  }
-  return Object.assign(run, {
-    spawn: createSpawn(run, agent),
-    fit: createFit(run, () => toolSchemas(request.tools, toJsonSchema)),
-  })
-}
-
-type Run = ReturnType<typeof openRun>
-
-const converse = async (run: Run): Promise<void> => {
+const runLoop = async (run: Run): Promise<void> => {
   const { request } = run
-  let strikes = 0
+  let invalidBatches = 0
   while (run.steps < request.maxSteps) {
-    hearPerson(run)
-    const calls = await takeStep(run, true)
+    readSteering(run)
+    const calls = await runStep(run, true)
     if (calls.length === 0) {
-      if (!hearPerson(run)) return
+      if (!readSteering(run)) return
       continue
     }
-    strikes = calls.some(call => isValidCall(call, request.tools)) ? 0 : strikes + 1
-    await answerCalls(run, calls)
+    const isAnyValid = calls.some(call => isValidCall(call, request.tools))
+    invalidBatches = isAnyValid ? 0 : invalidBatches + 1
+    await runToolCalls(run, calls)
     if (run.signal.aborted) throw run.signal.reason
-    if (strikes >= MAX_STRIKES)
-      throw new ProviderFailure(
-        'error',
-        'The model keeps calling tools in a way that cannot be read.',
-      )
-    warnOfSteps(run)
+    if (invalidBatches >= MAX_INVALID_BATCHES)
+      throw new ProviderFailure('error', 'The model keeps making tool calls that can’t be parsed.')
+    appendStepWarning(run)
   }
   const message = `The limit of ${request.maxSteps} steps is reached.`
   run.emit({ type: 'warning', kind: 'step_limit', message })
-  await takeStep(run, false)
+  await runStep(run, false)
 }
 
-/** What a person said meanwhile takes its place in the conversation. False when nobody said anything. */
-const hearPerson = (run: Run): boolean => {
-  const heard = run.request.takeSteeringMessages?.() ?? []
-  for (const { key, text: said, modelText: read, attachments } of heard) {
+/** Adds new steering messages to the conversation. False when there are none. */
+const readSteering = (run: Run): boolean => {
+  const steering = run.request.takeSteeringMessages?.() ?? []
+  for (const { key, text, modelText, attachments } of steering) {
     const id = run.request.nextMessageId()
-    const more = attachments.length > 0 ? { attachments: [...attachments] } : {}
-    const message: RunMessage = { id, role: 'user', content: said, ...more }
+    const files = attachments.length > 0 ? { attachments: [...attachments] } : {}
+    const message: RunMessage = { id, role: 'user', content: text, ...files }
     run.emit({ type: 'message', message, steeringKey: key })
-    run.messages.push({ id, role: 'user', content: read })
+    run.messages.push({ id, role: 'user', content: modelText })
   }
-  return heard.length > 0
+  return steering.length > 0
 }
 
-/** For the model alone: the transcript keeps what the tool really answered. */
-const warnOfSteps = (run: Run): void => {
-  const warning = stepWarning(run.steps, run.request.maxSteps, run.told)
-  const last = run.messages.at(-1)
-  if (!warning || last?.role !== 'tool' || typeof last.content !== 'string') return
-  run.told = warning.share
-  run.messages[run.messages.length - 1] = {
-    ...last,
-    content: withWarning(last.content, warning.text),
-  }
-}
-
-/** Nothing more is spent than was allowed before this call. */
+/** The turn must not spend more than was allowed before this call. */
 const requireBudget = async (run: Run): Promise<void> => {
-  const { checkBudget: allow } = run.request
-  const refusal = allow ? await raceAbort(allow(), run.signal) : null
+  const { checkBudget } = run.request
+  const refusal = checkBudget ? await raceAbort(checkBudget(), run.signal) : null
   if (refusal !== null) throw new ProviderFailure('budget_reached', refusal)
 }
 
-/** One answer of the model, recorded. Returns the calls it made. */
-const takeStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
+/** One model call; records its message and returns the tool calls in it. */
+const runStep = async (run: Run, withTools: boolean): Promise<ToolCall[]> => {
   const { request } = run
   if (run.signal.aborted) throw run.signal.reason
   await requireBudget(run)
   const messageId = request.nextMessageId()
-  const said = await speakSomehow(run, messageId, withTools)
+  const received = await completeWithRecovery(run, messageId, withTools)
   run.steps++
-  const known = request.tools.map(tool => tool.name)
-  const reply = run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(said, known) : said
-  const settled = withTools ? normalizeCalls(reply.calls, known, run.ids, messageId) : []
-  const calls = settled.map(({ call }) => call)
+  const toolNames = request.tools.map(tool => tool.name)
+  const reply =
+    run.endpoint.apiMode === 'chat_completions' ? parseInlineMarkup(received, toolNames) : received
+  const normalized = withTools ? normalizeCalls(reply.calls, toolNames, run.callIds, messageId) : []
+  const calls = normalized.map(({ call }) => call)
   run.text = reply.text
   const message = toMessage(run, messageId, reply, calls)
-  record(run, message, reply.reasoning, toCarry(run.endpoint, reply, settled))
+  record(run, message, reply.reasoning, toProviderState(run.endpoint, reply, normalized))
   return calls
 }
 
-/** Asks the endpoint of the run; when it fails for good, whoever stands in for it. */
-const speakSomehow = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
-  const { recover, attemptLimit: attempts, onEndpointSuccess: answered } = run.request
-  let first: ProviderFailure | undefined
-  for (;;) {
-    const { endpoint } = run
-    await run.fit.before()
-    const sent = run.messages.length
-    const counted = run.meter.lastPromptTokens()
-    try {
-      const reply = await complete({
-        provider: providerFor(run.request.providers, endpoint.apiMode),
-        request: toProviderRequest(run, withTools),
-        messageId,
-        emit: run.emit,
-        meter: run.meter,
-        wait: run.wait,
-        random: run.random,
-        notice: text => tellOnce(run, text),
-        maxAttempts: run.request.maxAttempts,
-        attemptLimit: failure => attempts?.(failure, endpoint),
-      })
-      if (run.good !== endpoint) answered?.(endpoint)
-      run.good = endpoint
-      const now = run.meter.lastPromptTokens()
-      run.fit.heard(now === counted ? 0 : now, sent)
-      return reply
-    } catch (error) {
-      if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
-      const isTooLong =
-        error.type === 'context_overflow' && (!error.isBodyEmpty || run.fit.isLarge())
-      const failure = isTooLong ? await run.fit.refused(error) : plainly(error)
-      if (failure === null) {
-        withdraw(run, messageId, error)
-        continue
-      }
-      first ??= failure
-      const recovery = await recover?.(failure, endpoint)
-      // The person is told why their own model failed; of what failed behind it only the length is news.
-      if (!recovery) throw isTooLong ? failure : first
-      if (run.signal.aborted) throw run.signal.reason
-      withdraw(run, messageId, error)
-      run.endpoint = recovery.endpoint
-      run.meter.setEndpoint(recovery.endpoint)
-      const { kind, message } = recovery
-      run.emit({ type: 'warning', kind, message })
-    }
-  }
-}
-
-/** A short conversation was refused without a word for another reason than its length. */
-const plainly = (failure: ProviderFailure): ProviderFailure =>
-  failure.isBodyEmpty
-    ? new ProviderFailure('error', failure.message, { status: 400, retryable: false })
-    : failure
-
-/** What was shown of an answer that nobody finishes: the message is begun anew by whoever is asked next. */
-const withdraw = (
-  run: Run,
-  messageId: string,
-  { hasStreamed: spoken, message }: ProviderFailure,
-): void => {
-  if (spoken) run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
-}
-
-const tellOnce = (run: Run, message: string): void => {
-  if (run.notices.has(message)) return
-  run.notices.add(message)
-  run.emit({ type: 'warning', kind: 'model', message })
-}
-
-const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
-  endpoint: run.endpoint,
-  messages: toSend(run, withTools),
-  tools: withTools ? toolSchemas(run.request.tools, toJsonSchema) : [],
-  signal: run.signal,
-  workspace: run.request.workspace,
-  sessionKey: run.request.sessionKey,
-})
-
-const toSend = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
-  ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
-  ...(run.request.prefill ?? []),
-  ...mergeSummaries(repairHistory(run.messages)).map(
-    ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
-      providerState?.endpointKey === sayerOf(run.endpoint) ? { ...wire, providerState } : wire,
-  ),
-  ...(withTools ? [] : [{ role: 'user' as const, content: LAST_WORD }]),
-]
-
-/** Signatures and encrypted reasoning are understood only where they were made. */
-const sayerOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint) =>
-  `${apiMode} ${provider} ${model} ${baseUrl}`
-
-const toCarry = (
+const toProviderState = (
   endpoint: ModelEndpoint,
   { providerState, calls }: Reply,
-  settled: readonly NormalizedCall[],
+  normalized: readonly NormalizedCall[],
 ): ProviderState | undefined => {
   if (providerState.length === 0) return undefined
-  const from = settled.map(call => call.from)
+  const callSources = normalized.map(call => call.sources)
   return {
-    endpointKey: sayerOf(endpoint),
+    endpointKey: endpointKeyOf(endpoint),
     items: providerState,
-    ...(from.length < calls.length && { callSources: from }),
+    callSources: callSources.length < calls.length ? callSources : undefined,
   }
-}
-
-const LAST_WORD =
-  'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
-
-/** OpenAI-style parameters have no `$schema`. */
-const toJsonSchema = (schema: z.ZodType): unknown => {
-  const { $schema: _, ...parameters } = z.toJSONSchema(schema, { io: 'input' })
-  return parameters
 }
 
 const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMessage => ({
   id,
   role: 'assistant',
-  // As it is recorded: what the model reads of it may not change with the next turn.
+  // Exactly as it is recorded: the prefix the model reads must not change with the next turn.
   content: stripCallMarkup(reply.text),
   ...(calls.length > 0 && { tool_calls: calls }),
   ...(reply.refusal !== '' && { refusal: reply.refusal }),
@@ -309,7 +125,7 @@ const toMessage = (run: Run, id: string, reply: Reply, calls: ToolCall[]): RunMe
   provider: run.endpoint.provider,
 })
 
-/** The caller gets all of it; the next call gets the six standard keys, and what the provider wants carried back. */
+/** Emits the whole message; later model calls get its six standard keys and the provider state. */
 const record = (
   run: Run,
   message: RunMessage,
@@ -324,7 +140,7 @@ const record = (
   run.messages.push(providerState ? { ...wire, providerState } : wire)
 }
 
-const answerCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
+const runToolCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
   runTools(calls, run, (call, result) => {
     record(run, {
       id: run.request.nextMessageId(),
@@ -335,3 +151,38 @@ const answerCalls = (run: Run, calls: ToolCall[]): Promise<void> =>
       ...(result.colored !== undefined && { _output: result.colored }),
     })
   })
+
+/** Shares of the step limit at which the model is warned, highest first. */
+const STEP_WARNINGS = [
+  {
+    share: 0.9,
+    text: (left: number) => `Only ${left} left: answer now with what you have.`,
+  },
+  {
+    share: 0.7,
+    text: (left: number) => `${left} left: finish what is begun and prepare the answer.`,
+  },
+]
+
+/** Warns the model in the newest tool result that steps run out. The recorded result stays as it is. */
+const appendStepWarning = (run: Run): void => {
+  const { maxSteps } = run.request
+  const warning = STEP_WARNINGS.find(({ share }) => run.steps >= maxSteps * share)
+  if (!warning || warning.share <= run.warnedShare || run.steps >= maxSteps) return
+  const last = run.messages.at(-1)
+  if (last?.role !== 'tool' || typeof last.content !== 'string') return
+  run.warnedShare = warning.share
+  const text = `Step ${run.steps} of ${maxSteps} of this turn is done. ${warning.text(maxSteps - run.steps)}`
+  run.messages[run.messages.length - 1] = { ...last, content: withWarning(last.content, text) }
+}
+
+/** The result with the warning: as a field of a JSON object, else as the last line. */
+const withWarning = (content: string, warning: string): string => {
+  try {
+    const value: unknown = JSON.parse(content)
+    if (isObject(value)) return JSON.stringify({ ...value, _budget_warning: warning })
+  } catch {
+    // Results may be plain text.
+  }
+  return `${content}\n\n[${warning}]`
+}

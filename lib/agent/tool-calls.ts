@@ -1,5 +1,5 @@
 /** Turns what a model wrote as tool calls into calls that can be run: names, ids and arguments put right. */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { repairJson } from './repair-json.ts'
@@ -17,8 +17,8 @@ export const repairName = (name: string, known: readonly string[]): string => {
   return known.find(candidate => plain(candidate) === wanted) ?? name
 }
 
-/** `from` are the places in the answer the call stood at: several where the model repeated it. */
-export type NormalizedCall = { call: ToolCall; from: number[] }
+/** `sources`: indexes of the call in the response, several when the model repeated it. */
+export type NormalizedCall = { call: ToolCall; sources: number[] }
 
 /**
  * Gives each call a name on offer where one is meant, and an id that stands nowhere else in the
@@ -37,7 +37,7 @@ export const normalizeCalls = (
     const same = `${tool}\n${written}`
     const first = seen.get(same)
     if (first) {
-      first.from.push(at)
+      first.sources.push(at)
       continue
     }
     const unique = id !== '' && !taken.has(id) ? id : `call_${messageId}_${seen.size + 1}`
@@ -47,7 +47,7 @@ export const normalizeCalls = (
       type: 'function',
       function: { name: tool, arguments: written },
     }
-    seen.set(same, { call, from: [at] })
+    seen.set(same, { call, sources: [at] })
   }
   return [...seen.values()]
 }
@@ -164,10 +164,16 @@ export const stripCallMarkup = (text: string): string =>
     ? text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()
     : text
 
-/** What a provider is told of the tools on offer. */
-export const toolSchemas = (tools: readonly Tool[], toJsonSchema: (schema: z.ZodType) => unknown) =>
+/** The tools as a provider receives them. */
+export const describeTools = (tools: readonly Tool[]) =>
   tools.map(tool => ({
     name: tool.name,
     description: tool.summary,
     parameters: tool.parameters ?? toJsonSchema(tool.input),
   }))
+
+/** OpenAI-style parameters have no `$schema`. */
+const toJsonSchema = (schema: z.ZodType): unknown => {
+  const { $schema: _, ...parameters } = z.toJSONSchema(schema, { io: 'input' })
+  return parameters
+}

@@ -3,13 +3,11 @@ import type { z } from 'zod'
 import type { FailureType } from '../schema/event.ts'
 import type { ToolCall } from '../schema/message.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
-import type { ApprovalRequest } from './approval-request.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Compression } from './compress.ts'
 import type { ExternalAgentSettings, ExternalAgentContext } from './external-agent.ts'
 import type { ProviderFailure } from './failure.ts'
-import type { Processes } from './processes.ts'
-import type { Secrets } from './secrets.ts'
+import type { ApprovalRequest, Processes, Secrets } from './tool-services.ts'
 
 /** A message as it is sent to a provider: these keys and no others (spec.md, Message). */
 export type WireMessage = {
@@ -89,116 +87,116 @@ export type ProviderDelta =
       cacheWriteTokens?: number
       cost?: number
     }
-  /** What the person should know of how the endpoint had to be asked; told once a run. */
+  /** A limitation of the endpoint the user should know about; shown once per run. */
   | { type: 'notice'; text: string }
-  /** Kept beside the assistant message for the rest of the turn. */
+  /** See `ProviderState`; stored with the assistant message for the rest of the turn. */
   | { type: 'provider_state'; item: unknown }
   | { type: 'finish'; reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' | 'other' }
 
 export type ProviderRequest = {
   endpoint: ModelEndpoint
-  /** `carry` is there only where this endpoint said it. */
+  /** `providerState` is present only where this endpoint produced it. */
   messages: (WireMessage & { providerState?: ProviderState })[]
   /** JSON schemas of the tools on offer; empty when none. */
   tools: { name: string; description: string; parameters: unknown }[]
   signal: AbortSignal
-  /** Where `demo` looks around; real providers ignore it. */
+  /** Used by `demo` only. */
   workspace: string
-  /** Stays the same for a session: providers route its calls to the same prompt cache by it. */
+  /** Constant per session: providers route calls to the same prompt cache by it. */
   sessionKey?: string
 }
 
 /**
- * A provider speaks one wire format. Contract: an async generator of deltas; throws only `ProviderFailure`
- * (or the signal's reason when aborted); honours `signal` within a second; never retries.
+ * A provider implements one wire format as an async generator of deltas. It throws only `ProviderFailure`
+ * (or the signal's reason when aborted), honors `signal` within a second, and never retries.
  */
 export type Provider = (request: ProviderRequest) => AsyncGenerator<ProviderDelta>
 
-/** By wire format. `speakerFor` refuses what is not there. */
+/** Providers by wire format. `providerFor` throws for a missing one. */
 export type Providers = Readonly<Partial<Record<ApiMode, Provider>>>
 
 export type { ApprovalRequest }
 
 /**
- * What the home itself forbids (`approvals.deny`, a terminal back end that is not ours, …), whatever a person, a session or
- * a mode allows. Each answers the sentence why, or null; asked at every use, because the file may change meanwhile.
+ * Hard limits from the home's configuration (`approvals.deny`, an unsupported terminal backend, …). No approval, session
+ * setting or mode overrides them. Each returns a sentence why, or null; call them at every use, because the file may change.
  */
 export type Guards = {
-  /** Why no command at all may run. */
+  /** For any command at all. */
   commands: () => string | null
-  /** Why this one may not. */
+  /** For this command. */
   command: (command: string, context: { home: string; cwd: string }) => string | null
-  /** Why the file tools may not write at this real path. */
+  /** For file tools that write to this real path. */
   write: (path: string) => string | null
-  /** Why a tool may not be used at all. */
+  /** For a tool by name. */
   tool: (name: string) => string | null
 }
 
-/** What a tool is given. Everything comes as a value; a tool reads no global. */
+/** Everything a tool works with. A tool reads no global state. */
 export type ToolContext = {
   callId: string
   workspace: string
-  /** The complete environment of children. */
+  /** The complete environment of child processes. */
   env: Readonly<Record<string, string>>
-  /** Directories and files no tool may touch: the service's state, secrets. Absolute paths. */
+  /** Absolute paths no tool may read or write: the server's state, secrets. */
   forbidden: readonly string[]
-  /** What decides about the agent itself: configuration, tasks, other profiles, the service. Always asked about. */
+  /** Paths that control the agent itself (configuration, tasks, other profiles). Changing them always needs approval. */
   controlPaths?: readonly string[]
-  /** Ports this service answers on. */
+  /** Addresses this server listens on, as `host:port` or socket path. */
   ownAddresses?: readonly string[]
-  /** Absent: the home forbids nothing. */
+  /** Absent: no limits. */
   guards?: Guards
   signal: AbortSignal
-  /** Live output, shown as it comes; not what the model reads. */
+  /** Emits live output for the page; the model reads only the result. */
   output: (text: string) => void
   approve: (ask: ApprovalRequest) => Promise<ApprovalChoice>
-  /** Null when nobody answered in time: the tool then tells the model to use its own judgement. */
+  /** Asks the user. Null when there was no answer in time. */
   clarify: (question: string, choices: string[]) => Promise<string | null>
-  /** Below forbidden ones and readable all the same: long results of this session that were put aside. */
+  /** Readable exceptions inside forbidden paths: offloaded results of this session. */
   readable?: readonly string[]
-  /** Puts a text aside that is too long to be answered whole; where it stands, or null when it could not be kept. */
+  /** Saves text that is too long for a result to a file and returns its path; null when that failed. */
   offload?: (text: string) => string | null
-  /** Must be awaited before files change: these real paths, or anything in the workspace. Rejects only when the run was stopped. */
+  /** Records a checkpoint; await it before changing files. Rejects only when the run was stopped. */
   beforeChange?: (what: ChangeScope) => Promise<void>
-  /** Programs that run on beside the conversation; absent where there are none. */
+  /** Background processes of the session; absent where they are not available. */
   processes?: Processes
   secrets?: Secrets
-  /** Another tool on offer, called as if by the model: checked, asked for, recorded. Never rejects. */
+  /** Calls another available tool as the model would: validated, approved, recorded. Never rejects. */
   call?: (name: string, args: Record<string, unknown>) => Promise<ToolResult>
-  /** Names of the tools on offer. */
+  /** Names of the available tools. */
   toolNames?: readonly string[]
-  /** Gives a task to a subagent; absent where none may be started. Never rejects. */
+  /** Runs a subagent; absent where delegation is not allowed. Never rejects. */
   spawn?: (task: SubagentTask) => Promise<SubagentResult>
-  /** Lives as long as the run: which files were read at which version, the todo list, … Keyed by tool. */
+  /** State of tools for one run, keyed by tool: versions of files that were read, the to-do list, … */
   memo: Map<string, unknown>
   now: () => number
 }
 
-/** What is about to change: files by their real paths, or anything in the workspace. */
+/** What is about to change: files by real path, or anything in the workspace. */
 export type ChangeScope = readonly string[] | 'workspace'
 
-/** `content` is what the model reads (JSON text by convention), `preview` one line for the card. */
+/** `content` is what the model reads (JSON text by convention), `preview` one line for the page. */
 export type ToolResult = {
   content: string
   isError?: boolean
   preview?: string
-  /** The output in `content` with its colours, for people; absent where it had none. */
+  /** The output in `content` with its ANSI colors, for the page; absent when it has none. */
   colored?: string
 }
 
-/** A tool throws freely; the loop turns it into an error result. */
+/** A tool may throw; the loop turns the error into an error result. */
 export type Tool<I extends z.ZodType = z.ZodType> = {
   name: string
-  /** What the model reads about it. */
+  /** Description for the model. */
   summary: string
   input: I
-  /** JSON Schema the model is shown instead of `input`'s own: another program's tool brings its own. */
+  /** JSON Schema for the model, instead of the one derived from `input`; MCP tools bring their own. */
   parameters?: Readonly<Record<string, unknown>>
-  /** `read` tools of one batch run together; the others one after the other, in source order. */
+  /** `read` calls of one batch run in parallel, all others sequentially in source order. */
   kind: 'read' | 'write' | 'execute' | 'ask' | 'think'
-  /** Neighbouring calls of it run together although it does more than read. */
+  /** Adjacent calls run in parallel although the tool does more than read. */
   parallel?: boolean
-  /** The object of the verb, for the card: a path, a command, a pattern. */
+  /** One line about the call for the page: a path, a command, a pattern. */
   preview: (input: z.output<I>) => string
   run: (ctx: ToolContext, input: z.output<I>) => Promise<ToolResult> | ToolResult
 }
@@ -219,52 +217,53 @@ export type AgentRequest = {
   /** As in `ToolContext`. */
   controlPaths?: readonly string[]
   ownAddresses?: readonly string[]
+  /** As in `ToolContext`. */
   guards?: Guards
-  /** Model calls per turn. At the limit one last call without tools asks for a summary. */
+  /** Model calls per turn. At the limit, one last call without tools asks for a summary. */
   maxSteps: number
   signal: AbortSignal
-  /** The id the next message will have; asked for once when a message begins, used by all its deltas. */
+  /** Allocates a message id; called once per message, before its first delta. */
   nextMessageId: () => string
   approve: (ask: ApprovalRequest, callId: string) => Promise<ApprovalChoice>
   clarify: (question: string, choices: string[], callId: string) => Promise<string | null>
-  /** Where a provider is looked up; a test passes its own. */
   providers: Providers
   now?: () => number
-  /** The session's id, as the key of per-session caches and memories. */
+  /** The session's id, as the key of per-session caches. */
   sessionKey?: string
+  /** As in `ToolContext`. */
   readable?: readonly string[]
   offload?: (callId: string, text: string) => string | null
   secrets?: Secrets
-  /** Puts a picture another program's agent shows beside the session, where pages may read it; null when it could not. */
+  /** Saves an image of an external agent with the session and returns its path; null when that failed. */
   saveImage?: (callId: string, bytes: Buffer, ending: string) => string | null
   beforeChange?: (what: ChangeScope) => Promise<void>
   processes?: Processes
   /**
-   * Called when an endpoint failed for good: another key, else the next fallback, else null. It lasts for
-   * the rest of this turn (contract, decision 31). `message` is told to the person as a warning.
+   * Called when an endpoint failed permanently: returns another key, else the next fallback, else null. The choice
+   * holds for the rest of the turn (contract, decision 31). `message` is shown as a warning.
    */
   recover?: (failure: ProviderFailure, failed: ModelEndpoint) => Promise<Recovery | null>
-  /** How the conversation is kept within the model's window; without it, it is sent as it is. */
+  /** Compaction of the conversation; absent: it is sent in full. */
   compression?: Compression
-  /** How often a call that fails is made in all; absent leaves it to the engine. */
+  /** Attempts per model call, retries included; absent: the engine's defaults. */
   maxAttempts?: number
-  /** How often it is worth making at all while it fails like this; undefined leaves it to `tries`. */
+  /** Lower limit of attempts for this failure; undefined leaves `maxAttempts` in force. */
   attemptLimit?: (failure: ProviderFailure, endpoint: ModelEndpoint) => number | undefined
-  /** Told once a run when an endpoint has answered: its key is good. Must not throw. */
+  /** Called once per run and endpoint after the first successful call. Must not throw. */
   onEndpointSuccess?: (endpoint: ModelEndpoint) => void
-  /** Only looked at by another program's agent. */
+  /** Used by external agents only. */
   external?: ExternalAgentContext
-  /** What a person said into the running turn; read before each model call, and before the turn ends. */
+  /** Returns new steering messages; called before each model call and before the turn ends. */
   takeSteeringMessages?: () => readonly SteeringMessage[]
-  /** Asked before each model call, a subagent's too: null to go on, else the sentence why the turn ends here. */
+  /** Called before each model call, subagents included: null to continue, else a sentence why the turn ends. */
   checkBudget?: () => Promise<string | null>
-  /** Told after each model call what the run has used so far, its subagents included. */
+  /** Called after each model call with the usage of the run so far, subagents included. */
   onUsage?: (usage: Usage) => void
   /** Absent: no subagents. */
   delegation?: Delegation
 }
 
-/** `said` is recorded, `read` is what the model gets: the same, but for a skill that was called by name. */
+/** `text` is recorded, `modelText` is sent to the model: they differ when the message calls a skill by name. */
 export type SteeringMessage = {
   key: string
   text: string
@@ -380,7 +379,7 @@ export type AgentEvent =
   /** A subagent has started or ended. */
   | { type: 'subagent'; owner: SubagentRef; goal: string; status: SubagentStatus }
 
-/** Synchronous; must not throw. */
+/** Synchronous, must not throw. */
 export type Emit = (event: AgentEvent) => void
 
 export type Failure = { type: FailureType; message: string; hint?: string }

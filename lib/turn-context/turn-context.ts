@@ -11,8 +11,7 @@ import type {
   Tool,
   WireMessage,
 } from '../agent/types.ts'
-import type { Processes } from '../agent/processes.ts'
-import type { Secrets } from '../agent/secrets.ts'
+import type { Processes, Secrets } from '../agent/tool-services.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Message, NewMessage } from '../schema/message.ts'

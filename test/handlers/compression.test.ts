@@ -266,7 +266,7 @@ test('a summary that fails leaves the conversation whole, and is not tried again
   for (let round = 0; round < 3; round += 1) await chat.turn(id, `word${round} ${filler(20_000)}`)
   const seen = await chat.turn(id, `word3 ${filler(20_000)}`)
   const warning = seen.find(({ event }) => event === 'warning')
-  assert.match(String(warning?.data.message), 'could not be summarised')
+  assert.match(String(warning?.data.message), 'Couldn’t summarize')
   assert.match(String(warning?.data.message), 'no notes')
   assert.ok(types(seen).includes('done'))
   for (const word of ['word0', 'word1', 'word2', 'word3'])

@@ -1,7 +1,7 @@
 /** Tool: looks after the programs that terminal has started in the background. */
 import { z } from 'zod'
 import { truncateMiddle } from '../long-result.ts'
-import type { ProcessView, Processes } from '../processes.ts'
+import type { ProcessView, Processes } from '../tool-services.ts'
 import type { Tool, ToolContext, ToolResult } from '../types.ts'
 import { passCommand } from './command-gate.ts'
 

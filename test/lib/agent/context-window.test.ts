@@ -202,7 +202,7 @@ test('nobody can even be looked up who would summarise: the turn goes on in full
   })
   assert.is(outcome.status, 'finished', outcome.failure?.message)
   assert.is(heard[0]?.messages.length, 13)
-  assert.match(JSON.stringify(events), /could not be summarised.*no such model/)
+  assert.match(JSON.stringify(events), /Couldn’t summarize.*no such model/)
 })
 
 test('without it, and switched off, the conversation is sent as it is', async () => {

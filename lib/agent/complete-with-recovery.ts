@@ -1,0 +1,123 @@
+/** One model call of a run, with recovery: compaction when the prompt is too long, another endpoint when it fails. */
+import { complete, type Reply } from './complete.ts'
+import { mergeSummaries } from './compress.ts'
+import { ProviderFailure } from './failure.ts'
+import { providerFor } from './providers/registry.ts'
+import { repairHistory } from './repair-history.ts'
+import type { Run } from './run.ts'
+import { describeTools } from './tool-calls.ts'
+import type { ModelEndpoint, ProviderRequest } from './types.ts'
+
+const STEP_LIMIT_PROMPT =
+  'The limit of steps for this turn is reached and no further tool can be called. Say briefly what was done, what was found, and what remains.'
+
+/**
+ * Calls the run's endpoint until it answers. When it fails permanently, `recover` chooses the next one.
+ * Throws `ProviderFailure` when nothing helps, or the signal's reason when aborted.
+ */
+export const completeWithRecovery = async (
+  run: Run,
+  messageId: string,
+  withTools: boolean,
+): Promise<Reply> => {
+  let first: ProviderFailure | undefined
+  for (;;) {
+    await run.contextWindow.compactIfNeeded()
+    try {
+      return await completeOnce(run, messageId, withTools)
+    } catch (error) {
+      if (run.signal.aborted || !(error instanceof ProviderFailure)) throw error
+      const isTooLong =
+        error.type === 'context_overflow' && (!error.isBodyEmpty || run.contextWindow.isLarge())
+      const failure = isTooLong
+        ? await run.contextWindow.shrinkAfterOverflow(error)
+        : withoutLengthGuess(error)
+      if (failure === null) {
+        voidPartial(run, messageId, error)
+        continue
+      }
+      first ??= failure
+      const { endpoint } = run
+      const recovery = await run.request.recover?.(failure, endpoint)
+      // Report why the chosen model failed; a fallback's failure matters only when the prompt is too long for it.
+      if (!recovery) throw isTooLong ? failure : first
+      if (run.signal.aborted) throw run.signal.reason
+      voidPartial(run, messageId, error)
+      run.endpoint = recovery.endpoint
+      run.meter.setEndpoint(recovery.endpoint)
+      const { kind, message } = recovery
+      run.emit({ type: 'warning', kind, message })
+    }
+  }
+}
+
+const completeOnce = async (run: Run, messageId: string, withTools: boolean): Promise<Reply> => {
+  const { endpoint, request, meter } = run
+  const messageCount = run.messages.length
+  const tokensBefore = meter.lastPromptTokens()
+  const reply = await complete({
+    provider: providerFor(request.providers, endpoint.apiMode),
+    request: toProviderRequest(run, withTools),
+    messageId,
+    emit: run.emit,
+    meter,
+    wait: run.wait,
+    random: run.random,
+    notice: text => emitNoticeOnce(run, text),
+    maxAttempts: request.maxAttempts,
+    attemptLimit: failure => request.attemptLimit?.(failure, endpoint),
+  })
+  if (run.verifiedEndpoint !== endpoint) request.onEndpointSuccess?.(endpoint)
+  run.verifiedEndpoint = endpoint
+  // Unchanged: the provider reported no usage for this call.
+  const tokens = meter.lastPromptTokens()
+  run.contextWindow.recordPromptTokens(tokens === tokensBefore ? 0 : tokens, messageCount)
+  return reply
+}
+
+/** A rejected short prompt without an error message has another cause than its length. */
+const withoutLengthGuess = (failure: ProviderFailure): ProviderFailure =>
+  failure.isBodyEmpty
+    ? new ProviderFailure('error', failure.message, { status: 400, retryable: false })
+    : failure
+
+/** The streamed part of a failed message is void: the next call streams it again from the start. */
+const voidPartial = (
+  run: Run,
+  messageId: string,
+  { hasStreamed, message }: ProviderFailure,
+): void => {
+  if (hasStreamed)
+    run.emit({ type: 'retry', messageId, attempt: 1, attempts: 2, delayMs: 0, message })
+}
+
+const emitNoticeOnce = (run: Run, message: string): void => {
+  if (run.notices.has(message)) return
+  run.notices.add(message)
+  run.emit({ type: 'warning', kind: 'model', message })
+}
+
+const toProviderRequest = (run: Run, withTools: boolean): ProviderRequest => ({
+  endpoint: run.endpoint,
+  messages: toWireMessages(run, withTools),
+  tools: withTools ? describeTools(run.request.tools) : [],
+  signal: run.signal,
+  workspace: run.request.workspace,
+  sessionKey: run.request.sessionKey,
+})
+
+const toWireMessages = (run: Run, withTools: boolean): ProviderRequest['messages'] => [
+  ...(run.request.system === '' ? [] : [{ role: 'system' as const, content: run.request.system }]),
+  ...(run.request.prefill ?? []),
+  ...mergeSummaries(repairHistory(run.messages)).map(
+    ({ id: _, position: __, summary: ___, providerState, ...wire }) =>
+      providerState?.endpointKey === endpointKeyOf(run.endpoint)
+        ? { ...wire, providerState }
+        : wire,
+  ),
+  ...(withTools ? [] : [{ role: 'user' as const, content: STEP_LIMIT_PROMPT }]),
+]
+
+/** Signatures and encrypted reasoning are valid only at the endpoint that produced them. */
+export const endpointKeyOf = ({ apiMode, provider, model, baseUrl }: ModelEndpoint): string =>
+  `${apiMode} ${provider} ${model} ${baseUrl}`

@@ -1,0 +1,73 @@
+/** State of one run of the engine: the current endpoint, the messages, counters, and everything a step needs. */
+import { setMaxListeners } from 'node:events'
+import { thresholdOf } from './compress-plan.ts'
+import { ContextWindow } from './context-window.ts'
+import { repairHistory } from './repair-history.ts'
+import { type Wait, wait } from './retry.ts'
+import { createSpawn } from './subagent.ts'
+import { describeTools } from './tool-calls.ts'
+import type { Agent, AgentRequest, Emit, ModelEndpoint, Outcome } from './types.ts'
+import { createUsageMeter } from './usage-meter.ts'
+
+/** Delays and randomness of retries, replaced in tests. */
+export type EngineOptions = { wait?: Wait; random?: () => number }
+
+/** `agent` runs subagents. */
+export const createRun = (
+  request: AgentRequest,
+  emit: Emit,
+  options: EngineOptions,
+  agent: Agent,
+) => {
+  const runEnd = new AbortController()
+  const { compression } = request
+  const meter = createUsageMeter(
+    request.endpoint,
+    request.onUsage,
+    compression && (endpoint => thresholdOf(compression.settings, endpoint)),
+  )
+  const signal = AbortSignal.any([request.signal, runEnd.signal])
+  // Every tool call of a batch adds a listener.
+  setMaxListeners(0, signal)
+  const run = {
+    request,
+    emit,
+    meter,
+    /** Aborts with the turn, and when the run ends. */
+    signal,
+    wait: options.wait ?? wait,
+    random: options.random ?? Math.random,
+    now: request.now ?? Date.now,
+    /** The endpoint in use. A recovery replaces it for the rest of the turn. */
+    endpoint: request.endpoint,
+    /** The endpoint that completed the last call. */
+    verifiedEndpoint: null as ModelEndpoint | null,
+    messages: repairHistory(request.history),
+    /** Ids of all tool calls in the conversation, so that none is used twice. */
+    callIds: new Set(
+      request.history.flatMap(message => message.tool_calls ?? []).map(call => call.id),
+    ),
+    memo: new Map<string, unknown>(),
+    /** Model calls so far. */
+    steps: 0,
+    /** Share of the step limit the model was last warned at. */
+    warnedShare: 0,
+    /** Notices already shown in this run. */
+    notices: new Set<string>(),
+    /** Text of the last assistant message. */
+    text: '',
+    outcome(status: Outcome['status']): Outcome {
+      const { provider, model } = this.endpoint
+      const usage = meter.total()
+      return { status, text: this.text, steps: this.steps, usage, provider, model }
+    },
+    /** Stops tools of an aborted batch that are still running. */
+    close: () => runEnd.abort(new Error('The turn is over.')),
+  }
+  return Object.assign(run, {
+    spawn: createSpawn(run, agent),
+    contextWindow: new ContextWindow(run, () => describeTools(request.tools)),
+  })
+}
+
+export type Run = ReturnType<typeof createRun>
