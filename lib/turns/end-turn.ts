@@ -1,0 +1,146 @@
+/** The ways a turn ends: finished, failed, stopped, or with an end that could not be written. */
+import { setImmediate } from 'node:timers/promises'
+import type { Failure, Outcome } from '../agent/types.ts'
+import { messageOf, UserError } from '../errors.ts'
+import type { Sessions } from '../sessions/types.ts'
+import type { ActiveTurns } from './active-turns.ts'
+import type { EventLog } from './event-log.ts'
+import type { EventLogRegistry } from './event-log-registry.ts'
+import { type TitleOptions, titleSession } from './generate-title.ts'
+import type { Questions } from './questions.ts'
+import { recoverTurn } from './recover.ts'
+import { recordUnfinished, runAgent, type Turn, type TurnContext } from './turn.ts'
+import { recordTurnEnd } from './turn-journal.ts'
+
+export type TurnEndingsOptions = Omit<TitleOptions, 'signal'> & {
+  sessions: Sessions
+  active: ActiveTurns
+  eventLogs: EventLogRegistry
+  questions: Pick<Questions, 'denyAll'>
+  /** Seconds since 1970. */
+  now: () => number
+  log: (message: string, extra?: Record<string, unknown>) => void
+  onIdle?: ((sessionId: string) => void) | undefined
+  onDone?: ((sessionId: string) => void) | undefined
+}
+
+export type TurnEndings = ReturnType<typeof createTurnEndings>
+
+export const createTurnEndings = (options: TurnEndingsOptions, shutdown: AbortSignal) => {
+  const { sessions, active, eventLogs, questions, now } = options
+  /** Turns whose end could not be written: session → event log. */
+  const unrecorded = new Map<string, EventLog>()
+
+  const endStream = (turn: Turn): void => {
+    turn.log.append({ type: 'stream_end', data: { session_id: turn.sessionId } })
+    eventLogs.retire(turn.log)
+  }
+
+  const logError = (what: string, turn: Turn) => (error: unknown) =>
+    options.log(what, { session_id: turn.sessionId, error: messageOf(error) })
+
+  /** Syncs the journal in the background: stopping and failing do not wait for the disk. */
+  const sync = (turn: Turn): void =>
+    void sessions.sync(turn.sessionId).catch(logError('not synced', turn))
+
+  const finish = async (turn: Turn, outcome: Outcome): Promise<void> => {
+    recordTurnEnd(sessions, turn, 'done', outcome)
+    await sessions.sync(turn.sessionId)
+    active.release(turn)
+    turn.log.append({
+      type: 'done',
+      data: { usage: outcome.usage, message_ids: turn.messageIds },
+    })
+    options.onDone?.(turn.sessionId)
+    // A missing title must not fail the turn.
+    await titleSession({ ...options, signal: shutdown }, turn).catch(logError('no title', turn))
+    options.onIdle?.(turn.sessionId)
+    endStream(turn)
+  }
+
+  const fail = (turn: Turn, context: TurnContext, outcome: Outcome): void => {
+    const failure = outcome.failure ?? {
+      type: 'no_response' as const,
+      message: 'No response received.',
+    }
+    const event = recordUnfinished(turn, context, failure, now)
+    recordTurnEnd(sessions, turn, 'failed', outcome)
+    sync(turn)
+    active.release(turn)
+    turn.log.append(event)
+    endStream(turn)
+  }
+
+  /**
+   * Ends a turn whose end cannot be written, for example because the disk is full: the session must be free anyway.
+   * Readers get the last events from memory. What was sent stays in the live file until it can be recovered into the
+   * transcript: before the session's next turn, or at the next start.
+   */
+  const abandon = (turn: Turn, error: unknown): void => {
+    logError('a turn could not be recorded', turn)(error)
+    active.release(turn)
+    const message = error instanceof UserError ? error.message : "Couldn't save this turn."
+    turn.log.emitUnsaved({ type: 'apperror', data: { type: 'error', message } })
+    turn.log.emitUnsaved({ type: 'stream_end', data: { session_id: turn.sessionId } })
+    turn.log.close()
+    unrecorded.set(turn.sessionId, turn.log)
+  }
+
+  return {
+    /** Runs the agent and ends the turn. Never rejects; null when the turn was stopped or could not be recorded. */
+    async run(turn: Turn, context: TurnContext): Promise<Outcome | null> {
+      try {
+        // The HTTP response goes out first: reading a long history would delay it.
+        await setImmediate()
+        if (turn.over) return null
+        const outcome = await runAgent(turn, context, now)
+        if (turn.over) return null
+        turn.over = true
+        questions.denyAll(turn.sessionId, 'end of turn')
+        if (outcome.status === 'finished') await finish(turn, outcome)
+        else fail(turn, context, outcome)
+        return outcome
+      } catch (error) {
+        turn.over = true
+        abandon(turn, error)
+        return null
+      }
+    },
+
+    /**
+     * Ends a turn now: by the user (`failure` null), or because the service stops. The session is free when this
+     * returns; the engine finishes in the background.
+     */
+    stop(turn: Turn, failure: Failure | null): void {
+      turn.over = true
+      turn.controller.abort(new Error('cancelled'))
+      try {
+        questions.denyAll(turn.sessionId, failure ? 'end of turn' : 'cancel')
+        // No context yet: `start` is in the same tick and fails on its own.
+        if (!turn.context) return
+        const event = recordUnfinished(turn, turn.context, failure, now)
+        recordTurnEnd(sessions, turn, failure ? 'interrupted' : 'cancelled', null)
+        sync(turn)
+        active.release(turn)
+        turn.log.append(event)
+        endStream(turn)
+      } catch (error) {
+        // Even a full disk must not leave the session busy.
+        abandon(turn, error)
+      }
+    },
+
+    /** Writes the end of an abandoned turn of this session, now that the disk may have space again. */
+    recoverUnrecorded(sessionId: string): void {
+      const log = unrecorded.get(sessionId)
+      if (!log) return
+      const { turn: last } = sessions.head(sessionId)
+      // The end may have reached the transcript; then only the last events were lost.
+      if (last?.stream_id === log.stream_id && last.how === null) {
+        recoverTurn({ sessions, now, streamId: log.stream_id, sessionId, path: log.path })
+      }
+      unrecorded.delete(sessionId)
+      eventLogs.retire(log)
+    },
+  }
+}
