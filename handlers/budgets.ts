@@ -1,13 +1,7 @@
 /** Budgets of the profile: what turns may use before they ask, and what today has used. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
-import {
-  BudgetChanges,
-  BudgetsOut,
-  budgetsOf,
-  measures,
-  scopes,
-} from '../lib/turn-context/budget-settings.ts'
+import { BudgetChanges, BudgetsOut, measures, scopes } from '../lib/turn-context/budget-settings.ts'
 
 const Answer = z.object({
   budgets: BudgetsOut,
@@ -20,7 +14,7 @@ const show = (ctx: Ctx): z.output<typeof Answer> => {
   midnight.setHours(0, 0, 0, 0)
   const spent = ctx.app.spentSince(ctx.home.name, midnight.getTime() / 1_000)
   return {
-    budgets: budgetsOf(ctx.home.values()),
+    budgets: ctx.home.settings().budgets,
     today: { tokens: spent.input_tokens + spent.output_tokens, usd: spent.estimated_cost },
   }
 }

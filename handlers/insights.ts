@@ -36,7 +36,7 @@ export const report = endpoint({
   }),
   cache: 'no-store',
   run: async (ctx, { days, format, timezone }) => {
-    const own = ctx.home.peek().timezone
+    const own = ctx.home.lenient.settings().timezone
     const zone = timezone ? requireZone(timezone) : zoneOf(own)
     const now = Date.now() / 1_000
     await ctx.app.sessions.catchUp()

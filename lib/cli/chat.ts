@@ -12,7 +12,6 @@ import type { Config } from '../config.ts'
 import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { provisionalTitle } from '../sessions/title.ts'
-import { numberAt } from '../turn-context/turn-scope.ts'
 import type { ChatArguments } from './arguments.ts'
 import { createTerminalEngine } from './terminal-engine.ts'
 import { createTurnOutput } from './turn-output.ts'
@@ -28,8 +27,6 @@ export type ChatOptions = {
   onInterrupt: (interrupt: (code: number) => void) => () => void
 }
 
-const APPROVAL_S = 60
-const DEFAULT_STEPS = 90
 const [OK, FAILED, MISUSED, INTERRUPTED] = [0, 1, 2, 130]
 
 const HELP = '/new begins anew, /exit or Ctrl-D ends; Ctrl-C stops the answer.'
@@ -53,7 +50,7 @@ export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<nu
   }
   const talk = createTurnOutput(terminal, {
     quiet: asked.quiet,
-    approvalMs: () => (numberAt(home.values(), 'approvals', 'timeout') ?? APPROVAL_S) * 1_000,
+    approvalMs: () => home.settings().approvals.timeout * 1_000,
     stop,
   })
   let told = false
@@ -122,7 +119,7 @@ export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<nu
     record.begin(id, {
       model: endpoint instanceof UserError ? model : endpoint.model,
       cwd,
-      maxSteps: numberAt(home.values(), 'agent', 'max_turns') ?? DEFAULT_STEPS,
+      maxSteps: home.settings().agent.max_turns,
     })
     record.message(id, { role: 'user', content: text })
     record.title(id, provisionalTitle(text))

@@ -61,7 +61,7 @@ export const createCron = (deps: CronOptions) => {
 
   const open = (home: Home) => {
     const dir = join(home.dir, 'cron')
-    const zone = () => zoneOf(home.peek().timezone)
+    const zone = () => zoneOf(home.lenient.settings().timezone)
     const file = jobsFile(dir, () => toIso(now(), zone()))
     const history = openHistory(dir, by, now)
     const jobs = createJobs({ file, home: home.dir, now, zone })

@@ -1,5 +1,4 @@
 /** One run of a job, from its script to its output file. It never rejects: what goes wrong is what the run came to. */
-import { asObject } from '../base/json.ts'
 import type { ApprovalRequest, Failure, Outcome } from '../agent/types.ts'
 import { forbidden as forbiddenRun, messageOf, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
@@ -36,7 +35,6 @@ type On = { signal: AbortSignal; session: (id: string) => void }
 type Came = { response: string } | { error: string; interrupted?: boolean }
 
 const IDLE_S = 600
-const MAX_RUN_S = 7_200
 const MAX_ERROR_CHARS = 2_000
 
 const seconds = (value: unknown, otherwise: number): number => {
@@ -47,12 +45,11 @@ const seconds = (value: unknown, otherwise: number): number => {
 /** `AGENT_CRON_TIMEOUT`: seconds without a sign of life; `cron.max_run_seconds`: altogether. 0 is no limit. */
 const limitsOf = (home: Home): { idleMs: number; maxMs: number } => ({
   idleMs: seconds(home.env().AGENT_CRON_TIMEOUT, IDLE_S) * 1_000,
-  maxMs: seconds(asObject(home.values().cron).max_run_seconds, MAX_RUN_S) * 1_000,
+  maxMs: home.settings().cron.max_run_seconds * 1_000,
 })
 
 /** `approvals.cron_mode: approve` lets through what a person would be asked; anything else denies it. */
-const mayApprove = (home: Home): boolean =>
-  ['approve', 'allow'].includes(String(asObject(home.values().approvals).cron_mode).toLowerCase())
+const mayApprove = (home: Home): boolean => home.settings().approvals.cron_mode !== 'deny'
 
 /** Whose address the model is asked at: a provider named beside it, an address of its own, or as the home resolves it. */
 const modelOf = ({ model, provider, baseUrl }: JobPlan): string => {

@@ -1,9 +1,7 @@
 /** The entries of the two curated notes as the agent edits them: added, replaced, removed, one at a time, within their limit. */
 import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from './memory.ts'
-import { asObject } from '../base/json.ts'
 import { reveal } from '../redact/redact.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
 import { findThreat } from '../prompt-injection.ts'
 
 export const TARGETS = ['memory', 'user'] as const
@@ -80,9 +78,8 @@ const sizeOf = (entries: readonly string[]): number => [...entries.join(JOINT)].
 
 /** A profile may switch either note off, as for the command line. */
 export const isTargetOn = (home: MemoryHome, target: Target): boolean => {
-  const { memory } = home.values()
-  const given = asObject(memory)
-  return yamlFlag(given[target === 'memory' ? 'memory_enabled' : 'user_profile_enabled']) !== false
+  const { memory_enabled, user_profile_enabled } = home.settings().memory
+  return target === 'memory' ? memory_enabled : user_profile_enabled
 }
 
 const checkContent = (content: string): string | null => {

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { asObject } from '../base/json.ts'
 import { conflict, invalid } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { redact, unredact } from '../redact/redact.ts'
@@ -10,16 +9,15 @@ import { type FileLockOptions, withFileLock } from '../store/flock.ts'
 import { replaceText } from '../store/replace.ts'
 import { readTextBytes, displayText } from '../store/text-bytes.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
 import { readWhole } from '../store/read-text.ts'
 
 export const SECTIONS = ['memory', 'user', 'soul'] as const
 export type Section = (typeof SECTIONS)[number]
 
-export type MemoryHome = Pick<Home, 'dir' | 'values'>
+export type MemoryHome = Pick<Home, 'dir' | 'settings'>
 
 /** Characters of the text the prompt gets; the agent refuses to add beyond them, a person may. */
-const LIMITS = { memory_char_limit: 2_200, user_char_limit: 1_375, soul_char_limit: 20_000 }
+const MAX_SOUL_CHARS = 20_000
 /** No note; somebody is using the wrong file. */
 const MAX_CHARS = 1_000_000
 export const LOCK_WAIT_MS = 5_000
@@ -61,18 +59,9 @@ export const readNote = (home: MemoryHome, section: Section): Note => {
   return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
 }
 
-export const limitsOf = (home: MemoryHome): typeof LIMITS => {
-  const { memory } = home.values()
-  const given = asObject(memory)
-  const limit = (key: string, otherwise: number): number => {
-    const value = given[key]
-    return typeof value === 'number' && value > 0 ? Math.floor(value) : otherwise
-  }
-  return {
-    memory_char_limit: limit('memory_char_limit', LIMITS.memory_char_limit),
-    user_char_limit: limit('user_char_limit', LIMITS.user_char_limit),
-    soul_char_limit: LIMITS.soul_char_limit,
-  }
+export const limitsOf = (home: MemoryHome) => {
+  const { memory_char_limit, user_char_limit } = home.settings().memory
+  return { memory_char_limit, user_char_limit, soul_char_limit: MAX_SOUL_CHARS }
 }
 
 /** Redacted: a credential in a note is shown to nobody, and `writeMemory` puts it back. */
@@ -107,10 +96,9 @@ const MAX_PROMPT_CHARS = 20_000
 
 /** What the notes say to the model, as they are; a profile may switch either off, as for the command line. */
 export const memoryPrompt = (home: MemoryHome): string => {
-  const { memory } = home.values()
-  const given = asObject(memory)
-  const say = (section: 'memory' | 'user', flag: string): string => {
-    if (yamlFlag(given[flag]) === false) return ''
+  const { memory_enabled, user_profile_enabled } = home.settings().memory
+  const say = (section: 'memory' | 'user', isOn: boolean): string => {
+    if (!isOn) return ''
     try {
       const text = readNote(home, section).text.trim().slice(0, MAX_PROMPT_CHARS)
       return text === '' ? '' : `${HEADS[section]}\n${text}`
@@ -119,7 +107,7 @@ export const memoryPrompt = (home: MemoryHome): string => {
       return ''
     }
   }
-  return [say('memory', 'memory_enabled'), say('user', 'user_profile_enabled')]
+  return [say('memory', memory_enabled), say('user', user_profile_enabled)]
     .filter(Boolean)
     .join('\n\n')
 }

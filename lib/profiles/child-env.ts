@@ -1,40 +1,34 @@
 /** The environment of programs the agent starts: the home's, without anything that opens a door elsewhere. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from '../base/json.ts'
+import type { ProfileConfig } from './config.ts'
 
 /** Names whose values are secrets by convention: OPENAI_API_KEY, HF_TOKEN, SUDO_PASSWORD, AWS_SECRET_ACCESS_KEY, FAL_KEY. */
 const SECRET =
   /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|(?:^|_)(?:KEY|KEY_ID|TOKEN|CREDENTIALS?|PAT)$/i
+
+type Terminal = Pick<ProfileConfig['terminal'], 'env_passthrough' | 'home_mode'>
 
 export const isSecretName = (name: string): boolean => SECRET.test(name)
 
 /** The service's own settings, its password among them: no child ever needs them. */
 const OURS = /^AGENT_WEBUI_/i
 
-const passthroughOf = (config: Readonly<Record<string, unknown>>): Set<string> => {
-  const { terminal } = config
-  const names = isObject(terminal) && 'env_passthrough' in terminal ? terminal.env_passthrough : []
-  return new Set(Array.isArray(names) ? names.filter(name => typeof name === 'string') : [])
-}
-
-/** `terminal.home_mode: profile`: programs see the profile's own HOME, where there is one, and no login of the person's. */
-const profileHomeDir = (config: Readonly<Record<string, unknown>>, dir: string): string | null => {
-  const { terminal } = config
-  const mode = isObject(terminal) && 'home_mode' in terminal ? terminal.home_mode : null
-  const place = join(dir, 'home')
-  return mode === 'profile' && existsSync(place) ? place : null
+/** `terminal.home_mode: profile`: programs get the profile's own HOME where it exists, and none of the person's logins. */
+const profileHomeDir = ({ home_mode }: Terminal, dir: string): string | null => {
+  const path = join(dir, 'home')
+  return home_mode === 'profile' && existsSync(path) ? path : null
 }
 
 export const childEnvironment = (given: {
   env: Readonly<Record<string, string>>
-  config: Readonly<Record<string, unknown>>
+  config: Terminal
   /** Set on top, after the scrubbing. */
   extra: Readonly<Record<string, string>>
   /** The home directory of the profile. */
   dir?: string
 }): Record<string, string> => {
-  const allowed = passthroughOf(given.config)
+  const allowed = new Set(given.config.env_passthrough)
   const kept = Object.entries(given.env).filter(
     ([name]) => !OURS.test(name) && (allowed.has(name) || !isSecretName(name)),
   )

@@ -1,6 +1,7 @@
 /** Stands for the home of a profile that was deleted: conversations in it can be read, and nothing can be run or sent. */
 import { join } from 'node:path'
 import { conflict, type UserError } from '../errors.ts'
+import { DEFAULT_PROFILE_CONFIG } from './config.ts'
 import { type Home, withLenient } from './home.ts'
 
 const NOTHING = Object.freeze({})
@@ -30,6 +31,8 @@ export const deletedHome = (name: string, profilesDir: string): Home => {
     },
     values: refuse,
     peek: () => NOTHING,
+    settings: refuse,
+    configProblems: () => [],
     dotenv: refuse,
     env: refuse,
     authJson: refuse,
@@ -37,5 +40,6 @@ export const deletedHome = (name: string, profilesDir: string): Home => {
     problems: () => [],
     childEnv: refuse,
   }
-  return withLenient(home, home)
+  // Everything that only shows the session uses the defaults.
+  return withLenient(home, { ...home, settings: () => DEFAULT_PROFILE_CONFIG })
 }

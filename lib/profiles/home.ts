@@ -7,6 +7,8 @@ import { jsonFile } from '../store/json-file.ts'
 import { unreadableError, type YamlFile, yamlFile } from '../store/yaml-file.ts'
 import { childEnvironment } from './child-env.ts'
 import { parseEnv } from './env-format.ts'
+import { type ProfileConfig, parseProfileConfig } from './config.ts'
+import type { ConfigProblem } from './config-fields.ts'
 import { expandVariables } from './expand-variables.ts'
 
 type Variables = Readonly<Record<string, string>>
@@ -33,6 +35,10 @@ export type Home = {
   values(): Readonly<Record<string, unknown>>
   /** The same to look at only: what cannot be read counts as empty. Nothing may be run or decided by it. */
   peek(): Readonly<Record<string, unknown>>
+  /** The typed form of `values()`, with defaults; the same object until the file changes. Refuses where `values` does. */
+  settings(): ProfileConfig
+  /** Values of config.yaml that were dropped because they are invalid. Empty while the file cannot be read. */
+  configProblems(): readonly ConfigProblem[]
   /** The same home for what only shows something: there, what cannot be read counts as empty instead of refusing. */
   readonly lenient: Home
   /** The form that refuses, of either form. */
@@ -81,11 +87,11 @@ const envFile = (path: string) => {
   }
 }
 
-/** Recomputes only when what it is made of is another object than last time. */
-const derived = <A extends object, B extends object, T>(make: (a: A, b: B) => T) => {
-  let last: { a: A; b: B; value: T } | undefined
-  return (a: A, b: B): T => {
-    if (!last || last.a !== a || last.b !== b) last = { a, b, value: make(a, b) }
+/** Recomputes only when an argument is another object than last time. */
+const memoized = <A extends readonly object[], T>(make: (...args: A) => T) => {
+  let last: { args: A; value: T } | undefined
+  return (...args: A): T => {
+    if (!last?.args.every((each, at) => each === args[at])) last = { args, value: make(...args) }
     return last.value
   }
 }
@@ -140,8 +146,8 @@ export const openHome = (given: {
     },
     {},
   )
-  const overlay = derived((base: Variables, own: Variables): Variables => ({ ...base, ...own }))
-  const expand = derived(
+  const overlay = memoized((base: Variables, own: Variables): Variables => ({ ...base, ...own }))
+  const expand = memoized(
     (raw: Record<string, unknown>, env: Variables) =>
       expandVariables(raw, env) as Readonly<Record<string, unknown>>,
   )
@@ -152,17 +158,22 @@ export const openHome = (given: {
   }
   const env = () => overlay(given.env, dotenv())
   const values = () => expand(config.read(), env())
-  const seen = derived(
+  const seen = memoized(
     (raw: Record<string, unknown>, own: Variables) =>
       expandVariables(raw, own) as Readonly<Record<string, unknown>>,
   )
+  const parsed = memoized(parseProfileConfig)
+  const parsedLenient = memoized(parseProfileConfig)
+  const peek = () =>
+    seen(config.peek(), variables().value === null ? given.env : overlay(given.env, dotenv()))
   const home: Form = {
     name,
     dir,
     config,
     values,
-    peek: () =>
-      seen(config.peek(), variables().value === null ? given.env : overlay(given.env, dotenv())),
+    peek,
+    settings: () => parsed(values()).value,
+    configProblems: () => parsedLenient(peek()).problems,
     dotenv,
     env,
     authJson() {
@@ -181,7 +192,7 @@ export const openHome = (given: {
       return all.flatMap(({ reason, ...rest }) => (reason === null ? [] : [{ ...rest, reason }]))
     },
     childEnv(extra = {}) {
-      const child = childEnvironment({ env: env(), config: values(), extra, dir })
+      const child = childEnvironment({ env: env(), config: home.settings().terminal, extra, dir })
       // It speaks for the base profile only: a child in another home would read the wrong file.
       if (!given.configPath) delete child.AGENT_CONFIG_PATH
       return { ...child, AGENT_HOME: dir }
@@ -191,7 +202,8 @@ export const openHome = (given: {
   const lenient: Form = {
     ...home,
     config: { ...config, read: config.peek },
-    values: home.peek,
+    values: peek,
+    settings: () => parsedLenient(peek()).value,
     dotenv: shownDotenv,
     env: () => overlay(given.env, shownDotenv()),
     authJson: auth.read,

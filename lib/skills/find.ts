@@ -2,7 +2,6 @@
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
-import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import {
@@ -16,7 +15,7 @@ import {
 import { type Conditions, conditionsOf } from './prompt-index.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-export type SkillsHome = Pick<Home, 'dir' | 'values' | 'env' | 'config'>
+export type SkillsHome = Pick<Home, 'dir' | 'settings' | 'env' | 'config'>
 
 export type Found = {
   name: string
@@ -55,21 +54,17 @@ const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEn
 
 /** `~` and relative paths as the command line reads them; what is not there is left out. */
 const externalRoots = (home: SkillsHome, userHome: string): string[] => {
-  const { skills } = home.values()
-  const given = isObject(skills) && 'external_dirs' in skills ? skills.external_dirs : []
-  return textsOf(given)
-    .map(path => path.replace(/^~(?=$|[/\\])/, () => userHome))
+  return home
+    .settings()
+    .skills.external_dirs.map(path => path.replace(/^~(?=$|[/\\])/, () => userHome))
     .map(path => (isAbsolute(path) ? path : resolve(home.dir, path)))
     .filter(path => statOf(path)?.isDirectory() && realPath(path) !== realPath(skillsRoot(home)))
 }
 
 /** Names that `skills.disabled` holds, and what the command line's own list adds. */
 const disabledNames = (home: SkillsHome): Set<string> => {
-  const { skills } = home.values()
-  if (!isObject(skills)) return new Set()
-  const { disabled, platform_disabled } = skills
-  const own = isObject(platform_disabled) && 'cli' in platform_disabled ? platform_disabled.cli : []
-  return new Set([...textsOf(disabled), ...textsOf(own)])
+  const { disabled, platform_disabled } = home.settings().skills
+  return new Set([...disabled, ...platform_disabled.cli])
 }
 
 const isForUs = (values: Readonly<Record<string, unknown>>, platform: string): boolean => {

@@ -46,11 +46,14 @@ const FLAGS: ReadonlyMap<string, boolean> = new Map(
     off: false,
     no: false,
     false: false,
+    1: true,
+    0: false,
   }),
 )
 
-/** The same for a switch; undefined when it is neither. */
-export const yamlFlag = (value: unknown): boolean | undefined => FLAGS.get(yamlWord(value))
+/** Every spelling of a boolean: `on`, `yes`, `1`, `"true"`, … Undefined when it is none. */
+export const yamlFlag = (value: unknown): boolean | undefined =>
+  FLAGS.get(typeof value === 'number' ? String(value) : yamlWord(value))
 
 const isEmpty = (value: unknown): boolean =>
   value === undefined || value === null || value === '' || isDeepStrictEqual(value, {})

@@ -1,16 +1,16 @@
 /** Who may say yes: what the configuration and the session allow already, else a person. */
-import { asObject, asStrings } from '../base/json.ts'
 import { isAllowed } from '../agent/shell/labels.ts'
 import { suggestedPrefix } from '../agent/shell/prefix.ts'
 import type { ApprovalRequest } from '../agent/types.ts'
 import type { Approval, ApprovalChoice } from '../schema/question.ts'
 import type { Rule } from '../schema/question.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import { ruleText } from './allow-rules.ts'
 
 export type ApprovalPolicyOptions = {
   sessionId: string
   /** `approvals.mode`, `approvals.gateway_timeout`, `command_allowlist` of the session's home, read at each call. */
-  config: () => Record<string, unknown>
+  config: () => Pick<ProfileConfig, 'approvals' | 'command_allowlist'>
   /** Labels the person allowed for this session; kept in its journal. */
   sessionAllowed: () => string[]
   /** The person has allowed exactly this before, in this session or for good. */
@@ -25,19 +25,9 @@ export type ApprovalPolicyOptions = {
   shown: (text: string) => string
 }
 
-const DEFAULT_WAIT_S = 300
-
-/** Seconds a person has; `approvals.gateway_timeout`, else 300. 0 waits for ever. */
-export const approvalTimeoutMs = (config: Record<string, unknown>): number => {
-  const seconds = asObject(config.approvals).gateway_timeout
-  return (typeof seconds === 'number' && seconds >= 0 ? seconds : DEFAULT_WAIT_S) * 1_000
-}
-
-/**
- * YAML reads an unquoted `off` as false: both spellings switch asking off (agent-home §2.1).
- * The hardline floor is below this: the tool refuses it without asking anybody.
- */
-const isOff = (mode: unknown): boolean => mode === 'off' || mode === false
+/** How long an approval waits for an answer, in milliseconds. 0 waits forever. */
+export const approvalTimeoutMs = ({ approvals }: Pick<ProfileConfig, 'approvals'>): number =>
+  approvals.gateway_timeout * 1_000
 
 /** A command that is not shown as it is cannot be named by its words either. */
 const suggestion = (
@@ -54,8 +44,9 @@ export const createApprovalPolicy =
   (deps: ApprovalPolicyOptions) =>
   async (ask: ApprovalRequest): Promise<ApprovalChoice> => {
     const config = deps.config()
-    if (!ask.isControl && isOff(asObject(config.approvals).mode)) return 'once'
-    const allowed = [...asStrings(config.command_allowlist), ...deps.sessionAllowed()]
+    // Commands that are always blocked never get here: the tool refuses them before it asks for approval.
+    if (!ask.isControl && config.approvals.mode === 'off') return 'once'
+    const allowed = [...config.command_allowlist, ...deps.sessionAllowed()]
     const isCovered =
       ask.patternKeys.length > 0 && ask.patternKeys.every(label => isAllowed(label, allowed))
     if (!ask.isControl && (isCovered || deps.isGranted(ask))) return 'once'

@@ -24,7 +24,7 @@ export const createApprover = (
   const shown = (text: string) => visibleText(redactKnown(text))
   const policy = createApprovalPolicy({
     sessionId,
-    config: () => home.values(),
+    config: home.settings,
     sessionAllowed: () => [...allowed],
     isGranted(ask) {
       if (ask.patternKeys.some(isNonCommandKey)) return allowed.has(grantId(ask))

@@ -2,7 +2,6 @@
  * The model for work beside the conversation: summaries, titles, reading pages and pictures. A home names one per task
  * (`auxiliary.<task>` in config.yaml); without one the conversation's own model does it.
  */
-import { asObject, type JsonObject } from '../base/json.ts'
 import { ProviderFailure } from '../agent/failure.ts'
 import { providerFor } from '../agent/providers/registry.ts'
 import { type Wait, wait } from '../agent/retry.ts'
@@ -11,17 +10,11 @@ import { createUsageMeter } from '../agent/usage-meter.ts'
 import type { ModelEndpoint, Provider, Providers, WireMessage } from '../agent/types.ts'
 import { UserError, unavailable } from '../errors.ts'
 import { routingOf } from '../models/routing.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import type { Home } from '../profiles/home.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 
-export type AuxiliaryTask =
-  | 'compression'
-  | 'vision'
-  | 'web_extract'
-  | 'session_search'
-  | 'title_generation'
-  | 'approval'
-  | 'flush_memories'
+export type AuxiliaryTask = 'compression' | 'vision' | 'web_extract' | 'title_generation'
 
 export type AskOptions = {
   signal: AbortSignal
@@ -56,9 +49,6 @@ export type AuxiliaryFor = (
   own: ModelEndpoint | UserError | null,
 ) => Auxiliary
 
-const TIMEOUT_S: Partial<Record<AuxiliaryTask, number>> = { web_extract: 360, compression: 120 }
-const DEFAULT_TIMEOUT_S = 30
-
 export type AuxiliarySettings = {
   /** Null: whichever serves the conversation. */
   provider: string | null
@@ -68,27 +58,22 @@ export type AuxiliarySettings = {
   timeoutMs: number
 }
 
-const text = (...values: unknown[]): string =>
-  values
-    .map(value => (typeof value === 'number' ? String(value) : value))
-    .find((value): value is string => typeof value === 'string' && value.trim() !== '')
-    ?.trim() ?? ''
-
-/** What the configuration says of a task; `compression.summary_*` is where older files say it. */
+/** The settings of a task; `compression.summary_*` is where older files have them. */
 export const auxiliarySettings = (
-  config: Readonly<JsonObject>,
+  config: Pick<ProfileConfig, 'auxiliary' | 'compression'>,
   task: AuxiliaryTask,
 ): AuxiliarySettings => {
-  const said = asObject(asObject(config.auxiliary)[task])
-  const older = task === 'compression' ? asObject(config.compression) : {}
-  const provider = text(said.provider, older.summary_provider)
-  const seconds = Number(said.timeout)
+  const own = config.auxiliary[task]
+  const older = config.compression
+  const isOlder = task === 'compression'
+  const provider = own.provider || (isOlder ? older.summary_provider : '')
+  const baseUrl = own.base_url || (isOlder ? older.summary_base_url : '')
   return {
     provider: ['', 'auto', 'main'].includes(provider.toLowerCase()) ? null : provider,
-    model: text(said.model, older.summary_model),
-    baseUrl: text(said.base_url, older.summary_base_url).replace(/\/+$/, ''),
-    apiKey: text(said.api_key) || null,
-    timeoutMs: 1_000 * (seconds > 0 ? seconds : (TIMEOUT_S[task] ?? DEFAULT_TIMEOUT_S)),
+    model: own.model || (isOlder ? older.summary_model : ''),
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    apiKey: own.api_key || null,
+    timeoutMs: own.timeout * 1_000,
   }
 }
 
@@ -98,7 +83,7 @@ const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host :
 const atAddress = (
   said: AuxiliarySettings,
   own: ModelEndpoint | null,
-  config: Readonly<JsonObject>,
+  config: ProfileConfig,
 ): ModelEndpoint => ({
   provider: said.provider ?? 'custom',
   model: said.model || (own?.model ?? ''),
@@ -111,7 +96,7 @@ const atAddress = (
 
 export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
   const named = (home: Home, said: AuxiliarySettings, own: ModelEndpoint | null) => {
-    if (said.baseUrl) return atAddress(said, own, home.values())
+    if (said.baseUrl) return atAddress(said, own, home.settings())
     // A provider alone says nothing about which of its models is meant.
     if (!said.model) return null
     const id = said.provider ? `@${said.provider}:${said.model}` : said.model
@@ -121,7 +106,7 @@ export const createAuxiliaryModels = (deps: AuxiliaryOptions): AuxiliaryFor => {
 
   return (task, home, given) => {
     const own = given instanceof UserError ? null : given
-    const said = auxiliarySettings(home.values(), task)
+    const said = auxiliarySettings(home.settings(), task)
     /** Whoever can answer, best first: the task's own model, the conversation's, the home's default. */
     const candidates: ModelEndpoint[] = []
     let refusal = given instanceof UserError ? given : null

@@ -1,6 +1,5 @@
 /** The limits of `budgets` in config.yaml: what they may say, and what they say. */
 import { z } from 'zod'
-import { asObject } from '../base/json.ts'
 
 export const scopes = ['turn', 'session', 'day'] as const
 export type Scope = (typeof scopes)[number]
@@ -24,17 +23,3 @@ export type BudgetChanges = z.infer<typeof BudgetChanges>
 
 const LimitOut = z.object({ tokens: z.number().optional(), usd: z.number().optional() })
 export const BudgetsOut = z.object({ turn: LimitOut, session: LimitOut, day: LimitOut })
-
-const limitOf = (value: unknown): Limit =>
-  Object.fromEntries(
-    measures.flatMap(measure => {
-      const limit = asObject(value)[measure]
-      return typeof limit === 'number' && limit > 0 ? [[measure, limit]] : []
-    }),
-  )
-
-/** What is no positive number is no limit. */
-export const budgetsOf = (config: Readonly<Record<string, unknown>>): Budgets => {
-  const said = asObject(config.budgets)
-  return { turn: limitOf(said.turn), session: limitOf(said.session), day: limitOf(said.day) }
-}

@@ -1,5 +1,6 @@
 /** Which toolsets are on: what the session says, else `platform_toolsets.cli` of its profile, never what the profile forbids. Pure. */
 import { asObject, type JsonObject } from '../base/json.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import { composite, isToolset } from '../agent/toolsets.ts'
 
 export type ToolsetSelection = {
@@ -39,29 +40,28 @@ const isOurs = (name: string): boolean => isToolset(name) || composite(name) !==
 /** As `mcp_<server>_…` spells it. */
 const spelled = (server: string): string => server.replace(/[^A-Za-z0-9_-]/g, '_')
 
-const servers = (config: Readonly<JsonObject>): string[] =>
+type ToolsetConfig = Pick<ProfileConfig, 'platform_toolsets' | 'agent' | 'mcp_servers'>
+
+const servers = (config: Pick<ProfileConfig, 'mcp_servers'>): string[] =>
   Object.keys(asObject(config.mcp_servers))
 
 /** Whether a list of toolsets may hold this name: otherwise it says nothing. */
-export const isKnownName = (config: Readonly<JsonObject>, name: string): boolean =>
+export const isKnownName = (config: Pick<ProfileConfig, 'mcp_servers'>, name: string): boolean =>
   isOurs(name) || name === NO_MCP || servers(config).includes(name)
 
 /** All servers, unless some are named or none is wanted. */
-const mcpOf = (config: Readonly<JsonObject>, names: readonly string[]) => {
+const mcpOf = (config: Pick<ProfileConfig, 'mcp_servers'>, names: readonly string[]) => {
   const known = servers(config)
   const named = names.filter(name => known.includes(name) && !isOurs(name))
   return (server: string): boolean =>
     !names.includes(NO_MCP) && (named.length === 0 || named.includes(server))
 }
 
-export const selectToolsets = (
-  config: Readonly<JsonObject>,
-  override?: unknown,
-): ToolsetSelection => {
+export const selectToolsets = (config: ToolsetConfig, override?: unknown): ToolsetSelection => {
   const own = namesIn(override)
-  const profile = namesIn(asObject(config.platform_toolsets).cli)
+  const profile = config.platform_toolsets.cli
   const names = own ?? profile ?? DEFAULT
-  const disabled = namesIn(asObject(config.agent).disabled_toolsets) ?? []
+  const disabled = config.agent.disabled_toolsets ?? []
   // A composite that is off is all it stands for.
   const forbidden = [...new Set(disabled.flatMap(name => [name, ...(composite(name) ?? [])]))]
   const chosen = expand(names).filter(name => !forbidden.includes(name))

@@ -33,12 +33,13 @@ const isRunnable = (path: string): boolean => {
 export const guardedHome = (home: Home): GuardedHome => {
   const env = home.env()
   const values = home.values()
+  const settings = home.settings()
   return {
     dir: home.dir,
     configPath: home.config.path,
     values,
     env,
-    isToolset: name => isKnownName(values, name),
+    isToolset: name => isKnownName(settings, name),
     hasProgram: name =>
       name.includes('/')
         ? isRunnable(name)

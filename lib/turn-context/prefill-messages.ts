@@ -1,7 +1,6 @@
 /** Messages a home puts in front of every conversation: `agent.prefill_messages_file`, read at each turn, stored nowhere. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
-import { isObject } from '../base/json.ts'
 import type { WireMessage } from '../agent/types.ts'
 import { messageOf } from '../errors.ts'
 import { readText } from '../store/read-text.ts'
@@ -16,11 +15,9 @@ const Prefill = z
 export const createPrefill =
   ({ log }: { log: (line: string, extra?: Record<string, unknown>) => void }) =>
   ({ home, config }: Pick<TurnScope, 'home' | 'config'>): WireMessage[] => {
-    const agent = config.agent
-    const named =
-      isObject(agent) && 'prefill_messages_file' in agent ? agent.prefill_messages_file : undefined
-    if (typeof named !== 'string' || named.trim() === '') return []
-    const path = resolve(home.dir, named.trim())
+    const { prefill_messages_file: file } = config.agent
+    if (file === '') return []
+    const path = resolve(home.dir, file)
     try {
       const { text, problem } = readText(path, { maxBytes: MAX_BYTES })
       if (text === null) throw new Error(problem ?? 'it is not there')

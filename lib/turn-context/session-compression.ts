@@ -1,10 +1,10 @@
 /** Summaries of a session's earlier messages: what the home configures, and how one is written down and taken back. */
-import { isObject, type JsonObject } from '../base/json.ts'
 import { type Compression, type Compressed, compress } from '../agent/compress.ts'
 import { type CompressionSettings, planCompression, thresholdOf } from '../agent/compress-plan.ts'
 import { estimateAllTokens } from '../agent/tokens.ts'
 import type { LoopMessage, ModelEndpoint } from '../agent/types.ts'
 import { conflict, invalid, messageOf, UserError, unavailable } from '../errors.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 import type { Home } from '../profiles/home.ts'
 import { type SummaryRef, summaryContent } from '../schema/summary.ts'
 import type { Usage } from '../schema/usage.ts'
@@ -14,36 +14,16 @@ import { toConversation } from '../sessions/history.ts'
 import type { Sessions } from '../sessions/types.ts'
 import type { AuxiliaryFor } from './auxiliary-model.ts'
 
-/** What stands as text counts as what it says: YAML files are written by many hands. */
-const numberIn = (config: Readonly<JsonObject>, key: string, most: number): number | undefined => {
-  const value = Number(config[key])
-  return typeof config[key] !== 'boolean' && value > 0 && value <= most ? value : undefined
-}
-
-const whole = (value: number | undefined, fallback: number): number =>
-  value === undefined ? fallback : Math.max(1, Math.round(value))
-
-const MOST_TOKENS = 20_000_000
-
-export const compressionSettings = (config: Readonly<JsonObject>): CompressionSettings => {
-  const said = isObject(config.compression) ? config.compression : {}
-  const models = isObject(said.model_thresholds) ? said.model_thresholds : {}
-  return {
-    enabled: !['false', 'off', 'no'].includes(String(said.enabled ?? true).toLowerCase()),
-    threshold: numberIn(said, 'threshold', 1) ?? 0.5,
-    thresholdTokens: numberIn(said, 'threshold_tokens', MOST_TOKENS) ?? 0,
-    modelThresholds: Object.fromEntries(
-      Object.keys(models).flatMap(name => {
-        const value = numberIn(models, name, MOST_TOKENS)
-        return value === undefined ? [] : [[name, value]]
-      }),
-    ),
-    targetRatio: numberIn(said, 'target_ratio', 0.8) ?? 0.2,
-    protectFirst: whole(numberIn(said, 'protect_first_n', 100), 3),
-    protectLast: whole(numberIn(said, 'protect_last_n', 1_000), 20),
-    maxAttempts: whole(numberIn(said, 'max_attempts', 10), 3),
-  }
-}
+const compressionSettings = ({ compression }: ProfileConfig): CompressionSettings => ({
+  enabled: compression.enabled,
+  threshold: compression.threshold,
+  thresholdTokens: compression.threshold_tokens,
+  modelThresholds: compression.model_thresholds,
+  targetRatio: compression.target_ratio,
+  protectFirst: compression.protect_first_n,
+  protectLast: compression.protect_last_n,
+  maxAttempts: compression.max_attempts,
+})
 
 export type CompressionsOptions = {
   sessions: Sessions
@@ -96,7 +76,7 @@ export const createCompressions = (deps: CompressionsOptions) => {
       return found
     }
     return {
-      settings: compressionSettings(home.values()),
+      settings: compressionSettings(home.settings()),
       callModel: (messages, options) => auxiliary().ask(messages, { ...options, retry: true }),
       get window() {
         return auxiliary().endpoint.contextLength

@@ -6,14 +6,7 @@ import type { Home } from '../profiles/home.ts'
 import type { ApprovalChoice } from '../schema/question.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { Sessions } from '../sessions/types.ts'
-import {
-  type Budgets,
-  budgetsOf,
-  type Measure,
-  measures,
-  type Scope,
-  scopes,
-} from './budget-settings.ts'
+import { type Budgets, type Measure, measures, type Scope, scopes } from './budget-settings.ts'
 import { approvalTimeoutMs, type ApprovalPolicyOptions } from './approval-policy.ts'
 
 export type Spent = Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>
@@ -121,7 +114,7 @@ export const createSpendingLimit = (
 
   const check = async (): Promise<string | null> => {
     for (;;) {
-      const hit = reached(budgetsOf(home.values()))
+      const hit = reached(home.settings().budgets)
       if (!hit) return null
       const why = sentence(hit)
       const label = `budget: ${keyOf(hit)}`
@@ -135,7 +128,7 @@ export const createSpendingLimit = (
               pattern_keys: [label],
               description: why,
             },
-            approvalTimeoutMs(home.values()),
+            approvalTimeoutMs(home.settings()),
           )
       if (choice === 'deny') {
         ended = why

@@ -1,7 +1,6 @@
 /** What the model is told before the conversation: gathered from home and workspace once a session, and kept as it was. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { asObject } from '../base/json.ts'
 import {
   type SkillsIndex,
   stablePrompt,
@@ -13,7 +12,6 @@ import type { Tool } from '../agent/types.ts'
 import { UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Sessions } from '../sessions/types.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
 import { contextFiles } from './context-files.ts'
 import { dayOf } from '../base/time-zone.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -36,11 +34,6 @@ export type SystemPromptOptions = {
 /** None, or none that can be read: the agent is itself without it. The page names a file that is damaged. */
 const readIfThere = (path: string): string => readText(path).text ?? ''
 
-const enforcement = (setting: unknown): Parameters<typeof needsToolEnforcement>[1] => {
-  if (Array.isArray(setting)) return setting.filter(item => typeof item === 'string')
-  return yamlFlag(setting) ?? 'auto'
-}
-
 export const createSystemPrompt =
   ({ surface, sessions, promptCache, personality, memory, skills }: SystemPromptOptions) =>
   (place: TurnScope, tools: readonly Tool[], forbidden: readonly string[]): string => {
@@ -48,7 +41,6 @@ export const createSystemPrompt =
     const { created_at, spans } = sessions.head(sessionId)
     const { model, provider } =
       turn.endpoint instanceof UserError ? { model: '', provider: '' } : turn.endpoint
-    const agent = asObject(config.agent)
     // Tools of other programs come and go; nothing in the prompt hangs on them.
     const own = tools.map(({ name }) => name).filter(name => toolsetOf(name) !== undefined)
     const soul = readIfThere(join(home.dir, 'SOUL.md'))
@@ -56,8 +48,8 @@ export const createSystemPrompt =
     const fixed = {
       soul,
       tools: own.toSorted(),
-      enforceTools: needsToolEnforcement(model, enforcement(agent.tool_use_enforcement)),
-      instructions: typeof agent.system_prompt === 'string' ? agent.system_prompt : '',
+      enforceTools: needsToolEnforcement(model, config.agent.tool_use_enforcement),
+      instructions: config.agent.system_prompt,
       startDay,
       model,
       provider,
@@ -72,7 +64,7 @@ export const createSystemPrompt =
           home.dir,
           workspace,
           unattended !== null,
-          asObject(config.memory),
+          config.memory,
           spans.map(({ n }) => n),
         ]),
       )

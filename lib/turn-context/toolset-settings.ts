@@ -1,5 +1,5 @@
 /** The toolsets as a person sees and switches them: for a profile, and for one conversation of it. */
-import { isObject } from '../base/json.ts'
+import { asObject } from '../base/json.ts'
 import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
 import { invalid } from '../errors.ts'
 import { isTargetOn, TARGETS } from '../memory/entries.ts'
@@ -24,8 +24,7 @@ const unknown = (name: string) =>
   })
 
 const serversOf = (home: Home): string[] => {
-  const { mcp_servers: servers } = home.values()
-  return isObject(servers) ? Object.keys(servers) : []
+  return Object.keys(asObject(home.settings().mcp_servers))
 }
 
 export type ToolsetSettings = ReturnType<typeof createToolsetSettings>
@@ -60,7 +59,7 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
   }
 
   const view = (home: Home, sessionId: string | null): Toolsets => {
-    const config = home.values()
+    const config = home.settings()
     const { meta } = sessionId === null ? { meta: {} } : sessions.head(sessionId)
     const override = (meta as Record<string, unknown>).enabled_toolsets
     const now = selectToolsets(config, override)
@@ -94,7 +93,7 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
     /** In `platform_toolsets.cli`, where the command line reads it too. */
     toggle(home: Home, toolset: string, on: boolean): void {
       if (!OURS.some(({ name }) => name === toolset)) throw unknown(toolset)
-      const config = home.values()
+      const config = home.settings()
       if (on && selectToolsets(config).forbidden.includes(toolset))
         throw invalid(`${toolset} is switched off by agent.disabled_toolsets in config.yaml.`, {
           code: 'toolset_disabled',

@@ -25,7 +25,7 @@ import type { Compressions } from './session-compression.ts'
 import { externalFor } from './external-agent.ts'
 import type { GuardsFor } from './guards.ts'
 import { withCheckpoints, type CheckpointSource } from './with-checkpoints.ts'
-import { numberAt, type TurnScope } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 import { queuedOf, withoutQueued } from '../sessions/queued.ts'
 import type { Grants } from './grants.ts'
 import type { Questions } from '../turns/questions.ts'
@@ -81,15 +81,12 @@ export type TurnContextOptions = {
   expandSkill: (home: Home, text: string) => string
 }
 
-const CLARIFY_WAIT_S = 120
-const MAX_STEPS = 90
-
 /** Nobody is there to send it again: with the waits between them about three minutes. */
 const UNATTENDED_MAX_ATTEMPTS = 8
 
 /** How often a model call that fails is made (agent-home §2.2); undefined leaves it to the engine. */
 const maxAttemptsOf = ({ config, unattended }: TurnScope): number | undefined => {
-  const configured = numberAt(config, 'agent', 'api_max_retries')
+  const configured = config.agent.api_max_retries
   if (configured !== undefined) return Math.max(1, Math.floor(configured))
   return unattended ? UNATTENDED_MAX_ATTEMPTS : undefined
 }
@@ -124,7 +121,7 @@ export const createTurnContextFactory =
     const workspace = meta.workspace ?? home.dir
     const { unattended, endpoint } = turn
     // A turn that cannot be called begins all the same, with a configuration that cannot be read, too.
-    const config = endpoint instanceof UserError ? home.peek() : home.values()
+    const config = endpoint instanceof UserError ? home.lenient.settings() : home.settings()
     const place: TurnScope = { turn, sessionId: id, home, workspace, meta, config, unattended }
     const recovery = deps.recoverFor(place)
     const expand = (text: string) => deps.expandSkill(home, text)
@@ -154,7 +151,7 @@ export const createTurnContextFactory =
           controlPaths: deps.controlOf(home),
           ownAddresses: deps.ownPorts(),
           guards: deps.guardsFor(home),
-          maxSteps: numberAt(config, 'agent', 'max_turns') ?? MAX_STEPS,
+          maxSteps: config.agent.max_turns,
           nextMessageId: () => sessions.nextMessageId(id),
           approve: createApprover(place, {
             grants: deps.grants,
@@ -172,7 +169,7 @@ export const createTurnContextFactory =
                     question: visibleWords(deps.redact(question)),
                     choices_offered: choices.map(choice => visibleWords(deps.redact(choice))),
                   },
-                  (numberAt(config, 'clarify', 'timeout') ?? CLARIFY_WAIT_S) * 1_000,
+                  config.clarify.timeout * 1_000,
                 ),
           external: externalFor(place, sessions),
           attachments:

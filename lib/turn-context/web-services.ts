@@ -1,13 +1,11 @@
 /** What a home may do in the web and with pictures: who searches, who reads long pages, who looks. Its libraries come with their first use. */
 import type { Dispatcher } from 'undici'
-import { isObject } from '../base/json.ts'
 import { pictureType, type VisionStore } from '../agent/tools/vision-analyze.ts'
 import type { WebExtractStore } from '../agent/tools/web-extract.ts'
 import type { WebSearchStore } from '../agent/tools/web-search.ts'
 import type { ModelEndpoint, WireMessage } from '../agent/types.ts'
 import { messageOf, UserError, unavailable } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
 import type { Allow } from '../web/address.ts'
 import { chooseSearch, searchWeb } from '../web/search.ts'
 import { type Auxiliary, type AuxiliaryFor, auxiliarySettings } from './auxiliary-model.ts'
@@ -30,12 +28,8 @@ const SUMMARISE =
 /** `browser.allow_private_urls`: the person's own network, but never the address cloud machines keep their keys at. */
 const allowOf = async (home: Home): Promise<Allow> => {
   const { isMetadataHost, nobody } = await import('../web/address.ts')
-  const { browser } = home.values()
-  const flag =
-    isObject(browser) && 'allow_private_urls' in browser
-      ? yamlFlag(browser.allow_private_urls)
-      : false
-  return flag === true ? host => !isMetadataHost(host) : nobody
+  const { allow_private_urls: isAllowed } = home.settings().browser
+  return isAllowed ? host => !isMetadataHost(host) : nobody
 }
 
 const openWeb = async (home: Home, dispatcher: WebServicesOptions['dispatcher']) => {
@@ -109,7 +103,7 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
 
   /** Only by a model that was named for it: the conversation's own can read the beginning by itself. */
   const summariser = (home: Home, own: Own, signal: AbortSignal) => {
-    const { model: name, baseUrl } = auxiliarySettings(home.values(), 'web_extract')
+    const { model: name, baseUrl } = auxiliarySettings(home.settings(), 'web_extract')
     const model = name || baseUrl ? modelFor('web_extract', home, own) : null
     return (
       model &&
@@ -130,7 +124,7 @@ export const createWebServices = ({ auxiliaryFor, dispatcher }: WebServicesOptio
     /** Null when the home has no search service. */
     search(home: Home): WebSearchStore | null {
       const env = home.env()
-      const service = chooseSearch(home.values(), env)
+      const service = chooseSearch(home.settings().web, env)
       return (
         service && {
           search: (query, signal) => searchWeb(service, query, { env, signal, dispatcher }),

@@ -1,8 +1,7 @@
 /** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
-import { isObject } from '../base/json.ts'
 import type { Agent, ChangeScope, LoopMessage } from '../agent/types.ts'
 import type { TurnRecorder, TurnStart } from '../checkpoints/checkpoints.ts'
-import { numberAt, type TurnScope } from './turn-scope.ts'
+import type { TurnScope } from './turn-scope.ts'
 
 export type CheckpointSource = { open: (start: TurnStart) => TurnRecorder }
 
@@ -15,9 +14,6 @@ const titleOf = (history: readonly LoopMessage[]): string => {
   return (text.trim().split('\n')[0] ?? '').slice(0, TITLE_CHARS)
 }
 
-const isOff = (section: unknown): boolean =>
-  section === false || (isObject(section) && 'enabled' in section && section.enabled === false)
-
 /** The same agent; a failure to record is one warning and never the turn's. */
 export const withCheckpoints = (
   checkpoints: CheckpointSource | null,
@@ -25,7 +21,7 @@ export const withCheckpoints = (
   agent: Agent,
 ): Agent => {
   const { config, home, workspace, sessionId, turn } = place
-  if (!checkpoints || isOff(config.checkpoints)) return agent
+  if (!checkpoints || !config.checkpoints.enabled) return agent
   return async (request, emit) => {
     const keeper = checkpoints.open({
       home,
@@ -34,7 +30,7 @@ export const withCheckpoints = (
       streamId: turn.streamId,
       messageId: turn.userMessageId,
       title: titleOf(request.history),
-      maxTurns: numberAt(config, 'checkpoints', 'max_snapshots'),
+      maxTurns: config.checkpoints.max_snapshots,
     })
     const beforeChange = async (what: ChangeScope) => {
       const notes = await keeper.beforeChange(what)

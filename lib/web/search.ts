@@ -2,6 +2,7 @@
 import type { Dispatcher } from 'undici'
 import { asObject, asString, type JsonObject } from '../base/json.ts'
 import { messageOf, UserError, unavailable } from '../errors.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 
 export type WebHit = { title: string; url: string; description: string; position: number }
 type Variables = Readonly<Record<string, string>>
@@ -95,11 +96,8 @@ const toHits = (found: readonly Readonly<JsonObject>[]): WebHit[] =>
     }))
 
 /** `web.search_backend`, else `web.backend`; a service named there that is not among ours, or has no key, is passed over. */
-export const chooseSearch = (config: Readonly<JsonObject>, env: Variables): Service | null => {
-  const web = asObject(config.web)
-  const wanted = [asString(web.search_backend), asString(web.backend)].map(name =>
-    name.toLowerCase(),
-  )
+export const chooseSearch = (web: ProfileConfig['web'], env: Variables): Service | null => {
+  const wanted = [web.search_backend, web.backend].map(name => name.toLowerCase())
   const usable = SERVICES.filter(service => service.credential(env) !== '')
   return (
     wanted.map(name => usable.find(service => service.name === name)).find(Boolean) ??

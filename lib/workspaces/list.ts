@@ -2,6 +2,7 @@
 import { basename, join, resolve, sep } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Config } from '../config.ts'
+import type { Home } from '../profiles/home.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import { cachedFile } from '../store/cached-file.ts'
@@ -16,8 +17,8 @@ import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './val
 export type WorkspaceHome = {
   readonly name: string
   readonly dir: string
-  /** As far as it can be read: it says where, not what. */
-  peek(): Readonly<Record<string, unknown>>
+  /** Defaults apply while config.yaml cannot be read: the workspace only decides where, not what. */
+  readonly lenient: Pick<Home, 'settings'>
 }
 
 type Stored = { path: string; name: string }
@@ -80,12 +81,6 @@ const clean = (entries: readonly Stored[], profilesDir: string, home: WorkspaceH
   return [...kept.values()]
 }
 
-const textAt = (config: Readonly<Record<string, unknown>>, ...keys: string[]): string => {
-  let value: unknown = config
-  for (const key of keys) value = isObject(value) ? value[key] : undefined
-  return typeof value === 'string' ? value.trim() : ''
-}
-
 type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string; lastPath: string }
 
 export const createWorkspaces = (
@@ -125,13 +120,8 @@ export const createWorkspaces = (
   }
 
   const defaultOf = (home: WorkspaceHome): string => {
-    const values = home.peek()
-    const cwd = textAt(values, 'terminal', 'cwd')
-    const wanted = [
-      textAt(values, 'workspace'),
-      textAt(values, 'default_workspace'),
-      cwd === '.' ? '' : cwd,
-    ]
+    const { workspace, default_workspace, terminal } = home.lenient.settings()
+    const wanted = [workspace, default_workspace, terminal.cwd === '.' ? '' : terminal.cwd]
     for (const path of wanted) {
       const found = path ? realDirectory(expandPath(path, userHome)) : undefined
       if (found && !isProtectedPath(realPath(stateDir), found)) return found

@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { changeEntries, isTargetOn, toEntries } from '../../../lib/memory/entries.ts'
+import type { ProfileConfig } from '../../../lib/profiles/config.ts'
+import { configOf } from '../../_config.ts'
 
 type Context = {
-  home: { dir: string; values: () => Record<string, unknown> }
+  home: { dir: string; settings: () => ProfileConfig }
   config: Record<string, unknown>
   path: string
 }
@@ -16,7 +18,7 @@ const test = suite<Context>('memory entries')
 test.before.each(context => {
   const dir = mkdtempSync(join(tmpdir(), 'memory-'))
   context.config = {}
-  context.home = { dir, values: () => context.config }
+  context.home = { dir, settings: () => configOf(context.config) }
   context.path = join(dir, 'memories', 'MEMORY.md')
 })
 test.after.each(({ home }) => rmSync(home.dir, { recursive: true, force: true }))

@@ -10,6 +10,7 @@ import {
   createAuxiliaryModels,
 } from '../../../lib/turn-context/auxiliary-model.ts'
 import { createProvider, type Scripted, type Step } from '../../_provider.ts'
+import { configOf } from '../../_config.ts'
 
 const test = suite<{ one: Scripted; two: Scripted }>('auxiliary', {
   one: null as never,
@@ -24,7 +25,8 @@ test.after.each(async ({ one, two }) => {
   await two.close()
 })
 
-const homeOf = (values: Record<string, unknown>): Home => ({ values: () => values }) as Home
+const homeOf = (values: Record<string, unknown>): Home =>
+  ({ settings: () => configOf(values), values: () => values }) as Home
 const endpointAt = (baseUrl: string, more: Partial<ModelEndpoint> = {}): ModelEndpoint => ({
   provider: 'custom',
   model: 'own',
@@ -51,7 +53,7 @@ const broken: Step = { status: 400, body: { error: { message: 'broken' } } }
 
 test('settings: auto is nobody, older names count, timeouts by task', () => {
   const of = (config: Record<string, unknown>, task: 'compression' | 'web_extract' | 'vision') =>
-    auxiliarySettings(config, task)
+    auxiliarySettings(configOf(config), task)
   assert.equal(of({}, 'vision'), {
     provider: null,
     model: '',

@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { toolsOf } from '../../../lib/agent/toolsets.ts'
 import { selectToolsets, withToolset } from '../../../lib/turn-context/enabled-toolsets.ts'
+import { configOf } from '../../_config.ts'
 
 const test = suite('toolset selection')
 
@@ -12,10 +13,10 @@ const profile = (cli: unknown, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 const on = (config: Record<string, unknown>, override?: unknown) => [
-  ...selectToolsets(config, override).toolsets,
+  ...selectToolsets(configOf(config), override).toolsets,
 ]
 const servers = (config: Record<string, unknown>, override?: unknown) =>
-  ['files', 'my_git', 'my'].filter(selectToolsets(config, override).mcp)
+  ['files', 'my_git', 'my'].filter(selectToolsets(configOf(config), override).mcp)
 
 test('nothing configured is everything, and so is the composite in either spelling', () => {
   for (const cli of [undefined, null, 'agent-cli', ['hermes-cli'], ['agent-telegram']]) {
@@ -23,7 +24,7 @@ test('nothing configured is everything, and so is the composite in either spelli
     assert.ok(names.includes('terminal') && names.includes('vision'), String(cli))
     assert.not(names.includes('moa'))
   }
-  assert.is(selectToolsets({}).source, 'default')
+  assert.is(selectToolsets(configOf({})).source, 'default')
   // The key at the root is of another time.
   assert.ok(on({ toolsets: ['web'] }).includes('terminal'))
 })
@@ -57,11 +58,11 @@ test('servers: all, those that are named, or none', () => {
 })
 
 test('a server’s tool is known by its name, the longer of two that begin alike', () => {
-  const { allowsTool } = selectToolsets(profile(['web', 'my_git']))
+  const { allowsTool } = selectToolsets(configOf(profile(['web', 'my_git'])))
   assert.ok(allowsTool('mcp_my_git_log'))
   assert.not(allowsTool('mcp_my_note'))
   assert.not(allowsTool('mcp_files_read'))
-  assert.not(selectToolsets(profile(['no_mcp'])).allowsTool('mcp_other_x'))
+  assert.not(selectToolsets(configOf(profile(['no_mcp']))).allowsTool('mcp_other_x'))
 })
 
 test('a conversation’s own choice, and what is none', () => {
@@ -69,7 +70,7 @@ test('a conversation’s own choice, and what is none', () => {
   assert.equal(on(config, ['file']), ['file'])
   assert.equal(on(config, []), [])
   for (const none of [null, undefined, '', {}, 5]) assert.equal(on(config, none), ['web'])
-  assert.is(selectToolsets(config, ['file']).source, 'session')
+  assert.is(selectToolsets(configOf(config), ['file']).source, 'session')
 })
 
 test('switching writes composites out and leaves what is not ours', () => {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chooseSearch, searchWeb } from '../../../lib/web/search.ts'
+import { configOf } from '../../_config.ts'
 
 type Asked = { method: string; url: string; headers: IncomingHttpHeaders; body: string }
 type Context = {
@@ -34,7 +35,7 @@ test.before.each(async context => {
 test.after.each(({ close }) => close())
 
 const search = (config: Record<string, unknown>, env: Record<string, string>, query = 'tea') => {
-  const service = chooseSearch(config, env)
+  const service = chooseSearch(configOf(config).web, env)
   if (!service) throw new Error('There is no service.')
   return searchWeb(service, query, { env, signal: new AbortController().signal })
 }
@@ -51,7 +52,7 @@ test('chosen by the configuration, else by what the home holds; a service withou
     TAVILY_API_KEY: 'tavily-key',
   }
   const name = (config: Record<string, unknown>, env: Record<string, string>) =>
-    chooseSearch(config, env)?.name ?? null
+    chooseSearch(configOf(config).web, env)?.name ?? null
   assert.is(name({}, {}), null)
   assert.is(name({}, { BRAVE_API_KEY: '  ' }), null)
   assert.is(name({}, all), 'searxng')

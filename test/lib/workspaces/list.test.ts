@@ -16,6 +16,7 @@ import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
 import { createWorkspaces } from '../../../lib/workspaces/list.ts'
 import { isSystemPath } from '../../../lib/workspaces/validate.ts'
+import { configOf } from '../../_config.ts'
 
 type Place = {
   root: string
@@ -49,7 +50,7 @@ const open = ({ user, base, state, boot }: Place, stateDir = state) =>
 const homeOf = ({ base }: Place, name = 'default', values: Record<string, unknown> = {}) => {
   const dir = name === 'default' ? base : join(base, 'profiles', name)
   mkdirSync(dir, { recursive: true })
-  return { name, dir, peek: () => values }
+  return { name, dir, lenient: { settings: () => configOf(values) } }
 }
 
 const make = (path: string): string => {

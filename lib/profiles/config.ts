@@ -1,0 +1,408 @@
+/** The schema of config.yaml: every key that is read, with its type, default and documentation. `npm run docs` prints it. */
+import type { z } from 'zod'
+import type { JsonObject } from '../base/json.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
+import {
+  type ConfigProblem,
+  commaTexts,
+  custom,
+  flag,
+  mapping,
+  names,
+  number,
+  parseFields,
+  raw,
+  section,
+  text,
+  texts,
+  verbatim,
+  word,
+} from './config-fields.ts'
+
+const MAX_TOKENS = 20_000_000
+
+const isTimeZone = (name: string): boolean => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
+  } catch {
+    // Intl throws a RangeError for a zone it does not know.
+    return false
+  }
+}
+
+const ENDPOINT_KEYS = {
+  base_url: 'Address of the endpoint; `url` and `api` are read as well.',
+  api_key: 'Key for that address.',
+  api_key_env: 'Variable with the key, instead of `api_key`; `key_env` is read as well.',
+  api_mode: '`chat_completions`, `anthropic_messages` or `codex_responses`.',
+  models: 'Models on offer: a list of ids, or a mapping from id to `{context_length}`.',
+}
+
+const EXTERNAL_AGENT_KEYS = {
+  acp_command: 'Program of an external agent that speaks ACP.',
+  acp_args: 'Its arguments, as a list or separated by spaces.',
+  env: 'Variables for the external agent.',
+  acp_mcp: 'Pass the MCP servers on to the external agent (default `true`).',
+  acp_start_timeout: 'Seconds the external agent may take to start.',
+  acp_idle_timeout: 'Seconds without a sign of life before a turn fails.',
+  acp_max_idle: 'How many idle processes of the external agent are retained.',
+}
+
+const models = {
+  model: raw({
+    type: 'a model id, or a mapping',
+    description: 'The default model and where it is served.',
+    keys: {
+      default: 'Model id; `model` is read as well.',
+      provider: 'Provider id; blank or `auto` looks for one with a key.',
+      base_url: 'Address of the endpoint.',
+      api_key: 'Key for that address; `api` is read as well.',
+      api_mode: ENDPOINT_KEYS.api_mode,
+      context_length: 'Tokens the model can read.',
+      max_tokens: 'Tokens of an answer, at most.',
+      ...EXTERNAL_AGENT_KEYS,
+    },
+  }),
+  provider: raw({ type: 'text', description: 'Older place of `model.provider`.' }),
+  base_url: raw({ type: 'text', description: 'Older place of `model.base_url`.' }),
+  providers: raw({
+    type: 'a mapping from provider id to settings',
+    description: 'Settings of providers.',
+    keys: { ...ENDPOINT_KEYS, name: 'Display name.', ...EXTERNAL_AGENT_KEYS },
+  }),
+  custom_providers: raw({
+    type: 'a list of mappings',
+    description: 'Endpoints of your own, picked as `custom:<name>`.',
+    keys: {
+      name: 'Name of the endpoint.',
+      model: 'A model of the endpoint.',
+      context_length: 'Tokens that model can read.',
+      ...ENDPOINT_KEYS,
+      ...EXTERNAL_AGENT_KEYS,
+    },
+  }),
+  fallback_providers: raw({
+    type: 'a list of mappings',
+    description: 'Models that step in, in order, when the chosen one cannot answer.',
+    keys: {
+      model: 'Model id.',
+      provider: 'Provider id.',
+      base_url: 'Address of the endpoint.',
+      api_key: 'Key for that address.',
+      api_key_env: 'Variable with the key; `key_env` is read as well.',
+    },
+  }),
+  fallback_model: raw({
+    type: 'a model id, or a mapping',
+    description: 'Older form of `fallback_providers` with one entry; read when the list is empty.',
+  }),
+  credential_pool_strategies: mapping(
+    word(['fill_first', 'round_robin', 'random', 'least_used'], 'fill_first', ''),
+    {
+      type: 'a mapping from provider id to `fill_first`, `round_robin`, `random` or `least_used`',
+      description: 'Which of several keys of a provider is used next. Default: `fill_first`.',
+    },
+  ),
+  provider_routing: raw({
+    type: 'a mapping',
+    description:
+      'Which of OpenRouter’s providers may serve a request. A value that cannot be understood stops requests to OpenRouter.',
+    keys: {
+      sort: '`price`, `throughput` or `latency`.',
+      only: 'Names of providers.',
+      ignore: 'Names of providers.',
+      order: 'Names of providers.',
+      require_parameters: 'True or false.',
+      data_collection: '`allow` or `deny`.',
+      allow_fallbacks: 'True or false.',
+      zdr: 'True or false.',
+      enforce_distillable_text: 'True or false.',
+      quantizations: 'Names of quantizations.',
+      max_price: 'A mapping, as OpenRouter defines it.',
+      preferred_min_throughput: 'A number, or a mapping.',
+      preferred_max_latency: 'A number, or a mapping.',
+    },
+  }),
+  prompt_caching: section({
+    cache_ttl: word(['5m', '1h'], '5m', 'How long a provider caches prompts.'),
+  }),
+}
+
+const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
+  section({
+    provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
+    model: text(`Model that ${what}; blank: the chat’s own.`),
+    base_url: text('Address of an endpoint for this task.'),
+    api_key: text('Key for that address.'),
+    timeout: number(timeoutS, 'Seconds an answer may take.'),
+    ...older,
+  })
+
+const auxiliary = {
+  auxiliary: section({
+    compression: auxiliaryTask('writes summaries', 120),
+    vision: auxiliaryTask('describes images', 30),
+    web_extract: auxiliaryTask('shortens long web pages', 360),
+    title_generation: auxiliaryTask('writes titles of chats', 30),
+  }),
+  compression: section({
+    enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
+    threshold: number(0.5, 'Share of the context window at which that happens.', { max: 1 }),
+    threshold_tokens: number(0, 'Tokens at which that happens, instead of a share.', {
+      orZero: true,
+      max: MAX_TOKENS,
+    }),
+    model_thresholds: mapping(number(undefined, '', { max: MAX_TOKENS }), {
+      type: 'a mapping from model name to a number above 0',
+      description: 'Thresholds of some models: a share up to 1, tokens above.',
+    }),
+    target_ratio: number(0.2, 'Share of the threshold that stays word for word.', { max: 0.8 }),
+    protect_first_n: number(3, 'Messages at the beginning that are never summarized.', {
+      max: 100,
+      isWhole: true,
+    }),
+    protect_last_n: number(20, 'Messages at the end that are retained while there is space.', {
+      max: 1_000,
+      isWhole: true,
+    }),
+    max_attempts: number(3, 'Summaries a turn may try when the context window is too small.', {
+      max: 10,
+      isWhole: true,
+    }),
+    summary_provider: text('Older place of `auxiliary.compression.provider`.'),
+    summary_model: text('Older place of `auxiliary.compression.model`.'),
+    summary_base_url: text('Older place of `auxiliary.compression.base_url`.'),
+  }),
+}
+
+const agent = {
+  agent: section({
+    max_turns: number(90, 'Model calls in one turn.'),
+    api_max_retries: number(undefined, 'Attempts of a model call that fails.', {
+      shown: 'decided by the failure',
+    }),
+    system_prompt: verbatim('Instructions added to the system prompt.'),
+    prefill_messages_file: text(
+      'JSON file with messages sent at the beginning of every chat; relative to the home.',
+    ),
+    reasoning_effort: word(
+      ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max', 'ultra'],
+      '',
+      'How long the model thinks. Blank leaves it to the model; `max` and `ultra` count as `xhigh`.',
+    ),
+    tool_use_enforcement: custom<'auto' | boolean | string[]>({
+      type: '`auto`, true or false, or a list of parts of model names',
+      description: 'Tell the model to call tools rather than to describe calls.',
+      fallback: 'auto',
+      read: value =>
+        value === 'auto'
+          ? value
+          : Array.isArray(value)
+            ? value.filter(each => typeof each === 'string')
+            : yamlFlag(value),
+    }),
+    disabled_toolsets: names('Toolsets that are off, whatever a chat asks for.'),
+    personalities: raw({
+      type: 'a mapping from name to text, or to a mapping',
+      description: 'Personalities to pick from.',
+      keys: {
+        description: 'Shown in the menu.',
+        system_prompt: 'The instructions; `prompt` is read as well.',
+        tone: 'Added as a line of its own.',
+        style: 'Added as a line of its own.',
+      },
+    }),
+  }),
+  personalities: raw({ type: 'a mapping', description: 'Older place of `agent.personalities`.' }),
+  display: section({
+    show_reasoning: flag(undefined, 'Show the model’s thinking. Shown unless this says no.'),
+  }),
+  delegation: section({
+    model: text('Model of subagents.', 'that of the turn'),
+    provider: text('Provider of that model.'),
+    base_url: text('Address of an endpoint for subagents.'),
+    api_key: text('Key for that address.'),
+    max_iterations: number(50, 'Model calls of a subagent.'),
+    max_depth: number(2, 'How deep subagents may delegate; 5 at most.'),
+  }),
+  checkpoints: section(
+    {
+      enabled: flag(true, 'Record file changes of a turn, so that they can be undone.'),
+      max_snapshots: number(undefined, 'Turns of a workspace whose changes are retained.', {
+        shown: 'decided by the service',
+      }),
+    },
+    'enabled',
+  ),
+  memory: section({
+    memory_enabled: flag(true, 'Use the agent’s notes.'),
+    user_profile_enabled: flag(true, 'Use the notes about the user.'),
+    memory_char_limit: number(2_200, 'Characters of the agent’s notes.', { isWhole: true }),
+    user_char_limit: number(1_375, 'Characters of the notes about the user.', { isWhole: true }),
+    write_approval: guard('Ask before notes are saved.'),
+  }),
+  skills: section({
+    external_dirs: commaTexts('More directories with skills; relative to the home.'),
+    disabled: commaTexts('Names of skills that are off.'),
+    platform_disabled: section({ cli: commaTexts('More names of skills that are off.') }),
+    write_approval: guard('Ask before skills change.'),
+  }),
+  budgets: section({
+    turn: budget('a turn'),
+    session: budget('a chat'),
+    day: budget('all turns of a day'),
+  }),
+  clarify: section({
+    timeout: number(120, 'Seconds a question of the agent waits for an answer.'),
+  }),
+  cron: section({
+    max_run_seconds: number(7_200, 'Seconds a scheduled task may run; 0 for no limit.', {
+      orZero: true,
+    }),
+  }),
+}
+
+function budget(of: string) {
+  return section({
+    tokens: number(undefined, `Tokens of ${of} before you are asked.`, { shown: 'no limit' }),
+    usd: number(undefined, `Cost of ${of} in US dollars before you are asked.`, {
+      shown: 'no limit',
+    }),
+  })
+}
+
+/** A key that lib/guards judges from the raw file: even a misspelled wish for protection must count. */
+function guard(description: string, type = 'see Settings → Security') {
+  return raw({ type, description, isGuard: true })
+}
+
+const tools = {
+  platform_toolsets: section({ cli: names('Toolsets that are on, and MCP servers.', 'agent-cli') }),
+  mcp_servers: raw({
+    type: 'a mapping from name to settings',
+    description: 'MCP servers.',
+    keys: {
+      enabled: 'True or false (default `true`).',
+      command: 'Program of a server on this machine.',
+      args: 'Its arguments, as a list.',
+      env: 'Its variables.',
+      cwd: 'Its working directory.',
+      url: 'Address of a server over HTTP.',
+      headers: 'Headers sent to it.',
+      transport: '`sse` for the older transport.',
+      timeout: 'Seconds a call may take (default 120).',
+      connect_timeout: 'Seconds connecting may take (default 60).',
+      tools: 'Filter: `include`, `exclude`, `resources`, `prompts`.',
+    },
+  }),
+  terminal: section({
+    cwd: text('Default workspace; `.` says nothing.'),
+    env_passthrough: texts('Secret variables that programs may see. Others are removed.'),
+    home_mode: word(
+      ['profile', 'user'],
+      '',
+      '`profile`: programs get the directory `home` of the profile as HOME, where it exists.',
+    ),
+    backend: guard('Where commands run; only `local` is supported.'),
+    env_type: guard('Older place of `terminal.backend`.'),
+  }),
+  workspace: text('Default workspace.'),
+  default_workspace: text('Older place of `workspace`.'),
+  code_execution: section({
+    timeout: number(300, 'Seconds a script of the agent may run.'),
+    max_tool_calls: number(50, 'Tool calls of one script.'),
+    mode: guard('Where scripts run; only `project` is supported.'),
+  }),
+  browser: section({
+    allow_private_urls: flag(false, 'Fetch addresses of your own network.'),
+  }),
+  web: section({
+    search_backend: text('Search service to prefer.', 'the first with a key'),
+    backend: text('The same, where `search_backend` says nothing.'),
+  }),
+  stt: raw({
+    type: 'a mapping',
+    description: 'Speech to text.',
+    keys: {
+      enabled: 'True or false (default `true`).',
+      provider:
+        '`openai`, `groq`, or the name of a section below `stt`; blank: the first with a key.',
+      model: 'Model that transcribes.',
+      base_url: 'Address of an endpoint.',
+      api_key: 'Key for that address.',
+      '<provider>': 'Settings of one service: `model`, `base_url`, `api_key`.',
+    },
+  }),
+  timezone: custom<string>({
+    type: 'an IANA time zone',
+    description: 'Your time zone, such as `Europe/Berlin`.',
+    fallback: '',
+    shown: 'that of the machine',
+    read: value =>
+      typeof value === 'string' && isTimeZone(value.trim()) ? value.trim() : undefined,
+  }),
+}
+
+const safety = {
+  approvals: section({
+    mode: word(
+      ['manual', 'smart', 'off'],
+      'manual',
+      '`off` runs dangerous commands without asking. `smart` counts as `manual`.',
+    ),
+    timeout: number(60, 'Seconds `agent-webui chat` waits for an approval.'),
+    gateway_timeout: number(300, 'Seconds an approval waits in the page; 0 waits forever.', {
+      orZero: true,
+    }),
+    cron_mode: word(
+      ['deny', 'approve', 'allow'],
+      'deny',
+      'What happens to approvals in scheduled tasks. `allow` means `approve`.',
+    ),
+    deny: guard('Patterns of commands that never run.', 'a list of texts'),
+    command_approval_required: guard(
+      'Patterns of commands that run only in the command-line client.',
+      'a list of texts',
+    ),
+  }),
+  command_allowlist: texts('Kinds of commands that run without asking.'),
+  security: section({
+    website_blocklist: raw({
+      type: 'a mapping',
+      description:
+        'Hosts that are never fetched. A list that cannot be understood stops all fetching.',
+      keys: {
+        enabled: 'True or false (default `false`).',
+        domains: 'Names of hosts; `*` matches any part.',
+        shared_files: 'Files with one name a line.',
+      },
+    }),
+    redact_secrets: guard('Secrets are always masked.'),
+    tirith_enabled: guard('Check commands with tirith, which is not supported.'),
+    tirith_path: guard('Path of tirith.'),
+    tirith_fail_open: guard('What happens when tirith cannot check a command.'),
+    protected_instruction_files: guard('Ask before instruction files change.'),
+    protected_instruction_extra_patterns: guard('More names of such files.', 'a list of texts'),
+  }),
+  hooks: guard('Programs to run around tool calls, which is not supported.'),
+  toolsets: guard('Older key; use `platform_toolsets.cli`.'),
+}
+
+export const ProfileConfigSchema = section({
+  ...models,
+  ...agent,
+  ...tools,
+  ...auxiliary,
+  ...safety,
+})
+
+/** config.yaml of a profile with defaults applied. Free-form sections are `unknown`. */
+export type ProfileConfig = z.output<typeof ProfileConfigSchema>
+
+/** Never throws: what is invalid falls back to its default and is listed in `problems`. */
+export const parseProfileConfig = (
+  config: Readonly<JsonObject>,
+): { value: ProfileConfig; problems: ConfigProblem[] } => parseFields(ProfileConfigSchema, config)
+
+export const DEFAULT_PROFILE_CONFIG: ProfileConfig = parseProfileConfig({}).value
