@@ -11,6 +11,7 @@ import type { Span } from '../../../lib/sessions/fold.ts'
 import type { TurnScope } from '../../../lib/turn-context/turn-scope.ts'
 import { createPromptCache } from '../../../lib/turn-context/prompt-cache.ts'
 import { createSystemPrompt } from '../../../lib/turn-context/system-prompt.ts'
+import { configOf } from '../../_config.ts'
 
 type Context = { dir: string }
 const test = suite<Context>('prompting', { dir: '' })
@@ -63,7 +64,7 @@ const open = ({ dir }: Context) => {
       home,
       workspace: dir,
       meta: {},
-      config: more.timezone ? { timezone: more.timezone } : { timezone: 'UTC' },
+      config: configOf({ timezone: more.timezone ?? 'UTC' }),
       unattended,
     } as unknown as TurnScope
     return prompt(place, (more.tools ?? ['todo']).map(tool), [])
