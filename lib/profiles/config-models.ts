@@ -1,0 +1,151 @@
+/** The keys of config.yaml that choose models: providers, endpoints, auxiliary tasks and compaction. */
+import { mapping, number, flag, raw, section, text, word } from './config-fields.ts'
+
+const MAX_TOKENS = 20_000_000
+
+const ENDPOINT_KEYS = {
+  base_url: 'Address of the endpoint; `url` and `api` are read as well.',
+  api_key: 'Key for that address.',
+  api_key_env: 'Variable with the key, instead of `api_key`; `key_env` is read as well.',
+  api_mode: '`chat_completions`, `anthropic_messages` or `codex_responses`.',
+  models: 'Models on offer: a list of ids, or a mapping from id to `{context_length}`.',
+}
+
+const EXTERNAL_AGENT_KEYS = {
+  acp_command: 'Program of an external agent that speaks ACP.',
+  acp_args: 'Its arguments, as a list or separated by spaces.',
+  env: 'Variables for the external agent.',
+  acp_mcp: 'Pass the MCP servers on to the external agent (default `true`).',
+  acp_start_timeout: 'Seconds the external agent may take to start.',
+  acp_idle_timeout: 'Seconds without a sign of life before a turn fails.',
+  acp_max_idle: 'How many idle processes of the external agent are retained.',
+}
+
+const endpoints = {
+  model: raw({
+    type: 'a model id, or a mapping',
+    description: 'The default model and where it is served.',
+    keys: {
+      default: 'Model id; `model` is read as well.',
+      provider: 'Provider id; blank or `auto` looks for one with a key.',
+      base_url: 'Address of the endpoint.',
+      api_key: 'Key for that address; `api` is read as well.',
+      api_mode: ENDPOINT_KEYS.api_mode,
+      context_length: 'Tokens the model can read.',
+      max_tokens: 'Tokens of an answer, at most.',
+      ...EXTERNAL_AGENT_KEYS,
+    },
+  }),
+  provider: raw({ type: 'text', description: 'Older place of `model.provider`.' }),
+  base_url: raw({ type: 'text', description: 'Older place of `model.base_url`.' }),
+  providers: raw({
+    type: 'a mapping from provider id to settings',
+    description: 'Settings of providers.',
+    keys: { ...ENDPOINT_KEYS, name: 'Display name.', ...EXTERNAL_AGENT_KEYS },
+  }),
+  custom_providers: raw({
+    type: 'a list of mappings',
+    description: 'Endpoints of your own, picked as `custom:<name>`.',
+    keys: {
+      name: 'Name of the endpoint.',
+      model: 'A model of the endpoint.',
+      context_length: 'Tokens that model can read.',
+      ...ENDPOINT_KEYS,
+      ...EXTERNAL_AGENT_KEYS,
+    },
+  }),
+  fallback_providers: raw({
+    type: 'a list of mappings',
+    description: 'Models that step in, in order, when the chosen one cannot answer.',
+    keys: {
+      model: 'Model id.',
+      provider: 'Provider id.',
+      base_url: 'Address of the endpoint.',
+      api_key: 'Key for that address.',
+      api_key_env: 'Variable with the key; `key_env` is read as well.',
+    },
+  }),
+  fallback_model: raw({
+    type: 'a model id, or a mapping',
+    description: 'Older form of `fallback_providers` with one entry; read when the list is empty.',
+  }),
+  credential_pool_strategies: mapping(
+    word(['fill_first', 'round_robin', 'random', 'least_used'], 'fill_first', ''),
+    {
+      type: 'a mapping from provider id to `fill_first`, `round_robin`, `random` or `least_used`',
+      description: 'Which of several keys of a provider is used next. Default: `fill_first`.',
+    },
+  ),
+  provider_routing: raw({
+    type: 'a mapping',
+    description:
+      'Which of OpenRouter’s providers may serve a request. A value that cannot be understood stops requests to OpenRouter.',
+    keys: {
+      sort: '`price`, `throughput` or `latency`.',
+      only: 'Names of providers.',
+      ignore: 'Names of providers.',
+      order: 'Names of providers.',
+      require_parameters: 'True or false.',
+      data_collection: '`allow` or `deny`.',
+      allow_fallbacks: 'True or false.',
+      zdr: 'True or false.',
+      enforce_distillable_text: 'True or false.',
+      quantizations: 'Names of quantizations.',
+      max_price: 'A mapping, as OpenRouter defines it.',
+      preferred_min_throughput: 'A number, or a mapping.',
+      preferred_max_latency: 'A number, or a mapping.',
+    },
+  }),
+  prompt_caching: section({
+    cache_ttl: word(['5m', '1h'], '5m', 'How long a provider caches prompts.'),
+  }),
+}
+
+const auxiliaryTask = (what: string, timeoutS: number, older = {}) =>
+  section({
+    provider: text(`Provider of the model that ${what}; blank, \`auto\` or \`main\`: the chat’s.`),
+    model: text(`Model that ${what}; blank: the chat’s own.`),
+    base_url: text('Address of an endpoint for this task.'),
+    api_key: text('Key for that address.'),
+    timeout: number(timeoutS, 'Seconds an answer may take.'),
+    ...older,
+  })
+
+const auxiliary = {
+  auxiliary: section({
+    compression: auxiliaryTask('writes summaries', 120),
+    vision: auxiliaryTask('describes images', 30),
+    web_extract: auxiliaryTask('shortens long web pages', 360),
+    title_generation: auxiliaryTask('writes titles of chats', 30),
+  }),
+  compression: section({
+    enabled: flag(true, 'Summarize earlier messages when the context window fills up.'),
+    threshold: number(0.5, 'Share of the context window at which that happens.', { max: 1 }),
+    threshold_tokens: number(0, 'Tokens at which that happens, instead of a share.', {
+      orZero: true,
+      max: MAX_TOKENS,
+    }),
+    model_thresholds: mapping(number(undefined, '', { max: MAX_TOKENS }), {
+      type: 'a mapping from model name to a number above 0',
+      description: 'Thresholds of some models: a share up to 1, tokens above.',
+    }),
+    target_ratio: number(0.2, 'Share of the threshold that stays word for word.', { max: 0.8 }),
+    protect_first_n: number(3, 'Messages at the beginning that are never summarized.', {
+      max: 100,
+      isWhole: true,
+    }),
+    protect_last_n: number(20, 'Messages at the end that are retained while there is space.', {
+      max: 1_000,
+      isWhole: true,
+    }),
+    max_attempts: number(3, 'Summaries a turn may try when the context window is too small.', {
+      max: 10,
+      isWhole: true,
+    }),
+    summary_provider: text('Older place of `auxiliary.compression.provider`.'),
+    summary_model: text('Older place of `auxiliary.compression.model`.'),
+    summary_base_url: text('Older place of `auxiliary.compression.base_url`.'),
+  }),
+}
+
+export const modelKeys = { ...endpoints, ...auxiliary }
