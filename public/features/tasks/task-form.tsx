@@ -1,8 +1,9 @@
-/** A task being written: the schedule field says back in words what it understood, and the next three runs. */
+/** The form of a task, with a live preview of its schedule. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import type { TaskDraft, TasksState } from './tasks.ts'
+import type { TaskDraft } from './task-draft.ts'
+import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { formatMoment, secondsOf } from './times.ts'
@@ -31,20 +32,28 @@ const Field = ({ label, hint, children }: FieldProps) => {
   )
 }
 
-/** Read out as it changes: it is the answer to what is being typed. */
-const Understood = ({ tasks, id, same }: { tasks: TasksState; id: string; same: boolean }) => {
+/** A live region: it answers what is being typed. */
+const PreviewText = ({
+  tasks,
+  id,
+  isUnchanged,
+}: {
+  tasks: TasksState
+  id: string
+  isUnchanged: boolean
+}) => {
   const now = useApp().sessions.now.value
   const preview = tasks.preview.value
   return (
     <div class="task-preview" id={id} role="status">
       {preview.kind === 'empty' && <p class="faint">{t('form.preview.empty')}</p>}
-      {preview.kind === 'refused' && <p class="task-bad">{preview.message}</p>}
-      {preview.kind === 'said' && (
+      {preview.kind === 'invalid' && <p class="task-bad">{preview.message}</p>}
+      {preview.kind === 'valid' && (
         <>
           <p class="task-said">{preview.words}</p>
           <ol class="task-nexts">
-            {/* An interval that stays as it is goes on in its own rhythm, not from now. */}
-            {(same ? [] : preview.next).map(at => (
+            {/* An unchanged interval keeps its own phase; these times would count from now. */}
+            {(isUnchanged ? [] : preview.next).map(at => (
               <li key={at}>{formatMoment(secondsOf(at) ?? 0, now)}</li>
             ))}
           </ol>
@@ -54,9 +63,9 @@ const Understood = ({ tasks, id, same }: { tasks: TasksState; id: string; same: 
   )
 }
 
-const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
+const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
   const id = useId()
-  const isRefused = tasks.preview.value.kind === 'refused'
+  const isInvalid = tasks.preview.value.kind === 'invalid'
   return (
     <div class="task-field">
       <label for={id}>{t('form.schedule')}</label>
@@ -67,7 +76,7 @@ const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
         spellcheck={false}
         placeholder={EXAMPLES[0]}
         aria-describedby={`${id}-said`}
-        aria-invalid={isRefused}
+        aria-invalid={isInvalid}
         value={draft.schedule}
         onInput={event => tasks.change({ schedule: event.currentTarget.value })}
       />
@@ -84,10 +93,10 @@ const When = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
           </button>
         ))}
       </fieldset>
-      <Understood
+      <PreviewText
         tasks={tasks}
         id={`${id}-said`}
-        same={draft.id !== '' && draft.schedule === draft.scheduleBefore}
+        isUnchanged={draft.id !== '' && draft.schedule === draft.scheduleBefore}
       />
     </div>
   )
@@ -122,7 +131,7 @@ const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) =
   )
 }
 
-/** In the order they were chosen: that is the order they are read in. */
+/** In the order of choice, which is the order they are loaded in. */
 const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
   const all = [...new Set([...draft.skills, ...(tasks.skills.value ?? [])])].toSorted()
   const toggle = (name: string) =>
@@ -160,7 +169,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
   const incomplete =
     (!draft.prompt.trim() && draft.skills.length === 0) ||
     !draft.schedule.trim() ||
-    (draft.schedule !== draft.scheduleBefore && tasks.preview.value.kind === 'refused')
+    (draft.schedule !== draft.scheduleBefore && tasks.preview.value.kind === 'invalid')
   const save = async () => {
     const id = await tasks.save()
     if (id !== null) route.go({ view: 'tasks', task: id }, { replace: true })
@@ -194,7 +203,7 @@ export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft
           />
         )}
       </Field>
-      <When tasks={tasks} draft={draft} />
+      <ScheduleField tasks={tasks} draft={draft} />
       <Field label={t('form.name')} hint={t('form.name.hint')}>
         {({ id, hint }) => (
           <input

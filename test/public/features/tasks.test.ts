@@ -4,12 +4,8 @@ import * as assert from 'uvu/assert'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
 import { ApiError } from '../../../public/api.ts'
 import { parseRoute, pathOf } from '../../../public/features/shell/route.ts'
-import {
-  createTasks,
-  resultOf,
-  scheduleText,
-  sortJobs,
-} from '../../../public/features/tasks/tasks.ts'
+import { scheduleText } from '../../../public/features/tasks/task-draft.ts'
+import { createTasks, resultOf, sortJobs } from '../../../public/features/tasks/tasks.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import {
   formatDistance,
@@ -161,7 +157,7 @@ test('what is typed is said back after a pause, and only the newest answer count
   clock.pass(300)
   await settle()
   assert.equal(service.of('POST /api/crons/preview'), [{ schedule: 'soon' }])
-  assert.equal(tasks.preview.value, { kind: 'refused', message: 'not a schedule' })
+  assert.equal(tasks.preview.value, { kind: 'invalid', message: 'not a schedule' })
   const held = Promise.withResolvers<unknown>()
   service.answers['POST /api/crons/preview'] = ({ schedule }) =>
     schedule === 'slow' ? held.promise : { words: 'fast words', next: [], timezone: 'UTC' }
@@ -173,7 +169,7 @@ test('what is typed is said back after a pause, and only the newest answer count
   held.resolve({ words: 'slow words', next: [], timezone: 'UTC' })
   await settle()
   assert.equal(tasks.preview.value, {
-    kind: 'said',
+    kind: 'valid',
     words: 'fast words',
     next: [],
     timezone: 'UTC',

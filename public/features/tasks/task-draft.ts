@@ -1,0 +1,150 @@
+/** The form of a task: its fields, the preview of its schedule, and saving it. */
+import { signal } from '@preact/signals'
+import type { JsonObject } from '../../../lib/base/json.ts'
+import type { Job } from '../../../lib/schema/cron.ts'
+import type { App } from '../../app.ts'
+import type { Platform } from '../../platform.ts'
+import { t } from './strings.ts'
+
+export type TaskDraft = {
+  /** Empty for a new task. */
+  id: string
+  name: string
+  prompt: string
+  schedule: string
+  /** The saved schedule. An unchanged one is not sent, so that a one-off date in the past stays valid. */
+  scheduleBefore: string
+  model: string
+  skills: readonly string[]
+  script: string
+  busy: boolean
+  problem: string
+}
+
+export type SchedulePreview =
+  | { kind: 'empty' }
+  | { kind: 'valid'; words: string; next: readonly string[]; timezone: string }
+  | { kind: 'invalid'; message: string }
+
+const PREVIEW_DELAY_MS = 250
+
+const EMPTY: TaskDraft = {
+  id: '',
+  name: '',
+  prompt: '',
+  schedule: '',
+  scheduleBefore: '',
+  model: '',
+  skills: [],
+  script: '',
+  busy: false,
+  problem: '',
+}
+
+/** The schedule as a person would type it. */
+export const scheduleText = (job: Pick<Job, 'schedule' | 'schedule_display'>): string => {
+  const { kind, expr, run_at } = (job.schedule ?? {}) as JsonObject
+  if (kind === 'cron' && typeof expr === 'string') return expr
+  if (kind === 'once' && typeof run_at === 'string') return run_at.slice(0, 16)
+  return job.schedule_display
+}
+
+const draftOf = (job: Job): TaskDraft => {
+  const schedule = scheduleText(job)
+  const { id, name, prompt, skills } = job
+  const { model, script } = { model: job.model ?? '', script: job.script ?? '' }
+  const fields = { id, name, prompt, skills, model, script }
+  return { ...EMPTY, ...fields, schedule, scheduleBefore: schedule }
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error)
+
+export type TaskDraftOptions = Pick<App, 'api' | 'toasts'> &
+  Pick<Platform, 'schedule'> & { unsaved?: Set<string>; onSaved: () => Promise<void> }
+
+export const createTaskDraft = (options: TaskDraftOptions) => {
+  const { api, toasts, schedule: runLater, unsaved, onSaved } = options
+  const draft = signal<TaskDraft | null>(null)
+  const preview = signal<SchedulePreview>({ kind: 'empty' })
+  /** Names to choose from; null until they are loaded. */
+  const skills = signal<readonly string[] | null>(null)
+  let cancelPreview = () => {}
+
+  const setDraft = (value: TaskDraft | null): void => {
+    draft.value = value
+    if (value) unsaved?.add('task')
+    else unsaved?.delete('task')
+  }
+
+  const loadPreview = async (schedule: string): Promise<void> => {
+    if (!schedule.trim()) {
+      preview.value = { kind: 'empty' }
+      return
+    }
+    let found: SchedulePreview
+    try {
+      const { words, next, timezone } = await api('POST /api/crons/preview', { schedule })
+      found = { kind: 'valid', words, next, timezone }
+    } catch (error) {
+      found = { kind: 'invalid', message: messageOf(error) }
+    }
+    // The field may have changed since the request.
+    if (draft.value?.schedule === schedule) preview.value = found
+  }
+
+  const open = (value: TaskDraft): void => {
+    draft.value = value
+    preview.value = { kind: 'empty' }
+    void loadPreview(value.schedule)
+    // Without the list the field still shows the skills already chosen.
+    if (skills.value === null)
+      void api('GET /api/skills', {}).then(
+        reply => {
+          skills.value = reply.skills.map(({ name }) => name)
+        },
+        () => undefined,
+      )
+  }
+
+  const send = async (value: TaskDraft): Promise<Job> => {
+    const { id, name, prompt, schedule, model, script, scheduleBefore } = value
+    const fields = { name, prompt, model, script, skills: [...value.skills] }
+    if (!id) return (await api('POST /api/crons/create', { ...fields, schedule })).job
+    const changed = schedule === scheduleBefore ? {} : { schedule }
+    return (await api('POST /api/crons/update', { job_id: id, ...fields, ...changed })).job
+  }
+
+  return {
+    draft,
+    preview,
+    skills,
+    create: (): void => open(EMPTY),
+    edit: (job: Job): void => open(draftOf(job)),
+    change(patch: Partial<TaskDraft>): void {
+      if (!draft.value) return
+      setDraft({ ...draft.value, ...patch })
+      const { schedule } = patch
+      if (schedule === undefined) return
+      cancelPreview()
+      cancelPreview = runLater(() => void loadPreview(schedule), PREVIEW_DELAY_MS)
+    },
+    cancel: (): void => setDraft(null),
+    /** Resolves to the task's id, or to null when the server rejects it; `problem` then says why. */
+    async save(): Promise<string | null> {
+      const value = draft.value
+      if (!value || value.busy) return null
+      setDraft({ ...value, busy: true, problem: '' })
+      try {
+        const job = await send(value)
+        setDraft(null)
+        toasts.show(t('said.saved', { name: job.name }))
+        await onSaved()
+        return job.id
+      } catch (error) {
+        setDraft({ ...value, busy: false, problem: messageOf(error) })
+        return null
+      }
+    },
+  }
+}
