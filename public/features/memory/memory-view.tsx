@@ -81,7 +81,7 @@ const Editing = ({ memory, name }: { memory: MemoryState; name: NoteName }) => {
     >
       {conflict && (
         <ConflictNote
-          onDiscardMine={() => memory.takeTheirs(name)}
+          onDiscardMine={() => memory.discardMine(name)}
           onOverwrite={() => save(true)}
         />
       )}

@@ -109,7 +109,7 @@ export const createMemory = ({
         return false
       }
     },
-    takeTheirs(name: NoteName): void {
+    discardMine(name: NoteName): void {
       const theirs = conflicts.value[name]
       if (theirs) setDraft(name, { ...theirs, busy: false, problem: '' })
       setConflict(name, null)

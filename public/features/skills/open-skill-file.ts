@@ -95,7 +95,7 @@ export const createSkillFile = (
       }
     },
     /** Takes what stands on the disk now in place of what was written here. */
-    takeTheirs(): void {
+    discardMine(): void {
       const { content, version } = conflict.value ?? {}
       const now = draft.value
       if (now && typeof content === 'string' && typeof version === 'string')

@@ -31,7 +31,7 @@ const Form = ({ file, draft }: { file: SkillFile; draft: FileDraft }) => {
       {conflict && (
         <ConflictNote
           {...(conflict.content === null ? { text: t('skills.file.removed') } : {})}
-          onDiscardMine={conflict.content === null ? undefined : file.takeTheirs}
+          onDiscardMine={conflict.content === null ? undefined : file.discardMine}
           onOverwrite={() => void file.save({ overwrite: true })}
         />
       )}

@@ -101,7 +101,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
       {conflict && (
         <ConflictNote
           {...(conflict.content === null ? { text: t('skills.removed') } : {})}
-          onDiscardMine={conflict.content === null ? undefined : () => skills.takeTheirs()}
+          onDiscardMine={conflict.content === null ? undefined : () => skills.discardMine()}
           onOverwrite={() => void save({ overwrite: true })}
         />
       )}

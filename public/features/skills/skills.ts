@@ -196,7 +196,7 @@ export const createSkills = ({ api, toasts, onChanged, unsaved }: SkillsOptions)
       }
     },
     /** Takes what stands on the disk now in place of what was written here. */
-    takeTheirs(): void {
+    discardMine(): void {
       const theirs = conflict.value
       const now = draft.value
       if (now && theirs?.content !== null && theirs) {

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
 import { Icon } from '../../parts/icon.tsx'
-import type { Doc } from './open-file.ts'
+import type { Doc } from './document.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
@@ -47,7 +47,11 @@ export const Conflict = ({ doc }: { doc: Doc }) => {
         >
           {t(doc.theirs === null ? 'edit.compare' : 'edit.compare.hide')}
         </button>
-        <button type="button" class="button button-small" onClick={() => void preview.takeTheirs()}>
+        <button
+          type="button"
+          class="button button-small"
+          onClick={() => void preview.loadFromDisk()}
+        >
           {t('edit.reload')}
         </button>
         <button

@@ -4,7 +4,7 @@ import { grammarOf } from '../../markdown/highlight.ts'
 import { CodeText } from '../../markdown/code.tsx'
 import { languageOf, nameOf } from './file-kind.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import type { Doc } from './open-file.ts'
+import type { Doc } from './document.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 

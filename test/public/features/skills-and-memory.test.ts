@@ -123,7 +123,7 @@ test('a skill that changed meanwhile is neither overwritten nor lost', async () 
 
   skills.edit()
   await skills.save()
-  skills.takeTheirs()
+  skills.discardMine()
   assert.equal([skills.draft.value?.content, skills.draft.value?.version], ['theirs', 'v9'])
 })
 
@@ -160,7 +160,7 @@ test('a file of a skill: a change meanwhile is neither overwritten nor lost', as
 
   file.edit()
   await file.save()
-  file.takeTheirs()
+  file.discardMine()
   assert.equal([file.draft.value?.content, file.draft.value?.version], ['theirs', 'v9'])
   file.cancel()
   assert.is(unsaved.size, 0)
@@ -259,7 +259,7 @@ test('a note that changed meanwhile: take theirs, or write over it', async () =>
   assert.not.ok(await memory.save('memory'))
   assert.equal(memory.conflicts.value.memory, { text: 'agent', version: 'v2' })
   assert.is(memory.drafts.value.memory?.text, 'mine')
-  memory.takeTheirs('memory')
+  memory.discardMine('memory')
   assert.is(memory.drafts.value.memory?.text, 'agent')
   memory.change('memory', 'mine again')
   Object.assign(now, { version: 'v3' })

@@ -18,7 +18,8 @@ import {
   parseTarget,
   targetOf,
 } from '../../../public/features/workspace/panel.ts'
-import { canEdit, createOpenFile } from '../../../public/features/workspace/open-file.ts'
+import { canEdit } from '../../../public/features/workspace/document.ts'
+import { createOpenFile } from '../../../public/features/workspace/open-file.ts'
 import { createToasts } from '../../../public/features/shell/toast.ts'
 import { stepOf } from '../../../public/features/workspace/tree-keys.ts'
 import { fakePlatform, settle } from '../_page.ts'
@@ -394,7 +395,7 @@ previews('the version on disk can be taken instead', async () => {
   await preview.refresh()
   assert.equal([doc().conflict, doc().draft], ['v2', 'mine\n'])
   const { generation } = doc()
-  await preview.takeTheirs()
+  await preview.loadFromDisk()
   assert.equal([doc().draft, doc().conflict, preview.dirty.value], ['theirs\n', null, false])
   assert.ok(doc().generation > generation, 'the editor is made again')
 })

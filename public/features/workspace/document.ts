@@ -1,0 +1,80 @@
+/** A file of the workspace as the panel shows or edits it. */
+import { signal } from '@preact/signals'
+import { type FileKind, kindOf } from './file-kind.ts'
+import type { Target } from './panel.ts'
+
+export type Doc = {
+  sessionId: string
+  path: string
+  kind: FileKind
+  state: 'loading' | 'ready' | 'failed' | 'binary' | 'large'
+  error: string
+  content: string
+  sizeBytes: number | null
+  /** The server's version of the content; sent back with a save to detect conflicts. */
+  version: string
+  line: number | null
+  mode: 'view' | 'source' | 'edit'
+  /** The editor's text; null outside of edit mode. */
+  draft: string | null
+  saving: boolean
+  /** The version on disk, when it is not the one being edited. */
+  conflict: string | null
+  /** The text on disk, loaded for comparison with the draft. */
+  theirs: string | null
+  /** Increases when the content is replaced: images and the editor are then created again. */
+  generation: number
+  /** A `blob:` URL, for kinds that must not be framed by their own URL. */
+  blob: string | null
+}
+
+export const isTextKind = (kind: FileKind): boolean =>
+  kind === 'text' || kind === 'markdown' || kind === 'csv' || kind === 'html'
+
+export const isDirty = (doc: Doc | null): boolean =>
+  doc !== null && doc.draft !== null && doc.draft !== doc.content
+
+/** Replacement characters mean the file is not UTF-8: saving it would damage it. */
+export const canEdit = (doc: Doc): boolean =>
+  doc.state === 'ready' && isTextKind(doc.kind) && !doc.content.includes('\ufffd')
+
+/** Rendered by default, so it has a source view as well. */
+export const hasSourceView = (kind: FileKind): boolean =>
+  kind === 'markdown' || kind === 'csv' || kind === 'html'
+
+export const newDoc = (sessionId: string, { path, line }: Target): Doc => ({
+  sessionId,
+  path,
+  line,
+  kind: kindOf(path),
+  state: 'loading',
+  error: '',
+  content: '',
+  sizeBytes: null,
+  version: '',
+  mode: line !== null && hasSourceView(kindOf(path)) ? 'source' : 'view',
+  draft: null,
+  saving: false,
+  conflict: null,
+  theirs: null,
+  generation: 0,
+  blob: null,
+})
+
+/** The open document. A reply that arrives after another one was opened is dropped by `patch`. */
+export const createDocState = () => {
+  const doc = signal<Doc | null>(null)
+
+  const isOpen = (one: Doc): boolean =>
+    doc.value?.sessionId === one.sessionId && doc.value.path === one.path
+
+  return {
+    doc,
+    isOpen,
+    patch(one: Doc, change: Partial<Doc>): void {
+      if (isOpen(one) && doc.value) doc.value = { ...doc.value, ...change }
+    },
+  }
+}
+
+export type DocState = ReturnType<typeof createDocState>

@@ -1,0 +1,85 @@
+/** Loading the open document, and reloading it when it changed on disk. */
+import type { Platform } from '../../platform.ts'
+import { type Doc, type DocState, isDirty, isTextKind } from './document.ts'
+
+/** Creates and releases `blob:` URLs. */
+export type BlobUrls = { create: (blob: Blob) => string; revoke: (url: string) => void }
+
+export type DocLoaderOptions = {
+  platform: Pick<Platform, 'api' | 'fetchBlob'>
+  state: DocState
+  urls: BlobUrls
+}
+
+export const createDocLoader = ({ platform, state, urls }: DocLoaderOptions) => {
+  const { api, fetchBlob } = platform
+  const { doc, isOpen, patch } = state
+
+  const fail = (one: Doc, error: unknown): void => {
+    const message = error instanceof Error ? error.message : String(error)
+    patch(one, { state: /too large/i.test(message) ? 'large' : 'failed', error: message })
+  }
+
+  const readText = ({ sessionId, path }: Doc) =>
+    api('GET /api/file', { session_id: sessionId, path })
+
+  const loadPdf = async (one: Doc): Promise<void> => {
+    const query = { session_id: one.sessionId, path: one.path }
+    const blob = await fetchBlob('api/file/raw', query)
+    // With a type of ours: a file that only claims to be a PDF is not run as something else.
+    const url = urls.create(new Blob([blob], { type: 'application/pdf' }))
+    if (isOpen(one)) patch(one, { state: 'ready', blob: url, sizeBytes: blob.size })
+    else urls.revoke(url)
+  }
+
+  const load = async (one: Doc): Promise<void> => {
+    try {
+      if (isTextKind(one.kind)) {
+        const { content, size, version, binary } = await readText(one)
+        const state = binary ? 'binary' : 'ready'
+        patch(one, { state, content: content ?? '', sizeBytes: size, version })
+      } else if (one.kind === 'pdf') await loadPdf(one)
+      else patch(one, { state: one.kind === 'binary' ? 'binary' : 'ready' })
+    } catch (error) {
+      fail(one, error)
+    }
+  }
+
+  const refreshText = async (now: Doc): Promise<void> => {
+    try {
+      const { content, size, version, binary } = await readText(now)
+      const shown = doc.value
+      if (!shown || !isOpen(now) || version === shown.version) return
+      if (isDirty(shown)) return patch(now, { conflict: version })
+      const text = content ?? ''
+      patch(now, {
+        content: text,
+        sizeBytes: size,
+        version,
+        state: binary ? 'binary' : 'ready',
+        draft: shown.draft === null ? null : text,
+        generation: shown.generation + 1,
+      })
+    } catch (error) {
+      // Deleted or unreachable: unsaved edits stay on the page.
+      if (!isDirty(doc.value)) fail(now, error)
+    }
+  }
+
+  return {
+    readText,
+    load,
+    /** Reloads what changed on disk. Unsaved edits are never replaced: they get a conflict instead. */
+    async refresh(): Promise<void> {
+      const now = doc.value
+      if (!now || now.state === 'loading' || now.saving) return
+      if (isTextKind(now.kind) && now.state === 'ready') return refreshText(now)
+      const next = { ...now, generation: now.generation + 1 }
+      if (now.blob) urls.revoke(now.blob)
+      patch(now, next)
+      await load(next)
+    },
+  }
+}
+
+export type DocLoader = ReturnType<typeof createDocLoader>

@@ -1,0 +1,80 @@
+/** Saving the open document, and the three ways out of a conflict: compare, load from disk, overwrite. */
+import { ApiError } from '../../api.ts'
+import type { Platform } from '../../platform.ts'
+import type { Toasts } from '../shell/toast.ts'
+import type { DocState } from './document.ts'
+import type { DocLoader } from './load-document.ts'
+
+export type DocSaverOptions = {
+  platform: Pick<Platform, 'api'>
+  toasts: Toasts
+  state: DocState
+  readText: DocLoader['readText']
+  onSaved?: () => void
+}
+
+export const createDocSaver = (options: DocSaverOptions) => {
+  const { platform, toasts, state, readText, onSaved } = options
+  const { doc, patch } = state
+
+  const save = async (version: string): Promise<void> => {
+    const now = doc.value
+    if (!now || now.draft === null || now.saving) return
+    const { draft } = now
+    patch(now, { saving: true })
+    try {
+      const reply = await platform.api('POST /api/file/save', {
+        session_id: now.sessionId,
+        path: now.path,
+        content: draft,
+        expected_version: version,
+      })
+      const saved = { content: draft, version: reply.version, sizeBytes: reply.size }
+      patch(now, { ...saved, saving: false, conflict: null, theirs: null })
+      onSaved?.()
+    } catch (error) {
+      patch(now, { saving: false })
+      const body = error instanceof ApiError && error.status === 409 ? error.body : null
+      if (body?.conflict) patch(now, { conflict: `${body.version ?? ''}` })
+      else toasts.showError(error)
+    }
+  }
+
+  return {
+    save: (): Promise<void> => save(doc.value?.version ?? ''),
+    /** Replaces the version the conflict was reported for; a newer one is a new conflict. */
+    overwrite: (): Promise<void> => save(doc.value?.conflict ?? ''),
+    /** Discards the draft. */
+    async loadFromDisk(): Promise<void> {
+      const now = doc.value
+      if (!now) return
+      try {
+        const { content, size, version } = await readText(now)
+        const text = content ?? ''
+        patch(now, {
+          content: text,
+          draft: text,
+          sizeBytes: size,
+          version,
+          conflict: null,
+          theirs: null,
+          generation: now.generation + 1,
+        })
+      } catch (error) {
+        toasts.showError(error)
+      }
+    },
+    /** Shows or hides the text on disk beside the draft. */
+    async compare(): Promise<void> {
+      const now = doc.value
+      if (!now) return
+      if (now.theirs !== null) return patch(now, { theirs: null })
+      try {
+        const { content, version } = await readText(now)
+        patch(now, { theirs: content ?? '', conflict: version })
+      } catch (error) {
+        toasts.showError(error)
+      }
+    },
+  }
+}
