@@ -1,5 +1,5 @@
 /** Moving in the tree by keyboard: which row a key leads to, and what it does to the one that has the focus. */
-import type { TreeRow } from './file-tree.ts'
+import type { TreeRow } from './open-directories.ts'
 
 export type Step =
   | { kind: 'go'; path: string }

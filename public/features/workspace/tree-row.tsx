@@ -6,7 +6,7 @@ import { nameOf } from './file-kind.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { Mark } from './git-changes.ts'
-import type { TreeRow } from './file-tree.ts'
+import type { TreeRow } from './open-directories.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
@@ -170,7 +170,7 @@ type RowProps = {
 
 export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
   const { files, changes, openFile: preview } = useWorkspacePanel()
-  const { path, name, type, level, open, place, siblings } = row
+  const { path, name, type, level, open, position, siblingCount } = row
   const naming = files.naming.value
   const menu = useMenu(row)
   if (naming?.kind === 'rename' && naming.path === path) {
@@ -188,8 +188,8 @@ export const RowView = ({ row, active, over, onUse, after }: RowProps) => {
         data-path={path}
         tabIndex={active ? 0 : -1}
         aria-level={level}
-        aria-posinset={place}
-        aria-setsize={siblings}
+        aria-posinset={position}
+        aria-setsize={siblingCount}
         aria-selected={shown}
         {...(type === 'dir' ? { 'aria-expanded': open } : {})}
         style={indentOf(level)}

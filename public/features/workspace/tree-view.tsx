@@ -1,7 +1,7 @@
 /** The files as an ARIA tree: one row has the focus, arrows move it, things are dragged into folders and dropped from outside. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { TreeRow } from './file-tree.ts'
+import type { TreeRow } from './open-directories.ts'
 import { directoryOf } from './file-kind.ts'
 import { t } from './strings.ts'
 import { dropped, addDroppedFolders } from '../composer/attachments-view.tsx'

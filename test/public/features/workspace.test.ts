@@ -165,7 +165,7 @@ trees('directories are read when they are opened', async () => {
     ['.', 'src'],
   )
   const row = files.rows.value[2]!
-  assert.equal([row.level, row.place, row.siblings], [2, 2, 3])
+  assert.equal([row.level, row.position, row.siblingCount], [2, 2, 3])
   files.toggle('src')
   assert.equal(names(), ['src', 'README.md'])
 })
