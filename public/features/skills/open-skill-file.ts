@@ -1,12 +1,12 @@
-/** The file of a skill that is open, and its text while it is being written. */
+/** The open file of a skill, its draft, and conflicts with the file on disk. */
 import { type ReadonlySignal, signal } from '@preact/signals'
 import type { LinkedFile, Skill } from '../../../lib/schema/skill.ts'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
+import { type DiskVersion, diskVersionOf } from './skill-draft.ts'
 import { t } from './strings.ts'
 
 export type FileDraft = { skill: string; path: string; content: string; version: string }
-type DiskVersion = { content: string | null; version: string | null }
 type SkillFileOptions = Pick<App, 'api' | 'toasts'> & { unsaved?: Set<string> | undefined }
 
 export const createSkillFile = (
@@ -14,7 +14,7 @@ export const createSkillFile = (
   skill: ReadonlySignal<Skill | null>,
 ) => {
   const open = signal<LinkedFile | null>(null)
-  /** Stays while another skill is looked at. */
+  /** Kept while another skill is open. */
   const draft = signal<FileDraft | null>(null)
   const busy = signal(false)
   const problem = signal('')
@@ -68,7 +68,7 @@ export const createSkillFile = (
       if (!now || busy.value) return false
       busy.value = true
       problem.value = ''
-      // Gone meanwhile: nothing can be expected of what is written anew.
+      // Without a version on disk the file was deleted: nothing to compare with.
       const version = overwrite ? (conflict.value?.version ?? null) : now.version
       try {
         await api('POST /api/skills/save', {
@@ -83,18 +83,14 @@ export const createSkillFile = (
         return true
       } catch (error) {
         if (error instanceof ApiError && error.status === 409) {
-          const { content, version: at } = error.body
-          conflict.value = {
-            content: typeof content === 'string' ? content : null,
-            version: typeof at === 'string' ? at : null,
-          }
+          conflict.value = diskVersionOf(error.body)
         } else problem.value = error instanceof Error ? error.message : String(error)
         return false
       } finally {
         busy.value = false
       }
     },
-    /** Takes what stands on the disk now in place of what was written here. */
+    /** Replaces the draft with the version on disk. */
     discardMine(): void {
       const { content, version } = conflict.value ?? {}
       const now = draft.value

@@ -1,7 +1,8 @@
 /** A skill being written: name and category for a new one, the whole text of SKILL.md, and what stands in the way of saving. */
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
-import type { SkillDraft, SkillsState } from './skills.ts'
+import type { SkillDraft } from './skill-draft.ts'
+import type { SkillsState } from './skills.ts'
 import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
 import { useApp } from '../shell/context.ts'

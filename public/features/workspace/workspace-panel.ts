@@ -1,19 +1,19 @@
-/** Everything behind the panel, built when it is first drawn: the tree, the open file, git, and what keeps them current. */
+/** The state of the workspace panel (file tree, open file, git, changes by turn, processes), and keeping it in sync with the page. */
 import { batch, effect, type ReadonlySignal, type Signal, untracked } from '@preact/signals'
 import { urlOf } from '../../api.ts'
 import type { Attachments } from '../composer/attachments.ts'
-import { createProcesses } from './processes.ts'
-import { createGitChanges } from './git-changes.ts'
-import { createFileTree } from './file-tree.ts'
+import { createProcesses, type Processes } from './processes.ts'
+import { createGitChanges, type GitChanges } from './git-changes.ts'
+import { createFileTree, type FileTree } from './file-tree.ts'
 import { createFileUploads } from './file-uploads.ts'
 import type { Layout } from '../shell/layout.ts'
 import type { OpenChat } from '../chat/open-chat.ts'
 import { formatTarget, insideWorkspace, type Target } from './panel.ts'
 import type { Platform } from '../../platform.ts'
-import { createOpenFile } from './open-file.ts'
+import { createOpenFile, type OpenFile } from './open-file.ts'
 import { fileQuery, type RouteState } from '../shell/route.ts'
 import type { Toasts } from '../shell/toast.ts'
-import { createTurnChanges } from './turn-changes.ts'
+import { createTurnChanges, type TurnChanges } from './turn-changes.ts'
 import { t } from './strings.ts'
 
 export type WorkspacePanelOptions = {
@@ -31,8 +31,101 @@ export type WorkspacePanelOptions = {
   navigate: (url: string, options?: { download?: boolean }) => void
 }
 
+type Parts = {
+  files: FileTree
+  changes: GitChanges
+  turns: TurnChanges
+  processes: Processes
+  openFile: OpenFile
+  refresh: () => void
+}
+
+/** Follows the open session, the panel, the running turn and the URL. Returns the effects' disposers. */
+const syncWithPage = (app: WorkspacePanelOptions, parts: Parts): (() => void)[] => {
+  const { chat, panel, attachments, route, toasts } = app
+  const { files, changes, turns, processes, openFile, refresh } = parts
+  const current = { session: '', workspace: '' }
+  const turn = { running: false }
+
+  const undoRequested = (): void => {
+    const { value: number } = panel.rollback
+    panel.rollback.value = 0
+    if (number > 0) turns.undoNumber(number)
+  }
+
+  return [
+    // Another session, or another workspace for this one: load its tree.
+    effect(() => {
+      const session = chat.details.value?.session_id ?? ''
+      const workspace = chat.details.value?.workspace ?? ''
+      if (!session || session !== route.sessionId.value) return
+      untracked(() => {
+        const moved = current.session === session && current.workspace !== workspace
+        Object.assign(current, { session, workspace })
+        batch(() => {
+          openFile.show(session)
+          if (moved) {
+            void files.show('')
+            void changes.show('')
+          }
+          void files.show(session)
+          void changes.show(session)
+          void processes.show(session)
+          void turns.show(session).then(undoRequested)
+        })
+      })
+    }),
+    // Opens the file a link asks for.
+    effect(() => {
+      const target = panel.target.value
+      const session = chat.details.value?.session_id
+      if (!target || !session || session !== route.sessionId.value) return
+      untracked(() => {
+        panel.target.value = null
+        const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
+        if (path === null)
+          toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
+        else if (path) {
+          openFile.open({ path, line: target.line })
+          void files.reveal(path)
+        }
+      })
+    }),
+    // At the end of a turn: the agent may have changed anything.
+    effect(() => {
+      const running = chat.busy.value
+      if (turn.running && !running) untracked(refresh)
+      turn.running = running
+    }),
+    // `/rollback 2` while the panel is open.
+    effect(() => {
+      if (panel.rollback.value > 0 && turns.state.value === 'ready') untracked(undoRequested)
+    }),
+    // Polling stops while the panel is closed.
+    effect(() => {
+      if (panel.shown.value) untracked(() => void processes.load())
+    }),
+    // An attachment was uploaded into the workspace.
+    effect(() => {
+      if (attachments.arrived.value.size === 0) return
+      untracked(() => {
+        void files.load('')
+        void changes.load()
+      })
+    }),
+    // The URL names the open file, for reloads and copied links.
+    effect(() => {
+      const doc = openFile.doc.value
+      const { value: at } = route.current
+      if (at.view !== 'chat' || !at.sessionId) return
+      const shown = panel.shown.value && doc?.sessionId === at.sessionId ? doc : null
+      route.replaceFile(shown ? formatTarget(shown) : null)
+    }),
+  ]
+}
+
 export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
-  const { platform, chat, panel, attachments, route, toasts, layout, navigate } = app
+  const { platform, panel, route, toasts, layout, navigate } = app
   const { base } = platform
   const changes = createGitChanges(platform)
   const openFile = createOpenFile({
@@ -73,9 +166,6 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
     isShown: () => panel.shown.value,
   })
 
-  const placeOf = { session: '', place: '' }
-  const turn = { running: false }
-
   const refresh = (): void => {
     void files.reload()
     void changes.load()
@@ -83,81 +173,8 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
     void processes.load()
     void openFile.refresh()
   }
-
-  const askForTurn = (): void => {
-    const { value: number } = panel.rollback
-    panel.rollback.value = 0
-    if (number > 0) turns.undoNumber(number)
-  }
-
-  const stops = [
-    // Another conversation, or another workspace for this one: another tree.
-    effect(() => {
-      const session = chat.details.value?.session_id ?? ''
-      const place = chat.details.value?.workspace ?? ''
-      if (!session || session !== route.sessionId.value) return
-      untracked(() => {
-        const moved = placeOf.session === session && placeOf.place !== place
-        Object.assign(placeOf, { session, place })
-        batch(() => {
-          openFile.show(session)
-          if (moved) {
-            void files.show('')
-            void changes.show('')
-          }
-          void files.show(session)
-          void changes.show(session)
-          void processes.show(session)
-          void turns.show(session).then(askForTurn)
-        })
-      })
-    }),
-    // What a link asked for.
-    effect(() => {
-      const target = panel.target.value
-      const session = chat.details.value?.session_id
-      if (!target || !session || session !== route.sessionId.value) return
-      untracked(() => {
-        panel.target.value = null
-        const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
-        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
-        else if (path) {
-          openFile.open({ path, line: target.line })
-          void files.reveal(path)
-        }
-      })
-    }),
-    // A turn has ended: the agent may have changed anything.
-    effect(() => {
-      const running = chat.busy.value
-      if (turn.running && !running) untracked(refresh)
-      turn.running = running
-    }),
-    // `/rollback 2`, while the panel is there already.
-    effect(() => {
-      if (panel.rollback.value > 0 && turns.state.value === 'ready') untracked(askForTurn)
-    }),
-    // The programs are looked at again when the panel opens.
-    effect(() => {
-      if (panel.shown.value) untracked(() => void processes.load())
-    }),
-    // A file of the message has arrived in the workspace.
-    effect(() => {
-      if (attachments.arrived.value.size === 0) return
-      untracked(() => {
-        void files.load('')
-        void changes.load()
-      })
-    }),
-    // The address names the open file, so that a reload or a copied link leads back to it.
-    effect(() => {
-      const doc = openFile.doc.value
-      const { value: at } = route.current
-      if (at.view !== 'chat' || !at.sessionId) return
-      const shown = panel.shown.value && doc?.sessionId === at.sessionId ? doc : null
-      route.replaceFile(shown ? formatTarget(shown) : null)
-    }),
-  ]
+  const parts: Parts = { files, changes, turns, processes, openFile, refresh }
+  const disposers = syncWithPage(app, parts)
 
   return {
     files,
@@ -167,9 +184,9 @@ export const createWorkspacePanel = (app: WorkspacePanelOptions) => {
     processes,
     openFile,
     refresh,
-    stop: (): void => {
+    dispose(): void {
       processes.stop()
-      for (const stop of stops) stop()
+      for (const dispose of disposers) dispose()
     },
     rawUrl: (path: string, query: Record<string, unknown> = {}): string =>
       urlOf(base, 'api/file/raw', { session_id: files.sessionId.value, path, ...query }),
