@@ -83,8 +83,7 @@ const syncWithPage = (app: WorkspacePanelOptions, parts: Parts): (() => void)[] 
       untracked(() => {
         panel.target.value = null
         const path = insideWorkspace(chat.details.value?.workspace ?? '', target.path)
-        if (path === null)
-          toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
+        if (path === null) toasts.show(t('files.outside', { path: target.path }), { kind: 'error' })
         else if (path) {
           openFile.open({ path, line: target.line })
           void files.reveal(path)
