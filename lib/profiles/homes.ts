@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { invalid, missing } from '../errors.ts'
 import { PROFILE_NAME } from '../schema/ids.ts'
 import { readText } from '../store/read-text.ts'
-import { replaceText } from '../store/replace.ts'
+import { replaceText } from '../store/atomic-write.ts'
 import { deletedHome } from './deleted-home.ts'
 import { type Home, openHome } from './home.ts'
 

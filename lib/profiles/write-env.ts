@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { conflict } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
 import { readText } from '../store/read-text.ts'
-import { replaceText } from '../store/replace.ts'
+import { replaceText } from '../store/atomic-write.ts'
 import { editEnv } from './env-format.ts'
 import { type Home, isManaged } from './home.ts'
 

@@ -13,7 +13,7 @@ import { isAbsolute, join, relative, sep } from 'node:path'
 import { conflict, invalid, missing } from '../errors.ts'
 import type { LinkedFile } from '../schema/skill.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { replaceText } from '../store/replace.ts'
+import { replaceText } from '../store/atomic-write.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
 import { readWhole } from '../store/read-text.ts'
 

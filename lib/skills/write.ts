@@ -6,7 +6,7 @@ import { asObject, isObject } from '../base/json.ts'
 import { conflict, forbidden, invalid, missing } from '../errors.ts'
 import { redact, unredact } from '../redact/redact.ts'
 import { isInside } from '../store/path-within.ts'
-import { replaceText } from '../store/replace.ts'
+import { replaceText } from '../store/atomic-write.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
 import { type Finder, type Found, type SkillsHome, skillsRoot } from './find.ts'
 import {

@@ -1,4 +1,4 @@
-/** Replaces a file whole or not at all: temporary file in the same directory, fsync, rename. */
+/** Atomic file writes: temporary file in the same directory, fsync, rename. */
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -7,11 +7,16 @@ import {
   openSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { diskFull } from '../errors.ts'
+import { errorCode } from './file-error.ts'
+import { makeDir } from './make-dir.ts'
+import { realPath } from './path-within.ts'
 
-/** Makes a rename or a new name in `dir` survive a power cut. */
+/** Fsyncs a directory, so that a rename or a new name in it survives a power cut. */
 export const syncDir = (dir: string): void => {
   const fd = openSync(dir, 'r')
   try {
@@ -22,8 +27,8 @@ export const syncDir = (dir: string): void => {
 }
 
 /**
- * Writes `data` to `path` atomically. `mode` defaults to 0600: nearly everything we write is private.
- * Throws the file system's error; the old file is then untouched and no temporary file stays behind.
+ * Writes `data` to `path` atomically. `mode` defaults to 0600, because nearly everything we write is private.
+ * Throws the file system's error; the old file is then unchanged and the temporary file is removed.
  */
 export const writeAtomic = (
   path: string,
@@ -40,7 +45,7 @@ export const writeAtomic = (
     } finally {
       closeSync(fd)
     }
-    // The umask may have taken bits away that the caller asked for.
+    // The umask may have cleared bits the caller asked for.
     chmodSync(temporary, mode)
     renameSync(temporary, path)
   } catch (error) {
@@ -48,4 +53,39 @@ export const writeAtomic = (
     throw error
   }
   syncDir(dir)
+}
+
+const DISK_ERRORS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ENOSPC: 'The disk is full',
+    EDQUOT: 'The disk quota is used up',
+    EROFS: 'The disk is read-only',
+  }),
+)
+
+/** The mode of an existing file, 0600 for a new one. */
+const modeOf = (path: string): number =>
+  (statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o777
+
+/**
+ * Replaces a file that a person or another program may also own. Writes atomically through a symlink, keeps the mode of
+ * an existing file unless `mode` is given, and creates missing directories. Throws a UserError when the disk is full.
+ */
+export const replaceText = (
+  path: string,
+  text: string | Buffer,
+  { mode }: { mode?: number } = {},
+): void => {
+  try {
+    // People keep config.yaml in a repository and link to it.
+    const target = realPath(path)
+    const targetMode = mode ?? modeOf(target)
+    makeDir(dirname(target))
+    writeAtomic(target, text, { mode: targetMode })
+  } catch (error) {
+    // Only the user can fix a disk that accepts no writes; every other failure is passed on.
+    const sentence = DISK_ERRORS.get(errorCode(error))
+    if (sentence) throw diskFull(`${sentence}; nothing was changed in ${dirname(path)}.`)
+    throw error
+  }
 }

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import { conflict, messageOf } from '../errors.ts'
 import { type FileText, cachedFile } from './cached-file.ts'
 import type { ReadOptions } from './read-text.ts'
-import { replaceText } from './replace.ts'
+import { replaceText } from './atomic-write.ts'
 
 export type JsonFile<T> = {
   readonly path: string

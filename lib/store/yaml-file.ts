@@ -6,7 +6,7 @@ import { type Document, isAlias, isMap } from 'yaml'
 import { isObject, type JsonObject } from '../base/json.ts'
 import { conflict, messageOf, type UserError } from '../errors.ts'
 import { cachedFile } from './cached-file.ts'
-import { replaceText } from './replace.ts'
+import { replaceText } from './atomic-write.ts'
 import { spliceYaml, toNode } from './yaml-splice.ts'
 import { parseYaml } from './yaml-values.ts'
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { messageOf } from '../errors.ts'
 import { errorCode } from '../store/file-error.ts'
-import { replaceText } from '../store/replace.ts'
+import { replaceText } from '../store/atomic-write.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 /** `basis` tells what the text was made of: another basis, another text. */

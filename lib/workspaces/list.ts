@@ -9,7 +9,7 @@ import { cachedFile } from '../store/cached-file.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
-import { replaceText } from '../store/replace.ts'
+import { replaceText } from '../store/atomic-write.ts'
 import { suggestDirectories } from './suggest.ts'
 import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './validate.ts'
 

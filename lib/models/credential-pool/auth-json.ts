@@ -6,7 +6,7 @@ import { preserveNumbers } from '../../store/json-numbers.ts'
 import { type FileLockOptions, withFileLock } from '../../store/flock.ts'
 import { jsonReason } from '../../store/json-file.ts'
 import { readText } from '../../store/read-text.ts'
-import { replaceText } from '../../store/replace.ts'
+import { replaceText } from '../../store/atomic-write.ts'
 import { toProviderId } from '../provider-ids.ts'
 import { entryId, tokenOf } from '../provider-config.ts'
 
