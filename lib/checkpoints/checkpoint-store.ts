@@ -1,4 +1,4 @@
-/** The folder of one workspace's checkpoints: git where there is git, plain copies beside it, and the records of turns. */
+/** Storage of one workspace's checkpoints: file versions in git (plain copies where git is missing) and the records of turns. */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { OpenRecord, TurnRecord, type Version } from './records.ts'
 import { blobId, type GitOptions, openShadowGit } from './shadow-git.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
-/** agent-home §1.1: named by the workspace's absolute path. */
+/** agent-home §1.1: the directory is named by a hash of the workspace's absolute path. */
 export const checkpointDir = (homeDir: string, root: string): string =>
   join(homeDir, 'checkpoints', createHash('sha256').update(root).digest('hex').slice(0, 16))
 
@@ -16,7 +16,7 @@ export type CheckpointStore = Awaited<ReturnType<typeof openCheckpointStore>>
 
 const ID = /^[0-9a-f]{16,64}$/
 
-/** Files of a folder by name without `.json`; none where it is not there. */
+/** Ids of the `.json` files in a directory; empty when it does not exist. */
 const idsIn = (dir: string): string[] =>
   existsSync(dir)
     ? readdirSync(dir)
@@ -25,17 +25,17 @@ const idsIn = (dir: string): string[] =>
         .filter(id => ID.test(id))
     : []
 
-/** One that cannot be read is as if it were not there: it can undo nothing. */
+/** Undefined for an unreadable record: nothing can be restored from it. */
 const readRecord = <T>(path: string, parse: (value: unknown) => T): T | undefined => {
   try {
     return parse(JSON.parse(readWholeText(path)))
   } catch {
-    // Damaged, of another version, or removed meanwhile.
+    // Damaged, written by another version, or deleted since it was listed.
     return undefined
   }
 }
 
-/** Reading records needs no git and makes nothing. */
+/** Oldest first. Needs no git and creates nothing. */
 export const readTurnRecords = (dir: string): TurnRecord[] =>
   idsIn(join(dir, 'webui', 'turns'))
     .flatMap(id => readRecord(join(dir, 'webui', 'turns', `${id}.json`), TurnRecord.parse) ?? [])
@@ -49,7 +49,7 @@ export const readOpenRecord = (dir: string, id: string): OpenRecord | undefined 
 export const deleteOpenRecord = (dir: string, id: string): void =>
   rmSync(join(dir, 'webui', 'open', `${id}.json`), { force: true })
 
-/** `root`: the workspace at its real place. */
+/** `root`: the real path of the workspace. */
 export const openCheckpointStore = async (dir: string, root: string, gitOptions: GitOptions) => {
   const own = (...names: string[]) => join(dir, 'webui', ...names)
   for (const folder of ['turns', 'open', 'files'])
@@ -66,7 +66,7 @@ export const openCheckpointStore = async (dir: string, root: string, gitOptions:
     get: (id: string): Buffer => readWhole(own('files', id)),
   }
 
-  const removeUnused = (): void => {
+  const deleteUnusedFiles = (): void => {
     const used = new Set(
       readTurnRecords(dir)
         .flatMap(({ changes }) => changes.flatMap(({ before, after }) => [before, after]))
@@ -82,14 +82,14 @@ export const openCheckpointStore = async (dir: string, root: string, gitOptions:
     dir,
     root,
     git,
-    /** Keeps the bytes of a file as it is now. */
+    /** Stores the bytes of a file. */
     async put({ bytes, kind, perm }: Content): Promise<Version> {
       const id = git ? await git.put(bytes) : plain.put(bytes)
       return { kind, perm, id, store: git ? 'git' : 'plain' }
     },
     get: async (version: Version): Promise<Buffer> => {
       if (version.store === 'plain') return plain.get(version.id)
-      if (!git) throw new Error('git is not there')
+      if (!git) throw new Error("git isn't installed")
       return git.get(version.id)
     },
     turns: () => readTurnRecords(dir),
@@ -97,13 +97,13 @@ export const openCheckpointStore = async (dir: string, root: string, gitOptions:
       writeAtomic(own('turns', `${record.id}.json`), JSON.stringify(record)),
     writeOpenRecord: (record: OpenRecord) =>
       writeAtomic(own('open', `${record.id}.json`), JSON.stringify(record)),
-    /** Records that are not wanted any more, with the versions only they held. */
+    /** Deletes records and the file versions only they refer to. */
     async deleteTurns(ids: readonly string[]): Promise<void> {
       for (const id of ids) {
         rmSync(own('turns', `${id}.json`), { force: true })
         await git?.deleteTurn(id)
       }
-      if (ids.length > 0) removeUnused()
+      if (ids.length > 0) deleteUnusedFiles()
     },
   }
 }

@@ -1,4 +1,4 @@
-/** One file of the disk, read and put back exactly: bytes, permissions, symlinks as what they are. */
+/** Reads and restores one file exactly: bytes and permissions, symlinks as symlinks. */
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -24,17 +24,17 @@ import type { Version } from './records.ts'
 
 export type Content = { kind: Version['kind']; perm: number; bytes: Buffer }
 
-/** What stands at a place: a file or symlink, nothing, or something that is not ours to touch, with a sentence. */
+/** What a path contains: a file or symlink, nothing (`content` is null), or something that cannot be recorded, with a sentence. */
 export type ReadResult = { content: Content | null } | { problem: string; isFolder?: true }
 
 const ABSENT = new Set(['ENOENT', 'ENOTDIR'])
 
 const openExactDirHandle = (bounds: Bounds, path: string, make: boolean): DirHandle => {
   const held = openDirHandle(bounds, path, { link: true, ...(make && { create: 'any' }) })
-  // A folder above it has become a symlink: it is another place now.
+  // A folder above it has become a symlink, so the path leads to another file now.
   if (held.path === path) return held
   held[Symbol.dispose]()
-  throw new UserError('conflict', 'a folder above it leads elsewhere now')
+  throw new UserError('conflict', 'a folder above it now leads elsewhere')
 }
 
 const readHeldFile = (held: DirHandle, maxBytes: number): ReadResult => {
@@ -43,8 +43,8 @@ const readHeldFile = (held: DirHandle, maxBytes: number): ReadResult => {
     return {
       content: { kind: 'link', perm: 0, bytes: readlinkSync(held.at, { encoding: 'buffer' }) },
     }
-  if (stat.isDirectory()) return { problem: 'there is a folder of this name', isFolder: true }
-  if (!stat.isFile()) return { problem: 'it is no ordinary file' }
+  if (stat.isDirectory()) return { problem: 'there is a folder with this name', isFolder: true }
+  if (!stat.isFile()) return { problem: 'it is not a regular file' }
   const fd = openEntry(held)
   try {
     const { size, mode } = fstatSync(fd)
@@ -56,7 +56,7 @@ const readHeldFile = (held: DirHandle, maxBytes: number): ReadResult => {
   }
 }
 
-/** `path` relative to the bounds' root. Never throws: what cannot be read is a problem with a sentence. */
+/** `path` is relative to the root of `bounds`. Never throws: an unreadable file is a problem with a sentence. */
 export const readContent = (bounds: Bounds, path: string, maxBytes = Infinity): ReadResult => {
   try {
     using held = openExactDirHandle(bounds, path, false)
@@ -64,16 +64,16 @@ export const readContent = (bounds: Bounds, path: string, maxBytes = Infinity): 
   } catch (error) {
     if (ABSENT.has(errorCode(error))) return { content: null }
     if (error instanceof UserError && error.kind === 'missing')
-      return { problem: 'it lies outside of the workspace now, or is protected' }
+      return { problem: 'it is now outside the workspace, or protected' }
     return { problem: messageOf(error) }
   }
 }
 
-const beside = (held: DirHandle): string =>
-  held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
+const temporaryPath = (handle: DirHandle): string =>
+  handle.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
 
-const writeBeside = (held: DirHandle, { kind, perm, bytes }: Content): string => {
-  const temporary = beside(held)
+const writeTemporary = (handle: DirHandle, { kind, perm, bytes }: Content): string => {
+  const temporary = temporaryPath(handle)
   if (kind === 'link') {
     symlinkSync(bytes, temporary)
     return temporary
@@ -89,10 +89,10 @@ const writeBeside = (held: DirHandle, { kind, perm, bytes }: Content): string =>
   return temporary
 }
 
-/** Whole or not at all; missing folders above it are made. Throws a sentence or the system's error. */
+/** Writes atomically and creates missing parent folders. Throws a UserError or the system's error. */
 export const writeContent = (bounds: Bounds, path: string, content: Content): void => {
   using held = openExactDirHandle(bounds, path, true)
-  const temporary = writeBeside(held, content)
+  const temporary = writeTemporary(held, content)
   try {
     renameSync(temporary, held.at)
   } catch (error) {
@@ -102,7 +102,7 @@ export const writeContent = (bounds: Bounds, path: string, content: Content): vo
   held.sync()
 }
 
-/** Nothing there is fine. */
+/** Deletes a file or symlink. A missing one is not an error. */
 export const removeContent = (bounds: Bounds, path: string): void => {
   try {
     using held = openExactDirHandle(bounds, path, false)
@@ -113,13 +113,13 @@ export const removeContent = (bounds: Bounds, path: string): void => {
   }
 }
 
-/** Only an empty one. */
+/** Deletes a folder if it is empty. */
 export const removeFolder = (bounds: Bounds, path: string): void => {
   try {
     using held = openExactDirHandle(bounds, path, false)
     rmdirSync(held.at)
   } catch {
-    // Not empty, or gone: then it is not ours to remove.
+    // Not empty, or already deleted.
   }
 }
 
@@ -128,7 +128,7 @@ export const makeFolder = (bounds: Bounds, path: string): void => {
   try {
     mkdirSync(held.at)
   } catch (error) {
-    // Somebody was faster.
+    // Another program created it at the same moment.
     if (errorCode(error) !== 'EEXIST') throw error
   }
 }

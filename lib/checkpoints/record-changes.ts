@@ -1,11 +1,11 @@
-/** Records what a turn changes: how files stood before its first change, and what has become of them at its end. */
+/** Captures the files of a workspace before a turn changes them, and computes the changes when the turn ends. */
 import { existsSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { structuredPatch } from 'diff'
 import type { Bounds } from '../store/dir-handle.ts'
 import { realPath } from '../store/path-within.ts'
 import { readContent } from './file-content.ts'
-import type { CheckpointStore } from './checkpoint-store.ts'
+import { type CheckpointStore, deleteOpenRecord } from './checkpoint-store.ts'
 import {
   type Change,
   type OpenRecord,
@@ -16,46 +16,47 @@ import {
 import { DEFAULT_LIMITS, type Scan, type ScanLimits, scanWorkspace } from './scan-workspace.ts'
 
 const MAX_TOUCHED_BYTES = 50 * 1024 * 1024
-/** Longer lists of what could not be recorded help nobody. */
+/** How many names one note lists. */
 const MAX_LISTED_NAMES = 5
 
 export type CheckpointContext = {
   store: CheckpointStore
   /** The workspace, without what is hidden from requests. */
   bounds: Bounds
-  limits?: ScanLimits
+  limits?: ScanLimits | undefined
 }
 
-/** Files outside of the workspace are named by their absolute path. */
+/** Bounds and relative path of a recorded file. Files outside the workspace are recorded by their absolute path. */
 export const resolvePath = (bounds: Bounds, path: string): [Bounds, string] =>
   path.startsWith('/') ? [{ ...bounds, root: '/' }, path.slice(1)] : [bounds, path]
 
-const nameOf = (root: string, place: string): string => {
-  const way = relative(root, place)
-  return way !== '' && way !== '..' && !way.startsWith('../') ? way : place
+/** The path to record: relative to the workspace, or absolute for a file outside it. */
+const recordedPath = (root: string, real: string): string => {
+  const path = relative(root, real)
+  return path !== '' && path !== '..' && !path.startsWith('../') ? path : real
 }
 
-const few = (names: readonly string[]): string =>
+const listNames = (names: readonly string[]): string =>
   names.length > MAX_LISTED_NAMES
     ? `${names.slice(0, MAX_LISTED_NAMES).join(', ')} and ${names.length - MAX_LISTED_NAMES} more`
     : names.join(', ')
 
-/** Before files are written: those not seen yet in this turn. Answers what could not be recorded. */
+/** Stores the current versions of files that are about to be written, once per turn. Resolves to notes about what cannot be recorded. */
 export const captureFiles = async (
   { store, bounds }: CheckpointContext,
   open: OpenRecord,
-  places: readonly string[],
+  paths: readonly string[],
 ): Promise<string[]> => {
   const known = new Set(open.touched.map(([path]) => path))
   const notes: string[] = []
-  for (const place of places) {
-    const path = nameOf(bounds.root, realPath(place))
+  for (const given of paths) {
+    const path = recordedPath(bounds.root, realPath(given))
     if (known.has(path)) continue
     known.add(path)
     const [within, name] = resolvePath(bounds, path)
     const found = readContent(within, name, MAX_TOUCHED_BYTES)
     if ('problem' in found) {
-      notes.push(`${path} cannot be undone: ${found.problem}.`)
+      notes.push(`${path} can't be undone: ${found.problem}.`)
       continue
     }
     const version = found.content && (await store.put(found.content))
@@ -84,27 +85,27 @@ const takeScan = async ({ store, bounds, limits = DEFAULT_LIMITS }: CheckpointCo
   try {
     return await take()
   } catch {
-    // A damaged index, most likely, or a file that went while it was read: once more from nothing.
+    // Most likely a damaged index, or a file deleted while it was read. Retry with a new index.
     git.dropIndex()
     return take()
   }
 }
 
-/** Permissions that git does not keep. */
+/** Permissions that git does not store. */
 const permsOf = (scan: Scan): Record<string, number> =>
   Object.fromEntries([...scan.files].filter(([, perm]) => perm !== 0o644 && perm !== 0o755))
 
 const notesOf = ({ large, unreadable, withoutBuildFolders: withoutProducts }: Scan): string[] => [
   ...(large.size > 0
-    ? [`Too large to be recorded, so changes to them cannot be undone: ${few([...large.keys()])}.`]
+    ? [`Too large to record, so changes can't be undone: ${listNames([...large.keys()])}.`]
     : []),
-  ...(unreadable.length > 0 ? [`Cannot be read, so not recorded: ${few(unreadable)}.`] : []),
+  ...(unreadable.length > 0 ? [`Unreadable, so not recorded: ${listNames(unreadable)}.`] : []),
   ...(withoutProducts
-    ? ['The folder is large: dist, build, target and the like are not recorded.']
+    ? ["This folder is large, so dist, build, target and similar folders aren't recorded."]
     : []),
 ]
 
-/** Before anything in the workspace may change. */
+/** Stores the state of the whole workspace, once per turn. Resolves to notes about what cannot be recorded. */
 export const captureWorkspace = async (
   context: CheckpointContext,
   open: OpenRecord,
@@ -113,7 +114,7 @@ export const captureWorkspace = async (
   const taken = await takeScan(context)
   if (!taken)
     return [
-      'git is not installed: what commands change cannot be undone, only what the file tools write.',
+      "git isn't installed, so changes made by commands can't be undone. Changes made by the file tools can.",
     ]
   const { scan, tree } = taken
   open.scan = {
@@ -134,7 +135,7 @@ const toVersion = (mode: string, id: string, perm: number | undefined): Version 
   return { kind: 'file', perm: perm ?? (mode === '100755' ? 0o755 : 0o644), id, store: 'git' }
 }
 
-/** What is another in the workspace than at the scan before. */
+/** Adds what differs between the earlier scan and the workspace now to `pairs`. Returns created and deleted folders. */
 const scanAfter = async (
   context: CheckpointContext,
   open: OpenRecord,
@@ -142,9 +143,9 @@ const scanAfter = async (
 ) => {
   const { scan: before } = open
   const { git } = context.store
-  if (!before || !git) return { made: [], gone: [] }
+  if (!before || !git) return { created: [], deleted: [] }
   const taken = await takeScan(context)
-  if (!taken) return { made: [], gone: [] }
+  if (!taken) return { created: [], deleted: [] }
   const { scan, tree, entries } = taken
   const perms = permsOf(scan)
   for (const { path, from, to } of await git.diffTrees(before.tree, tree))
@@ -167,17 +168,17 @@ const scanAfter = async (
     path => !scan.large.has(path) && !scan.files.has(path),
   )
   if (changed.length + lost.length > 0)
-    open.notes.push(`Changed and too large to be undone: ${few([...changed, ...lost])}.`)
+    open.notes.push(`Changed, but too large to undo: ${listNames([...changed, ...lost])}.`)
   const known = new Set(before.folders)
   return {
-    made: [...scan.folders].filter(folder => !known.has(folder)),
-    gone: before.folders.filter(folder => !scan.folders.has(folder)),
+    created: [...scan.folders].filter(folder => !known.has(folder)),
+    deleted: before.folders.filter(folder => !scan.folders.has(folder)),
   }
 }
 
 const MAX_COUNTED_BYTES = 1024 * 1024
 
-/** Where git does not count. */
+/** Counts lines without git. Null for binary, large or very different versions. */
 const countLines = async (store: CheckpointStore, { before, after }: Pair) => {
   const [old, current] = await Promise.all(
     [before, after].map(version => (version ? store.get(version) : Buffer.alloc(0))),
@@ -191,7 +192,7 @@ const countLines = async (store: CheckpointStore, { before, after }: Pair) => {
   return lines ? { added: starting('+'), removed: starting('-') } : null
 }
 
-/** Keeps both versions of every pair under the turn's name and counts their lines. */
+/** Stores both versions of every pair under the turn's name and counts changed lines. */
 export const toChanges = async (
   store: CheckpointStore,
   id: string,
@@ -217,8 +218,8 @@ export const toChanges = async (
   return changes.sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The end of a turn: everything that is another now than before. */
-export const finishRecord = async (
+/** The record of a turn that ends: everything that differs from the captured state. */
+const finishRecord = async (
   context: CheckpointContext,
   open: OpenRecord,
   { now, interrupted }: { now: number; interrupted: boolean },
@@ -230,21 +231,36 @@ export const finishRecord = async (
     const [within, name] = resolvePath(bounds, path)
     const found = readContent(within, name, MAX_TOUCHED_BYTES)
     if ('problem' in found) {
-      open.notes.push(`${path} cannot be undone: ${found.problem}.`)
+      open.notes.push(`${path} can't be undone: ${found.problem}.`)
       pairs.delete(path)
       continue
     }
     pairs.set(path, { before, after: found.content && (await store.put(found.content)) })
   }
   const { touched: _touched, absent, scan: _scan, ...about } = open
-  const made = absent.filter(folder => existsSync(join(bounds.root, folder)))
+  const created = absent.filter(folder => existsSync(join(bounds.root, folder)))
   return {
     ...about,
     ended_at: now,
     changes: await toChanges(store, open.id, pairs),
-    folders_made: [...new Set([...folders.made, ...made])],
-    folders_gone: folders.gone,
+    folders_made: [...new Set([...folders.created, ...created])],
+    folders_gone: folders.deleted,
     notes: [...new Set(open.notes)],
     interrupted,
   }
+}
+
+/** Completes and saves the record of a turn, if it changed anything, and deletes the oldest beyond `maxTurns`. */
+export const saveTurn = async (
+  context: CheckpointContext,
+  open: OpenRecord,
+  { now, interrupted, maxTurns }: { now: number; interrupted: boolean; maxTurns: number },
+): Promise<void> => {
+  const { store } = context
+  const record = await finishRecord(context, open, { now, interrupted })
+  const { changes, folders_gone, folders_made } = record
+  if (changes.length + folders_gone.length + folders_made.length > 0) store.writeTurn(record)
+  deleteOpenRecord(store.dir, open.id)
+  const turns = store.turns()
+  await store.deleteTurns(turns.slice(0, Math.max(0, turns.length - maxTurns)).map(({ id }) => id))
 }

@@ -1,33 +1,33 @@
-/** What is written down of a turn's changes, and how one file stood before and after. */
+/** Record formats of checkpoints: the changes of a turn, and the versions of each file before and after. */
 import { z } from 'zod'
 
-/** One file at one moment. `id` is git's name of its bytes (of a symlink: of the path it holds). */
+/** One version of a file. `id` is git's blob id of its bytes (for a symlink, of its target path). */
 const Version = z.object({
   kind: z.enum(['file', 'link']),
   /** Permission bits. */
   perm: z.number(),
   id: z.string(),
-  /** Where the bytes are: in the repository, or as a plain copy beside it. */
+  /** Where the bytes are: in the git repository, or as a plain copy beside it. */
   store: z.enum(['git', 'plain']),
 })
 export type Version = z.infer<typeof Version>
 
 const Change = z.object({
-  /** Relative to the workspace, or absolute for a file outside of it. */
+  /** Relative to the workspace, or absolute for a file outside it. */
   path: z.string(),
   before: Version.nullable(),
   after: Version.nullable(),
-  /** Lines; null where they cannot be counted: binary, or permissions alone. */
+  /** Lines; null where they cannot be counted: binary files, or changed permissions only. */
   added: z.number().nullable(),
   removed: z.number().nullable(),
 })
 export type Change = z.infer<typeof Change>
 
 const RecordHeader = z.object({
-  /** The turn's stream, or of an undo a name of its own. */
+  /** The turn's stream id; an undo has an id of its own. */
   id: z.string().regex(/^[0-9a-f]{16,64}$/),
   session_id: z.string(),
-  /** The person's message the turn answered. */
+  /** The user message the turn answered. */
   message_id: z.string().nullable(),
   title: z.string(),
   workspace: z.string(),
@@ -42,20 +42,20 @@ export const TurnRecord = RecordHeader.extend({
   changes: z.array(Change),
   folders_made: z.array(z.string()),
   folders_gone: z.array(z.string()),
-  /** What could not be recorded, as sentences. */
+  /** Sentences about what could not be recorded. */
   notes: z.array(z.string()),
-  /** The service was ended in the middle of it. */
+  /** The process was killed while the turn was running. */
   interrupted: z.boolean(),
 })
 export type TurnRecord = z.infer<typeof TurnRecord>
 
-/** Of a turn that runs: what there was before, so that a killed service can still close it. */
+/** The state before a running turn, so that its record can be completed after a kill. */
 export const OpenRecord = RecordHeader.extend({
-  /** How touched files stood before the first touch. */
+  /** Files the file tools wrote, with the version before the first write. */
   touched: z.array(z.tuple([z.string(), Version.nullable()])),
-  /** Folders that were not there when a file in them was about to be written. */
+  /** Folders that did not exist when a file in them was about to be written. */
   absent: z.array(z.string()),
-  /** The whole workspace before the first command: a tree, and what a tree does not say. */
+  /** The whole workspace before the first command: a git tree, and what a tree does not contain. */
   scan: z
     .object({
       tree: z.string(),

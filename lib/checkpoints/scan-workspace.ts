@@ -1,4 +1,4 @@
-/** Looks through a workspace within bounds: which files there are, and what is passed over. */
+/** Lists the files of a workspace within limits, and what was skipped. */
 import { accessSync, constants, lstatSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -12,26 +12,26 @@ export const DEFAULT_LIMITS: ScanLimits = {
   folders: 20_000,
 }
 
-/** What programs fetch or make again by themselves; `.git` is the person's own history. */
+/** Dependencies and caches that programs create again; `.git` is the user's own history. */
 const IGNORED_FOLDERS = new Set(
   '.git node_modules bower_components .venv venv __pycache__ .tox .mypy_cache .pytest_cache .ruff_cache .gradle .terraform .next .nuxt .turbo .parcel-cache'.split(
     ' ',
   ),
 )
-/** Passed over as well where the folder is too large with them. */
+/** Also skipped when the workspace exceeds the limits with them. */
 const BUILD_FOLDERS = new Set(
   'target dist build out vendor coverage .cache .output Pods'.split(' '),
 )
 
 export type Scan = {
-  /** Path → permission bits; files and symlinks alone. */
+  /** Path → permission bits, for files and symlinks. */
   files: Map<string, number>
   folders: Set<string>
-  /** Too large to be kept: path → size and time, so that a change is noticed at least. */
+  /** Files too large to store: path → size and time, so that a change is at least noticed. */
   large: Map<string, string>
-  /** Without permission to read, or with a name that is no text. */
+  /** Not readable, or with a name that is not valid UTF-8. */
   unreadable: string[]
-  /** Folders of products were passed over. */
+  /** Build folders were skipped. */
   withoutBuildFolders: boolean
 }
 
@@ -40,7 +40,7 @@ export class WorkspaceTooLargeError extends Error {}
 const isIgnoredFolder = (name: string, withoutBuildFolders: boolean): boolean =>
   IGNORED_FOLDERS.has(name.toLowerCase()) || (withoutBuildFolders && BUILD_FOLDERS.has(name))
 
-/** A file at this place is not seen by a scan. */
+/** True when a scan skips a file with this path. */
 export const isIgnored = (path: string, withoutBuildFolders = false): boolean => {
   const folders = path.split('/')
   const name = folders.pop() ?? ''
@@ -57,10 +57,10 @@ export type ScanBounds = {
 }
 
 const SLICE_MS = 10
-/** Permissions of a symlink mean nothing. */
-const LINK = 0o755
+/** Permissions of a symlink have no meaning. */
+const SYMLINK_MODE = 0o755
 
-const look = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<Scan> => {
+const scanFiles = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<Scan> => {
   const { root, isHidden, limits = DEFAULT_LIMITS } = bounds
   const scan: Scan = {
     files: new Map(),
@@ -71,9 +71,9 @@ const look = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<S
   }
   let total = 0
   let until = performance.now() + SLICE_MS
-  const waiting = ['']
-  for (let folder = waiting.pop(); folder !== undefined; folder = waiting.pop()) {
-    // Others are served meanwhile.
+  const queue = ['']
+  for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
+    // Let the event loop serve requests.
     if (performance.now() > until) {
       await setImmediate()
       until = performance.now() + SLICE_MS
@@ -82,7 +82,7 @@ const look = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<S
     try {
       entries = list(join(root, folder))
     } catch {
-      // Gone meanwhile, or closed to us.
+      // Deleted since it was listed, or not readable.
       scan.unreadable.push(folder || '.')
       continue
     }
@@ -97,10 +97,10 @@ const look = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<S
         scan.folders.add(path)
         if (scan.folders.size > limits.folders)
           throw new WorkspaceTooLargeError(`more than ${limits.folders} folders`)
-        waiting.push(path)
+        queue.push(path)
         continue
       }
-      // Pipes, sockets and devices have no content to be kept.
+      // Pipes, sockets and devices have no content to store.
       if (!entry.isFile() && !entry.isSymbolicLink()) continue
       const stat = lstatSync(full, { throwIfNoEntry: false })
       if (!stat) {
@@ -116,7 +116,7 @@ const look = async (bounds: ScanBounds, withoutBuildFolders: boolean): Promise<S
         continue
       }
       total += stat.size
-      scan.files.set(path, stat.isFile() ? stat.mode & 0o7777 : LINK)
+      scan.files.set(path, stat.isFile() ? stat.mode & 0o7777 : SYMLINK_MODE)
       if (scan.files.size > limits.files)
         throw new WorkspaceTooLargeError(`more than ${limits.files} files`)
       if (total > limits.totalBytes)
@@ -135,17 +135,17 @@ const isReadable = (path: string): boolean => {
     accessSync(path, constants.R_OK)
     return true
   } catch {
-    // That is the answer.
+    // EACCES: not readable.
     return false
   }
 }
 
-/** Throws `TooMuch` where the workspace is larger than can be recorded before every change. */
+/** Skips build folders when the workspace is too large with them. Throws WorkspaceTooLargeError when it still is. */
 export const scanWorkspace = async (bounds: ScanBounds): Promise<Scan> => {
   try {
-    return await look(bounds, false)
+    return await scanFiles(bounds, false)
   } catch (error) {
     if (!(error instanceof WorkspaceTooLargeError)) throw error
   }
-  return look(bounds, true)
+  return scanFiles(bounds, true)
 }

@@ -1,7 +1,6 @@
 /**
- * Git as a store of file versions, beside the workspace and not in it: a repository of our own with the workspace as its
- * work tree. Nothing that stands in the workspace or in the person's configuration has a say: no attributes, filters,
- * line ends, hooks or ignore files.
+ * A git repository outside the workspace that stores file versions, with the workspace as its work tree. Nothing in the
+ * workspace or in the user's git configuration affects it: no attributes, filters, line endings, hooks or ignore files.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,7 +10,7 @@ import { messageOf } from '../errors.ts'
 
 const TIMEOUT_MS = 30_000
 const MAX_BYTES = 256 * 1024 * 1024
-/** So many single objects are packed. */
+/** Garbage collection starts at this number of loose objects (git's own default for gc.auto is 6700 too). */
 const MAX_LOOSE_OBJECTS = 6_700
 
 export type GitOptions = { path: string | undefined; timeoutMs?: number }
@@ -20,11 +19,11 @@ type Call = { input?: string | Buffer; maxBytes?: number; timeoutMs?: number }
 
 export type Entry = { mode: string; id: string }
 
-/** The name git gives to these bytes. */
+/** The blob id of these bytes, as `git hash-object` computes it. */
 export const blobId = (bytes: Uint8Array): string =>
   createHash('sha1').update(`blob ${bytes.length}\0`).update(bytes).digest('hex')
 
-/** First in precedence: what a `.gitattributes` of the workspace says does not count. */
+/** `info/attributes` takes precedence over every `.gitattributes` in the workspace. */
 const ATTRIBUTES = '* -text -eol -crlf -ident -filter !working-tree-encoding !diff\n'
 
 const CONFIG: GitConfig = [
@@ -43,7 +42,7 @@ const CONFIG: GitConfig = [
   ['core.attributesFile', '/dev/null'],
   ['core.excludesFile', '/dev/null'],
   ['core.logAllRefUpdates', 'false'],
-  // A power cut may cost the newest version; waiting for the disk at every file would cost every turn.
+  // A power cut may lose the newest versions. An fsync per file would slow down every turn.
   ['core.fsync', 'none'],
   ['core.bare', 'false'],
   ['gc.auto', '0'],
@@ -54,7 +53,7 @@ const environment = (dir: string, root: string, path: string | undefined) => ({
   HOME: dir,
   GIT_DIR: dir,
   GIT_WORK_TREE: root,
-  // The agent's own program may keep an index of its own here.
+  // The host agent may have its own index in this directory.
   GIT_INDEX_FILE: join(dir, 'webui', 'index'),
   GIT_CONFIG_NOSYSTEM: '1',
   GIT_CONFIG_SYSTEM: '/dev/null',
@@ -65,7 +64,7 @@ const environment = (dir: string, root: string, path: string | undefined) => ({
 
 export type ShadowGit = Awaited<ReturnType<typeof openShadowGit>>
 
-/** Undefined where there is no git. `dir` holds the repository, `root` is the workspace. */
+/** `dir`: the repository. `root`: the workspace. Resolves to undefined when git is not installed. */
 export const openShadowGit = async (dir: string, root: string, gitOptions: GitOptions) => {
   const env = environment(dir, root, gitOptions.path)
 
@@ -73,7 +72,7 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
     const { input, maxBytes = MAX_BYTES, timeoutMs = gitOptions.timeoutMs ?? TIMEOUT_MS } = options
     const done = await runGit(args, { cwd: dir, env, input, maxBytes, timeoutMs })
     if (done.stopped === 'timeout') throw new Error('git took too long')
-    if (done.stopped === 'limit') throw new Error('git answered too much')
+    if (done.stopped === 'limit') throw new Error('git returned too much data')
     if (done.code === 0) return done.stdout
     throw new Error(`git ${args[0]}: ${done.stderr.trim() || `exit ${done.code}`}`)
   }
@@ -91,18 +90,18 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
     }
     mkdirSync(join(dir, 'info'), { recursive: true })
     writeFileSync(join(dir, 'info', 'attributes'), ATTRIBUTES)
-    // Left by a killed process; whoever runs now is alone.
+    // Left by a killed process. The instance lock rules out another running one.
     rmSync(join(dir, 'webui', 'index.lock'), { force: true })
     return true
   }
   if (!(await prepare())) return undefined
 
   return {
-    /** Takes over how these files stand now. Paths are relative to the workspace; none of `there` may be a folder. */
+    /** Updates the index to the files on disk. Paths are relative to the workspace; none of `present` may be a folder. */
     async update(present: readonly string[], deleted: readonly string[]): Promise<void> {
       const lines = (paths: readonly string[]) => paths.map(path => `${path}\0`).join('')
       const stdin = ['-z', '--stdin']
-      // First, and without looking: a folder may have taken a file's place.
+      // First, and by force: a folder may now be where a file was.
       if (deleted.length > 0)
         await call(['update-index', '--force-remove', ...stdin], { input: lines(deleted) })
       if (present.length > 0)
@@ -110,9 +109,9 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
           input: lines(present),
         })
     },
-    /** Everything is read anew. */
+    /** Forces the next update to read every file. */
     dropIndex: () => rmSync(join(dir, 'webui', 'index'), { force: true }),
-    /** Every version the index holds. */
+    /** The files of the index. */
     async entries(): Promise<Map<string, Entry>> {
       const found = new Map<string, Entry>()
       for (const line of (await call(['ls-files', '--stage', '-z'])).toString().split('\0')) {
@@ -122,13 +121,13 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
       }
       return found
     },
-    /** What the index holds, as a tree; kept from being tidied away until the next one. */
+    /** Writes the index as a tree. A ref protects it from garbage collection until the next call. */
     async tree(): Promise<string> {
       const id = await text(['write-tree'])
       await call(['update-ref', 'refs/webui/index', id])
       return id
     },
-    /** Every path that is another in the second tree. */
+    /** The paths that differ between two trees. */
     async diffTrees(from: string, to: string) {
       const args = ['diff-tree', '-r', '-z', '--raw', '--no-renames', '--no-abbrev', from, to]
       const parts = (await call(args)).toString().split('\0')
@@ -143,13 +142,13 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
       }
       return found
     },
-    /** Keeps these bytes. */
+    /** Stores these bytes; resolves to their blob id. */
     put: (bytes: Buffer): Promise<string> =>
       text(['hash-object', '-w', '--no-filters', '--stdin'], { input: bytes }),
     get: (id: string): Promise<Buffer> => call(['cat-file', 'blob', id]),
     /**
-     * Two flat trees of numbered versions, before and after, kept under the name of a turn: they hold the versions, and
-     * counting lines between them needs no path. Answers added and removed lines by number; null for binary ones.
+     * Stores the versions of a turn as two flat trees, before and after, with the index of each pair as file name. Refs
+     * protect both trees from garbage collection. Resolves to added and removed lines by index; null for binary files.
      */
     async storeTurn(
       name: string,
@@ -181,7 +180,7 @@ export const openShadowGit = async (dir: string, root: string, gitOptions: GitOp
       for (const side of ['before', 'after'])
         await call(['update-ref', '-d', `refs/webui/turns/${name}/${side}`])
     },
-    /** Packs what has grown; drops what nothing holds any more and was not written just now. */
+    /** Packs loose objects when there are many, and deletes unreferenced ones older than an hour. */
     async collectGarbage(force = false): Promise<void> {
       const [, count = '0'] = /^count: (\d+)/m.exec(await text(['count-objects', '-v'])) ?? []
       if (force || Number(count) > MAX_LOOSE_OBJECTS)

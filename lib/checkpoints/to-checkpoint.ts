@@ -1,4 +1,4 @@
-/** A record as a page shows it: one line a file, renamed ones put together. */
+/** Converts a turn record to its wire form: one entry per file, renames detected. */
 import type { Checkpoint, CheckpointFile } from '../schema/checkpoint.ts'
 import type { Change, TurnRecord } from './records.ts'
 
@@ -10,14 +10,14 @@ const statusOf = ({ before, after }: Change): CheckpointFile['status'] => {
   return before.kind === after.kind ? 'modified' : 'typechange'
 }
 
-/** A file that went and one that came with the same bytes is one that was moved; an empty file is not told apart. */
+/** Pairs a deleted with an added file of the same bytes as a rename. Empty files are skipped: they all have the same bytes. */
 const moves = (changes: readonly Change[]): Map<Change, Change> => {
-  const gone = changes.filter(({ before, after }) => before && !after)
+  const deleted = changes.filter(({ before, after }) => before && !after)
   const found = new Map<Change, Change>()
   for (const change of changes) {
     const { before, after } = change
     if (before || !after || after.id === EMPTY_BLOB_ID) continue
-    const from = gone.find(
+    const from = deleted.find(
       each => each.before?.id === after.id && ![...found.values()].includes(each),
     )
     if (from) found.set(change, from)
@@ -25,9 +25,9 @@ const moves = (changes: readonly Change[]): Map<Change, Change> => {
   return found
 }
 
-/** Git's name of no bytes. */
+/** Git's object id of an empty blob. */
 const EMPTY_BLOB_ID = 'e69de29bb2d1d6434b8b29ae775ad8c2e48c5391'
-/** Pairs are looked for among so many at most. */
+/** Renames are not detected in larger changes: the search is quadratic. */
 const MAX_PAIRED = 1_000
 
 export const toCheckpoint = (record: TurnRecord): Checkpoint => {

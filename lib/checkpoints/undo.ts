@@ -1,4 +1,4 @@
-/** Puts the files of a turn back as they were: exactly, only where nobody has changed them since, and undoable itself. */
+/** Restores the files of a turn: byte for byte, only where they have not changed since, and recorded as an undoable change. */
 import { isUtf8 } from 'node:buffer'
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
@@ -21,14 +21,14 @@ const DIFF_MS = 500
 
 export type RestoreResult = {
   restored: string[]
-  /** Stood as before already. */
+  /** Already in the earlier state. */
   unchanged: string[]
   failed: { path: string; error: string }[]
-  /** The undo as a checkpoint of its own; null when nothing was changed. */
+  /** Id of the checkpoint that records this undo; null when nothing changed. */
   checkpoint: string | null
 }
 
-/** Compared by what it is, wherever its bytes are kept. */
+/** Compares kind, permissions and content, regardless of where the bytes are stored. */
 const matchesVersion = (found: ReadResult, version: Version | null): boolean => {
   if ('problem' in found) return false
   const { content } = found
@@ -39,25 +39,25 @@ const matchesVersion = (found: ReadResult, version: Version | null): boolean => 
 }
 
 export type UndoInput = {
-  /** All of them when absent. */
+  /** All files of the turn when absent. */
   paths?: readonly string[] | undefined
   force: boolean
-  /** The name and time of the new record. */
+  /** Id of the new record, and its time in seconds since 1970. */
   id: string
   now: number
 }
 
 type Plan = { change: Change; found: ReadResult }
 
-/** A folder that the turn itself has put in a file's place goes with what is in it. */
+/** A folder the turn created where a file was: its content is removed with it, so the path counts as empty. */
 const withoutMade = ({ folders_made }: TurnRecord, path: string, found: ReadResult): ReadResult =>
   'isFolder' in found && folders_made.includes(path) ? { content: null } : found
 
-/** What is to be done; refuses with the names when somebody has changed files since. */
+/** Which files to restore. Throws a conflict with the paths when files have changed since and `force` is not set. */
 const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }: UndoInput) => {
   const wanted = new Set(paths ?? turn.changes.map(({ path }) => path))
   const chosen = turn.changes.filter(({ path }) => wanted.has(path))
-  if (chosen.length < wanted.size || chosen.length === 0) throw missing('There is no such change')
+  if (chosen.length < wanted.size || chosen.length === 0) throw missing('Change not found')
   const unchanged: string[] = []
   const todo: Plan[] = []
   const conflicts: string[] = []
@@ -72,8 +72,8 @@ const plan = ({ bounds }: CheckpointContext, turn: TurnRecord, { paths, force }:
   if (conflicts.length > 0 && !force)
     throw conflict(
       conflicts.length === 1
-        ? `${conflicts[0]} has changed since; nothing was restored.`
-        : `${conflicts.length} files have changed since; nothing was restored.`,
+        ? `${conflicts[0]} has changed since. Nothing was restored.`
+        : `${conflicts.length} files have changed since. Nothing was restored.`,
       { code: 'restore_conflict', conflicts },
     )
   return { todo, unchanged }
@@ -86,18 +86,18 @@ const apply = async (
   const [within, name] = resolvePath(bounds, path)
   if (!before) return removeContent(within, name)
   const bytes = await store.get(before)
-  if (blobId(bytes) !== before.id) throw new Error('its former content is damaged')
+  if (blobId(bytes) !== before.id) throw new Error('its earlier content is damaged')
   writeContent(within, name, { kind: before.kind, perm: before.perm, bytes })
 }
 
-const sentence = (error: unknown): string => {
-  const refusal = toUserError(error)
-  return refusal instanceof UserError ? refusal.message : messageOf(error)
+const errorText = (error: unknown): string => {
+  const userError = toUserError(error)
+  return userError instanceof UserError ? userError.message : messageOf(error)
 }
 
 const deepestFirst = (folders: readonly string[]) => folders.toSorted((a, b) => b.length - a.length)
 
-/** The record is written before the first file is: a killed undo can be gone back on as well, or done again. */
+/** Writes the record before the first file, so that an undo that is killed can itself be undone, or repeated. */
 export const undoTurn = async (
   context: CheckpointContext,
   turn: TurnRecord,
@@ -135,7 +135,7 @@ export const undoTurn = async (
   }
   store.writeTurn(record)
   const restored: string[] = []
-  // What goes makes room for what comes: a folder may stand where a file was.
+  // Deletions first: a folder may be where a file was.
   const order = ready.toSorted((a, b) => Number(a.before !== null) - Number(b.before !== null))
   const removing = order.filter(({ before }) => !before)
   const writing = order.filter(({ before }) => before)
@@ -144,7 +144,7 @@ export const undoTurn = async (
       await apply(context, change)
       restored.push(change.path)
     } catch (error) {
-      failed.push({ path: change.path, error: sentence(error) })
+      failed.push({ path: change.path, error: errorText(error) })
     }
   }
   for (const change of removing) await each(change)
@@ -155,7 +155,7 @@ export const undoTurn = async (
       try {
         makeFolder(bounds, folder)
       } catch (error) {
-        failed.push({ path: folder, error: sentence(error) })
+        failed.push({ path: folder, error: errorText(error) })
       }
     }
   if (failed.length > 0) {
@@ -167,13 +167,13 @@ export const undoTurn = async (
 
 export type ChangeDiff = { path: string; diff: string; binary: boolean; truncated: boolean }
 
-/** A unified diff of one change, made of both versions as they are kept. */
+/** The unified diff of one change, from the stored versions. */
 export const diffOf = async (store: CheckpointStore, change: Change): Promise<ChangeDiff> => {
   const { path, before, after } = change
   const [old, current] = await Promise.all(
     [before, after].map(async version => (version ? store.get(version) : Buffer.alloc(0))),
   )
-  if (!old || !current) throw missing('There is no such change')
+  if (!old || !current) throw missing('Change not found')
   const head = modeLines(change)
   if (old.includes(0) || current.includes(0) || !isUtf8(old) || !isUtf8(current))
     return { path, diff: head, binary: true, truncated: false }
@@ -203,7 +203,7 @@ export const diffOf = async (store: CheckpointStore, change: Change): Promise<Ch
 const modeOf = ({ kind, perm }: Version): string =>
   kind === 'link' ? '120000' : `100${perm.toString(8).padStart(3, '0')}`
 
-/** Permissions as git shows them. */
+/** Changed permissions in git's format. */
 const modeLines = ({ before, after }: Change): string => {
   if (!before || !after || modeOf(before) === modeOf(after)) return ''
   return `old mode ${modeOf(before)}\nnew mode ${modeOf(after)}\n`

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Emit } from '../agent/types.ts'
-import type { TurnRecorder } from '../checkpoints/checkpoints.ts'
+import type { TurnRecorder } from '../checkpoints/turn-recorder.ts'
 import { createHostSessions } from '../host-db/host-sessions.ts'
 import { callableSkills } from '../commands.ts'
 import type { Config } from '../config.ts'
@@ -126,7 +126,7 @@ export const createTerminalEngine = async (
     hub,
     promptCache: createPromptCache({ dir: place('prompts'), log: problem }),
     toolOutput: createToolOutput({ dir: place('tool-output'), log: problem }),
-    checkpoints: { open: () => NO_CHECKPOINTS },
+    checkpoints: { startTurn: () => NO_CHECKPOINTS },
     guardsFor: guarding.of,
     cron: () => cron,
     liveDir: place('live'),

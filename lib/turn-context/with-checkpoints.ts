@@ -1,9 +1,9 @@
 /** Has what a turn changes recorded, whoever is the agent: before the first change, and when nothing of it runs any more. */
 import type { Agent, ChangeScope, LoopMessage } from '../agent/types.ts'
-import type { TurnRecorder, TurnStart } from '../checkpoints/checkpoints.ts'
+import type { TurnRecorder, TurnStart } from '../checkpoints/turn-recorder.ts'
 import type { TurnScope } from './turn-scope.ts'
 
-export type CheckpointSource = { open: (start: TurnStart) => TurnRecorder }
+export type CheckpointSource = { startTurn: (start: TurnStart) => TurnRecorder }
 
 const TITLE_CHARS = 120
 
@@ -23,7 +23,7 @@ export const withCheckpoints = (
   const { config, home, workspace, sessionId, turn } = place
   if (!checkpoints || !config.checkpoints.enabled) return agent
   return async (request, emit) => {
-    const keeper = checkpoints.open({
+    const recorder = checkpoints.startTurn({
       home,
       workspace,
       sessionId,
@@ -33,17 +33,17 @@ export const withCheckpoints = (
       maxTurns: config.checkpoints.max_snapshots,
     })
     const beforeChange = async (what: ChangeScope) => {
-      const notes = await keeper.beforeChange(what)
+      const notes = await recorder.beforeChange(what)
       if (notes.length > 0) emit({ type: 'warning', kind: 'checkpoint', message: notes.join(' ') })
     }
-    request.signal.addEventListener('abort', keeper.stopping, { once: true })
+    request.signal.addEventListener('abort', recorder.stopping, { once: true })
     try {
       // Another program changes files without asking us first.
       if (request.endpoint.apiMode === 'acp') await beforeChange('workspace')
       return await agent({ ...request, beforeChange }, emit)
     } finally {
       // Not waited for: the answer is there. Whoever asks for the list waits instead.
-      void keeper.end()
+      void recorder.end()
     }
   }
 }

@@ -59,9 +59,9 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
     })
   const service = { now: boot() }
   let count = 0
-  const open = (more: Partial<Parameters<typeof service.now.open>[0]> = {}) => {
+  const open = (more: Partial<Parameters<typeof service.now.startTurn>[0]> = {}) => {
     const streamId = (++count).toString(16).padStart(32, '0')
-    const keeper = service.now.open({
+    const recorder = service.now.startTurn({
       home,
       workspace,
       sessionId: 'aaaaaaaaaaaa',
@@ -70,7 +70,7 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
       title: `turn ${count}`,
       ...more,
     })
-    return { keeper, streamId }
+    return { recorder, streamId }
   }
   const at = (path: string) => join(workspace, path)
   const write = (path: string, bytes: string | Buffer) => {
@@ -94,10 +94,10 @@ export const createTurns = (options: Partial<CheckpointsOptions> = {}) => {
       execFileSync('bash', ['-c', command], { cwd: workspace, encoding: 'utf8' }),
     /** One turn; answers its id and what it was told. */
     async turn(what: readonly string[] | 'workspace', work: () => void, more = {}) {
-      const { keeper, streamId } = open(more)
-      const notes = await keeper.beforeChange(what === 'workspace' ? what : what.map(at))
+      const { recorder, streamId } = open(more)
+      const notes = await recorder.beforeChange(what === 'workspace' ? what : what.map(at))
       work()
-      await keeper.end()
+      await recorder.end()
       return { id: streamId, notes }
     },
     list: (session = 'aaaaaaaaaaaa') => service.now.list(home, session),

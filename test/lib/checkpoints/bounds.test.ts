@@ -13,16 +13,16 @@ const LIMITS = { files: 8, totalBytes: 10_000, fileBytes: 1_000, folders: 8 }
 test('a folder that is too large is said once, and file tools are recorded all the same', async () => {
   const turns = createTurns({ limits: LIMITS })
   for (let n = 0; n < 20; n++) turns.write(`f${n}`, 'x')
-  const { keeper, streamId } = turns.open()
+  const { recorder, streamId } = turns.open()
   assert.match(
-    (await keeper.beforeChange('workspace')).join(),
-    'too large to be recorded (more than 8 files)',
+    (await recorder.beforeChange('workspace')).join(),
+    'too large to record (more than 8 files)',
   )
-  assert.equal(await keeper.beforeChange('workspace'), [])
-  assert.equal(await keeper.beforeChange([turns.at('f1')]), [])
+  assert.equal(await recorder.beforeChange('workspace'), [])
+  assert.equal(await recorder.beforeChange([turns.at('f1')]), [])
   turns.write('f1', 'y')
   turns.write('f2', 'y')
-  await keeper.end()
+  await recorder.end()
   const [record] = await turns.list()
   assert.equal(
     record?.changes.map(({ path }) => path),
@@ -68,9 +68,9 @@ test('a huge file is passed over with a word, and its change is noticed', async 
   const { id, notes } = await turns.turn('workspace', () =>
     turns.shell('echo y > a; echo y >> huge'),
   )
-  assert.match(notes.join(), 'Too large to be recorded')
+  assert.match(notes.join(), 'Too large to record')
   const [record] = await turns.list()
-  assert.match(record?.notes.join() ?? '', 'Changed and too large to be undone: huge')
+  assert.match(record?.notes.join() ?? '', 'Changed, but too large to undo: huge')
   assert.equal((await turns.restore(id)).restored, ['a'])
   await turns.close()
 })
@@ -93,8 +93,8 @@ test('what is hidden, and installed packages, are in no record', async () => {
 test('killed in the middle: closed at the next start, with a lock left behind', async () => {
   const turns = createTurns()
   turns.write('a', 'x')
-  const { keeper, streamId } = turns.open()
-  await keeper.beforeChange('workspace')
+  const { recorder, streamId } = turns.open()
+  await recorder.beforeChange('workspace')
   turns.write('a', 'y')
   const dir = checkpointDir(turns.home.dir, turns.workspace)
   writeFileSync(join(dir, 'webui', 'index.lock'), '')
@@ -107,10 +107,10 @@ test('killed in the middle: closed at the next start, with a lock left behind', 
   assert.is(snapshot(turns.workspace).a, '644 x')
   // A second recovery finds nothing, and a running turn is left alone.
   const running = turns.open()
-  await running.keeper.beforeChange(['/nowhere'])
+  await running.recorder.beforeChange(['/nowhere'])
   await turns.service.now.recover([turns.home])
   assert.is(readdirSync(join(dir, 'webui', 'open')).length, 1)
-  await running.keeper.end()
+  await running.recorder.end()
   await turns.close()
 })
 
@@ -118,18 +118,18 @@ test('two conversations in one folder: each has its own list, and neither restor
   const turns = createTurns()
   turns.write('a', 'x')
   const [one, two] = [turns.open(), turns.open({ sessionId: 'bbbbbbbbbbbb' })]
-  await one.keeper.beforeChange('workspace')
-  await two.keeper.beforeChange([turns.at('b')])
+  await one.recorder.beforeChange('workspace')
+  await two.recorder.beforeChange([turns.at('b')])
   turns.write('a', 'y')
   turns.write('b', 'z')
-  await one.keeper.end()
+  await one.recorder.end()
   const refused = await turns.restore(one.streamId).then(
     () => '',
     error => error.message,
   )
   assert.match(refused, 'A turn is running')
-  await two.keeper.end()
-  assert.match((await turns.list())[0]?.notes.join() ?? '', 'Another conversation')
+  await two.recorder.end()
+  assert.match((await turns.list())[0]?.notes.join() ?? '', 'Another chat')
   assert.equal(
     (await turns.list('bbbbbbbbbbbb'))[0]?.changes.map(({ path }) => path),
     ['b'],
@@ -177,7 +177,7 @@ test('a workspace that is gone, or was thrown away with its records, hurts nobod
   rmSync(join(dir, 'objects'), { recursive: true })
   writeFileSync(join(dir, 'objects'), 'rubbish')
   const broken = await turns.turn('workspace', () => turns.write('a', 'r'))
-  assert.match(broken.notes.join(), 'cannot be undone')
+  assert.match(broken.notes.join(), "can't be undone")
   await turns.close()
 })
 
@@ -189,12 +189,12 @@ test('five thousand files: the first look takes a moment, the next ones none', a
   }
   const times: number[] = []
   for (let round = 0; round < 3; round++) {
-    const { keeper } = turns.open()
+    const { recorder } = turns.open()
     const started = performance.now()
-    await keeper.beforeChange('workspace')
+    await recorder.beforeChange('workspace')
     times.push(performance.now() - started)
     turns.write('d1/1.ts', `${round}`)
-    await keeper.end()
+    await recorder.end()
   }
   assert.ok((times[0] ?? 0) < 15_000 && Math.min(...times.slice(1)) < 2_000, times.join())
   assert.is((await turns.list()).length, 3)

@@ -150,13 +150,13 @@ test('a file written first and changed by a command later goes back to its very 
   turns,
 }) => {
   turns.write('a.txt', 'first')
-  const { keeper, streamId } = turns.open()
-  await keeper.beforeChange([turns.at('a.txt')])
+  const { recorder, streamId } = turns.open()
+  await recorder.beforeChange([turns.at('a.txt')])
   turns.write('a.txt', 'second')
-  await keeper.beforeChange('workspace')
+  await recorder.beforeChange('workspace')
   turns.write('a.txt', 'third')
   turns.write('b.txt', 'made')
-  await keeper.end()
+  await recorder.end()
   await turns.restore(streamId)
   assert.equal(snapshot(turns.workspace), { 'a.txt': '644 first' })
 })
@@ -236,12 +236,12 @@ test('diffs of every kind', async ({ turns }) => {
 test('without git the files of the file tools are kept as copies', async () => {
   const turns = createTurns({ path: '/nowhere' })
   turns.write('a.txt', 'old\n')
-  const { keeper, streamId } = turns.open()
-  assert.match((await keeper.beforeChange('workspace')).join(), 'git is not installed')
-  await keeper.beforeChange([turns.at('a.txt'), turns.at('new/b.txt')])
+  const { recorder, streamId } = turns.open()
+  assert.match((await recorder.beforeChange('workspace')).join(), "git isn't installed")
+  await recorder.beforeChange([turns.at('a.txt'), turns.at('new/b.txt')])
   turns.write('a.txt', 'new\n')
   turns.write('new/b.txt', 'b')
-  await keeper.end()
+  await recorder.end()
   const [record] = await turns.list()
   assert.equal(
     record?.changes.map(({ path, added, removed }) => [path, added, removed]),

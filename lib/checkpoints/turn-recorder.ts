@@ -1,0 +1,180 @@
+/** Records the file changes of one running turn. */
+import { messageOf, unavailable } from '../errors.ts'
+import type { OpenRecord } from './records.ts'
+import { captureFiles, captureWorkspace, saveTurn } from './record-changes.ts'
+import { WorkspaceTooLargeError } from './scan-workspace.ts'
+import type { CheckpointHome, CheckpointWorkspaces } from './workspaces.ts'
+
+/** agent-home §2.1, `checkpoints`. */
+export const MAX_TURNS = 50
+/** A turn waits at most this long for its files to be recorded. */
+const TIMEOUT_MS = 15_000
+/** A workspace that was too large is scanned again after this time. */
+const RESCAN_S = 600
+/** How long `list` waits for a turn that is being stopped. */
+const WIND_DOWN_MS = 2_000
+
+export type TurnStart = {
+  home: CheckpointHome
+  workspace: string
+  sessionId: string
+  streamId: string
+  messageId: string
+  /** Beginning of the user's message, so that the turn can be recognized in a list. */
+  title: string
+  /** How many turns to retain for this workspace. */
+  maxTurns?: number | undefined
+}
+
+type Target = readonly string[] | 'workspace'
+
+/** None of the functions rejects: a failure to record is a warning and never fails the turn. */
+export type TurnRecorder = {
+  /** Call before these files, or anything in the workspace, may change. Resolves to sentences about what is not recorded. */
+  beforeChange: (target: Target) => Promise<string[]>
+  /** Call when the turn is being stopped: its end is near, so `list` waits briefly for it. */
+  stopping: () => void
+  /** Call when no code of the turn runs any more. */
+  end: () => Promise<void>
+}
+
+export type TurnRecorderOptions = {
+  workspaces: CheckpointWorkspaces
+  /** Seconds since 1970. */
+  now: () => number
+  log: (line: string, extra?: Record<string, unknown>) => void
+}
+
+const newRecord = (start: TurnStart, root: string, at: number): OpenRecord => ({
+  id: start.streamId,
+  session_id: start.sessionId,
+  message_id: start.messageId,
+  title: start.title,
+  workspace: root,
+  at,
+  undo_of: null,
+  touched: [],
+  absent: [],
+  scan: null,
+  notes: [],
+})
+
+/** Rejects after `TIMEOUT_MS`. A late rejection of `work` is ignored. */
+const withTimeout = async <T>(work: Promise<T>): Promise<T> => {
+  const clock = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => clock.reject(unavailable('recording them took too long')),
+    TIMEOUT_MS,
+  )
+  try {
+    return await Promise.race([work, clock.promise])
+  } catch (error) {
+    work.catch(() => undefined)
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+export const createTurnRecorder = (
+  start: TurnStart,
+  { workspaces, now, log }: TurnRecorderOptions,
+): TurnRecorder => {
+  const { home, workspace, sessionId, streamId } = start
+  const { oversized } = workspaces
+  let open: OpenRecord | undefined
+  let root: string | undefined
+  /** The whole workspace could not be recorded, or not in time. It is not tried again in this turn. */
+  let gaveUp = false
+  const ended = Promise.withResolvers<void>()
+  try {
+    root = workspaces.boundsOf(home, workspace).root
+    workspaces.addTurn(root, streamId)
+  } catch {
+    // The workspace does not exist: there is nothing to record.
+  }
+
+  const capture = async (target: Target): Promise<string[]> => {
+    const context = await workspaces.contextOf(home, workspace)
+    const { root: at } = context.bounds
+    open ??= newRecord(start, at, now())
+    const isWhole = target === 'workspace'
+    const known = oversized.get(at)
+    if (isWhole && known && now() - known.at < RESCAN_S)
+      throw new WorkspaceTooLargeError(known.reason)
+    if (isWhole) oversized.delete(at)
+    if (isWhole && open.scan) return []
+    const notes = isWhole
+      ? await captureWorkspace(context, open)
+      : await captureFiles(context, open, target)
+    if (isWhole && gaveUp) {
+      // The timeout has passed and the command is running, so this scan is not the state before it.
+      open.scan = null
+      return []
+    }
+    open.notes.push(...notes)
+    if (isWhole && workspaces.turnCount(at) > 1)
+      open.notes.push('Another chat worked in this folder at the same time.')
+    context.store.writeOpenRecord(open)
+    return notes
+  }
+
+  /** A workspace stays too large in every turn, so each session is warned about it once. */
+  const warnOnce = (at: string, reason: string): boolean => {
+    const known = oversized.get(at)
+    const warned = known?.warned ?? new Set()
+    const isNew = !warned.has(sessionId)
+    oversized.set(at, { reason, at: known?.reason === reason ? known.at : now(), warned })
+    warned.add(sessionId)
+    return isNew
+  }
+
+  const giveUp = (target: Target, error: unknown): string[] => {
+    if (target === 'workspace') gaveUp = true
+    const reason = messageOf(error)
+    const isTooLarge = error instanceof WorkspaceTooLargeError
+    if (!isTooLarge) log('could not record file changes', { error: reason })
+    const note = isTooLarge
+      ? `This folder is too large to record (${reason}). Changes made by commands can't be undone; changes made by the file tools can.`
+      : `Changes of this turn can't be undone: ${reason}.`
+    open?.notes.push(note)
+    return !isTooLarge || !root || warnOnce(root, reason) ? [note] : []
+  }
+
+  return {
+    async beforeChange(target) {
+      if (!root || (gaveUp && target === 'workspace')) return []
+      try {
+        return await withTimeout(workspaces.exclusive(home, root, () => capture(target)))
+      } catch (error) {
+        return giveUp(target, error)
+      }
+    },
+    stopping() {
+      const timer = setTimeout(ended.resolve, WIND_DOWN_MS)
+      timer.unref()
+      workspaces.track(ended.promise.then(() => clearTimeout(timer)))
+    },
+    async end() {
+      // In a microtask: `work` below must be tracked before `settled` can resolve.
+      queueMicrotask(ended.resolve)
+      if (!root) return
+      const at = root
+      const work = workspaces.exclusive(home, at, async () => {
+        try {
+          if (!open) return
+          const context = await workspaces.contextOf(home, workspace)
+          const maxTurns = start.maxTurns ?? MAX_TURNS
+          await saveTurn(context, open, { now: now(), interrupted: false, maxTurns })
+          workspaces.track(workspaces.collectGarbage(home, context))
+        } catch (error) {
+          log('could not record the file changes of a turn', { error: messageOf(error) })
+        } finally {
+          workspaces.removeTurn(at, streamId)
+        }
+      })
+      workspaces.track(work)
+      await work
+    },
+  }
+}
