@@ -23,7 +23,7 @@ export const get = endpoint({
     const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home
     const area =
       session_id === undefined
-        ? app.files.areas.areaFor(home, app.workspaces.last(home))
+        ? app.files.areas.scopeFor(home, app.workspaces.last(home))
         : app.files.areas.of(home, session_id)
     const outputDir = session_id === undefined ? undefined : app.toolOutput.dirOf(session_id)
     const { name, open } = mediaFile(area, owner.dir, path, outputDir)

@@ -4,7 +4,7 @@ import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
 import { UpdateCheck, UpdateResult, UpdateTarget } from '../lib/schema/update.ts'
 import { toBoolean } from '../lib/settings.ts'
-import { simulated } from '../lib/updates/check.ts'
+import { simulatedUpdates } from '../lib/updates/check.ts'
 
 const Flag = z.string().default('').transform(toBoolean)
 
@@ -16,7 +16,7 @@ export const check = endpoint({
   effects: true,
   cache: 'no-store',
   run: (ctx, { force, simulate, test_updates }) => {
-    if ((simulate || test_updates) && ctx.client.loopback) return simulated
+    if ((simulate || test_updates) && ctx.client.loopback) return simulatedUpdates
     if (!ctx.app.settings.get().check_for_updates) return { disabled: true as const }
     return ctx.app.updates.check({ force })
   },

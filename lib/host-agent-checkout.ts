@@ -10,10 +10,10 @@ const MAX_ERROR_CHARS = 300
 /** How a checkout says what it needs; the first that is there counts. */
 const MANIFESTS = ['pyproject.toml', 'requirements.txt', 'package.json'] as const
 
-type Places = { agentDir: string | null; baseHome: string }
+type CheckoutPaths = { agentDir: string | null; baseHome: string }
 
 /** The configured directory, else one of the usual names in the home; null when there is none. */
-export const findAgentDir = ({ agentDir, baseHome }: Places): string | null => {
+export const findAgentDir = ({ agentDir, baseHome }: CheckoutPaths): string | null => {
   if (agentDir) return existsSync(agentDir) ? agentDir : null
   const usual = ['agent', 'hermes-agent'].map(name => join(baseHome, name))
   return usual.find(dir => MANIFESTS.some(name => existsSync(join(dir, name)))) ?? null
@@ -22,7 +22,7 @@ export const findAgentDir = ({ agentDir, baseHome }: Places): string | null => {
 const GROUP_OR_WORLD_WRITE = 0o022
 
 /** Why what lies at `path` could have been put there by somebody else; empty when it could not. */
-export const distrust = (path: string, uid: number | undefined): string => {
+export const untrustedReason = (path: string, uid: number | undefined): string => {
   const { uid: owner, mode } = statSync(path)
   if (uid !== undefined && owner !== uid) return `${path} belongs to another user`
   if (mode & GROUP_OR_WORLD_WRITE) return `${path} can be written by others`
@@ -40,7 +40,7 @@ const commandOf = (dir: string, manifest: (typeof MANIFESTS)[number]): [string, 
   return ['npm', [existsSync(join(dir, 'package-lock.json')) ? 'ci' : 'install', '--omit=dev']]
 }
 
-export type InstallDeps = Places & {
+export type InstallOptions = CheckoutPaths & {
   enabled: boolean
   env: Readonly<Record<string, string>>
   log: { info: (line: string) => void; warn: (line: string) => void }
@@ -52,7 +52,7 @@ export type InstallDeps = Places & {
 const runInstall = async (
   dir: string,
   [command, args]: [string, string[]],
-  { env, signal }: InstallDeps,
+  { env, signal }: InstallOptions,
 ): Promise<string> => {
   try {
     const limits = { timeoutMs: INSTALL_MS, maxBytes: Number.POSITIVE_INFINITY }
@@ -66,7 +66,7 @@ const runInstall = async (
   }
 }
 
-const install = async (deps: InstallDeps): Promise<void> => {
+const install = async (deps: InstallOptions): Promise<void> => {
   const { log } = deps
   const found = findAgentDir(deps)
   if (!found) return log.info('AGENT_WEBUI_AUTO_INSTALL is on, and there is no agent directory')
@@ -76,7 +76,7 @@ const install = async (deps: InstallDeps): Promise<void> => {
   if (!manifest) return log.info(`Nothing in ${dir} says what the agent needs`)
   const command = commandOf(dir, manifest)
   const program = command[0].startsWith('/') ? [realpathSync(command[0])] : []
-  const why = [dir, join(dir, manifest)].map(path => distrust(path, deps.uid)).find(Boolean)
+  const why = [dir, join(dir, manifest)].map(path => untrustedReason(path, deps.uid)).find(Boolean)
   if (why) return log.warn(`The agent's dependencies are not installed: ${why}`)
   for (const path of program) {
     if (statSync(path).mode & GROUP_OR_WORLD_WRITE) {
@@ -91,7 +91,7 @@ const install = async (deps: InstallDeps): Promise<void> => {
 }
 
 /** Never rejects: whatever comes of it is a sentence in the log, and the service goes on. */
-export const installAgent = async (deps: InstallDeps): Promise<void> => {
+export const installAgentDependencies = async (deps: InstallOptions): Promise<void> => {
   if (!deps.enabled) return
   try {
     await install(deps)

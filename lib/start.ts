@@ -13,8 +13,8 @@ import { type BaseCtx, createRequestListener } from './http/request-listener.ts'
 import { createServer, MIN_TLS } from './http/server.ts'
 import { createLog, type Log } from './log.ts'
 import { listen, prepareStateDir, readTls, urlOf } from './preflight.ts'
-import { forgetEnvironment } from './own-processes/environment.ts'
-import { MARK_VARIABLE, markOwnPrograms } from './own-processes/own-processes.ts'
+import { eraseSecrets } from './own-processes/environment.ts'
+import { MARK_VARIABLE, markOwnProcesses } from './own-processes/own-processes.ts'
 import { isSecretName } from './profiles/child-env.ts'
 import { redact } from './redact/redact.ts'
 import { acquireLock } from './store/instance-lock.ts'
@@ -172,7 +172,7 @@ const run = async (
   })
   const lock = acquireLock(config.stateDir, info(config.port), { addon })
   const browser = prepareBrowser(config)
-  const ownPrograms = markOwnPrograms({
+  const ownPrograms = markOwnProcesses({
     nonce: options.nonce,
     warn: log.warn,
     isOutside: pid => pid === browser?.pid,
@@ -189,7 +189,7 @@ const run = async (
     config,
     log,
     version,
-    isOwnChild: ownPrograms.isAtOtherEnd,
+    isOwnChild: ownPrograms.ownsPeerOf,
     checkOutput: options.checkOutput ?? false,
   })
   const server = createServer(listener, { version, ...(tls ? { tls } : {}) })
@@ -246,7 +246,7 @@ export const start = async (options: StartOptions): Promise<Running> => {
   const nonce = randomBytes(8).toString('hex')
   const environment = { ...(options.environment ?? live), [MARK_VARIABLE]: nonce }
   // What the programs of the agent could read of this process; the values live on in `environment` alone.
-  const readable = live ? forgetEnvironment(live, isSecretName) : []
+  const readable = live ? eraseSecrets(live, isSecretName) : []
   const verb = commandOf(argv)
   if (verb) {
     const { runCommand: runVerb } = await import('./cli/run.ts')

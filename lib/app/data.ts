@@ -22,7 +22,7 @@ import type { Sessions } from '../sessions/types.ts'
 import { createSettings } from '../settings.ts'
 import { createToolOutput, type ToolOutput } from '../tool-output.ts'
 import { createPromptCache, type PromptCache } from '../turn-context/prompt-cache.ts'
-import { bootWorkspace } from '../workspaces/default-workspace.ts'
+import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
 import { createWorkspaces, type Workspaces } from '../workspaces/list.ts'
 import { usableWorkspace } from '../workspaces/validate.ts'
 
@@ -95,7 +95,7 @@ export const openAppData = (config: Config, { log, now, addon }: AppDataOptions)
   const settings = createSettings(join(stateDir, 'settings.json'), {
     botName: config.botName,
     usableWorkspace: path => usableWorkspace(path, config.userHome),
-    defaultWorkspace: saved => bootWorkspace(config, saved),
+    defaultWorkspace: saved => resolveDefaultWorkspace(config, saved),
     migrateDefaultModel: model => migrateDefaultModel(homes.base, model),
   })
   const workspaces = createWorkspaces(config, () => settings.get().default_workspace)

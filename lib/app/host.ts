@@ -1,6 +1,6 @@
 /** Composition: what is shared with the host agent: its sessions, its source checkout, and updates of both. */
 import { join } from 'node:path'
-import { findAgentDir, installAgent } from '../host-agent-checkout.ts'
+import { findAgentDir, installAgentDependencies } from '../host-agent-checkout.ts'
 import { createHostSessions, type HostSessions } from '../host-db/host-sessions.ts'
 import { createHostSessionWatcher, type HostSessionWatcher } from '../host-session-watcher.ts'
 import { isExecutable } from '../packed.ts'
@@ -58,7 +58,7 @@ const composeHostSessions = (
 /** Installs the host agent in the background where the configuration asks for it. */
 const startInstall = ({ config, log, data: { homes } }: Composition, signal: AbortSignal): void => {
   const mayInstall = config.autoInstall && homes.base.problems().every(({ in_force }) => in_force)
-  void installAgent({
+  void installAgentDependencies({
     agentDir: config.agentDir,
     baseHome: config.baseHome,
     enabled: mayInstall,

@@ -29,10 +29,10 @@ export const composeWorkspaces = (
       if (workspace === undefined) throw missing('Session not found', { code: 'session_not_found' })
       return { home, workspace: workspace || workspaces.defaultOf(home) }
     },
-    placesOfOthers: home => otherHomePaths(homes, homes.of(home.name)),
+    pathsOfOtherProfiles: home => otherHomePaths(homes, homes.of(home.name)),
   })
   const checkpoints = createCheckpoints({
-    boundsOf: (home, workspace) => files.areas.areaFor(home, workspace),
+    boundsOf: (home, workspace) => files.areas.scopeFor(home, workspace),
     path: config.env.PATH,
     now,
     resolve: sessions.resolve,

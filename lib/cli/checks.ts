@@ -4,7 +4,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { columnsOf, readState, stateDbPath } from '../host-db/state-db.ts'
 import { messageOf, UserError } from '../errors.ts'
-import { isBad, parseServers } from '../mcp/config.ts'
+import { isInvalid, parseServers } from '../mcp/config.ts'
 import { listProviders } from '../models/provider-keys.ts'
 import { findExposedSecrets } from '../profiles/file-permissions.ts'
 import { guardChecks, homeChecks, listChecks, emptyIfUnreadable } from './check-home.ts'
@@ -105,7 +105,7 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
 const mcpChecks = ({ home, config }: CheckContext): Check[] =>
   emptyIfUnreadable(() => parseServers(home.values())).map(server => {
     const about = `mcp ${server.name}`
-    if (isBad(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
+    if (isInvalid(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
     if (!server.enabled) return ok(about, 'is switched off')
     if (server.kind === 'http') return ok(about, new URL(server.url).origin)
     return onPath(server.command, server.env.PATH ?? config.env.PATH)

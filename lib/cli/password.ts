@@ -9,7 +9,7 @@ import { normalizePassword } from '../auth/normalize-password.ts'
 import type { Config } from '../config.ts'
 import { forbidden, invalid } from '../errors.ts'
 import { migrateDefaultModel } from '../models/default-model.ts'
-import { runsInside } from '../own-processes/own-processes.ts'
+import { isDescendantOf } from '../own-processes/own-processes.ts'
 import { createHomes } from '../profiles/homes.ts'
 import { createSettings } from '../settings.ts'
 import { runningPid } from '../store/instance-lock.ts'
@@ -27,7 +27,7 @@ const checkOwner = (dir: string): void => {
 
 const checkPerson = ({ env, stateDir }: Config): void => {
   const service = runningPid(stateDir)
-  if (env.AGENT_SESSION_KEY || (service !== undefined && runsInside(service)))
+  if (env.AGENT_SESSION_KEY || (service !== undefined && isDescendantOf(service)))
     throw forbidden(
       'The agent cannot change the password. Run the command in a terminal of your own.',
     )

@@ -25,7 +25,7 @@ const KINDS: Readonly<Record<string, (value: unknown) => boolean>> = {
   object: isObject,
 }
 
-const fitOne = (value: unknown, schema: unknown): unknown => {
+const coerceValue = (value: unknown, schema: unknown): unknown => {
   const types = typesOf(schema)
   if (typeof value !== 'string') {
     const isPlain = typeof value === 'number' || typeof value === 'boolean'
@@ -41,7 +41,7 @@ const fitOne = (value: unknown, schema: unknown): unknown => {
 }
 
 /** A null that the schema does not ask for means "not given". */
-export const fitToSchema = (
+export const coerceArguments = (
   args: Readonly<Record<string, unknown>>,
   schema: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> => {
@@ -57,6 +57,6 @@ export const fitToSchema = (
           !(key in known) ||
           typesOf(known[key]).length !== 1,
       )
-      .map(([key, value]) => [key, fitOne(value, known[key])]),
+      .map(([key, value]) => [key, coerceValue(value, known[key])]),
   )
 }

@@ -2,21 +2,21 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolResult } from '../agent/types.ts'
-import { fitToSchema } from './arguments.ts'
-import { isShown } from './config.ts'
+import { coerceArguments } from './arguments.ts'
+import { isToolEnabled } from './config.ts'
 import type { ListedTool } from './list-tools.ts'
 import { toolName } from './names.ts'
 import { promptText, resourceText, toResult } from './results.ts'
 import type { McpServer } from './server.ts'
 
 /** The running server of that name, as it is configured when the call is made. Throws when there is none any more. */
-export type Find = (name: string) => McpServer
+export type FindServer = (name: string) => McpServer
 
 /** How long a call waits for a server that has to be started again. */
 const RESTART_WAIT_MS = 20_000
-const MAX_PREVIEW = 120
+const MAX_PREVIEW_CHARS = 120
 /** While a server reports progress it is alive; at some point it is enough all the same. */
-const LONGEST_FACTOR = 5
+const MAX_TIMEOUT_FACTOR = 5
 
 const anything = z.looseObject({})
 
@@ -24,36 +24,36 @@ const anything = z.looseObject({})
 const previewOf = (label: string, args: Readonly<Record<string, unknown>>): string => {
   const words = Object.values(args).find(value => typeof value === 'string' && value !== '')
   const whole = words === undefined ? label : `${label} · ${String(words)}`
-  const left = whole.length - MAX_PREVIEW
-  return left > 0 ? `${whole.slice(0, MAX_PREVIEW)}… (${left} more characters)` : whole
+  const left = whole.length - MAX_PREVIEW_CHARS
+  return left > 0 ? `${whole.slice(0, MAX_PREVIEW_CHARS)}… (${left} more characters)` : whole
 }
 
 const optionsOf = (server: McpServer, ctx: ToolContext) => ({
   signal: ctx.signal,
   timeout: server.config.timeoutMs,
   resetTimeoutOnProgress: true,
-  maxTotalTimeout: server.config.timeoutMs * LONGEST_FACTOR,
+  maxTotalTimeout: server.config.timeoutMs * MAX_TIMEOUT_FACTOR,
   onprogress: ({ progress, total, message }: Progress) =>
     ctx.output(`${total === undefined ? progress : `${progress}/${total}`} ${message ?? ''}\n`),
 })
 type Progress = { progress: number; total?: number | undefined; message?: string | undefined }
 
 const use = async <T>(
-  find: Find,
+  find: FindServer,
   name: string,
   ctx: ToolContext,
   work: (client: Client, options: ReturnType<typeof optionsOf>) => Promise<T>,
 ): Promise<T> => {
   const server = find(name)
   return server.use(client => work(client, optionsOf(server, ctx)), {
-    asker: ctx.clarify,
+    askUser: ctx.clarify,
     signal: ctx.signal,
     waitMs: RESTART_WAIT_MS,
   })
 }
 
 /** Null when it may run. Only what the server itself calls destructive is asked about; see ARCHITECTURE.md. */
-const deniedBy = async (
+const requestApproval = async (
   ctx: ToolContext,
   label: string,
   args: Readonly<Record<string, unknown>>,
@@ -72,7 +72,7 @@ const deniedBy = async (
   }
 }
 
-const toTool = (find: Find, server: string, listed: ListedTool, name: string): Tool => {
+const createTool = (find: FindServer, server: string, listed: ListedTool, name: string): Tool => {
   const label = `${server}/${listed.name}`
   return {
     name,
@@ -82,8 +82,8 @@ const toTool = (find: Find, server: string, listed: ListedTool, name: string): T
     kind: listed.readOnly ? 'read' : 'execute',
     preview: args => previewOf(label, args as Record<string, unknown>),
     async run(ctx, input) {
-      const args = fitToSchema(input as Record<string, unknown>, listed.parameters)
-      const denied = listed.destructive ? await deniedBy(ctx, label, args) : null
+      const args = coerceArguments(input as Record<string, unknown>, listed.parameters)
+      const denied = listed.destructive ? await requestApproval(ctx, label, args) : null
       if (denied) return denied
       const call = { name: listed.name, arguments: args }
       return use(find, server, ctx, async (client, options) =>
@@ -99,7 +99,7 @@ const toTool = (find: Find, server: string, listed: ListedTool, name: string): T
   }
 }
 
-const asRead = <I extends z.ZodType>(tool: {
+const createReadTool = <I extends z.ZodType>(tool: {
   name: string
   summary: string
   input: I
@@ -114,8 +114,8 @@ const asRead = <I extends z.ZodType>(tool: {
   run: async (ctx, input) => ({ content: await tool.run(ctx, input as z.output<I>) }),
 })
 
-const resourceTools = (find: Find, server: string, taken: Set<string>): Tool[] => [
-  asRead({
+const resourceTools = (find: FindServer, server: string, taken: Set<string>): Tool[] => [
+  createReadTool({
     name: toolName(server, 'list_resources', taken),
     summary: `List the resources of the MCP server "${server}": their uri, name and type.`,
     input: z.object({}),
@@ -133,7 +133,7 @@ const resourceTools = (find: Find, server: string, taken: Set<string>): Tool[] =
         })
       }),
   }),
-  asRead({
+  createReadTool({
     name: toolName(server, 'read_resource', taken),
     summary: `Read one resource of the MCP server "${server}".`,
     input: z.object({ uri: z.string().min(1) }),
@@ -145,8 +145,8 @@ const resourceTools = (find: Find, server: string, taken: Set<string>): Tool[] =
   }),
 ]
 
-const promptTools = (find: Find, server: string, taken: Set<string>): Tool[] => [
-  asRead({
+const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool[] => [
+  createReadTool({
     name: toolName(server, 'list_prompts', taken),
     summary: `List the prompts of the MCP server "${server}" and the arguments they take.`,
     input: z.object({}),
@@ -162,7 +162,7 @@ const promptTools = (find: Find, server: string, taken: Set<string>): Tool[] => 
         return JSON.stringify({ prompts: shown })
       }),
   }),
-  asRead({
+  createReadTool({
     name: toolName(server, 'get_prompt', taken),
     summary: `Get one prompt of the MCP server "${server}", filled in with its arguments.`,
     input: z.object({
@@ -178,15 +178,15 @@ const promptTools = (find: Find, server: string, taken: Set<string>): Tool[] => 
 ]
 
 /** Tools of all servers that have said what they offer, in the order of the configuration. */
-export const asTools = (servers: readonly McpServer[], find: Find): Tool[] => {
+export const createMcpTools = (servers: readonly McpServer[], find: FindServer): Tool[] => {
   const taken = new Set<string>()
   return servers.flatMap(({ config: { name, filter }, listing }) => {
     const found = listing()
     if (!found) return []
     return [
       ...found.tools
-        .filter(tool => isShown(filter, tool.name))
-        .map(tool => toTool(find, name, tool, toolName(name, tool.name, taken))),
+        .filter(tool => isToolEnabled(filter, tool.name))
+        .map(tool => createTool(find, name, tool, toolName(name, tool.name, taken))),
       ...(found.resources && filter.resources ? resourceTools(find, name, taken) : []),
       ...(found.prompts && filter.prompts ? promptTools(find, name, taken) : []),
     ]

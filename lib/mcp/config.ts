@@ -12,7 +12,7 @@ export type ToolFilter = {
   prompts: boolean
 }
 
-type Shared = {
+type CommonSettings = {
   name: string
   enabled: boolean
   timeoutMs: number
@@ -22,14 +22,14 @@ type Shared = {
   hash: string
 }
 
-export type StdioServer = Shared & {
+export type StdioServer = CommonSettings & {
   kind: 'stdio'
   command: string
   args: readonly string[]
   env: Readonly<Record<string, string>>
   cwd: string | null
 }
-export type HttpServer = Shared & {
+export type HttpServer = CommonSettings & {
   kind: 'http'
   url: string
   headers: Readonly<Record<string, string>>
@@ -39,7 +39,7 @@ export type HttpServer = Shared & {
 export type ServerConfig = StdioServer | HttpServer
 
 /** An entry that cannot be used, with the sentence why. */
-export type BadServer = { name: string; problem: string }
+export type InvalidServer = { name: string; problem: string }
 
 const CALL_TIMEOUT_S = 120
 const CONNECT_TIMEOUT_S = 60
@@ -106,7 +106,7 @@ const isWebAddress = (text: string): boolean =>
 const hashOf = (value: unknown): string =>
   createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 16)
 
-const parseOne = (name: string, value: unknown): ServerConfig | BadServer => {
+const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer => {
   const parsed = Entry.safeParse(value ?? {})
   if (!parsed.success) {
     const [issue] = parsed.error.issues
@@ -131,17 +131,18 @@ const parseOne = (name: string, value: unknown): ServerConfig | BadServer => {
   return { ...shared, ...way, kind: 'http', hash: hashOf([way, entry.connect_timeout]) }
 }
 
-export const isBad = (server: ServerConfig | BadServer): server is BadServer => 'problem' in server
+export const isInvalid = (server: ServerConfig | InvalidServer): server is InvalidServer =>
+  'problem' in server
 
 /** In the order of the file. `values` is the configuration with its variables expanded. */
 export const parseServers = (
   values: Readonly<Record<string, unknown>>,
-): (ServerConfig | BadServer)[] => {
+): (ServerConfig | InvalidServer)[] => {
   const { mcp_servers: listed } = values
   if (!isObject(listed)) return []
   return Object.entries(listed).map(([name, value]) => parseOne(name, value))
 }
 
 /** Whether the configuration lets a tool of this name through. */
-export const isShown = ({ include, exclude }: ToolFilter, tool: string): boolean =>
+export const isToolEnabled = ({ include, exclude }: ToolFilter, tool: string): boolean =>
   (include.length === 0 || include.includes(tool)) && !exclude.includes(tool)

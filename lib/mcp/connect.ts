@@ -5,7 +5,7 @@ import { messageOf } from '../errors.ts'
 import type { HttpServer, ServerConfig } from './config.ts'
 import { createStdioTransport, serverEnvironment } from './stdio.ts'
 
-export type Place = {
+export type McpTarget = {
   /** The home's variables; only a few of them reach a server. */
   env: Readonly<Record<string, string>>
   /** Where a server's program runs. */
@@ -23,7 +23,7 @@ export type Connection = {
 
 export type ConnectHooks = {
   signal: AbortSignal
-  onChatter: (text: string) => void
+  onOutput: (text: string) => void
   onClose: () => void
   /** The server has other tools than before. */
   onChange: () => void
@@ -34,13 +34,13 @@ const load = () => import('@modelcontextprotocol/client')
 type Library = Awaited<ReturnType<typeof load>>
 
 /** Refused as a page would be: the server may speak the older transport. */
-const isUnknownThere = (error: unknown): boolean =>
+const isUnsupportedTransport = (error: unknown): boolean =>
   error instanceof Error &&
   'status' in error &&
   [400, 404, 405, 406, 415].includes(Number(error.status))
 
 /** Requests go the way the person's other requests go. */
-const fetchThrough = (dispatcher: Dispatcher | undefined) => {
+const fetchWith = (dispatcher: Dispatcher | undefined) => {
   if (!dispatcher) return {}
   return {
     fetch: async (url: string | URL, init?: RequestInit): Promise<Response> => {
@@ -53,18 +53,18 @@ const fetchThrough = (dispatcher: Dispatcher | undefined) => {
   }
 }
 
-const httpTransports = (library: Library, server: HttpServer, place: Place) => {
+const httpTransports = (library: Library, server: HttpServer, target: McpTarget) => {
   const url = new URL(server.url)
-  const options = { requestInit: { headers: server.headers }, ...fetchThrough(place.dispatcher) }
-  const newer = (): Transport => new library.StreamableHTTPClientTransport(url, options)
-  const older = (): Transport => new library.SSEClientTransport(url, options)
-  return server.sse ? [older] : [newer, older]
+  const options = { requestInit: { headers: server.headers }, ...fetchWith(target.dispatcher) }
+  const streamableHttp = (): Transport => new library.StreamableHTTPClientTransport(url, options)
+  const sse = (): Transport => new library.SSEClientTransport(url, options)
+  return server.sse ? [sse] : [streamableHttp, sse]
 }
 
 /** Rejects with a sentence, or with the signal's reason; nothing is left running then. */
 export const connect = async (
   server: ServerConfig,
-  place: Place,
+  target: McpTarget,
   hooks: ConnectHooks,
 ): Promise<Connection> => {
   const library = await load()
@@ -75,7 +75,7 @@ export const connect = async (
       versionNegotiation: { mode: server.kind === 'http' ? 'auto' : 'legacy' },
       listChanged: { tools: { autoRefresh: false, onChanged: hooks.onChange } },
     }
-    const client = new library.Client({ name: 'agent-webui', version: place.version }, options)
+    const client = new library.Client({ name: 'agent-webui', version: target.version }, options)
     client.setRequestHandler(
       'elicitation/create',
       async request => (await hooks.elicit(request.params)) as { action: 'decline' },
@@ -95,9 +95,9 @@ export const connect = async (
 
   if (server.kind === 'stdio') {
     const transport = createStdioTransport(server, {
-      env: serverEnvironment(place.env, server.env),
-      cwd: place.dir,
-      onChatter: hooks.onChatter,
+      env: serverEnvironment(target.env, server.env),
+      cwd: target.dir,
+      onOutput: hooks.onOutput,
     })
     const client = await attempt(transport).catch((error: unknown) => {
       const how = transport.ending()
@@ -107,13 +107,13 @@ export const connect = async (
   }
 
   let refusal: unknown
-  for (const make of httpTransports(library, server, place)) {
+  for (const make of httpTransports(library, server, target)) {
     try {
       const client = await attempt(make())
       return { client, ending: () => null, close: () => client.close() }
     } catch (error) {
       refusal ??= error
-      if (!isUnknownThere(error)) break
+      if (!isUnsupportedTransport(error)) break
     }
   }
   throw refusal instanceof Error ? refusal : new Error(messageOf(refusal))

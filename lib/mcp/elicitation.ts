@@ -2,7 +2,7 @@
 import { z } from 'zod'
 
 /** Null when nobody answered. */
-export type Asker = (question: string, choices: string[]) => Promise<string | null>
+export type AskUser = (question: string, choices: string[]) => Promise<string | null>
 
 type Answer = { action: 'accept'; content: Record<string, unknown> } | { action: 'decline' }
 
@@ -50,10 +50,10 @@ const toValue = (field: z.output<typeof Field>, text: string): unknown => {
 /** `asker` belongs to the one call that is running; with none or several nobody can tell who is asked. */
 export const answerElicitation = async (
   params: unknown,
-  asker: Asker | undefined,
+  askUser: AskUser | undefined,
 ): Promise<Answer> => {
   const parsed = Question.safeParse(params)
-  if (!parsed.success || !asker || (parsed.data.mode ?? 'form') !== 'form') return DECLINED
+  if (!parsed.success || !askUser || (parsed.data.mode ?? 'form') !== 'form') return DECLINED
   const { message, requestedSchema } = parsed.data
   const fields = Object.entries(requestedSchema.properties)
   if (fields.length === 0 || fields.length > MAX_FIELDS) return DECLINED
@@ -65,7 +65,7 @@ export const answerElicitation = async (
       continue
     }
     const label = [field.title ?? name, field.description].filter(Boolean).join(': ')
-    const answer = await asker(`${message}\n\n${label}`, choicesOf(field))
+    const answer = await askUser(`${message}\n\n${label}`, choicesOf(field))
     if (answer === null) return DECLINED
     const value = toValue(field, answer)
     if (value !== undefined && answer.trim() !== '') content[name] = value

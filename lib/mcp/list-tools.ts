@@ -69,12 +69,12 @@ export const readListing = async (
   client: Client,
   options: { timeout: number; signal: AbortSignal },
 ): Promise<Listing> => {
-  const can = client.getServerCapabilities() ?? {}
+  const capabilities = client.getServerCapabilities() ?? {}
   const tools = new Map<string, ListedTool>()
   let broken = 0
   let more = 0
   let cursor: string | undefined
-  for (let page = 0; can.tools && page < MAX_PAGES; page++) {
+  for (let page = 0; capabilities.tools && page < MAX_PAGES; page++) {
     const request = { method: 'tools/list', params: cursor === undefined ? {} : { cursor } }
     const found: z.output<typeof Page> = await client.request(request, Page, options)
     for (const entry of found.tools) {
@@ -92,8 +92,8 @@ export const readListing = async (
   ]
   return {
     tools: [...tools.values()],
-    resources: can.resources !== undefined,
-    prompts: can.prompts !== undefined,
+    resources: capabilities.resources !== undefined,
+    prompts: capabilities.prompts !== undefined,
     note: notes.join(' ') || null,
   }
 }

@@ -32,12 +32,12 @@ export const maskArgs = (args: readonly string[]): string[] =>
       : redact(arg.replace(SECRET_PAIR, `$1${HIDDEN}`)),
   )
 
-const SHORTEST_SECRET = 6
+const MIN_SECRET_CHARS = 6
 
 /** A text of the server's without the values it was given; short ones could be any word. */
 export const hideValues = (text: string, values: Iterable<string>): string => {
   let hidden = redact(text)
   for (const value of values)
-    if (value.length >= SHORTEST_SECRET) hidden = hidden.replaceAll(value, HIDDEN)
+    if (value.length >= MIN_SECRET_CHARS) hidden = hidden.replaceAll(value, HIDDEN)
   return hidden
 }

@@ -4,13 +4,13 @@ import type { Tool } from '../agent/types.ts'
 import { invalid, missing } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTestResult } from '../schema/mcp.ts'
-import { asTools } from './as-tools.ts'
-import { type BadServer, isBad, parseServers, type ServerConfig } from './config.ts'
+import { createMcpTools } from './as-tools.ts'
+import { type InvalidServer, isInvalid, parseServers, type ServerConfig } from './config.ts'
 import { hideValues } from './mask-config.ts'
 import { secretsOf, serverRows } from './server-rows.ts'
-import { createServer, type McpServer } from './server.ts'
+import { createMcpServer, type McpServer } from './server.ts'
 
-export type McpDeps = {
+export type McpOptions = {
   version: string
   dispatcher?: Dispatcher | undefined
   /** Milliseconds since 1970. */
@@ -29,8 +29,8 @@ export type HomeTools = {
 const TURN_WAIT_MS = 10_000
 const IDLE_MS = 30 * 60_000
 /** A test may wait longer than a turn, but not as long as a person would not. */
-const TRIAL_WAIT_MS = 30_000
-const NOT_YET = 'It has not answered yet; it goes on starting.'
+const TEST_WAIT_MS = 30_000
+const STILL_STARTING = 'It has not answered yet; it goes on starting.'
 
 export type Mcp = ReturnType<typeof createMcp>
 
@@ -40,43 +40,43 @@ export const createMcp = ({
   now = Date.now,
   turnWaitMs = TURN_WAIT_MS,
   idleMs = IDLE_MS,
-}: McpDeps) => {
+}: McpOptions) => {
   /** By home, then by name: no home ever sees another's. */
   const homes = new Map<string, Map<string, McpServer>>()
   /** Those that are on their way down. */
-  const leaving = new Set<Promise<void>>()
+  const closing = new Set<Promise<void>>()
 
-  const leave = (server: McpServer): void => {
+  const closeServer = (server: McpServer): void => {
     const gone = server.close().catch(() => undefined)
-    leaving.add(gone)
-    void gone.finally(() => leaving.delete(gone))
+    closing.add(gone)
+    void gone.finally(() => closing.delete(gone))
   }
 
-  const make = (home: Home, config: ServerConfig): McpServer =>
-    createServer(config, {
-      place: { env: home.env(), dir: home.dir, version, dispatcher },
+  const create = (home: Home, config: ServerConfig): McpServer =>
+    createMcpServer(config, {
+      target: { env: home.env(), dir: home.dir, version, dispatcher },
       now,
       idleMs,
     })
 
   /** What the configuration says now: servers it does not name any more, or names otherwise, are stopped. */
-  const sync = (home: Home): { servers: McpServer[]; bad: BadServer[] } => {
+  const sync = (home: Home): { servers: McpServer[]; bad: InvalidServer[] } => {
     const listed = parseServers(home.values())
     const held = homes.get(home.dir) ?? new Map<string, McpServer>()
-    const wanted = listed.filter((each): each is ServerConfig => !isBad(each))
+    const wanted = listed.filter((each): each is ServerConfig => !isInvalid(each))
     const next = new Map<string, McpServer>()
     for (const config of wanted) {
       if (!config.enabled) continue
       const old = held.get(config.name)
       if (old && old.config.hash === config.hash) {
-        old.adopt(config)
+        old.updateConfig(config)
         next.set(config.name, old)
-      } else next.set(config.name, make(home, config))
+      } else next.set(config.name, create(home, config))
     }
-    for (const [name, server] of held) if (next.get(name) !== server) leave(server)
+    for (const [name, server] of held) if (next.get(name) !== server) closeServer(server)
     if (next.size > 0) homes.set(home.dir, next)
     else homes.delete(home.dir)
-    return { servers: [...next.values()], bad: listed.filter(isBad) }
+    return { servers: [...next.values()], bad: listed.filter(isInvalid) }
   }
 
   const find = (home: Home, name: string): McpServer => {
@@ -105,9 +105,9 @@ export const createMcp = ({
       if (home.values().mcp_servers === undefined && !homes.has(home.dir))
         return { tools: [], warnings: [] }
       const { servers, bad } = sync(home)
-      await Promise.all(servers.map(server => server.wake(turnWaitMs, signal)))
+      await Promise.all(servers.map(server => server.ensureStarted(turnWaitMs, signal)))
       return {
-        tools: asTools(
+        tools: createMcpTools(
           servers.filter(server => server.state() === 'ready'),
           name => find(home, name),
         ),
@@ -133,36 +133,37 @@ export const createMcp = ({
       const config = parseServers(home.values()).find(each => each.name === name)
       if (!config)
         throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
-      if (isBad(config)) throw invalid(config.problem)
+      if (isInvalid(config)) throw invalid(config.problem)
       const startedMs = now()
       // One that is switched off is started for the test only.
-      const server = config.enabled ? find(home, name) : make(home, config)
-      server.forgive()
+      const server = config.enabled ? find(home, name) : create(home, config)
+      server.resetBackoff()
       // A little longer than the server has: its own sentence is the better one.
-      await server.wake(Math.min(config.connectTimeoutMs + 500, TRIAL_WAIT_MS), signal)
+      await server.ensureStarted(Math.min(config.connectTimeoutMs + 500, TEST_WAIT_MS), signal)
       const ok = server.state() === 'ready'
       const listing = server.listing()
-      const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? NOT_YET)
-      if (!config.enabled) leave(server)
+      const said = ok ? (listing?.note ?? 'It answers.') : (server.error() ?? STILL_STARTING)
+      if (!config.enabled) closeServer(server)
       return {
         ok,
         message: hideValues(said, secretsOf(config)),
         tools: ok ? (listing?.tools.map(tool => tool.name) ?? []) : [],
-        stderr: hideValues(server.chatter(), secretsOf(config)),
+        stderr: hideValues(server.output(), secretsOf(config)),
         duration_ms: Math.round(now() - startedMs),
       }
     },
 
     /** A profile has gone: so have its servers. */
     forget(dir: string): void {
-      for (const server of homes.get(dir)?.values() ?? []) leave(server)
+      for (const server of homes.get(dir)?.values() ?? []) closeServer(server)
       homes.delete(dir)
     },
 
     async close(): Promise<void> {
-      for (const servers of homes.values()) for (const server of servers.values()) leave(server)
+      for (const servers of homes.values())
+        for (const server of servers.values()) closeServer(server)
       homes.clear()
-      await Promise.all(leaving)
+      await Promise.all(closing)
     },
   }
 }

@@ -57,8 +57,8 @@ const Result = z.looseObject({
 /** Of a tool call. A failure is said the way our own tools say theirs. */
 export const toResult = (value: unknown): ToolResult => {
   const { content, structuredContent, isError } = Result.parse(value)
-  const said = content.map(blockText).filter(Boolean).join('\n\n')
-  const text = said || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
+  const joined = content.map(blockText).filter(Boolean).join('\n\n')
+  const text = joined || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
   if (isError === true)
     return { content: JSON.stringify({ error: text || 'The tool failed.' }), isError: true }
   return { content: text || '(The tool answered nothing.)' }
@@ -75,6 +75,6 @@ export const resourceText = (value: unknown): string =>
 
 export const promptText = (value: unknown): string => {
   const { description, messages } = Prompt.parse(value)
-  const said = messages.map(({ role, content }) => `${role}: ${blockText(content)}`)
-  return [...(description ? [description] : []), ...said].join('\n\n')
+  const text = messages.map(({ role, content }) => `${role}: ${blockText(content)}`)
+  return [...(description ? [description] : []), ...text].join('\n\n')
 }

@@ -2,14 +2,14 @@
 import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTool } from '../schema/mcp.ts'
-import { type BadServer, isBad, isShown, type ServerConfig } from './config.ts'
+import { type InvalidServer, isInvalid, isToolEnabled, type ServerConfig } from './config.ts'
 import { hideValues, maskArgs, maskUrl, maskValues } from './mask-config.ts'
 import { toolName } from './names.ts'
 import type { McpServer } from './server.ts'
 
-export type Listed = { config: ServerConfig | BadServer; server: McpServer | null }
+export type ConfiguredServer = { config: ServerConfig | InvalidServer; server: McpServer | null }
 
-const STDERR_SHOWN = 4_000
+const MAX_STDERR_CHARS = 4_000
 
 /** As written: references to variables are shown as references. */
 const rawOf = (home: Home, name: string): Record<string, unknown> => {
@@ -27,55 +27,55 @@ const wordsOf = (value: unknown): Record<string, string> =>
 export const secretsOf = (config: ServerConfig): string[] =>
   Object.values(config.kind === 'stdio' ? config.env : config.headers)
 
-const toolsOf = ({ config, server }: Listed, taken: Set<string>): McpTool[] => {
-  if (isBad(config) || !server) return []
+const toolsOf = ({ config, server }: ConfiguredServer, taken: Set<string>): McpTool[] => {
+  if (isInvalid(config) || !server) return []
   const secrets = secretsOf(config)
   return (server.listing()?.tools ?? []).map(tool => ({
     name: toolName(config.name, tool.name, taken),
     server: config.name,
     tool: tool.name,
     description: hideValues(tool.description, secrets),
-    enabled: isShown(config.filter, tool.name),
+    enabled: isToolEnabled(config.filter, tool.name),
     read_only: tool.readOnly,
     destructive: tool.destructive,
   }))
 }
 
-const stateOf = ({ config, server }: Listed): McpServerRow['state'] => {
-  if (isBad(config)) return 'invalid'
+const stateOf = ({ config, server }: ConfiguredServer): McpServerRow['state'] => {
+  if (isInvalid(config)) return 'invalid'
   if (!config.enabled) return 'disabled'
   return server?.state() ?? 'stopped'
 }
 
-const toRow = (home: Home, listed: Listed, taken: Set<string>): McpServerRow => {
+const toRow = (home: Home, listed: ConfiguredServer, taken: Set<string>): McpServerRow => {
   const { config, server } = listed
   const raw = rawOf(home, config.name)
-  const secrets = isBad(config) ? [] : secretsOf(config)
-  const error = isBad(config)
+  const secrets = isInvalid(config) ? [] : secretsOf(config)
+  const error = isInvalid(config)
     ? config.problem
     : (server?.error() ?? server?.listing()?.note ?? null)
   const version = server?.version()
   return {
     name: config.name,
-    transport: isBad(config) ? null : config.kind,
-    enabled: isBad(config) || config.enabled,
+    transport: isInvalid(config) ? null : config.kind,
+    enabled: isInvalid(config) || config.enabled,
     state: stateOf(listed),
     command: typeof raw.command === 'string' ? raw.command : '',
     args: maskArgs(Array.isArray(raw.args) ? raw.args.map(String) : []),
     env: maskValues(wordsOf(raw.env)),
     url: maskUrl(typeof raw.url === 'string' ? raw.url : ''),
     headers: maskValues(wordsOf(raw.headers)),
-    timeout: isBad(config) ? 0 : config.timeoutMs / 1_000,
-    connect_timeout: isBad(config) ? 0 : config.connectTimeoutMs / 1_000,
+    timeout: isInvalid(config) ? 0 : config.timeoutMs / 1_000,
+    connect_timeout: isInvalid(config) ? 0 : config.connectTimeoutMs / 1_000,
     error: error === null ? null : hideValues(error, secrets),
     // Cut afterwards: half of a value is not found.
-    stderr: hideValues(server?.chatter() ?? '', secrets).slice(-STDERR_SHOWN),
+    stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
     tools: toolsOf(listed, taken),
   }
 }
 
-export const serverRows = (home: Home, servers: readonly Listed[]): McpServerRow[] => {
+export const serverRows = (home: Home, servers: readonly ConfiguredServer[]): McpServerRow[] => {
   const taken = new Set<string>()
   return servers.map(each => toRow(home, each, taken))
 }

@@ -2,22 +2,22 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { messageOf } from '../errors.ts'
 import type { ServerConfig } from './config.ts'
-import { type Connection, connect, type Place } from './connect.ts'
-import { type Asker, answerElicitation } from './elicitation.ts'
+import { type Connection, connect, type McpTarget } from './connect.ts'
+import { type AskUser, answerElicitation } from './elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
-export type ServerDeps = {
-  place: Place
+export type ServerOptions = {
+  target: McpTarget
   /** Milliseconds since 1970. */
   now: () => number
   idleMs: number
 }
 
-export type McpServer = ReturnType<typeof createServer>
+export type McpServer = ReturnType<typeof createMcpServer>
 
-const CHATTER_CHARS = 16_000
+const MAX_OUTPUT_CHARS = 16_000
 const LIST_TIMEOUT_MS = 15_000
 const PING_TIMEOUT_MS = 3_000
 const MINUTE_MS = 60_000
@@ -29,7 +29,11 @@ const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
 
 /** Resolves with the work, after `ms`, or with the signal; whichever is first. Never rejects. */
-const within = async (work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> => {
+const waitAtMost = async (
+  work: Promise<unknown>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<void> => {
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const clock = setTimeout(resolve, ms)
   signal?.addEventListener('abort', () => resolve(), { once: true })
@@ -39,24 +43,24 @@ const within = async (work: Promise<unknown>, ms: number, signal?: AbortSignal):
   clearTimeout(clock)
 }
 
-export const createServer = (config: ServerConfig, { place, now, idleMs }: ServerDeps) => {
+export const createMcpServer = (config: ServerConfig, { target, now, idleMs }: ServerOptions) => {
   let connection: Connection | null = null
   let starting: { work: Promise<void>; since: number; stop: AbortController } | null = null
   let listing: Listing | null = null
   let refreshing: Promise<void> | null = null
   let stale = false
   let error: string | null = null
-  let chatter = ''
+  let output = ''
   let failures = 0
   let failedAt = 0
   let starts: number[] = []
   let idle: NodeJS.Timeout | undefined
   let closed = false
-  const asking = new Set<Asker>()
+  const callers = new Set<AskUser>()
   let inFlight = 0
 
-  const hear = (text: string): void => {
-    chatter = (chatter + text).slice(-CHATTER_CHARS)
+  const appendOutput = (text: string): void => {
+    output = (output + text).slice(-MAX_OUTPUT_CHARS)
   }
 
   const fail = (sentence: string): void => {
@@ -65,10 +69,10 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
     failedAt = now()
   }
 
-  const rest = (): void => {
+  const scheduleIdleStop = (): void => {
     clearTimeout(idle)
     if (closed || !connection) return
-    idle = setTimeout(() => (inFlight > 0 ? rest() : void stop()), idleMs)
+    idle = setTimeout(() => (inFlight > 0 ? scheduleIdleStop() : void stop()), idleMs)
     idle.unref()
   }
 
@@ -89,18 +93,19 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
     const { signal } = stopping
     // The library's own limit counts answers; this one counts everything, a program that never speaks included.
     const clock = setTimeout(
-      () => stopping.abort(new Error(tooLate(config.connectTimeoutMs))),
+      () => stopping.abort(new Error(timeoutMessage(config.connectTimeoutMs))),
       config.connectTimeoutMs,
     )
     try {
-      const made: Connection = await connect(config, place, {
+      const made: Connection = await connect(config, target, {
         signal,
-        onChatter: hear,
+        onOutput: appendOutput,
         onClose: () => onClose(made),
         onChange: () => {
           stale = true
         },
-        elicit: params => answerElicitation(params, asking.size === 1 ? [...asking][0] : undefined),
+        elicit: params =>
+          answerElicitation(params, callers.size === 1 ? [...callers][0] : undefined),
       })
       try {
         await list(made.client, signal)
@@ -111,10 +116,10 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
       }
       connection = made
       error = null
-      rest()
+      scheduleIdleStop()
     } catch (cause) {
       const reason: unknown = signal.aborted ? signal.reason : cause
-      fail(isTimeout(reason) ? tooLate(config.connectTimeoutMs) : messageOf(reason))
+      fail(isTimeout(reason) ? timeoutMessage(config.connectTimeoutMs) : messageOf(reason))
     } finally {
       clearTimeout(clock)
       starting = null
@@ -131,7 +136,7 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
   const start = (): void => {
     if (closed || connection || starting) return
     starts.push(now())
-    chatter = ''
+    output = ''
     const stopping = new AbortController()
     starting = { work: Promise.resolve(), since: now(), stop: stopping }
     starting.work = run(stopping)
@@ -144,7 +149,7 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
       .catch((cause: unknown) => {
         // The tools it had are still offered; a call then says what is wrong.
         stale = true
-        hear(`\n[Its tools could not be listed again: ${messageOf(cause)}]\n`)
+        appendOutput(`\n[Its tools could not be listed again: ${messageOf(cause)}]\n`)
       })
       .finally(() => {
         refreshing = null
@@ -173,31 +178,31 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
     }
   }
 
-  const wake = async (waitMs: number, signal?: AbortSignal): Promise<void> => {
+  const ensureStarted = async (waitMs: number, signal?: AbortSignal): Promise<void> => {
     if (!connection && !starting && mayStart()) start()
     if (starting) {
       // A server that is slow to start is waited for once, not by every turn until it is there.
-      await within(starting.work, Math.max(0, starting.since + waitMs - now()), signal)
-    } else if (stale) await within(refresh(), waitMs, signal)
-    rest()
+      await waitAtMost(starting.work, Math.max(0, starting.since + waitMs - now()), signal)
+    } else if (stale) await waitAtMost(refresh(), waitMs, signal)
+    scheduleIdleStop()
   }
 
   return {
     config,
     /** Timeouts and filters that have changed take effect without a restart. */
-    adopt: (next: ServerConfig) => void Object.assign(config, next),
-    wake,
+    updateConfig: (next: ServerConfig) => void Object.assign(config, next),
+    ensureStarted: ensureStarted,
     stop,
     state: (): ServerState =>
       connection ? 'ready' : starting ? 'starting' : error ? 'failed' : 'stopped',
     error: () => error,
-    chatter: () => chatter,
+    output: () => output,
     /** What it offered last; kept while it is being restarted. */
     listing: () => listing,
     version: () => connection?.client.getServerVersion() ?? null,
 
     /** Forgets what went wrong before: somebody wants it tried now. */
-    forgive(): void {
+    resetBackoff(): void {
       failures = 0
       starts = []
     },
@@ -205,14 +210,14 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
     /** Works with the running server, started if need be; throws sentences. */
     async use<T>(
       work: (client: Client) => Promise<T>,
-      { asker, signal, waitMs }: { asker: Asker; signal: AbortSignal; waitMs: number },
+      { askUser, signal, waitMs }: { askUser: AskUser; signal: AbortSignal; waitMs: number },
     ): Promise<T> {
-      await wake(waitMs, signal)
+      await ensureStarted(waitMs, signal)
       signal.throwIfAborted()
       const held = connection
       if (!held) throw new Error(error ?? 'The server is still starting; try again in a moment.')
       inFlight += 1
-      asking.add(asker)
+      callers.add(askUser)
       try {
         const value = await work(held.client)
         failures = 0
@@ -226,11 +231,11 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
           )
         if (!isTimeout(cause)) throw cause
         void check(held)
-        throw new Error(tooLate(config.timeoutMs))
+        throw new Error(timeoutMessage(config.timeoutMs))
       } finally {
         inFlight -= 1
-        asking.delete(asker)
-        rest()
+        callers.delete(askUser)
+        scheduleIdleStop()
       }
     },
 
@@ -241,5 +246,5 @@ export const createServer = (config: ServerConfig, { place, now, idleMs }: Serve
   }
 }
 
-const tooLate = (ms: number): string =>
+const timeoutMessage = (ms: number): string =>
   `The server did not answer within ${Math.round(ms / 1_000)} seconds.`

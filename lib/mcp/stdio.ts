@@ -15,19 +15,19 @@ const END_MS = 300
 const KILL_MS = 1_000
 
 /** What a program needs to find others and to speak the person's language; no secret has one of these names. */
-const HANDED_DOWN =
+const INHERITED_VARIABLES =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|TMPDIR|TEMP|TMP|LANG|LANGUAGE|LC_\w+|XDG_\w+|SYSTEMROOT|SYSTEMDRIVE|COMSPEC|PATHEXT|WINDIR|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
 
 export const serverEnvironment = (
   env: Readonly<Record<string, string>>,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> => ({
-  ...Object.fromEntries(Object.entries(env).filter(([name]) => HANDED_DOWN.test(name))),
+  ...Object.fromEntries(Object.entries(env).filter(([name]) => INHERITED_VARIABLES.test(name))),
   ...own,
 })
 
 /** Whole lines out of pieces. What is no JSON is the server's chatter and goes where its errors go. */
-const createLines = (onLine: (line: string) => void, onFlood: () => void) => {
+const createLineReader = (onLine: (line: string) => void, onOverflow: () => void) => {
   let pieces: string[] = []
   let length = 0
   return (chunk: string): void => {
@@ -42,7 +42,7 @@ const createLines = (onLine: (line: string) => void, onFlood: () => void) => {
     if (length > MAX_LINE_CHARS) {
       pieces = []
       length = 0
-      onFlood()
+      onOverflow()
     }
   }
 }
@@ -58,7 +58,7 @@ export const createStdioTransport = (
     env: Readonly<Record<string, string>>
     cwd: string
     /** What it prints that is no message, from either of its outputs. */
-    onChatter: (text: string) => void
+    onOutput: (text: string) => void
   },
 ): StdioTransport => {
   let child: ChildProcess | null = null
@@ -76,7 +76,7 @@ export const createStdioTransport = (
       message = undefined
     }
     if (!isObjectOrArray(message)) {
-      given.onChatter(`${line}\n`)
+      given.onOutput(`${line}\n`)
       return
     }
     for (const one of Array.isArray(message) ? message : [message]) transport.onmessage?.(one)
@@ -121,12 +121,12 @@ export const createStdioTransport = (
             finish(how)
           })
         })
-        const take = createLines(receive, () => {
-          given.onChatter('\n[A message was longer than 16 MB; the server was stopped.]\n')
+        const take = createLineReader(receive, () => {
+          given.onOutput('\n[A message was longer than 16 MB; the server was stopped.]\n')
           killGroup(started, 'SIGKILL')
         })
         started.stdout?.setEncoding('utf8').on('data', take)
-        started.stderr?.setEncoding('utf8').on('data', given.onChatter)
+        started.stderr?.setEncoding('utf8').on('data', given.onOutput)
         // Writing to one that has just ended: its end says it all.
         for (const pipe of [started.stdin, started.stdout, started.stderr])
           pipe?.on('error', error => transport.onerror?.(error))

@@ -14,7 +14,7 @@ export type EntryChange =
   | { action: 'remove'; oldText: string }
 
 /** What the agent reads of an edit, done or refused: always the note as it stands now. */
-export type EntryAnswer = {
+export type EntryResult = {
   success: boolean
   target: Target
   entries: string[]
@@ -25,15 +25,15 @@ export type EntryAnswer = {
   error?: string
 }
 
-const JOINT = '\n§\n'
+const SEPARATOR_TEXT = '\n§\n'
 /** Files edited by hand have spaces and carriage returns around it. */
 const SEPARATOR = /(?:^|\r?\n)[ \t]*§[ \t]*(?=\r?\n|$)/
 const SEPARATOR_KEPT = new RegExp(`(${SEPARATOR.source})`)
 
-type Place = { entry: string; start: number; end: number }
+type EntrySpan = { entry: string; start: number; end: number }
 
 /** Where each entry stands, without the white space around it. */
-const placesOf = (text: string): Place[] => {
+const findEntries = (text: string): EntrySpan[] => {
   let from = 0
   return text.split(SEPARATOR_KEPT).flatMap((part, at) => {
     const start = from + part.length - part.trimStart().length
@@ -44,14 +44,14 @@ const placesOf = (text: string): Place[] => {
 }
 
 /** Each entry once. */
-export const toEntries = (text: string): string[] => [
-  ...new Set(placesOf(text).map(({ entry }) => entry)),
+export const parseEntries = (text: string): string[] => [
+  ...new Set(findEntries(text).map(({ entry }) => entry)),
 ]
 
 /** The text with these entries; what stays keeps its place and every byte around it. */
 const withEntries = (text: string, next: readonly string[]): string => {
-  const places = placesOf(text)
-  if (places.length === 0 || next.length === 0) return next.join(JOINT)
+  const places = findEntries(text)
+  if (places.length === 0 || next.length === 0) return next.join(SEPARATOR_TEXT)
   const end = text.includes('\r\n') ? '\r\n' : '\n'
   const write = (entry: string) => entry.replace(/\r?\n/g, end)
   const now = places.map(({ entry }) => entry)
@@ -74,10 +74,10 @@ const withEntries = (text: string, next: readonly string[]): string => {
   return out + added + text.slice(at)
 }
 
-const sizeOf = (entries: readonly string[]): number => [...entries.join(JOINT)].length
+const sizeOf = (entries: readonly string[]): number => [...entries.join(SEPARATOR_TEXT)].length
 
 /** A profile may switch either note off, as for the command line. */
-export const isTargetOn = (home: MemoryHome, target: Target): boolean => {
+export const isNoteEnabled = (home: MemoryHome, target: Target): boolean => {
   const { memory_enabled, user_profile_enabled } = home.settings().memory
   return target === 'memory' ? memory_enabled : user_profile_enabled
 }
@@ -132,11 +132,11 @@ export const changeEntries = (
   target: Target,
   change: EntryChange,
   lock: Omit<FileLockOptions, 'timeoutMs'> = {},
-): Promise<EntryAnswer> => {
+): Promise<EntryResult> => {
   const { path } = readNote(home, target)
   return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
     const { text } = readNote(home, target)
-    const now = toEntries(text)
+    const now = parseEntries(text)
     const limits = limitsOf(home)
     const limit = target === 'memory' ? limits.memory_char_limit : limits.user_char_limit
     const state = (entries: readonly string[]) => ({
@@ -145,7 +145,7 @@ export const changeEntries = (
       usage: `${Math.round((sizeOf(entries) / limit) * 100)}% — ${sizeOf(entries)}/${limit} chars`,
       entry_count: entries.length,
     })
-    const refuse = (error: string): EntryAnswer => ({ success: false, ...state(now), error })
+    const refuse = (error: string): EntryResult => ({ success: false, ...state(now), error })
     const next = apply(now, revealed(change, text))
     if ('error' in next) return refuse(next.error)
     const size = sizeOf(next.entries)
@@ -154,7 +154,7 @@ export const changeEntries = (
       return refuse(
         `The note would have ${size} of at most ${limit} characters. Shorten, merge or remove entries first.`,
       )
-    if (next.entries.join(JOINT) !== now.join(JOINT))
+    if (next.entries.join(SEPARATOR_TEXT) !== now.join(SEPARATOR_TEXT))
       writeNote(path, withEntries(readNote(home, target).text, next.entries))
     return { success: true, ...state(next.entries), message: next.message }
   })

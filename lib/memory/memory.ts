@@ -22,7 +22,7 @@ const MAX_SOUL_CHARS = 20_000
 const MAX_CHARS = 1_000_000
 export const LOCK_WAIT_MS = 5_000
 
-const PLACES: Record<Section, readonly string[]> = {
+const PATHS: Record<Section, readonly string[]> = {
   memory: ['memories', 'MEMORY.md'],
   user: ['memories', 'USER.md'],
   soul: ['SOUL.md'],
@@ -51,7 +51,7 @@ export const writeNote = (path: string, text: string): void =>
   replaceText(path, existsSync(path) ? rewriteText(readWhole(path), text) : text)
 
 export const readNote = (home: MemoryHome, section: Section): Note => {
-  const path = join(home.dir, ...PLACES[section])
+  const path = join(home.dir, ...PATHS[section])
   const found = statSync(path, { throwIfNoEntry: false })
   // A pipe would never end, a directory is no text.
   if (found && !found.isFile()) throw conflict(`${path} is not a file`)
@@ -88,7 +88,7 @@ export const readMemory = (home: MemoryHome) => {
   }
 }
 
-const HEADS = {
+const HEADINGS = {
   memory: 'Your notes from earlier conversations:',
   user: 'What you know of the person you work for:',
 } as const
@@ -97,17 +97,17 @@ const MAX_PROMPT_CHARS = 20_000
 /** What the notes say to the model, as they are; a profile may switch either off, as for the command line. */
 export const memoryPrompt = (home: MemoryHome): string => {
   const { memory_enabled, user_profile_enabled } = home.settings().memory
-  const say = (section: 'memory' | 'user', isOn: boolean): string => {
+  const promptOf = (section: 'memory' | 'user', isOn: boolean): string => {
     if (!isOn) return ''
     try {
       const text = readNote(home, section).text.trim().slice(0, MAX_PROMPT_CHARS)
-      return text === '' ? '' : `${HEADS[section]}\n${text}`
+      return text === '' ? '' : `${HEADINGS[section]}\n${text}`
     } catch {
       // A note that cannot be read must not keep anybody from asking; the page says what is wrong with it.
       return ''
     }
   }
-  return [say('memory', memory_enabled), say('user', user_profile_enabled)]
+  return [promptOf('memory', memory_enabled), promptOf('user', user_profile_enabled)]
     .filter(Boolean)
     .join('\n\n')
 }
@@ -118,7 +118,7 @@ export type Expected = {
   expected_mtime?: number | null | undefined
 }
 
-const isAsExpected = (now: Note, { expected_version, expected_mtime }: Expected): boolean => {
+const matchesExpected = (now: Note, { expected_version, expected_mtime }: Expected): boolean => {
   if (expected_version !== undefined) return now.version === expected_version
   if (expected_mtime === undefined) return true
   if (expected_mtime === null || now.mtime === null) return expected_mtime === now.mtime
@@ -139,7 +139,7 @@ export const writeMemory = async (
   const { path } = readNote(home, section)
   return withFileLock(`${path}.lock`, { ...lock, timeoutMs: LOCK_WAIT_MS }, () => {
     const now = readNote(home, section)
-    if (!isAsExpected(now, expected)) {
+    if (!matchesExpected(now, expected)) {
       const { version, mtime } = now
       throw conflict('The note was changed meanwhile; look at it before you write over it', {
         code: 'note_changed',

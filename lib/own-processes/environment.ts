@@ -6,7 +6,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 
 /** Where the kernel keeps it: fields 50 and 51 of /proc/self/stat, counted behind the name, which may hold anything. */
-const placeOf = (stat: string): { start: number; end: number } => {
+const addressOf = (stat: string): { start: number; end: number } => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return { start: Number(fields[47]), end: Number(fields[48]) }
 }
@@ -35,7 +35,7 @@ const entriesOf = (environ: Buffer): Entry[] => {
  * Removes what `isSecret` names from `live` and from what other programs can read of it. The names that are
  * still readable afterwards, which is an empty list but for a system that does not let a process write its own memory.
  */
-export const forgetEnvironment = (
+export const eraseSecrets = (
   /** `process.env` itself. */
   live: Record<string, string | undefined>,
   isSecret: (name: string) => boolean,
@@ -48,7 +48,7 @@ export const forgetEnvironment = (
     )
   const found = readable()
   if (found.length === 0) return []
-  const { start, end } = placeOf(readFileSync('/proc/self/stat', 'latin1'))
+  const { start, end } = addressOf(readFileSync('/proc/self/stat', 'latin1'))
   if (!(start > 0 && end > start)) return found.map(({ name }) => name)
   try {
     const memory = openSync('/proc/self/mem', 'r+')

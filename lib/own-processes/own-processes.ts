@@ -9,9 +9,9 @@ import { networkInterfaces } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import { peerOf } from './tcp-table.ts'
 
-export type OwnPrograms = {
+export type OwnProcesses = {
   /** Whether one of them is at the other end, or was and has closed it. False where that cannot be known. */
-  isAtOtherEnd(socket: Socket): boolean
+  ownsPeerOf(socket: Socket): boolean
 }
 
 /** In the environment of every program of the agent; what is left where the limit cannot be set. */
@@ -33,7 +33,7 @@ const hardLimitOf = (pid: number | 'self'): number | undefined => {
 }
 
 /** The limit every program of ours has from now on; undefined where it cannot be set. */
-const lowerLimit = (): number | undefined => {
+const lowerHardLimit = (): number | undefined => {
   const hard = hardLimitOf('self')
   if (hard === undefined || hard < 1) return undefined
   // The system's own default stands in for "unlimited".
@@ -90,7 +90,7 @@ const isOfThisMachine = (address: string): boolean => {
 }
 
 /** Whether the service with this process id has started this program, or one that has started it. */
-export const runsInside = (service: number): boolean => {
+export const isDescendantOf = (service: number): boolean => {
   const [limit, own] = [hardLimitOf(service), hardLimitOf('self')]
   const parent = Number(/^PPid:\s+(\d+)/m.exec(readProc(`${service}/status`) ?? '')?.[1])
   // A service that is not marked has the limit of the program that has started it.
@@ -102,7 +102,7 @@ export const runsInside = (service: number): boolean => {
  * From now on; `nonce` is the value of MARK_VARIABLE. `isOutside` names a child that is no program of the agent: the browser opened for the person, with
  * everything it starts. It has to be started before, so that it has no mark.
  */
-export const markOwnPrograms = ({
+export const markOwnProcesses = ({
   nonce,
   warn,
   isOutside = () => false,
@@ -110,9 +110,9 @@ export const markOwnPrograms = ({
   nonce: string
   warn: (text: string) => void
   isOutside?: (pid: number) => boolean
-}): OwnPrograms => {
-  if (process.platform !== 'linux') return { isAtOtherEnd: () => false }
-  const mark = lowerLimit()
+}): OwnProcesses => {
+  if (process.platform !== 'linux') return { ownsPeerOf: () => false }
+  const mark = lowerHardLimit()
   if (mark === undefined)
     warn(
       'The program prlimit (util-linux) is missing or cannot be used: a command of the agent that detaches itself completely is not recognized',
@@ -142,7 +142,7 @@ export const markOwnPrograms = ({
   const cleared = new WeakSet<Socket>()
 
   return {
-    isAtOtherEnd(socket) {
+    ownsPeerOf(socket) {
       const { localAddress, localPort, remoteAddress, remotePort } = socket
       if (cleared.has(socket)) return false
       if (!localAddress || !localPort || !remoteAddress || !remotePort) return socket.destroyed

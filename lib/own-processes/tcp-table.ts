@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { endianness } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
-export type End = { address: string; port: number }
+export type Endpoint = { address: string; port: number }
 
 /** As /proc/net/tcp and tcp6 write it: words of 32 bits in the order of this machine. */
 const hexOf = (bytes: readonly number[]): string => {
@@ -16,7 +16,7 @@ const hexOf = (bytes: readonly number[]): string => {
 }
 
 /** IPv4 connections of an IPv6 socket are in the table of IPv6. */
-const formsOf = ({ address, port }: End): [v4: string | undefined, v6: string] => {
+const formsOf = ({ address, port }: Endpoint): [v4: string | undefined, v6: string] => {
   const parsed = ipaddr.process(address.split('%', 1)[0] ?? '')
   const hexPort = port.toString(16).padStart(4, '0').toUpperCase()
   if (parsed.kind() === 'ipv6') return [undefined, `${hexOf(parsed.toByteArray())}:${hexPort}`]
@@ -54,7 +54,7 @@ const readTable = (name: string): string => {
 }
 
 /** What is at the other end of the connection from `peer` to our `own`. */
-export const peerOf = (own: End, peer: End): Peer => {
+export const peerOf = (own: Endpoint, peer: Endpoint): Peer => {
   const tables = [readTable('tcp'), readTable('tcp6')]
   const [ours, theirs] = [formsOf(own), formsOf(peer)]
   const find = (

@@ -7,21 +7,21 @@ import { replaceText } from '../store/atomic-write.ts'
 import { readTextBytes, displayText } from '../store/text-bytes.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
 import { findThreatInCode } from '../prompt-injection.ts'
-import type { Finder, Found, SkillsHome } from './find.ts'
+import type { Finder, FoundSkill, SkillsHome } from './find.ts'
 import { parseFrontMatter } from './front-matter.ts'
-import { checkPlace, linkedFiles, readLinked, writeLinked } from './linked.ts'
+import { parseLinkedPath, listLinkedFiles, readLinkedFile, writeLinkedFile } from './linked.ts'
 import { toSkill } from './view.ts'
 import {
   checkContent,
   type createSkillWriter,
-  dropEmptied,
-  dropSnapshot,
-  requireOwn,
+  removeEmptyDirs,
+  deletePromptSnapshot,
+  refuseReadOnly,
 } from './write.ts'
 import { readWhole } from '../store/read-text.ts'
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
-const MOST_NAMES = 30
+const MAX_NAMES = 30
 
 /** Nothing is written that was not looked through: there is never anything to take back. */
 const checkText = (text: string): void => {
@@ -51,29 +51,29 @@ const shownText = (path: string): string => {
   return displayText(file)
 }
 
-export const createAgentVerbs = (
+export const createAgentSkills = (
   finder: Finder,
   writer: Pick<ReturnType<typeof createSkillWriter>, 'save' | 'remove'>,
 ) => {
-  const require = (home: SkillsHome, name: string): Found => {
+  const require = (home: SkillsHome, name: string): FoundSkill => {
     const found = finder.find(home, name)
     if (found?.enabled) return found
     if (found) throw forbidden(`The skill "${found.name}" is switched off in this profile.`)
     const names = finder.findAll(home).filter(each => each.enabled && each.compatible)
     throw missing('There is no such skill.', {
-      available_skills: names.slice(0, MOST_NAMES).map(each => each.name),
+      available_skills: names.slice(0, MAX_NAMES).map(each => each.name),
     })
   }
-  const requireWritable = (home: SkillsHome, name: string): Found => {
+  const requireWritable = (home: SkillsHome, name: string): FoundSkill => {
     const found = require(home, name)
-    requireOwn(found)
+    refuseReadOnly(found)
     return found
   }
-  const filesOf = ({ dir }: Found): string[] => Object.values(linkedFiles(dir)).flat()
+  const filesOf = ({ dir }: FoundSkill): string[] => Object.values(listLinkedFiles(dir)).flat()
 
-  const readFile = (found: Found, file: string) => {
+  const readFile = (found: FoundSkill, file: string) => {
     try {
-      return readLinked(found.dir, file)
+      return readLinkedFile(found.dir, file)
     } catch {
       // Whatever was wrong with the path: these are the ones there are.
       throw missing('There is no such file in this skill.', { available_files: filesOf(found) })
@@ -111,7 +111,7 @@ export const createAgentVerbs = (
       checkText(content)
       const path = join(found.dir, 'SKILL.md')
       replaceText(path, rewriteText(readWhole(path), checkContent(content, found.name)))
-      dropSnapshot(home)
+      deletePromptSnapshot(home)
       return { path }
     },
 
@@ -121,31 +121,31 @@ export const createAgentVerbs = (
     },
 
     /** Where a file really lies that may be written with this text, or removed (null). */
-    place(home: SkillsHome, name: string, file: string, content: string | null): string {
+    resolveFile(home: SkillsHome, name: string, file: string, content: string | null): string {
       const found = requireWritable(home, name)
-      const parts = checkPlace(file)
+      const parts = parseLinkedPath(file)
       if (content !== null) checkText(content)
       return realPath(join(found.dir, ...parts))
     },
 
     writeFile(home: SkillsHome, name: string, file: string, content: string): string {
       const found = requireWritable(home, name)
-      checkPlace(file)
+      parseLinkedPath(file)
       checkText(content)
-      const path = writeLinked(found.dir, file, content)
-      dropSnapshot(home)
+      const path = writeLinkedFile(found.dir, file, content)
+      deletePromptSnapshot(home)
       return path
     },
 
     removeFile(home: SkillsHome, name: string, file: string): void {
       const found = requireWritable(home, name)
-      const path = join(found.dir, ...checkPlace(file))
+      const path = join(found.dir, ...parseLinkedPath(file))
       const there = lstatSync(path, { throwIfNoEntry: false })
       if (!there || there.isDirectory() || !isInside(found.dir, dirname(path)))
         throw missing('There is no such file in this skill.', { available_files: filesOf(found) })
       rmSync(path)
-      dropEmptied(found.dir, dirname(path))
-      dropSnapshot(home)
+      removeEmptyDirs(found.dir, dirname(path))
+      deletePromptSnapshot(home)
     },
   }
 }

@@ -7,7 +7,7 @@ import { isInside, realPath } from '../store/path-within.ts'
 import {
   descriptionOf,
   type FrontMatter,
-  MAX_NAME,
+  MAX_NAME_CHARS,
   parseFrontMatter,
   textOf,
   textsOf,
@@ -17,14 +17,14 @@ import { readWholeText } from '../store/read-text.ts'
 
 export type SkillsHome = Pick<Home, 'dir' | 'settings' | 'env' | 'config'>
 
-export type Found = {
+export type FoundSkill = {
   name: string
   description: string
   category: string | null
   /** Where SKILL.md lies. */
   dir: string
   /** The same from its root, with slashes: `category/name`. */
-  place: string
+  relativePath: string
   root: string
   /** Its directory's own name. */
   dirName: string
@@ -132,7 +132,7 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
     return undefined
   }
   const matter = parseFrontMatter(text)
-  const name = [...textOf(matter.values.name)].slice(0, MAX_NAME).join('')
+  const name = [...textOf(matter.values.name)].slice(0, MAX_NAME_CHARS).join('')
   const head = { values: matter.values, name, description: descriptionOf(matter) }
   next.set(dir, { stamp, head })
   return head
@@ -150,11 +150,11 @@ export const createFinder = ({
   const kept = new WeakMap<object, Seen>()
 
   /** All of them, hidden ones included, by category and name. The first of a name wins. */
-  const findAll = (home: SkillsHome): Found[] => {
+  const findAll = (home: SkillsHome): FoundSkill[] => {
     const seen: Seen = kept.get(home.config) ?? new Map()
     const next: Seen = new Map()
     const disabled = disabledNames(home)
-    const byName = new Map<string, Found>()
+    const byName = new Map<string, FoundSkill>()
     const own = skillsRoot(home)
     for (const root of [own, ...externalRoots(home, userHome)]) {
       for (const { dir, isLinked } of skillDirectories(root)) {
@@ -169,7 +169,7 @@ export const createFinder = ({
           description: head.description,
           category: parts.length > 1 ? (parts[0] ?? null) : null,
           dir,
-          place: parts.join('/'),
+          relativePath: parts.join('/'),
           root,
           dirName,
           readOnly: root !== own || isLinked,
@@ -189,11 +189,12 @@ export const createFinder = ({
   }
 
   /** By its place, its directory's name, or the name it gives itself. Nothing of `name` becomes a path. */
-  const find = (home: SkillsHome, name: string): Found | undefined => {
+  const find = (home: SkillsHome, name: string): FoundSkill | undefined => {
     const all = findAll(home)
     const wanted = name.trim()
-    const by = (key: 'place' | 'dirName' | 'name') => all.find(skill => skill[key] === wanted)
-    return by('name') ?? by('place') ?? by('dirName')
+    const by = (key: 'relativePath' | 'dirName' | 'name') =>
+      all.find(skill => skill[key] === wanted)
+    return by('name') ?? by('relativePath') ?? by('dirName')
   }
 
   return { findAll, find }

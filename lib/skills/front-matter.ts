@@ -11,8 +11,8 @@ export type FrontMatter = {
   problem: string | null
 }
 
-export const MAX_NAME = 64
-export const MAX_DESCRIPTION = 1_024
+export const MAX_NAME_CHARS = 64
+export const MAX_DESCRIPTION_CHARS = 1_024
 
 /** Line by line, for a head that is no YAML: better some of it than nothing. */
 const parseLines = (text: string): Record<string, unknown> =>
@@ -74,5 +74,5 @@ export const descriptionOf = ({ values, body }: FrontMatter): string => {
       .split('\n')
       .map(line => line.trim())
       .find(line => line !== '' && !line.startsWith('#')) ?? ''
-  return cut((textOf(values.description) || first()).replace(/\s+/g, ' '), MAX_DESCRIPTION)
+  return cut((textOf(values.description) || first()).replace(/\s+/g, ' '), MAX_DESCRIPTION_CHARS)
 }

@@ -45,7 +45,7 @@ const filesBelow = (dir: string, deep: boolean): string[] => {
 }
 
 /** By kind, in order; a kind without files is left out. */
-export const linkedFiles = (dir: string): Record<string, string[]> =>
+export const listLinkedFiles = (dir: string): Record<string, string[]> =>
   Object.fromEntries(
     KINDS.flatMap(({ name, endings, deep }) => {
       const files = filesBelow(join(dir, name), deep)
@@ -69,7 +69,7 @@ const isText = (bytes: Buffer): boolean => {
 }
 
 /** A file of the skill. `..`, absolute paths and links that lead out are refused before anything is opened. */
-export const readLinked = (dir: string, file: string): Omit<LinkedFile, 'version'> => {
+export const readLinkedFile = (dir: string, file: string): Omit<LinkedFile, 'version'> => {
   const parts = file.split(/[\\/]/)
   if (file.includes('\0') || isAbsolute(file) || /^[A-Za-z]:/.test(file) || parts.includes('..'))
     throw invalid('Invalid file path')
@@ -99,7 +99,7 @@ export const readLinked = (dir: string, file: string): Omit<LinkedFile, 'version
 }
 
 /** A path that may be written, as parts: below one of the four folders. */
-export const checkPlace = (file: string): string[] => {
+export const parseLinkedPath = (file: string): string[] => {
   const folders = KINDS.map(({ name }) => name)
   const parts = file.split('/')
   const isPlain = parts.every(part => part !== '' && part !== '.' && part !== '..')
@@ -108,8 +108,8 @@ export const checkPlace = (file: string): string[] => {
   return parts
 }
 
-export const writeLinked = (dir: string, file: string, content: string): string => {
-  const path = join(dir, ...checkPlace(file))
+export const writeLinkedFile = (dir: string, file: string, content: string): string => {
+  const path = join(dir, ...parseLinkedPath(file))
   if (Buffer.byteLength(content) > MAX_BYTES) throw invalid('A file of a skill has at most 1 MB.')
   // A folder may be a link to somewhere else.
   if (!isInside(dir, path)) throw invalid('Invalid file path')

@@ -1,5 +1,5 @@
 /** Which skills the model is told of: those that may be used, and are of use beside the tools it has. Pure. */
-import type { Found } from './find.ts'
+import type { FoundSkill } from './find.ts'
 import { agentMetadata, textsOf } from './front-matter.ts'
 
 export type Conditions = {
@@ -9,7 +9,7 @@ export type Conditions = {
   fallbackForToolsets: readonly string[]
 }
 
-export type Active = { tools: readonly string[]; toolsets: readonly string[] }
+export type ActiveTools = { tools: readonly string[]; toolsets: readonly string[] }
 
 export const conditionsOf = (values: Readonly<Record<string, unknown>>): Conditions => {
   const own = agentMetadata(values)
@@ -22,7 +22,7 @@ export const conditionsOf = (values: Readonly<Record<string, unknown>>): Conditi
 }
 
 /** All it needs is there, and nothing it stands in for. */
-const isOfUse = (conditions: Conditions, { tools, toolsets }: Active): boolean =>
+const isRelevant = (conditions: Conditions, { tools, toolsets }: ActiveTools): boolean =>
   conditions.requiresTools.every(name => tools.includes(name)) &&
   conditions.requiresToolsets.every(name => toolsets.includes(name)) &&
   !conditions.fallbackForTools.some(name => tools.includes(name)) &&
@@ -30,12 +30,13 @@ const isOfUse = (conditions: Conditions, { tools, toolsets }: Active): boolean =
 
 /** By category, in the order of `skills`; `describe` says what a category is about. */
 export const promptIndex = (
-  skills: readonly Found[],
-  active: Active,
+  skills: readonly FoundSkill[],
+  active: ActiveTools,
   describe: (category: string) => string,
 ) => {
   const shown = skills.filter(
-    ({ enabled, compatible, conditions }) => enabled && compatible && isOfUse(conditions, active),
+    ({ enabled, compatible, conditions }) =>
+      enabled && compatible && isRelevant(conditions, active),
   )
   const categories = new Set(shown.map(({ category }) => category ?? ''))
   return [...categories].map(category => ({

@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 import { invalid, missing, UserError } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
-import { createAgentVerbs } from './agent-api.ts'
-import { createFinder, type Found, type SkillsHome, skillsRoot } from './find.ts'
+import { createAgentSkills } from './agent-api.ts'
+import { createFinder, type FoundSkill, type SkillsHome, skillsRoot } from './find.ts'
 import { descriptionOf, parseFrontMatter } from './front-matter.ts'
-import { readLinked } from './linked.ts'
-import { type Active, promptIndex } from './prompt-index.ts'
-import { toRow, toSkill, versionOf } from './view.ts'
+import { readLinkedFile } from './linked.ts'
+import { type ActiveTools, promptIndex } from './prompt-index.ts'
+import { toSkillRow, toSkill, versionOf } from './view.ts'
 import { createSkillWriter } from './write.ts'
 import { readText, readWholeText } from '../store/read-text.ts'
 
@@ -16,7 +16,7 @@ export type Skills = ReturnType<typeof createSkills>
 /** Nothing of a name ever becomes a pattern; that it looks like one is refused all the same (decision 14). */
 const GLOB = /[*?[\]]/
 
-const isUsable = ({ enabled, compatible }: Found): boolean => enabled && compatible
+const isUsable = ({ enabled, compatible }: FoundSkill): boolean => enabled && compatible
 
 /** What stands in DESCRIPTION.md of a category. */
 const describeCategory = (home: SkillsHome, name: string): string => {
@@ -37,14 +37,14 @@ export const createSkills = ({
   const finder = createFinder(options)
   const writer = createSkillWriter(finder)
 
-  const require = (home: SkillsHome, name: string): Found => {
+  const require = (home: SkillsHome, name: string): FoundSkill => {
     if (GLOB.test(name)) throw invalid('Invalid skill name')
     const found = finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 
-  const instructions = (found: Found): string => {
+  const instructions = (found: FoundSkill): string => {
     const text = readWholeText(join(found.dir, 'SKILL.md'))
     return `[Skill: ${found.name}, in ${found.dir}]\n${text.trim()}`
   }
@@ -55,19 +55,19 @@ export const createSkills = ({
     remove: writer.remove,
     toggle: writer.toggle,
     /** For the agent's own tools. */
-    agent: createAgentVerbs(finder, writer),
+    agent: createAgentSkills(finder, writer),
 
     /** Those the agent may use; `all` adds the disabled ones and those for other systems. */
     list(home: SkillsHome, { all = false } = {}): SkillRow[] {
       const found = finder.findAll(home)
-      return (all ? found : found.filter(isUsable)).map(toRow)
+      return (all ? found : found.filter(isUsable)).map(toSkillRow)
     },
     categories(home: SkillsHome, rows: readonly SkillRow[]): SkillCategory[] {
       const names = new Set(rows.flatMap(({ category }) => (category === null ? [] : [category])))
       return [...names].map(name => ({ name, description: describeCategory(home, name) }))
     },
     /** What the system prompt lists: the agent loads one when it fits. */
-    index: (home: SkillsHome, active: Active) =>
+    index: (home: SkillsHome, active: ActiveTools) =>
       promptIndex(finder.findAll(home), active, name => describeCategory(home, name)),
     content: (home: SkillsHome, name: string): Skill => toSkill(home, require(home, name)),
     /** The text of a skill; null for one that is not there: a task says so and goes on without it. */
@@ -80,7 +80,7 @@ export const createSkills = ({
       }
     },
     file(home: SkillsHome, name: string, file: string): LinkedFile {
-      const found = readLinked(require(home, name).dir, file)
+      const found = readLinkedFile(require(home, name).dir, file)
       return { ...found, version: versionOf(found.content) }
     },
 

@@ -5,9 +5,9 @@ import { delimiter, join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Skill, SkillRow } from '../schema/skill.ts'
 import { resolveInside } from '../store/path-within.ts'
-import type { Found, SkillsHome } from './find.ts'
+import type { FoundSkill, SkillsHome } from './find.ts'
 import { agentMetadata, parseFrontMatter, textOf, textsOf } from './front-matter.ts'
-import { linkedFiles } from './linked.ts'
+import { listLinkedFiles } from './linked.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 type Values = Readonly<Record<string, unknown>>
@@ -16,7 +16,7 @@ type Wanted = { name: string; [key: string]: unknown }
 export const versionOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-export const toRow = ({ name, description, category, ...skill }: Found): SkillRow => ({
+export const toSkillRow = ({ name, description, category, ...skill }: FoundSkill): SkillRow => ({
   name,
   description,
   category,
@@ -80,12 +80,12 @@ const needsOf = (home: SkillsHome, values: Values) => {
   }
 }
 
-export const toSkill = (home: SkillsHome, found: Found): Skill => {
+export const toSkill = (home: SkillsHome, found: FoundSkill): Skill => {
   const path = join(found.dir, 'SKILL.md')
   const content = readWholeText(path)
   const { values } = parseFrontMatter(content)
   const more = agentMetadata(values)
-  const linked_files = linkedFiles(found.dir)
+  const linked_files = listLinkedFiles(found.dir)
   const needs = needsOf(home, values)
   const setup_needed =
     needs.missing_required_environment_variables.length > 0 ||
@@ -95,13 +95,13 @@ export const toSkill = (home: SkillsHome, found: Found): Skill => {
   const missing = needs.missing_required_environment_variables
   return {
     success: true,
-    ...toRow(found),
+    ...toSkillRow(found),
     tags: [...new Set([...textsOf(values.tags), ...textsOf(more.tags)])],
     related_skills: [
       ...new Set([...textsOf(values.related_skills), ...textsOf(more.related_skills)]),
     ],
     content,
-    path: `${found.place}/SKILL.md`,
+    path: `${found.relativePath}/SKILL.md`,
     version: versionOf(content),
     mtime: statSync(path).mtimeMs / 1_000,
     linked_files,

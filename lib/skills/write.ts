@@ -8,30 +8,31 @@ import { redact, unredact } from '../redact/redact.ts'
 import { isInside } from '../store/path-within.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
-import { type Finder, type Found, type SkillsHome, skillsRoot } from './find.ts'
+import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './find.ts'
 import {
   descriptionOf,
-  MAX_DESCRIPTION,
-  MAX_NAME,
+  MAX_DESCRIPTION_CHARS,
+  MAX_NAME_CHARS,
   parseFrontMatter,
   textOf,
   textsOf,
 } from './front-matter.ts'
-import { checkPlace, readLinked, writeLinked } from './linked.ts'
+import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked.ts'
 import { versionOf } from './view.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 
-export const MAX_CONTENT = 100_000
+export const MAX_CONTENT_CHARS = 100_000
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 /** Categories made by hand have capitals and spaces. */
 const CATEGORY = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u
 const REMOVED = '.removed-'
 
-export const normalName = (given: string): string => given.trim().toLowerCase().replace(/\s+/g, '-')
+export const normalizeName = (given: string): string =>
+  given.trim().toLowerCase().replace(/\s+/g, '-')
 
 const checkName = (given: string): string => {
-  const name = normalName(given)
+  const name = normalizeName(given)
   if (!NAME.test(name) || name.includes('..')) throw invalid('Invalid skill name')
   return name
 }
@@ -57,21 +58,21 @@ export const checkContent = (given: string, name: string): string => {
     if (matter.problem) throw invalid(`The skill was not saved. ${matter.problem}`)
     if (!textOf(matter.values.name)) throw invalid('The front matter needs a name')
     if (!description) throw invalid('The front matter needs a description')
-    if ([...textOf(matter.values.name)].length > MAX_NAME)
-      throw invalid(`The name in the front matter has more than ${MAX_NAME} characters`)
-    if ([...description].length > MAX_DESCRIPTION)
-      throw invalid(`The description has more than ${MAX_DESCRIPTION} characters`)
+    if ([...textOf(matter.values.name)].length > MAX_NAME_CHARS)
+      throw invalid(`The name in the front matter has more than ${MAX_NAME_CHARS} characters`)
+    if ([...description].length > MAX_DESCRIPTION_CHARS)
+      throw invalid(`The description has more than ${MAX_DESCRIPTION_CHARS} characters`)
   }
-  if ([...content].length > MAX_CONTENT)
-    throw invalid(`A skill has at most ${MAX_CONTENT.toLocaleString('en')} characters`)
+  if ([...content].length > MAX_CONTENT_CHARS)
+    throw invalid(`A skill has at most ${MAX_CONTENT_CHARS.toLocaleString('en')} characters`)
   return content
 }
 
 /** The command line keeps an index of skills for its prompt: it is stale now. */
-export const dropSnapshot = (home: SkillsHome): void =>
+export const deletePromptSnapshot = (home: SkillsHome): void =>
   rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
 
-export const requireOwn = (found: Found): void => {
+export const refuseReadOnly = (found: FoundSkill): void => {
   if (found.readOnly)
     throw forbidden(`"${found.name}" lies in a directory outside this profile and is read-only`, {
       code: 'skill_read_only',
@@ -79,7 +80,7 @@ export const requireOwn = (found: Found): void => {
 }
 
 /** A category without skills is no category; one with anything else in it stays. */
-export const dropEmptied = (root: string, dir: string): void => {
+export const removeEmptyDirs = (root: string, dir: string): void => {
   for (let at = dir; at !== root && isInside(root, at); at = dirname(at)) {
     try {
       rmdirSync(at)
@@ -117,14 +118,14 @@ export type SkillFile = {
 }
 
 export const createSkillWriter = (finder: Finder) => {
-  const requireSkill = (home: SkillsHome, name: string): Found => {
+  const requireSkill = (home: SkillsHome, name: string): FoundSkill => {
     const found = finder.find(home, name)
     if (!found) throw missing('Skill not found', { code: 'skill_not_found' })
     return found
   }
 
   /** Keeps an existing one where it is; another category moves it there first. */
-  const placeOf = (home: SkillsHome, found: Found, category: string | null): string => {
+  const moveToCategory = (home: SkillsHome, found: FoundSkill, category: string | null): string => {
     if (category === '' || category === found.category) return found.dir
     const to = join(skillsRoot(home), category ?? '', found.dirName)
     if (lstatSync(to, { throwIfNoEntry: false }))
@@ -132,11 +133,11 @@ export const createSkillWriter = (finder: Finder) => {
     mkdirSync(dirname(to), { recursive: true, mode: 0o700 })
     if (!isInside(skillsRoot(home), dirname(to))) throw invalid('Invalid skill path')
     renameSync(found.dir, to)
-    dropEmptied(skillsRoot(home), dirname(found.dir))
+    removeEmptyDirs(skillsRoot(home), dirname(found.dir))
     return to
   }
 
-  const requireVersion = (found: Found, expected: string | undefined): void => {
+  const requireVersion = (found: FoundSkill, expected: string | undefined): void => {
     if (expected === undefined) return
     const content = readWholeText(join(found.dir, 'SKILL.md'))
     const version = versionOf(content)
@@ -148,11 +149,11 @@ export const createSkillWriter = (finder: Finder) => {
       })
   }
 
-  const requireFileVersion = (found: Found, file: string, expected: string): void => {
-    const path = join(found.dir, ...checkPlace(file))
+  const requireFileVersion = (found: FoundSkill, file: string, expected: string): void => {
+    const path = join(found.dir, ...parseLinkedPath(file))
     if (!lstatSync(path, { throwIfNoEntry: false }))
       throw conflict('The file was removed meanwhile', { code: 'skill_deleted' })
-    const { content } = readLinked(found.dir, file)
+    const { content } = readLinkedFile(found.dir, file)
     const version = versionOf(content)
     if (version !== expected)
       throw conflict('The file was changed meanwhile; look at it before you write over it', {
@@ -163,9 +164,9 @@ export const createSkillWriter = (finder: Finder) => {
   }
 
   /** What the page has read of it, masked; nothing of a file that is new. */
-  const storedFile = ({ dir }: Found, file: string): string =>
-    lstatSync(join(dir, ...checkPlace(file)), { throwIfNoEntry: false })?.isFile()
-      ? readLinked(dir, file).content
+  const storedFile = ({ dir }: FoundSkill, file: string): string =>
+    lstatSync(join(dir, ...parseLinkedPath(file)), { throwIfNoEntry: false })?.isFile()
+      ? readLinkedFile(dir, file).content
       : ''
 
   return {
@@ -181,39 +182,39 @@ export const createSkillWriter = (finder: Finder) => {
         throw conflict('The skill was removed meanwhile', { code: 'skill_deleted' })
       const root = skillsRoot(home)
       if (found) {
-        requireOwn(found)
+        refuseReadOnly(found)
         requireVersion(found, given.expected_version)
       }
-      const dir = found ? placeOf(home, found, category) : join(root, category ?? '', name)
+      const dir = found ? moveToCategory(home, found, category) : join(root, category ?? '', name)
       const path = join(dir, 'SKILL.md')
       // A category may be a link to somewhere else.
       if (!isInside(root, path)) throw invalid('Invalid skill path')
       const text = found ? unredact(content, readWholeText(path)) : content
       replaceText(path, found ? rewriteText(readWhole(path), text) : text)
-      dropSnapshot(home)
+      deletePromptSnapshot(home)
       return { name: found ? found.dirName : name, path, version: versionOf(text) }
     },
 
     saveFile(home: SkillsHome, given: SkillFile): { name: string; path: string; version: string } {
       const { file, expected_version: expected } = given
       const found = requireSkill(home, given.name)
-      requireOwn(found)
+      refuseReadOnly(found)
       if (expected !== undefined) requireFileVersion(found, file, expected)
       const content = unredact(given.content, storedFile(found, file))
-      const path = writeLinked(found.dir, file, content)
-      dropSnapshot(home)
+      const path = writeLinkedFile(found.dir, file, content)
+      deletePromptSnapshot(home)
       return { name: found.dirName, path, version: versionOf(content) }
     },
 
     /** Out of sight in one step, then taken apart; linked files go with it. */
     remove(home: SkillsHome, name: string): string {
       const found = requireSkill(home, name)
-      requireOwn(found)
+      refuseReadOnly(found)
       const aside = join(found.root, `${REMOVED}${randomBytes(6).toString('hex')}`)
       renameSync(found.dir, aside)
-      dropSnapshot(home)
+      deletePromptSnapshot(home)
       sweep(found.root)
-      dropEmptied(found.root, dirname(found.dir))
+      removeEmptyDirs(found.root, dirname(found.dir))
       return found.name
     },
 
@@ -231,7 +232,7 @@ export const createSkillWriter = (finder: Finder) => {
           ? [[['skills', 'platform_disabled', 'cli'], without(own)] as const]
           : []),
       ])
-      dropSnapshot(home)
+      deletePromptSnapshot(home)
       return found.name
     },
   }

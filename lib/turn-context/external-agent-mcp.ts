@@ -1,6 +1,6 @@
 /** The MCP servers of a home as another program's agent is told of them. */
 import type { ForwardedMcpServer } from '../agent/external-agent.ts'
-import { isBad, parseServers, type ToolFilter } from '../mcp/config.ts'
+import { isInvalid, parseServers, type ToolFilter } from '../mcp/config.ts'
 
 /** An agent would offer its model every tool of a server: one that is shown in part only stays with us. */
 const isWhole = ({ include, exclude }: ToolFilter): boolean =>
@@ -8,7 +8,7 @@ const isWhole = ({ include, exclude }: ToolFilter): boolean =>
 
 export const passedServers = (values: Readonly<Record<string, unknown>>): ForwardedMcpServer[] =>
   parseServers(values).flatMap((server): ForwardedMcpServer[] => {
-    if (isBad(server) || !server.enabled || !isWhole(server.filter)) return []
+    if (isInvalid(server) || !server.enabled || !isWhole(server.filter)) return []
     const { name } = server
     if (server.kind === 'http') {
       const { url, headers, sse } = server

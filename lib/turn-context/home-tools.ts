@@ -10,7 +10,7 @@ import { visionAnalyzeTool } from '../agent/tools/vision-analyze.ts'
 import { webExtractTool } from '../agent/tools/web-extract.ts'
 import { webSearchTool } from '../agent/tools/web-search.ts'
 import type { Tool } from '../agent/types.ts'
-import { changeEntries, isTargetOn, TARGETS } from '../memory/entries.ts'
+import { changeEntries, isNoteEnabled, TARGETS } from '../memory/entries.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Skills } from '../skills/skills.ts'
 import type { TurnScope } from './turn-scope.ts'
@@ -25,7 +25,7 @@ export type HomeToolsOptions = SessionSearchOptions &
   }
 
 const memoryOf = ({ home }: TurnScope): Tool[] => {
-  const targets = TARGETS.filter(target => isTargetOn(home, target))
+  const targets = TARGETS.filter(target => isNoteEnabled(home, target))
   const change: Parameters<typeof memoryTool>[0]['change'] = async (target, edit) =>
     changeEntries(home, target, edit)
   return targets.length > 0 ? [plain(memoryTool({ targets, change }))] : []
@@ -70,7 +70,7 @@ const skillsOf = ({ home }: TurnScope, skills: Skills): Tool[] => {
         remove: name => agent.remove(home, name),
         writeFile: (name, file, content) => agent.writeFile(home, name, file, content),
         removeFile: (name, file) => agent.removeFile(home, name, file),
-        place: (name, file, content) => agent.place(home, name, file, content),
+        place: (name, file, content) => agent.resolveFile(home, name, file, content),
       }),
     ),
   ]

@@ -2,7 +2,7 @@
 import { asObject } from '../base/json.ts'
 import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
 import { invalid } from '../errors.ts'
-import { isTargetOn, TARGETS } from '../memory/entries.ts'
+import { isNoteEnabled, TARGETS } from '../memory/entries.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Toolsets } from '../schema/toolset.ts'
 import type { Sessions } from '../sessions/types.ts'
@@ -41,7 +41,7 @@ export const createToolsetSettings = ({ sessions, homeOf, ...deps }: ToolsetSett
       )
     if (!web.vision(home, null))
       reasons.set('vision_analyze', 'vision_analyze needs a model that can be called.')
-    if (!TARGETS.some(target => isTargetOn(home, target)))
+    if (!TARGETS.some(target => isNoteEnabled(home, target)))
       reasons.set('memory', 'Both notes are switched off in config.yaml.')
     return reasons
   }

@@ -3,39 +3,39 @@ import { run } from '../base/process.ts'
 import { messageOf } from '../errors.ts'
 import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
 import type { Checkouts } from './check.ts'
-import { gitIn, isCheckout, keptEnvironment } from './git.ts'
-import { bringBack, goBack, overwrite, pull, type Pulled } from './pull.ts'
+import { gitIn, isCheckout, allowedEnvironment } from './git.ts'
+import { restoreStash, revertTo, resetToRemote, pull, type PullResult } from './pull.ts'
 
 const RESTART_MS = 2_000
 const BUILD_MS = 10 * 60_000
-const SAID_CHARS = 300
+const MAX_ERROR_CHARS = 300
 
-export type ApplyDeps = {
+export type ApplyOptions = {
   checkouts: () => Checkouts
   env: Readonly<Record<string, string>>
   /** Replaces the process; absent where nothing can be replaced. It does not come back. */
   restart?: (() => Promise<unknown>) | undefined
   /** Settles when nobody else is asking the remotes. */
-  idle: () => Promise<void>
+  whenIdle: () => Promise<void>
   /** Nothing that was known about updates holds any more. */
   onApplied: () => void
   log: (line: string, extra?: Record<string, unknown>) => void
   /** Installs and builds what the checkout holds; answers what went wrong, empty when nothing did. */
   build?: ((dir: string) => Promise<string>) | undefined
-  later?: (run: () => void, ms: number) => () => void
+  schedule?: (run: () => void, ms: number) => () => void
 }
 
 /** The last lines are where a build says what is wrong. */
 const tailOf = (text: string): string =>
-  text.trim().split('\n').slice(-8).join('\n').slice(-SAID_CHARS).trim()
+  text.trim().split('\n').slice(-8).join('\n').slice(-MAX_ERROR_CHARS).trim()
 
 /** As `npm start` does: what package-lock.json pins, then the one file. */
-export const buildWith =
+export const createBuild =
   (env: Readonly<Record<string, string>>) =>
   async (dir: string): Promise<string> => {
     const args = ['setup.mjs', 'build.mjs', '--quiet']
     const limits = { timeoutMs: BUILD_MS, maxBytes: Number.POSITIVE_INFINITY }
-    const options = { cwd: dir, env: keptEnvironment(env), ...limits }
+    const options = { cwd: dir, env: allowedEnvironment(env), ...limits }
     try {
       const { code, tail } = await run(process.execPath, args, options)
       return code === 0 ? '' : tailOf(tail) || 'it ended without a word'
@@ -49,58 +49,61 @@ const wait = (run: () => void, ms: number): (() => void) => {
   return () => clearTimeout(timer)
 }
 
-export type Apply = ReturnType<typeof createApply>
+export type UpdateRunner = ReturnType<typeof createUpdateRunner>
 
-export const createApply = (deps: ApplyDeps) => {
+export const createUpdateRunner = (deps: ApplyOptions) => {
   const {
     checkouts,
     env,
     restart,
-    idle,
+    whenIdle,
     onApplied,
     log,
-    build = buildWith(env),
-    later = wait,
+    build = createBuild(env),
+    schedule = wait,
   } = deps
   /** The one lock of all updates. A restart takes it and never gives it back. */
-  let holder: Promise<unknown> | null = null
+  let running: Promise<unknown> | null = null
   let cancelRestart = () => {}
 
   /** Waits its turn behind a running update and keeps every later one out. */
   const replace = async (): Promise<void> => {
-    while (holder) await holder
+    while (running) await running
     const leaving = Promise.resolve(restart?.())
-    holder = leaving
+    running = leaving
     // Still here: it could not be replaced, so the old one goes on.
     await leaving.catch((error: unknown) => log('the restart failed', { error: messageOf(error) }))
-    holder = null
+    running = null
   }
 
-  const install = async (dir: string, { from, failure }: Pulled): Promise<UpdateResult | null> => {
+  const install = async (
+    dir: string,
+    { from, failure }: PullResult,
+  ): Promise<UpdateResult | null> => {
     const problem = await build(dir)
     if (problem === '') return null
     log('the new version could not be built; going back', { problem })
     const git = gitIn(dir, env)
-    const back = await goBack(git, from)
+    const back = await revertTo(git, from)
     // They no longer fitted the new version; they were made on this one.
     const stashed =
-      failure?.stash_conflict === true && !(back && (await bringBack(git, 'set aside')))
+      failure?.stash_conflict === true && !(back && (await restoreStash(git, 'set aside')))
     // What is installed belongs to the version that failed.
     const again = back ? await build(dir) : 'the checkout could not be reset'
     if (again) log('the previous version could not be built again', { problem: again })
     return {
       ok: false,
-      message: `The new version could not be built, so the previous one stays: ${problem.slice(0, SAID_CHARS)}`,
+      message: `The new version could not be built, so the previous one stays: ${problem.slice(0, MAX_ERROR_CHARS)}`,
       ...(stashed && { stash_conflict: true as const }),
     }
   }
 
   const update = async (target: UpdateTarget, force: boolean): Promise<UpdateResult> => {
-    await idle()
+    await whenIdle()
     const dir = checkouts()[target]
     if (!isCheckout(dir)) return { ok: false, message: 'Not a git repository' }
     const git = gitIn(dir, env)
-    const pulled = await (force ? overwrite(git) : pull(git))
+    const pulled = await (force ? resetToRemote(git) : pull(git))
     const { failure } = pulled
     if (failure && !pulled.changed) return { ...failure, target }
     if (!pulled.changed && !force) {
@@ -118,26 +121,26 @@ export const createApply = (deps: ApplyDeps) => {
       return { ...done, message, target, restart_scheduled: false }
     }
     // What runs must be what lies in the checkout, also when local changes wait in the stash.
-    cancelRestart = later(() => void replace(), RESTART_MS)
+    cancelRestart = schedule(() => void replace(), RESTART_MS)
     const message = failure ? failure.message : 'Updated; restarting'
     return { ...done, message, target, restart_scheduled: true }
   }
 
   return {
     async apply(target: UpdateTarget, { force = false } = {}): Promise<UpdateResult> {
-      if (holder) return { ok: false, message: 'Update already in progress', target }
+      if (running) return { ok: false, message: 'Update already in progress', target }
       const work = update(target, force)
       const settled = work.catch(() => undefined)
-      holder = settled
+      running = settled
       try {
         const result = await work
         return result.ok ? result : { ...result, error: result.message }
       } finally {
-        holder = null
+        running = null
         onApplied()
       }
     },
-    isBusy: () => holder !== null,
+    isBusy: () => running !== null,
     close(): void {
       cancelRestart()
     },

@@ -1,6 +1,6 @@
 /** Whether there is something newer than what runs: asked of git at most every half hour. */
 import type { UpdateCheck, UpdateState } from '../schema/update.ts'
-import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outOf } from './git.ts'
+import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outputOf } from './git.ts'
 
 const CACHE_MS = 30 * 60_000
 
@@ -10,7 +10,7 @@ export type Checkouts = {
   agent: string | null
 }
 
-export type CheckDeps = {
+export type CheckOptions = {
   checkouts: () => Checkouts
   env: Readonly<Record<string, string>>
   nowMs?: () => number
@@ -22,15 +22,15 @@ const stateOf = async (name: string, git: Git): Promise<UpdateState> => {
   }
   const branch = await compareRef(git)
   const [count, current_sha, latest_sha] = await Promise.all([
-    outOf(git(['rev-list', '--count', `HEAD..${branch}`])),
-    outOf(git(['rev-parse', '--short', 'HEAD'])),
-    outOf(git(['rev-parse', '--short', branch])),
+    outputOf(git(['rev-list', '--count', `HEAD..${branch}`])),
+    outputOf(git(['rev-parse', '--short', 'HEAD'])),
+    outputOf(git(['rev-parse', '--short', branch])),
   ])
   return { name, behind: Number(count) || 0, current_sha, latest_sha, branch }
 }
 
 /** For trying the page out: an update of each kind that is not there. */
-export const simulated: UpdateCheck = {
+export const simulatedUpdates: UpdateCheck = {
   webui: {
     name: 'webui',
     behind: 3,
@@ -48,11 +48,11 @@ export const simulated: UpdateCheck = {
   checked_at: 0,
 }
 
-export const createCheck = ({ checkouts, env, nowMs = Date.now }: CheckDeps) => {
-  let kept: { atMs: number; found: UpdateCheck } | null = null
+export const createUpdateChecker = ({ checkouts, env, nowMs = Date.now }: CheckOptions) => {
+  let cached: { atMs: number; found: UpdateCheck } | null = null
   let running: Promise<UpdateCheck> | null = null
 
-  const look = async (): Promise<UpdateCheck> => {
+  const fetchStates = async (): Promise<UpdateCheck> => {
     const { webui, agent } = checkouts()
     const one = (name: string, dir: string | null) =>
       isCheckout(dir) ? stateOf(name, gitIn(dir, env)) : null
@@ -64,25 +64,25 @@ export const createCheck = ({ checkouts, env, nowMs = Date.now }: CheckDeps) => 
     /** Whoever asks while somebody else's question is under way gets the same answer. */
     async check({ force = false } = {}): Promise<UpdateCheck> {
       if (running) return running
-      if (!force && kept && nowMs() - kept.atMs < CACHE_MS) return kept.found
-      running = look()
+      if (!force && cached && nowMs() - cached.atMs < CACHE_MS) return cached.found
+      running = fetchStates()
       try {
         const found = await running
-        kept = { atMs: nowMs(), found }
+        cached = { atMs: nowMs(), found }
         return found
       } finally {
         running = null
       }
     },
     /** What is known without asking. */
-    known: (): UpdateCheck => kept?.found ?? { webui: null, agent: null, checked_at: 0 },
+    known: (): UpdateCheck => cached?.found ?? { webui: null, agent: null, checked_at: 0 },
     /** Settles when no look is under way: two fetches of one checkout get in each other's way. */
-    idle: async (): Promise<void> => {
+    whenIdle: async (): Promise<void> => {
       await running?.catch(() => undefined)
     },
     /** After an update nothing that was found holds any more. */
     forget(): void {
-      kept = null
+      cached = null
     },
   }
 }

@@ -9,22 +9,22 @@ export const PULL_MS = 30_000
 const OTHER_MS = 10_000
 
 /** `out` is trimmed; `said` is what a person would want to read of a failure. */
-export type GitAnswer = { ok: boolean; out: string; said: string }
-export type Git = (args: readonly string[], timeoutMs?: number) => Promise<GitAnswer>
+export type GitResult = { ok: boolean; out: string; message: string }
+export type Git = (args: readonly string[], timeoutMs?: number) => Promise<GitResult>
 
 /** What git needs of the environment to reach a remote; a GIT_DIR of whoever started us would mean another repository. */
-const KEPT =
+const ALLOWED_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|USERPROFILE|SYSTEMROOT|TMPDIR|SSH_AUTH_SOCK|XDG_CONFIG_HOME|https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO|NODE_EXTRA_CA_CERTS|npm_config_.*|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/i
 
-export const keptEnvironment = (env: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter(([name]) => KEPT.test(name)))
+export const allowedEnvironment = (env: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter(([name]) => ALLOWED_VARIABLES.test(name)))
 
 export const isCheckout = (dir: string | null): dir is string =>
   dir !== null && existsSync(join(dir, '.git'))
 
 export const gitIn = (dir: string, env: Readonly<Record<string, string>>): Git => {
   const environment = {
-    ...keptEnvironment(env),
+    ...allowedEnvironment(env),
     LC_ALL: 'C',
     // Without it ssh asks for a password and waits forever.
     GIT_SSH_COMMAND: 'ssh -o BatchMode=yes',
@@ -36,28 +36,30 @@ export const gitIn = (dir: string, env: Readonly<Record<string, string>>): Git =
       const out = done.stdout.toString().trim()
       const ok = done.code === 0 && done.stopped === null
       const why = done.stopped === 'timeout' ? 'git took too long' : `exit code ${done.code}`
-      return { ok, out, said: done.stderr.trim() || out || (ok ? '' : why) }
+      return { ok, out, message: done.stderr.trim() || out || (ok ? '' : why) }
     } catch (error) {
-      return { ok: false, out: '', said: messageOf(error) }
+      return { ok: false, out: '', message: messageOf(error) }
     }
   }
 }
 
 /** The text of a successful call; empty for a failed one. */
-export const outOf = async (answer: Promise<GitAnswer>): Promise<string> => {
+export const outputOf = async (answer: Promise<GitResult>): Promise<string> => {
   const { ok, out } = await answer
   return ok ? out : ''
 }
 
 /** The branch this checkout follows; empty when it follows none. */
 export const upstreamOf = (git: Git): Promise<string> =>
-  outOf(git(['rev-parse', '--abbrev-ref', '--symbolic-full-name', '@{upstream}']))
+  outputOf(git(['rev-parse', '--abbrev-ref', '--symbolic-full-name', '@{upstream}']))
 
 /** What to compare with: the upstream, else the remote's default branch. */
 export const compareRef = async (git: Git): Promise<string> => {
   const upstream = await upstreamOf(git)
   if (upstream) return upstream
-  const head = await outOf(git(['symbolic-ref', '--quiet', '--short', 'refs/remotes/origin/HEAD']))
+  const head = await outputOf(
+    git(['symbolic-ref', '--quiet', '--short', 'refs/remotes/origin/HEAD']),
+  )
   if (head) return head
   for (const name of ['origin/master', 'origin/main']) {
     if ((await git(['rev-parse', '--verify', '--quiet', `refs/remotes/${name}`])).ok) return name

@@ -7,7 +7,7 @@ import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory, usableWorkspace } from './validate.ts'
 
 /** The first usable of: the environment's, the saved one, ~/workspace, ~/work; else a folder of our own, made when needed. */
-export const bootWorkspace = (
+export const resolveDefaultWorkspace = (
   config: Pick<Config, 'stateDir' | 'userHome' | 'defaultWorkspace'>,
   saved: string | undefined,
 ): string => {

@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
 import { errorCode, withUserErrors } from '../store/file-error.ts'
 import { validateName, type DirHandle, openDirHandle, rejectGitPath } from '../store/dir-handle.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 
 const exists = (place: string): boolean => lstatSync(place, { throwIfNoEntry: false }) !== undefined
 
@@ -49,11 +49,11 @@ const dropName = (from: string, to: string): void => {
 }
 
 /** The entry itself, which must be there, must not be the workspace, and must hold nothing of ours. */
-export const requireOwn = (area: Area, held: DirHandle): Stats => {
+export const requireOwn = (area: FileScope, held: DirHandle): Stats => {
   const stat = lstatSync(held.at, { throwIfNoEntry: false })
   if (!stat) throw missing('File not found', { code: 'file_not_found' })
   if (held.isRoot) throw invalid('This is the workspace itself')
-  if (area.holdsHidden(held.full)) throw forbidden('It holds files of this service')
+  if (area.containsHidden(held.full)) throw forbidden('It holds files of this service')
   return stat
 }
 
@@ -67,7 +67,7 @@ const moveNew = (from: string, to: DirHandle): void => {
   to.sync()
 }
 
-export const createDirectory = (area: Area, path: string): { path: string } =>
+export const createDirectory = (area: FileScope, path: string): { path: string } =>
   withUserErrors(() => {
     using held = openDirHandle(area, path, { link: true, create: true })
     if (held.isRoot) throw invalid('Path already exists', { code: 'file_exists' })
@@ -77,9 +77,9 @@ export const createDirectory = (area: Area, path: string): { path: string } =>
     return { path: held.path }
   })
 
-export type Moved = { old_path: string; new_path: string }
+export type MovedEntry = { old_path: string; new_path: string }
 
-export const renameEntry = (area: Area, path: string, newName: string): Moved =>
+export const renameEntry = (area: FileScope, path: string, newName: string): MovedEntry =>
   withUserErrors(() => {
     validateName(newName)
     if (newName.includes('..')) throw invalid('Invalid file name')
@@ -92,7 +92,7 @@ export const renameEntry = (area: Area, path: string, newName: string): Moved =>
   })
 
 /** Into another folder of the workspace, which must exist. */
-export const moveEntry = (area: Area, path: string, destination: string): Moved =>
+export const moveEntry = (area: FileScope, path: string, destination: string): MovedEntry =>
   withUserErrors(() => {
     using from = openDirHandle(area, path, { link: true })
     requireOwn(area, from)

@@ -8,12 +8,12 @@ import { isInside, realPath } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { realDirectory } from './validate.ts'
 
-export type Area = Bounds & {
+export type FileScope = Bounds & {
   /** Something hidden lies in it: it cannot be moved or removed as a whole. */
-  holdsHidden(real: string): boolean
+  containsHidden(real: string): boolean
 }
 
-export type AreaHome = { readonly name: string; readonly dir: string }
+export type ScopeHome = { readonly name: string; readonly dir: string }
 
 /** Files in an agent's home that nobody reads or writes here: keys, and the databases that hold what was said. */
 const SECRET =
@@ -83,10 +83,10 @@ type Hiding = {
   homes?: readonly string[]
 }
 
-export const makeArea = (
+export const createFileScope = (
   workspace: string,
   { hidden = [], shown = [], homes = [] }: Hiding = {},
-): Area => {
+): FileScope => {
   const root = realDirectory(workspace)
   if (root === undefined)
     throw missing('Directory not found: the workspace is not there', { code: 'workspace_missing' })
@@ -100,44 +100,48 @@ export const makeArea = (
   return {
     root,
     isHidden: real => isHiddenPlace(real) || isSecret(real) || isLinked(real),
-    holdsHidden: real => [...places, ...dirs].some(place => isBelow(real, place)),
+    containsHidden: real => [...places, ...dirs].some(place => isBelow(real, place)),
   }
 }
 
 type Places = Pick<Config, 'stateDir' | 'baseHome' | 'configPath' | 'tlsKey'>
 
-export type AreaNeeds = {
+export type FileScopesOptions = {
   config: Places
   /** Workspace and home of a session, as a request from `asking` sees it; refuses an unknown one. */
-  sessionOf: (asking: AreaHome, id: string) => { workspace: string; home: AreaHome }
+  sessionOf: (requester: ScopeHome, id: string) => { workspace: string; home: ScopeHome }
   /** Places of other profiles. */
-  placesOfOthers: (home: AreaHome) => string[]
+  pathsOfOtherProfiles: (home: ScopeHome) => string[]
 }
 
-export const createAreas = ({ config, sessionOf, placesOfOthers }: AreaNeeds) => {
+export const createFileScopes = ({
+  config,
+  sessionOf,
+  pathsOfOtherProfiles,
+}: FileScopesOptions) => {
   /** A folder beside what the service keeps in its state directory is like any other. */
   const isShown = (workspace: string): boolean => {
     const [state, real] = [realPath(config.stateDir), realPath(workspace)]
     return isInside(state, real) && !isProtectedPath(state, real)
   }
-  const areaFor = (home: AreaHome, workspace: string): Area =>
-    makeArea(workspace, {
+  const scopeFor = (home: ScopeHome, workspace: string): FileScope =>
+    createFileScope(workspace, {
       shown: isShown(workspace) ? [workspace] : [],
       hidden: [
         config.stateDir,
         // A workspace in a place of the others was put there on purpose.
-        ...placesOfOthers(home).filter(place => !isInside(place, workspace)),
+        ...pathsOfOtherProfiles(home).filter(place => !isInside(place, workspace)),
         ...[config.configPath, config.tlsKey].filter(place => place !== null),
       ],
       homes: [config.baseHome, home.dir],
     })
   return {
-    areaFor,
-    of(asking: AreaHome, sessionId: string): Area {
-      const { workspace, home } = sessionOf(asking, sessionId)
-      return areaFor(home, workspace)
+    scopeFor: scopeFor,
+    of(requester: ScopeHome, sessionId: string): FileScope {
+      const { workspace, home } = sessionOf(requester, sessionId)
+      return scopeFor(home, workspace)
     },
   }
 }
 
-export type Areas = ReturnType<typeof createAreas>
+export type FileScopes = ReturnType<typeof createFileScopes>

@@ -6,9 +6,9 @@ import type { FileEntry } from '../schema/workspace.ts'
 import { errorCode } from '../store/file-error.ts'
 import { type DirHandle, openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 
-const MOST = 200
+const MAX_ENTRIES = 200
 
 export type Listing = {
   entries: FileEntry[]
@@ -21,7 +21,7 @@ export type Listing = {
 type Kind = { name: string; isDir: boolean; isLink: boolean }
 
 /** Directories first, then by name without regard to case. */
-const inOrder = (a: Kind, b: Kind): number => {
+const compareEntries = (a: Kind, b: Kind): number => {
   if (a.isDir !== b.isDir) return a.isDir ? -1 : 1
   const [left, right] = [a.name.toLowerCase(), b.name.toLowerCase()]
   if (left === right) return a.name < b.name ? -1 : 1
@@ -42,7 +42,7 @@ const sizeOf = (held: DirHandle, name: string): number | null =>
   lstatSync(join(held.at, name), { throwIfNoEntry: false })?.size ?? null
 
 /** A link is what it leads to while that lies in the workspace; else a name without anything behind it. */
-const followed = (area: Area, path: string) => {
+const followed = (area: FileScope, path: string) => {
   const nothing = { isDir: false, size: null }
   const target = realPath(path)
   if (!isInside(area.root, target) || area.isHidden(target)) return nothing
@@ -56,7 +56,7 @@ const followed = (area: Area, path: string) => {
 }
 
 /** `path` is relative to the workspace. Refuses as missing what is not there, is no directory, is hidden or leads outside. */
-export const listDirectory = (area: Area, path: string): Listing => {
+export const listDirectory = (area: FileScope, path: string): Listing => {
   try {
     using held = openDirHandle(area, path || '.')
     const { root } = area
@@ -68,11 +68,11 @@ export const listDirectory = (area: Area, path: string): Listing => {
         const isDir = isLink ? followed(area, join(dir, entry.name)).isDir : entry.isDirectory()
         return { name: entry.name, isDir, isLink }
       })
-      .sort(inOrder)
+      .sort(compareEntries)
     return {
       path,
       total: kinds.length,
-      entries: kinds.slice(0, MOST).map(({ name, isDir, isLink }) => ({
+      entries: kinds.slice(0, MAX_ENTRIES).map(({ name, isDir, isLink }) => ({
         name,
         path: relative(root, join(dir, name)).split(sep).join('/'),
         type: isDir ? 'dir' : 'file',

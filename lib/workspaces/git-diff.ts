@@ -4,13 +4,13 @@ import { missing, unavailable } from '../errors.ts'
 import type { GitDiff } from '../schema/git.ts'
 import { withUserErrors } from '../store/file-error.ts'
 import { openDirHandle, openEntry } from '../store/dir-handle.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 import type { Git } from './git.ts'
 import { readStatus } from './git-status.ts'
 
 export type DiffKind = 'worktree' | 'index' | 'untracked'
 
-const MOST_BYTES = 400_000
+const MAX_BYTES = 400_000
 
 /** Ends where a line ends. */
 const cutLines = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1)
@@ -40,7 +40,7 @@ const added = (path: string, mode: string, text: string): string => {
 }
 
 /** Made here and not by git: it would follow whatever has taken the file's place. */
-const untrackedDiff = (area: Area, path: string, most: number): GitDiff =>
+const untrackedDiff = (area: FileScope, path: string, maxBytes: number): GitDiff =>
   withUserErrors(() => {
     using held = openDirHandle(area, path, { link: true })
     if (lstatSync(held.at).isSymbolicLink()) {
@@ -51,8 +51,8 @@ const untrackedDiff = (area: Area, path: string, most: number): GitDiff =>
     try {
       const stat = fstatSync(fd)
       if (!stat.isFile()) throw missing('There is no such change')
-      const bytes = Buffer.alloc(most)
-      const size = readSync(fd, bytes, 0, most, 0)
+      const bytes = Buffer.alloc(maxBytes)
+      const size = readSync(fd, bytes, 0, maxBytes, 0)
       const found = bytes.subarray(0, size)
       if (found.subarray(0, 8_000).includes(0))
         return { path, diff: '', binary: true, truncated: false }
@@ -68,16 +68,16 @@ const untrackedDiff = (area: Area, path: string, most: number): GitDiff =>
 /** Only what the status names has a diff: so a folder, a pattern or a hidden place has none. */
 export const readDiff = async (
   git: Git | undefined,
-  area: Area,
+  area: FileScope,
   isHidden: (path: string) => boolean,
-  { path, kind, most = MOST_BYTES }: { path: string; kind: DiffKind; most?: number },
+  { path, kind, maxBytes = MAX_BYTES }: { path: string; kind: DiffKind; maxBytes?: number },
 ): Promise<GitDiff> => {
   const { files } = await readStatus(git, isHidden, Infinity)
   const file = files.find(each => each.path === path)
   if (!git || !file) throw missing('There is no such change')
   if (file.status === 'untracked') {
     if (kind !== 'untracked') throw missing('There is no such change')
-    return untrackedDiff(area, path, most)
+    return untrackedDiff(area, path, maxBytes)
   }
   if (kind === 'untracked') throw missing('There is no such change')
   const { text, code, isCut } = await git(
@@ -97,7 +97,7 @@ export const readDiff = async (
       ...(file.old_path === undefined || kind !== 'index' ? [] : [file.old_path]),
       path,
     ],
-    { maxBytes: most },
+    { maxBytes: maxBytes },
   )
   if (code !== 0 && !isCut) throw unavailable('git could not make this diff')
   const binary = /^Binary files .* differ$/m.test(text.split(/^@@/m, 1)[0] ?? '')

@@ -3,7 +3,7 @@ import type { GitFile, GitInfo, GitStatus } from '../schema/git.ts'
 import type { Git } from './git.ts'
 
 /** More than a person looks through; an unignored dependency folder has tens of thousands. */
-const MOST_FILES = 2_000
+const MAX_FILES = 2_000
 
 const WORDS: Readonly<Record<string, GitFile['status']>> = {
   M: 'modified',
@@ -69,7 +69,7 @@ export const parseStatus = (text: string): GitStatus => {
 }
 
 /** `all`: every untracked file; else a folder that holds nothing else counts as one, as git shows it. */
-const ask = async (git: Git, all: boolean): Promise<GitStatus> => {
+const runStatus = async (git: Git, all: boolean): Promise<GitStatus> => {
   const { text, code, isCut } = await git([
     'status',
     '--porcelain=v2',
@@ -89,21 +89,21 @@ const ask = async (git: Git, all: boolean): Promise<GitStatus> => {
 export const readStatus = async (
   git: Git | undefined,
   isHidden: (path: string) => boolean,
-  most = MOST_FILES,
+  maxFiles = MAX_FILES,
 ): Promise<GitStatus> => {
   if (!git) return NONE
-  const status = await ask(git, true)
+  const status = await runStatus(git, true)
   const files = status.files.filter(({ path }) => !isHidden(path))
   return {
     ...status,
-    files: files.slice(0, most),
-    truncated: status.truncated || files.length > most,
+    files: files.slice(0, maxFiles),
+    truncated: status.truncated || files.length > maxFiles,
   }
 }
 
 /** contract §1.10; `null` also where git cannot say. */
 export const readInfo = async (git: Git | undefined): Promise<GitInfo> => {
-  const { is_git, branch, ahead, behind, files } = git ? await ask(git, false) : NONE
+  const { is_git, branch, ahead, behind, files } = git ? await runStatus(git, false) : NONE
   if (!is_git) return { git: null }
   const touched = ({ index, worktree }: GitFile) => /[MAR]/.test(index) || /[MAR]/.test(worktree)
   const counts = {

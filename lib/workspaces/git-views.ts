@@ -2,22 +2,22 @@
 import { join } from 'node:path'
 import { UserError } from '../errors.ts'
 import type { GitDiff, GitInfo, GitStatus } from '../schema/git.ts'
-import type { Area, AreaHome } from './file-scope.ts'
-import { type GitPlaces, openGit } from './git.ts'
+import type { FileScope, ScopeHome } from './file-scope.ts'
+import { type WorkspaceGitOptions, openGit } from './git.ts'
 import { type DiffKind, readDiff } from './git-diff.ts'
 import { readInfo, readStatus } from './git-status.ts'
 
 export type GitViews = {
-  info(home: AreaHome, sessionId: string): Promise<GitInfo>
-  status(home: AreaHome, sessionId: string): Promise<GitStatus>
-  diff(home: AreaHome, sessionId: string, path: string, kind: DiffKind): Promise<GitDiff>
+  info(home: ScopeHome, sessionId: string): Promise<GitInfo>
+  status(home: ScopeHome, sessionId: string): Promise<GitStatus>
+  diff(home: ScopeHome, sessionId: string, path: string, kind: DiffKind): Promise<GitDiff>
 }
 
 export const createGitViews = (
-  areaOf: (home: AreaHome, sessionId: string) => Area,
-  places: GitPlaces,
+  areaOf: (home: ScopeHome, sessionId: string) => FileScope,
+  places: WorkspaceGitOptions,
 ): GitViews => {
-  const open = async (home: AreaHome, sessionId: string) => {
+  const open = async (home: ScopeHome, sessionId: string) => {
     const area = areaOf(home, sessionId)
     const isHidden = (path: string) => area.isHidden(join(area.root, path))
     return { area, isHidden, git: await openGit(area.root, places) }

@@ -8,7 +8,7 @@ import { errorCode } from '../store/file-error.ts'
 /** spec.md, Limits. */
 const TIMEOUT_MS = 3_000
 
-export type GitPlaces = {
+export type WorkspaceGitOptions = {
   /** The search path and the home that git is started with. */
   path: string | undefined
   userHome: string
@@ -20,7 +20,7 @@ export type GitOutput = { text: string; code: number; isCut: boolean }
 export type Git = (args: readonly string[], options?: { maxBytes?: number }) => Promise<GitOutput>
 
 /** Programs that looking would start. */
-const QUIET: GitConfig = [
+const SAFE_CONFIG: GitConfig = [
   ['core.fsmonitor', 'false'],
   ['core.hooksPath', '/dev/null'],
   ['core.quotePath', 'false'],
@@ -30,7 +30,7 @@ const QUIET: GitConfig = [
 ]
 
 /** Keys of the repository that name further programs: filters run even for a status. */
-const toSilence = (names: string): GitConfig =>
+const programConfig = (names: string): GitConfig =>
   names
     .split('\0')
     .filter(name =>
@@ -40,7 +40,7 @@ const toSilence = (names: string): GitConfig =>
     )
     .map(name => [name, name.endsWith('.required') ? 'false' : ''] as const)
 
-const environment = (root: string, { path, userHome, xdgConfigHome }: GitPlaces) => ({
+const environment = (root: string, { path, userHome, xdgConfigHome }: WorkspaceGitOptions) => ({
   ...localGitEnv(path),
   HOME: userHome,
   ...(xdgConfigHome ? { XDG_CONFIG_HOME: xdgConfigHome } : {}),
@@ -74,15 +74,18 @@ const hasRepository = (root: string): boolean =>
   lstatSync(join(root, '.git'), { throwIfNoEntry: false }) !== undefined
 
 /** Undefined where there is no repository; what only looks like one fails at the first question. */
-export const openGit = async (root: string, places: GitPlaces): Promise<Git | undefined> => {
+export const openGit = async (
+  root: string,
+  places: WorkspaceGitOptions,
+): Promise<Git | undefined> => {
   if (!hasRepository(root)) return undefined
   const { timeoutMs } = places
   const start = (env: Record<string, string>, args: readonly string[], maxBytes: number) =>
     run({ root, env: { ...environment(root, places), ...env }, args, maxBytes, timeoutMs })
   const listing = ['config', '--null', '--name-only', '--list']
-  const names = await start(configEnv(QUIET), listing, 1024 * 1024)
+  const names = await start(configEnv(SAFE_CONFIG), listing, 1024 * 1024)
   // Damaged, somebody else's, or more configuration than anybody writes: nothing is run in it.
   if (names.code !== 0) return undefined
-  const silent = configEnv([...QUIET, ...toSilence(names.text)])
+  const silent = configEnv([...SAFE_CONFIG, ...programConfig(names.text)])
   return (args, { maxBytes = 8 * 1024 * 1024 } = {}) => start(silent, args, maxBytes)
 }

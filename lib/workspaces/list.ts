@@ -46,7 +46,7 @@ export type Workspaces = {
 /** A folder name that an earlier version's tests left in people's lists. */
 const ARTIFACT = 'webui-mvp-test'
 
-const asStored = (raw: unknown): Stored[] => {
+const parseEntry = (raw: unknown): Stored[] => {
   if (typeof raw === 'string') return raw ? [{ path: raw, name: basename(raw) || raw }] : []
   if (!isObject(raw)) return []
   const { path, name, label } = raw as Readonly<Record<string, unknown>>
@@ -59,22 +59,26 @@ const asStored = (raw: unknown): Stored[] => {
 const parseList = (value: unknown): { raw: unknown; entries: Stored[] } | undefined => {
   if (value === undefined) return undefined
   if (!Array.isArray(value)) throw new Error('it is not a list')
-  return { raw: value, entries: value.flatMap(asStored) }
+  return { raw: value, entries: value.flatMap(parseEntry) }
 }
 
-const toWire = ({ path, name }: Stored): Workspace => ({ path, name, label: name })
+const toWorkspace = ({ path, name }: Stored): Workspace => ({ path, name, label: name })
 
 /** In the home of a profile that is not this one. */
-const isOthers = (profilesDir: string, home: WorkspaceHome, path: string): boolean =>
+const belongsToOtherProfile = (profilesDir: string, home: WorkspaceHome, path: string): boolean =>
   isInside(profilesDir, path) && !(home.name !== 'default' && isInside(home.dir, path))
 
 /** What may stay in a profile's list: real directories, once each, no test leftovers, nobody else's home. */
-const clean = (entries: readonly Stored[], profilesDir: string, home: WorkspaceHome): Stored[] => {
+const normalizeList = (
+  entries: readonly Stored[],
+  profilesDir: string,
+  home: WorkspaceHome,
+): Stored[] => {
   const kept = new Map<string, Stored>()
   for (const { path, name } of entries) {
     const real = realDirectory(path)
     if (real === undefined || resolve(path).split(sep).includes(ARTIFACT)) continue
-    if (isOthers(profilesDir, home, real)) continue
+    if (belongsToOtherProfile(profilesDir, home, real)) continue
     const label = name.trim().toLowerCase() === 'default' ? 'Home' : name
     if (!kept.has(real)) kept.set(real, { path: real, name: label })
   }
@@ -86,7 +90,7 @@ type Files = { list: JsonFile<ReturnType<typeof parseList>>; last: () => string;
 export const createWorkspaces = (
   config: Pick<Config, 'stateDir' | 'baseHome' | 'userHome'>,
   /** Where the agent works when nobody says. */
-  boot: () => string,
+  defaultWorkspace: () => string,
 ): Workspaces => {
   const { stateDir, baseHome, userHome } = config
   const profilesDir = join(baseHome, 'profiles')
@@ -126,7 +130,7 @@ export const createWorkspaces = (
       const found = path ? realDirectory(expandPath(path, userHome)) : undefined
       if (found && !isProtectedPath(realPath(stateDir), found)) return found
     }
-    return boot()
+    return defaultWorkspace()
   }
 
   /** What is on disk, cleaned; written back when cleaning changed anything. */
@@ -134,7 +138,7 @@ export const createWorkspaces = (
     const { list } = filesOf(home)
     const found = list.read()
     const entries = found?.entries ?? legacy(home)
-    const kept = clean(entries, profilesDir, home)
+    const kept = normalizeList(entries, profilesDir, home)
     const isChanged = JSON.stringify(kept) !== JSON.stringify(entries)
     const isMigrated = !found && entries.length > 0
     if ((isChanged || isMigrated) && list.problem() === null) list.write(kept)
@@ -146,7 +150,7 @@ export const createWorkspaces = (
     return kept.length > 0 ? kept : [{ path: defaultOf(home), name: 'Home' }]
   }
 
-  const list = (home: WorkspaceHome): Workspace[] => shown(home).map(toWire)
+  const list = (home: WorkspaceHome): Workspace[] => shown(home).map(toWorkspace)
 
   const write = (home: WorkspaceHome, entries: readonly Stored[]): Workspace[] => {
     filesOf(home).list.write(entries)
@@ -155,7 +159,7 @@ export const createWorkspaces = (
 
   const trust = (home: WorkspaceHome) => ({
     userHome,
-    boot: boot(),
+    defaultWorkspace: defaultWorkspace(),
     stateDir,
     saved: shown(home).map(({ path }) => path),
   })
@@ -164,18 +168,22 @@ export const createWorkspaces = (
     list,
     defaultOf,
     add(home, path, name) {
-      const real = checkDirectory(path, { userHome, boot: boot(), stateDir })
+      const real = checkDirectory(path, {
+        userHome,
+        defaultWorkspace: defaultWorkspace(),
+        stateDir,
+      })
       const entries = shown(home)
       if (entries.some(entry => entry.path === real))
         throw invalid('Workspace already in list', { code: 'workspace_exists' })
-      if (isOthers(profilesDir, home, real))
+      if (belongsToOtherProfile(profilesDir, home, real))
         throw invalid('Path belongs to another profile', { code: 'path_not_allowed' })
       return write(home, [...entries, { path: real, name: name?.trim() || basename(real) || real }])
     },
     remove(home, path) {
       const entries = shown(home)
       const rest = entries.filter(entry => entry.path !== path)
-      return rest.length === entries.length ? entries.map(toWire) : write(home, rest)
+      return rest.length === entries.length ? entries.map(toWorkspace) : write(home, rest)
     },
     rename(home, path, name) {
       const label = name.trim()
@@ -198,14 +206,14 @@ export const createWorkspaces = (
       })
       return sorted.some((entry, n) => entry !== entries[n])
         ? write(home, sorted)
-        : sorted.map(toWire)
+        : sorted.map(toWorkspace)
     },
     last(home) {
       for (const read of [filesOf(home).last, global.last]) {
         const path = read()
         const found = path ? realDirectory(path) : undefined
         // The service-wide one may have been left there by another profile.
-        if (found && !isOthers(profilesDir, home, found)) return found
+        if (found && !belongsToOtherProfile(profilesDir, home, found)) return found
       }
       return defaultOf(home)
     },
@@ -216,7 +224,7 @@ export const createWorkspaces = (
     check(home, path) {
       if (!path.trim()) return defaultOf(home)
       const real = checkWorkspace(path, trust(home))
-      if (isOthers(profilesDir, home, real))
+      if (belongsToOtherProfile(profilesDir, home, real))
         throw invalid('Path belongs to another profile', { code: 'path_not_allowed' })
       return real
     },
@@ -226,6 +234,8 @@ export const createWorkspaces = (
       return reason === null ? null : { file: file.path, reason, in_force: !file.isLost() }
     },
     suggest: (home, prefix) =>
-      suggestDirectories(prefix, trust(home)).filter(path => !isOthers(profilesDir, home, path)),
+      suggestDirectories(prefix, trust(home)).filter(
+        path => !belongsToOtherProfile(profilesDir, home, path),
+      ),
   }
 }

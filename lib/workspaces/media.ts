@@ -6,7 +6,7 @@ import { type OpenFile, openFile } from '../http/file.ts'
 import { withUserErrors, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
-import { type Area, isSecretName, makeArea } from './file-scope.ts'
+import { type FileScope, isSecretName, createFileScope } from './file-scope.ts'
 import { realDirectory } from './validate.ts'
 
 export type RawFile = {
@@ -18,7 +18,7 @@ export type RawFile = {
 const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
 
 /** Checked now for its name, and once more when it is opened: the answer may begin later. */
-export const rawFile = (area: Area, path: string): RawFile => {
+export const rawFile = (area: FileScope, path: string): RawFile => {
   const name = withUserErrors(() => {
     using held = openDirHandle(area, path)
     return basename(held.full)
@@ -47,7 +47,7 @@ const notAllowed = () => forbidden('Path not in allowed location', { code: 'path
 
 /** An absolute path in the workspace, in one of those folders, or in /tmp; secrets nowhere (decision 21). */
 export const mediaFile = (
-  workspace: Area,
+  workspace: FileScope,
   homeDir: string,
   path: string,
   /** Long results of tools, in the service's own state. */
@@ -55,7 +55,7 @@ export const mediaFile = (
 ): RawFile => {
   if (!isAbsolute(path) || path.includes('\0')) throw notAllowed()
   if (outputDir !== undefined && realDirectory(outputDir) && isInside(outputDir, path))
-    return rawFile(makeArea(outputDir), realPath(path))
+    return rawFile(createFileScope(outputDir), realPath(path))
   const folders = HOME_FOLDERS.map(name => join(homeDir, name))
   const roots = [workspace.root, ...folders, '/tmp'].flatMap(root => realDirectory(root) ?? [])
   const real = realPath(path)
@@ -63,7 +63,7 @@ export const mediaFile = (
   if (root === undefined || isSecretName(basename(real)) || workspace.isHidden(real))
     throw notAllowed()
   try {
-    return rawFile({ ...makeArea(root), isHidden: workspace.isHidden }, real)
+    return rawFile({ ...createFileScope(root), isHidden: workspace.isHidden }, real)
   } catch (error) {
     if (error instanceof Error && /not found$/i.test(error.message)) throw missing('not found')
     throw error

@@ -2,17 +2,17 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { type AreaNeeds, createAreas } from './file-scope.ts'
+import { type FileScopesOptions, createFileScopes } from './file-scope.ts'
 import { createGitViews } from './git-views.ts'
 import { createTrash } from './trash.ts'
 
-type Needs = Omit<AreaNeeds, 'config'> & { config: Config; now: () => number }
+type SessionFilesOptions = Omit<FileScopesOptions, 'config'> & { config: Config; now: () => number }
 
 export type SessionFiles = ReturnType<typeof createSessionFiles>
 
-export const createSessionFiles = ({ config, now, ...needs }: Needs) => {
+export const createSessionFiles = ({ config, now, ...needs }: SessionFilesOptions) => {
   const { stateDir, userHome, env } = config
-  const areas = createAreas({ config, ...needs })
+  const areas = createFileScopes({ config, ...needs })
   const incomingDir = join(stateDir, 'incoming')
   // What a killed process was receiving; nobody else uses the folder while we run.
   rmSync(incomingDir, { recursive: true, force: true })

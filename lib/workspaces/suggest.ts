@@ -4,10 +4,10 @@ import { join, resolve } from 'node:path'
 import { isInside } from '../store/path-within.ts'
 import { isSystemPath, realDirectory, type Trust } from './validate.ts'
 
-const MOST = 12
+const MAX_SUGGESTIONS = 12
 
 /** Enough names to find twelve among; a directory of a million files is not read to its end for a hint. */
-const MOST_NAMES = 20_000
+const MAX_NAMES = 20_000
 
 const startsLike = (text: string, beginning: string): boolean =>
   text.toLowerCase().startsWith(beginning.toLowerCase())
@@ -18,7 +18,7 @@ const byName = (a: string, b: string): number =>
 const namesIn = (dir: string): string[] => {
   try {
     return readdirSync(dir, { withFileTypes: true })
-      .slice(0, MOST_NAMES)
+      .slice(0, MAX_NAMES)
       .filter(entry => entry.isDirectory() || entry.isSymbolicLink())
       .map(({ name }) => name)
   } catch {
@@ -28,7 +28,7 @@ const namesIn = (dir: string): string[] => {
 }
 
 /** User home, default workspace and saved workspaces that exist, shortest first. */
-const rootsOf = ({ userHome, boot, saved }: Trust): string[] => {
+const rootsOf = ({ userHome, defaultWorkspace: boot, saved }: Trust): string[] => {
   const real = [userHome, boot, ...saved].flatMap(path => realDirectory(path) ?? [])
   return [...new Set(real)]
     .filter(path => !isSystemPath(path, [userHome, boot]))
@@ -57,7 +57,7 @@ const childrenOf = (parent: string, start: string, roots: readonly string[]): st
     const child = realDirectory(join(real, name))
     const isTrusted = child !== undefined && roots.some(root => isInside(root, child))
     if (isTrusted && !isSystemPath(child, roots)) found.push(child)
-    if (found.length === MOST) break
+    if (found.length === MAX_SUGGESTIONS) break
   }
   return found
 }
@@ -66,10 +66,10 @@ const childrenOf = (parent: string, start: string, roots: readonly string[]): st
 export const suggestDirectories = (prefix: string, trust: Trust): string[] => {
   const roots = rootsOf(trust)
   const typed = prefix.trim()
-  if (!typed) return roots.slice(0, MOST)
+  if (!typed) return roots.slice(0, MAX_SUGGESTIONS)
   if (typed.includes('\0')) return []
   const { parent, start } = split(typed, trust.userHome)
   const beginning = parent.endsWith('/') ? parent + start : `${parent}/${start}`
   const matching = roots.filter(root => startsLike(root, beginning))
-  return [...new Set([...matching, ...childrenOf(parent, start, roots)])].slice(0, MOST)
+  return [...new Set([...matching, ...childrenOf(parent, start, roots)])].slice(0, MAX_SUGGESTIONS)
 }

@@ -21,7 +21,7 @@ import { validateName, type DirHandle, openDirHandle, openEntry } from '../store
 import { copyOwner, overwriteFd } from '../store/write-in-place.ts'
 import { readTextBytes } from '../store/text-bytes.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 import { moveUnlessTaken } from './entries.ts'
 
 /** Larger files are not shown as text (contract §6.1). */
@@ -37,7 +37,7 @@ export type TextFile = {
   version: string
   binary?: true
 }
-export type Saved = { path: string; size: number; version: string }
+export type SavedText = { path: string; size: number; version: string }
 
 /** At most `most` bytes from the beginning. */
 const readUpTo = (fd: number, most: number): Buffer => {
@@ -73,7 +73,7 @@ const look = (held: DirHandle, directory = missing('Path is a directory')): Foun
   }
 }
 
-export const readText = (area: Area, path: string): TextFile =>
+export const readText = (area: FileScope, path: string): TextFile =>
   withUserErrors(() => {
     using held = openDirHandle(area, path)
     const { stat, bytes, version } = look(held)
@@ -146,11 +146,11 @@ const changed = (version: string) =>
 
 /** Whole or not at all. `expected`: the version that was read; another one on disk is a conflict. */
 export const saveText = (
-  area: Area,
+  area: FileScope,
   path: string,
   content: string,
   expected: string | undefined,
-): Saved =>
+): SavedText =>
   withUserErrors(() => {
     using held = openDirHandle(area, path)
     const old = look(held, invalid('Cannot save: path is a directory'))
@@ -171,7 +171,7 @@ export const saveText = (
   })
 
 /** A new file; directories above it are made. */
-export const createText = (area: Area, path: string, content: string): Saved =>
+export const createText = (area: FileScope, path: string, content: string): SavedText =>
   withUserErrors(() => {
     using held = openDirHandle(area, path, { link: true, create: true })
     if (held.isRoot) throw invalid('File already exists', { code: 'file_exists' })

@@ -8,7 +8,7 @@ import { writeAtomic } from '../store/atomic-write.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle } from '../store/dir-handle.ts'
 import { mutex } from '../store/mutex.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken, requireOwn } from './entries.ts'
 import { readWholeText } from '../store/read-text.ts'
@@ -21,9 +21,13 @@ type About = { workspace: string; path: string; at: number }
 
 export type FileTrash = {
   /** Refuses folders unless `recursive`. */
-  remove(area: Area, path: string, recursive: boolean): Promise<{ path: string; trash_id: string }>
+  remove(
+    area: FileScope,
+    path: string,
+    recursive: boolean,
+  ): Promise<{ path: string; trash_id: string }>
   /** Back to where it was, in the same workspace; refuses when the name is taken. */
-  restore(area: Area, trashId: string): Promise<{ path: string }>
+  restore(area: FileScope, trashId: string): Promise<{ path: string }>
   /** Removes what has been here for a day; how many entries. */
   sweep(): Promise<number>
 }
@@ -58,7 +62,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
     await rm(from, { recursive: true, force: true })
   }
 
-  const remove = (area: Area, path: string, recursive: boolean) =>
+  const remove = (area: FileScope, path: string, recursive: boolean) =>
     withUserErrorsAsync(async () => {
       using held = openDirHandle(area, path, { link: true })
       const stat = requireOwn(area, held)
@@ -85,7 +89,7 @@ export const createTrash = ({ dir, now }: { dir: string; now: () => number }): F
       return { path: held.path, trash_id: id }
     })
 
-  const restore = (area: Area, id: string) =>
+  const restore = (area: FileScope, id: string) =>
     withUserErrorsAsync(() =>
       oneAtATime(id, async () => {
         const about = TRASH_ID.test(id) ? readAbout(id) : undefined

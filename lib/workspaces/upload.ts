@@ -5,14 +5,14 @@ import { basename, isAbsolute, join } from 'node:path'
 import { conflict, invalid } from '../errors.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
 import { type DirHandle, openDirHandle } from '../store/dir-handle.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
 import { moveUnlessTaken } from './entries.ts'
 
 const MAX_CHARS = 200
 /** Room for ` (999)` within what file systems take. */
 const MAX_BYTES = 245
-const MOST_TRIES = 999
+const MAX_TRIES = 999
 
 /** `archive.tar.gz` → `archive`, `.tar.gz`; a leading dot begins no ending. */
 const splitName = (name: string): { stem: string; ending: string } => {
@@ -34,9 +34,9 @@ const shorten = (name: string): string => {
 export const uploadName = (given: string): string => {
   if (!given.trim()) throw invalid('No filename in upload')
   const parts = given.split(/[/\\]/)
-  const leaves = parts.includes('..') || parts[0] === '' || /^[A-Za-z]:$/.test(parts[0] ?? '')
+  const leavesFolder = parts.includes('..') || parts[0] === '' || /^[A-Za-z]:$/.test(parts[0] ?? '')
   const last = parts.at(-1) ?? ''
-  if ((parts.length > 1 && leaves) || /^\.*$/.test(last)) throw invalid('Invalid filename')
+  if ((parts.length > 1 && leavesFolder) || /^\.*$/.test(last)) throw invalid('Invalid filename')
   return shorten(
     last
       .toWellFormed()
@@ -51,8 +51,8 @@ const numbered = (name: string, n: number): string => {
 }
 
 /** The first free name of `a.txt`, `a (2).txt`, … */
-const putAside = (from: string, folder: DirHandle, name: string): string => {
-  for (let n = 1; n <= MOST_TRIES; n++) {
+const moveToFreeName = (from: string, folder: DirHandle, name: string): string => {
+  for (let n = 1; n <= MAX_TRIES; n++) {
     const free = numbered(name, n)
     try {
       moveUnlessTaken(from, folder.sibling(free))
@@ -65,7 +65,7 @@ const putAside = (from: string, folder: DirHandle, name: string): string => {
 }
 
 /** Names a place above where it begins, at its end or on the way. */
-const leaves = (folder: string): boolean => {
+const leavesFolder = (folder: string): boolean => {
   if (isAbsolute(folder)) return true
   let depth = 0
   for (const part of folder.split('/')) {
@@ -77,14 +77,14 @@ const leaves = (folder: string): boolean => {
 }
 
 /** Moves the file at `from` into `folder` (relative to the workspace, made when missing) and says under which name. */
-export const placeUpload = (area: Area, from: string, given: string, folder = '.') =>
+export const placeUpload = (area: FileScope, from: string, given: string, folder = '.') =>
   withUserErrorsAsync(async () => {
     const name = uploadName(given)
-    if (leaves(folder)) throw invalid('The folder lies outside the workspace')
+    if (leavesFolder(folder)) throw invalid('The folder lies outside the workspace')
     using held = openDirHandle(area, join(folder || '.', name), { link: true, create: true })
     const place = async (): Promise<string> => {
       try {
-        return putAside(from, held, name)
+        return moveToFreeName(from, held, name)
       } catch (error) {
         if (errorCode(error) !== 'EXDEV') throw error
       }
@@ -92,7 +92,7 @@ export const placeUpload = (area: Area, from: string, given: string, folder = '.
       const beside = held.sibling(`.agent-webui-${randomBytes(6).toString('hex')}.tmp`)
       try {
         await copyEntry(from, beside)
-        return putAside(beside, held, name)
+        return moveToFreeName(beside, held, name)
       } finally {
         rmSync(beside, { force: true })
       }

@@ -66,7 +66,7 @@ export const usableWorkspace = (path: string, userHome: string): string | undefi
 export type Trust = {
   userHome: string
   /** Where the agent works when nobody says. */
-  boot: string
+  defaultWorkspace: string
   /** Where the service keeps what is its own. */
   stateDir: string
   /** The profile's own list. */
@@ -85,7 +85,7 @@ const exists = (path: string): boolean => {
 /** An existing directory outside the system ones; its real path. What adding to the list asks for. */
 export const checkDirectory = (
   path: string,
-  { userHome, boot, stateDir }: Omit<Trust, 'saved'>,
+  { userHome, defaultWorkspace, stateDir }: Omit<Trust, 'saved'>,
 ): string => {
   if (path.includes('\0')) throw invalid('Path does not exist', { code: 'workspace_missing' })
   const full = expandPath(path, userHome)
@@ -93,7 +93,7 @@ export const checkDirectory = (
     throw invalid(`Path does not exist: ${path.slice(0, 200)}`, { code: 'workspace_missing' })
   const real = realDirectory(full)
   if (real === undefined) throw invalid(`Path is not a directory: ${path}`)
-  if (isSystemPath(real, [userHome, boot]))
+  if (isSystemPath(real, [userHome, defaultWorkspace]))
     throw invalid(`Path points to a system directory: ${path}`, { code: 'path_not_allowed' })
   if (isProtectedPath(realPath(stateDir), real))
     throw invalid(`The service keeps its own files there; choose another folder: ${path}`, {
@@ -104,11 +104,11 @@ export const checkDirectory = (
 
 /** The real path to work in. Blank means the default workspace, which needs no check. */
 export const checkWorkspace = (path: string, trust: Trust): string => {
-  if (!path.trim()) return trust.boot
+  if (!path.trim()) return trust.defaultWorkspace
   const real = checkDirectory(path, trust)
   const isTrusted =
     isInside(trust.userHome, real) ||
-    isInside(trust.boot, real) ||
+    isInside(trust.defaultWorkspace, real) ||
     trust.saved.some(saved => realDirectory(saved) === real)
   if (!isTrusted)
     throw invalid(

@@ -7,7 +7,7 @@ import { finished } from 'node:stream/promises'
 import { invalid, UserError } from '../errors.ts'
 import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle } from '../store/dir-handle.ts'
-import type { Area } from './file-scope.ts'
+import type { FileScope } from './file-scope.ts'
 
 export type ZipLimits = { entries: number; bytes: number }
 export const ZIP_LIMITS: ZipLimits = { entries: 20_000, bytes: 2 * 1024 ** 3 }
@@ -34,9 +34,9 @@ const tooMuch = (limits: ZipLimits) =>
   )
 
 /** Gone or not ours to read: an archive of the rest is better than none. */
-const PASSED_OVER = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
+const SKIPPED_ERRORS = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'EACCES', 'EPERM', 'ENXIO'])
 
-const readFolder = async (area: Area, path: string) => {
+const readFolder = async (area: FileScope, path: string) => {
   using held = openDirHandle(area, path, { link: true })
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants
   const dir = await open(held.at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
@@ -55,7 +55,7 @@ const readFolder = async (area: Area, path: string) => {
 }
 
 /** Everything below `path`, counted before the first byte is sent. */
-const gather = async (area: Area, path: string, top: string, limits: ZipLimits) => {
+const collectEntries = async (area: FileScope, path: string, top: string, limits: ZipLimits) => {
   const entries: Entry[] = []
   const waiting = [{ path, name: top }]
   let bytes = 0
@@ -64,7 +64,7 @@ const gather = async (area: Area, path: string, top: string, limits: ZipLimits) 
     try {
       found = await readFolder(area, folder.path)
     } catch (error) {
-      if (folder.path === path || !isPassedOver(error)) throw error
+      if (folder.path === path || !isSkipped(error)) throw error
       continue
     }
     for (const { name, stat } of found) {
@@ -86,22 +86,22 @@ const gather = async (area: Area, path: string, top: string, limits: ZipLimits) 
   return entries
 }
 
-const isPassedOver = (error: unknown): boolean =>
-  PASSED_OVER.has(errorCode(error)) || error instanceof UserError
+const isSkipped = (error: unknown): boolean =>
+  SKIPPED_ERRORS.has(errorCode(error)) || error instanceof UserError
 
-const openEntry = async (area: Area, path: string): Promise<FileHandle | undefined> => {
+const openEntry = async (area: FileScope, path: string): Promise<FileHandle | undefined> => {
   try {
     using held = openDirHandle(area, path, { link: true })
     const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants
     return await open(held.at, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
-    if (isPassedOver(error)) return undefined
+    if (isSkipped(error)) return undefined
     throw error
   }
 }
 
 async function* archive(
-  area: Area,
+  area: FileScope,
   top: string,
   entries: readonly Entry[],
 ): AsyncGenerator<Buffer> {
@@ -157,11 +157,11 @@ async function* archive(
 }
 
 /** Refuses what is no folder or too large before anything is sent. */
-export const zipFolder = (area: Area, path: string, limits = ZIP_LIMITS): Promise<Archive> =>
+export const zipFolder = (area: FileScope, path: string, limits = ZIP_LIMITS): Promise<Archive> =>
   withUserErrorsAsync(async () => {
     using held = openDirHandle(area, path || '.')
     if (!(await lstat(held.at)).isDirectory()) throw invalid('Path is not a folder')
     const name = zipName(basename(held.full)) || 'workspace'
-    const entries = await gather(area, held.path, name, limits)
+    const entries = await collectEntries(area, held.path, name, limits)
     return { name: `${name}.zip`, chunks: archive(area, name, entries) }
   })

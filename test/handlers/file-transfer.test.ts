@@ -16,7 +16,7 @@ import { join } from 'node:path'
 import { crc32, inflateRawSync } from 'node:zlib'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { makeArea } from '../../lib/workspaces/file-scope.ts'
+import { createFileScope } from '../../lib/workspaces/file-scope.ts'
 import { zipFolder } from '../../lib/workspaces/zip.ts'
 import { type Desk, HOSTILE_NAMES, openDesk } from './_files.ts'
 
@@ -216,7 +216,7 @@ zips('refused: a file, what is missing, outside, and what is too much', async de
     code: 'invalid_request',
   })
   for (const path of ['gone', '..', 'up', '/etc']) assert.is((await get(path)).status, 404, path)
-  const area = makeArea(root)
+  const area = createFileScope(root)
   for (const limits of [
     { entries: 2, bytes: 1e9 },
     { entries: 100, bytes: 5 },

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { findAgentDir, installAgent } from '../../lib/host-agent-checkout.ts'
+import { findAgentDir, installAgentDependencies } from '../../lib/host-agent-checkout.ts'
 import { startApp } from '../_app.ts'
 
 type Context = { root: string; dir: string; marker: string }
@@ -40,7 +40,7 @@ const install = async (
 ) => {
   const lines: string[] = []
   const say = (line: string) => void lines.push(line)
-  await installAgent({
+  await installAgentDependencies({
     agentDir: dir,
     baseHome: root,
     enabled: options.enabled ?? true,

@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Settings } from '../../lib/schema/settings.ts'
 import { createSettings, type SettingsOptions, toBoolean } from '../../lib/settings.ts'
-import { bootWorkspace } from '../../lib/workspaces/default-workspace.ts'
+import { resolveDefaultWorkspace } from '../../lib/workspaces/default-workspace.ts'
 import { usableWorkspace } from '../../lib/workspaces/validate.ts'
 
 const test = suite<{ dir: string; path: string }>('settings')
@@ -21,7 +21,10 @@ const open = (dir: string, options: Partial<SettingsOptions> & { env?: string } 
     botName: 'Agent',
     usableWorkspace: path => usableWorkspace(path, dir),
     defaultWorkspace: saved =>
-      bootWorkspace({ defaultWorkspace: options.env ?? null, userHome: dir, stateDir: dir }, saved),
+      resolveDefaultWorkspace(
+        { defaultWorkspace: options.env ?? null, userHome: dir, stateDir: dir },
+        saved,
+      ),
     migrateDefaultModel: () => assert.unreachable('no default model to adopt'),
     ...options,
   })

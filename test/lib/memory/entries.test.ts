@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { changeEntries, isTargetOn, toEntries } from '../../../lib/memory/entries.ts'
+import { changeEntries, isNoteEnabled, parseEntries } from '../../../lib/memory/entries.ts'
 import type { ProfileConfig } from '../../../lib/profiles/config.ts'
 import { configOf } from '../../_config.ts'
 
@@ -117,7 +117,7 @@ test('doubles count once, also where a file holds them; an entry that is there a
   const added = await changeEntries(home, 'memory', { action: 'add', content: ' Dogs ' })
   assert.equal([added.success, added.entries, added.entry_count], [true, ['Cats', 'Dogs'], 2])
   assert.ok((await changeEntries(home, 'memory', { action: 'remove', oldText: 'Cats' })).success)
-  assert.equal(toEntries('a § b\n§\nc'), ['a § b', 'c'])
+  assert.equal(parseEntries('a § b\n§\nc'), ['a § b', 'c'])
 })
 
 test('the limit counts characters of the joined text and is told with what stands there', async context => {
@@ -149,13 +149,13 @@ test('twenty at once all arrive, and a note without flock(1) is locked as well',
     contents.map(content => changeEntries(home, 'user', { action: 'add', content }, lock)),
   )
   const text = readFileSync(join(home.dir, 'memories', 'USER.md'), 'utf8')
-  assert.equal(toEntries(text).toSorted(), contents.toSorted())
+  assert.equal(parseEntries(text).toSorted(), contents.toSorted())
 })
 
 test('either note may be switched off', context => {
   context.config = { memory: { memory_enabled: 'off', user_profile_enabled: true } }
   assert.equal(
-    [isTargetOn(context.home, 'memory'), isTargetOn(context.home, 'user')],
+    [isNoteEnabled(context.home, 'memory'), isNoteEnabled(context.home, 'user')],
     [false, true],
   )
 })

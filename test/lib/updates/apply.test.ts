@@ -1,7 +1,7 @@
 /** The restart after an update: two seconds later, behind a running update, and with the lock in its hands. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createApply } from '../../../lib/updates/apply.ts'
+import { createUpdateRunner } from '../../../lib/updates/apply.ts'
 import { ownCheckout } from '../../../lib/updates/updates.ts'
 import { createRepositories, GIT_ENV, type Repositories } from '../../_git.ts'
 
@@ -20,20 +20,20 @@ const setup = ({ ours, agent }: Context, build: (dir: string) => Promise<string>
   const timers: { run: () => void; ms: number }[] = []
   const leaving = Promise.withResolvers<void>()
   const state = { restarts: 0, dropped: 0, lines: [] as string[] }
-  const updates = createApply({
+  const updates = createUpdateRunner({
     checkouts: () => ({ webui: ours.checkout, agent: agent.checkout }),
     env: GIT_ENV,
     restart: () => {
       state.restarts += 1
       return leaving.promise
     },
-    idle: async () => undefined,
+    whenIdle: async () => undefined,
     onApplied: () => {
       state.dropped += 1
     },
     log: line => state.lines.push(line),
     build,
-    later(run, ms) {
+    schedule(run, ms) {
       timers.push({ run, ms })
       return () => timers.splice(0)
     },

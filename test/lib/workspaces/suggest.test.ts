@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { makeArea } from '../../../lib/workspaces/file-scope.ts'
+import { createFileScope } from '../../../lib/workspaces/file-scope.ts'
 import { listDirectory } from '../../../lib/workspaces/files.ts'
 import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
 
@@ -33,7 +33,7 @@ test.after.each(({ root }) => rmSync(root, { recursive: true, force: true }))
 const suggest = (root: string, prefix: string): string[] =>
   suggestDirectories(prefix, {
     userHome: join(root, 'user'),
-    boot: join(root, 'saved'),
+    defaultWorkspace: join(root, 'saved'),
     stateDir: '/nowhere/state',
     saved: [join(root, 'saved'), join(root, 'gone'), '/etc'],
   }).map(path => (path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path))
@@ -102,7 +102,7 @@ test('at most twelve', ({ root, user }) => {
 })
 
 const listAll = (root: string, path: string, hidden: readonly string[] = []) =>
-  listDirectory(makeArea(root, { hidden }), path)
+  listDirectory(createFileScope(root, { hidden }), path)
 
 test('a listing refuses what is missing, a file, or outside', ({ user }) => {
   for (const path of [
