@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Home } from './profiles/home.ts'
 import type { Projects } from './projects.ts'
 import type { FileProblem } from './schema/file-problem.ts'
-import type { Workspaces } from './workspaces/list.ts'
+import type { Workspaces } from './workspaces/workspaces.ts'
 
 export type FileSources = {
   homes: { list: () => Home[] }

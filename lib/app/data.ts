@@ -23,8 +23,8 @@ import { createSettings } from '../settings.ts'
 import { createToolOutput, type ToolOutput } from '../tool-output.ts'
 import { createPromptCache, type PromptCache } from '../turn-context/prompt-cache.ts'
 import { resolveDefaultWorkspace } from '../workspaces/default-workspace.ts'
-import { createWorkspaces, type Workspaces } from '../workspaces/list.ts'
-import { usableWorkspace } from '../workspaces/validate.ts'
+import { createWorkspaces, type Workspaces } from '../workspaces/workspaces.ts'
+import { usableWorkspace } from '../workspaces/workspace-paths.ts'
 
 /** Path of the SQLite addon, unpacked first in the single-file build; undefined elsewhere. */
 export const unpackSqliteAddon = ({ stateDir, userHome, env }: Config): string | undefined => {

@@ -8,7 +8,7 @@ import { createAcceptedGuards } from '../guards/accepted-guards.ts'
 import { DEFAULT_PROFILE } from '../profiles/homes.ts'
 import { redact } from '../redact/redact.ts'
 import { createGuards } from '../turn-context/guards.ts'
-import { createWorkspaces } from '../workspaces/list.ts'
+import { createWorkspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
 /** What `look` finds; the sentence of a file that cannot be read instead, where that is said already. */

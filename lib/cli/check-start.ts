@@ -15,7 +15,7 @@ import type { Config } from '../config.ts'
 import { messageOf } from '../errors.ts'
 import { fetchHealth, expiryOf, readTls, tryListen, urlOf } from '../preflight.ts'
 import { isDirectory, unreadableSessions } from '../sessions/unreadable-files.ts'
-import { usableWorkspace } from '../workspaces/validate.ts'
+import { usableWorkspace } from '../workspaces/workspace-paths.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 import { readWholeText } from '../store/read-text.ts'
 

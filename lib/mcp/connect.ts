@@ -3,7 +3,7 @@ import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/cli
 import type { Dispatcher } from 'undici'
 import { messageOf } from '../errors.ts'
 import type { HttpServer, ServerConfig } from './config.ts'
-import { createStdioTransport, serverEnvironment } from './stdio.ts'
+import { createStdioTransport, serverEnvironment } from './stdio-transport.ts'
 
 export type McpTarget = {
   /** The home's variables; only a few of them reach a server. */

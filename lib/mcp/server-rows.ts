@@ -4,7 +4,7 @@ import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTool } from '../schema/mcp.ts'
 import { type InvalidServer, isInvalid, isToolEnabled, type ServerConfig } from './config.ts'
 import { hideValues, maskArgs, maskUrl, maskValues } from './mask-config.ts'
-import { toolName } from './names.ts'
+import { toolName } from './tool-names.ts'
 import type { McpServer } from './server.ts'
 
 export type ConfiguredServer = { config: ServerConfig | InvalidServer; server: McpServer | null }

@@ -1,5 +1,5 @@
 /** Which skills the model is told of: those that may be used, and are of use beside the tools it has. Pure. */
-import type { FoundSkill } from './find.ts'
+import type { FoundSkill } from './finder.ts'
 import { agentMetadata, textsOf } from './front-matter.ts'
 
 export type Conditions = {

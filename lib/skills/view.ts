@@ -5,9 +5,9 @@ import { delimiter, join } from 'node:path'
 import { isObject } from '../base/json.ts'
 import type { Skill, SkillRow } from '../schema/skill.ts'
 import { resolveInside } from '../store/path-within.ts'
-import type { FoundSkill, SkillsHome } from './find.ts'
+import type { FoundSkill, SkillsHome } from './finder.ts'
 import { agentMetadata, parseFrontMatter, textOf, textsOf } from './front-matter.ts'
-import { listLinkedFiles } from './linked.ts'
+import { listLinkedFiles } from './linked-files.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 type Values = Readonly<Record<string, unknown>>

@@ -8,7 +8,7 @@ import { redact, unredact } from '../redact/redact.ts'
 import { isInside } from '../store/path-within.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
-import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './find.ts'
+import { type Finder, type FoundSkill, type SkillsHome, skillsRoot } from './finder.ts'
 import {
   descriptionOf,
   MAX_DESCRIPTION_CHARS,
@@ -17,7 +17,7 @@ import {
   textOf,
   textsOf,
 } from './front-matter.ts'
-import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked.ts'
+import { parseLinkedPath, readLinkedFile, writeLinkedFile } from './linked-files.ts'
 import { versionOf } from './view.ts'
 import { readWhole, readWholeText } from '../store/read-text.ts'
 

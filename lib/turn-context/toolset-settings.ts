@@ -2,7 +2,7 @@
 import { asObject } from '../base/json.ts'
 import { composite, isToolset, TOOLSETS } from '../agent/toolsets.ts'
 import { invalid } from '../errors.ts'
-import { isNoteEnabled, TARGETS } from '../memory/entries.ts'
+import { isNoteEnabled, TARGETS } from '../memory/note-entries.ts'
 import type { Home } from '../profiles/home.ts'
 import type { Toolsets } from '../schema/toolset.ts'
 import type { Sessions } from '../sessions/types.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { realPath } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
-import { realDirectory, usableWorkspace } from './validate.ts'
+import { realDirectory, usableWorkspace } from './workspace-paths.ts'
 
 /** The first usable of: the environment's, the saved one, ~/workspace, ~/work; else a folder of our own, made when needed. */
 export const resolveDefaultWorkspace = (

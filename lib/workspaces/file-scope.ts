@@ -6,7 +6,7 @@ import { missing } from '../errors.ts'
 import type { Bounds } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { isProtectedPath } from '../store/state-files.ts'
-import { realDirectory } from './validate.ts'
+import { realDirectory } from './workspace-paths.ts'
 
 export type FileScope = Bounds & {
   /** Something hidden lies in it: it cannot be moved or removed as a whole. */

@@ -7,7 +7,7 @@ import { withUserErrors, withUserErrorsAsync } from '../store/file-error.ts'
 import { openDirHandle, openEntry } from '../store/dir-handle.ts'
 import { isInside, realPath } from '../store/path-within.ts'
 import { type FileScope, isSecretName, createFileScope } from './file-scope.ts'
-import { realDirectory } from './validate.ts'
+import { realDirectory } from './workspace-paths.ts'
 
 export type RawFile = {
   /** As it is called on the disk. */

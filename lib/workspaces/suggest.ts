@@ -2,7 +2,7 @@
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isInside } from '../store/path-within.ts'
-import { isSystemPath, realDirectory, type Trust } from './validate.ts'
+import { isSystemPath, realDirectory, type Trust } from './workspace-paths.ts'
 
 const MAX_SUGGESTIONS = 12
 

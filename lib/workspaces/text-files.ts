@@ -22,7 +22,7 @@ import { copyOwner, overwriteFd } from '../store/write-in-place.ts'
 import { readTextBytes } from '../store/text-bytes.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
 import type { FileScope } from './file-scope.ts'
-import { moveUnlessTaken } from './entries.ts'
+import { moveUnlessTaken } from './move-entries.ts'
 
 /** Larger files are not shown as text (contract §6.1). */
 export const MAX_TEXT_BYTES = 200_000

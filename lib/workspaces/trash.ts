@@ -10,7 +10,7 @@ import { openDirHandle } from '../store/dir-handle.ts'
 import { mutex } from '../store/mutex.ts'
 import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
-import { moveUnlessTaken, requireOwn } from './entries.ts'
+import { moveUnlessTaken, requireOwn } from './move-entries.ts'
 import { readWholeText } from '../store/read-text.ts'
 
 const KEPT_SECONDS = 24 * 3600

@@ -7,7 +7,7 @@ import { errorCode, withUserErrorsAsync } from '../store/file-error.ts'
 import { type DirHandle, openDirHandle } from '../store/dir-handle.ts'
 import type { FileScope } from './file-scope.ts'
 import { copyEntry } from './copy.ts'
-import { moveUnlessTaken } from './entries.ts'
+import { moveUnlessTaken } from './move-entries.ts'
 
 const MAX_CHARS = 200
 /** Room for ` (999)` within what file systems take. */

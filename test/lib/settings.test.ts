@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import { Settings } from '../../lib/schema/settings.ts'
 import { createSettings, type SettingsOptions, toBoolean } from '../../lib/settings.ts'
 import { resolveDefaultWorkspace } from '../../lib/workspaces/default-workspace.ts'
-import { usableWorkspace } from '../../lib/workspaces/validate.ts'
+import { usableWorkspace } from '../../lib/workspaces/workspace-paths.ts'
 
 const test = suite<{ dir: string; path: string }>('settings')
 test.before.each(context => {

@@ -18,7 +18,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { openDirHandle, openEntry } from '../../../lib/store/dir-handle.ts'
 import { createFileScope } from '../../../lib/workspaces/file-scope.ts'
-import { moveEntry, renameEntry } from '../../../lib/workspaces/entries.ts'
+import { moveEntry, renameEntry } from '../../../lib/workspaces/move-entries.ts'
 import { createText, readText, saveText } from '../../../lib/workspaces/text-files.ts'
 
 const test = suite<{ top: string; root: string }>('held places')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createFileScope } from '../../../lib/workspaces/file-scope.ts'
-import { listDirectory } from '../../../lib/workspaces/files.ts'
+import { listDirectory } from '../../../lib/workspaces/list-directory.ts'
 import { suggestDirectories } from '../../../lib/workspaces/suggest.ts'
 
 const test = suite<{ root: string; user: string; outside: string }>('suggestions and listings')

@@ -14,8 +14,8 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { UserError } from '../../../lib/errors.ts'
-import { createWorkspaces } from '../../../lib/workspaces/list.ts'
-import { isSystemPath } from '../../../lib/workspaces/validate.ts'
+import { createWorkspaces } from '../../../lib/workspaces/workspaces.ts'
+import { isSystemPath } from '../../../lib/workspaces/workspace-paths.ts'
 import { configOf } from '../../_config.ts'
 
 type Place = {

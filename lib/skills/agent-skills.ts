@@ -7,9 +7,14 @@ import { replaceText } from '../store/atomic-write.ts'
 import { readTextBytes, displayText } from '../store/text-bytes.ts'
 import { rewriteText } from '../store/text-rewrite.ts'
 import { findThreatInCode } from '../prompt-injection.ts'
-import type { Finder, FoundSkill, SkillsHome } from './find.ts'
+import type { Finder, FoundSkill, SkillsHome } from './finder.ts'
 import { parseFrontMatter } from './front-matter.ts'
-import { parseLinkedPath, listLinkedFiles, readLinkedFile, writeLinkedFile } from './linked.ts'
+import {
+  parseLinkedPath,
+  listLinkedFiles,
+  readLinkedFile,
+  writeLinkedFile,
+} from './linked-files.ts'
 import { toSkill } from './view.ts'
 import {
   checkContent,

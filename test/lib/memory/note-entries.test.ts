@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { changeEntries, isNoteEnabled, parseEntries } from '../../../lib/memory/entries.ts'
+import { changeEntries, isNoteEnabled, parseEntries } from '../../../lib/memory/note-entries.ts'
 import type { ProfileConfig } from '../../../lib/profiles/config.ts'
 import { configOf } from '../../_config.ts'
 

@@ -11,7 +11,7 @@ import { type JsonFile, jsonFile } from '../store/json-file.ts'
 import { isProtectedPath } from '../store/state-files.ts'
 import { replaceText } from '../store/atomic-write.ts'
 import { suggestDirectories } from './suggest.ts'
-import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './validate.ts'
+import { checkDirectory, checkWorkspace, expandPath, realDirectory } from './workspace-paths.ts'
 
 /** The part of a home the lists need. */
 export type WorkspaceHome = {

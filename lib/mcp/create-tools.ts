@@ -2,10 +2,10 @@
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolResult } from '../agent/types.ts'
-import { coerceArguments } from './arguments.ts'
+import { coerceArguments } from './coerce-arguments.ts'
 import { isToolEnabled } from './config.ts'
 import type { ListedTool } from './list-tools.ts'
-import { toolName } from './names.ts'
+import { toolName } from './tool-names.ts'
 import { promptText, resourceText, toResult } from './results.ts'
 import type { McpServer } from './server.ts'
 
