@@ -1,4 +1,4 @@
-/** THE table: every path of the service, one line each. Boots when it is run directly. */
+/** The route table: one line per endpoint. Starts the server when run directly. */
 import * as approvals from './handlers/approvals.ts'
 import * as auth from './handlers/auth.ts'
 import * as chat from './handlers/chat.ts'
@@ -31,7 +31,12 @@ import * as rollback from './handlers/rollback.ts'
 import * as sessions from './handlers/sessions.ts'
 import * as settings from './handlers/settings.ts'
 import * as skills from './handlers/skills.ts'
+import * as queue from './handlers/queue.ts'
+import * as reasoning from './handlers/reasoning.ts'
+import * as sideQuestions from './handlers/side-questions.ts'
 import * as steering from './handlers/steering.ts'
+import * as backgroundPrompts from './handlers/background-prompts.ts'
+import * as yolo from './handlers/yolo.ts'
 import * as tools from './handlers/tools.ts'
 import * as transcribe from './handlers/transcribe.ts'
 import * as updates from './handlers/updates.ts'
@@ -65,8 +70,8 @@ export const routes = {
 
   'GET /api/settings': settings.get,
   'POST /api/settings': settings.save,
-  'GET /api/reasoning': settings.getReasoning,
-  'POST /api/reasoning': settings.setReasoning,
+  'GET /api/reasoning': reasoning.get,
+  'POST /api/reasoning': reasoning.set,
   'POST /api/default-model': settings.setDefault,
   'GET /api/models': models.list,
   'GET /api/models/live': models.live,
@@ -190,17 +195,17 @@ export const routes = {
   'POST /api/chat/start': chat.start,
   'POST /api/chat/steer': steering.steer,
   'POST /api/chat/interrupt': steering.interrupt,
-  'GET /api/queue': steering.list,
-  'POST /api/queue/add': steering.add,
-  'POST /api/queue/edit': steering.edit,
-  'POST /api/queue/remove': steering.remove,
-  'POST /api/queue/reorder': steering.reorder,
-  'POST /api/queue/send': steering.send,
-  'POST /api/btw': steering.aside,
-  'POST /api/background': steering.background,
-  'GET /api/background/status': steering.backgroundStatus,
-  'GET /api/session/yolo': steering.getYolo,
-  'POST /api/session/yolo': steering.setYolo,
+  'GET /api/queue': queue.list,
+  'POST /api/queue/add': queue.add,
+  'POST /api/queue/edit': queue.edit,
+  'POST /api/queue/remove': queue.remove,
+  'POST /api/queue/reorder': queue.reorder,
+  'POST /api/queue/send': queue.send,
+  'POST /api/btw': sideQuestions.ask,
+  'POST /api/background': backgroundPrompts.start,
+  'GET /api/background/status': backgroundPrompts.status,
+  'GET /api/session/yolo': yolo.get,
+  'POST /api/session/yolo': yolo.set,
   'GET /api/session/agent': externalAgent.view,
   'POST /api/session/agent/open': externalAgent.open,
   'POST /api/session/agent/mode': externalAgent.mode,
@@ -241,7 +246,7 @@ export const routes = {
   'POST /api/clarify/inject_test': approvals.injectClarify,
 } satisfies RouteTable
 
-/** Paths with one open segment at their end, and the static files. */
+/** Routes that end in one parameter, and the static files. */
 export const patternRoutes = {
   'GET /session/:id': pages.shell,
   'GET /settings/:section': pages.shell,

@@ -1,4 +1,4 @@
-/** What waits for a person: listed, answered once, streamed, and (for tests on this machine only) injected. */
+/** Approvals and questions of the agent: list, answer, stream, and inject (for tests, loopback only). */
 import { frame, withHeartbeats } from '../lib/base/sse.ts'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
@@ -9,14 +9,12 @@ import { Grant } from '../lib/turn-context/grants.ts'
 import { visibleText } from '../lib/base/visible.ts'
 import { RuleScope } from '../lib/schema/question.ts'
 import { readRule } from '../lib/turn-context/allow-rules.ts'
-import { SessionId } from '../lib/schema/ids.ts'
+import { OneSession, SessionId } from '../lib/schema/ids.ts'
 import { Approval, ApprovalChoice, Clarify, Question } from '../lib/schema/question.ts'
-
-const ofSession = z.object({ session_id: SessionId })
 
 export const pending = endpoint({
   summary: 'The oldest open approval of a session',
-  input: ofSession,
+  input: OneSession,
   output: z.object({ pending: Approval.nullable(), pending_count: z.number() }),
   run: (ctx, { session_id }) => {
     const open = ctx.app.turns.questions.pending(session_id, 'approval') as Approval[]
@@ -25,18 +23,18 @@ export const pending = endpoint({
 })
 
 export const inbox = endpoint({
-  summary: 'Everything that waits for a person, whatever the session',
+  summary: 'Open approvals and questions of all sessions',
   output: z.object({ questions: z.array(Question), cursor: z.string() }),
   run: ctx => ({ questions: ctx.app.turns.questions.all(), cursor: ctx.app.hub.cursor() }),
 })
 
 export const respond = endpoint({
-  summary: 'Answer an approval; the first answer wins, a late one is told who did',
+  summary: 'Answer an approval; the first answer counts, and a later one gets it back',
   input: z.object({
     session_id: SessionId,
     choice: z.string().default('deny'),
     approval_id: z.string().optional(),
-    /** With `session` or `always`: the exact command, or its first words and ` *`. */
+    /** With `session` or `always`: the exact command, or its first words followed by ` *`. */
     rule: z.string().max(10_000).optional(),
     scope: RuleScope.optional(),
   }),
@@ -67,7 +65,7 @@ export const respond = endpoint({
 })
 
 export const grants = endpoint({
-  summary: 'Commands the person has allowed for good in the current profile',
+  summary: 'Commands that are always allowed in the current profile',
   output: z.object({ grants: z.array(Grant) }),
   run: ctx => ({
     grants: ctx.app.grants
@@ -77,7 +75,7 @@ export const grants = endpoint({
 })
 
 export const revokeGrant = endpoint({
-  summary: 'Ask about a command again that was allowed for good',
+  summary: 'Revoke a permission: ask about this command again',
   input: z.object({ id: z.string() }),
   output: z.object({ ok: z.literal(true), removed: z.boolean() }),
   run: (ctx, { id }) => ({
@@ -88,7 +86,7 @@ export const revokeGrant = endpoint({
 
 export const clarifyPending = endpoint({
   summary: 'The oldest open question of a session',
-  input: ofSession,
+  input: OneSession,
   output: z.object({ pending: Clarify.nullable() }),
   run: (ctx, { session_id }) => ({
     pending: (ctx.app.turns.questions.pending(session_id, 'clarify')[0] ?? null) as Clarify | null,
@@ -111,15 +109,15 @@ export const clarifyRespond = endpoint({
     answer: z.string().nullable(),
   }),
   run: (ctx, { session_id, response, answer, choice, clarify_id }) => {
-    const said = (response ?? answer ?? choice ?? '').trim()
-    if (!said) throw invalid('response is required', { code: 'missing_fields' })
+    const text = (response ?? answer ?? choice ?? '').trim()
+    if (!text) throw invalid('response is required', { code: 'missing_fields' })
     const { questions } = ctx.app.turns
-    const answered = questions.respond(session_id, 'clarify', clarify_id, said, ctx.client.address)
-    return { ok: true as const, response: said, ...answered }
+    const answered = questions.respond(session_id, 'clarify', clarify_id, text, ctx.client.address)
+    return { ok: true as const, response: text, ...answered }
   },
 })
 
-/** First what is open now, then each question of the session as it is asked. */
+/** The open questions of a session first, then each new one. */
 async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind']) {
   const { hub, turns } = ctx.app
   const queue: string[] = []
@@ -157,17 +155,17 @@ async function* questionFrames(ctx: Ctx, sessionId: string, kind: Question['kind
 const streamOf = (kind: Question['kind'], summary: string) =>
   endpoint({
     summary,
-    input: ofSession,
+    input: OneSession,
     raw: 'text/event-stream',
     run: (ctx, { session_id }) =>
       eventStream(withHeartbeats(questionFrames(ctx, session_id, kind))),
   })
 
-export const approvalStream = streamOf('approval', 'Approvals of a session as they are asked')
-export const clarifyStream = streamOf('clarify', 'Questions of a session as they are asked')
+export const approvalStream = streamOf('approval', 'Approvals of a session, as they are requested')
+export const clarifyStream = streamOf('clarify', 'Questions of a session, as they are asked')
 
 export const injectApproval = endpoint({
-  summary: 'File an approval for tests; only from this machine',
+  summary: 'Create an approval for tests; loopback only',
   input: z.object({
     session_id: SessionId,
     pattern_key: z.string().default('test_pattern'),
@@ -194,7 +192,7 @@ export const injectApproval = endpoint({
 })
 
 export const injectClarify = endpoint({
-  summary: 'File a question for tests; only from this machine',
+  summary: 'Create a question for tests; loopback only',
   input: z.object({
     session_id: SessionId,
     question: z.string().default('Which option?'),

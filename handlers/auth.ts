@@ -1,10 +1,9 @@
-/** Signing in and out. */
+/** Sign-in, sign-out, and the signed-in devices. */
 import { z } from 'zod'
-import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { SIGN_IN_LIFETIME_S } from '../lib/auth/login-sessions.ts'
+import { SESSION_COOKIE, sessionCookie } from '../lib/auth/cookie.ts'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
-import { clearCookie, formatCookie } from '../lib/http/cookies.ts'
+import { clearCookie } from '../lib/http/cookies.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 
 export const status = endpoint({
@@ -26,7 +25,7 @@ export const login = endpoint({
     const { address, via, secure } = ctx.client
     const agent = ctx.req.headers['user-agent']
     const cookie = await auth.login(password, { address, via, agent })
-    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: SIGN_IN_LIFETIME_S, secure }))
+    ctx.setCookie(sessionCookie(cookie, secure))
     return ok
   },
 })
@@ -51,7 +50,7 @@ const Device = z.object({
 })
 
 export const devices = endpoint({
-  summary: 'Devices that are signed in, newest first',
+  summary: 'Signed-in devices, newest first',
   cache: 'no-store',
   output: z.object({ devices: z.array(Device) }),
   run: ctx => ({ devices: ctx.app.auth.list(ctx.cookies[SESSION_COOKIE]) }),

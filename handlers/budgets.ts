@@ -1,11 +1,11 @@
-/** Budgets of the profile: what turns may use before they ask, and what today has used. */
+/** Budgets of the profile: how much turns may use before the agent asks, and today’s usage. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { BudgetChanges, BudgetsOut, measures, scopes } from '../lib/turn-context/budget-settings.ts'
 
 const Answer = z.object({
   budgets: BudgetsOut,
-  /** Since midnight of the service's clock. */
+  /** Since midnight in the server's time zone. */
   today: z.object({ tokens: z.number(), usd: z.number() }),
 })
 
@@ -20,13 +20,13 @@ const show = (ctx: Ctx): z.output<typeof Answer> => {
 }
 
 export const get = endpoint({
-  summary: 'The budgets of turns, sessions and days, and what today has used',
+  summary: 'Budgets per turn, session and day, and today’s usage',
   output: Answer,
   run: show,
 })
 
 export const save = endpoint({
-  summary: 'Change budgets; null takes one away, what is absent stays',
+  summary: 'Change budgets; null removes one, absent ones stay',
   input: BudgetChanges,
   output: Answer,
   run: (ctx, changes) => {

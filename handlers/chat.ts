@@ -1,4 +1,4 @@
-/** Turns: start one, read its stream, stop it, or wait for its answer. */
+/** Turns: start, stream, cancel, or run one and wait for the result. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
@@ -30,7 +30,7 @@ const begin = (ctx: Ctx, input: z.output<typeof Turn>, whenEmpty: string) => {
 }
 
 export const start = endpoint({
-  summary: 'Start a turn: the message is on disk when this answers',
+  summary: 'Start a turn; the message is on disk before the reply',
   input: Turn.extend({ message: z.string().default('') }),
   output: z.object({
     stream_id: z.string(),
@@ -48,7 +48,7 @@ export const start = endpoint({
 })
 
 export const sync = endpoint({
-  summary: 'Run a turn and answer when it is over',
+  summary: 'Run a turn and reply when it ends',
   input: Turn.omit({ attachments: true }).extend({ message: z.string().default('') }),
   output: z.object({
     answer: z.string(),
@@ -80,7 +80,7 @@ export const sync = endpoint({
 })
 
 export const events = endpoint({
-  summary: 'The events of a turn, from the first or exactly after a position',
+  summary: 'The events of a turn, from the start or after a position',
   input: z.object({ stream_id: z.string(), after: z.coerce.number().int().min(0).optional() }),
   raw: 'text/event-stream',
   run: (ctx, { stream_id, after }) => {
@@ -94,14 +94,14 @@ export const events = endpoint({
 })
 
 export const status = endpoint({
-  summary: 'Whether a turn runs',
+  summary: 'Whether a turn is running',
   input: z.object({ stream_id: z.string() }),
   output: z.object({ active: z.boolean(), stream_id: z.string() }),
   run: (ctx, { stream_id }) => ({ active: ctx.app.turns.isStreaming(stream_id), stream_id }),
 })
 
 export const cancel = endpoint({
-  summary: 'Stop a turn; what had streamed is kept',
+  summary: 'Stop a turn; what has been streamed is kept',
   input: z.object({ stream_id: z.string() }),
   output: z.object({ ok: z.literal(true), cancelled: z.boolean(), stream_id: z.string() }),
   effects: true,

@@ -1,10 +1,10 @@
-/** What a composer may offer after a slash. */
+/** The slash commands and callable skills. */
 import { z } from 'zod'
 import { listCommands } from '../lib/commands.ts'
 import { endpoint } from '../lib/context.ts'
 
 export const list = endpoint({
-  summary: 'Slash commands of this service and the skills of the profile',
+  summary: 'Slash commands, and the skills of the profile that can be called like one',
   output: z.object({
     commands: z.array(
       z.object({

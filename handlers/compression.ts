@@ -1,4 +1,4 @@
-/** Summaries of earlier messages: made by hand, read, and taken back. */
+/** Compaction of a session: summarize earlier messages, read a summary, undo one. */
 import { z } from 'zod'
 import { formatTokens } from '../lib/agent/tokens.ts'
 import { endpoint } from '../lib/context.ts'
@@ -12,7 +12,7 @@ const Topic = z
   .optional()
 
 export const compress = endpoint({
-  summary: 'Summarise the earlier messages for the model; they all stay, and it can be undone',
+  summary: 'Summarize earlier messages for the model; the messages are kept, and it can be undone',
   input: z.object({ session_id: SessionId, focus_topic: Topic, topic: Topic }),
   output: z.object({
     ok: z.literal(true),
@@ -45,7 +45,7 @@ export const compress = endpoint({
 })
 
 export const uncompress = endpoint({
-  summary: 'Undo a summary, so that the model reads the messages again, or stop the one being made',
+  summary: 'Undo a summary, or stop the one in progress',
   input: z.object({ session_id: SessionId, n: z.int().optional() }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, { session_id, n }) => {
@@ -55,7 +55,7 @@ export const uncompress = endpoint({
 })
 
 export const text = endpoint({
-  summary: 'What the model reads in place of the messages a summary stands for',
+  summary: 'The text of a summary',
   input: z.object({ session_id: SessionId, n: z.coerce.number().int() }),
   output: z.object({ text: z.string() }),
   run: (ctx, { session_id, n }) => ({ text: ctx.app.compressions.text(session_id, n) }),

@@ -1,4 +1,4 @@
-/** What is wrong with the files a person or another program writes, and what is refused because of it. */
+/** Problems in configuration files, and the safeguards that are neither supported nor accepted. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { UserError } from '../lib/errors.ts'
@@ -6,7 +6,7 @@ import { FileProblem } from '../lib/schema/file-problem.ts'
 import { Guard } from '../lib/schema/guard.ts'
 
 export const problems = endpoint({
-  summary: 'Files that cannot be read, and guards that are not kept and were not accepted',
+  summary: 'Files that cannot be read, and unsupported safeguards that were not accepted',
   output: z.object({ problems: z.array(FileProblem), guards: z.array(Guard) }),
   run: ({ app, home }) => ({
     problems: app.fileProblems.list(),
@@ -14,7 +14,7 @@ export const problems = endpoint({
   }),
 })
 
-/** None while the home cannot be read: that is said above, and refuses more. */
+/** Empty while the home cannot be read: its problems are already reported, and block more. */
 const guardsOf = (list: () => Guard[]): Guard[] => {
   try {
     return list().filter(({ accepted }) => !accepted)

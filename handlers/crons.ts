@@ -1,4 +1,4 @@
-/** Scheduled jobs of the profile: the list, edits, runs by hand, and what came of them. */
+/** Scheduled jobs of the profile: list, edit, run, and the results of their runs. */
 import { z } from 'zod'
 import { toWireJob } from '../lib/cron/job.ts'
 import { nextRuns } from '../lib/cron/next-run.ts'
@@ -17,7 +17,7 @@ type Stored = Parameters<typeof toWireJob>[0]
 
 const show = (ctx: Ctx, job: Stored) => {
   const { zone, now, scheduler } = cronOf(ctx)
-  // What is sent back masked is made whole again by `jobs.update`.
+  // Masked secrets that a client sends back are restored by `jobs.update`.
   return redactValue(
     toWireJob(job, { now: now(), zone: zone(), running: scheduler.isBusy(job.id) }),
   )
@@ -35,7 +35,7 @@ const Fields = z.object({
   provider: text,
   base_url: text,
   script: text,
-  /** How often it runs altogether; 0 for ever. Clients that send the whole job send an object. */
+  /** Total number of runs; 0 means unlimited. Clients that send the whole job send an object. */
   repeat: z
     .union([z.number(), z.looseObject({ times: z.number().optional() })])
     .optional()
@@ -47,7 +47,7 @@ export const list = endpoint({
   summary: 'Scheduled jobs, paused ones included',
   output: z.object({
     jobs: z.array(Job),
-    /** The zone their times are meant in. */
+    /** The time zone of the schedules. */
     timezone: z.string(),
     /** Why the jobs file cannot be read; null when it can. */
     problem: z.string().nullable(),
@@ -65,7 +65,7 @@ export const list = endpoint({
 const One = z.object({ ok: z.literal(true), job: Job })
 
 export const create = endpoint({
-  summary: 'A new scheduled job',
+  summary: 'Create a scheduled job',
   input: Fields.extend({
     prompt: z.string({ error: 'prompt is required' }),
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
@@ -75,10 +75,10 @@ export const create = endpoint({
 })
 
 export const update = endpoint({
-  summary: 'Change a scheduled job; what is absent or null stays',
+  summary: 'Change a scheduled job; absent and null fields stay',
   input: Fields.extend({
     job_id: JobId,
-    // Clients may send the stored form back: only a text is another schedule.
+    // Clients may send the stored object back: only a string changes the schedule.
     schedule: z
       .unknown()
       .transform(value => (typeof value === 'string' && value.trim() ? value : undefined))
@@ -96,7 +96,7 @@ export const update = endpoint({
 const ByJob = z.object({ job_id: JobId })
 
 export const remove = endpoint({
-  summary: 'Delete a scheduled job; what it has written stays',
+  summary: 'Delete a scheduled job; its output is kept',
   input: ByJob,
   output: Ok.extend({ job_id: z.string() }),
   run: async (ctx, { job_id }) => {
@@ -113,7 +113,7 @@ export const run = endpoint({
 })
 
 export const pause = endpoint({
-  summary: 'Let a job rest until it is resumed',
+  summary: 'Pause a job',
   input: ByJob.extend({ reason: z.string().max(500).optional() }),
   output: One,
   run: async (ctx, { job_id, reason }) => ({
@@ -123,7 +123,7 @@ export const pause = endpoint({
 })
 
 export const resume = endpoint({
-  summary: 'Schedule a paused job again, from now on',
+  summary: 'Resume a paused job from now on',
   input: ByJob,
   output: One,
   run: async (ctx, { job_id }) => ({
@@ -133,7 +133,7 @@ export const resume = endpoint({
 })
 
 export const preview = endpoint({
-  summary: 'What a schedule means, in words, and its next three runs',
+  summary: 'A schedule in words, with its next three runs',
   input: z.object({
     schedule: z.string({ error: 'schedule is required' }).min(1, 'schedule is required'),
     /** Instead of the configured one. */
@@ -161,7 +161,7 @@ export const preview = endpoint({
 const MAX_OUTPUTS = 50
 
 export const output = endpoint({
-  summary: 'What the last runs of a job wrote',
+  summary: 'Output of the last runs of a job',
   input: z.object({ job_id: JobId, limit: z.coerce.number().int().min(1).default(5) }),
   output: z.object({
     job_id: z.string(),
@@ -176,7 +176,7 @@ export const output = endpoint({
 })
 
 export const recent = endpoint({
-  summary: 'Jobs that have ended since a moment',
+  summary: 'Runs that ended since a given time',
   input: z.object({ since: z.coerce.number().default(0) }),
   output: z.object({
     completions: z.array(Completion),
@@ -186,7 +186,7 @@ export const recent = endpoint({
 })
 
 export const history = endpoint({
-  summary: 'Every due time and what became of it, newest first; of one job or of all',
+  summary: 'Every scheduled run and its result, newest first; of one job or of all',
   input: z.object({
     job_id: JobId.optional(),
     limit: z.coerce.number().int().min(1).max(500).default(50),
@@ -211,11 +211,11 @@ export const history = endpoint({
 })
 
 export const status = endpoint({
-  summary: 'Which jobs run at this moment, or whether one does',
+  summary: 'Running jobs, or whether one job is running',
   input: z.object({ job_id: JobId.optional() }),
   output: z.object({
     job_id: z.string().optional(),
-    /** Of one job a flag; else the seconds each running job has run. */
+    /** For one job, a flag; otherwise job id → seconds since it started. */
     running: z.union([z.boolean(), z.record(z.string(), z.number())]),
     elapsed: z.number().optional(),
     session_id: z.string().nullable().optional(),

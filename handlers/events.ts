@@ -1,4 +1,4 @@
-/** Everything a page needs over one event stream. */
+/** The event stream of the page: one connection for everything. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { parseWatch } from '../lib/hub.ts'
@@ -6,11 +6,11 @@ import { eventStream } from '../lib/http/reply.ts'
 
 export const events = endpoint({
   summary:
-    'Session rows, questions, notices and the turns of the watched sessions, over one stream',
+    'One event stream for session rows, questions, notices and the turns of the watched sessions',
   input: z.object({
     /** `<id>,<id>@<boot>-<n>,…` */
     watch: z.string().optional(),
-    /** `<boot>-<n>`; the header Last-Event-ID beats it. */
+    /** `<boot>-<n>`; the header Last-Event-ID takes precedence. */
     after: z.string().optional(),
   }),
   raw: 'text/event-stream',

@@ -1,4 +1,4 @@
-/** Another program's agent in a session: what it offers to choose from, and choosing. */
+/** The external agent (ACP) of a session: its modes, options, commands and sessions. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { Adopted, AgentSessions, ExternalAgent } from '../lib/schema/external.ts'
@@ -7,7 +7,7 @@ import { SessionId } from '../lib/schema/ids.ts'
 const Name = z.string().min(1).max(300)
 
 export const view = endpoint({
-  summary: 'The agent of another program a session talks to: its modes, options and commands',
+  summary: 'The external agent of a session: its modes, options and commands',
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
   output: ExternalAgent,
@@ -15,21 +15,21 @@ export const view = endpoint({
 })
 
 export const open = endpoint({
-  summary: 'Start that agent for the session, so that its modes and options can be chosen',
+  summary: 'Start the external agent of the session, so that its modes and options can be set',
   input: z.object({ session_id: SessionId }),
   output: ExternalAgent,
   run: (ctx, { session_id }) => ctx.app.externalAgentOptions.open(session_id),
 })
 
 export const mode = endpoint({
-  summary: 'Let that agent work in another of its modes',
+  summary: 'Set the mode of the external agent',
   input: z.object({ session_id: SessionId, mode: Name }),
   output: ExternalAgent,
   run: (ctx, input) => ctx.app.externalAgentOptions.setMode(input.session_id, input.mode),
 })
 
 export const option = endpoint({
-  summary: 'Set one of that agent’s options',
+  summary: 'Set an option of the external agent',
   input: z.object({ session_id: SessionId, option: Name, value: Name }),
   output: ExternalAgent,
   run: (ctx, input) =>
@@ -37,7 +37,7 @@ export const option = endpoint({
 })
 
 export const sessions = endpoint({
-  summary: 'The sessions that agent itself knows for the workspace of the session',
+  summary: 'Sessions of the external agent in the workspace of the session',
   cache: 'no-store',
   input: z.object({ session_id: SessionId }),
   output: AgentSessions,
@@ -45,11 +45,11 @@ export const sessions = endpoint({
 })
 
 export const adopt = endpoint({
-  summary: 'Let an empty session go on with a session of that agent',
+  summary: 'Continue a session of the external agent in an empty session',
   input: z.object({
     session_id: SessionId,
     agent_session_id: z.string().min(1).max(500),
-    /** How the session is called from now on. */
+    /** The new title of the session. */
     title: z.string().trim().max(200).optional(),
   }),
   output: Adopted,

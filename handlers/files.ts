@@ -1,4 +1,4 @@
-/** Files of a session's workspace: listed, read, saved, created, moved, deleted and brought back. */
+/** Files of a session's workspace: list, read, save, create, move, delete and restore. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { contentDisposition } from '../lib/http/content-disposition.ts'
@@ -13,7 +13,7 @@ import { rawFile } from '../lib/workspaces/media.ts'
 import { createText, readText, saveText } from '../lib/workspaces/text-files.ts'
 import { zipFolder } from '../lib/workspaces/zip.ts'
 
-/** Relative to the workspace; what is no place in it is refused where it is looked up. */
+/** Relative to the workspace; paths that leave it are rejected when they are resolved. */
 const Path = z.string().min(1)
 const OneFile = z.object({ session_id: SessionId, path: Path })
 const Moved = Ok.extend({ old_path: z.string(), new_path: z.string() })
@@ -28,7 +28,7 @@ export const list = endpoint({
 })
 
 export const read = endpoint({
-  summary: 'A text file of at most 200000 bytes, with a version to save it against',
+  summary: 'A text file of at most 200000 bytes, with the version to save against',
   input: OneFile,
   output: z.object({
     path: z.string(),
@@ -45,7 +45,7 @@ export const read = endpoint({
 })
 
 export const raw = endpoint({
-  summary: 'The bytes of a file, whole or a range; documents with scripts come sandboxed',
+  summary: 'The bytes of a file, whole or a range; active content is sandboxed',
   input: OneFile.extend({ download: z.string().optional() }),
   raw: 'application/octet-stream',
   run({ app, home }, { session_id, path, download }) {
@@ -61,7 +61,7 @@ export const raw = endpoint({
 })
 
 export const save = endpoint({
-  summary: 'Save a text file; refused with 409 when it is not the expected version any more',
+  summary: 'Save a text file; 409 when it is no longer the expected version',
   input: OneFile.extend({
     content: z.string().optional(),
     expected_version: z.string().optional(),
@@ -99,7 +99,7 @@ export const createDir = endpoint({
 })
 
 export const rename = endpoint({
-  summary: 'Give a file or folder another name where it is',
+  summary: 'Rename a file or folder',
   input: OneFile.extend({ new_name: z.string() }),
   output: Moved,
   run: ({ app, home }, { session_id, path, new_name }) => ({
@@ -119,7 +119,7 @@ export const move = endpoint({
 })
 
 export const remove = endpoint({
-  summary: 'Move a file, or with recursive a folder, to the trash for a day',
+  summary: 'Move a file, or with `recursive` a folder, to the trash for a day',
   input: OneFile.extend({ recursive: z.boolean().optional() }),
   output: Ok.extend({ path: z.string(), trash_id: z.string() }),
   run: async ({ app, home }, { session_id, path, recursive }) => ({
@@ -133,7 +133,7 @@ export const remove = endpoint({
 })
 
 export const restore = endpoint({
-  summary: 'Bring back what was deleted, to where it was',
+  summary: 'Restore a deleted file or folder to its path',
   input: z.object({ session_id: SessionId, trash_id: z.string().min(1) }),
   output: Ok.extend({ path: z.string() }),
   run: async ({ app, home }, { session_id, trash_id }) => ({
@@ -143,7 +143,7 @@ export const restore = endpoint({
 })
 
 export const zip = endpoint({
-  summary: 'A folder as a zip file, made while it is sent',
+  summary: 'A folder as a zip file, streamed',
   input: z.object({ session_id: SessionId, path: z.string().default('.') }),
   raw: 'application/zip',
   cache: 'no-store',

@@ -1,4 +1,4 @@
-/** What git says of a session's workspace; looking only. */
+/** Git status and diffs of a session's workspace. Read-only. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { GitDiff, GitInfo, GitStatus } from '../lib/schema/git.ts'
@@ -8,20 +8,20 @@ import type { DiffKind } from '../lib/workspaces/git-diff.ts'
 const OneSession = z.object({ session_id: SessionId })
 
 export const info = endpoint({
-  summary: 'Branch and counts of changes, or null where there is no repository',
+  summary: 'Branch and change counts, or null without a repository',
   input: OneSession,
   output: GitInfo,
   run: ({ app, home }, { session_id }) => app.files.git.info(home, session_id),
 })
 
 export const status = endpoint({
-  summary: 'Branch, upstream and every changed file of the workspace',
+  summary: 'Branch, upstream and changed files of the workspace',
   input: OneSession,
   output: GitStatus,
   run: ({ app, home }, { session_id }) => app.files.git.status(home, session_id),
 })
 
-/** The second word of each pair is what other clients say. */
+/** Names that other clients use for the same kinds. */
 const KINDS: Readonly<Record<string, DiffKind>> = { staged: 'index', unstaged: 'worktree' }
 
 export const diff = endpoint({

@@ -1,4 +1,4 @@
-/** Guards the shared home asks for that this service does not keep: what they close, and what the person accepted. */
+/** Safeguards in the shared home that this server does not support: what they block, and which were accepted. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { GuardsOut } from '../lib/schema/guard.ts'
@@ -9,13 +9,13 @@ const show = (ctx: Ctx): z.output<typeof GuardsOut> => ({
 })
 
 export const list = endpoint({
-  summary: 'Guards of this profile that are not kept here, and what is refused because of them',
+  summary: 'Unsupported safeguards of the profile, and what each one blocks',
   output: GuardsOut,
   run: show,
 })
 
 export const accept = endpoint({
-  summary: 'Do without a guard, as long as its value stays as it was shown; or ask for it again',
+  summary: 'Accept an unsupported safeguard while its value stays the same, or withdraw that',
   input: z.object({
     key: z.string().min(1).max(200),
     value_id: z.string().min(1).max(100),

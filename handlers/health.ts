@@ -1,14 +1,14 @@
-/** Is it alive, and what can be called. */
+/** Health check and the OpenAPI document. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 
 export const health = endpoint({
-  summary: 'Whether the service answers, and how busy it is',
+  summary: 'Health check, with the number of running turns',
   public: true,
   cache: 'no-store',
   output: z.object({
     status: z.literal('ok'),
-    /** Held in memory: those with a running turn. */
+    /** Sessions with a running turn. */
     sessions: z.number(),
     active_streams: z.number(),
     uptime_seconds: z.number(),
@@ -25,7 +25,7 @@ export const health = endpoint({
 })
 
 export const openapi = endpoint({
-  summary: 'Every endpoint of the service as an OpenAPI document',
+  summary: 'Every endpoint as an OpenAPI document',
   output: z.looseObject({ openapi: z.string(), paths: z.looseObject({}) }),
   run: ctx => ctx.describeApi() as { openapi: string; paths: Record<string, unknown> },
 })

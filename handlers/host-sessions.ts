@@ -1,4 +1,4 @@
-/** Changes of the command line's sessions, for clients that do not listen to GET /api/events. */
+/** Changes of the host agent's command-line sessions, for clients that do not use GET /api/events. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { missing, unavailable } from '../lib/errors.ts'
@@ -34,7 +34,7 @@ async function* frames(changes: AsyncIterable<Change | null>): AsyncGenerator<st
 }
 
 export const events = endpoint({
-  summary: 'Command-line sessions as they change; with `probe`, whether they are being watched',
+  summary: 'Command-line sessions as they change; with `probe`, whether they are watched',
   input: z.object({ probe: z.string().optional() }),
   raw: 'text/event-stream',
   run: (ctx, { probe }) => {

@@ -1,4 +1,4 @@
-/** Usage over the last days: what the conversations of this service have cost. */
+/** Usage report: tokens and cost of the last days. */
 import { z } from 'zod'
 import { zoneOf } from '../lib/base/time-zone.ts'
 import { endpoint } from '../lib/context.ts'
@@ -18,7 +18,7 @@ export const report = endpoint({
   input: z.object({
     days: z.coerce.number().int().min(1).max(MAX_DAYS).default(30),
     format: z.enum(['json', 'csv']).default('json'),
-    /** Whose days; the profile's `timezone`, else the machine's, when absent. */
+    /** Time zone of the days. Default: the profile's `timezone`, or else the server's. */
     timezone: z.string().max(100).optional(),
   }),
   output: z.object({

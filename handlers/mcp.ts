@@ -1,4 +1,4 @@
-/** MCP servers of the profile: other programs whose tools the agent may use. */
+/** MCP servers of the profile: list, configure and test them. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -6,7 +6,7 @@ import { enableServer, enableTool, removeServer, saveServer } from '../lib/mcp/e
 import { McpServerRow, McpTool, McpTestResult } from '../lib/schema/mcp.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 
-/** As it stands in a path: anything a person may have written in the file, encoded. */
+/** A path parameter: percent-encoded, and any name that config.yaml may hold. */
 const Named = z
   .string()
   .min(1)
@@ -15,7 +15,7 @@ const Named = z
     try {
       return decodeURIComponent(text)
     } catch {
-      // Cut in the middle of a letter.
+      // An incomplete percent escape.
       throw invalid('name is not valid')
     }
   })
@@ -34,7 +34,7 @@ const Change = z.object({
   timeout: z.number().positive().max(3_600).optional(),
   connect_timeout: z.number().positive().max(600).optional(),
   enabled: z.boolean().optional(),
-  /** Refuses a name that is taken. */
+  /** Fail when the name exists. */
   create: z.boolean().optional(),
 })
 
@@ -44,33 +44,33 @@ const serverOf = (ctx: Ctx, name: string) =>
   ctx.app.mcp.list(ctx.home).find(each => each.name === name) ?? null
 
 export const list = endpoint({
-  summary: 'MCP servers of the profile: how they are, and what they offer',
+  summary: 'MCP servers of the profile with their state and tools',
   cache: 'no-store',
   output: z.object({ servers: z.array(McpServerRow), problem: z.string().nullable() }),
   run: ctx => ({ servers: ctx.app.mcp.list(ctx.home), problem: ctx.home.config.problem() }),
 })
 
 export const tools = endpoint({
-  summary: 'Tools of all MCP servers that have answered so far',
+  summary: 'Tools of all connected MCP servers',
   cache: 'no-store',
   output: z.object({ tools: z.array(McpTool) }),
   run: ctx => ({ tools: ctx.app.mcp.list(ctx.home).flatMap(each => each.tools) }),
 })
 
 export const save = endpoint({
-  summary: 'Add an MCP server to config.yaml, or change one there is',
+  summary: 'Add an MCP server to config.yaml, or change one',
   input: Change,
   output: Server,
   run(ctx, { name, create, ...change }) {
     if (!serverOf(ctx, name) && !NEW_NAME.test(name))
-      throw invalid('A name has letters, digits, - _ and . and at most 40 of them')
+      throw invalid('A name can have at most 40 characters: letters, digits, - _ and .')
     saveServer(ctx.home, name, change, { create: create ?? false })
     return { ...ok, server: serverOf(ctx, name) }
   },
 })
 
 export const patch = endpoint({
-  summary: 'Switch an MCP server, or one of its tools, on or off',
+  summary: 'Enable or disable an MCP server or one of its tools',
   input: z.object({ name: Named, enabled: z.boolean(), tool: z.string().max(256).optional() }),
   output: Server,
   run(ctx, { name, enabled, tool }) {
@@ -86,14 +86,14 @@ export const remove = endpoint({
   output: Ok.extend({ name: z.string() }),
   run(ctx, { name }) {
     removeServer(ctx.home, name)
-    // Stopped now, not with the next turn.
+    // Listing stops it now instead of with the next turn.
     ctx.app.mcp.list(ctx.home)
     return { ...ok, name }
   },
 })
 
 export const test = endpoint({
-  summary: 'Start an MCP server for real and say how that went',
+  summary: 'Start an MCP server and report the result',
   cache: 'no-store',
   input: z.object({ name: z.string().min(1).max(200) }),
   output: McpTestResult,

@@ -1,4 +1,4 @@
-/** Pictures and other files that a conversation shows by their absolute path. */
+/** Images and other files that a chat shows by absolute path or URL. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -9,16 +9,16 @@ import { fileType, SANDBOX } from '../lib/workspaces/file-type.ts'
 import { mediaFile } from '../lib/workspaces/media.ts'
 
 export const get = endpoint({
-  summary: 'A file of the workspace, of the folders an agent puts pictures into, or of /tmp',
+  summary: 'A file in the workspace, in the image folders of the agent, or in /tmp',
   input: z.object({
     path: z.string().default(''),
-    /** Whose workspace is meant; without it, the one used last. */
+    /** The session whose workspace is meant. Default: the last used workspace. */
     session_id: SessionId.optional(),
   }),
   raw: 'application/octet-stream',
   run({ app, home }, { path, session_id: named }) {
     if (!path) throw invalid('path parameter required', { code: 'missing_fields' })
-    // A picture that was kept for a session says itself whose it is.
+    // The path of a stored image contains its session id.
     const session_id = named ?? app.toolOutput.ownerOf(path)
     const owner = session_id === undefined ? home : app.files.sessionOf(home, session_id).home
     const area =
@@ -38,16 +38,16 @@ export const get = endpoint({
   },
 })
 
-const MAX_PICTURE_BYTES = 10 << 20
+const MAX_IMAGE_BYTES = 10 << 20
 
 export const remote = endpoint({
-  summary: 'A picture of another host, fetched for a person who asked to see it',
+  summary: 'An image of another host, fetched because the person asked for it',
   input: z.object({ url: z.string().max(4_000) }),
   raw: 'image/*',
-  // It makes a request: no other site may make a browser ask for it.
+  // It makes a request, so other sites must not be able to trigger it.
   effects: true,
   async run({ app, home, signal }, { url }) {
-    const { type, data } = await app.fetchImage(home, url, MAX_PICTURE_BYTES, signal)
+    const { type, data } = await app.fetchImage(home, url, MAX_IMAGE_BYTES, signal)
     return bytes(data, { type, policy: SANDBOX, cache: 'private, max-age=3600' })
   },
 })

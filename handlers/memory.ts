@@ -1,4 +1,4 @@
-/** The agent's notes about its work and its person, and the text that says who it is. */
+/** The agent's notes: MEMORY.md, USER.md and SOUL.md of the profile. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -7,7 +7,7 @@ import { readMemory, SECTIONS, type Section, writeMemory } from '../lib/memory/m
 const Time = z.number().nullable()
 
 export const read = endpoint({
-  summary: 'The notes of the profile with their versions and size limits',
+  summary: 'The notes of the profile, with versions and size limits',
   output: z.object({
     memory: z.string(),
     user: z.string(),
@@ -31,7 +31,7 @@ export const read = endpoint({
 const isSection = (text: string): text is Section => SECTIONS.includes(text as Section)
 
 export const write = endpoint({
-  summary: 'Replace one note, unless it is not the one that was read',
+  summary: 'Replace a note; 409 when it is no longer the expected version',
   input: z.object({
     section: z.string().min(1),
     content: z.string(),

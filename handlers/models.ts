@@ -1,4 +1,4 @@
-/** Models on offer: by files, by asking their providers, and on this machine. */
+/** Available models: configured, fetched from providers, and on local servers. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { readSetup } from '../lib/models/provider-config.ts'
@@ -15,7 +15,7 @@ export const list = endpoint({
 })
 
 export const live = endpoint({
-  summary: 'Models of one provider, asked of it where that is possible',
+  summary: 'Models of one provider, fetched from it where possible',
   input: z.object({ provider: ProviderId.optional() }),
   output: z.object({
     provider: z.string().optional(),
@@ -33,7 +33,7 @@ export const live = endpoint({
 })
 
 export const refresh = endpoint({
-  summary: 'Forget what providers said about their models, and ask again',
+  summary: 'Clear the cached model lists and fetch them again',
   input: z.object({ provider: ProviderId.optional() }),
   output: Ok.extend({ models: ModelList }),
   async run(ctx, { provider }) {
@@ -43,7 +43,7 @@ export const refresh = endpoint({
 })
 
 export const local = endpoint({
-  summary: 'Model servers found running on this machine',
+  summary: 'Model servers running on this machine',
   cache: 'no-store',
   output: z.object({ servers: z.array(LocalServer) }),
   run: async ctx => ({ servers: await ctx.app.models.local(ctx.home) }),

@@ -1,4 +1,4 @@
-/** The first visit: what is there, setting one provider up, trying an address, and being done with it. */
+/** First-run setup: status, configuring a provider, probing an endpoint, completion. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { redactValue } from '../lib/redact/redact.ts'
@@ -66,7 +66,7 @@ const CONFIRM = {
 } as const
 
 export const status = endpoint({
-  summary: 'Whether the profile can be talked to, and what a first visit may set up',
+  summary: 'Whether the profile is ready to chat, and what can be set up',
   cache: 'no-store',
   output: Status,
   run: ctx => ctx.app.onboarding.status(ctx.home),
@@ -75,7 +75,7 @@ export const status = endpoint({
 const text = (most: number) => z.string().max(most).optional()
 
 export const setup = endpoint({
-  summary: 'Set up one provider with its key, model and address',
+  summary: 'Configure a provider with key, model and base URL',
   cache: 'no-store',
   input: z.object({
     provider: text(200),
@@ -100,7 +100,7 @@ export const setup = endpoint({
 })
 
 export const complete = endpoint({
-  summary: 'Say that the first visit is over; nothing else changes',
+  summary: 'Mark onboarding as completed',
   output: Status,
   run(ctx) {
     ctx.app.onboarding.complete()
@@ -109,7 +109,7 @@ export const complete = endpoint({
 })
 
 export const probe = endpoint({
-  summary: 'Ask an address which models it serves, without storing anything',
+  summary: 'Fetch the models of an endpoint, without saving anything',
   cache: 'no-store',
   input: z.object({ provider: z.string().max(200), base_url: text(2_000), api_key: text(20_000) }),
   output: z.object({
@@ -127,7 +127,7 @@ export const probe = endpoint({
       ...(base_url ? { baseUrl: base_url } : {}),
       ...(api_key ? { apiKey: api_key } : {}),
     })
-    // An address may hold a key.
+    // A URL may contain a key.
     return redactValue(found)
   },
 })

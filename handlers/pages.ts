@@ -1,4 +1,4 @@
-/** What the address bar opens: the shell of every view, the login page, and files. */
+/** HTML and static files: the app shell, the login page, the icon and the assets. */
 import { createHash } from 'node:crypto'
 import { loginPage } from '../lib/auth/login-page.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
@@ -14,14 +14,14 @@ const templateOf = async ({ app }: Ctx, name: string) => {
   return asset
 }
 
-/** The nonce of the copy the browser holds already, told by the tag we gave it. */
+/** The nonce of the browser's cached copy, read from its ETag. */
 const cachedNonce = (asked: string | undefined, tag: string): string | undefined => {
   const match = /"([\w-]+)\.([\w-]{22})"/.exec(asked ?? '')
   return match?.[1] === tag ? match[2] : undefined
 }
 
 export const shell = endpoint({
-  summary: 'The page of the service; the browser draws the view its address names',
+  summary: 'The app shell; the browser renders the view of the path',
   page: true,
   raw: 'text/html',
   async run(ctx) {
@@ -32,18 +32,18 @@ export const shell = endpoint({
       .update(template.etag)
       .update(JSON.stringify(values))
       .digest('base64url')
-    // A kept copy holds its old nonce and a 304 brings new headers: they must go on naming the same one.
-    const held = cachedNonce(ctx.req.headers['if-none-match'], tag)
-    const nonce = ctx.nonce(held)
+    // A 304 brings new headers to a cached copy, so they must name the nonce that the copy contains.
+    const cached = cachedNonce(ctx.req.headers['if-none-match'], tag)
+    const nonce = ctx.nonce(cached)
     const etag = `"${tag}.${nonce}"`
-    if (held && isNotModified(ctx.req.headers['if-none-match'], etag))
+    if (cached && isNotModified(ctx.req.headers['if-none-match'], etag))
       return empty({ status: 304, etag })
     return html(fillTemplate(template.raw.toString(), { ...values, nonce }), { etag })
   },
 })
 
 export const login = endpoint({
-  summary: 'The login page: one document that needs nothing else',
+  summary: 'The login page: one self-contained document',
   public: true,
   raw: 'text/html',
   cache: 'no-store',
@@ -62,7 +62,7 @@ export const login = endpoint({
 })
 
 export const favicon = endpoint({
-  summary: 'The icon of the service',
+  summary: 'The favicon',
   public: true,
   raw: 'image/x-icon',
   async run(ctx) {
@@ -72,12 +72,12 @@ export const favicon = endpoint({
 })
 
 export const asset = endpoint({
-  summary: 'A file of the page',
+  summary: 'A static asset',
   public: true,
   raw: '*/*',
   async run(ctx) {
     const { path } = ctx.url
-    // Templates stand in the same table under names without a slash; no path can name those.
+    // Templates are in the same table under names without a leading slash, which no path can match.
     const file = (await ctx.app.assets()).get(path)
     if (!file) throw missing('not found')
     return assetReply(file, ctx.req.headers)

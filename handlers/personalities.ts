@@ -1,4 +1,4 @@
-/** Personalities of the profile, and which one a session speaks with. */
+/** Personalities of the profile, and setting the one of a session. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { listPersonalities, requirePersonality } from '../lib/personalities.ts'
@@ -14,14 +14,14 @@ export const list = endpoint({
 })
 
 export const set = endpoint({
-  summary: 'Give a session a personality; a blank name clears it',
+  summary: 'Set the personality of a session; a blank name clears it',
   input: z.object({ session_id: SessionId, name: z.string().nullable() }),
   output: Ok.extend({ personality: z.string().nullable(), prompt: z.string() }),
   run(ctx, { session_id, name }) {
     const { sessions, homes } = ctx.app
     const row = sessions.require(session_id)
     const personality = name?.trim() || null
-    // The session's own profile will be asked for the prompt when a turn runs.
+    // Turns read the prompt from the session's own profile.
     const values = homes.of(row.profile).values()
     const prompt = personality === null ? '' : requirePersonality(values, personality)
     sessions.append(row.session_id, [{ t: 'meta', patch: { personality } }])

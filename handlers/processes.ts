@@ -1,4 +1,4 @@
-/** Programs that run on beside a conversation: listed, read and ended by the person. */
+/** Background processes of a session: list them, read their output, kill them. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import type { Ctx } from '../lib/context.ts'
@@ -9,7 +9,7 @@ import { Process } from '../lib/schema/process.ts'
 const OneSession = z.object({ session_id: SessionId })
 const OneProcess = OneSession.extend({ process_id: z.string().max(40) })
 
-/** Those of a session that is there. */
+/** Processes of a session. Throws a 404 when the session does not exist. */
 const of = ({ app }: Ctx, sessionId: string) => {
   const processes = app.processes.of(app.sessions.require(sessionId).session_id)
   const views = () =>
@@ -23,7 +23,7 @@ const of = ({ app }: Ctx, sessionId: string) => {
     views,
     find(id: string) {
       const found = views().find(({ process_id }) => process_id === id)
-      if (!found) throw missing('There is no such process', { code: 'process_not_found' })
+      if (!found) throw missing('Process not found', { code: 'process_not_found' })
       return found
     },
   }
@@ -31,7 +31,7 @@ const of = ({ app }: Ctx, sessionId: string) => {
 
 export const list = endpoint({
   summary:
-    'Background programs of a session: running ones, and those that ended in the last half hour',
+    'Background processes of a session: running ones, and those that ended in the last half hour',
   input: OneSession,
   output: z.object({ session_id: z.string(), processes: z.array(Process) }),
   run: (ctx, { session_id }) => ({ session_id, processes: of(ctx, session_id).views() }),
@@ -40,7 +40,7 @@ export const list = endpoint({
 const MAX_OUTPUT_CHARS = 50_000
 
 export const log = endpoint({
-  summary: 'The end of what a background program has printed',
+  summary: 'The last output of a background process',
   input: OneProcess,
   output: z.object({ process: Process, output: z.string(), truncated: z.boolean() }),
   run: (ctx, { session_id, process_id }) => {
@@ -49,7 +49,7 @@ export const log = endpoint({
     const { text, left_out } = processes.read(process_id)
     return {
       process,
-      // Before it is cut: half a secret is none that could be recognized.
+      // Redacted before it is cut: half a secret would not be recognized.
       output: ctx.app.redact(text).slice(-MAX_OUTPUT_CHARS),
       truncated: left_out > 0 || text.length > MAX_OUTPUT_CHARS,
     }
@@ -57,7 +57,7 @@ export const log = endpoint({
 })
 
 export const kill = endpoint({
-  summary: 'End a background program with everything it has started',
+  summary: 'Kill a background process with its process group',
   input: OneProcess,
   output: z.object({ ok: z.literal(true), process: Process }),
   run: async (ctx, { session_id, process_id }) => {

@@ -1,4 +1,4 @@
-/** Profiles: isolated homes of the agent; which one this browser is in, and how they come and go. */
+/** Profiles: isolated homes of the agent. List, create, switch and delete them. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { conflict, invalid } from '../lib/errors.ts'
@@ -13,12 +13,12 @@ import { toBoolean } from '../lib/settings.ts'
 const Name = z.string('name is required').min(1, 'name is required')
 const Blank = z.string().optional()
 
-/** Set for `default` as well: without a cookie the process-level profile would answer. */
+/** Also set for `default`: without a cookie, requests use the active profile of the process. */
 const setProfileCookie = (ctx: Ctx, name: string): void =>
   ctx.setCookie(formatCookie(PROFILE_COOKIE, name, { secure: ctx.client.secure }))
 
 const rejectWhileRunning = (ctx: Ctx, what: string): void => {
-  // A task counts from its script on, before its turn begins.
+  // A scheduled job counts from the start of its script, before its turn starts.
   if (ctx.app.turns.count() + ctx.app.cron.count() > 0)
     throw conflict(`Cannot ${what} while an agent is running. Cancel or wait for it to finish.`, {
       code: 'agent_running',
@@ -31,7 +31,7 @@ export const active = endpoint({
   run: ctx => {
     const { name, dir } = ctx.home
     const wanted = ctx.cookies[PROFILE_COOKIE]
-    // The cookie's profile has gone: a later one of that name must not be entered unasked.
+    // The profile of the cookie was deleted. Replace it: a new profile of that name must not be entered silently.
     if (wanted && wanted !== name && PROFILE_NAME.test(wanted)) setProfileCookie(ctx, name)
     return { name, path: dir }
   },
@@ -47,7 +47,7 @@ export const list = endpoint({
 })
 
 export const create = endpoint({
-  summary: 'A new profile, empty or with what another one is configured with',
+  summary: 'Create a profile, empty or with the configuration of another one',
   input: z.object({
     name: Name,
     clone_from: Blank,
@@ -77,7 +77,7 @@ export const create = endpoint({
 })
 
 export const change = endpoint({
-  summary: 'Enter another profile with this browser',
+  summary: 'Switch this browser to another profile',
   input: z.object({ name: Name }),
   output: z.object({
     profiles: z.array(Profile),
@@ -109,12 +109,12 @@ export const remove = endpoint({
     const home = homes.open(name)
     profiles.checkRemovable(home)
     rejectWhileRunning(ctx, `delete profile '${name}'`)
-    // Asked before it has gone: afterwards nobody is in it.
+    // Compared before the profile is deleted.
     const isOwn = ctx.home.name === name
-    const gone = profiles.remove(home)
-    // Whoever was in it is in the default one from here on; other browsers learn it when they next ask.
+    const removal = profiles.remove(home)
+    // This browser moves to the default profile; other browsers do so with their next request.
     if (isOwn) setProfileCookie(ctx, DEFAULT_PROFILE)
-    await gone
+    await removal
     return { ...ok, name }
   },
 })

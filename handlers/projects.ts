@@ -1,4 +1,4 @@
-/** Projects: conversations grouped under a name and a colour. */
+/** Projects: named, colored groups of sessions. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -13,20 +13,20 @@ const Id = z.string('project_id required').min(1, 'project_id required').max(128
 const One = z.object({ ok: z.literal(true), project: Project })
 
 export const list = endpoint({
-  summary: 'All projects, in the order they were made',
+  summary: 'All projects, in order of creation',
   output: z.object({ projects: z.array(Project) }),
   run: ctx => ({ projects: [...ctx.app.projects.list()] }),
 })
 
 export const create = endpoint({
-  summary: 'A new project',
+  summary: 'Create a project',
   input: z.object({ name: Name, color: Color }),
   output: One,
   run: (ctx, input) => ({ ...ok, project: ctx.app.projects.create(input) }),
 })
 
 export const rename = endpoint({
-  summary: 'Give a project another name, and another colour when one is given',
+  summary: 'Rename a project, and change its color when one is given',
   input: z.object({ project_id: Id, name: Name, color: Color }),
   output: One,
   run: (ctx, { project_id, ...input }) => ({
@@ -36,7 +36,7 @@ export const rename = endpoint({
 })
 
 export const remove = endpoint({
-  summary: 'Delete a project; its conversations stay, without one',
+  summary: 'Delete a project; its sessions are kept',
   input: z.object({ project_id: Id }),
   output: Ok,
   run: async (ctx, { project_id }) => {
@@ -47,7 +47,7 @@ export const remove = endpoint({
 })
 
 export const move = endpoint({
-  summary: 'Put a conversation into a project, or take it out',
+  summary: 'Move a session into a project, or out of it',
   input: z.object({ session_id: SessionId, project_id: z.string().max(128).nullish() }),
   output: z.object({ ok: z.literal(true), session: SessionRow }),
   run: (ctx, { session_id, project_id }) => {

@@ -1,4 +1,4 @@
-/** Keys of providers: which there are, adding and removing them, trying them, and servers of one's own. */
+/** Providers: list them, set and remove API keys, test a call, add a self-hosted endpoint. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { listProviders } from '../lib/models/provider-keys.ts'
@@ -27,7 +27,7 @@ const change = async (ctx: Ctx, provider: string, key: string | null) => {
 }
 
 export const save = endpoint({
-  summary: 'Store the key of a provider in the .env of the profile; a blank one removes it',
+  summary: 'Save the API key of a provider in the .env of the profile; a blank key removes it',
   cache: 'no-store',
   input: z.object({ provider: ProviderId, api_key: Secret.nullish() }),
   output: Changed,
@@ -35,7 +35,7 @@ export const save = endpoint({
 })
 
 export const remove = endpoint({
-  summary: 'Remove the key of a provider from the .env of the profile',
+  summary: 'Remove the API key of a provider from the .env of the profile',
   cache: 'no-store',
   input: z.object({ provider: ProviderId }),
   output: Changed,
@@ -43,12 +43,12 @@ export const remove = endpoint({
 })
 
 export const test = endpoint({
-  summary: 'Make the smallest real call of a provider and say how it went',
+  summary: 'Make a minimal call to a provider and report the result',
   cache: 'no-store',
   input: z.object({
     provider: ProviderId,
     model: z.string().max(500).optional(),
-    /** Tried, not stored. */
+    /** Used for this call, not saved. */
     api_key: Secret.optional(),
     base_url: z.string().max(2_000).optional(),
   }),
@@ -66,7 +66,7 @@ export const test = endpoint({
 })
 
 export const selfHosted = endpoint({
-  summary: 'Add a model server of one’s own, and use it from now on if wanted',
+  summary: 'Add a self-hosted model server, and optionally use it as the default',
   cache: 'no-store',
   input: z.object({
     name: z.string().max(200),

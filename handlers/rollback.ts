@@ -1,4 +1,4 @@
-/** What turns have changed in files: listed, looked at, and put back. */
+/** File changes of turns (checkpoints): list, diff and restore. */
 import { z } from 'zod'
 import { toCheckpoint } from '../lib/checkpoints/to-checkpoint.ts'
 import { endpoint } from '../lib/context.ts'
@@ -9,7 +9,7 @@ const OneSession = z.object({ session_id: SessionId })
 const CheckpointId = z.string().regex(/^[0-9a-f]{16,64}$/, 'Invalid checkpoint')
 
 export const list = endpoint({
-  summary: 'Turns of a session that changed files, newest first, each with its files',
+  summary: 'Turns of a session that changed files, newest first, with the files',
   input: OneSession,
   output: z.object({ session_id: z.string(), checkpoints: z.array(Checkpoint) }),
   run: async ({ app, home }, { session_id }) => {
@@ -23,7 +23,7 @@ export const list = endpoint({
 })
 
 export const diff = endpoint({
-  summary: 'What a turn changed in one file',
+  summary: 'The diff of one file in a turn',
   input: OneSession.extend({ checkpoint: CheckpointId, path: z.string().min(1) }),
   output: CheckpointDiff,
   run: async ({ app, home }, { session_id, checkpoint, path }) => {
@@ -34,12 +34,12 @@ export const diff = endpoint({
 })
 
 export const restore = endpoint({
-  summary: 'Put files back as they were before a turn; that is a checkpoint of its own',
+  summary: 'Restore files to their state before a turn; this creates a checkpoint as well',
   input: OneSession.extend({
     checkpoint: CheckpointId,
-    /** All files of the turn when absent. */
+    /** Default: all files of the turn. */
     paths: z.array(z.string().min(1)).min(1).max(10_000).optional(),
-    /** Also over what has changed since. */
+    /** Overwrite files that have changed since. */
     force: z.boolean().default(false),
   }),
   output: Restored,

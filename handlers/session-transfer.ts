@@ -1,4 +1,4 @@
-/** Sessions leave as JSON, Markdown or HTML, and come in as JSON. */
+/** Export of sessions as JSON, Markdown or HTML, and import from JSON or from the host agent. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
@@ -14,7 +14,7 @@ const FORMATS = {
 }
 
 export const exportSession = endpoint({
-  summary: 'A session as a file: the whole record, or a text to read',
+  summary: 'A session as a file: the full record, or readable text',
   input: z.object({
     session_id: z.string().default(''),
     format: z.enum(['json', 'md', 'html']).default('json'),
@@ -33,7 +33,7 @@ export const exportSession = endpoint({
 })
 
 export const importSession = endpoint({
-  summary: 'A new session from an exported one',
+  summary: 'Import an exported session as a new one',
   input: z.looseObject({ messages: z.unknown().optional() }),
   output: z.object({ ok: z.literal(true), session: Session }),
   run: async (ctx, body) => {
@@ -44,7 +44,7 @@ export const importSession = endpoint({
 })
 
 export const importCli = endpoint({
-  summary: 'Make a session of the command line one of ours; asked again, bring it up to date',
+  summary: 'Import a command-line session; a repeated call updates it',
   input: z.object({ session_id: z.string().min(1) }),
   output: z.object({ session: Session, imported: z.boolean() }),
   run: async (ctx, { session_id }) => {

@@ -1,4 +1,4 @@
-/** Sessions: listed, read, searched, named, flagged, edited, thrown away and brought back. */
+/** Sessions: list, read, search, create, rename, flag, edit, delete and restore. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid, missing } from '../lib/errors.ts'
@@ -18,12 +18,12 @@ const Flag = z
   .transform(value => toBoolean(value ?? true))
 
 export const list = endpoint({
-  summary: 'Compact rows, newest first; the whole list without `limit`, a page of it with',
+  summary: 'Session rows, newest first: all of them, or a page with `limit`',
   input: z.object({
     limit: z.coerce.number().int().min(1).max(500).optional(),
     cursor: z.string().max(200).optional(),
     profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
-    /** `0` leaves the runs of scheduled tasks out of a page, but for those that wait for a person or are pinned. */
+    /** `0` leaves runs of scheduled jobs out, except those that are pinned or need input. */
     scheduled: z
       .string()
       .optional()
@@ -31,7 +31,7 @@ export const list = endpoint({
   }),
   output: z.object({
     sessions: z.array(SessionRow),
-    /** With `limit` and more pages to come: pinned rows of those pages, which stand at the top. */
+    /** With `limit` and a next page: the pinned rows of later pages, which are listed at the top. */
     pinned: z.array(SessionRow).optional(),
     cli_count: z.number(),
     next: z.string().nullable().optional(),
@@ -47,7 +47,7 @@ export const list = endpoint({
       profile,
       scheduled,
     })
-    // Clients that know no paging know no cursor either: without it their copy stays valid while turns run.
+    // Clients without paging use no cursor. Leaving it out keeps their cached copy valid while turns run.
     const place = limit === undefined && scheduled ? '' : ctx.app.hub.cursor()
     const tail = place ? `,"next":${JSON.stringify(page.next)},"cursor":"${place}"` : ''
     return jsonText(
@@ -63,12 +63,12 @@ export const list = endpoint({
 })
 
 export const get = endpoint({
-  summary: 'A session with its messages: whole, or the last `limit` of them, or those before one',
+  summary: 'A session with all messages, the last `limit`, or those before a message',
   input: z.object({
     session_id: z.string().default(''),
     limit: z.coerce.number().int().min(1).max(500).optional(),
     before: z.string().max(140).optional(),
-    /** `0` leaves the messages out. */
+    /** `0` omits the messages. */
     messages: z.string().optional(),
   }),
   output: z.object({ session: Session }),
@@ -77,14 +77,14 @@ export const get = endpoint({
     if (!SESSION_ID.test(session_id))
       throw missing('Session not found', { code: 'session_not_found' })
     const own = ctx.app.sessions.row(session_id)
-    // An empty one of ours hides nothing that the command line has under its id.
+    // An empty session of ours does not hide a command-line session with the same id.
     if (!own || isEmptyRow(own)) {
       const found = ctx.app.hostSessions.session(ctx.home, session_id)
       if (!found && !own) throw missing('Session not found', { code: 'session_not_found' })
       if (found)
         return { session: ctx.app.sessionViews.foreign(found, { limit, before, messages }) }
     }
-    // Written at the terminal meanwhile: it is there when the conversation is opened.
+    // Load what was written at the terminal since the import.
     const { profile, session_id: id, is_cli_session } = ctx.app.sessions.require(session_id)
     if (is_cli_session && before === undefined)
       ctx.app.hostSessions.refresh(ctx.app.homes.of(profile), id)
@@ -97,14 +97,14 @@ export const get = endpoint({
 })
 
 export const message = endpoint({
-  summary: 'One whole message, for what a paged read has cut',
+  summary: 'One message in full, for messages that a paged read has truncated',
   input: z.object({ session_id: SessionId, id: z.string().max(140) }),
   output: z.object({ message: Message }),
   run: (ctx, { session_id, id }) => ({ message: ctx.app.sessionViews.message(session_id, id) }),
 })
 
 export const status = endpoint({
-  summary: 'What a session is doing',
+  summary: 'Status of a session',
   input: z.object({ session_id: z.string().default('') }),
   output: z.looseObject({ session_id: z.string(), agent_running: z.boolean() }),
   run: (ctx, { session_id }) => {
@@ -155,7 +155,7 @@ export const search = endpoint({
   input: z.object({
     q: z.string().max(1_000).default(''),
     content: z.string().default('1'),
-    /** Of clients that scanned messages one by one; here the index answers, so it only has to be a number. */
+    /** Ignored: older clients limit the number of scanned messages, and the index needs no limit. */
     depth: z.coerce.number().int().min(0).default(5),
     limit: z.coerce.number().int().min(1).max(200).default(SEARCH_LIMIT),
     profile: z.string().regex(PROFILE_NAME, 'Invalid profile name').optional(),
@@ -174,7 +174,7 @@ export const search = endpoint({
 })
 
 export const create = endpoint({
-  summary: 'A new session',
+  summary: 'Create a session',
   input: z.object({
     workspace: z.string().optional(),
     model: z.string().optional(),
@@ -187,7 +187,7 @@ export const create = endpoint({
 })
 
 export const rename = endpoint({
-  summary: 'Give a session a new title',
+  summary: 'Rename a session',
   input: z.object({ session_id: SessionId, title: z.string() }),
   output: z.object({ session: SessionRow }),
   run: (ctx, { session_id, title }) => {
@@ -199,7 +199,7 @@ export const rename = endpoint({
 })
 
 export const update = endpoint({
-  summary: 'Choose the model, the workspace, or a profile in place of a deleted one',
+  summary: 'Set the model or workspace, or replace a deleted profile',
   input: z.object({
     session_id: SessionId,
     workspace: z.string().optional(),
@@ -224,12 +224,12 @@ export const remove = endpoint({
     const row = sessions.row(session_id)
     if (row?.active_stream_id) turns.cancel(row.active_stream_id)
     if (row) {
-      // A summary or a side question would be paid for and read by nobody.
+      // Abort a running summary or side question: its result would be discarded, but paid for.
       turns.interrupt(row.session_id)
       ctx.app.sideQuestions.endSession(row.session_id)
     }
     await processes.endSession(row?.session_id ?? session_id)
-    // A question of a deleted session could never be answered.
+    // Open questions of a deleted session can no longer be answered.
     if (row) turns.questions.denyAll(row.session_id, 'delete')
     const id = row?.session_id ?? session_id
     const home = row ? homes.of(row.profile) : ctx.home
@@ -238,7 +238,7 @@ export const remove = endpoint({
       toolOutput.remove(id)
       await checkpoints.remove(home, id)
     } else if (row) sessions.trash(id)
-    // Afterwards: what is left by a kill in between is a row of the command line, and can be deleted once more.
+    // Last: if the process is killed before this, the remaining command-line row can be deleted again.
     const removed = await ctx.app.hostSessions.remove(home, id, { permanent })
     if (removed && !row) hub.publish('list', { type: 'gone', data: { session_id: id } })
     return ok
@@ -246,7 +246,7 @@ export const remove = endpoint({
 })
 
 export const restore = endpoint({
-  summary: 'Bring a deleted session back',
+  summary: 'Restore a deleted session',
   input: One,
   output: Row,
   run: async (ctx, { session_id }) => {
@@ -263,7 +263,7 @@ export const restore = endpoint({
 })
 
 export const purge = endpoint({
-  summary: 'Rewrite a session so that cleared and undone text is really gone',
+  summary: 'Rewrite the file of a session without cleared and undone messages',
   input: One,
   output: Row,
   run: async (ctx, { session_id }) => {
@@ -277,14 +277,14 @@ export const purge = endpoint({
 })
 
 export const clear = endpoint({
-  summary: 'Empty a session; the text stays in its file until it is purged',
+  summary: 'Clear a session; the messages stay in its file until it is purged',
   input: One,
   output: Row,
   run: (ctx, { session_id }) => ({ ok: true as const, session: ctx.app.edits.clear(session_id) }),
 })
 
 export const truncate = endpoint({
-  summary: 'Keep the first messages of a session',
+  summary: 'Keep only the first messages of a session',
   input: z.object({
     session_id: SessionId,
     keep_count: z
@@ -298,11 +298,11 @@ export const truncate = endpoint({
   },
 })
 
-/** "Nothing to do" is no failure: clients read the sentence from a 200 (contract §9.1, row 20). */
+/** "Nothing to do" is a 200 with `error` (contract §9.1, row 20). */
 const Nothing = z.object({ error: z.string() })
 
 export const retry = endpoint({
-  summary: 'Take back the last message and its answer, so that it can be sent again',
+  summary: 'Remove the last message and its response, and return the text to send again',
   input: One,
   output: z.union([
     z.object({ ok: z.literal(true), last_user_text: z.string(), removed_count: z.number() }),
@@ -316,7 +316,7 @@ export const retry = endpoint({
 })
 
 export const undo = endpoint({
-  summary: 'Take back the last message and its answer',
+  summary: 'Remove the last message and its response',
   input: One,
   output: z.union([
     z.object({ ok: z.literal(true), removed_count: z.number(), removed_preview: z.string() }),
@@ -343,10 +343,10 @@ const flag = (key: 'pinned' | 'archived', summary: string) =>
   })
 
 export const pin = flag('pinned', 'Pin a session, or unpin it')
-export const archive = flag('archived', 'Archive a session, or bring it back')
+export const archive = flag('archived', 'Archive a session, or unarchive it')
 
 export const duplicate = endpoint({
-  summary: 'An independent copy with all messages',
+  summary: 'Copy a session with all messages',
   input: One,
   output: z.object({ session: SessionRow }),
   run: (ctx, { session_id }) => ({
@@ -355,7 +355,7 @@ export const duplicate = endpoint({
 })
 
 export const branch = endpoint({
-  summary: 'A new session that begins with the first messages of this one',
+  summary: 'Create a session from the first messages of this one',
   input: z.object({
     session_id: SessionId,
     keep_count: z.int('keep_count must be a whole number').min(0).optional(),
@@ -379,7 +379,7 @@ export const branch = endpoint({
 })
 
 export const draft = endpoint({
-  summary: 'Keep what is being written, for every device',
+  summary: 'Save the draft of a session, for all devices',
   input: z.object({
     session_id: SessionId,
     text: z.string().max(50_000).optional(),

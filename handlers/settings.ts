@@ -1,18 +1,9 @@
-/** Settings of the service, and the three choices that live in the profile's config.yaml instead. */
+/** Settings of the server, the password, and the default model of the profile. */
 import { z } from 'zod'
-import { SESSION_COOKIE } from '../lib/auth/cookie.ts'
-import { SIGN_IN_LIFETIME_S } from '../lib/auth/login-sessions.ts'
+import { SESSION_COOKIE, sessionCookie } from '../lib/auth/cookie.ts'
 import { type Ctx, endpoint } from '../lib/context.ts'
-import { invalid } from '../lib/errors.ts'
-import { formatCookie } from '../lib/http/cookies.ts'
 import { setDefaultModel } from '../lib/models/default-model.ts'
-import {
-  parseDisplay,
-  readReasoning,
-  saveEffort,
-  saveShowReasoning,
-  showsReasoning,
-} from '../lib/models/reasoning.ts'
+import { readReasoning, saveShowReasoning, showsReasoning } from '../lib/models/reasoning.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
 import { Settings } from '../lib/schema/settings.ts'
 import { toBoolean } from '../lib/settings.ts'
@@ -24,7 +15,7 @@ const Shown = Settings.extend({
   password_missing: z.boolean(),
 })
 
-/** The record as the caller's profile sees it: default model and thinking display are the profile's. */
+/** The settings as the request's profile sees them: the default model and `show_thinking` come from its config.yaml. */
 const shown = (ctx: Ctx) => {
   const settings = ctx.app.settings.get()
   return {
@@ -37,23 +28,22 @@ const shown = (ctx: Ctx) => {
 
 const isSignedIn = (ctx: Ctx): boolean => ctx.app.auth.check(ctx.cookies[SESSION_COOKIE])
 
-/** A person who has just set the password must not be locked out by it. */
+/** Signs the browser in that has just set the password: it would be locked out otherwise. */
 const keepSignedIn = (ctx: Ctx): void => {
   if (isSignedIn(ctx)) return
   const { address, secure } = ctx.client
   const cookie = ctx.app.auth.issue({ address, agent: ctx.req.headers['user-agent'] })
-  if (cookie !== null)
-    ctx.setCookie(formatCookie(SESSION_COOKIE, cookie, { maxAge: SIGN_IN_LIFETIME_S, secure }))
+  if (cookie !== null) ctx.setCookie(sessionCookie(cookie, secure))
 }
 
-/** What the page needs to know of the password, none of it a secret. */
+/** State of the password, without any secret. */
 const passwordView = ({ app }: Ctx) => {
   const source = app.auth.mode()
   return {
     auth_enabled: source !== 'open',
-    /** The variable decides: the page cannot change it. */
+    /** Set by AGENT_WEBUI_PASSWORD: the page cannot change it. */
     password_env_var: source === 'environment',
-    /** Signed in with the set-up token: a password has to be set. */
+    /** The browser signed in with the setup token: a password has to be set. */
     password_missing: source === 'setup',
   }
 }
@@ -80,7 +70,7 @@ export const save = endpoint({
   output: Shown.extend({
     logged_in: z.boolean(),
     auth_just_enabled: z.boolean(),
-    /** Keys that are no settings, or whose values cannot be meant. */
+    /** Unknown keys, and keys with invalid values. */
     ignored: z.array(z.string()),
   }),
   async run(ctx, { _set_password: password, _clear_password: isCleared, ...patch }) {
@@ -88,7 +78,7 @@ export const save = endpoint({
     const wasEnabled = auth.enabled()
     const next = typeof password === 'string' && password.trim() ? password : undefined
     const clears = toBoolean(isCleared)
-    // What may refuse comes first: a refused request leaves nothing behind.
+    // Everything that may throw comes first: a rejected request changes nothing.
     if (next !== undefined) auth.checkChange(next)
     if (clears) auth.checkChange(null)
     if (typeof patch.show_thinking !== 'object' && patch.show_thinking !== undefined)
@@ -109,33 +99,10 @@ export const save = endpoint({
   },
 })
 
-/** The profile's flag is the one that counts; it is written only where it says something else. */
+/** `display.show_reasoning` of the profile overrides the setting; it is written only when it differs. */
 const mirrorThinking = (ctx: Ctx, isShown: boolean): void => {
   if (readReasoning(ctx.home).show_reasoning !== isShown) saveShowReasoning(ctx.home, isShown)
 }
-
-const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.string() })
-
-export const getReasoning = endpoint({
-  summary: 'How hard the model thinks, and whether its thinking is shown',
-  output: Reasoning,
-  run: ctx => readReasoning(ctx.home),
-})
-
-export const setReasoning = endpoint({
-  summary: 'Set the reasoning effort, or show or hide thinking',
-  input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
-  output: Reasoning,
-  run(ctx, { display, effort }) {
-    if (display !== undefined && display !== null) {
-      const isShown = parseDisplay(display)
-      saveShowReasoning(ctx.home, isShown)
-      ctx.app.settings.save({ show_thinking: isShown })
-    } else if (effort !== undefined && effort !== null) saveEffort(ctx.home, effort)
-    else throw invalid("reasoning: must supply 'display' or 'effort'")
-    return readReasoning(ctx.home)
-  },
-})
 
 export const setDefault = endpoint({
   summary: 'Set the default model of the profile',

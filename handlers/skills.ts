@@ -1,4 +1,4 @@
-/** Skills of the profile: what the agent can be taught to do. */
+/** Skills of the profile: list, read, edit, enable and delete them. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -8,7 +8,7 @@ import { LinkedFile, Skill, SkillCategory, SkillRow } from '../lib/schema/skill.
 import { toBoolean } from '../lib/settings.ts'
 
 export const list = endpoint({
-  summary: 'Skills the agent may use, by category and name; `all` adds those that are switched off',
+  summary: 'Enabled skills by category and name; `all` includes disabled ones',
   input: z.object({ all: z.string().default('0') }),
   output: z.object({ skills: z.array(SkillRow), categories: z.array(SkillCategory) }),
   run(ctx, { all }) {
@@ -18,7 +18,7 @@ export const list = endpoint({
 })
 
 export const content = endpoint({
-  summary: 'A skill with the names of its files, or one of these files',
+  summary: 'A skill with its file names, or one of its files',
   input: z.object({ name: z.string().default(''), file: z.string().optional() }),
   output: z.union([Skill, LinkedFile]),
   run(ctx, { name, file }) {
@@ -30,14 +30,14 @@ export const content = endpoint({
 })
 
 export const save = endpoint({
-  summary: 'Write a skill: a new one, the text of one there is, or one of its files',
+  summary: 'Save a skill or one of its files',
   input: z.object({
     name: z.string().min(1),
     content: z.string().min(1),
     category: z.string().nullish(),
     expected_version: z.string().optional(),
     create: z.boolean().optional(),
-    /** A file of a skill there is, below references/, templates/, assets/ or scripts/. */
+    /** A file of an existing skill, in references/, templates/, assets/ or scripts/. */
     file: z.string().min(1).optional(),
   }),
   output: Ok.extend({ name: z.string(), path: z.string(), version: z.string() }),
@@ -59,7 +59,7 @@ export const remove = endpoint({
 })
 
 export const toggle = endpoint({
-  summary: 'Switch a skill on or off for the agent',
+  summary: 'Enable or disable a skill',
   input: z.object({ name: z.string().min(1), enabled: z.unknown() }),
   output: Ok.extend({ name: z.string(), enabled: z.boolean() }),
   run(ctx, { name, enabled }) {

@@ -1,4 +1,4 @@
-/** The agent's toolsets: which there are, which are on in a profile or one conversation, and switching them. */
+/** Toolsets: list them, enable them for the profile, override them for a session. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { SessionId } from '../lib/schema/ids.ts'
@@ -7,14 +7,14 @@ import { Toolsets } from '../lib/schema/toolset.ts'
 import { toBoolean } from '../lib/settings.ts'
 
 export const list = endpoint({
-  summary: 'The toolsets with their tools, which are on, and why a tool cannot be offered',
+  summary: 'Toolsets with their tools, whether they are enabled, and why a tool is unavailable',
   input: z.object({ session_id: SessionId.optional() }),
   output: Toolsets,
   run: (ctx, { session_id }) => ctx.app.toolsets.of(ctx.home, session_id ?? null),
 })
 
 export const toggle = endpoint({
-  summary: 'Switch a toolset on or off for the profile',
+  summary: 'Enable or disable a toolset for the profile',
   input: z.object({
     toolset: z.string({ error: 'toolset is required' }).min(1, 'toolset is required').max(200),
     enabled: z.unknown().transform(value => toBoolean(value ?? true)),
@@ -27,7 +27,7 @@ export const toggle = endpoint({
 })
 
 export const override = endpoint({
-  summary: 'Name the toolsets of one session; null goes back to those of its profile',
+  summary: 'Set the toolsets of one session; null restores those of its profile',
   input: z.object({
     session_id: SessionId,
     toolsets: z.array(z.string().trim().min(1).max(200)).max(200).nullable(),

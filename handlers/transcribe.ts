@@ -1,4 +1,4 @@
-/** Recordings become text. */
+/** Speech-to-text. */
 import { join } from 'node:path'
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
@@ -7,7 +7,7 @@ import { readForm } from '../lib/http/multipart.ts'
 import { speechEndpoint, transcribe as hear } from '../lib/models/transcription.ts'
 
 export const capability = endpoint({
-  summary: 'Whether recordings can be turned into text here',
+  summary: 'Whether speech-to-text is available',
   output: z.object({ available: z.boolean() }),
   run: ctx => ({
     available: ctx.home.problems().length === 0 && speechEndpoint(ctx.home) !== null,
@@ -15,7 +15,7 @@ export const capability = endpoint({
 })
 
 export const transcribe = endpoint({
-  summary: 'What is said in a recording, heard by the speech service of the home',
+  summary: 'Transcribe a recording with the configured speech service',
   output: z.object({ ok: z.literal(true), transcript: z.string() }),
   multipart: true,
   run: async ctx => {

@@ -1,4 +1,4 @@
-/** Newer versions of the service and of the agent: looked for, and put in place. */
+/** Updates of agent-webui and of the host agent: check and apply. */
 import { z } from 'zod'
 import { type Ctx, endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -9,10 +9,10 @@ import { simulatedUpdates } from '../lib/updates/check.ts'
 const Flag = z.string().default('').transform(toBoolean)
 
 export const check = endpoint({
-  summary: 'Commits the service and the agent are behind; at most one look every half hour',
+  summary: 'How many commits agent-webui and the agent are behind; checked at most every half hour',
   input: z.object({ force: Flag, simulate: Flag, test_updates: Flag }),
   output: UpdateCheck,
-  // It asks a remote: no other site may make a browser do that.
+  // It contacts a remote, so other sites must not be able to trigger it.
   effects: true,
   cache: 'no-store',
   run: (ctx, { force, simulate, test_updates }) => {
@@ -34,14 +34,14 @@ const run = (ctx: Ctx, target: unknown, force: boolean) => {
 }
 
 export const apply = endpoint({
-  summary: 'Bring the service or the agent up to date, keeping local changes',
+  summary: 'Update agent-webui or the agent, keeping local changes',
   input: Target,
   output: UpdateResult,
   run: (ctx, { target, force }) => run(ctx, target, force),
 })
 
 export const overwrite = endpoint({
-  summary: 'Bring the service or the agent up to date, throwing local changes away',
+  summary: 'Update agent-webui or the agent, discarding local changes',
   input: Target,
   output: UpdateResult,
   run: (ctx, { target }) => run(ctx, target, true),

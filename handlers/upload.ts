@@ -1,4 +1,4 @@
-/** Files that come from the browser. */
+/** File uploads. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { invalid } from '../lib/errors.ts'
@@ -9,12 +9,12 @@ import { placeUpload } from '../lib/workspaces/upload.ts'
 
 const Fields = z.object({
   session_id: SessionId,
-  /** A folder of the workspace; made when it is missing. */
+  /** A folder of the workspace; created when missing. */
   path: z.string().optional(),
 })
 
 export const upload = endpoint({
-  summary: 'Upload a file into the workspace; a name that is taken gets a number',
+  summary: 'Upload a file into the workspace; a number is added when the name exists',
   input: Fields.extend({ file: z.string() }),
   output: z.object({ filename: z.string(), path: z.string(), size: z.number() }),
   multipart: true,

@@ -1,4 +1,4 @@
-/** The directories a profile's agent works in. */
+/** Workspaces: the directories that the agent of a profile works in. */
 import { z } from 'zod'
 import { endpoint } from '../lib/context.ts'
 import { Ok, ok } from '../lib/schema/ok.ts'
@@ -12,7 +12,7 @@ const Name = z.string().max(200)
 const Changed = Ok.extend({ workspaces: z.array(Workspace) })
 
 export const list = endpoint({
-  summary: 'Workspaces of the profile, and the one used last',
+  summary: 'Workspaces of the profile, and the last used one',
   output: z.object({ workspaces: z.array(Workspace), last: z.string() }),
   run: ({ app: { workspaces }, home }) => ({
     workspaces: workspaces.list(home),
@@ -21,7 +21,7 @@ export const list = endpoint({
 })
 
 export const add = endpoint({
-  summary: 'Add an existing directory; that makes it trusted',
+  summary: 'Add an existing directory, which makes it trusted',
   input: z.object({ path: Path, name: Name.optional() }),
   output: Changed,
   run: ({ app, home }, { path, name }) => ({
@@ -31,14 +31,14 @@ export const add = endpoint({
 })
 
 export const remove = endpoint({
-  summary: 'Take a directory off the list; the directory stays',
+  summary: 'Remove a directory from the list; its files are kept',
   input: z.object({ path: Path }),
   output: Changed,
   run: ({ app, home }, { path }) => ({ ...ok, workspaces: app.workspaces.remove(home, path) }),
 })
 
 export const rename = endpoint({
-  summary: 'Give a workspace another name',
+  summary: 'Rename a workspace',
   input: z.object({ path: Path, name: Name }),
   output: Changed,
   run: ({ app, home }, { path, name }) => ({
@@ -48,14 +48,14 @@ export const rename = endpoint({
 })
 
 export const reorder = endpoint({
-  summary: 'Put the workspaces into another order',
+  summary: 'Reorder the workspaces',
   input: z.object({ paths: z.array(z.string().max(4096)).max(1000) }),
   output: Changed,
   run: ({ app, home }, { paths }) => ({ ...ok, workspaces: app.workspaces.reorder(home, paths) }),
 })
 
 export const suggest = endpoint({
-  summary: 'Directories that begin like this, inside trusted places',
+  summary: 'Directories with this prefix, inside trusted directories',
   input: z.object({ prefix: z.string().default('') }),
   output: z.object({ suggestions: z.array(z.string()), prefix: z.string() }),
   run: ({ app, home }, { prefix }) => ({

@@ -1,5 +1,7 @@
-/** The session cookie's value: a random token and proof that we made it. */
+/** The session cookie: a random token with an HMAC that proves this server issued it. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { formatCookie } from '../http/cookies.ts'
+import { SIGN_IN_LIFETIME_S } from './login-sessions.ts'
 
 export const SESSION_COOKIE = 'agent_session'
 
@@ -13,7 +15,7 @@ export const createToken = (): string => randomBytes(32).toString('hex')
 export const signToken = (key: Buffer, token: string): string =>
   `${token}.${signatureOf(key, token)}`
 
-/** The token, when the signature is ours. */
+/** The token; undefined when the signature is not valid. */
 export const verifyCookie = (key: Buffer, cookie: string): string | undefined => {
   if (!/^[0-9a-f]{64}\.[0-9a-f]{32}$/.test(cookie)) return undefined
   const [token = '', signature = ''] = cookie.split('.')
@@ -21,3 +23,7 @@ export const verifyCookie = (key: Buffer, cookie: string): string | undefined =>
     ? token
     : undefined
 }
+
+/** The `Set-Cookie` header of a sign-in. */
+export const sessionCookie = (value: string, secure: boolean): string =>
+  formatCookie(SESSION_COOKIE, value, { maxAge: SIGN_IN_LIFETIME_S, secure })

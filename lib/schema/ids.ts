@@ -8,6 +8,9 @@ export const SessionId = z
   .regex(SESSION_ID, 'Invalid session_id')
   .meta({ id: 'SessionId' })
 
+/** The input of endpoints that act on one session. */
+export const OneSession = z.object({ session_id: SessionId })
+
 /** 32 lower-case hex: one running or finished turn. */
 export const STREAM_ID = /^[0-9a-f]{32}$/
 

@@ -1,14 +1,16 @@
-/** A message that waits: for the running turn to end, or, when it is meant to steer, for its next step. */
+/** A queued message: sent when the running turn ends, or before its next step when it steers. */
 import { z } from 'zod'
+
+export const QueuedId = z.string().min(1).max(64)
 
 export const Queued = z
   .object({
     id: z.string(),
     text: z.string(),
     attachments: z.array(z.string()),
-    /** Seconds since 1970 when it was written. */
+    /** When it was queued, in seconds since 1970. */
     at: z.number(),
-    /** Read by the running turn before its next step; what it did not read is sent like the others. */
+    /** The running turn reads it before its next step. If the turn ends first, it is sent like the others. */
     steer: z.boolean().optional(),
   })
   .meta({ id: 'Queued' })

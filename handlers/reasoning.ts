@@ -1,0 +1,33 @@
+/** Reasoning of the profile: the effort, and whether it is shown. */
+import { z } from 'zod'
+import { endpoint } from '../lib/context.ts'
+import { invalid } from '../lib/errors.ts'
+import {
+  parseDisplay,
+  readReasoning,
+  saveEffort,
+  saveShowReasoning,
+} from '../lib/models/reasoning.ts'
+
+const Reasoning = z.object({ show_reasoning: z.boolean(), reasoning_effort: z.string() })
+
+export const get = endpoint({
+  summary: 'The reasoning effort, and whether reasoning is shown',
+  output: Reasoning,
+  run: ctx => readReasoning(ctx.home),
+})
+
+export const set = endpoint({
+  summary: 'Set the reasoning effort, or show or hide reasoning',
+  input: z.object({ display: z.unknown().optional(), effort: z.unknown().optional() }),
+  output: Reasoning,
+  run(ctx, { display, effort }) {
+    if (display !== undefined && display !== null) {
+      const isShown = parseDisplay(display)
+      saveShowReasoning(ctx.home, isShown)
+      ctx.app.settings.save({ show_thinking: isShown })
+    } else if (effort !== undefined && effort !== null) saveEffort(ctx.home, effort)
+    else throw invalid("reasoning: must supply 'display' or 'effort'")
+    return readReasoning(ctx.home)
+  },
+})
