@@ -20,7 +20,8 @@ export type WireMessage = {
 }
 
 /** The wire format of a model. `acp` is an external agent: it runs whole turns, never a single model call. */
-export type ApiMode = 'chat_completions' | 'anthropic_messages' | 'codex_responses' | 'acp' | 'demo'
+export type ApiMode = HttpApiMode | 'acp' | 'demo'
+export type HttpApiMode = 'chat_completions' | 'anthropic_messages' | 'codex_responses'
 export type Effort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh'
 
 /** One model at one address, ready to be called: {provider, model} with address, key and limits resolved. */
@@ -87,7 +88,7 @@ export type ProviderDelta =
       cacheWriteTokens?: number
       cost?: number
     }
-  /** A limitation of the endpoint the user should know about; shown once per run. */
+  /** A limitation of the endpoint for the user to know; shown once per run. */
   | { type: 'notice'; text: string }
   /** See `ProviderState`; stored with the assistant message for the rest of the turn. */
   | { type: 'provider_state'; item: unknown }
@@ -384,7 +385,7 @@ export type Emit = (event: AgentEvent) => void
 
 export type Failure = { type: FailureType; message: string; hint?: string }
 
-/** An agent never rejects. `text` is the last assistant text; recording a partial message is up to the caller. */
+/** `text` is the last assistant text; recording a partial message is up to the caller. */
 export type Outcome = {
   status: 'finished' | 'stopped' | 'failed'
   text: string
@@ -395,5 +396,5 @@ export type Outcome = {
   failure?: Failure
 }
 
-/** Runs one turn: the engine, or an external agent. */
+/** Runs one turn: the engine, or an external agent. Never rejects. */
 export type Agent = (request: AgentRequest, emit: Emit) => Promise<Outcome>

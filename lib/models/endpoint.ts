@@ -1,5 +1,5 @@
 /** From a resolved pair to something that can be called: address, key, wire format, limits; or a sentence why not. */
-import type { ApiMode, Effort, ModelEndpoint } from '../agent/types.ts'
+import type { Effort, HttpApiMode, ModelEndpoint } from '../agent/types.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { agentEndpoint } from './external-agents.ts'
 import { toProviderId } from './provider-ids.ts'
@@ -89,13 +89,16 @@ const validateBaseUrl = (name: string, url: string): void => {
     )
 }
 
-type SupportedWire = Extract<Wire, ApiMode>
+type SupportedWire = HttpApiMode
 
-const WIRES: readonly SupportedWire[] = [
-  'chat_completions',
-  'anthropic_messages',
-  'codex_responses',
-]
+/** A record, so that the compiler asks for an entry when a wire format is added. */
+const SUPPORTED: Readonly<Record<SupportedWire, true>> = {
+  chat_completions: true,
+  anthropic_messages: true,
+  codex_responses: true,
+}
+
+const WIRES = Object.keys(SUPPORTED) as SupportedWire[]
 
 /** Aggregators that pass each maker's own format through. */
 const wireByModel = (model: string): SupportedWire => {

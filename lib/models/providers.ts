@@ -1,12 +1,8 @@
 /** What the service knows of each provider: where its keys live, where it answers, which wire format it speaks. Data. */
+import type { HttpApiMode } from '../agent/types.ts'
 
 /** `per_model`: the model's name decides (see `wireOf` in runtime.ts). `process`: an external program. */
-export type Wire =
-  | 'chat_completions'
-  | 'anthropic_messages'
-  | 'codex_responses'
-  | 'per_model'
-  | 'process'
+export type Wire = HttpApiMode | 'per_model' | 'process'
 
 export type ProviderFacts = {
   /** Variables that may hold its key; the first usable one wins. */

@@ -153,7 +153,7 @@ export const createAnthropicReader = (): ResponseReader => {
 
   return {
     read,
-    progress: () => (whole ? 'complete' : stop === null ? 'speaking' : 'spoken'),
+    progress: () => (whole ? 'complete' : stop === null ? 'streaming' : 'finished'),
     isIntact: () => open.size === 0 && chars + calls > 0,
     end() {
       if (stop === 'model_context_window_exceeded' && chars + calls === 0)

@@ -1,4 +1,4 @@
-/** Speaks with any endpoint that offers Anthropic's `POST /v1/messages`. API keys only. */
+/** The wire format `anthropic_messages`: `POST /v1/messages` of Anthropic and compatible servers, with API keys only. */
 import type { Provider } from '../types.ts'
 import {
   anthropicHeaders,
@@ -8,24 +8,17 @@ import {
 } from './anthropic-body.ts'
 import { createAnthropicReader } from './anthropic-events.ts'
 import type { AnthropicQuirk } from './anthropic-thinking.ts'
-import { type TerminatingEndpoints, type StreamOptions, streamRequest } from './stream-request.ts'
-import { createQuirkLearner } from './quirks.ts'
+import { createHttpProvider } from './http-provider.ts'
+import type { StreamOptions } from './stream-request.ts'
 
-export const createAnthropicMessages = (options: StreamOptions = {}): Provider => {
-  const enders: TerminatingEndpoints = new Set()
-  const learning = createQuirkLearner<AnthropicQuirk>(anthropicObjection)
-  return request =>
-    learning(request, quirks =>
-      streamRequest(
-        {
-          url: messagesUrl(request.endpoint.baseUrl),
-          headers: anthropicHeaders(request.endpoint),
-          body: toAnthropicBody(request, quirks),
-          request,
-          terminating: enders,
-          reader: createAnthropicReader(),
-        },
-        options,
-      ),
-    )
-}
+export const createAnthropicMessages = (options: StreamOptions = {}): Provider =>
+  createHttpProvider<AnthropicQuirk>(
+    {
+      url: ({ baseUrl }) => messagesUrl(baseUrl),
+      headers: anthropicHeaders,
+      body: toAnthropicBody,
+      createReader: createAnthropicReader,
+      objection: anthropicObjection,
+    },
+    options,
+  )

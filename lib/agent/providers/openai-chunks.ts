@@ -73,7 +73,7 @@ export const createChunkReader = (): ResponseReader => {
       return choice ? readChoice(choice) : []
     },
     // The end itself is `[DONE]`, which is no chunk.
-    progress: () => (finish === null ? 'speaking' : 'spoken'),
+    progress: () => (finish === null ? 'streaming' : 'finished'),
     isIntact: () => (calls.any() ? calls.whole() : hasText && !think.isOpen()),
     end: () => [
       ...think.end(),

@@ -1,13 +1,14 @@
-/** Which provider speaks which wire format, through the proxy the person has set up if there is one. */
+/** Providers by wire format, optionally through the user's HTTP proxy. */
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
-import type { ApiMode, Provider, Providers } from '../types.ts'
+import type { ApiMode, HttpApiMode, Provider, Providers } from '../types.ts'
 import { createAnthropicMessages } from './anthropic-messages.ts'
 import { createCodexResponses } from './codex-responses.ts'
 import { createDemo } from './demo.ts'
 import { createOpenAiChat } from './openai-chat.ts'
+import type { StreamOptions } from './stream-request.ts'
 
-/** `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl reads them. A local server is reached directly. */
+/** Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` in either case, as curl does. Local servers are never proxied. */
 export const createProxyDispatcher = async (
   env: Readonly<Record<string, string>>,
 ): Promise<Dispatcher | undefined> => {
@@ -15,25 +16,32 @@ export const createProxyDispatcher = async (
   const httpsProxy = env.https_proxy ?? env.HTTPS_PROXY ?? ''
   if (!httpProxy && !httpsProxy) return undefined
   const noProxy = [env.no_proxy ?? env.NO_PROXY ?? '', 'localhost', '127.0.0.1', '::1']
-  // Loaded where it is needed only: it costs tens of milliseconds of every start.
+  // Imported on demand: it would cost every start tens of milliseconds.
   const { EnvHttpProxyAgent } = await import('undici')
   return new EnvHttpProxyAgent({ httpProxy, httpsProxy, noProxy: noProxy.join(',') })
 }
 
-export const createProviders = (dispatcher: Dispatcher | undefined): Providers => {
-  const options = dispatcher ? { dispatcher } : {}
-  return {
-    chat_completions: createOpenAiChat(options),
-    anthropic_messages: createAnthropicMessages(options),
-    codex_responses: createCodexResponses(options),
-    demo: createDemo(),
-  }
+/** To add a wire format: extend `HttpApiMode`; the compiler then points here and to `lib/models/endpoint.ts`. */
+const HTTP_PROVIDERS: Readonly<Record<HttpApiMode, (options: StreamOptions) => Provider>> = {
+  chat_completions: createOpenAiChat,
+  anthropic_messages: createAnthropicMessages,
+  codex_responses: createCodexResponses,
 }
 
-/** Throws `ProviderFailure` for a format nobody here speaks; an agent of somebody else's answers no single calls. */
+export const createProviders = (dispatcher: Dispatcher | undefined): Providers => ({
+  ...Object.fromEntries(
+    Object.entries(HTTP_PROVIDERS).map(([mode, create]) => [mode, create({ dispatcher })]),
+  ),
+  demo: createDemo(),
+})
+
+/** Throws `ProviderFailure` for a format without a provider: an external agent does not answer single model calls. */
 export const providerFor = (providers: Providers, apiMode: ApiMode): Provider => {
   const provider = providers[apiMode]
   if (!provider)
-    throw new ProviderFailure('error', `Models that speak ${apiMode} answer no single calls.`)
+    throw new ProviderFailure(
+      'error',
+      `Models with the wire format ${apiMode} don’t answer single calls.`,
+    )
   return provider
 }

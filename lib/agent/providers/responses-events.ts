@@ -157,7 +157,7 @@ export const createResponsesReader = (): ResponseReader => {
 
   return {
     read,
-    progress: () => (finish === null ? 'speaking' : 'complete'),
+    progress: () => (finish === null ? 'streaming' : 'complete'),
     isIntact: () => open.size === 0 && chars + calls > 0,
     end: () => [
       ...(usage ? [usageOf(usage)] : []),

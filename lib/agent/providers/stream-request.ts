@@ -1,35 +1,31 @@
-/** One call of a provider, whatever it speaks: asked over HTTP, answered in events, ended by whoever ends it first. */
+/** One streamed model call over HTTP in any wire format: request, server-sent events or a JSON document, timeouts, end detection. */
+import { createParser } from 'eventsource-parser'
 import type { Dispatcher } from 'undici'
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
-import { createDeadline } from './deadline.ts'
 import { redactKey, hostOf, toNetworkFailure, postJson } from './http-post.ts'
-import { createSseReader } from './sse-reader.ts'
 
 export type StreamOptions = {
-  /** Silence after which a stream is given up; 0 never does. */
+  /** Milliseconds without data after which the stream is aborted; 0: never. */
   staleMs?: (promptChars: number, loopback: boolean) => number
   overallMs?: number
-  /** How long usage may follow the last word. */
+  /** How long to wait for usage after the end of the message. */
   trailMs?: number
-  /** Where a proxy is to be used; undici's own otherwise. */
+  /** Dispatcher of a proxy; undici's global one when absent. */
   dispatcher?: Dispatcher
 }
 
-/** Makes deltas of one answer's events; a whole document counts as an event. */
+/** Converts the events of one response to deltas; a JSON document counts as one event. */
 export type ResponseReader = {
-  /** Throws `ProviderFailure` for an error that is spoken inside the answer. */
+  /** Throws `ProviderFailure` for an error object inside the stream. */
   read: (event: unknown) => ProviderDelta[]
-  /** `spoken`: the last word was said, only figures may follow. `complete`: nothing follows. */
-  progress: () => 'speaking' | 'spoken' | 'complete'
-  /** Everything that was begun is whole, although nobody said that it is the end. */
+  /** `finished`: the message has ended and only usage may follow. `complete`: nothing follows. */
+  progress: () => 'streaming' | 'finished' | 'complete'
+  /** True when no block or call is half received, for servers that do not send an end event. */
   isIntact: () => boolean
-  /** What was held back, then usage and finish. */
+  /** Returns held-back text, usage and finish. */
   end: () => ProviderDelta[]
 }
-
-/** Endpoints that were seen to say when an answer is over: there, an answer without its end is a broken one. */
-export type TerminatingEndpoints = Set<string>
 
 export type StreamRequest = {
   url: string
@@ -37,40 +33,41 @@ export type StreamRequest = {
   body: unknown
   request: ProviderRequest
   reader: ResponseReader
-  terminating: TerminatingEndpoints
+  /** Endpoints known to send an end event: there, a response without one is truncated. Filled here. */
+  terminating: Set<string>
 }
 
 const OVERALL_MS = 1_800_000
 const TRAIL_MS = 5_000
-/** After the end the server only has to close; a moment keeps the connection for the next call. */
+/** How long the server may take to close after the end; a clean close keeps the connection for the next call. */
 const CLOSE_MS = 100
 const MAX_PLAIN_BYTES = 64 * 1024 * 1024
 
-/** A long prompt takes longer before the first word; a model on this machine may take as long as it likes. */
-const staleFor = (promptChars: number, loopback: boolean): number => {
+/** Long prompts take longer before the first token. A local model has no limit. */
+const defaultStaleMs = (promptChars: number, loopback: boolean): number => {
   if (loopback) return 0
   return promptChars > 400_000 ? 300_000 : promptChars > 200_000 ? 240_000 : 180_000
 }
 
-/** Throws `ProviderFailure`, or the signal's reason when aborted; the key stands in no failure. */
+/** Throws `ProviderFailure`, or the signal's reason when aborted. No failure contains the API key. */
 export async function* streamRequest(
   { url, headers, body, request, reader, terminating }: StreamRequest,
   options: StreamOptions = {},
 ): AsyncGenerator<ProviderDelta> {
   const { endpoint, signal } = request
-  const written = JSON.stringify(body)
-  const staleMs = (options.staleMs ?? staleFor)(written.length, isLoopback(endpoint.baseUrl))
+  const bodyText = JSON.stringify(body)
+  const staleMs = (options.staleMs ?? defaultStaleMs)(bodyText.length, isLoopback(endpoint.baseUrl))
   const deadline = createDeadline(signal, hostOf(url), options.overallMs ?? OVERALL_MS)
   let closed = false
   let isFramed = false
   const progress = () => (closed ? 'complete' : reader.progress())
   try {
-    deadline.allow(staleMs)
+    deadline.allowSilence(staleMs)
     const answer = await postJson({
       url,
       headers,
       secret: endpoint.apiKey,
-      body: written,
+      body: bodyText,
       signal: deadline.signal,
       dispatcher: options.dispatcher,
     })
@@ -80,28 +77,29 @@ export async function* streamRequest(
       else if (progress() !== 'complete' && data !== null)
         for (const event of parseEvents(data, url)) yield* reader.read(event)
       const now = progress()
-      const trailMs = now === 'spoken' ? (options.trailMs ?? TRAIL_MS) : staleMs
-      deadline.allow(now === 'complete' ? CLOSE_MS : trailMs)
+      const trailMs = now === 'finished' ? (options.trailMs ?? TRAIL_MS) : staleMs
+      deadline.allowSilence(now === 'complete' ? CLOSE_MS : trailMs)
     }
   } catch (error) {
     if (signal.aborted) throw signal.reason
-    // Everything was said; how the connection ended no longer matters.
-    if (progress() === 'speaking' || isRefused(error))
+    // After the end of the message it does not matter how the connection closes.
+    if (progress() === 'streaming' || isProviderError(error))
       throw failureOf(deadline.reason() ?? error, url, endpoint.apiKey)
   } finally {
     deadline.close()
   }
-  const place = `${url} ${endpoint.model}`
-  if (progress() !== 'speaking') terminating.add(place)
-  // Small servers just stop. Their connection ended in order and nothing is open, so that was all; who usually says when
-  // it is over was cut off, unless it happens twice.
-  else if (!isFramed || !reader.isIntact() || terminating.delete(place))
-    throw new ProviderFailure('network', `${hostOf(url)} ended the answer too early.`)
+  const endpointKey = `${url} ${endpoint.model}`
+  if (progress() !== 'streaming') terminating.add(endpointKey)
+  // Small servers close without an end event: accept that when the HTTP framing is complete and no block is open. From an
+  // endpoint that usually sends one, it means truncation; forgetting the endpoint lets a second such response pass.
+  else if (!isFramed || !reader.isIntact() || terminating.delete(endpointKey))
+    throw new ProviderFailure('network', `${hostOf(url)} ended the response too early.`)
   yield* reader.end()
 }
 
-/** An error the provider spoke itself counts even after the last word. */
-const isRefused = (error: unknown) => error instanceof ProviderFailure && error.type !== 'network'
+/** An error from the provider itself counts even after the end of the message. */
+const isProviderError = (error: unknown) =>
+  error instanceof ProviderFailure && error.type !== 'network'
 
 const failureOf = (error: unknown, url: string, apiKey: string | null): ProviderFailure => {
   const failure = toNetworkFailure(error, url)
@@ -114,7 +112,7 @@ export const hostname = (url: string): string => (URL.canParse(url) ? new URL(ur
 const isLoopback = (baseUrl: string): boolean =>
   /^(?:localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname(baseUrl))
 
-/** The data of each event; null for bytes that completed none. A server that ignores `stream` answers one document. */
+/** Data of each event; null when bytes completed none, which still resets the timeout. Servers that ignore `stream` send one document. */
 async function* events(
   body: AsyncIterable<Buffer>,
   contentType: string,
@@ -124,7 +122,7 @@ async function* events(
   let isPlain: boolean | null = null
   let size = 0
   for await (const bytes of body) {
-    // The media type is not always true, the first character is.
+    // Some servers send a wrong content type; the first character is reliable.
     isPlain ??= /^\s*\{/.test(bytes.toString('latin1')) || /\bjson\b/.test(contentType)
     const ready = isPlain ? [] : reader.feed(bytes)
     if (ready.length === 0) yield null
@@ -132,34 +130,34 @@ async function* events(
     if (!isPlain) continue
     plain.push(bytes)
     size += bytes.length
-    if (size > MAX_PLAIN_BYTES) throw new ProviderFailure('error', 'The answer is too large.')
+    if (size > MAX_PLAIN_BYTES) throw new ProviderFailure('error', 'The response is too large.')
   }
-  if (isPlain) yield* plainAnswer(Buffer.concat(plain).toString('utf8'))
+  if (isPlain) yield* documentEvents(Buffer.concat(plain).toString('utf8'))
   else yield* reader.end()
 }
 
-function* plainAnswer(text: string): Generator<string> {
-  // What begins like an answer and cannot be read was cut.
-  const isCut = text.trimStart().startsWith('{')
+function* documentEvents(text: string): Generator<string> {
+  // Text that starts like JSON but does not parse was truncated.
+  const isTruncated = text.trimStart().startsWith('{')
   if (parse(text) === undefined)
     throw new ProviderFailure(
-      isCut ? 'network' : 'error',
-      'The provider answered something that is not JSON.',
+      isTruncated ? 'network' : 'error',
+      'The provider’s response isn’t valid JSON.',
     )
   yield text
   yield '[DONE]'
 }
 
-/** Usually one; servers that forget the blank line between events deliver several at once. */
+/** Usually one event; several when a server omits the blank line between events. */
 const parseEvents = (data: string, url: string): unknown[] => {
   const whole = parse(data)
   if (whole !== undefined) return [whole]
   return data.split('\n').flatMap(line => {
     const event = parse(line)
     if (event !== undefined) return [event]
-    // Words that are no JSON are noise on the line; half an event is a part of the answer that is lost.
+    // Other text is noise. Broken JSON means a part of the response was lost.
     if (!line.trimStart().startsWith('{')) return []
-    throw new ProviderFailure('network', `A part of the answer of ${hostOf(url)} was lost.`)
+    throw new ProviderFailure('network', `Part of the response from ${hostOf(url)} was lost.`)
   })
 }
 
@@ -167,7 +165,63 @@ const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
-    // The caller decides what that means.
+    // The caller decides how to handle invalid JSON.
     return undefined
+  }
+}
+
+/** One event must not grow beyond this; a whole response in one event is far smaller. */
+const MAX_EVENT_CHARS = 16 * 1024 * 1024
+
+/** `feed` returns the data of events completed by these bytes, `end` that of an unterminated last event. */
+const createSseReader = () => {
+  let ready: string[] = []
+  const decoder = new TextDecoder()
+  const parser = createParser({
+    maxBufferSize: MAX_EVENT_CHARS,
+    onEvent: event => ready.push(event.data),
+  })
+  const drain = () => {
+    const events = ready
+    ready = []
+    return events
+  }
+  return {
+    feed(bytes: Uint8Array): string[] {
+      parser.feed(decoder.decode(bytes, { stream: true }))
+      return drain()
+    },
+    end(): string[] {
+      parser.feed(`${decoder.decode()}\n\n`)
+      return drain()
+    },
+  }
+}
+
+/** Combines the turn's signal with two timeouts: silence, and total duration. */
+const createDeadline = (signal: AbortSignal, host: string, overallMs: number) => {
+  const timeout = new AbortController()
+  let silence: NodeJS.Timeout | undefined
+  const overall = setTimeout(
+    () => timeout.abort(new ProviderFailure('network', `The response from ${host} took too long.`)),
+    overallMs,
+  )
+  return {
+    signal: AbortSignal.any([signal, timeout.signal]),
+    /** Restarts the silence timeout; 0 disables it. */
+    allowSilence(ms: number): void {
+      clearTimeout(silence)
+      if (ms > 0)
+        silence = setTimeout(
+          () => timeout.abort(new ProviderFailure('network', `${host} stopped responding.`)),
+          ms,
+        )
+    },
+    /** The failure of the timeout that fired, if one did. */
+    reason: (): unknown => (timeout.signal.aborted ? timeout.signal.reason : undefined),
+    close(): void {
+      clearTimeout(silence)
+      clearTimeout(overall)
+    },
   }
 }

@@ -2,10 +2,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ProviderFailure } from '../../../../lib/agent/failure.ts'
-import {
-  createOpenAiChat,
-  type OpenAiOptions,
-} from '../../../../lib/agent/providers/openai-chat.ts'
+import { createOpenAiChat } from '../../../../lib/agent/providers/openai-chat.ts'
+import type { StreamOptions } from '../../../../lib/agent/providers/stream-request.ts'
 import type { ModelEndpoint, ProviderDelta } from '../../../../lib/agent/types.ts'
 import { run } from '../_run.ts'
 import { createProvider, delta, frame, gate, type Scripted, type Step } from '../../../_provider.ts'
@@ -24,7 +22,7 @@ const endpointAt = (server: Scripted, extra: Partial<ModelEndpoint> = {}): Model
   ...extra,
 })
 
-type Ask = { extra?: Partial<ModelEndpoint>; options?: OpenAiOptions; signal?: AbortSignal }
+type Ask = { extra?: Partial<ModelEndpoint>; options?: StreamOptions; signal?: AbortSignal }
 
 const ask = async (server: Scripted, { extra, options, signal }: Ask = {}) => {
   const deltas: ProviderDelta[] = []
@@ -207,7 +205,7 @@ test('silence before the headers and in the body ends by the clock', () =>
       for (let round = 1; round <= 2; round++) {
         const failure = await failing(ask(server, { options }))
         assert.is(failure.type, 'network')
-        assert.match(failure.message, 'silent')
+        assert.match(failure.message, 'stopped responding')
         await server.requests[round - 1]!.closed
       }
     },

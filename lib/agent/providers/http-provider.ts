@@ -1,0 +1,44 @@
+/** Turns the description of a wire format into a provider. */
+import type { ProviderFailure } from '../failure.ts'
+import type { ModelEndpoint, Provider, ProviderRequest } from '../types.ts'
+import { createQuirkLearner, type Objection } from './quirks.ts'
+import { type ResponseReader, type StreamOptions, streamRequest } from './stream-request.ts'
+import { withToolLimitNotice } from './tool-limit.ts'
+
+/** What differs between wire formats. `Q` names the deviations of endpoints the format can adapt to. */
+export type WireFormat<Q extends string> = {
+  url: (endpoint: ModelEndpoint) => string
+  headers: (endpoint: ModelEndpoint) => Readonly<Record<string, string>>
+  /** The request body, adapted to the endpoint's known quirks. */
+  body: (request: ProviderRequest, quirks: ReadonlySet<Q>) => unknown
+  /** A new reader for each response. */
+  createReader: () => ResponseReader
+  /** The quirk a rejected request reveals; null when changing the request would not help. */
+  objection: (failure: ProviderFailure, known: ReadonlySet<Q>) => Objection<Q> | null
+}
+
+export const createHttpProvider = <Q extends string>(
+  format: WireFormat<Q>,
+  options: StreamOptions,
+): Provider => {
+  const terminating = new Set<string>()
+  const withLearnedQuirks = createQuirkLearner<Q>(format.objection)
+  return request =>
+    withLearnedQuirks(request, quirks =>
+      withToolLimitNotice(
+        request,
+        quirks,
+        streamRequest(
+          {
+            url: format.url(request.endpoint),
+            headers: format.headers(request.endpoint),
+            body: format.body(request, quirks),
+            request,
+            terminating,
+            reader: format.createReader(),
+          },
+          options,
+        ),
+      ),
+    )
+}
