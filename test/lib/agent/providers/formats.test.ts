@@ -118,7 +118,7 @@ for (const format of FORMATS) {
       async server => {
         const options = { staleMs: () => 40 }
         for (let round = 1; round <= 2; round++) {
-          assert.match((await failing(ask(server, { options }))).message, 'silent')
+          assert.match((await failing(ask(server, { options }))).message, 'stopped responding')
           await server.requests[round - 1]!.closed
         }
       },
