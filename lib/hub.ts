@@ -1,25 +1,26 @@
 /**
- * One numbered stream of everything that happens in the process, and its many readers.
+ * The event stream: one numbered sequence of everything that happens in the process, with many readers.
  *
- * Every published event takes the next number `n`. A source (one session, the list, the inbox …) keeps a bounded log, so a
- * reader that comes back with a number gets what it missed, or a `reset` for each source that cannot tell. The bytes of a
- * frame are the same for all readers; only live frames carry an SSE id, because a cursor that moved between the replays of
- * two sources would lose the second one's events (storage.md, A4).
+ * Every published event takes the next number `n`. Each source (a session, the list, the inbox …) has a bounded log, so a
+ * reader that reconnects with a number gets the events it missed, or a `reset` for each source whose log no longer has
+ * them. The bytes of a frame are the same for all readers. Only live frames carry an SSE id: a cursor that moved between
+ * the replays of two sources would lose events of the second one (storage.md, A4).
  */
 import { frame, idField } from './base/sse.ts'
 import type { Frame } from './schema/event.ts'
 
 export type Source = Frame['source']
 type Event = { type: string; data: unknown }
-type Place = { stream?: string; pos?: number }
-type Logged = { n: number; bytes: Buffer; idBytes: number }
-type Log = { frames: Logged[]; sizeBytes: number; floor: number; touchedMs: number }
+type StreamPosition = { stream?: string; pos?: number }
+type LoggedFrame = { n: number; bytes: Buffer; idBytes: number }
+/** `floor`: the highest number that was dropped. */
+type SourceLog = { frames: LoggedFrame[]; sizeBytes: number; floor: number; touchedMs: number }
 
 type Reader = {
   sources: Set<Source>
   queue: { n: number; bytes: Buffer }[]
   queuedBytes: number
-  /** The last number that was taken, so that a reader who fell behind knows from where to catch up. */
+  /** The last number that was delivered: where a reader that fell behind catches up from. */
   last: number
   behind: boolean
   wake: (() => void) | null
@@ -35,34 +36,34 @@ const PING = Buffer.from(frame('ping', {}))
 
 const BATCH_BYTES = 64 << 10
 
-/** Small frames go out together. */
+/** Joins small frames into writes of about 64 KiB. */
 function* batches(frames: Iterable<Buffer>): Generator<Buffer> {
-  let held: Buffer[] = []
+  let buffered: Buffer[] = []
   let bytes = 0
   for (const each of frames) {
-    held.push(each)
+    buffered.push(each)
     bytes += each.length
     if (bytes < BATCH_BYTES) continue
-    yield held.length === 1 ? each : Buffer.concat(held)
-    held = []
+    yield buffered.length === 1 ? each : Buffer.concat(buffered)
+    buffered = []
     bytes = 0
   }
-  if (held.length > 0) yield Buffer.concat(held)
+  if (buffered.length > 0) yield Buffer.concat(buffered)
 }
 
 export type Cursor = { boot: string; n: number }
 
-/** `<boot>-<n>` → its parts; undefined when it is anything else. */
+/** Parses `<boot>-<n>`; undefined when it is malformed. */
 export const parseCursor = (text: string | undefined): Cursor | undefined => {
   const match = /^([0-9a-f]{8})-(\d{1,15})$/.exec(text ?? '')
   return match ? { boot: match[1]!, n: Number(match[2]) } : undefined
 }
 
-/** A given cursor that cannot be read is one of another boot: it leads to a reset, never to silence. */
+/** A malformed cursor counts as one of another boot: it leads to a reset, not to missing events. */
 const toCursor = (text: string | undefined): Cursor | undefined =>
   text ? (parseCursor(text) ?? { boot: '', n: 0 }) : undefined
 
-/** `watch=<id>,<id>@<boot>-<n>` → one entry an id. Entries that are no session id are left out. */
+/** Parses `watch=<id>,<id>@<boot>-<n>` into one entry per id. Malformed ids are skipped. */
 export const parseWatch = (text: string | undefined): Map<string, Cursor | undefined> => {
   const watch = new Map<string, Cursor | undefined>()
   for (const part of (text ?? '').split(',').slice(0, 64)) {
@@ -74,11 +75,120 @@ export const parseWatch = (text: string | undefined): Map<string, Cursor | undef
 
 export type ReadOptions = {
   watch: Map<string, Cursor | undefined>
-  /** From the query; sources with a cursor of their own do not use it. */
+  /** The connection's cursor, from the query; sources with their own cursor ignore it. */
   after?: string | undefined
-  /** Of a reconnect, where no source is new: the later of it and a source's own cursor holds. */
+  /** Cursor of a reconnect. The later of it and a source's own cursor applies. */
   lastEventId?: string | undefined
   signal: AbortSignal
+}
+
+const isSession = (source: Source): boolean => source.startsWith('session:')
+
+/** The recent frames of each source, bounded in count, bytes and idle time. */
+const createSourceLogs = (nowMs: () => number) => {
+  const logs = new Map<Source, SourceLog>()
+  /** The highest number in any session log that was dropped as a whole. */
+  let droppedSessions = 0
+
+  const initialFloor = (source: Source): number => (isSession(source) ? droppedSessions : 0)
+
+  const logOf = (source: Source): SourceLog => {
+    let log = logs.get(source)
+    if (!log) {
+      log = { frames: [], sizeBytes: 0, floor: initialFloor(source), touchedMs: nowMs() }
+      logs.set(source, log)
+    }
+    return log
+  }
+
+  return {
+    append(source: Source, logged: LoggedFrame): void {
+      const log = logOf(source)
+      log.frames.push(logged)
+      log.sizeBytes += logged.bytes.length
+      log.touchedMs = nowMs()
+      // Dropped in halves: shifting one by one would copy the array at every event.
+      if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
+        const dropped = log.frames.splice(0, Math.ceil(log.frames.length / 2))
+        log.floor = dropped.at(-1)!.n
+        for (const { bytes } of dropped) log.sizeBytes -= bytes.length
+      }
+    },
+    floorOf: (source: Source): number => logs.get(source)?.floor ?? initialFloor(source),
+    /** The first frame of a source after number `n`. */
+    after: (source: Source, n: number): LoggedFrame | undefined =>
+      logs.get(source)?.frames.find(each => each.n > n),
+    dropIdle(): void {
+      for (const [source, log] of logs) {
+        if (!isSession(source) || nowMs() - log.touchedMs < IDLE_LOG_MS) continue
+        droppedSessions = Math.max(droppedSessions, log.frames.at(-1)?.n ?? log.floor)
+        logs.delete(source)
+      }
+    },
+  }
+}
+
+/** The connected readers, by source. */
+const createReaders = () => {
+  const all = new Set<Reader>()
+  const bySource = new Map<Source, Set<Reader>>()
+  return {
+    all,
+    of: (source: Source): Iterable<Reader> => bySource.get(source) ?? [],
+    add(reader: Reader): void {
+      all.add(reader)
+      for (const source of reader.sources) {
+        const set = bySource.get(source) ?? new Set()
+        bySource.set(source, set.add(reader))
+      }
+    },
+    remove(reader: Reader): void {
+      all.delete(reader)
+      for (const source of reader.sources) {
+        const set = bySource.get(source)
+        set?.delete(reader)
+        if (set?.size === 0) bySource.delete(source)
+      }
+    },
+  }
+}
+
+/** Where each source of a connection is read from; undefined starts with live events. */
+const startCursors = ({
+  watch,
+  after,
+  lastEventId,
+}: ReadOptions): Map<Source, Cursor | undefined> => {
+  const resumed = toCursor(lastEventId)
+  const connection = resumed ?? toCursor(after)
+  const later = (own: Cursor) =>
+    resumed && (resumed.boot !== own.boot || resumed.n > own.n) ? resumed : own
+  const from = new Map<Source, Cursor | undefined>(FIXED.map(source => [source, connection]))
+  for (const [id, own] of watch) from.set(`session:${id}`, own ? later(own) : connection)
+  return from
+}
+
+/** Queues a frame for a reader; one that falls behind by more than 256 KiB catches up from the logs instead. */
+const enqueue = (reader: Reader, n: number, bytes: Buffer): void => {
+  if (!reader.behind) {
+    reader.queue.push({ n, bytes })
+    reader.queuedBytes += bytes.length
+    if (reader.queuedBytes > QUEUE_BYTES) {
+      reader.behind = true
+      reader.queue = []
+      reader.queuedBytes = 0
+    }
+  }
+  reader.wake?.()
+}
+
+/** Takes everything that is queued, as one buffer. */
+const drain = (reader: Reader): Buffer => {
+  const batch = reader.queue
+  reader.queue = []
+  reader.queuedBytes = 0
+  reader.last = batch.at(-1)!.n
+  return batch.length === 1 ? batch[0]!.bytes : Buffer.concat(batch.map(({ bytes }) => bytes))
 }
 
 export type Hub = ReturnType<typeof createHub>
@@ -87,72 +197,34 @@ export type Hub = ReturnType<typeof createHub>
 export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: () => number }) => {
   let n = 0
   let closed = false
-  /** No session log that was dropped held a number above this one. */
-  let droppedSessions = 0
-  const logs = new Map<Source, Log>()
-  const readers = new Map<Source, Set<Reader>>()
-  const everyone = new Set<Reader>()
+  const logs = createSourceLogs(nowMs)
+  const readers = createReaders()
   const taps = new Set<(source: Source, event: Event) => void>()
 
-  const logOf = (source: Source): Log => {
-    let log = logs.get(source)
-    if (!log) {
-      const floor = source.startsWith('session:') ? droppedSessions : 0
-      log = { frames: [], sizeBytes: 0, floor, touchedMs: nowMs() }
-      logs.set(source, log)
-    }
-    return log
-  }
-
-  const remember = (source: Source, frame: Logged): void => {
-    const log = logOf(source)
-    log.frames.push(frame)
-    log.sizeBytes += frame.bytes.length
-    log.touchedMs = nowMs()
-    // Dropped in halves: shifting one by one would copy the array at every event.
-    if (log.frames.length > LOG_FRAMES || log.sizeBytes > LOG_BYTES) {
-      const gone = log.frames.splice(0, Math.ceil(log.frames.length / 2))
-      log.floor = gone.at(-1)!.n
-      for (const { bytes } of gone) log.sizeBytes -= bytes.length
-    }
-  }
-
-  const enqueue = (reader: Reader, bytes: Buffer): void => {
-    if (!reader.behind) {
-      reader.queue.push({ n, bytes })
-      reader.queuedBytes += bytes.length
-      if (reader.queuedBytes > QUEUE_BYTES) {
-        reader.behind = true
-        reader.queue = []
-        reader.queuedBytes = 0
-      }
-    }
-    reader.wake?.()
-  }
-
-  const publish = (source: Source, event: Event, place: Place = {}): number => {
+  const publish = (source: Source, event: Event, position: StreamPosition = {}): number => {
     n += 1
     const id = Buffer.from(idField(`${boot}-${n}`))
-    const body = Buffer.from(frame(event.type, { source, n, ...place, data: event.data }))
+    const body = Buffer.from(frame(event.type, { source, n, ...position, data: event.data }))
     const bytes = Buffer.concat([id, body])
-    remember(source, { n, bytes, idBytes: id.length })
-    for (const reader of readers.get(source) ?? []) enqueue(reader, bytes)
+    logs.append(source, { n, bytes, idBytes: id.length })
+    for (const reader of readers.of(source)) enqueue(reader, n, bytes)
     for (const tap of taps) tap(source, event)
     return n
   }
 
-  /** Missed frames of one source without ids, up to number `to`, or its reset. Looked up as they are taken: a slow reader holds none. */
+  /**
+   * The frames of one source after `from`, up to number `to`, without ids; or its reset. Frames are looked up as they
+   * are consumed, so a slow reader does not retain them.
+   */
   function* replay(source: Source, from: Cursor | undefined, to: number): Generator<Buffer> {
     if (!from) return
     let at = from.n
     while (true) {
-      const log = logs.get(source)
-      const floor = log?.floor ?? (source.startsWith('session:') ? droppedSessions : 0)
-      if (from.boot !== boot || at > n || at < floor) {
+      if (from.boot !== boot || at > n || at < logs.floorOf(source)) {
         yield Buffer.from(frame('reset', { source, n, data: {} }))
         return
       }
-      const next = log?.frames.find(logged => logged.n > at)
+      const next = logs.after(source, at)
       if (!next || next.n > to) return
       at = next.n
       yield next.bytes.subarray(next.idBytes)
@@ -164,40 +236,9 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
     yield Buffer.from(frame('ready', { n: to }, `${boot}-${to}`))
   }
 
-  const positions = ({
-    watch,
-    after,
-    lastEventId,
-  }: ReadOptions): Map<Source, Cursor | undefined> => {
-    const resumed = toCursor(lastEventId)
-    const connection = resumed ?? toCursor(after)
-    const later = (own: Cursor) =>
-      resumed && (resumed.boot !== own.boot || resumed.n > own.n) ? resumed : own
-    const from = new Map<Source, Cursor | undefined>(FIXED.map(source => [source, connection]))
-    for (const [id, own] of watch) from.set(`session:${id}`, own ? later(own) : connection)
-    return from
-  }
-
-  const attach = (reader: Reader): void => {
-    everyone.add(reader)
-    for (const source of reader.sources) {
-      const set = readers.get(source) ?? new Set()
-      readers.set(source, set.add(reader))
-    }
-  }
-
-  const detach = (reader: Reader): void => {
-    everyone.delete(reader)
-    for (const source of reader.sources) {
-      const set = readers.get(source)
-      set?.delete(reader)
-      if (set?.size === 0) readers.delete(source)
-    }
-  }
-
-  /** The stream of one connection: opening batch, `ready`, then live frames and pings until `signal` aborts. */
+  /** The stream of one connection: replayed frames, `ready`, then live frames and pings until `signal` aborts. */
   async function* read(options: ReadOptions): AsyncGenerator<Buffer> {
-    const from = positions(options)
+    const from = startCursors(options)
     const reader: Reader = {
       sources: new Set(from.keys()),
       queue: [],
@@ -208,8 +249,8 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
     }
     const onAbort = () => reader.wake?.()
     options.signal.addEventListener('abort', onAbort)
-    // Subscribing and the opening batch happen in one tick: nothing can slip between them.
-    attach(reader)
+    // Subscribing and the replay start in one tick, so no event falls between them.
+    readers.add(reader)
     try {
       yield* batches(replayAll(from, n))
       while (!options.signal.aborted && !closed) {
@@ -220,13 +261,7 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
           reader.last = n
           yield* batches(replayAll(sources, n))
         } else if (reader.queue.length > 0) {
-          const batch = reader.queue
-          reader.queue = []
-          reader.queuedBytes = 0
-          reader.last = batch.at(-1)!.n
-          yield batch.length === 1
-            ? batch[0]!.bytes
-            : Buffer.concat(batch.map(({ bytes }) => bytes))
+          yield drain(reader)
         } else {
           await new Promise<void>(resolve => {
             reader.wake = resolve
@@ -236,42 +271,34 @@ export const createHub = ({ boot, nowMs = Date.now }: { boot: string; nowMs?: ()
       }
     } finally {
       options.signal.removeEventListener('abort', onAbort)
-      detach(reader)
-    }
-  }
-
-  const dropIdleLogs = (): void => {
-    for (const [source, log] of logs) {
-      if (!source.startsWith('session:') || nowMs() - log.touchedMs < IDLE_LOG_MS) continue
-      droppedSessions = Math.max(droppedSessions, log.frames.at(-1)?.n ?? log.floor)
-      logs.delete(source)
+      readers.remove(reader)
     }
   }
 
   const timer = setInterval(() => {
-    dropIdleLogs()
-    for (const reader of everyone) enqueue(reader, PING)
+    logs.dropIdle()
+    for (const reader of readers.all) enqueue(reader, n, PING)
   }, PING_MS)
   timer.unref()
 
   return {
     boot,
-    /** Where "now" is; goes out with data fetched by HTTP in the same tick. */
+    /** The current position, sent along with data that HTTP fetches in the same tick. */
     cursor: () => `${boot}-${n}`,
     publish,
     read,
-    dropIdleLogs,
+    dropIdleLogs: logs.dropIdle,
     /** Calls `listener` for every event until the returned function is called. The listener must not throw. */
     tap(listener: (source: Source, event: Event) => void): () => void {
       taps.add(listener)
       return () => taps.delete(listener)
     },
-    readers: () => everyone.size,
-    /** Ends every stream: a service that goes must not be held by pages that listen. */
+    readers: () => readers.all.size,
+    /** Ends every stream, so that open pages do not delay the shutdown. */
     close(): void {
       closed = true
       clearInterval(timer)
-      for (const reader of everyone) reader.wake?.()
+      for (const reader of readers.all) reader.wake?.()
     },
   }
 }

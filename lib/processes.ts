@@ -1,4 +1,4 @@
-/** Programs that run on beside a conversation: started by its turns, listed in it alone, ended with it or with the service. */
+/** Background processes of a session: started by its turns, visible to it alone, killed with it or with the service. */
 import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { StringDecoder } from 'node:string_decoder'
@@ -13,12 +13,13 @@ import {
 import type { Processes, ProcessStart, ProcessView } from './agent/tool-services.ts'
 
 /** agent-home §8.2. */
-const MAX_KEPT_CHARS = 200_000
+const MAX_OUTPUT_CHARS = 200_000
 const MAX_PROCESSES = 64
-const KEEP_FINISHED_MS = 30 * 60_000
-/** Between the polite and the final signal. */
+const FINISHED_RETENTION_MS = 30 * 60_000
+/** Between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000
 const MAX_INPUT_CHARS = 100_000
+const WRITE_TIMEOUT_MS = 5_000
 
 type Entry = {
   id: string
@@ -28,12 +29,13 @@ type Entry = {
   startedAt: number
   endedAt: number | null
   exitCode: number | null
-  /** Cut from the front, in large steps. */
+  /** Output so far, truncated at the front in large steps. */
   text: string
-  leftOut: number
-  /** How much of all that was ever printed has been polled. */
-  polled: number
-  /** Its input since the last line end. */
+  /** Characters truncated at the front. */
+  droppedChars: number
+  /** Characters of the whole output that were polled. */
+  polledChars: number
+  /** Input since the last line end. */
   typed: string
   ended: Promise<void>
 }
@@ -43,39 +45,127 @@ export type ProcessRegistry = ReturnType<typeof createProcessRegistry>
 export type ProcessesOptions = {
   /** Seconds since 1970. */
   now: () => number
-  /** The id a session has now: compression gives it another one. */
+  /** The current id of a session: its id can change. */
   resolve?: (sessionId: string) => string | undefined
-  /** One that asked for it has ended. Must not throw. */
+  /** A process with `notify` has exited. Must not throw. */
   onEnded?: (sessionId: string, view: ProcessView) => void
   finishedRetentionMs?: number
   maxProcesses?: number
 }
 
-const gather = (entry: Entry): void => {
+const isRunning = ({ endedAt }: Entry): boolean => endedAt === null
+
+const collectOutput = (entry: Entry): void => {
   const { stdout } = entry.child
   const decoder = new StringDecoder('utf8')
   const add = (text: string) => {
     entry.text += text
-    const over = entry.text.length - MAX_KEPT_CHARS
-    if (over > MAX_KEPT_CHARS / 4) {
-      entry.text = entry.text.slice(over)
-      entry.leftOut += over
+    const excess = entry.text.length - MAX_OUTPUT_CHARS
+    if (excess > MAX_OUTPUT_CHARS / 4) {
+      entry.text = entry.text.slice(excess)
+      entry.droppedChars += excess
     }
   }
   readThrottled(stdout, bytes => add(decoder.write(bytes)))
   stdout?.once('end', () => add(decoder.end()))
 }
 
+/** The retained end of the output, without terminal escape sequences. */
+const outputOf = (entry: Entry) => {
+  const excess = Math.max(0, entry.text.length - MAX_OUTPUT_CHARS)
+  return {
+    text: stripVTControlCharacters(entry.text.slice(excess)),
+    left_out: entry.droppedChars + excess,
+  }
+}
+
+/** Output since the last poll. */
+const pollOutput = (entry: Entry): string => {
+  const added = entry.text.slice(Math.max(0, entry.polledChars - entry.droppedChars))
+  entry.polledChars = entry.droppedChars + entry.text.length
+  return stripVTControlCharacters(added)
+}
+
+const writeInput = (entry: Entry, data: string): Promise<void> => {
+  if (!isRunning(entry)) throw new Error('The process has ended.')
+  if (data.length > MAX_INPUT_CHARS)
+    throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error('The process does not read its input.')),
+      WRITE_TIMEOUT_MS,
+    )
+    entry.child.stdin?.write(data, error => {
+      clearTimeout(timer)
+      if (error) reject(new Error('The process has closed its input.'))
+      else resolve()
+    })
+  })
+}
+
+/** Resolves when the process ends, after `timeoutMs`, or when `signal` aborts. */
+const waitForEnd = (entry: Entry, timeoutMs: number, signal: AbortSignal): Promise<void> =>
+  new Promise(resolve => {
+    const timer = setTimeout(done, timeoutMs)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done, { once: true })
+    if (signal.aborted) done()
+    void entry.ended.then(done)
+  })
+
+const terminate = async (entry: Entry): Promise<void> => {
+  if (!isRunning(entry)) return
+  const cancelKill = terminateGroup(entry.child, KILL_AFTER_MS)
+  await entry.ended
+  cancelKill()
+  // The shell may have exited while its children ignore SIGTERM.
+  killGroup(entry.child, 'SIGKILL')
+}
+
+const spawnEntry = (owner: string, given: ProcessStart, startedAt: number): Entry => {
+  const child = spawnGroup(given.file, given.args, {
+    cwd: given.cwd,
+    env: given.env,
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  const entry: Entry = {
+    id: `proc_${randomBytes(6).toString('hex')}`,
+    owner,
+    given,
+    child,
+    startedAt,
+    endedAt: null,
+    exitCode: null,
+    text: '',
+    droppedChars: 0,
+    polledChars: 0,
+    typed: '',
+    ended: Promise.resolve(),
+  }
+  collectOutput(entry)
+  // EPIPE after the process exited: its status says so.
+  child.stdin?.on('error', () => undefined)
+  return entry
+}
+
+const waitForSpawn = (child: ChildProcess): Promise<void> =>
+  new Promise((resolve, reject) => {
+    child.once('spawn', resolve)
+    child.once('error', reject)
+  })
+
 export const createProcessRegistry = (options: ProcessesOptions) => {
   const { now, onEnded, resolve } = options
-  const { finishedRetentionMs = KEEP_FINISHED_MS, maxProcesses = MAX_PROCESSES } = options
+  const { finishedRetentionMs = FINISHED_RETENTION_MS, maxProcesses = MAX_PROCESSES } = options
   const entries = new Map<string, Entry>()
   let isClosed = false
 
-  const idNow = (sessionId: string) => resolve?.(sessionId) ?? sessionId
-  const isOf = (owner: string) => (entry: Entry) => idNow(entry.owner) === idNow(owner)
-
-  const isRunning = ({ endedAt }: Entry): boolean => endedAt === null
+  const currentId = (sessionId: string) => resolve?.(sessionId) ?? sessionId
+  const isOwnedBy = (owner: string) => (entry: Entry) => currentId(entry.owner) === currentId(owner)
 
   const toView = (entry: Entry): ProcessView => ({
     session_id: entry.id,
@@ -88,15 +178,15 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     started_at: entry.startedAt,
   })
 
-  const forgetOld = (): void => {
+  const dropExpired = (): void => {
     for (const entry of entries.values())
       if (entry.endedAt !== null && (now() - entry.endedAt) * 1_000 > finishedRetentionMs)
         entries.delete(entry.id)
   }
 
-  /** The oldest finished one makes room; running ones never do. */
-  const makeRoom = (): void => {
-    forgetOld()
+  /** Evicts the oldest finished process when the registry is full. Throws when all are running. */
+  const requireCapacity = (): void => {
+    dropExpired()
     if (entries.size < maxProcesses) return
     const finished = [...entries.values()].find(entry => !isRunning(entry))
     if (!finished)
@@ -105,7 +195,7 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
   }
 
   const watch = async (entry: Entry): Promise<void> => {
-    // One that cannot be started is reported by `begin`.
+    // A failed spawn is reported by `start`.
     const exit = await waitForClose(entry.child).catch(() => null)
     if (!exit) return
     entry.exitCode = exit.code ?? (exit.signal === 'SIGKILL' ? 137 : 143)
@@ -113,149 +203,72 @@ export const createProcessRegistry = (options: ProcessesOptions) => {
     if (entry.given.notify && !isClosed) onEnded?.(entry.owner, toView(entry))
   }
 
-  const begin = async (owner: string, given: ProcessStart): Promise<ProcessView> => {
-    if (isClosed) throw new Error('The service is shutting down.')
-    makeRoom()
-    const child = spawnGroup(given.file, given.args, {
-      cwd: given.cwd,
-      env: given.env,
-      stdio: ['pipe', 'pipe', 'ignore'],
-    })
-    const entry: Entry = {
-      id: `proc_${randomBytes(6).toString('hex')}`,
-      owner,
-      given,
-      child,
-      startedAt: now(),
-      endedAt: null,
-      exitCode: null,
-      text: '',
-      leftOut: 0,
-      polled: 0,
-      typed: '',
-      ended: Promise.resolve(),
-    }
-    gather(entry)
-    // Whoever writes to one that has gone is told by its status.
-    child.stdin?.on('error', () => undefined)
+  const start = async (owner: string, given: ProcessStart): Promise<ProcessView> => {
+    if (isClosed) throw new Error('The server is shutting down.')
+    requireCapacity()
+    const entry = spawnEntry(owner, given, now())
     entry.ended = watch(entry)
-    // In the list before it is known to run: the bound above must hold for those started together.
+    // Registered before the spawn is confirmed: the limit must hold for processes started at the same time.
     entries.set(entry.id, entry)
     try {
-      await new Promise<void>((resolve, reject) => {
-        child.once('spawn', resolve)
-        child.once('error', reject)
-      })
+      await waitForSpawn(entry.child)
     } catch (error) {
       entries.delete(entry.id)
       throw error
     }
-    child.on('error', () => undefined)
+    entry.child.on('error', () => undefined)
     return toView(entry)
   }
 
   const find = (owner: string, id: string): Entry => {
-    forgetOld()
+    dropExpired()
     const entry = entries.get(id)
-    if (!entry || !isOf(owner)(entry))
+    if (!entry || !isOwnedBy(owner)(entry))
       throw new Error(`There is no process ${id} in this conversation. List them with action list.`)
     return entry
   }
 
-  const end = async (entry: Entry): Promise<void> => {
-    if (!isRunning(entry)) return
-    const cancelKill = terminateGroup(entry.child, KILL_AFTER_MS)
-    await entry.ended
-    cancelKill()
-    // The shell may have exited while its children ignore SIGTERM.
-    killGroup(entry.child, 'SIGKILL')
-  }
-
-  const ofSession = (owner: string): Entry[] => [...entries.values()].filter(isOf(owner))
-
-  const write = (entry: Entry, data: string): Promise<void> => {
-    if (!isRunning(entry)) throw new Error('The process has ended.')
-    if (data.length > MAX_INPUT_CHARS)
-      throw new Error(`At most ${MAX_INPUT_CHARS} characters can be written at once.`)
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error('The process does not read its input.')),
-        5_000,
-      )
-      entry.child.stdin?.write(data, error => {
-        clearTimeout(timer)
-        if (error) reject(new Error('The process has closed its input.'))
-        else resolve()
-      })
-    })
-  }
-
-  const wait = (entry: Entry, timeoutMs: number, signal: AbortSignal): Promise<void> =>
-    new Promise(resolve => {
-      const timer = setTimeout(done, timeoutMs)
-      function done() {
-        clearTimeout(timer)
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-      signal.addEventListener('abort', done, { once: true })
-      if (signal.aborted) done()
-      void entry.ended.then(done)
-    })
-
-  /** The last characters that are kept, without colours. */
-  const kept = (entry: Entry) => {
-    const over = Math.max(0, entry.text.length - MAX_KEPT_CHARS)
-    return {
-      text: stripVTControlCharacters(entry.text.slice(over)),
-      left_out: entry.leftOut + over,
-    }
-  }
+  const ofSession = (owner: string): Entry[] => [...entries.values()].filter(isOwnedBy(owner))
 
   return {
-    /** Those of one session; it sees no others. */
+    /** The processes of one session; those of others are not visible. */
     of: (owner: string): Processes => ({
-      start: given => begin(owner, given),
+      start: given => start(owner, given),
       list() {
-        forgetOld()
+        dropExpired()
         return ofSession(owner).map(toView)
       },
       view: id => toView(find(owner, id)),
-      read: id => kept(find(owner, id)),
-      poll(id) {
-        const entry = find(owner, id)
-        const fresh = entry.text.slice(Math.max(0, entry.polled - entry.leftOut))
-        entry.polled = entry.leftOut + entry.text.length
-        return stripVTControlCharacters(fresh)
-      },
+      read: id => outputOf(find(owner, id)),
+      poll: id => pollOutput(find(owner, id)),
       pendingInput: id => find(owner, id).typed,
       async write(id, data) {
         const entry = find(owner, id)
-        await write(entry, data)
+        await writeInput(entry, data)
         const all = entry.typed + data
         entry.typed = all.slice(all.lastIndexOf('\n') + 1).slice(-MAX_INPUT_CHARS)
       },
       async wait(id, timeoutMs, signal) {
         const entry = find(owner, id)
-        await wait(entry, timeoutMs, signal)
+        await waitForEnd(entry, timeoutMs, signal)
         return toView(entry)
       },
       async kill(id) {
         const entry = find(owner, id)
-        await end(entry)
+        await terminate(entry)
         return toView(entry)
       },
     }),
-    /** With their session. */
+    /** Kills and forgets the processes of a session. */
     async endSession(owner: string): Promise<void> {
       const own = ofSession(owner)
-      await Promise.all(own.map(end))
+      await Promise.all(own.map(terminate))
       for (const { id } of own) entries.delete(id)
     },
-    /** Every one of them, at the end of the service. */
+    /** Kills every process. */
     async close(): Promise<void> {
       isClosed = true
-      await Promise.all([...entries.values()].map(end))
+      await Promise.all([...entries.values()].map(terminate))
     },
   }
 }

@@ -1,14 +1,14 @@
 /**
- * The clock of one home: claims what is due, runs it one after the other, and accounts for every due time.
+ * The scheduler of one home: claims due jobs, runs them one after the other, and records every due time.
  *
- * A claim is on disk before its run begins: the history says which due time was taken, then `next_run_at` is advanced under
- * the agent's locks. Whoever looks later, another service, the agent's own gateway, or we after a kill, finds the job
- * not due. A run that died in its middle is therefore never made twice; it is told as interrupted.
+ * A claim is on disk before its run begins: first the history records which due time was taken, then `next_run_at` is
+ * advanced under the host agent's locks. Any process that checks later (another service, the host agent, this service
+ * after a kill) finds the job not due. A run that died is therefore never repeated; it is recorded as interrupted.
  */
 import { join } from 'node:path'
 import { conflict, messageOf, missing, UserError } from '../errors.ts'
 import { withFileLock } from '../store/flock.ts'
-import { type Completion, completed, decide, type Decision } from './due-jobs.ts'
+import { type Completion, completed, type DecisionContext, decide } from './due-jobs.ts'
 import { type History, isAbandoned } from './history.ts'
 import { type JobPlan, toJobPlan } from './job.ts'
 import { isJob, type JobsFile } from './jobs-file.ts'
@@ -18,18 +18,19 @@ export type RunResult = {
   error: string | null
   deliveryError: string | null
   filename: string | null
-  /** The service is going down. */
+  /** The service stopped during the run. */
   interrupted: boolean
 }
 
 export type SchedulerOptions = {
   file: JobsFile
   history: History
-  /** One run from script to output file. Must not reject. */
+  /** Runs one job, from its script to its output file. Must not reject. */
   run: (
     job: JobPlan,
     on: { signal: AbortSignal; session: (id: string) => void },
   ) => Promise<RunResult>
+  /** Milliseconds since 1970. */
   now: () => number
   zone: () => string
   log: (line: string, extra?: Record<string, unknown>) => void
@@ -38,62 +39,154 @@ export type SchedulerOptions = {
 type Claim = { run: string; plan: JobPlan }
 type Active = Claim & { startedAt: number; sessionId: string | null }
 
-/** Ticks come every minute; after a longer pause nobody was looking. */
-const PAUSE_MS = 150_000
-/** Runs by hand at the same time in one home. */
-const MOST_BY_HAND = 4
+/** Ticks come every minute; a longer gap means that the service or the machine was suspended. */
+const MAX_TICK_GAP_MS = 150_000
+/** Manual runs at the same time in one home. */
+const MAX_MANUAL_RUNS = 4
 const STOPPED = 'The service stopped while this task was running.'
+
+type Store = Pick<SchedulerOptions, 'file' | 'history' | 'now' | 'zone'>
+
+const INTERRUPTED: RunResult = {
+  status: 'error',
+  error: STOPPED,
+  deliveryError: null,
+  filename: null,
+  interrupted: true,
+}
+
+/** Updates the job's record after a run. A job that was deleted meanwhile stays deleted. */
+const recordCompletion = (
+  { file, now, zone }: Store,
+  id: string,
+  done: Omit<Completion, 'at' | 'zone'>,
+): Promise<void> =>
+  file.edit(jobs => {
+    const at = jobs.findIndex(each => isJob(each) && each.id === id)
+    const job = jobs[at]
+    if (!isJob(job)) return { result: undefined, write: false }
+    const when = { at: now(), zone: zone() }
+    const after = completed(job, toJobPlan(job, when.at, when.zone), { ...done, ...when })
+    if (after) Object.assign(job, after)
+    else jobs.splice(at, 1)
+    return { result: undefined, write: true }
+  })
+
+/** Records runs of dead processes as interrupted. Holds the lock, so that two services do not record the same run. */
+const recoverAbandoned = async ({ file, history, now, zone }: Store): Promise<void> => {
+  if (!history.list().some(isAbandoned)) return
+  await file.edit(jobs => {
+    let write = false
+    history.shorten()
+    for (const run of history.list().filter(isAbandoned)) {
+      history.ended(run.run_id, {
+        how: 'interrupted',
+        status: 'error',
+        error: STOPPED,
+        filename: null,
+      })
+      const job = jobs.find(each => isJob(each) && each.id === run.job_id)
+      if (!isJob(job)) continue
+      const plan = toJobPlan(job, now(), zone())
+      // Killed before the claim was written: the job is still due, and runs now.
+      if (plan.nextRunAt !== null && plan.nextRunAt <= run.due_at * 1_000) continue
+      const done = {
+        status: 'error',
+        error: STOPPED,
+        deliveryError: null,
+        interrupted: true,
+      } as const
+      const after = completed(job, plan, { ...done, at: run.claimed_at * 1_000, zone: zone() })
+      if (after) Object.assign(job, after)
+      write = true
+    }
+    return { result: undefined, write }
+  })
+}
+
+const decideAll = (jobs: readonly unknown[], contextOf: () => DecisionContext) => {
+  // The first use of a time zone takes tens of milliseconds: skip it without jobs.
+  if (jobs.length === 0) return []
+  const context = contextOf()
+  return jobs.filter(isJob).flatMap(job => {
+    const plan = toJobPlan(job, context.now, context.zone)
+    const decision = decide(plan, context)
+    return decision ? [{ job, plan, decision }] : []
+  })
+}
+
+/** Claims everything that is due, in one write. Throws `unavailable` when another process holds the lock. */
+const claimDue = async (
+  { file, history }: Store,
+  contextOf: () => DecisionContext,
+): Promise<Claim[]> => {
+  const claims: Claim[] = []
+  try {
+    await withFileLock(join(file.dir, '.tick.lock'), { timeoutMs: 0 }, () =>
+      file.edit(jobs => {
+        const found = decideAll(jobs, contextOf)
+        for (const { job, plan, decision } of found) {
+          const of = { job: plan.id, name: plan.name }
+          for (const times of decision.passed) history.passed({ ...of, ...times })
+          if (decision.run) {
+            const run = history.claimed({ ...of, trigger: 'schedule', due: decision.run.due })
+            claims.push({ run, plan })
+          }
+          Object.assign(job, decision.patch)
+        }
+        return { result: undefined, write: found.length > 0 }
+      }),
+    )
+  } catch (error) {
+    // `next_run_at` was not advanced, so the runs are not ours: the next tick finds the same jobs due.
+    for (const { run } of claims) {
+      const why = `It could not be claimed: ${messageOf(error)}`
+      history.ended(run, { how: 'interrupted', status: 'error', error: why, filename: null })
+    }
+    throw error
+  }
+  return claims
+}
 
 export type Scheduler = ReturnType<typeof createScheduler>
 
-export const createScheduler = (deps: SchedulerOptions) => {
-  const { file, history, now, zone, log } = deps
+export const createScheduler = (options: SchedulerOptions) => {
+  const { file, history, now, zone, log } = options
   const active = new Map<string, Active>()
   const waiting: Claim[] = []
-  const going = new Set<Promise<unknown>>()
+  const pending = new Set<Promise<unknown>>()
   const stopping = new AbortController()
   let chain: Promise<void> = Promise.resolve()
-  let lastLook: number | null = null
+  let lastTick: number | null = null
   let aliveSince = 0
   let recovered = false
 
   const track = <T>(work: Promise<T>): Promise<T> => {
-    going.add(work)
-    void work.finally(() => going.delete(work))
+    pending.add(work)
+    void work.finally(() => pending.delete(work))
     return work
   }
 
-  /** Here, or in another process that lives. */
+  /** Running or queued here, or running in another live process. */
   const isBusy = (id: string): boolean =>
     active.has(id) ||
     waiting.some(({ plan }) => plan.id === id) ||
     history.list().some(run => run.job_id === id && run.ended_at === null && !isAbandoned(run))
 
-  /** The job's record after a run. It may have gone meanwhile, and stays gone. */
-  const record = (id: string, done: Omit<Completion, 'at' | 'zone'>): Promise<void> =>
-    file.edit(jobs => {
-      const at = jobs.findIndex(each => isJob(each) && each.id === id)
-      const job = jobs[at]
-      if (!isJob(job)) return { result: undefined, write: false }
-      const when = { at: now(), zone: zone() }
-      const after = completed(job, toJobPlan(job, when.at, when.zone), { ...done, ...when })
-      if (after) Object.assign(job, after)
-      else jobs.splice(at, 1)
-      return { result: undefined, write: true }
-    })
+  const contextOf = (): DecisionContext => ({ now: now(), zone: zone(), aliveSince, isBusy })
 
-  const close = async ({ run, plan }: Claim, result: RunResult): Promise<void> => {
+  const recordResult = async ({ run, plan }: Claim, result: RunResult): Promise<void> => {
     const { filename, status, error, interrupted } = result
     try {
-      await record(plan.id, result)
+      await recordCompletion(options, plan.id, result)
     } catch (cause) {
-      // A full disk or a file somebody broke: the history at least says what happened.
+      // A full disk or a damaged jobs file: the history still records the result.
       log('a scheduled task could not be recorded', { job: plan.id, error: messageOf(cause) })
     }
     history.ended(run, { how: interrupted ? 'interrupted' : 'ran', status, error, filename })
   }
 
-  /** One of the three borders that catch: whatever goes wrong ends in the history and the log. */
+  /** An error boundary: whatever goes wrong is recorded in the history and the log. */
   const execute = async (claim: Claim): Promise<void> => {
     const { run, plan } = claim
     const entry: Active = { ...claim, startedAt: now(), sessionId: null }
@@ -103,9 +196,10 @@ export const createScheduler = (deps: SchedulerOptions) => {
     }
     active.set(plan.id, entry)
     try {
-      if (stopping.signal.aborted) return await close(claim, interruption)
+      if (stopping.signal.aborted) return await recordResult(claim, INTERRUPTED)
       history.started(run)
-      await close(claim, await deps.run(plan, { signal: stopping.signal, session: onSession }))
+      const hooks = { signal: stopping.signal, session: onSession }
+      await recordResult(claim, await options.run(plan, hooks))
     } catch (error) {
       log('a scheduled task failed', { job: plan.id, error: messageOf(error) })
     } finally {
@@ -113,129 +207,49 @@ export const createScheduler = (deps: SchedulerOptions) => {
     }
   }
 
-  const interruption: RunResult = {
-    status: 'error',
-    error: STOPPED,
-    deliveryError: null,
-    filename: null,
-    interrupted: true,
-  }
-
-  /** Runs of processes that are gone. Under the lock, so that two services do not tell the same one twice. */
-  const recover = async (): Promise<void> => {
-    recovered = true
-    if (!history.list().some(isAbandoned)) return
-    await file.edit(jobs => {
-      let write = false
-      history.shorten()
-      for (const run of history.list().filter(isAbandoned)) {
-        history.ended(run.run_id, {
-          how: 'interrupted',
-          status: 'error',
-          error: STOPPED,
-          filename: null,
-        })
-        const job = jobs.find(each => isJob(each) && each.id === run.job_id)
-        if (!isJob(job)) continue
-        const plan = toJobPlan(job, now(), zone())
-        // Killed before the claim was written: it is still due, and runs now.
-        if (plan.nextRunAt !== null && plan.nextRunAt <= run.due_at * 1_000) continue
-        const done = {
-          status: 'error',
-          error: STOPPED,
-          deliveryError: null,
-          interrupted: true,
-        } as const
-        const after = completed(job, plan, { ...done, at: run.claimed_at * 1_000, zone: zone() })
-        if (after) Object.assign(job, after)
-        write = true
-      }
-      return { result: undefined, write }
-    })
-  }
-
-  const judgeAll = (jobs: readonly unknown[]) => {
-    // The first look at a time zone costs a start tens of milliseconds: not for nothing.
-    if (jobs.length === 0) return []
-    const look = { now: now(), zone: zone(), aliveSince, isBusy }
-    return jobs.filter(isJob).flatMap(job => {
-      const plan = toJobPlan(job, look.now, look.zone)
-      const verdict = decide(plan, look)
-      return verdict ? [{ job, plan, verdict }] : []
-    })
-  }
-
-  const account = (plan: JobPlan, { passed }: Decision): void => {
-    for (const times of passed) history.passed({ job: plan.id, name: plan.name, ...times })
-  }
-
-  /** Everything that is due, taken in one write. */
-  const claim = async (): Promise<Claim[]> => {
-    const claims: Claim[] = []
-    try {
-      await withFileLock(join(file.dir, '.tick.lock'), { timeoutMs: 0 }, () =>
-        file.edit(jobs => {
-          const found = judgeAll(jobs)
-          for (const { job, plan, verdict } of found) {
-            account(plan, verdict)
-            if (verdict.run) {
-              const of = { job: plan.id, name: plan.name, trigger: 'schedule' as const }
-              claims.push({ run: history.claimed({ ...of, due: verdict.run.due }), plan })
-            }
-            Object.assign(job, verdict.patch)
-          }
-          return { result: undefined, write: found.length > 0 }
-        }),
-      )
-    } catch (error) {
-      // Not advanced, so not ours to run: the next tick meets the same jobs again.
-      for (const { run } of claims) {
-        const why = `It could not be claimed: ${messageOf(error)}`
-        history.ended(run, { how: 'interrupted', status: 'error', error: why, filename: null })
-      }
-      throw error
-    }
-    return claims
+  const enqueue = (claim: Claim): void => {
+    chain = track(
+      chain.then(() => {
+        waiting.splice(waiting.indexOf(claim), 1)
+        return execute(claim)
+      }),
+    )
   }
 
   return {
-    /** Looks at the clock once. Never rejects; the runs it starts go on behind it. */
+    /** Checks the clock once. Never rejects; the runs it starts continue in the background. */
     async tick(): Promise<void> {
       if (stopping.signal.aborted) return
       const at = now()
-      if (lastLook === null || at - lastLook > PAUSE_MS || at < lastLook) aliveSince = at
-      lastLook = at
-      // Said elsewhere; nothing can be claimed in a file that cannot be written.
+      if (lastTick === null || at - lastTick > MAX_TICK_GAP_MS || at < lastTick) aliveSince = at
+      lastTick = at
+      // Reported elsewhere; nothing can be claimed in a file that cannot be written.
       if (file.problem() !== null) return
       try {
-        if (!recovered) await recover()
-        // Most minutes nothing is due: no lock is taken for them.
-        if (judgeAll(file.read()).length === 0) return
-        const claims = await claim()
-        waiting.push(...claims)
-        for (const each of claims) {
-          chain = track(
-            chain.then(() => {
-              waiting.splice(waiting.indexOf(each), 1)
-              return execute(each)
-            }),
-          )
+        if (!recovered) {
+          recovered = true
+          await recoverAbandoned(options)
         }
+        // Most minutes nothing is due: no lock is taken for them.
+        if (decideAll(file.read(), contextOf).length === 0) return
+        const claims = await claimDue(options, contextOf)
+        waiting.push(...claims)
+        for (const each of claims) enqueue(each)
       } catch (error) {
-        // Another runner holds the lock and does the same work; everything else is for the log.
+        // Another process holds the lock and does the same work; everything else is logged.
         const isHeld = error instanceof UserError && error.kind === 'unavailable'
-        if (!isHeld) log('scheduled tasks could not be looked at', { error: messageOf(error) })
+        if (!isHeld) log('could not check scheduled tasks', { error: messageOf(error) })
       }
     },
 
-    /** At once, beside whatever runs; a job that runs already is not started again. */
+    /** Runs a job now, beside whatever is running; a job that is running is not started again. */
     runNow(id: string): { status: 'triggered' | 'running'; elapsed: number } {
       const job = file.read().find(each => each.id === id)
       if (!isJob(job)) throw missing('Job not found', { code: 'job_not_found' })
       const running = active.get(id)
       if (running) return { status: 'running', elapsed: (now() - running.startedAt) / 1_000 }
       if (isBusy(id)) return { status: 'running', elapsed: 0 }
-      if (active.size >= MOST_BY_HAND)
+      if (active.size >= MAX_MANUAL_RUNS)
         throw conflict(`${active.size} tasks are running already; wait for one to end.`, {
           code: 'too_many_jobs_running',
         })
@@ -256,11 +270,11 @@ export const createScheduler = (deps: SchedulerOptions) => {
       })),
     queued: () => waiting.map(({ plan }) => plan.id),
     isBusy,
-    /** No further runs; those that go on are told. */
-    stop: () => stopping.abort(new Error('The service is shutting down.')),
-    /** After everything that was going on has been recorded. */
+    /** No further runs; running ones are aborted. */
+    stop: () => stopping.abort(new Error('The server is shutting down.')),
+    /** Resolves when everything that was running has been recorded. */
     settled: async (): Promise<void> => {
-      while (going.size > 0) await Promise.allSettled([...going])
+      while (pending.size > 0) await Promise.allSettled([...pending])
     },
   }
 }
