@@ -1,19 +1,19 @@
-/** What a text must not hold that a model will read later as its own: characters nobody sees, and sentences that take it over. Pure. */
+/** Detects prompt injection in text that a model will read later as its own: invisible characters and takeover instructions. Pure. */
 
-/** Zero-width space, word joiners, changes of direction, the byte order mark inside a text, and the invisible copy of ASCII. */
+/** Zero-width space, word joiners, bidirectional controls, a byte order mark inside the text, and tag characters (invisible ASCII). */
 const INVISIBLE =
   /[\u00ad\u180e\u200b\u2060-\u2064\u202a-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/u
 
 type Shape = readonly [what: string, pattern: RegExp]
 
-/** Bounded gaps everywhere: a long text must not take quadratic time. */
+/** Gaps are bounded, so that a long text can't take quadratic time. */
 const TAKEOVER: readonly Shape[] = [
   [
     'an instruction to ignore earlier instructions',
     /\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:previous|prior|above|earlier|all|your|any|system)\b.{0,40}\b(?:instructions?|rules?|guidelines?|prompts?|policies|restrictions?)\b/i,
   ],
   [
-    'an instruction to hide something from the person',
+    'an instruction to hide something from the user',
     /\b(?:do\s+not|don['’]t|never)\s+(?:tell|inform|mention\s+(?:this|it)\s+to|reveal\s+(?:this|it)\s+to|show\s+(?:this|it)\s+to)\s+(?:the\s+)?(?:user|person|human|owner)\b/i,
   ],
   [
@@ -27,31 +27,31 @@ const TAKEOVER: readonly Shape[] = [
   ],
 ]
 
-const SECRET_PLACE =
+const SECRET_PATH =
   '(?:\\.env\\b|\\.netrc\\b|\\.pgpass\\b|\\.npmrc\\b|\\.pypirc\\b|auth\\.json\\b|credentials\\b|id_(?:rsa|ed25519)\\b|\\.ssh/|\\.aws/)'
 const SECRET_NAME = '\\$\\{?\\w{0,60}(?:API_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL)\\w{0,60}'
 
 const LEAK: readonly Shape[] = [
   [
-    'a command that sends a secret away',
+    'a command that sends a secret to another host',
     new RegExp(
-      `\\b(?:curl|wget|nc|ncat|http|scp|rsync)\\b.{0,200}(?:${SECRET_NAME}|@\\S{0,100}${SECRET_PLACE})`,
+      `\\b(?:curl|wget|nc|ncat|http|scp|rsync)\\b.{0,200}(?:${SECRET_NAME}|@\\S{0,100}${SECRET_PATH})`,
       'i',
     ),
   ],
   [
-    'a command that sends a secret away',
-    new RegExp(`${SECRET_PLACE}.{0,120}\\|\\s*(?:curl|wget|nc|ncat|base64)\\b`, 'i'),
+    'a command that sends a secret to another host',
+    new RegExp(`${SECRET_PATH}.{0,120}\\|\\s*(?:curl|wget|nc|ncat|base64)\\b`, 'i'),
   ],
 ]
 
 const BACKDOOR: readonly Shape[] = [
   [
-    'a way in for others',
+    'a command that grants SSH access',
     />>\s*\S{0,100}authorized_keys\b|\bauthorized_keys\b.{0,60}\b(?:append|add)\b/i,
   ],
   [
-    'a shell for others',
+    'a remote shell',
     /\/dev\/(?:tcp|udp)\/|\b(?:nc|ncat|netcat)\b.{0,60}\s-(?:e|c)\b|\bsocat\b.{0,80}\bexec:/i,
   ],
 ]
@@ -69,10 +69,10 @@ const find = (text: string, shapes: readonly Shape[]): string | null =>
 
 export const hasInvisible = (text: string): boolean => INVISIBLE.test(text)
 
-/** What is wrong with a note, a prompt or a file of instructions, in words that follow "it holds"; null for nothing. */
+/** What is wrong with a note, a prompt, or an instruction file, worded to follow "it contains"; null if nothing is. */
 export const findThreat = (text: string): string | null =>
   hasInvisible(text) ? 'invisible characters' : find(text, [...TAKEOVER, ...LEAK, ...BACKDOOR])
 
-/** The same for what will be run as well. */
+/** The same for text that will also be run. */
 export const findThreatInCode = (text: string): string | null =>
   findThreat(text) ?? find(text, RUIN)

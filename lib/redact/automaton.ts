@@ -1,27 +1,27 @@
 /**
- * Finds many words in one pass over a text (Aho–Corasick): the time does not depend on how many words there are.
- * A word is found also where white space, a colour sequence or an escaped line break (`\n`) stands inside it: programs fold and color what they print.
+ * Multi-pattern search (Aho–Corasick): one pass over the text, independent of the number of words.
+ * White space, color sequences, and escaped line breaks (`\n`) inside a word are ignored, because programs wrap and color their output.
  */
 
 export type Word<T> = {
   text: string
   tag: T
   /**
-   * What a stream does with a text that ends inside this word. `never`: sends it. `whole`: waits, if a word may begin
-   * there and nothing stands inside it. A number: waits behind so many characters, which may be sent in any case.
+   * What a stream does when the text ends inside this word. `never`: emit it. `whole`: hold back the whole word, if a
+   * token may begin there and it has no gaps. A number: emit that many characters and hold back the rest.
    */
   waits: 'never' | 'whole' | number
 }
 
 export type Automaton<T> = {
-  /** `found` gets every occurrence, ordered by its end. Answers from where on a stream has to wait. */
+  /** Calls `found` for every match, ordered by end. Returns the index from which a stream must hold back. */
   scan: (text: string, found: (from: number, to: number, tag: T) => void) => number
 }
 
-/** So many characters between two of a word are more than any program folds by. */
+/** Longest gap inside a word, in characters; no program wraps with more. */
 const LONGEST_GAP = 80
-/** `\n` may also be a backslash before the first letter of a word: so many letters tell. */
-const TELLING = 4
+/** `\n` may also be a backslash before a word that begins with `n`: letters compared to tell them apart. */
+const LOOKAHEAD = 4
 const PAIRS = 1 << 14
 const BACKSLASH = 92
 const ESCAPE = 27
@@ -38,7 +38,7 @@ const isBreakLetter = (code: number): boolean => code === 110 || code === 114 ||
 
 const pairOf = (first: number, second: number): number => ((first * 131) ^ second) & (PAIRS - 1)
 
-/** Just behind a color sequence; the length of the text when it is not whole yet, -1 when there is none. */
+/** Index after a color sequence; the text length when the sequence is incomplete, -1 when there is none. */
 const afterColor = (text: string, at: number): number => {
   if (at + 1 >= text.length) return text.length
   if (text[at + 1] !== '[') return -1
@@ -50,23 +50,23 @@ const afterColor = (text: string, at: number): number => {
   return at + 32 > text.length ? text.length : -1
 }
 
-/** What of a word is compared: everything but what may stand inside one. */
+/** A word without the characters that are ignored inside a match. */
 const comparable = (text: string): string => text.replace(/\\+[nrt]|\s/g, '')
 
 type Nodes = {
   kids: Map<number, number>[]
   fail: number[]
   depth: number[]
-  /** Words that end here. */
+  /** Indexes of the words that end here. */
   ends: number[][]
-  /** The next shorter suffix at which a word ends; 0 for none. */
+  /** The next shorter suffix that ends a word; 0 for none. */
   more: number[]
-  /** Of the words that may still come of it: whether one waits as a whole, and how little of the others may be sent. */
+  /** Of the words that continue from here: whether one is held back whole, and the fewest characters the others emit. */
   whole: boolean[]
   sent: number[]
 }
 
-const plant = (words: readonly Pick<Word<unknown>, 'text' | 'waits'>[]): Nodes => {
+const buildTrie = (words: readonly Pick<Word<unknown>, 'text' | 'waits'>[]): Nodes => {
   const nodes: Nodes = {
     kids: [new Map()],
     fail: [0],
@@ -93,7 +93,7 @@ const plant = (words: readonly Pick<Word<unknown>, 'text' | 'waits'>[]): Nodes =
         nodes.sent.push(Infinity)
       }
       node = kid
-      // At its last character it is whole: nothing is left to wait for.
+      // The last character completes the word, so nothing is held back.
       if (at === text.length - 1 || waits === 'never') continue
       if (waits === 'whole') nodes.whole[node] = true
       else nodes.sent[node] = Math.min(nodes.sent[node] as number, waits)
@@ -120,13 +120,13 @@ const link = ({ kids, fail, ends, more }: Nodes): void => {
 
 export const createAutomaton = <T>(
   given: readonly Word<T>[],
-  /** Whether a word that waits as a whole may begin here. */
+  /** Whether a word with `waits: 'whole'` may begin here. */
   begins: (text: string, at: number) => boolean,
 ): Automaton<T> => {
   const words = given
     .map(word => ({ ...word, text: comparable(word.text) }))
     .filter(({ text }) => text.length > 1)
-  const nodes = plant(words)
+  const nodes = buildTrie(words)
   link(nodes)
   const size = nodes.kids.length
   const fail = Int32Array.from(nodes.fail)
@@ -134,7 +134,7 @@ export const createAutomaton = <T>(
   const more = Int32Array.from(nodes.more)
   const root = new Int32Array(65_536)
   const pairs = new Uint8Array(PAIRS)
-  // Most nodes have one successor: two arrays are much faster to look into than a map.
+  // Most nodes have one child; two arrays are much faster than a map.
   const onlyCode = new Int32Array(size).fill(-1)
   const onlyKid = new Int32Array(size)
   const many: (Map<number, number> | undefined)[] = []
@@ -175,22 +175,22 @@ export const createAutomaton = <T>(
   return {
     scan(text, found) {
       const { length } = text
-      // Where the last characters that were compared stand.
+      // Indexes of the most recently compared characters.
       const ring = new Int32Array(ringSize)
       let compared = 0
       let node = 0
       let gap = 0
       let at = 0
-      /** Whether the letter behind a backslash begins another word; null where the text ends too early to tell. */
-      const isOtherWord = (place: number): boolean | null => {
-        let other = root[text.charCodeAt(place)] as number
-        for (let next = place + 1; next < place + TELLING && other !== 0; next++) {
+      /** Whether the letter after a backslash begins another word; null when the text ends too early to tell. */
+      const isOtherWord = (from: number): boolean | null => {
+        let other = root[text.charCodeAt(from)] as number
+        for (let next = from + 1; next < from + LOOKAHEAD && other !== 0; next++) {
           if (next >= length) return null
           other = kidOf(other, text.charCodeAt(next))
         }
         return other !== 0
       }
-      /** Where the text goes on behind what may stand inside a word; `at` itself when a character is to be compared. */
+      /** Index after a gap inside a word; `at` itself when the character must be compared. */
       const skip = (): number => {
         const code = text.charCodeAt(at)
         if (code === ESCAPE) {
@@ -214,7 +214,7 @@ export const createAutomaton = <T>(
       while (at < length) {
         let code = text.charCodeAt(at)
         if (node === 0) {
-          // Most of a text begins no word: two looks at tables for each of its characters.
+          // Fast path: most characters begin no word.
           for (; at + 1 < length; at++) {
             const next = text.charCodeAt(at + 1)
             if (pairs[pairOf(code, next)] === 1 && root[code] !== 0) break

@@ -1,23 +1,23 @@
 /**
- * The rest of a secret where a text was cut: a message that was shortened before it was masked ends in the middle of one,
- * the last lines of an output begin in one. Only the two ends of a text are looked at, so that it costs two look-ups.
+ * Finds partial secrets at the two ends of a text: a message that was truncated before masking may end inside a secret,
+ * and the tail of an output may begin inside one. Costs two lookups per text.
  */
 import { type Span, SHORTEST_SHOWN, SHOWN_FIRST, isCuttable } from './spans.ts'
 import { isDistinctive } from './spellings.ts'
 
-/** Fewer characters of a secret tell as much as its mask does. */
+/** Fewer characters of a secret reveal no more than its mask does. */
 const WINDOW = 8
 const LONGEST = 4_096
-const CUT_BEHIND = /(?:\.\.\.|…)$/
-const CUT_BEFORE = /^(?:\.\.\.|…)/
+const TRUNCATED_END = /(?:\.\.\.|…)$/
+const TRUNCATED_START = /^(?:\.\.\.|…)/
 
-type Place = { secret: string; at: number }
+type Occurrence = { secret: string; at: number }
 
-/** The beginning of a key (`sk-proj-`) or a word is no part of a secret that anybody has to hide. */
-const isTelling = (piece: string): boolean =>
+/** A common prefix (`sk-proj-`) or a plain word reveals nothing. */
+const isRevealing = (piece: string): boolean =>
   isDistinctive(piece) && (piece.length >= 12 || /\d/.test(piece))
 
-/** As the mask of the whole begins. */
+/** Consistent with the start of the full mask. */
 const maskOf = (secret: string): string => {
   const first = secret.slice(0, SHOWN_FIRST)
   return secret.length < SHORTEST_SHOWN || !isCuttable(first) ? '***' : `${first}...`
@@ -26,36 +26,36 @@ const maskOf = (secret: string): string => {
 export type CutFinder = ReturnType<typeof createCutFinder>
 
 export const createCutFinder = (secrets: readonly string[]) => {
-  const places = new Map<string, Place[]>()
+  const occurrences = new Map<string, Occurrence[]>()
   const spellings = secrets.flatMap(text => [text, JSON.stringify(text).slice(1, -1)])
   for (const secret of new Set(spellings)) {
     if (secret.length > LONGEST) continue
     for (let at = 0; at + WINDOW <= secret.length; at++) {
       const window = secret.slice(at, at + WINDOW)
-      places.set(window, [...(places.get(window) ?? []), { secret, at }])
+      occurrences.set(window, [...(occurrences.get(window) ?? []), { secret, at }])
     }
   }
 
   return {
-    /** A beginning at the end of the text. */
+    /** The start of a secret at the end of the text. */
     end(text: string): Span[] {
-      const to = text.length - (CUT_BEHIND.exec(text)?.[0].length ?? 0)
-      const found = places.get(text.slice(Math.max(0, to - WINDOW), to)) ?? []
+      const to = text.length - (TRUNCATED_END.exec(text)?.[0].length ?? 0)
+      const found = occurrences.get(text.slice(Math.max(0, to - WINDOW), to)) ?? []
       const spans = found.flatMap(({ secret, at }): Span[] => {
         const piece = secret.slice(0, at + WINDOW)
-        const fits = piece.length < secret.length && text.endsWith(piece, to) && isTelling(piece)
+        const fits = piece.length < secret.length && text.endsWith(piece, to) && isRevealing(piece)
         return fits ? [{ from: to - piece.length, to, as: maskOf(secret), known: false }] : []
       })
       return spans.toSorted((a, b) => a.from - b.from).slice(0, 1)
     },
-    /** An end at the beginning of the text; or the text as a whole is a part of a secret. */
+    /** The end of a secret at the start of the text, or a text that is a part of a secret as a whole. */
     start(text: string): Span[] {
-      const from = CUT_BEFORE.exec(text)?.[0].length ?? 0
-      const found = places.get(text.slice(from, from + WINDOW)) ?? []
+      const from = TRUNCATED_START.exec(text)?.[0].length ?? 0
+      const found = occurrences.get(text.slice(from, from + WINDOW)) ?? []
       const spans = found.flatMap(({ secret, at }): Span[] => {
         const rest = secret.slice(at)
         const piece = text.startsWith(rest, from) ? rest : text.slice(from)
-        const fits = at > 0 && rest.startsWith(piece) && isTelling(piece)
+        const fits = at > 0 && rest.startsWith(piece) && isRevealing(piece)
         return fits ? [{ from, to: from + piece.length, as: '***', known: false }] : []
       })
       return spans.toSorted((a, b) => b.to - a.to).slice(0, 1)

@@ -1,28 +1,28 @@
 /**
- * The secrets of this process, whatever part of it keeps them.
+ * The known secrets of this process, from all sources.
  *
- * One set a process, on purpose: a key of one profile must not show in anything of another, and a place that forgot to be
- * given the set would show everything.
+ * One set per process, on purpose: a key of one profile must not show in another profile, and code that was not passed
+ * the set would leak everything.
  */
 import { createCutFinder, type CutFinder } from './cut.ts'
 import { createFinder, type Finder } from './spans.ts'
 import { secretsInValue } from './spellings.ts'
 
-/** The same array for as long as nothing has changed. */
+/** Returns the same array while nothing has changed. */
 export type SecretSource = () => readonly string[]
 
-/** Looking at the files costs a few calls of the system: not at each delta of an answer. */
-const LOOK_AGAIN_MS = 100
+/** Checking the files costs a few system calls: too many for every delta. */
+const RECHECK_MS = 100
 
 export const createKnown = () => {
   const sources = new Set<SecretSource>()
   let seen: (readonly string[])[] = []
-  let lookedAt = -Infinity
+  let checkedAt = -Infinity
   let secrets: readonly string[] = []
   let finder: Finder = createFinder([])
   let cut: CutFinder = createCutFinder([])
 
-  const look = (): void => {
+  const check = (): void => {
     const values = [...sources].map(source => source())
     const isSame = values.length === seen.length && values.every((each, at) => each === seen[at])
     if (isSame) return
@@ -33,30 +33,30 @@ export const createKnown = () => {
   }
 
   return {
-    /** Answers how to stop: what a closed service knew is not kept. */
+    /** Returns an unsubscribe function; a closed service keeps no secrets in memory. */
     watch(source: SecretSource): () => void {
       sources.add(source)
-      lookedAt = -Infinity
+      checkedAt = -Infinity
       return () => {
         sources.delete(source)
-        lookedAt = -Infinity
+        checkedAt = -Infinity
       }
     },
-    /** Looks at the next use: somebody has just written one of the files. */
+    /** Rechecks on the next use, because a source has just changed. */
     refresh(): void {
-      lookedAt = -Infinity
+      checkedAt = -Infinity
     },
     secrets: (): readonly string[] => secrets,
     finder(): Finder {
       const now = performance.now()
-      if (now - lookedAt >= LOOK_AGAIN_MS) {
-        // First: reading a file may log, and the log asks for the finder.
-        lookedAt = now
-        look()
+      if (now - checkedAt >= RECHECK_MS) {
+        // Set first: reading a file may log, and the log calls finder().
+        checkedAt = now
+        check()
       }
       return finder
     },
-    /** As of the last look of `finder`. */
+    /** As of the last call of `finder`. */
     cut: (): CutFinder => cut,
   }
 }

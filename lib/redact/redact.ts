@@ -1,4 +1,4 @@
-/** Hides credentials in text that leaves the service or is read by a model; `lib/redact/` finds them. */
+/** Masks secrets in text that leaves the service or is sent to a model. The only code that masks. */
 import { isObjectOrArray } from '../base/json.ts'
 import { createKnown, type SecretSource } from './known.ts'
 import { isMasked } from './shapes.ts'
@@ -6,32 +6,32 @@ import { isCuttable, merged, SHORTEST_SHOWN, SHOWN_FIRST, type Span } from './sp
 
 const known = createKnown()
 
-/** From now on the values it gives are masked wherever they stand. Answers how to stop that. */
+/** Masks the values of this source everywhere. Returns an unsubscribe function. */
 export const watchSecrets = (source: SecretSource): (() => void) => known.watch(source)
 
-/** One of the sources has just changed. */
+/** Call after a source has changed. */
 export const refreshSecrets = (): void => known.refresh()
 
-const NOTHING_LEFT = '***'
+const FULL_MASK = '***'
 const SHOWN_LAST = 4
 
-/** What an earlier pass hid stays as it is. */
+/** Text that is already masked stays as it is. */
 const maskOf = (secret: string, as?: string): string => {
   if (as !== undefined) return as
   if (isMasked(secret)) return secret
   const first = secret.slice(0, SHOWN_FIRST)
-  if (secret.length < SHORTEST_SHOWN || !isCuttable(first)) return NOTHING_LEFT
+  if (secret.length < SHORTEST_SHOWN || !isCuttable(first)) return FULL_MASK
   const last = isCuttable(secret.slice(-SHOWN_LAST - 1)) ? secret.slice(-SHOWN_LAST) : '****'
   return `${first}...${last}`
 }
 
-/** False is certain, true means: look closer. Takes JSON text as well. */
+/** Quick test, also for JSON text: false is certain, true means `redact` may change something. */
 export const isSuspect = (text: string): boolean => known.finder().suspects(text).length > 0
 
-/** Start of each suspect place, for callers that look through many lines at once. */
-export const suspectPlaces = (text: string): readonly number[] => known.finder().suspects(text)
+/** Start index of each possible secret, for callers that scan many lines at once. */
+export const suspectOffsets = (text: string): readonly number[] => known.finder().suspects(text)
 
-const written = (text: string, spans: readonly Span[]): string => {
+const applyMasks = (text: string, spans: readonly Span[]): string => {
   if (spans.length === 0) return text
   let out = ''
   let at = 0
@@ -42,35 +42,35 @@ const written = (text: string, spans: readonly Span[]): string => {
   return out + text.slice(at)
 }
 
-/** What was cut out of a longer text may begin and end in the middle of a secret. */
+/** Includes partial secrets at both ends, because the text may be an excerpt. */
 const spansOf = (text: string): Span[] => {
   const { spans } = known.finder().analyze(text, true)
   const pieces = [...known.cut().start(text), ...known.cut().end(text)]
   return pieces.length === 0 ? spans : merged([...spans, ...pieces])
 }
 
-export const redact = (text: string): string => written(text, spansOf(text))
+export const redact = (text: string): string => applyMasks(text, spansOf(text))
 
-/** Only what is known by its exact value: nothing else of a command may be hidden from whoever decides about it. */
+/** Masks only exact known values: in an approval, nothing else of a command may be hidden. */
 export const redactKnown = (text: string): string =>
-  written(
+  applyMasks(
     text,
     spansOf(text).filter(span => span.known),
   )
 
 export type StreamRedactor = {
-  /** The part of what was said so far that is certain by now. */
+  /** Returns the part of the text so far that can no longer change. */
   push: (text: string) => string
-  /** The rest: nothing follows. */
+  /** Returns the rest, at the end of the stream. */
   end: () => string
 }
 
-/** What has been sent is still looked at: a name says what the value behind it is. */
-const LOOK_BACK = 256
+/** Characters of emitted text kept as context: a name (`PASSWORD=`) decides about the value after it. */
+const LOOKBACK_CHARS = 256
 
 /**
- * For text that comes in pieces: what it gives, put together, is what `redact` makes of the whole. Kept back is what may
- * be the beginning of a secret, and never more than the longest one has.
+ * Redacts a stream: the concatenated output equals `redact` of the whole text. It holds back what may be the start of a
+ * secret, at most the length of the longest one.
  */
 export const createStreamRedactor = (): StreamRedactor => {
   let before = ''
@@ -86,17 +86,17 @@ export const createStreamRedactor = (): StreamRedactor => {
     let out = ''
     let at = sent
     for (const { from, to, as } of spans) {
-      // Of a word that is cut off at its beginning nothing can be said.
+      // The context was cut, so a match at its start is unreliable.
       if (to <= sent || (isCut && from === 0)) continue
       if (to > stop) break
       const mask = maskOf(text.slice(from, to), as)
       if (from >= sent) out += text.slice(at, from) + mask
-      else out += mask.startsWith(text.slice(from, sent)) ? mask.slice(sent - from) : NOTHING_LEFT
+      else out += mask.startsWith(text.slice(from, sent)) ? mask.slice(sent - from) : FULL_MASK
       at = to
     }
     out += text.slice(at, Math.max(at, stop))
-    isCut ||= stop > LOOK_BACK
-    before = text.slice(Math.max(0, stop - LOOK_BACK), stop)
+    isCut ||= stop > LOOKBACK_CHARS
+    before = text.slice(Math.max(0, stop - LOOKBACK_CHARS), stop)
     held = text.slice(stop)
     return out
   }
@@ -110,13 +110,13 @@ export const createStreamRedactor = (): StreamRedactor => {
 }
 
 /**
- * A short secret leaves three stars, which in Markdown mean something else. What stands before them on their line tells
- * which are which; a line that was left alone, and else the name in front of them.
+ * Restores short secrets, which are masked as `***` (a rule or emphasis in Markdown). An unchanged line is restored
+ * whole; otherwise the text before the mask on its line identifies the secret.
  */
 const unredactLines = (edited: string, stored: string, spans: readonly Span[]): string => {
   const lines = new Map(stored.split('\n').map(line => [redact(line), line]))
   const short = spans
-    .filter(({ from, to, as }) => maskOf(stored.slice(from, to), as) === NOTHING_LEFT)
+    .filter(({ from, to, as }) => maskOf(stored.slice(from, to), as) === FULL_MASK)
     .map(({ from, to }) => {
       const line = stored.slice(stored.lastIndexOf('\n', from - 1) + 1, from)
       return { before: line, secret: stored.slice(from, to) }
@@ -125,11 +125,11 @@ const unredactLines = (edited: string, stored: string, spans: readonly Span[]): 
   return edited
     .split('\n')
     .map(line => {
-      if (!line.includes(NOTHING_LEFT)) return line
+      if (!line.includes(FULL_MASK)) return line
       const whole = lines.get(line)
       if (whole !== undefined) return whole
       return short.reduce(
-        (text, { before, secret }) => text.replace(before + NOTHING_LEFT, () => before + secret),
+        (text, { before, secret }) => text.replace(before + FULL_MASK, () => before + secret),
         line,
       )
     })
@@ -139,8 +139,8 @@ const unredactLines = (edited: string, stored: string, spans: readonly Span[]): 
 const oneDot = (mask: string): string => mask.replace('...', '…')
 
 /**
- * A text that was read redacted, edited and sent back: what `redact` had hidden of `stored` stands in it again, so that an
- * edit destroys no secret. The k-th of equal masks stands for the k-th of what it hides.
+ * Restores the secrets in a text that was read redacted, edited, and sent back, so that an edit destroys no secret of
+ * `stored`. The k-th of equal masks stands for the k-th secret it hides.
  */
 export const unredact = (edited: string, stored: string): string => {
   const hidden = new Map<string, string[]>()
@@ -150,9 +150,9 @@ export const unredact = (edited: string, stored: string): string => {
     const is = maskOf(was, as)
     if (is !== was) hidden.set(is, [...(hidden.get(is) ?? []), was])
   }
-  // Models like to write three dots as one character.
+  // Models often write three dots as one character.
   for (const [is, was] of [...hidden]) if (is.includes('...')) hidden.set(oneDot(is), was)
-  let text = hidden.delete(NOTHING_LEFT) ? unredactLines(edited, stored, spans) : edited
+  let text = hidden.delete(FULL_MASK) ? unredactLines(edited, stored, spans) : edited
   for (const [is, was] of hidden) {
     let at = 0
     text = text.replaceAll(is, () => was[Math.min(at++, was.length - 1)] ?? is)
@@ -168,38 +168,38 @@ const maskIn = (text: string): string | undefined =>
     ? known
         .secrets()
         .map(secret => maskOf(secret))
-        .filter(mask => mask !== NOTHING_LEFT)
+        .filter(mask => mask !== FULL_MASK)
         .flatMap(mask => [mask, oneDot(mask)])
         .find(mask => text.includes(mask))
     : undefined
 
-/** Why a command that holds a mask would not do what it says; null when it holds none. */
+/** Why a command that contains a mask cannot work; null when it contains none. */
 export const unusableCommand = (command: string): string | null => {
   const mask = maskIn(command)
   return mask === undefined
     ? null
-    : `"${mask}" stands for a secret that is not shown. Use the variable or the file it stands in; to change a file that holds it, use patch.`
+    : `"${mask}" is the mask of a secret. Use the variable or the file that contains it; to change such a file, use patch.`
 }
 
 /**
- * As `unredact`, for a writer that must not put a mask where a secret stood. Throws a sentence when one is left that
- * cannot be put back: it stands for a secret of another file, or on a line that was rewritten.
+ * Like `unredact`, for writers that must not replace a secret with its mask. Throws when a mask cannot be restored,
+ * because it belongs to a secret of another file or its line was rewritten.
  */
 export const reveal = (edited: string, stored: string): string => {
   const text = unredact(edited, stored)
   const foreign = maskIn(text)
   const isNew = foreign !== undefined && countOf(text, foreign) > countOf(stored, foreign)
   const shown = redact(stored)
-  const hadStars = countOf(shown, NOTHING_LEFT) > countOf(stored, NOTHING_LEFT)
-  const isLost = hadStars && countOf(text, NOTHING_LEFT) > countOf(stored, NOTHING_LEFT)
+  const hadStars = countOf(shown, FULL_MASK) > countOf(stored, FULL_MASK)
+  const isLost = hadStars && countOf(text, FULL_MASK) > countOf(stored, FULL_MASK)
   if (isNew || isLost)
     throw new Error(
-      `Nothing was written: "${isNew ? foreign : NOTHING_LEFT}" in this text stands for a secret that is not shown, and it is not clear for which. Leave the line it stands on as it was read, or name the variable that holds it.`,
+      `Nothing was written: "${isNew ? foreign : FULL_MASK}" in this text is the mask of a secret, and it is not clear of which. Leave its line as it was read, or name the variable that contains the secret.`,
     )
   return text
 }
 
-/** The same value with every text in it redacted, keys excepted. */
+/** The same value with every string redacted, except object keys. */
 export const redactValue = <T>(value: T): T => {
   if (typeof value === 'string') return redact(value) as T
   if (Array.isArray(value)) return value.map(redactValue) as T
@@ -209,6 +209,6 @@ export const redactValue = <T>(value: T): T => {
   ) as T
 }
 
-/** One JSON text in, one out; untouched and unparsed when there is nothing to hide. */
+/** Redacts one line of JSON. Returned unparsed when there is nothing to mask. */
 export const redactJsonLine = (line: string): string =>
   isSuspect(line) ? JSON.stringify(redactValue(JSON.parse(line))) : line

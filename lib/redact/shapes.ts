@@ -1,21 +1,21 @@
 /**
- * Credentials that are recognized by how they look: tokens by the beginnings their makers gave them, values by the names
- * they stand behind, key blocks, passwords in addresses.
+ * Secrets recognized by format: tokens by their vendor's prefix, values by the name before them, private key blocks,
+ * and passwords in URLs.
  *
- * A beginning is found by the automaton; what follows it is judged here, at that one place of the text.
+ * The automaton finds the prefix or name; the functions here match what follows at that index.
  */
 
-/** `pending`: the text ends inside it, so more may still belong to it. */
+/** `pending`: the text ends inside the match, so it may still grow. */
 export type Found = { from: number; to: number; as?: string } | { pending: number } | null
 
 export type Shape = {
-  /** How it begins, or the name it stands behind. */
+  /** Prefixes, or names before the value. */
   words: readonly string[]
-  /** Whether a stream has to wait where the text ends inside one of the words: it is a part of what is hidden. */
+  /** Whether a stream holds back a partial word, because the word is part of the secret. */
   waits: boolean
-  /** `at` is the first character of the word, `behind` the one after its last. `final`: nothing follows the text. */
-  judge: (text: string, at: number, behind: number, final: boolean) => Found
-  /** Says quickly, of JSON text too, that this may be one; decided on what stands from `behind` on. */
+  /** `at` is the index of the word, `after` the index after it. `final`: the text is complete. */
+  match: (text: string, at: number, after: number, final: boolean) => Found
+  /** Quick test at the index after the word, also for JSON text. */
   maybe: RegExp
 }
 
@@ -26,7 +26,7 @@ const isTokenCode = (code: number): boolean =>
   code === 95 ||
   code === 45
 
-/** Whether a token may begin here: not inside a word, but behind an escaped line break or a color sequence. */
+/** Whether a token may begin here: not inside a word, except after an escaped line break or a color sequence. */
 export const begins = (text: string, at: number): boolean => {
   const before = text.charCodeAt(at - 1)
   if (at === 0 || !isTokenCode(before)) return true
@@ -35,7 +35,7 @@ export const begins = (text: string, at: number): boolean => {
   return /(?:\x1b|\\u001[bB])\[[0-9;?]*[A-Za-z]$/.test(text.slice(Math.max(0, at - 24), at))
 }
 
-/** Longer runs are no token of anybody's. */
+/** No vendor's tokens are longer. */
 const LONGEST_TOKEN = 4_096
 
 const runEnd = (text: string, from: number, isPart: (code: number) => boolean): number => {
@@ -45,7 +45,7 @@ const runEnd = (text: string, from: number, isPart: (code: number) => boolean): 
   return end
 }
 
-/** `rest` is what follows the beginning; `marks` are characters in it besides letters, digits, `_` and `-`. */
+/** `rest` matches what follows the prefix; `marks` are its characters besides letters, digits, `_`, and `-`. */
 const token = (words: readonly string[], rest: string, marks = ''): Shape => {
   const whole = new RegExp(`(?:${rest})(?![A-Za-z0-9_-])`, 'y')
   const codes = [...marks].map(mark => mark.charCodeAt(0))
@@ -53,11 +53,11 @@ const token = (words: readonly string[], rest: string, marks = ''): Shape => {
   return {
     words,
     waits: true,
-    judge(text, at, behind, final) {
+    match(text, at, after, final) {
       if (!begins(text, at)) return null
-      const end = runEnd(text, behind, isPart)
-      if (!final && end === text.length && end - behind < LONGEST_TOKEN) return { pending: at }
-      whole.lastIndex = behind
+      const end = runEnd(text, after, isPart)
+      if (!final && end === text.length && end - after < LONGEST_TOKEN) return { pending: at }
+      whole.lastIndex = after
       return whole.test(text) ? { from: at, to: whole.lastIndex } : null
     },
     maybe: new RegExp(rest, 'y'),
@@ -89,7 +89,7 @@ const TOKENS: readonly Shape[] = [
   token(['1//0'], `${W}{30,4000}`),
   token(['GOCSPX-'], `${W}{20,4000}`),
   token(['AQ.'], `${W}{30,4000}`),
-  // Other makers of models, and what their agents search and browse with
+  // Other model providers, and search and browsing services
   token(['gsk_', 'xai-', 'fw_', 'rpa_', 'pplx-', 'csk-', 'r8_'], `${A}{20,4000}`),
   token(
     ['nvapi-', 'tgp_v1_', 'jina_', 'pcsk_', 'tvly-', 'bb_live_', 'lsv2_pt_', 'lsv2_sk_'],
@@ -99,7 +99,7 @@ const TOKENS: readonly Shape[] = [
   token(['fc-', 'key-'], `${H}{32}`),
   token(['BSA'], `(?=${W}*\\d)${W}{24,28}`),
   token(['pa-'], `${W}{40,4000}`),
-  // GitLab and other places of code and packages
+  // GitLab, and other code and package hosts
   token(
     ['glpat-', 'gldt-', 'glrt-', 'glsoat-', 'glcbt-', 'glptt-', 'glft-', 'glimt-', 'glagent-'],
     `${W}{20,4000}`,
@@ -112,15 +112,15 @@ const TOKENS: readonly Shape[] = [
   token(['ATATT3', 'ATCTT3'], '[A-Za-z0-9_=-]{50,4000}', '='),
   token(['ATBB'], `${A}{28,4000}`),
   token(['sgp_', 'sbp_', 'pul-'], `${H}{40}`),
-  // Fly; a signed address of Azure's storage.
+  // Fly; signed URLs of Azure Storage
   token(['fm2_', 'fm1r_', 'fm1a_'], '[A-Za-z0-9+/_-]{40,4000}={0,2}', '+/='),
   token(['sig='], '(?:[A-Za-z0-9+/]|%2[BbFf]){43}(?:=|%3[Dd])', '%+/='),
-  // Money
+  // Payments
   token(['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_', 'shippo_live_'], `${A}{10,4000}`),
   token(['whsec_'], '[A-Za-z0-9+/]{16,4000}={0,2}', '+/='),
   token(['shpat_', 'shpca_', 'shppa_', 'shpss_'], `${H}{32}`),
   token(['sq0atp-', 'sq0csp-'], `${W}{22,4000}`),
-  // Machines, storage, watching
+  // Hosting, storage, monitoring
   token(['dop_v1_', 'doo_v1_', 'dor_v1_'], `${H}{32,4000}`),
   token(['dapi'], `${H}{32}(?:-\\d)?`),
   token(['hvs.', 'hvb.', 'hvr.', 'dp.pt.', 'dp.st.', 'dp.sa.'], `${W}{20,4000}`),
@@ -135,7 +135,7 @@ const TOKENS: readonly Shape[] = [
   token(['sl.'], `${W}{100,4000}`),
   token(['AGE-SECRET-KEY-1'], '[A-Z0-9]{50,4000}'),
   token(['ops_eyJ'], `${W}{100,4000}`),
-  // Notes, messages, mail
+  // Notes, messaging, mail
   token(['lin_api_', 'ntn_'], `${A}{30,4000}`),
   token(['secret_'], `${A}{43}`),
   token(['PMAK-'], `${H}{24}-${H}{34}`),
@@ -143,7 +143,7 @@ const TOKENS: readonly Shape[] = [
   token(['SK'], `${H}{32}`),
   token(['EAA'], `${A}{100,4000}`),
   token(['eyJ'], `${W}{10,4000}\\.${W}{10,4000}(?:\\.${W}{0,4000})?`, '.'),
-  // Discord: the id of the bot in base64, which is digits
+  // Discord: starts with the bot id (digits) in base64
   token(
     ['MT', 'Mj', 'Mz', 'ND', 'NT', 'Nj', 'Nz', 'OD', 'OT'],
     `${W}{22,26}\\.${W}{6}\\.${W}{27,40}`,
@@ -151,17 +151,17 @@ const TOKENS: readonly Shape[] = [
   ),
 ]
 
-/** The address is the key. */
+/** Webhook URLs, whose path is the secret. */
 const hook = (word: string, rest: string): Shape => {
   const whole = new RegExp(rest, 'y')
   return {
     words: [word],
     waits: false,
-    judge(text, _at, behind, final) {
-      const end = runEnd(text, behind, code => isTokenCode(code) || code === 47)
-      if (!final && end === text.length && end - behind < LONGEST_TOKEN) return { pending: behind }
-      whole.lastIndex = behind
-      return whole.test(text) ? { from: behind, to: whole.lastIndex } : null
+    match(text, _at, after, final) {
+      const end = runEnd(text, after, code => isTokenCode(code) || code === 47)
+      if (!final && end === text.length && end - after < LONGEST_TOKEN) return { pending: after }
+      whole.lastIndex = after
+      return whole.test(text) ? { from: after, to: whole.lastIndex } : null
     },
     maybe: new RegExp(rest, 'y'),
   }
@@ -173,16 +173,16 @@ const HOOKS: readonly Shape[] = [
   hook('discordapp.com/api/webhooks/', `\\d+/${W}{20,4000}`),
 ]
 
-/** Telegram: the number of the bot, then what begins with AA. */
+/** Telegram: the bot's number, then a token that begins with AA. */
 const TELEGRAM: Shape = {
   words: [':AA'],
   waits: false,
-  judge(text, at, behind, final) {
+  match(text, at, after, final) {
     const number = /(?:^|[^0-9A-Za-z_])(?:bot)?(\d{8,10})$/.exec(
       text.slice(Math.max(0, at - 16), at),
     )
     if (!number) return null
-    const end = runEnd(text, behind, isTokenCode)
+    const end = runEnd(text, after, isTokenCode)
     const from = at + 1
     if (!final && end === text.length && end - at < 64) return { pending: from }
     return end - from === 35 ? { from, to: end } : null
@@ -195,12 +195,12 @@ const BLOCK_HEAD = /-----BEGIN[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 const BLOCK_END = /-----END[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
 const BLOCK_LINES = /(?:(?:\s|\\+[nr])*[A-Za-z0-9+/=]{16,})*/y
 
-/** Where the block ends that begins with this head; undefined while that is not to be seen. */
+/** End of the block that begins with this head; undefined when it isn't found. */
 const blockEnd = (text: string, head: number): number | undefined => {
   const next = text.indexOf('-----BEGIN', head)
   const most = Math.min(text.length, head + LONGEST_BLOCK, next === -1 ? Infinity : next)
   const found = BLOCK_END.exec(text.slice(head, most))
-  // What a shell acts upon is not part of a key.
+  // Shell metacharacters are not part of a key.
   if (!found || /[;&$()<>`]/.test(text.slice(head, head + found.index))) return undefined
   return head + found.index + found[0].length
 }
@@ -208,7 +208,7 @@ const blockEnd = (text: string, head: number): number | undefined => {
 const PRIVATE_KEY: Shape = {
   words: ['-----BEGIN'],
   waits: true,
-  judge(text, at, _behind, final) {
+  match(text, at, _after, final) {
     BLOCK_HEAD.lastIndex = at
     if (!BLOCK_HEAD.test(text)) {
       const isHeadYet = /^-----BEGIN[A-Z ]{0,60}-{0,4}$/.test(text.slice(at, at + 90))
@@ -224,14 +224,14 @@ const PRIVATE_KEY: Shape = {
   maybe: /[A-Z ]{0,40}PRIVATE KEY/y,
 }
 
-/** Between a name and the host of an address. Examples and variables are left alone. */
+/** The user part of a URL. Examples and variables don't match. */
 const USER_PART = /[^\s/?#@:"'`<>\\]{0,128}:/y
 const PASSWORD_PART = /[^\s/?#@"'`<>\\;|&$(){}]{1,512}/y
 const LOGIN: Shape = {
   words: ['://'],
   waits: false,
-  judge(text, _at, behind, final) {
-    USER_PART.lastIndex = behind
+  match(text, _at, after, final) {
+    USER_PART.lastIndex = after
     if (!USER_PART.test(text)) return null
     const from = USER_PART.lastIndex
     PASSWORD_PART.lastIndex = from
@@ -243,15 +243,15 @@ const LOGIN: Shape = {
   maybe: /[^\s/?#@:"'`<>\\]{0,128}:[^\s/?#@"'`<>\\]{1,512}@/y,
 }
 
-/** What an earlier pass hid, or what stands for a value: left as it is. */
+/** Text that is already masked, or a placeholder. */
 const MASKED = /^(?:\*+|.{6}\.\.\..{4}|\[REDACTED.*|•+|x{3,}|\.{3,}|…)$/is
 
-/** No mask covers what a shell acts upon: nothing that runs is hidden behind a name. */
+/** Excludes shell metacharacters, so a mask never hides something that runs. */
 const VALUE = /[^\s"'`\\;|&$()<>]{1,4096}/y
 const BARE_VALUE = /[^\s"'`\\;|&$()<>,{}[\]]{1,4096}/y
 const HEAD = /[\w-]{0,64}\\{0,8}["'`]?[ \t]{0,40}(:=|=>|[:=])(?![=:~])[ \t]{0,40}(\\{0,8}["'`])?/y
 
-/** Letters and digits in no order of a word, a version, a date or a place. */
+/** Looks random: not a word, a version, a date, or a path. */
 const isRandom = (value: string, quoted: boolean): boolean =>
   value.length >= (quoted ? 8 : 12) &&
   /\d/.test(value) &&
@@ -268,11 +268,11 @@ const OTHER = /_(?:UR[LI]|NAME|TYPE|METHOD|FILE|PATH|DIR|HOST|PORT|EXCEPTION|END
 const hasContent = /[A-Za-z0-9]/
 
 /**
- * `NAME=value` with the name in capitals hides any value, as programs of this family do; everything else
- * (`api_key: …`, `"password": "…"`, `--token …`) only a value that cannot be a word of the language or of a program.
+ * `NAME=value` with an uppercase name masks any value, as the host agent does. Everything else
+ * (`api_key: …`, `"password": "…"`, `--token …`) masks only a value that looks random.
  */
-const named = (text: string, behind: number, final: boolean, isUpper: boolean): Found => {
-  HEAD.lastIndex = behind
+const matchNamed = (text: string, after: number, final: boolean, isUpper: boolean): Found => {
+  HEAD.lastIndex = after
   const head = HEAD.exec(text)
   if (!head) return null
   const from = HEAD.lastIndex
@@ -287,10 +287,10 @@ const named = (text: string, behind: number, final: boolean, isUpper: boolean): 
   if (MASKED.test(value) || !hasContent.test(value)) return null
   const found = { from, to }
   if (isAssigned) {
-    // MAX_TOKENS=4096, TOKEN_URL=…: names of something else that has to do with it.
+    // MAX_TOKENS=4096, TOKEN_URL=…: related settings, not secrets.
     const isOther = /^S\b/.test(whole) ? /^\d+\W?$/.test(value) : OTHER.test(whole)
     if (isOther && !isRandom(value, true)) return null
-    // A call of a program's, not a value: `TOKEN=read(`.
+    // A function call, not a value: `TOKEN=read(`.
     if (quote === undefined && text[to] === '(') return null
     if (quote !== undefined || !/[ \t]/.test(whole)) return found
   }
@@ -309,23 +309,23 @@ const LOWER = [
 const NAMED: Shape = {
   words: [...UPPER, ...LOWER],
   waits: false,
-  judge(text, at, behind, final) {
-    const word = text.slice(at, behind)
+  match(text, at, after, final) {
+    const word = text.slice(at, after)
     // AUTHOR=…
-    if (word === 'AUTH' && text.startsWith('OR', behind) && text[behind + 2] !== 'I') return null
-    return named(text, behind, final, UPPER.includes(word))
+    if (word === 'AUTH' && text.startsWith('OR', after) && text[after + 2] !== 'I') return null
+    return matchNamed(text, after, final, UPPER.includes(word))
   },
   maybe: /[\w-]{0,64}\\*["'`]?(?:[ \t]|\\+t)*[:=]/y,
 }
 
-/** A scheme and a value, in a header, in JSON, in a command. */
+/** `Authorization: <scheme> <value>` in a header, in JSON, or in a command. */
 const SCHEME =
   /\\{0,8}["']?[ \t]{0,40}[:=][ \t]{0,40}\\{0,8}["']?(?:bearer|basic|token|bot)[ \t]{1,40}/iy
 const AUTHORIZATION: Shape = {
   words: ['authorization', 'Authorization', 'AUTHORIZATION'],
   waits: false,
-  judge(text, _at, behind, final) {
-    SCHEME.lastIndex = behind
+  match(text, _at, after, final) {
+    SCHEME.lastIndex = after
     if (!SCHEME.test(text)) return null
     const from = SCHEME.lastIndex
     VALUE.lastIndex = from
@@ -337,13 +337,13 @@ const AUTHORIZATION: Shape = {
   maybe: /\\*["']?(?:[ \t]|\\+t)*[:=]/y,
 }
 
-/** The scheme without the name of the header: a value has to look like one. */
+/** `Bearer <value>` without the header name; the value must look random. */
 const SPACES = /[ \t]{1,40}/y
 const BEARER: Shape = {
   words: ['Bearer', 'bearer'],
   waits: false,
-  judge(text, _at, behind, final) {
-    SPACES.lastIndex = behind
+  match(text, _at, after, final) {
+    SPACES.lastIndex = after
     if (!SPACES.test(text)) return null
     const from = SPACES.lastIndex
     VALUE.lastIndex = from
@@ -357,13 +357,13 @@ const BEARER: Shape = {
   maybe: /[ \t]{1,40}[^\s"'\\]{20}|\\+t/y,
 }
 
-/** `--api-key x`, also as two strings of a list: the value is the next word. */
+/** `--api-key x`, also as two strings of a list. */
 const FLAG_VALUE = /(?:[ \t]{1,40}|\\{0,8}["'],[ \t]{0,40})\\{0,8}["']?/y
 const FLAG: Shape = {
   words: ['-key', '-token', '-secret', '-password'],
   waits: false,
-  judge(text, at, behind, final) {
-    FLAG_VALUE.lastIndex = behind
+  match(text, at, after, final) {
+    FLAG_VALUE.lastIndex = after
     if (!FLAG_VALUE.test(text)) return null
     const from = FLAG_VALUE.lastIndex
     if (!/(?:^|[\s"'`])--?[\w-]*$/.test(text.slice(Math.max(0, at - 40), at + 1))) return null

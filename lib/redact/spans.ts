@@ -1,27 +1,27 @@
-/** Where secrets stand in a text: those known by value and those known by shape, found in one pass. */
+/** Finds secrets in a text, known values and known formats, in one pass. */
 import { createAutomaton, type Word } from './automaton.ts'
 import { begins, SHAPES, type Shape } from './shapes.ts'
 import { spellingsOf } from './spellings.ts'
 
-/** `as` is written in its place; absent, what the length of the text asks for. */
+/** `as` replaces the text; if absent, the mask depends on the length. */
 export type Span = { from: number; to: number; as?: string; known: boolean }
 
 export type Analysis = {
-  /** In order, none overlaps another. */
+  /** Ordered, without overlaps. */
   spans: Span[]
-  /** What stands from here on may still become part of a secret; the length of the text when nothing may. */
+  /** Index from which text may still become part of a secret; the text length if none may. */
   pending: number
 }
 
-/** A mask begins with so many characters of a long secret: a stream need not wait for them. */
+/** Leading characters of a long secret that its mask shows; a stream can emit them at once. */
 export const SHOWN_FIRST = 6
 export const SHORTEST_SHOWN = 18
 
-/** Cut in two, an escape would break the JSON text it stands in. */
+/** Splitting an escape sequence would break the surrounding JSON. */
 export const isCuttable = (part: string): boolean => !/["\\]/.test(part)
 
-/** How long a secret has to be to be found with white space inside. */
-const SHORTEST_BROKEN = 12
+/** Shortest secret, in characters, that matches with white space inside. */
+const MIN_BROKEN_CHARS = 12
 
 type Tag = { shape: Shape | null; length: number }
 
@@ -41,7 +41,7 @@ const words = (secrets: readonly string[]): Word<Tag>[] => [
   ),
 ]
 
-/** Two that overlap are one: what hid the more says how. */
+/** Merges overlapping spans; the one that starts first decides the mask. */
 export const merged = (found: Span[]): Span[] => {
   const spans: Span[] = []
   for (const span of found.toSorted((a, b) => a.from - b.from || b.to - a.to)) {
@@ -63,42 +63,42 @@ export const createFinder = (secrets: readonly string[]) => {
   const automaton = createAutomaton(words(secrets), begins)
 
   return {
-    /** `final`: nothing follows; otherwise what the end of the text leaves open is pending. */
+    /** `final`: the text is complete; otherwise an open end is pending. */
     analyze(text: string, final: boolean): Analysis {
       const found: Span[] = []
       let pending = text.length
       const waiting = automaton.scan(text, (from, to, { shape, length }) => {
         if (!shape) {
           const isBroken = to - from !== length
-          if (!isBroken || length >= SHORTEST_BROKEN) found.push({ from, to, known: true })
+          if (!isBroken || length >= MIN_BROKEN_CHARS) found.push({ from, to, known: true })
           return
         }
         if (to - from !== length) return
-        const judged = shape.judge(text, from, to, final)
-        if (judged === null) return
-        if ('pending' in judged) pending = Math.min(pending, judged.pending)
-        else found.push({ ...judged, known: false })
+        const matched = shape.match(text, from, to, final)
+        if (matched === null) return
+        if ('pending' in matched) pending = Math.min(pending, matched.pending)
+        else found.push({ ...matched, known: false })
       })
       const spans = found.length > 1 ? merged(found) : found
       if (final) return { spans, pending: text.length }
       pending = Math.min(pending, waiting)
-      // A span that what follows may still lengthen is no span yet.
+      // A span that reaches into the pending part may still grow.
       for (const span of spans) if (span.from < pending && pending < span.to) pending = span.from
       return { spans, pending }
     },
 
-    /** Places at which something may have to be hidden, of JSON text as well. */
+    /** Start indexes of possible secrets, also for JSON text. */
     suspects(text: string): number[] {
-      const places: number[] = []
+      const offsets: number[] = []
       automaton.scan(text, (from, to, { shape, length }) => {
         if (shape) {
           if (to - from !== length) return
           shape.maybe.lastIndex = to
           if (!shape.maybe.test(text)) return
         }
-        places.push(from)
+        offsets.push(from)
       })
-      return places.toSorted((a, b) => a - b)
+      return offsets.toSorted((a, b) => a - b)
     },
   }
 }

@@ -1,20 +1,20 @@
-/** What counts as a secret that is known by its value, and the ways in which programs write it. */
+/** Which values are masked by value, and the encodings in which programs write them. */
 
-/** Values a template, a keyless server or an example left behind. */
+/** Placeholder values of templates, keyless servers, and examples. */
 const PLACEHOLDER =
   /^(?:sk-)?(?:no|not|none|null|nil|true|false|undefined|your|my|some|the|an?|dummy|example|sample|test|testing|placeholder|change|insert|replace|todo|fake|demo|local|ollama|lm|default|optional|required|empty|unused|redacted|hidden)(?:[-_ ](?:no|not|needed|required|used|set|key|api|token|secret|password|here|me|it|this|with|value|key|studio|local|demo|test|your|my|own))*$|^[*x•.…_-]+$|^<.*>$|^\$\{?[A-Za-z_]\w*\}?$|^\[REDACTED/i
 
 const LONGEST = 16_384
 
-/** Letters of one word, or of words set apart by one kind of mark: what a person could write in a sentence. */
+/** One word, or words joined by one kind of separator: could appear in ordinary text. */
 const WORDS = /^[A-Za-z]+(?:([-_. ])[A-Za-z]+(?:\1[A-Za-z]+)*)?$/
 
-const PLACE = /^(?:[~.]{1,2}\/|[A-Za-z]:\\|\/(?:[a-z]+|Users|Library|Applications|Volumes)\/)/
+const PATH = /^(?:[~.]{1,2}\/|[A-Za-z]:\\|\/(?:[a-z]+|Users|Library|Applications|Volumes)\/)/
 
 /**
- * Whether a value may be masked wherever it stands. Anything shorter than eight characters could be any word or number;
- * it is hidden only where it stands behind its name (`PASSWORD=…`). Digits alone could be a date or an id, letters alone
- * a word: they have to be longer.
+ * Whether a value is masked everywhere. Anything shorter than eight characters could be an ordinary word or number and
+ * is masked only after its name (`PASSWORD=…`). Digits alone could be a date or an id, letters alone a word, so they
+ * must be longer.
  */
 export const isDistinctive = (value: string): boolean => {
   if (value.length < 8 || value.length > LONGEST || PLACEHOLDER.test(value)) return false
@@ -22,11 +22,11 @@ export const isDistinctive = (value: string): boolean => {
   if (/^\d+$/.test(value)) return value.length >= 12
   if (/^[\d.:,/ -]+$/.test(value)) return value.length >= 16
   if (WORDS.test(value)) return value.length >= (/[-_. ]/.test(value) ? 20 : 16)
-  // Places are named in every second answer; what they lead to is no secret.
-  return !PLACE.test(value)
+  // Paths are common in answers and are not secret.
+  return !PATH.test(value)
 }
 
-/** A password inside an address, or null. */
+/** The password in a URL, or null. */
 export const passwordIn = (value: string): string | null => {
   const found = /^[A-Za-z][\w+.-]*:\/\/[^\s/?#@:]*:([^\s/?#@]+)@/.exec(value)?.[1]
   return found ?? null
@@ -40,7 +40,7 @@ const decodedBasic = (value: string): string[] => {
   return text.includes(':') && !text.includes('\ufffd') ? [password] : []
 }
 
-/** The secrets in a value that is one by its name: `Bearer x` and `Basic x` of a header, a password in an address. */
+/** The secrets inside a secret setting: the credential of `Bearer x` and `Basic x`, the password of a URL, else the value. */
 export const secretsInValue = (value: string): string[] => {
   const text = value.trim()
   const header = /^(bearer|basic|token|bot|apikey|key)[ \t]+(\S+)$/i.exec(text)
@@ -53,7 +53,7 @@ export const secretsInValue = (value: string): string[] => {
   return all.filter(isDistinctive)
 }
 
-/** Without the characters that depend on what stands before or behind the secret. */
+/** Base64 at a byte offset, without the characters that depend on the bytes around the secret. */
 const base64At = (bytes: Buffer, offset: number): string => {
   const padded = Buffer.concat([Buffer.alloc(offset), bytes])
   const whole = Math.floor((padded.length * 8) / 6)
@@ -66,7 +66,7 @@ const percent = (text: string): string =>
     .join('')
 
 const urlEncoded = (text: string): string[] => {
-  // A lone half of a surrogate pair has no spelling in an address.
+  // A lone surrogate can't be URL-encoded.
   if (!text.isWellFormed()) return []
   const usual = encodeURIComponent(text)
   const strict = usual.replace(/[!'()*]/g, percent)
@@ -76,7 +76,7 @@ const urlEncoded = (text: string): string[] => {
 
 const lower = (text: string): string => text.replace(/%[0-9A-F]{2}/g, found => found.toLowerCase())
 
-/** As it stands, in JSON, in an address, in base64 wherever it begins, and in hexadecimal. */
+/** As is, JSON-escaped, URL-encoded, in base64 at every offset, and in hexadecimal. */
 export const spellingsOf = (secret: string): string[] => {
   const bytes = Buffer.from(secret)
   const base64 = [0, 1, 2].map(offset => base64At(bytes, offset))
@@ -85,7 +85,7 @@ export const spellingsOf = (secret: string): string[] => {
     ...new Set([
       secret,
       JSON.stringify(secret).slice(1, -1),
-      // A journal is looked through byte by byte.
+      // Journals are searched as bytes.
       bytes.toString('latin1'),
       ...urlEncoded(secret),
       ...base64,

@@ -1,5 +1,5 @@
 /** The messages of a session as JSON text, cut out of the journal's bytes without parsing what need not be parsed. */
-import { isSuspect, suspectPlaces } from '../redact/redact.ts'
+import { isSuspect, suspectOffsets } from '../redact/redact.ts'
 import { messageHead } from './entries.ts'
 import { isHidden } from './fold.ts'
 import { readWhole } from '../store/read-text.ts'
@@ -33,7 +33,7 @@ export const spliceMessages = (
   const found = ranges(bytes, cuts)
   // One character a byte, so places in the text are places in the bytes.
   const text = bytes.toString('latin1')
-  const places = isSuspect(text) ? [...suspectPlaces(text)] : []
+  const places = isSuspect(text) ? [...suspectOffsets(text)] : []
   const parts: (Range | Buffer)[] = []
   let place = 0
   let size = 2

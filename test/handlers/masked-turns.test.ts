@@ -112,7 +112,7 @@ test('a file that was read masked is written whole', async ({ chat, id, workspac
   assert.ok(shown.includes('***'))
   assert.is(readFileSync(path, 'utf8'), `name = two\nkey  = ${KEY}\nTOKEN=hunter2\n`)
   for (const at of [4, 5, 6, 7])
-    assert.match(answers[at] ?? '', /stands for a secret/, `${at}: ${answers[at]}`)
+    assert.match(answers[at] ?? '', /is the mask of a secret/, `${at}: ${answers[at]}`)
   assert.not.ok(readdirSync(workspace).some(name => name === 'copy.ini' || name === 'key.txt'))
 })
 

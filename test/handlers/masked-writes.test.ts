@@ -135,7 +135,7 @@ test('a text that was read masked and is written back keeps its secrets, or is r
     },
   )
   for (const answer of refused)
-    assert.match(String(answer.error), /stands for a secret/, JSON.stringify(answer))
+    assert.match(String(answer.error), /is the mask of a secret/, JSON.stringify(answer))
   assert.equal(files(), edited)
 })
 

@@ -13,7 +13,7 @@ import {
   redactKnown,
   refreshSecrets,
   reveal,
-  suspectPlaces,
+  suspectOffsets,
   unusableCommand,
   watchSecrets,
 } from '../../../lib/redact/redact.ts'
@@ -82,7 +82,7 @@ test('the quick look at JSON lines misses nothing, of bytes as well', () =>
           const wanted = redact(text)
           assert.is(JSON.parse(redactJsonLine(json)).text, wanted)
           if (wanted !== text)
-            assert.ok(suspectPlaces(Buffer.from(json).toString('latin1')).length > 0, json)
+            assert.ok(suspectOffsets(Buffer.from(json).toString('latin1')).length > 0, json)
         }
   }))
 
@@ -252,10 +252,13 @@ test('what was read masked is written whole, or not at all', () => {
     assert.is(reveal(shown.replace('a: 1', 'a: 2'), stored), stored.replace('a: 1', 'a: 2'))
     assert.is(reveal(shown.replace('# mine', '# ours'), stored), stored.replace('# mine', '# ours'))
     assert.is(reveal('key: LongKe...cdef', stored), `key: ${long}`)
-    assert.throws(() => reveal('key: LongKe...cdef', 'nothing'), /stands for a secret/)
-    assert.throws(() => reveal(shown.replace('PASSWORD=', 'PWD='), stored), /stands for a secret/)
+    assert.throws(() => reveal('key: LongKe...cdef', 'nothing'), /is the mask of a secret/)
+    assert.throws(
+      () => reveal(shown.replace('PASSWORD=', 'PWD='), stored),
+      /is the mask of a secret/,
+    )
     assert.is(reveal('***bold***', 'plain'), '***bold***')
-    assert.match(String(unusableCommand('curl -H "X: LongKe...cdef"')), /stands for a secret/)
+    assert.match(String(unusableCommand('curl -H "X: LongKe...cdef"')), /is the mask of a secret/)
     assert.is(unusableCommand('echo ...'), null)
   })
 })

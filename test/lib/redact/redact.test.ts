@@ -6,7 +6,7 @@ import {
   redact,
   redactJsonLine,
   redactValue,
-  suspectPlaces,
+  suspectOffsets,
   unredact,
 } from '../../../lib/redact/redact.ts'
 
@@ -62,7 +62,7 @@ for (const [name, text, expected] of HIDDEN) {
     const json = JSON.stringify({ deep: [{ text }] })
     assert.ok(isSuspect(json), 'the filter must see it inside JSON')
     assert.equal(JSON.parse(redactJsonLine(json)), { deep: [{ text: expected }] })
-    assert.ok([...suspectPlaces(json)].length > 0)
+    assert.ok([...suspectOffsets(json)].length > 0)
   })
 }
 
