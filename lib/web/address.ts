@@ -1,14 +1,14 @@
-/** Which addresses may be asked in the name of a model: those of the public internet, and no others. */
+/** SSRF guard: only addresses of the public internet may be fetched for a model. */
 import type { LookupAddress } from 'node:dns'
 import ipaddr from 'ipaddr.js'
 import { forbidden, invalid } from '../errors.ts'
 
-/** True for what may be asked all the same: a network the person has opened. */
+/** True for addresses the user has allowed in addition, for example a local network. */
 export type Allow = (address: string) => boolean
 
 export const nobody: Allow = () => false
 
-/** What an IPv6 address carries inside, where it is only another way to write an IPv4 one. */
+/** The IPv4 address embedded in an IPv6 address, if it is only another form of it. */
 const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 | null => {
   const bytes = address.toByteArray()
   const at = (start: number) => new ipaddr.IPv4(bytes.slice(start, start + 4))
@@ -19,20 +19,20 @@ const embedded = (address: ipaddr.IPv6): ipaddr.IPv4 | null => {
   return range === '6to4' ? at(2) : null
 }
 
-/** Loopback, private, shared, link-local (cloud metadata among it), multicast, documentation and every other reserved range are not. */
+/** False for loopback, private, shared, link-local (includes cloud metadata), multicast, documentation, and all other reserved ranges. */
 export const isPublicAddress = (text: string): boolean => {
-  // A zone names an interface of this machine.
+  // A zone id names an interface of this machine.
   if (text.includes('%') || !ipaddr.isValid(text)) return false
   const address = ipaddr.parse(text)
   if (address.kind() === 'ipv4') return address.range() === 'unicast'
   const wide = address as ipaddr.IPv6
   const inner = embedded(wide)
   if (inner) return inner.range() === 'unicast'
-  // Of IPv6 only 2000::/3 is given to anybody.
+  // Only 2000::/3 is global unicast (RFC 4291).
   return wide.range() === 'unicast' && ((wide.parts[0] ?? 0) & 0xe000) === 0x2000
 }
 
-/** Where machines of a cloud are told their keys: by address, in any spelling, or by name. */
+/** Cloud metadata services, by address in any notation, or by name. */
 export const isMetadataHost = (host: string): boolean => {
   const bare = host.replace(/^\[|\]$/g, '').toLowerCase()
   if (!ipaddr.isValid(bare)) return /(?:^|\.)metadata(?:\.|$)/.test(bare)
@@ -49,11 +49,11 @@ const literalOf = (host: string): string | null => {
 export const refusePrivate = (host: string) =>
   forbidden(`${host} is not on the public internet, so it is not fetched.`)
 
-/** Names that mean this machine or its network, whatever a resolver says of them. */
+/** Names that mean this machine or its network, whatever DNS returns. */
 const LOCAL_NAME =
   /^(?:localhost|.*\.localhost|.*\.local|.*\.internal|.*\.lan|.*\.intranet|.*\.home\.arpa|metadata)$/
 
-/** A plain http(s) address; refuses numbers of other networks in every way they can be written (the URL parser knows them all). */
+/** Parses an http(s) URL; throws for IP addresses of other networks in any notation (the URL parser normalizes them). */
 export const checkUrl = (text: string, allow: Allow): URL => {
   const url = URL.canParse(text.trim()) ? new URL(text.trim()) : null
   if (!url || !/^https?:$/.test(url.protocol))
@@ -68,7 +68,7 @@ export const checkUrl = (text: string, allow: Allow): URL => {
   return url
 }
 
-/** What a name leads to; one address of another network among them is enough to refuse it. */
+/** Resolves a name; throws if any of its addresses is in another network. */
 export const checkAddresses = (
   host: string,
   found: readonly LookupAddress[],

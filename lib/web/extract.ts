@@ -1,4 +1,4 @@
-/** Reads pages: fetched under guard, made readable, and shortened where they are long. */
+/** Fetches pages for the model: extracts the readable text and summarizes long ones. */
 import { invalid } from '../errors.ts'
 import type { Allow } from './address.ts'
 import type { WebFetch } from './fetch.ts'
@@ -9,15 +9,15 @@ export type ExtractDeps = {
   fetch: WebFetch
   allow: Allow
   check: (url: URL) => void
-  /** Shortens a long page by another model; null when there is none to ask. */
+  /** Summarizes a long page with the auxiliary model; null when there is none. */
   summarise: ((text: string, about: { url: string; title: string }) => Promise<string>) | null
 }
 
 const MAX_BYTES = 5 << 20
 const TIMEOUT_MS = 30_000
-/** Of one page, as the model reads it. */
+/** Longest text of one page for the model, in characters. */
 const MAX_CHARS = 20_000
-/** A summary is made of so much at most. */
+/** Longest input of a summary, in characters. */
 const MAX_SUMMARISED_CHARS = 200_000
 
 const HTML = /^(?:text\/html|application\/xhtml\+xml)$/
@@ -63,7 +63,7 @@ export const readPage = async (
     return { url, title, content: `[Summary of ${text.length} characters]\n${summary}` }
   } catch (error) {
     if (signal.aborted) throw error
-    // Nobody could be asked: the beginning is worth more than nothing.
+    // No model is available: return the beginning of the text.
     return { url, title, content: cut(text) }
   }
 }

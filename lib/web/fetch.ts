@@ -1,4 +1,4 @@
-/** Fetches one page of the public internet: each address checked when it is connected to, each redirect by hand, bounded in size and time. */
+/** Fetches one page of the public internet. Every address is checked on connect, redirects are followed manually, size and time are limited. */
 import type { LookupAddress } from 'node:dns'
 import { lookup } from 'node:dns/promises'
 import type { Readable } from 'node:stream'
@@ -12,7 +12,7 @@ import { type Allow, checkAddresses, checkUrl, nobody } from './address.ts'
 export type Fetched = { url: string; type: string; charset: string | null; bytes: Buffer }
 
 export type FetchDeps = {
-  /** Where a proxy is to be used: it looks names up itself, ours are checked as far as we can. */
+  /** The proxy, if one is configured. It resolves names itself, so ours are checked as far as possible. */
   dispatcher?: Dispatcher | undefined
   resolve?: (host: string) => Promise<LookupAddress[]>
 }
@@ -20,10 +20,10 @@ export type FetchDeps = {
 export type FetchOptions = {
   signal: AbortSignal
   allow?: Allow
-  /** Refuses by throwing, each address of a chain of redirects. */
+  /** Throws to reject a URL. Called for each redirect. */
   check?: (url: URL) => void
   accept: string
-  /** Refuses by throwing, before the body is read. */
+  /** Throws to reject a response before its body is read. */
   checkType: (type: string) => void
   maxBytes: number
   timeoutMs: number
@@ -39,10 +39,10 @@ const why = (error: unknown): string => {
   return isOurs ? messageOf(error) : describeNetworkError(error)
 }
 
-/** Words that follow "could not be read:". */
+/** Worded to follow "could not be read:". */
 const because = (text: string): Error => Object.assign(new Error(text), { code: BECAUSE })
 
-/** The refusal inside what a connection made of it. */
+/** The UserError inside a connection error. */
 const refusalIn = (error: unknown): UserError | null => {
   for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1)
     if (at instanceof UserError) return at
@@ -55,7 +55,7 @@ const unpackerOf = (encoding: string) => {
   return encoding === 'deflate' ? createInflate() : null
 }
 
-/** The whole body, unpacked; stops at the limit, so that nothing small can become something huge. */
+/** Reads and decompresses the body up to the limit, which stops decompression bombs. */
 const readBody = async (body: Readable, encoding: string, maxBytes: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let size = 0
@@ -75,12 +75,12 @@ const readBody = async (body: Readable, encoding: string, maxBytes: number): Pro
 const headerOf = (value: string | string[] | undefined): string =>
   (Array.isArray(value) ? value[0] : value)?.trim() ?? ''
 
-/** Throws a Refusal with a sentence, or the signal's reason. */
+/** Throws a UserError, or the signal's reason. */
 export const createFetch = ({
   dispatcher,
   resolve = host => lookup(host, { all: true }),
 }: FetchDeps = {}) => {
-  /** What is checked is what is connected to: there is no second look-up that could answer otherwise. */
+  /** Checks the addresses that are connected to. A second lookup could return others (DNS rebinding). */
   const guarded = async (allow: Allow): Promise<Dispatcher> => {
     const { Agent } = await import('undici')
     return new Agent({
@@ -101,7 +101,7 @@ export const createFetch = ({
     })
   }
 
-  /** Behind a proxy: a name that leads into a private network is refused, one we cannot look up is the proxy's. */
+  /** Behind a proxy: a name that resolves to a private network is rejected; one we can't resolve is left to the proxy. */
   const checkForProxy = async (url: URL, allow: Allow): Promise<void> => {
     const found = await resolve(url.hostname).catch(() => null)
     if (found) checkAddresses(url.hostname, found, allow)

@@ -1,11 +1,11 @@
-/** From the bytes of a page to text a model can read. Its libraries are large: this file is loaded with its first use. */
+/** Converts the bytes of a page to text for a model. Loaded on first use, because its libraries are large. */
 import { Readability } from '@mozilla/readability'
 import { parseHTML } from 'linkedom'
 import TurndownService from 'turndown'
 
 export type Readable = { title: string; text: string }
 
-/** As the page says in its head, the header has said, or UTF-8. */
+/** The charset of the HTTP header, else of the page's head, else UTF-8. */
 const charsetOf = (bytes: Buffer, said: string | null): string => {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8'
   const head = bytes.subarray(0, 2_048).toString('latin1')
@@ -16,21 +16,21 @@ export const decode = (bytes: Buffer, said: string | null): string => {
   try {
     return new TextDecoder(charsetOf(bytes, said)).decode(bytes)
   } catch {
-    // A name no decoder knows: most of it is readable all the same.
+    // Unknown charset: decode as UTF-8, most of the text is readable.
     return new TextDecoder().decode(bytes)
   }
 }
 
-/** Reading a page holds up everything else meanwhile: what is longer is read up to here. */
+/** Parsing blocks the event loop, so longer pages are cut here, in characters. */
 const MAX_HTML_CHARS = 1_000_000
 const MAX_ELEMENTS = 40_000
 
-/** Never part of what is read. */
+/** Elements that are never content. */
 const NOISE = 'script, style, noscript, template, iframe, svg, canvas, form, button, dialog'
 
 const toMarkdown = (node: unknown): string =>
   new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' })
-    // Pictures are not read, and what a page embeds as data would fill the answer.
+    // Images aren't readable as text, and data URLs would fill the result.
     .addRule('pictures', {
       filter: ['img', 'picture'],
       replacement: (_, element) => {
@@ -44,12 +44,12 @@ const toMarkdown = (node: unknown): string =>
     .replace(/\n{3,}/g, '\n\n')
     .trim()
 
-/** A parser's own window; a page can only be malformed, never run. */
+/** A parser without script execution. */
 const parse = (html: string, url: string) => {
   const { document } = parseHTML(
     /<html[\s>]/i.test(html) ? html : `<html><body>${html}</body></html>`,
   )
-  // Links are shown as they lead, wherever the text is read.
+  // Links are made absolute, since the text is read elsewhere.
   for (const link of document.querySelectorAll('a[href]')) {
     const href = link.getAttribute('href') ?? ''
     if (!URL.canParse(href, url)) continue
@@ -63,17 +63,17 @@ const parse = (html: string, url: string) => {
 const findArticle = (document: unknown) => {
   try {
     return new Readability(document as ConstructorParameters<typeof Readability>[0], {
-      // What is found is handed on as nodes, not written and parsed once more.
+      // Pass nodes on, to avoid serializing and parsing again.
       serializer: node => node,
       maxElemsToParse: MAX_ELEMENTS,
     }).parse()
   } catch {
-    // More elements than are worth the time, or a tree it cannot make sense of: read as a whole.
+    // Too many elements, or a tree Readability can't handle: use the whole page.
     return null
   }
 }
 
-/** Shorter is a teaser or a menu, not what the page is about. */
+/** Shorter results are a teaser or a menu, in characters. */
 const MIN_ARTICLE_CHARS = 200
 
 export const readHtml = (html: string, url: string): Readable => {
@@ -83,7 +83,7 @@ export const readHtml = (html: string, url: string): Readable => {
   const whole = document.body?.cloneNode(true)
   const article = findArticle(document)
   const text = article?.content ? toMarkdown(article.content) : ''
-  // A page without an article (a list, a form, a front page) is read as a whole.
+  // A page without an article (a list, a form, a front page) is used as a whole.
   const isArticle = text.length >= MIN_ARTICLE_CHARS || !whole
   return {
     title: article?.title?.trim() || title,

@@ -1,4 +1,4 @@
-/** Searching the web through whichever service the home has an address or a key for. */
+/** Web search with the first service that the home has a URL or a key for. */
 import type { Dispatcher } from 'undici'
 import { asObject, asString, type JsonObject } from '../base/json.ts'
 import { messageOf, UserError, unavailable } from '../errors.ts'
@@ -12,11 +12,11 @@ const list = (value: unknown): Readonly<JsonObject>[] =>
 type Ask = { url: string; headers: Record<string, string>; body?: unknown }
 type Service = {
   name: 'searxng' | 'brave' | 'tavily'
-  /** What it is reached with; blank when the home does not have it. */
+  /** URL or key of the service; empty when the home has none. */
   credential: (env: Variables) => string
   needs: string
   ask: (query: string, limit: number, credential: string, base: string) => Ask
-  /** Where the hits stand in its answer. */
+  /** Path of the results in the response. */
   hits: (answer: Readonly<JsonObject>) => Readonly<JsonObject>[]
   base: (env: Variables) => string
 }
@@ -63,14 +63,14 @@ const SERVICES: readonly Service[] = [
   },
 ]
 
-/** The names of what would make searching possible. */
+/** Variables that would enable web search. */
 export const SEARCH_NEEDS = SERVICES.map(({ needs }) => needs)
 
 const HITS = 10
 const TIMEOUT_MS = 20_000
 const MAX_BYTES = 4 << 20
 
-/** Titles and descriptions come with marks of what was found. */
+/** Titles and descriptions contain highlight tags. */
 const plain = (html: string): string =>
   html
     .replace(/<[^>]{0,200}>/g, '')
@@ -95,7 +95,7 @@ const toHits = (found: readonly Readonly<JsonObject>[]): WebHit[] =>
       position: at + 1,
     }))
 
-/** `web.search_backend`, else `web.backend`; a service named there that is not among ours, or has no key, is passed over. */
+/** `web.search_backend`, else `web.backend`. An unknown service, or one without a key, is skipped. */
 export const chooseSearch = (web: ProfileConfig['web'], env: Variables): Service | null => {
   const wanted = [web.search_backend, web.backend].map(name => name.toLowerCase())
   const usable = SERVICES.filter(service => service.credential(env) !== '')
@@ -113,7 +113,7 @@ const SAID: Readonly<Record<number, string>> = {
   432: 'the plan is used up',
 }
 
-/** Throws a Refusal with a sentence that holds no key. */
+/** Throws a UserError whose message contains no key. */
 export const searchWeb = async (
   service: Service,
   query: string,

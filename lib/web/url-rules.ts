@@ -1,4 +1,4 @@
-/** Which addresses a home forbids: those on its blocklist, and those that would carry one of its secrets away. */
+/** URL rules of a home: its blocklist, and URLs that would leak one of its secrets. */
 import { homedir } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { asObject } from '../base/json.ts'
@@ -9,7 +9,7 @@ import { readText } from '../store/read-text.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
 type WebHome = Pick<Home, 'dir' | 'values' | 'dotenv' | 'env' | 'authJson'>
-/** A list, or one text with commas. */
+/** A list, or one comma-separated string. */
 const texts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [])
     .filter(each => typeof each === 'string')
@@ -21,12 +21,12 @@ const isTexts = (value: unknown): boolean =>
   typeof value === 'string' ||
   (Array.isArray(value) && value.every(each => typeof each === 'string'))
 
-/** Shared lists are one domain a line, `#` begins a comment. */
+/** Shared lists have one domain per line; `#` starts a comment. */
 const readShared = (home: WebHome, path: string): string[] => {
   const expanded = path.replace(/^~(?=$|[/\\])/, () => homedir())
   const place = isAbsolute(expanded) ? expanded : resolve(home.dir, expanded)
   const { text, problem } = readText(place)
-  // Somebody wants these addresses kept out: without the list nobody knows which.
+  // Fail closed: the user wants domains blocked, and without the list we don't know which.
   if (text === null)
     throw forbidden(
       `The blocklist ${place} cannot be read (${problem ?? 'it is not there'}), so no address is fetched.`,
@@ -34,7 +34,7 @@ const readShared = (home: WebHome, path: string): string[] => {
   return text.split('\n').map(line => line.replace(/#.*$/, '').trim())
 }
 
-/** `example.org` means its subdomains too, and `*.example.org` only those. */
+/** `example.org` includes its subdomains, `*.example.org` only those. */
 const toMatcher = (given: string): ((host: string) => boolean) | null => {
   const bare = given
     .trim()
@@ -45,7 +45,7 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
   const domain = bare.replace(/^\*\./, '')
   if (!domain) return null
   if (domain.includes('*')) {
-    // Dots stand for themselves, a star for anything.
+    // A dot is literal, a star matches anything.
     const wanted = domain.split(/\*+/).map(part => part.replace(/[^a-z0-9-]/g, '\\$&'))
     const whole = new RegExp(`(?:^|\\.)${wanted.join('.*')}$`)
     return host => whole.test(host)
@@ -59,7 +59,7 @@ const blockedBy = (home: WebHome): ((host: string) => boolean) => {
   if (list === undefined || list === null || list === false) return () => false
   const { enabled, domains, shared_files } = asObject(list)
   const isMapping = typeof list === 'object' && !Array.isArray(list)
-  // Off is said in words that mean it; a misspelled "true" is still a wish.
+  // Only clear words for "off" disable it; a misspelled "true" still enables it.
   if (isMapping && (enabled === undefined || enabled === null || yamlFlag(enabled) === false))
     return () => false
   if (!isMapping || !isTexts(domains) || !isTexts(shared_files))
@@ -76,7 +76,7 @@ const SECRET_NAME =
   /API_?KEY|SECRET|PASSWORD|PASSWD|PASSPHRASE|^AUTHORIZATION$|(?:^|_)(?:KEY|TOKEN|CREDENTIALS?|PAT)$/i
 const MIN_SECRET_CHARS = 8
 
-/** Every text in auth.json under a name that says it is one. */
+/** Every string in auth.json under a secret's name. */
 const secretsIn = (value: unknown, name = ''): string[] =>
   typeof value === 'string'
     ? SECRET_NAME.test(name)
@@ -99,7 +99,7 @@ const secretsOf = (home: WebHome): string[] => {
   )
 }
 
-/** In the ways a model could write it into an address without anybody noticing. */
+/** Encodings in which a model could hide it in a URL. */
 const spellings = (secret: string): string[] => {
   const bytes = Buffer.from(secret)
   return [
@@ -115,12 +115,12 @@ const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
   } catch {
-    // Not an encoding at all: looked at as it stands.
+    // Not an encoding: checked as is.
     return text
   }
 }
 
-/** Bound to a home; throws a Refusal for an address that may not be asked. */
+/** Bound to a home. Throws a UserError for a forbidden URL. */
 export const createUrlCheck = (home: WebHome) => {
   const isBlocked = blockedBy(home)
   const secrets = secretsOf(home).flatMap(spellings)
