@@ -10,7 +10,7 @@ export const list = endpoint({
   output: z.object({
     personalities: z.array(z.object({ name: z.string(), description: z.string() })),
   }),
-  run: ctx => ({ personalities: listPersonalities(ctx.home.peek()) }),
+  run: ctx => ({ personalities: listPersonalities(ctx.home.lenient.settings()) }),
 })
 
 export const set = endpoint({
@@ -22,8 +22,8 @@ export const set = endpoint({
     const row = sessions.require(session_id)
     const personality = name?.trim() || null
     // Turns read the prompt from the session's own profile.
-    const values = homes.of(row.profile).values()
-    const prompt = personality === null ? '' : requirePersonality(values, personality)
+    const settings = homes.of(row.profile).settings()
+    const prompt = personality === null ? '' : requirePersonality(settings, personality)
     sessions.append(row.session_id, [{ t: 'meta', patch: { personality } }])
     return { ...ok, personality, prompt }
   },

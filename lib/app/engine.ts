@@ -171,7 +171,7 @@ export const createEngine = async (options: EngineOptions): Promise<Engine> => {
         sessions,
         promptCache: options.promptCache,
         skills: skills.index,
-        personality: (home, name) => personalityPrompt(home.values(), name) ?? '',
+        personality: (home, name) => personalityPrompt(home.settings(), name) ?? '',
         memory: memoryPrompt,
       }),
     ),

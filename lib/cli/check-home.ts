@@ -1,7 +1,6 @@
 /** What `doctor` says of the files a person writes: damaged ones, slips, and guards that are asked for and not kept. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { isObject } from '../base/json.ts'
 import { jobsFile } from '../cron/jobs-file.ts'
 import { UserError } from '../errors.ts'
 import { createAcceptedGuards } from '../guards/accepted-guards.ts'
@@ -63,24 +62,15 @@ export const listChecks = ({ home, config }: CheckContext): Check[] => {
   )
 }
 
-const MODES = ['', 'manual', 'smart', 'off', 'false']
-
-const modeCheck = ({ home }: CheckContext): Check[] => {
-  const { approvals } = home.peek()
-  const mode =
-    isObject(approvals) && 'mode' in approvals
-      ? String(approvals.mode ?? '')
-          .trim()
-          .toLowerCase()
-      : ''
-  if (mode === 'smart')
-    return [
-      warn('approvals.mode', 'smart counts as manual: no model answers for you', 'Set manual.'),
-    ]
-  return MODES.includes(mode)
-    ? []
-    : [warn('approvals.mode', `"${mode}" is no mode and counts as manual`, 'Set manual or off.')]
-}
+/** Values of config.yaml that are invalid and were dropped, and settings that count as something else. */
+const settingsChecks = ({ home }: CheckContext): Check[] => [
+  ...home
+    .configProblems()
+    .map(({ key, reason }) => warn(key, reason, `Correct ${key} in ${home.config.path}.`)),
+  ...(home.lenient.settings().approvals.mode === 'smart'
+    ? [warn('approvals.mode', 'smart counts as manual: no model answers for you', 'Set manual.')]
+    : []),
+]
 
 /** A guard that is asked for, not kept and not accepted keeps the agent from working: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
@@ -99,7 +89,7 @@ export const guardChecks = (looked: CheckContext): Check[] => {
             'Remove it, and accept again in the page.',
           ),
         ]),
-    ...modeCheck(looked),
+    ...settingsChecks(looked),
     ...emptyIfUnreadable(() =>
       list(home).map(({ key, value, why, closes, accepted: isAccepted }) =>
         isAccepted

@@ -103,7 +103,7 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
 }
 
 const mcpChecks = ({ home, config }: CheckContext): Check[] =>
-  emptyIfUnreadable(() => parseServers(home.values())).map(server => {
+  emptyIfUnreadable(() => parseServers(home.settings())).map(server => {
     const about = `mcp ${server.name}`
     if (isInvalid(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
     if (!server.enabled) return ok(about, 'is switched off')

@@ -61,7 +61,7 @@ export const createMcp = ({
 
   /** What the configuration says now: servers it does not name any more, or names otherwise, are stopped. */
   const sync = (home: Home): { servers: McpServer[]; bad: InvalidServer[] } => {
-    const listed = parseServers(home.values())
+    const listed = parseServers(home.settings())
     const held = homes.get(home.dir) ?? new Map<string, McpServer>()
     const wanted = listed.filter((each): each is ServerConfig => !isInvalid(each))
     const next = new Map<string, McpServer>()
@@ -102,7 +102,7 @@ export const createMcp = ({
   return {
     /** Never rejects for what a server does. Costs nothing when none is configured. */
     async tools(home: Home, signal: AbortSignal): Promise<HomeTools> {
-      if (home.values().mcp_servers === undefined && !homes.has(home.dir))
+      if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
         return { tools: [], warnings: [] }
       const { servers, bad } = sync(home)
       await Promise.all(servers.map(server => server.ensureStarted(turnWaitMs, signal)))
@@ -121,7 +121,7 @@ export const createMcp = ({
     /** Every server the configuration names, used or not, in its order. */
     list(home: Home): McpServerRow[] {
       const { servers } = sync(home)
-      const listed = parseServers(home.values()).map(config => ({
+      const listed = parseServers(home.settings()).map(config => ({
         config,
         server: servers.find(each => each.config.name === config.name) ?? null,
       }))
@@ -130,7 +130,7 @@ export const createMcp = ({
 
     /** Starts a server for real and says how that went. */
     async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
-      const config = parseServers(home.values()).find(each => each.name === name)
+      const config = parseServers(home.settings()).find(each => each.name === name)
       if (!config)
         throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
       if (isInvalid(config)) throw invalid(config.problem)

@@ -205,7 +205,7 @@ export const resolveEndpoint = (
     model: pair.model,
     apiMode,
     ...keyed,
-    ...routingOf(home.values(), provider, keyed.baseUrl),
+    ...routingOf(home.settings(), provider, keyed.baseUrl),
     contextLength:
       configuredContextLength(setup, provider, pair.model) ||
       facts?.contextLength ||

@@ -46,7 +46,7 @@ const readFallback = (home: ModelHome, raw: unknown): Fallback[] => {
 
 /** In the order in which they are tried. */
 export const readFallbacks = (home: ModelHome): Fallback[] => {
-  const { fallback_providers: list, fallback_model: one } = home.values()
+  const { fallback_providers: list, fallback_model: one } = home.settings()
   const found = (Array.isArray(list) ? list : []).flatMap(raw => readFallback(home, raw))
   return found.length > 0 ? found : readFallback(home, one)
 }

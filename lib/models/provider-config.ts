@@ -1,4 +1,5 @@
 /** What the model rules know of a home: its configuration read tolerantly into one plain record. */
+import type { ProfileConfig } from '../profiles/config.ts'
 import { isAlias, toProviderId, toSlug } from './provider-ids.ts'
 import { asObject, isObjectOrArray, type JsonObject } from '../base/json.ts'
 import type { ExternalAgentSettings } from '../agent/external-agent.ts'
@@ -10,6 +11,7 @@ export type ModelHome = {
   /** The profile's; absent in a literal. */
   readonly name?: string
   values(): Readonly<Record<string, unknown>>
+  settings(): ProfileConfig
   env(): Readonly<Record<string, string>>
   dotenv(): Readonly<Record<string, string>>
   authJson(): unknown
@@ -286,7 +288,7 @@ export const asCustom = (name: string, custom: readonly CustomProvider[]): strin
 }
 
 export const readSetup = (home: ModelHome): ModelSetup => {
-  const config = home.values()
+  const config = home.settings()
   const env = home.env()
   const auth = asObject(home.authJson())
   const raw = typeof config.model === 'object' ? asObject(config.model) : {}
@@ -308,8 +310,8 @@ export const readSetup = (home: ModelHome): ModelSetup => {
     model: typeof config.model === 'object' ? text(raw.default, raw.model) : text(config.model),
     contextLength: tokens(raw.context_length),
     maxTokens: tokens(raw.max_tokens),
-    effort: text(asObject(config.agent).reasoning_effort).toLowerCase(),
-    cacheTtl: text(asObject(config.prompt_caching).cache_ttl).toLowerCase(),
+    effort: config.agent.reasoning_effort,
+    cacheTtl: config.prompt_caching.cache_ttl,
     custom,
     providers: new Map(
       entries(config.providers).map(([id, entry]) => [

@@ -1,7 +1,6 @@
 /** How hard the model thinks and whether its thinking is shown: two keys of config.yaml that the command line shares. */
-import { isObjectOrArray } from '../base/json.ts'
+import { asObject } from '../base/json.ts'
 import { invalid } from '../errors.ts'
-import { yamlFlag } from '../store/yaml-file.ts'
 import type { EditableHome } from './default-model.ts'
 import type { ModelHome } from './provider-config.ts'
 
@@ -22,26 +21,14 @@ const SHOWN: ReadonlyMap<string, boolean> = new Map(
   }),
 )
 
-const under = (
-  config: Readonly<Record<string, unknown>>,
-  section: string,
-  key: string,
-): unknown => {
-  const found = config[section]
-  return isObjectOrArray(found) ? (found as Readonly<Record<string, unknown>>)[key] : undefined
-}
-
 /** What the home says about showing the thinking; undefined when it says nothing. */
 export const showsReasoning = (home: ModelHome): boolean | undefined =>
-  yamlFlag(under(home.values(), 'display', 'show_reasoning'))
+  home.settings().display.show_reasoning
 
-export const readReasoning = (home: ModelHome): Reasoning => {
-  const effort = under(home.values(), 'agent', 'reasoning_effort')
-  return {
-    show_reasoning: showsReasoning(home) ?? true,
-    reasoning_effort: typeof effort === 'string' ? effort.trim().toLowerCase() : '',
-  }
-}
+export const readReasoning = (home: ModelHome): Reasoning => ({
+  show_reasoning: showsReasoning(home) ?? true,
+  reasoning_effort: home.settings().agent.reasoning_effort,
+})
 
 export const saveShowReasoning = (home: EditableHome, isShown: boolean): void => {
   if (showsReasoning(home) !== isShown) home.config.edit(['display', 'show_reasoning'], isShown)
@@ -61,7 +48,7 @@ export const saveEffort = (home: EditableHome, value: unknown): void => {
   const effort = typeof value === 'string' ? value.trim().toLowerCase() : ''
   if (!effort) throw invalid('effort is required', { code: 'missing_fields' })
   if (effort === 'default') {
-    if (under(home.values(), 'agent', 'reasoning_effort') !== undefined)
+    if (asObject(home.config.read().agent).reasoning_effort !== undefined)
       home.config.edit(['agent', 'reasoning_effort'], undefined)
     return
   }

@@ -13,6 +13,7 @@ import { saveEndpointEdits } from './saved-endpoints.ts'
 import { PROVIDERS } from './providers.ts'
 import { baseUrlOf } from './endpoint.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
+import type { ProfileConfig } from '../profiles/config.ts'
 
 export type ProviderChoice = {
   provider: string
@@ -63,6 +64,16 @@ const KEY_NAMES: ReadonlySet<string> = new Set([...PROVIDERS.values()].flatMap((
 const withoutKeys = (env: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !KEY_NAMES.has(name)))
 
+/** The sections of config.yaml that hold keys and addresses of models. */
+const NO_ENDPOINTS = {
+  providers: undefined,
+  custom_providers: undefined,
+  fallback_providers: undefined,
+  fallback_model: undefined,
+  provider_routing: undefined,
+  credential_pool_strategies: {},
+} satisfies Partial<ProfileConfig>
+
 /**
  * The home as it would be: for trying a key and an address before they are written down. At an address that is not the
  * home's own for this provider none of its stored keys exist, or a caller could have them sent anywhere.
@@ -92,7 +103,20 @@ export const withProvider = (
   const dotenv = { ...(isOwn ? home.dotenv() : withoutKeys(home.dotenv())), ...variables }
   const env = { ...(isOwn ? home.env() : withoutKeys(home.env())), ...variables }
   const auth = isOwn ? home.authJson() : {}
-  return { values: () => values, env: () => env, dotenv: () => dotenv, authJson: () => auth }
+  const settings: ProfileConfig = {
+    ...home.settings(),
+    ...(isOwn ? {} : NO_ENDPOINTS),
+    base_url: undefined,
+    provider: undefined,
+    model: values.model,
+  }
+  return {
+    values: () => values,
+    settings: () => settings,
+    env: () => env,
+    dotenv: () => dotenv,
+    authJson: () => auth,
+  }
 }
 
 export type Endpoint = { name: string; baseUrl: string; model: string; use: boolean }

@@ -4,6 +4,7 @@ import { asObject } from '../base/json.ts'
 import { invalid, unavailable } from '../errors.ts'
 import { credentialFor, isLocalUrl } from './credentials.ts'
 import { type ModelHome, readSetup } from './provider-config.ts'
+import { yamlFlag } from '../store/yaml-file.ts'
 
 export type SpeechEndpoint = { url: string; apiKey: string | null; model: string }
 
@@ -44,10 +45,10 @@ const keyOf = (home: ModelHome, service: Service): string => {
  * the service `stt.provider` names, else the first that has a key.
  */
 export const speechEndpoint = (home: ModelHome): SpeechEndpoint | null => {
-  const stt = asObject(home.values().stt)
+  const stt = asObject(home.settings().stt)
   // Misshapen, it would read as "any service".
   const isMisshapen = stt.provider !== undefined && typeof stt.provider !== 'string'
-  if (stt.enabled === false || (isMisshapen && stt.provider !== null)) return null
+  if (yamlFlag(stt.enabled) === false || (isMisshapen && stt.provider !== null)) return null
   const wanted = textOf(stt.provider).toLowerCase()
   const own = asObject(stt[wanted || 'openai'])
   const model = textOf(own.model) || textOf(stt.model)

@@ -49,7 +49,7 @@ const countSkills = async (dir: string): Promise<number> => {
 
 /** `active` is the name of the profile the caller is in. */
 export const toProfile = async (home: Home, active: string): Promise<Profile> => {
-  const { model: written } = home.peek()
+  const { model: written } = home.lenient.settings()
   const model = asObject(written)
   return {
     name: home.name,

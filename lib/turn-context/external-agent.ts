@@ -55,7 +55,7 @@ export const externalFor = (
 ): ExternalAgentContext => ({
   home: home.name,
   env: home.childEnv(),
-  mcpServers: passedServers(home.values()),
+  mcpServers: passedServers(home.settings()),
   onTitle: title => takeTitle(sessionId, title, sessions),
   load: agent => storedAgentSession(sessions.head(sessionId).meta, agent),
   save(agent, session) {

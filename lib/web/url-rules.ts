@@ -8,7 +8,7 @@ import { redact } from '../redact/redact.ts'
 import { readText } from '../store/read-text.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
-type WebHome = Pick<Home, 'dir' | 'values' | 'dotenv' | 'env' | 'authJson'>
+type WebHome = Pick<Home, 'dir' | 'values' | 'settings' | 'dotenv' | 'env' | 'authJson'>
 /** A list, or one comma-separated string. */
 const texts = (value: unknown): string[] =>
   (Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : [])
@@ -55,7 +55,7 @@ const toMatcher = (given: string): ((host: string) => boolean) | null => {
 }
 
 const blockedBy = (home: WebHome): ((host: string) => boolean) => {
-  const { website_blocklist: list } = asObject(home.values().security)
+  const { website_blocklist: list } = home.settings().security
   if (list === undefined || list === null || list === false) return () => false
   const { enabled, domains, shared_files } = asObject(list)
   const isMapping = typeof list === 'object' && !Array.isArray(list)

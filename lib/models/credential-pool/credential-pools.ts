@@ -88,7 +88,7 @@ export const createCredentialPools = ({
   const choose = (home: PoolHome, provider: string, among: readonly Candidate[]) => {
     const place = placeOf(home, provider)
     const chosen = chooseKey(among, {
-      strategy: strategyOf(home.values(), provider),
+      strategy: strategyOf(home.settings(), provider),
       nowMs: nowMs(),
       last: lastChosen.get(place),
       random,

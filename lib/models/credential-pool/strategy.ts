@@ -1,21 +1,16 @@
 /** Which of several keys is used next: the home's strategy over what is known of each (agent-home §3.4). Pure. */
-import { isObject } from '../../base/json.ts'
 import { toProviderId } from '../provider-ids.ts'
 import { type Candidate, firstAvailable } from '../credentials.ts'
+import type { ProfileConfig } from '../../profiles/config.ts'
 
-const STRATEGIES = ['fill_first', 'round_robin', 'random', 'least_used'] as const
-export type Strategy = (typeof STRATEGIES)[number]
+export type Strategy = ProfileConfig['credential_pool_strategies'][string]
 
-/** `credential_pool_strategies` of config.yaml; what it does not know is the first. */
+/** The provider may be written under any of its names. */
 export const strategyOf = (
-  config: Readonly<Record<string, unknown>>,
+  { credential_pool_strategies: strategies }: Pick<ProfileConfig, 'credential_pool_strategies'>,
   provider: string,
-): Strategy => {
-  const given = config.credential_pool_strategies
-  if (!isObject(given)) return 'fill_first'
-  const [, said] = Object.entries(given).find(([id]) => toProviderId(id) === provider) ?? []
-  return STRATEGIES.find(strategy => strategy === said) ?? 'fill_first'
-}
+): Strategy =>
+  Object.entries(strategies).find(([id]) => toProviderId(id) === provider)?.[1] ?? 'fill_first'
 
 export type Choice = {
   strategy: Strategy

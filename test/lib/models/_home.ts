@@ -1,5 +1,6 @@
 /** A home as a literal, for rules that only look at values. */
 import type { ModelHome } from '../../../lib/models/provider-config.ts'
+import { configOf } from '../../_config.ts'
 
 type Given = {
   config?: Record<string, unknown>
@@ -14,6 +15,7 @@ export const homeOf = ({ config = {}, env = {}, dotenv = {}, auth = {} }: Given)
   const overlaid = { ...env, ...dotenv }
   return {
     values: () => config,
+    settings: () => configOf(config),
     env: () => overlaid,
     dotenv: () => dotenv,
     authJson: () => auth,

@@ -8,6 +8,7 @@ import { resolveFor } from '../../../lib/models/resolve.ts'
 import { resolveEndpoint } from '../../../lib/models/endpoint.ts'
 import { yamlFile } from '../../../lib/store/yaml-file.ts'
 import { bare } from './_home.ts'
+import { configOf } from '../../_config.ts'
 
 const test = suite('slips')
 
@@ -24,6 +25,7 @@ const addressFor = (text: string): string => {
     const file = yamlFile(join(dir, 'config.yaml'))
     const home = {
       values: () => file.read(),
+      settings: () => configOf(file.read()),
       env: () => ({ OPENAI_API_KEY: 'sk-0123456789abcdefghij' }),
       dotenv: () => ({}),
       authJson: () => ({}),

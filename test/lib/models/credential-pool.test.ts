@@ -15,6 +15,7 @@ import { readSetup } from '../../../lib/models/provider-config.ts'
 import { createHomes } from '../../../lib/profiles/homes.ts'
 import { withFileLock } from '../../../lib/store/flock.ts'
 import { bare, homeOf } from './_home.ts'
+import { configOf } from '../../_config.ts'
 
 type Given = Parameters<typeof homeOf>[0]
 const HOUR = 3_600
@@ -54,12 +55,14 @@ const choose = (
   })?.id
 
 choosing('the strategy is read for every spelling of a provider; nonsense is the first', () => {
-  const given = { credential_pool_strategies: { glm: 'least_used', deepseek: 'no such' } }
+  const given = configOf({
+    credential_pool_strategies: { glm: 'least_used', deepseek: 'no such' },
+  })
   assert.is(strategyOf(given, 'zai'), 'least_used')
   assert.is(strategyOf(given, 'deepseek'), 'fill_first')
   assert.is(strategyOf(given, 'openai'), 'fill_first')
   for (const broken of [null, 'random', 3, []])
-    assert.is(strategyOf({ credential_pool_strategies: broken }, 'zai'), 'fill_first')
+    assert.is(strategyOf(configOf({ credential_pool_strategies: broken }), 'zai'), 'fill_first')
 })
 
 choosing('fill_first stays, round_robin goes on, least_used evens out, random asks chance', () => {

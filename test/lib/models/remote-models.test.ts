@@ -8,6 +8,7 @@ import { liveLabel, tagLabel } from '../../../lib/models/model-labels.ts'
 import { createPrices } from '../../../lib/models/prices.ts'
 import { bare, homeOf } from './_home.ts'
 import { idsOf, type ListServer, startLists } from './_lists.ts'
+import { configOf } from '../../_config.ts'
 
 const test = suite<{ lists: ListServer }>('live models')
 test.before.each(async context => {
@@ -178,7 +179,13 @@ test('an answer is kept for 60 s, a failure for less, and both are dropped when 
   const auth = {}
   const env = { NVIDIA_API_KEY: 'nv-key-1' }
   let values: Record<string, unknown> = {}
-  const home = { values: () => values, env: () => env, dotenv: () => env, authJson: () => auth }
+  const home = {
+    values: () => values,
+    settings: () => configOf(values),
+    env: () => env,
+    dotenv: () => env,
+    authJson: () => auth,
+  }
   await live.load(home, 'nvidia')
   nowMs = 59_999
   await live.load(home, 'nvidia')

@@ -11,6 +11,7 @@ import { createHomes } from '../../../lib/profiles/homes.ts'
 import { editYaml } from '../../../lib/store/yaml-file.ts'
 import { parse } from 'yaml'
 import { bare, homeOf } from './_home.ts'
+import { configOf } from '../../_config.ts'
 
 const test = suite('model resolution')
 
@@ -244,6 +245,7 @@ test('what is saved as a default means the same pair when it is read back', () =
     const home = {
       ...homeOf({}),
       values: () => config,
+      settings: () => configOf(config),
       config: {
         path: '',
         read: () => config,

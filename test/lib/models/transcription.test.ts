@@ -3,9 +3,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { ModelHome } from '../../../lib/models/provider-config.ts'
 import { speechEndpoint } from '../../../lib/models/transcription.ts'
+import { configOf } from '../../_config.ts'
 
 const homeWith = (stt: unknown, env: Record<string, string> = {}): ModelHome => ({
-  values: () => (stt === undefined ? {} : { stt }),
+  values: () => ({ stt }),
+  settings: () => configOf({ stt }),
   env: () => env,
   dotenv: () => env,
   authJson: () => ({}),
