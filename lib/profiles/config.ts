@@ -126,7 +126,7 @@ function budget(of: string) {
 }
 
 /** A key that lib/guards judges from the raw file: even a misspelled wish for protection must count. */
-function guard(description: string, type = 'see Settings → Security') {
+function guard(description: string, type = '') {
   return raw({ type, description, isGuard: true })
 }
 
