@@ -1,4 +1,4 @@
-/** The chip of another program's agent: its mode, everything else it lets one choose, and its earlier sessions. */
+/** The composer chip of an external agent (ACP): its mode, its options, and its earlier sessions. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
@@ -9,10 +9,10 @@ import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
 import { useApp } from '../shell/context.ts'
 
-/** The entry below the choices; no choice has this key. */
+/** The key of the "resume a session" entry; no choice has it. */
 const PAST = 'past'
 
-/** A list of this many is searched by typing. */
+/** Lists of at least this length get a search field. */
 const SEARCH_FROM = 10
 
 const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGroup[] => {
@@ -46,7 +46,7 @@ export const AgentChip = ({ id }: { id: string }) => {
   const query = useSignal('')
   const isIdle = app.chat.chat.value.live === null
 
-  // A turn may have started it, or changed its mode.
+  // A turn may have started the agent or changed its mode.
   useEffect(() => {
     if (isIdle) void app.attempt(() => agent.load(id))
   }, [id, isIdle])

@@ -1,4 +1,4 @@
-/** The list of an agent's earlier sessions: one is chosen, and the conversation goes on with it. */
+/** The picker for an external agent's earlier sessions. */
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useEffect, useMemo } from 'preact/hooks'
@@ -9,7 +9,7 @@ import { t } from './strings.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 
-/** A list of this many is searched by typing. */
+/** Lists of at least this length get a search field. */
 const SEARCH_FROM = 10
 
 type AgentSessionsProps = {
@@ -33,7 +33,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
     [],
   )
   useEffect(() => {
-    // When it cannot be had, the page says why; an empty list would not.
+    // On failure `attempt` toasts the reason; an empty picker would hide it.
     void app.attempt(() => past.load(id)).then(() => past.list.value === null && onClose())
   }, [id])
 

@@ -1,4 +1,4 @@
-/** Earlier sessions of another program's agent: fetched when asked for, and one of them gone on with. */
+/** Earlier sessions of an external agent, and resuming one of them. */
 import { signal } from '@preact/signals'
 import type { AgentSessions } from '../../../lib/schema/external.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
@@ -6,7 +6,7 @@ import type { Platform } from '../../platform.ts'
 
 export type EarlierSession = AgentSessions['sessions'][number]
 
-/** The open conversation, as far as it matters here. */
+/** The open session. */
 export type CurrentSession = {
   id: string
   isEmpty: boolean
@@ -23,10 +23,10 @@ export type AgentSessionsOptions = {
 
 export const createAgentSessions = ({ platform, upsert, open, notify }: AgentSessionsOptions) => {
   const { api } = platform
-  /** Null until it has been asked for. */
+  /** Null until loaded. */
   const list = signal<AgentSessions | null>(null)
 
-  /** Only an empty conversation can go on with one of an agent: beside a full one, another is begun. */
+  /** An agent's session can only be adopted by an empty session of ours; otherwise a new one is created. */
   const emptySessionFor = async ({
     id,
     isEmpty,

@@ -1,11 +1,11 @@
-/** What another program's agent offers in the open conversation: modes, options, and commands for the composer. */
+/** What an external agent offers in the open session: modes, options, and slash commands. */
 import { signal } from '@preact/signals'
 import type { ExternalAgent } from '../../../lib/schema/external.ts'
 import type { Platform } from '../../platform.ts'
 import type { SkillCommand } from '../composer/skill-commands.ts'
 
 export type ExternalChoice = {
-  /** `mode`, or the id of an option with a prefix of its own. */
+  /** `mode`, or `option:<id>`. */
   group: string
   label: string
   value: string
@@ -44,7 +44,7 @@ export const createExternalAgent = (
 ) => {
   const current = signal<ExternalAgent | null>(null)
   const busy = signal(false)
-  /** Which conversation is shown: an answer about another one comes too late. */
+  /** The session shown; replies for another one are dropped. */
   let wanted = ''
 
   const applyReply = (id: string, found: ExternalAgent): void => {

@@ -1,4 +1,4 @@
-/** The English catalogue of other programs' agents; it comes with their chip. */
+/** English text of external agents, loaded with their chip. */
 import { translator } from '../../strings/t.ts'
 
 export const enAgent = {

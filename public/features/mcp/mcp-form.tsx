@@ -16,7 +16,7 @@ const HINTS = {
   headers: 'form.headers.hint',
 } as const
 
-/** How the configuration refers to a variable. */
+/** The syntax of a variable reference in config.yaml. */
 const REFERENCE = `\${NAME}`
 
 type FieldProps = { mcp: McpState; draft: McpDraft; field: Field; lines?: boolean }
@@ -65,7 +65,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
   const busy = useSignal(false)
   const id = useId()
   const form = useRef<HTMLFormElement>(null)
-  // It stands below the list: whoever asked for it should see it.
+  // The form is below the list and may be out of view.
   useEffect(() => {
     form.current?.scrollIntoView({ block: 'nearest' })
     form.current?.querySelector<HTMLElement>('input:not(:disabled)')?.focus()

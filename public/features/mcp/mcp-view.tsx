@@ -1,4 +1,4 @@
-/** MCP servers: which there are and how they are, their tools one by one, adding, testing, changing and removing. */
+/** Settings → MCP servers: their state and tools; adding, testing, editing, and removing them. */
 import { useEffect, useId } from 'preact/hooks'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import { Button } from '../../parts/button.tsx'
@@ -9,7 +9,7 @@ import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
 import { TestResult } from '../models/models-view.tsx'
 
-/** A server that is starting changes by itself; nothing else does. */
+/** Polled only while a server is starting. */
 const POLL_MS = 1_500
 
 const stateWords = (row: McpServerRow): string =>
@@ -130,7 +130,7 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
   )
 }
 
-/** What went wrong last, where nobody has just tried it. */
+/** The server's last error, shown until a test replaces it. */
 const errorOf = ({ error, state }: McpServerRow) =>
   error && state !== 'disabled' && state !== 'starting'
     ? { busy: false as const, ok: state === 'ready', message: error }

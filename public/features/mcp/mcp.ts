@@ -1,4 +1,4 @@
-/** MCP servers as the settings show them: the list, what a test said, and the form that adds and changes one. */
+/** MCP servers of the settings: the list, test results, and the form. */
 import { computed, signal } from '@preact/signals'
 import type { McpServerRow, McpTool } from '../../../lib/schema/mcp.ts'
 import type { App } from '../../app.ts'
@@ -6,7 +6,7 @@ import { t } from './strings.ts'
 import type { TestStatus } from '../models/providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
-/** What is written in the form; `name` is fixed once there is a server. */
+/** The fields of the form. The name of a saved server cannot change. */
 export type McpDraft = {
   isNew: boolean
   name: string
@@ -27,7 +27,7 @@ export const NEW_SERVER: McpDraft = {
   headers: '',
 }
 
-/** A command line as words, with quotes as in a shell; null when a quote is left open. */
+/** Splits a command line with the quoting of a POSIX shell; null when a quote is unclosed. */
 export const splitWords = (line: string): string[] | null => {
   const words: string[] = []
   let word: string | null = null
@@ -55,7 +55,7 @@ export const joinWords = (words: readonly string[]): string =>
     )
     .join(' ')
 
-/** One a line, `NAME=value` or `Name: value`; null when a line is neither. */
+/** One pair per line, `NAME=value` or `Name: value`; null when a line is neither. */
 export const parsePairs = (text: string): Record<string, string> | null => {
   const pairs: Record<string, string> = {}
   for (const line of text.split('\n')) {
@@ -82,7 +82,7 @@ const draftOf = (row: McpServerRow): McpDraft => ({
   headers: formatPairs(row.headers, ': '),
 })
 
-/** The route of one server; its name is part of the path. */
+/** The route of one server, whose name is a path segment. */
 const serverRoute = <M extends 'PUT' | 'PATCH' | 'DELETE'>(method: M, name: string) =>
   `${method} /api/mcp/servers/${encodeURIComponent(name)}` as `${M} /api/mcp/servers/:name`
 
@@ -157,7 +157,7 @@ const createMcp = ({ api, toasts }: McpOptions) => {
         setTest(name, null)
         toasts.show(t('removed', { name }))
       }),
-    /** Saves the form and tries the server at once. Throws the sentence for what cannot be read. */
+    /** Saves the form and tests the server. Throws an Error with a message for the user when a field is malformed. */
     async save(): Promise<void> {
       const form = draft.value
       if (!form) return

@@ -1,4 +1,4 @@
-/** The English catalogue of MCP servers; it comes with their settings. */
+/** English text of Settings → MCP servers, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 export const enMcp = {

@@ -1,4 +1,4 @@
-/** Memory: what the agent keeps between conversations, with how full each note is, read and edited in place. */
+/** The memory view: the agent's notes with their size limits, edited in place. */
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** The agent's notes: as they were read, and the one that is being edited against its version. */
+/** The agent's notes, their drafts, and conflicts with the files on disk. */
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { App } from '../../app.ts'
@@ -12,7 +12,7 @@ export type Note = { text: string; version: string; limit: number; path: string 
 export type NoteDraft = { text: string; version: string; busy: boolean; problem: string }
 export type NoteConflict = { text: string; version: string }
 
-/** Entries stand apart by a line with one sign. */
+/** Entries are separated by a line that contains only §. */
 export const entriesOf = (text: string): string[] =>
   text
     .split(/\r?\n[ \t]*§[ \t]*\r?\n/)

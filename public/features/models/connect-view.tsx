@@ -1,4 +1,4 @@
-/** Connecting the first model: what was found, what can be added, one real call to try it, and then it starts. */
+/** The dialog that connects the first model: sources found, sources to add, a test call. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** What the first model can be connected to, what was typed for it, and connecting it. */
+/** Connecting the first model: the sources, the form, the test, and saving. */
 import { batch, computed, signal } from '@preact/signals'
 import type { ModelOption } from '../../../lib/schema/model.ts'
 import type { LocalServer } from '../../../lib/schema/provider.ts'
@@ -8,7 +8,7 @@ import { providersOf } from './providers.ts'
 import { lazyState } from '../../parts/lazy-state.ts'
 
 export type ModelSource = {
-  /** Of a provider, or `local:<server>`. */
+  /** A provider's id, or `local:<server>`. */
   id: string
   name: string
   text: string
@@ -16,7 +16,7 @@ export type ModelSource = {
   model: string
   needsAddress: boolean
   hasKey: boolean
-  /** Already there: a key or a running server. */
+  /** A key or a running server was found. */
   isFound: boolean
   server: LocalServer | null
 }
@@ -47,7 +47,7 @@ const textOf = (quick: SetupProvider): string => {
   return quick.id === 'custom' ? t('setup.custom.text') : quick.env_var
 }
 
-/** What is suggested can be chosen; an address of one's own suggests nothing. */
+/** The default model is always selectable, even if the list lacks it; a custom endpoint has no default. */
 const withDefault = ({ id, models, default_model }: SetupProvider): readonly ModelOption[] =>
   id === 'custom' || models.some(model => model.id === default_model)
     ? models
@@ -60,7 +60,7 @@ const createConnect = (app: App) => {
   const loaded = signal(false)
   const chosen = signal('')
   const typed = { key: signal(''), model: signal(''), address: signal('') }
-  /** The configuration is there already and would be changed. */
+  /** config.yaml exists; saving needs a confirmation. */
   const needsConfirmation = signal(false)
   const source = computed(() => sources.value.find(({ id }) => id === chosen.value))
 
@@ -112,7 +112,7 @@ const createConnect = (app: App) => {
     needsConfirmation,
     found: computed(() => sources.value.filter(({ isFound }) => isFound)),
     others: computed(() => sources.value.filter(({ isFound }) => !isFound)),
-    /** Everything that is needed has been typed. */
+    /** All required fields are filled. */
     ready: computed(() => {
       const at = source.value
       if (!at || !typed.model.value.trim()) return false

@@ -1,4 +1,4 @@
-/** Models & keys: the default model, the keys there are and where they come from, adding one, servers on this machine. */
+/** Settings → Models & keys: the default model, API keys and their sources, local model servers. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import type { LocalServer, ProviderRow } from '../../../lib/schema/provider.ts'
@@ -9,7 +9,7 @@ import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
 
-/** In the place where it was asked; read out when it comes. */
+/** The result of a test call, as a live region. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
   <p
     class={`verdict${status && !status.busy ? (status.ok ? ' verdict-ok' : ' verdict-bad') : ''}`}

@@ -1,4 +1,4 @@
-/** The models one can choose, in groups by provider, and those this browser used last. */
+/** The available models by provider, and the ones this browser used last. */
 import { computed, signal } from '@preact/signals'
 import type { ModelGroup, ModelOption } from '../../../lib/schema/model.ts'
 import type { Platform } from '../../platform.ts'
@@ -9,7 +9,7 @@ const MAX_RECENT = 5
 
 const stripProvider = (id: string): string => id.replace(/^@[^:]+:/, '')
 
-/** Best match first: exact id, then label or id that starts with the words, then all words anywhere. */
+/** Best match first: exact id or label, then a prefix of either, then all words anywhere. */
 export const matchModels = (models: readonly Model[], query: string): Model[] => {
   const wanted = query.trim().toLowerCase()
   if (!wanted) return [...models]
@@ -49,9 +49,9 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
     groups,
     all,
     loaded,
-    /** Nothing is configured: the scripted model answers. */
+    /** No model is configured, so the demo model answers. */
     isDemo,
-    /** What a conversation without a model of its own uses. */
+    /** The model of sessions that have not selected one. */
     defaultId,
     recent: computed(() =>
       recentIds.value.flatMap(id => {
@@ -60,7 +60,7 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
       }),
     ),
     labelOf(id: string | null): string {
-      // Where only one is on offer it is the one that answers, configured or not: the demo model.
+      // Without a configured model the demo model answers, whatever the default says.
       const only = groups.value[0]
       if (isDemo.value && only && (!id || only.models.some(model => model.id === id)))
         return only.provider
@@ -68,7 +68,7 @@ export const createModels = ({ api, device }: Pick<Platform, 'api' | 'device'>) 
       if (!wanted) return ''
       return byId.value.get(wanted)?.label ?? stripProvider(wanted).split('/').at(-1) ?? wanted
     },
-    /** Another program's agent, by the id a session keeps or the bare one of a default. */
+    /** True for an external agent; accepts a session's `@acp:` id and the bare id of a default. */
     isExternalAgent(id: string): boolean {
       const wanted = id || defaultId.value
       return wanted.startsWith('@acp:') || byId.value.has(`@acp:${wanted}`)

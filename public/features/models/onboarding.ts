@@ -1,9 +1,9 @@
-/** The first visit: whether a model still has to be connected, and whether the person wants to be asked. */
+/** Onboarding: whether a model still has to be connected, and the dialog for it. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
 export const createOnboarding = ({ api }: Pick<Platform, 'api'>) => {
-  /** Null until it is known; asked only where nothing but the demo is there. */
+  /** Null until loaded, which happens only with the demo model. */
   const needed = signal<boolean | null>(null)
   const open = signal(false)
   return {
@@ -17,7 +17,7 @@ export const createOnboarding = ({ api }: Pick<Platform, 'api'>) => {
         const { completed } = await api('GET /api/onboarding/status')
         needed.value = !completed
       } catch {
-        // Unreachable for the moment: the demo answers, and the settings lead here as well.
+        // Not essential: the demo model works, and Settings offers the same.
       }
     },
     async skip(): Promise<void> {

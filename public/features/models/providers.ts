@@ -1,4 +1,4 @@
-/** Providers and their keys as the settings show them, what a test said, and the servers found on this machine. */
+/** Providers and API keys of the settings, test results, and local model servers. */
 import { computed, signal } from '@preact/signals'
 import type { LocalServer, ProviderRow, ProviderTestResult } from '../../../lib/schema/provider.ts'
 import type { App } from '../../app.ts'
@@ -31,7 +31,7 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
     }
   }
 
-  /** The list, the model menu and the keys belong together. */
+  /** A changed key changes the model menu as well. */
   const changed = async (): Promise<void> => {
     await Promise.all([load(), models.load()])
   }
@@ -48,7 +48,7 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
     servers,
     active,
     load,
-    /** Under their own names only, best known first: those with a key, then by name. */
+    /** Providers with a key, and the active one; without aliases. */
     connected: computed(() =>
       rows.value.filter(row => row.alias_of === null && (row.has_key || row.id === active.value)),
     ),
@@ -58,7 +58,7 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
         .toSorted((a, b) => a.display_name.localeCompare(b.display_name)),
     ),
     setTest,
-    /** A real call; `at` is where its result is shown. */
+    /** Makes a real call; `at` identifies where its result is shown. */
     async test(at: string, { provider, key, model, baseUrl }: KeyInput): Promise<boolean> {
       setTest(at, { busy: true })
       try {

@@ -1,4 +1,4 @@
-/** The English catalogue of "Models & keys" and of setting up the first model; both load late. */
+/** English text of Settings → Models & keys and of the connect dialog, loaded with them. */
 import { translator } from '../../strings/t.ts'
 
 export const enProviders = {

@@ -1,4 +1,4 @@
-/** Entering and leaving profiles: everything the page holds belongs to one of them, so it is loaded anew in the other. */
+/** Switching and deleting profiles. All state of the page belongs to one profile, so a switch reloads it. */
 import { urlOf } from '../../api.ts'
 import type { Composer } from '../composer/composer.ts'
 import type { Platform } from '../../platform.ts'
@@ -13,7 +13,7 @@ export type ProfileActionsOptions = {
   composer: Pick<Composer, 'save'>
 }
 
-/** What the page says once it is there again. */
+/** sessionStorage key of the toast shown after the reload. */
 const PENDING_TOAST = 'said'
 
 export const createProfileActions = ({
@@ -24,7 +24,7 @@ export const createProfileActions = ({
 }: ProfileActionsOptions) => {
   const { base, tab, navigate } = platform
 
-  /** This page moves by itself: what it hears of that from the service must not lead it elsewhere. */
+  /** This tab is switching: it must not react to its own switch. */
   let moving = false
 
   const reloadIn = (name: string, path: string): void => {
@@ -33,7 +33,7 @@ export const createProfileActions = ({
   }
 
   return {
-    /** `path` is where the page begins in the other profile: its conversations are others. */
+    /** `path` is the view to open in the new profile; a session URL would not exist there. */
     async switchProfile(name: string, path = ''): Promise<void> {
       if (name === profiles.active.value) return
       moving = true
@@ -46,7 +46,7 @@ export const createProfileActions = ({
         toasts.showError(error)
       }
     },
-    /** Throws the service's refusal. */
+    /** Throws the server's error. */
     async deleteProfile(name: string): Promise<void> {
       moving = true
       try {
@@ -57,12 +57,12 @@ export const createProfileActions = ({
       }
       moving = false
     },
-    /** Asked whenever somebody looks at this page again: another tab of the browser may have moved it. */
+    /** Called when the tab becomes visible: another tab may have switched the profile of this browser. */
     async reloadIfProfileChanged(): Promise<void> {
       try {
         if (!moving && (await profiles.hasChanged()) && !moving) navigate(urlOf(base, ''))
       } catch {
-        // Unreachable or signed out: whoever asks next will say so.
+        // Offline or signed out; the next request reports it.
       }
     },
     showPendingToast(): void {

@@ -1,4 +1,4 @@
-/** Deleting a profile erases keys and memory for good: its name has to be typed. */
+/** Deleting a profile is permanent, so its name has to be typed. */
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'

@@ -1,4 +1,4 @@
-/** One profile: what it would answer with, what it holds, and what can be done with it. */
+/** The card of a profile: its model, contents, and actions. */
 import { type ComponentChildren, Fragment } from 'preact'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -19,7 +19,7 @@ const Fact = ({ label, children }: { label: string; children: ComponentChildren 
   </div>
 )
 
-/** Long paths break at their slashes. */
+/** Lets long paths wrap at their slashes. */
 const breakable = (path: string): ComponentChildren =>
   path.split(/(?<=\/)/).map((part, at) => (
     <Fragment key={at}>
@@ -28,7 +28,7 @@ const breakable = (path: string): ComponentChildren =>
     </Fragment>
   ))
 
-/** What is not there is said, and quieter than what is. */
+/** A value that is not set, in fainter text. */
 const Absent = ({ children }: { children: ComponentChildren }) => (
   <span class="faint">{children}</span>
 )

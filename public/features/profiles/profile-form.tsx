@@ -1,4 +1,4 @@
-/** A new profile: its name, what it starts with, and a model of its own where it needs one. */
+/** The form for a new or cloned profile. */
 import { type Signal, useSignal } from '@preact/signals'
 import type { TargetedInputEvent } from 'preact'
 import { useId } from 'preact/hooks'
@@ -59,7 +59,7 @@ const TextField = ({
   )
 }
 
-/** What is typed so far is only called wrong once it cannot become right. */
+/** An empty name is not reported as an error. */
 const nameProblem = (name: string, taken: readonly Profile[]): string | undefined => {
   if (name === '') return undefined
   if (!isProfileName(name)) return t('profiles.form.name.bad')

@@ -1,4 +1,4 @@
-/** The profile this browser is in, at the foot of the sidebar, and the way to the others. */
+/** The profile switcher in the sidebar's footer. */
 import { useCallback, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
@@ -16,7 +16,7 @@ export const ProfileSwitch = () => {
 
   const show = async () => {
     if (open) return close()
-    // The menu takes its focus when it opens: it should not be empty then.
+    // The menu focuses its first item when it opens, so the list must be loaded.
     await app.attempt(() => profiles.refresh())
     setOpen(true)
   }

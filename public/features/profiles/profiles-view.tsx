@@ -1,4 +1,4 @@
-/** All profiles as cards: what each is made of, and the way in, out and to a new one. */
+/** The profiles view: all profiles as cards. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'

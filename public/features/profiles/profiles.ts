@@ -1,9 +1,9 @@
-/** Which profile this browser works in, and the others there are. */
+/** The active profile of this browser, and the list of profiles. */
 import { signal } from '@preact/signals'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import type { Platform } from '../../platform.ts'
 
-/** As the service accepts it, over the whole text. */
+/** The server's rule for names. */
 export const isProfileName = (name: string): boolean => /^[a-z0-9][a-z0-9_-]{0,63}$/.test(name)
 
 export type NewProfile = {
@@ -14,7 +14,7 @@ export type NewProfile = {
   api_key?: string
 }
 
-/** Written when this browser changes its profile: its other tabs hear of it. */
+/** localStorage key written on a switch; the `storage` event notifies other tabs. */
 export const PROFILE_KEY = 'profile'
 
 export const createProfiles = ({ api, device }: Pick<Platform, 'api' | 'device'>) => {
@@ -29,7 +29,7 @@ export const createProfiles = ({ api, device }: Pick<Platform, 'api' | 'device'>
     async load(): Promise<void> {
       active.value = (await api('GET /api/profile/active')).name
     },
-    /** Whether another tab, or a deletion, has led this browser elsewhere since the page was loaded. */
+    /** Whether another tab or a deletion changed this browser's profile since the page loaded. */
     async hasChanged(): Promise<boolean> {
       const { name } = await api('GET /api/profile/active')
       return active.value !== '' && name !== active.value
@@ -52,12 +52,12 @@ export const createProfiles = ({ api, device }: Pick<Platform, 'api' | 'device'>
       )
       list.value = first ? [first, ...named] : []
     },
-    /** The page itself stays as it was: whoever calls this loads it anew. */
+    /** The caller must reload the page. */
     async switchTo(name: string): Promise<void> {
       await api('POST /api/profile/switch', { name })
       device.write(PROFILE_KEY, name)
     },
-    /** True when it was this browser's own. */
+    /** True when it was the active profile. */
     async remove(name: string): Promise<boolean> {
       await api('POST /api/profile/delete', { name })
       list.value = list.value.filter(profile => profile.name !== name)

@@ -1,4 +1,4 @@
-/** The English catalogue of the profiles' page; it comes with it. */
+/** English text of the profiles view, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 const enProfilesPage = {

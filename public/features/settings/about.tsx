@@ -1,4 +1,4 @@
-/** Which version runs, and how it is reached. */
+/** Settings → About: version, profile, and connection. */
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'

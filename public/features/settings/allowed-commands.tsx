@@ -1,4 +1,4 @@
-/** What the person has allowed for good in this profile, and a way to take each of it back. */
+/** The "always allow" rules of the profile, and removing them. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'

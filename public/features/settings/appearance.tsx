@@ -1,4 +1,4 @@
-/** The themes, each shown in its own colours. */
+/** Settings → Appearance: the themes, each previewed in its own colors. */
 import { isTheme, THEMES } from './settings.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'

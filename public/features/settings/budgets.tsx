@@ -1,4 +1,4 @@
-/** Budgets of the profile: six limits, each saved when its field is left. */
+/** Settings → Budgets: six limits, each saved when its field loses focus. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { t } from './strings.ts'

@@ -1,4 +1,4 @@
-/** The row that chooses the model new conversations begin with. */
+/** The settings row for the default model. */
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from './saved-row.tsx'

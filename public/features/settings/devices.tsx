@@ -1,4 +1,4 @@
-/** The devices that are signed in: which they are, and a way to sign each of them out. */
+/** The signed-in devices, and signing them out. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -11,7 +11,7 @@ type Device = Api['GET /api/auth/devices']['output']['devices'][number]
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** What a browser says of itself, in two words. */
+/** Browser and operating system of a user agent string. */
 const nameOf = (agent: string): string => {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(agent)?.[1] ?? ''
   const system = /(Android|iPhone|iPad|Windows|Mac OS X|Linux)/.exec(agent)?.[1] ?? ''

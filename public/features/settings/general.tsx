@@ -1,4 +1,4 @@
-/** Name, how a message is sent, what is shown. */
+/** Settings → General. */
 import { Select, Switch } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
 import { t } from './strings.ts'

@@ -1,4 +1,4 @@
-/** Guards the home asks for and this service does not keep: what each closes, and doing without it; and settings without effect. */
+/** Safeguards that config.yaml asks for and this server does not implement: what each blocks, and accepting its absence. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Api } from '../../../router.ts'
@@ -13,7 +13,7 @@ type Guard = Guards[number]
 
 const LIST = new Intl.ListFormat('en')
 
-/** What nothing is refused for can only be dismissed. */
+/** A safeguard that blocks nothing can only be dismissed. */
 const verbOf = ({ closes, accepted }: Guard) => {
   if (closes.length === 0) return accepted ? 'remind' : 'dismiss'
   return accepted ? 'withdraw' : 'accept'

@@ -1,4 +1,4 @@
-/** A row of the settings that says by itself whether its value has been saved. */
+/** A settings row with its save status. */
 import { Row, type RowProps } from '../../parts/field.tsx'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'

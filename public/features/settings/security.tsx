@@ -1,4 +1,4 @@
-/** The password: set, change, disable; and the end of this browser's session. */
+/** Settings → Security: password, sign-out, devices, allowed commands, safeguards. */
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** Settings: sections beside what they hold; everything is saved as it is changed. */
+/** The settings view: the list of sections and the open one. Every change is saved at once. */
 import type { ComponentType } from 'preact'
 import { IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../shell/keys.ts'

@@ -1,10 +1,10 @@
-/** The person's settings: changed at once on the page, stored in the background, taken back when that fails. */
+/** The user's settings: applied optimistically, saved in the background, rolled back on failure. */
 import { computed, signal } from '@preact/signals'
 import type { Settings as AllSettings } from '../../../lib/schema/settings.ts'
 import type { Platform } from '../../platform.ts'
 import type { Toasts } from '../shell/toast.ts'
 
-/** Those the page acts on. */
+/** The settings the page uses. */
 export type Settings = Pick<
   AllSettings,
   | 'bot_name'
@@ -39,12 +39,12 @@ const MARK_MS = 2_000
 export const createSettings = (
   { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
   toasts: Toasts,
-  /** What the page came with; the first paint already has it. */
+  /** The theme the server put into the page, used by the first paint. */
   theme = 'dark',
 ) => {
   const current = signal<Settings>({ ...DEFAULTS, theme })
   const version = signal<string | null>(null)
-  /** Where the password comes from; null until that is known. */
+  /** Where the password comes from; null until loaded. */
   const password = signal<'none' | 'stored' | 'environment' | 'missing' | null>(null)
   const saveStatus = signal<Readonly<Record<string, SaveStatus>>>({})
 
@@ -70,7 +70,7 @@ export const createSettings = (
     setSaveStatus(key, 'saving')
     try {
       const reply = await api('POST /api/settings', { [key]: value })
-      // Something newer may have been chosen while this was on its way.
+      // A newer choice may have been made during the request.
       if (current.value[key] === value) applyReply(reply)
       finishSave(key, 'saved')
     } catch (error) {

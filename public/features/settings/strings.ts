@@ -1,4 +1,4 @@
-/** The English catalogue of the settings; it comes with their view. */
+/** English text of the settings view, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 export const enSettings = {

@@ -1,4 +1,4 @@
-/** One file beside SKILL.md, read or being written. */
+/** One file of a skill beside SKILL.md: viewer and editor. */
 import { useId } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Button, IconButton } from '../../parts/button.tsx'

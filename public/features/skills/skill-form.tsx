@@ -1,4 +1,4 @@
-/** A skill being written: name and category for a new one, the whole text of SKILL.md, and what stands in the way of saving. */
+/** The form of a skill: name and category, the text of SKILL.md, and conflicts. */
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import type { SkillDraft } from './skill-draft.ts'

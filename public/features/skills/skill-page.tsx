@@ -1,4 +1,4 @@
-/** One skill to read: what it is for, what it needs, its text, its files. */
+/** The page of one skill: description, requirements, text, and files. */
 import { useId } from 'preact/hooks'
 import type { Skill } from '../../../lib/schema/skill.ts'
 import { Markdown } from '../../markdown/markdown.tsx'

@@ -1,4 +1,4 @@
-/** Skills: the list by category on one side, the one that is read or written on the other. */
+/** The skills view: the list by category, and the open skill or form. */
 import { useEffect } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'

@@ -1,4 +1,4 @@
-/** What became of due times: how it ended, when, how long it took, what it said, and the way to the conversation. */
+/** The list of runs: result, time, duration, output, and a link to the session. */
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import type { JobRun } from '../../../lib/schema/cron.ts'
@@ -31,7 +31,7 @@ const saying = (run: JobRun): { icon: IconName; kind: string; words: string } =>
   }
 }
 
-/** Missed stretches have two ends; a run has the moment it began. */
+/** A series of missed runs is a range; a single run has its start time. */
 const whenOf = ({ started_at, due_at, due_until, count }: JobRun): string =>
   count > 1 ? `${formatFull(due_at)} – ${formatFull(due_until)}` : formatFull(started_at ?? due_at)
 

@@ -1,4 +1,4 @@
-/** The English catalogue of scheduled tasks; it comes with their view. */
+/** English text of the tasks view, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 export const enTasks = {

@@ -1,4 +1,4 @@
-/** One task: what it does and when, what can be done with it, and what came of its runs. */
+/** The page of one task: schedule, state, actions, and runs. */
 import type { ComponentChildren } from 'preact'
 import type { Job } from '../../../lib/schema/cron.ts'
 import { Button } from '../../parts/button.tsx'

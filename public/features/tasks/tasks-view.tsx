@@ -1,4 +1,4 @@
-/** Tasks: what is scheduled on one side, the chosen task with its runs, or all runs, on the other. */
+/** The tasks view: the list of tasks, and the open task or all runs. */
 import { useEffect } from 'preact/hooks'
 import type { Job } from '../../../lib/schema/cron.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -12,10 +12,10 @@ import { RunList } from './runs.tsx'
 import { TaskPage } from './task-page.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
 
-/** In the address, in the place of a task's id. */
+/** In the URL, instead of a task's id. */
 const NEW = 'new'
 
-/** What a row says of the next run, in one line. */
+/** The next run in one line. */
 const NextRun = ({ job }: { job: Job }) => {
   const now = useApp().sessions.now.value
   const next = secondsOf(job.next_run_at)
@@ -102,7 +102,7 @@ const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) =
   )
 }
 
-/** Where no task is chosen: everything that ran. */
+/** All runs, shown when no task is selected. */
 const Everything = ({ tasks }: { tasks: TasksState }) => (
   <div class="task">
     <h2 class="task-title">{t('choose')}</h2>
@@ -119,7 +119,7 @@ const Gone = ({ tasks, id }: { tasks: TasksState; id: string }) => (
   </div>
 )
 
-/** What is being written keeps its place: it is there again when one comes back to it. */
+/** An existing draft of a new task is kept when the view is opened again. */
 const New = ({ tasks }: { tasks: TasksState }) => {
   const draft = tasks.draft.value
   useEffect(() => {
@@ -138,7 +138,7 @@ const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
   return tasks.state.value === 'ready' && !id ? <Everything tasks={tasks} /> : null
 }
 
-/** Scheduled conversations as they come and go: each change means that a task began or ended. */
+/** Reloads when a scheduled session starts or ends, which means a task did. */
 const useScheduledRuns = (tasks: TasksState): void => {
   const { sessions, platform } = useApp()
   const seen = sessions.rows.value
@@ -148,7 +148,7 @@ const useScheduledRuns = (tasks: TasksState): void => {
     .join()
   useEffect(() => {
     if (!seen) return
-    // The record of a run is written right after its conversation has ended.
+    // The run's record is written shortly after its session ends.
     return platform.schedule(() => void tasks.refresh(), 500)
   }, [seen])
 }

@@ -1,4 +1,4 @@
-/** Times of tasks in the person's own zone: the moment, how far away it is, how long a run took. */
+/** Times of tasks in the browser's time zone: date, distance, and duration. */
 import { t } from './strings.ts'
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
@@ -7,7 +7,7 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, number][] = [
   ['minute', 60],
 ]
 
-/** "in 2 hours", "5 minutes ago"; within a minute "any moment" or "now". */
+/** "in 2 hours", "5 minutes ago"; "due now" within a minute. */
 export const formatDistance = (seconds: number, now: number, locale?: string): string => {
   const distance = seconds - now
   const size = Math.abs(distance)
@@ -18,7 +18,7 @@ export const formatDistance = (seconds: number, now: number, locale?: string): s
   return t('next.soon')
 }
 
-/** "Tue 3 Feb, 09:00"; the year only when it is another one. */
+/** "Tue 3 Feb, 09:00"; with the year only when it is not the current one. */
 export const formatMoment = (seconds: number, now: number, locale?: string): string => {
   const then = new Date(seconds * 1_000)
   const isThisYear = then.getFullYear() === new Date(now * 1_000).getFullYear()

@@ -1,4 +1,4 @@
-/** The English catalogue of the agent's toolsets; it comes with their view. */
+/** English text of Settings → Tools, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 export const enTools = {

@@ -1,4 +1,4 @@
-/** Tools: which toolsets the agent may use, for the profile and for the open conversation. */
+/** Settings → Tools: the toolsets of the profile and of the open session. */
 import { useEffect } from 'preact/hooks'
 import type { Toolsets, ToolsetRow } from '../../../lib/schema/toolset.ts'
 import { Button } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** The toolsets of the profile and of the open conversation, and switching them. */
+/** The toolsets of the profile and of the open session, and toggling them. */
 import { signal } from '@preact/signals'
 import type { Toolsets } from '../../../lib/schema/toolset.ts'
 import type { App } from '../../app.ts'
@@ -9,7 +9,7 @@ type ToolsOptions = Pick<App, 'api' | 'toasts' | 'route' | 'sessions'>
 
 export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
   const profile = signal<Toolsets | null>(null)
-  /** Null: none is open, or it is not ours. */
+  /** Null when no session is open, or it belongs to the host agent. */
   const session = signal<Toolsets | null>(null)
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
 
@@ -30,7 +30,7 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
     }
   }
 
-  /** Shown at once; what the service made of it is read again, refused or not. */
+  /** Reloads afterwards, whether or not the change succeeded. */
   const change = async (work: () => Promise<unknown>): Promise<void> => {
     try {
       await work()
@@ -51,7 +51,7 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
     toggle: (toolset: string, enabled: boolean): Promise<void> =>
       change(() => api('POST /api/tools/toggle', { toolset, enabled })),
 
-    /** Its own choice begins with what it has now. */
+    /** An override starts with the toolsets enabled now. */
     setOverride(on: boolean): Promise<void> {
       const now = session.value
       if (!now?.session_id) return Promise.resolve()
@@ -64,7 +64,7 @@ export const createTools = ({ api, toasts, route, sessions }: ToolsOptions) => {
       const names = now.toolsets
         .filter(each => (each.name === toolset ? on : each.enabled))
         .map(({ name }) => name)
-      // What is none of ours, a server for example, stays named.
+      // Keep names this list does not show, such as MCP servers.
       const others = now.enabled_toolsets.filter(
         name => !now.toolsets.some(each => each.name === name),
       )

@@ -1,4 +1,4 @@
-/** Words of Settings → Updates, loaded with it. */
+/** English text of Settings → Updates, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 export const t = translator({

@@ -1,4 +1,4 @@
-/** One look for updates in a tab's life, and a word when there is one. */
+/** Checks for updates once per tab, and notifies when there is one. */
 import type { Platform } from '../../platform.ts'
 
 export const checkForUpdatesOnce = async (options: {
@@ -14,6 +14,6 @@ export const checkForUpdatesOnce = async (options: {
     const found = await platform.api('GET /api/updates/check', simulate ? { simulate: '1' } : {})
     if ([found.webui, found.agent].some(each => (each?.behind ?? 0) > 0)) notify()
   } catch {
-    // Nobody asked for it, so nobody needs to hear that it failed.
+    // A background check fails silently.
   }
 }

@@ -1,4 +1,4 @@
-/** Whether there is something newer, putting it in place, and what happens then, in words. */
+/** Settings → Updates: the check, applying an update, and its result. */
 import { useEffect } from 'preact/hooks'
 import type { UpdateState, UpdateTarget } from '../../../lib/schema/update.ts'
 import { Button } from '../../parts/button.tsx'
@@ -24,7 +24,7 @@ const wordsOf = (state: UpdateState): string => {
   return t('behind', { count: state.behind, branch: state.branch ?? '' })
 }
 
-/** How the last attempt ended, and what a person can do about it. */
+/** The result of the last attempt, and what can be done about it. */
 const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }) => {
   const app = useApp()
   const result = updates.results.value[target]

@@ -1,4 +1,4 @@
-/** Updates of the service and the agent: what there is, what is being applied, and coming back after a restart. */
+/** Updates of the server and of the host agent: checking, applying, and reconnecting after a restart. */
 import { signal } from '@preact/signals'
 import type { UpdateCheck, UpdateResult, UpdateTarget } from '../../../lib/schema/update.ts'
 import type { Platform } from '../../platform.ts'
@@ -9,16 +9,16 @@ export type Applying =
   | { kind: 'restarting' }
   | { kind: 'late' }
 
-/** The restart is two seconds away; then the new one has to start. */
+/** The server restarts after two seconds. */
 const FIRST_POLL_MS = 2_500
 const POLL_MS = 500
 const RESTART_TIMEOUT_MS = 60_000
 
 export type UpdatesOptions = {
   platform: Pick<Platform, 'api' | 'nowMs' | 'schedule'>
-  /** As if there were some: for trying the page out. */
+  /** Reports fake updates, for development. */
   simulate: boolean
-  /** The page of the version that runs now. */
+  /** Loads the page of the new version. */
   reload: () => void
 }
 
@@ -46,13 +46,13 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
     checking.value = false
   }
 
-  /** Up for less time than has gone by since we began to wait: it is another process. */
+  /** An uptime shorter than our wait means a new process. */
   const isBack = async (sinceMs: number): Promise<boolean> => {
     try {
       const { uptime_seconds } = await api('GET /health')
       return uptime_seconds * 1_000 < nowMs() - sinceMs
     } catch {
-      // Between the two nobody answers.
+      // No process is listening during the restart.
       return false
     }
   }
@@ -75,7 +75,7 @@ export const createUpdates = ({ platform, simulate, reload }: UpdatesOptions) =>
     applying,
     results,
     check,
-    /** `force` throws local changes away. */
+    /** `force` discards local changes. */
     async apply(target: UpdateTarget, force = false): Promise<void> {
       if (applying.value.kind === 'applying' || applying.value.kind === 'restarting') return
       applying.value = { kind: 'applying', target }

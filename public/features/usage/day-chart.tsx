@@ -1,4 +1,4 @@
-/** One bar a day: input below, output above it, or the cost; the day under the pointer or the arrow keys is told in words. */
+/** A bar chart by day: input and output tokens stacked, or cost. The selected day is described in text. */
 import { useSignal } from '@preact/signals'
 import {
   type DailyUsage,
@@ -13,7 +13,7 @@ import { t } from './strings.ts'
 const LEFT = 44
 const BOTTOM = 22
 const TOP = 8
-/** About the size it is shown in, so that its words stay as large as others. `dates`: no more than stand apart. */
+/** Close to the displayed size, so that the SVG text is not scaled. `dates` is how many labels fit. */
 const WIDE = { width: 900, height: 240, dates: 8 }
 const NARROW = { width: 360, height: 190, dates: 4 }
 

@@ -1,4 +1,4 @@
-/** Usage: how much the last days have cost, in sums, by day, and by what it went to. */
+/** The usage view: totals, the chart by day, and tables by model, profile, and source. */
 import { useEffect } from 'preact/hooks'
 import type { ComponentChildren } from 'preact'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -25,7 +25,7 @@ const Sum = ({ label, children }: { label: string; children: ComponentChildren }
   </div>
 )
 
-/** Tokens without a price have a cost that nobody knows. */
+/** Tokens without a known price have no cost to show. */
 const costOf = ({ estimated_cost, total_tokens }: Omit<DailyUsage, 'date'>): string =>
   estimated_cost === 0 && total_tokens > 0 ? '—' : formatCost(estimated_cost)
 

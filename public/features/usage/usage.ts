@@ -1,4 +1,4 @@
-/** What was used over the last days, as the service tells it; the days are those of this browser. */
+/** Usage of the last days, in the browser's time zone. */
 import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { urlOf } from '../../api.ts'
@@ -17,7 +17,7 @@ export const formatTokens = (count: number, locale?: string): string =>
     ? count.toLocaleString(locale)
     : count.toLocaleString(locale, { notation: 'compact', maximumFractionDigits: 1 })
 
-/** Small sums keep the digits that say something. */
+/** Small amounts keep four digits. */
 export const formatCost = (dollars: number, locale?: string): string =>
   dollars.toLocaleString(locale, {
     style: 'currency',
@@ -26,7 +26,7 @@ export const formatCost = (dollars: number, locale?: string): string =>
     maximumFractionDigits: dollars > 0 && dollars < 0.1 ? 4 : 2,
   })
 
-/** A date without a time belongs to no zone: it is written as it is. */
+/** A date without a time has no zone; format it in UTC so that it does not shift. */
 export const formatDay = (
   date: string,
   options: Intl.DateTimeFormatOptions = { day: 'numeric', month: 'short' },
@@ -34,7 +34,7 @@ export const formatDay = (
 ): string =>
   new Date(`${date}T00:00:00Z`).toLocaleDateString(locale, { ...options, timeZone: 'UTC' })
 
-/** The next round number above: 1, 2 or 5 with zeros. */
+/** The next 1, 2, or 5 times a power of ten. */
 export const niceCeiling = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
@@ -58,7 +58,7 @@ export const createUsage = (
       const own = latest
       try {
         const reply = await api('GET /api/insights', { days, timezone: zone })
-        // Somebody may have chosen another range meanwhile.
+        // Another range may have been selected during the request.
         if (own !== latest) return
         report.value = reply
         state.value = 'ready'

@@ -1,4 +1,4 @@
-/** The Changes tab: branch, how far it is from its upstream, and every changed file with its diff. */
+/** The Changes tab: branch, distance from upstream, changed files with diffs, and changes by turn. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from './file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
@@ -97,7 +97,7 @@ const Blank = ({ title, text }: { title: string; text: string }) => (
   </div>
 )
 
-/** What git says, and below it what the turns of this conversation did: with or without a repository. */
+/** Changes by turn are shown with or without a Git repository. */
 export const ChangesView = () => (
   <div class="changes-view">
     <GitChanges />

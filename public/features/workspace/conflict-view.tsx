@@ -1,4 +1,4 @@
-/** The file on disk is another than the one being edited: what happened, both texts side by side, and the ways out. */
+/** The notice that the edited file changed on disk: compare, load from disk, or overwrite. */
 import { useEffect, useState } from 'preact/hooks'
 import { type FileDiff, parseDiff } from '../../parts/diff.ts'
 import { Diff } from '../../parts/diff-view.tsx'
@@ -7,7 +7,7 @@ import type { Doc } from './document.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
-/** From the text on disk to the one in the editor. */
+/** The diff from the text on disk to the draft. */
 const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
   const [file, setFile] = useState<FileDiff | null | 'same'>(null)
   useEffect(() => {
@@ -18,7 +18,7 @@ const Comparison = ({ doc, theirs }: { doc: Doc; theirs: string }) => {
         const [found] = parseDiff(text.replace(/^=+\n/, ''))
         if (current) setFile(found && found.lines.length > 0 ? found : 'same')
       },
-      // Offline: the two other ways out do not need it.
+      // Offline; the other two actions do not need the diff.
       () => undefined,
     )
     return () => {

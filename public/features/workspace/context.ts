@@ -1,4 +1,4 @@
-/** How the parts of the panel reach its state. */
+/** The context of the workspace panel's state. */
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { WorkspacePanel } from './workspace-panel.ts'

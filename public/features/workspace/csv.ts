@@ -1,8 +1,8 @@
-/** Comma-separated text to rows: quotes, doubled quotes, line breaks in quotes; the separator is told by the first line. */
+/** A CSV parser (RFC 4180) that detects the separator from the first line. */
 
 const SEPARATORS = [',', ';', '\t', '|'] as const
 
-/** The one that stands most often in the first line, outside of quotes. */
+/** The separator that occurs most often in the first line, outside of quotes. */
 export const separatorOf = (text: string): string => {
   const [head = ''] = text
     .slice(0, 20_000)

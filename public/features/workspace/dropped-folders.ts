@@ -1,15 +1,15 @@
-/** Folders dropped on the page: everything in them, as far as it can be taken, sent file by file into folders of the same names. */
+/** Folders dropped on the page: their files, uploaded one by one into folders of the same names. */
 import { formatBytes } from './file-kind.ts'
 import type { DroppedFolder } from '../composer/attachments.ts'
 import { t } from './strings.ts'
 
-/** What one drop may bring. */
+/** Per drop. */
 export const MAX_FILES = 500
 
 type Part = { file: File; folder: string }
 type Budget = { files: number; cut: boolean; large: number; git: boolean }
 
-/** A reader gives its entries in portions, and nothing when there are no more. */
+/** `readEntries` returns batches, and an empty one at the end. */
 const entriesOf = async (directory: FileSystemDirectoryEntry): Promise<FileSystemEntry[]> => {
   const reader = directory.createReader()
   const all: FileSystemEntry[] = []
@@ -31,7 +31,7 @@ const walk = async (
   const parts: Part[] = []
   for (const entry of await entriesOf(directory)) {
     if (budget.cut) break
-    // The service would refuse it: what is in it is run by git.
+    // The server rejects it: git runs hooks from this directory.
     if (entry.name.toLowerCase() === '.git') {
       budget.git = true
       continue
@@ -54,7 +54,7 @@ const walk = async (
   return parts
 }
 
-/** What has arrived leaves `parts`: sent again after a failure, it goes on where it was. */
+/** Uploaded files are removed from `parts`, so that a retry continues where it failed. */
 const toFolder = (name: string, parts: Part[]): DroppedFolder => {
   const sizeBytes = parts.reduce((sum, { file }) => sum + file.size, 0)
   let arrivedBytes = 0
@@ -79,7 +79,7 @@ const toFolder = (name: string, parts: Part[]): DroppedFolder => {
   }
 }
 
-/** The folders as they can be sent, and what has to be said of the rest. */
+/** The folders to upload, and messages about what was skipped. */
 export const readFolders = async (
   directories: readonly FileSystemDirectoryEntry[],
   maxBytes: number,

@@ -1,4 +1,4 @@
-/** The editor: CodeMirror in the page's colours, with the language the file's name tells. */
+/** The text editor: CodeMirror with the page's colors and the language of the file name. */
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import {
   bracketMatching,
@@ -25,7 +25,7 @@ import { pageNonce } from './nonce.ts'
 
 export type EditorProps = {
   path: string
-  /** What stands in it at first; later it has its own. */
+  /** The initial text; the editor owns it afterwards. */
   text: string
   line: number | null
   label: string
@@ -50,7 +50,7 @@ const languages: Readonly<Record<string, () => Promise<LanguageSupport>>> = {
   ...{ md: markdown, markdown, py: python, pyi: python, yml: yaml, yaml },
 }
 
-/** Role tokens only, so that every theme is met. */
+/** Role tokens only, so that it follows every theme. */
 const colors = HighlightStyle.define([
   { tag: [tags.keyword, tags.operatorKeyword, tags.modifier], color: 'var(--accent)' },
   { tag: [tags.string, tags.special(tags.string), tags.regexp], color: 'var(--ok)' },
@@ -103,7 +103,7 @@ const look = EditorView.theme({
   },
 })
 
-/** What is written back has the line ends that were read. */
+/** Saving keeps the file's line endings. */
 const separatorOf = (text: string): string =>
   text.includes('\r\n') && !/(^|[^\r])\n/.test(text) ? '\r\n' : '\n'
 
@@ -156,7 +156,7 @@ export const Editor = ({ path, text, line, label, onEdit, onSave }: EditorProps)
             ...searchKeymap,
             ...historyKeymap,
             ...defaultKeymap,
-            // Escape, then Tab, leaves the editor: nobody is caught in it.
+            // Escape, then Tab, leaves the editor: no keyboard trap (WCAG 2.1.2).
             indentWithTab,
           ]),
           EditorView.updateListener.of(update => {
@@ -168,7 +168,7 @@ export const Editor = ({ path, text, line, label, onEdit, onSave }: EditorProps)
     let current = true
     languages[extensionOf(path)]?.().then(
       support => current && view.dispatch({ effects: language.reconfigure(support) }),
-      // Offline: the text can be edited without colours.
+      // Offline; editing works without highlighting.
       () => undefined,
     )
     if (line !== null && line <= view.state.doc.lines) {

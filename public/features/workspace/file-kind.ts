@@ -1,4 +1,4 @@
-/** What a file is by its name, and its size in words: decides how it is shown. */
+/** File kinds by extension, path helpers, and formatting of sizes. */
 
 export type FileKind =
   | 'text'
@@ -37,7 +37,7 @@ export const directoryOf = (path: string): string =>
 export const joinPath = (directory: string, name: string): string =>
   directory ? `${directory}/${name}` : name
 
-/** After the last dot; a name that begins with its only dot, like `.env`, has none. */
+/** Lowercase, without the dot; empty for dotfiles such as `.env`. */
 export const extensionOf = (path: string): string => {
   const name = nameOf(path)
   const dot = name.lastIndexOf('.')
@@ -49,7 +49,7 @@ export const kindOf = (path: string): FileKind => {
   return Object.hasOwn(kinds, extension) ? kinds[extension]! : 'text'
 }
 
-/** The label `highlight.ts` knows the file's language by. */
+/** The language label for `highlight.ts`. */
 export const languageOf = (path: string): string => {
   const name = nameOf(path).toLowerCase()
   if (name === 'dockerfile' || name === 'makefile') return name

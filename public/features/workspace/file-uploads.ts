@@ -1,4 +1,4 @@
-/** Files dropped on the tree: sent one after the other, shown with their progress until they have arrived. */
+/** The upload queue of the file tree: one upload at a time, with progress. */
 import { signal } from '@preact/signals'
 import { t } from './strings.ts'
 import type { DroppedFolder } from '../composer/attachments.ts'
@@ -48,7 +48,7 @@ export const createFileUploads = (options: FileUploadsOptions) => {
       if (!stop.signal.aborted)
         toasts.show(t('files.upload.failed', { name, reason: said }), { kind: 'error' })
     } finally {
-      // Of a folder something may have arrived in any case.
+      // A failed folder upload may have stored some of its files.
       if (folder) onArrived(directory)
       stops.delete(id)
       list.value = list.value.filter(one => one.id !== id)
@@ -70,7 +70,7 @@ export const createFileUploads = (options: FileUploadsOptions) => {
 
   return {
     list,
-    /** Resolves when all of them have arrived or failed. */
+    /** Resolves when all of them are uploaded or failed. */
     add(files: Iterable<File>, directory: string): Promise<void> {
       for (const file of files) put({ name: file.name, file }, file.size, directory)
       return line

@@ -1,4 +1,4 @@
-/** The Files tab: what can be done with the workspace as a whole, its tree, and the file that is open. */
+/** The Files tab: the toolbar, the tree, uploads, and the open file. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
@@ -115,7 +115,7 @@ const TreeOrStatus = () => {
 
 export const FilesView = () => {
   const { openFile: preview } = useWorkspacePanel()
-  /** The open file has the panel for itself. */
+  /** The open file fills the panel; the tree is hidden. */
   const alone = useSignal(false)
   const open = preview.doc.value !== null
   return (

@@ -1,4 +1,4 @@
-/** What git says of the workspace: branch, changed files, and their diffs once they are looked at. */
+/** Git status of the workspace: branch, changed files, and the diffs of expanded ones. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import { createResponseOrder } from '../../parts/response-order.ts'
@@ -9,7 +9,7 @@ export type ChangedFile = GitStatus['files'][number]
 export type DiffKind = 'staged' | 'unstaged' | 'untracked'
 export type Mark = 'modified' | 'added' | 'deleted' | 'renamed' | 'untracked' | 'conflict'
 
-/** One line of the list: a file may stand in it twice, staged and changed again since. */
+/** A row of the list. A file has two rows when it is staged and changed again. */
 export type Change = { key: string; path: string; from: string | null; kind: DiffKind; mark: Mark }
 export type LoadedDiff = {
   state: 'loading' | 'ready' | 'failed'
@@ -37,7 +37,7 @@ export const markOf = (file: ChangedFile): Mark => {
   return letters[blank(file.worktree) ? file.index : file.worktree] ?? 'modified'
 }
 
-/** Staged lines and lines of the working tree, each in the order git gives. */
+/** Staged and unstaged rows, each in git's order. */
 export const splitChanges = (
   files: readonly ChangedFile[],
 ): { staged: Change[]; unstaged: Change[] } => {
@@ -72,7 +72,7 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
     for (const file of status.value?.files ?? []) found.set(file.path, markOf(file))
     return found
   })
-  /** Directories something has changed in. */
+  /** Directories that contain a change. */
   const touched = computed(() => {
     const found = new Set<string>()
     for (const path of marks.value.keys()) {
@@ -99,7 +99,7 @@ export const createGitChanges = ({ api }: Pick<Platform, 'api'>) => {
       if (session === sessionId.value && isNewest())
         put(key, { state: 'ready', diff, binary, truncated })
     } catch {
-      // Said where the diff would stand; opening it again asks again.
+      // Shown in place of the diff; expanding it again retries.
       if (session === sessionId.value && isNewest()) put(key, { state: 'failed', ...nothing })
     }
   }

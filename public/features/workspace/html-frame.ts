@@ -1,4 +1,4 @@
-/** A person's or the agent's HTML as a document for a sandboxed frame: its styles hold, nothing runs, nothing is fetched. */
+/** Sanitizes untrusted HTML for the preview's sandboxed frame: styles apply, nothing runs, nothing is fetched. */
 import {
   type DefaultTreeAdapterTypes,
   html as names,
@@ -11,7 +11,7 @@ type Node = DefaultTreeAdapterTypes.ChildNode
 type Element = DefaultTreeAdapterTypes.Element
 type Parent = DefaultTreeAdapterTypes.ParentNode
 
-/** What runs, loads or leads elsewhere; the frame's policy refuses it, too. */
+/** Elements that run code, load something, or navigate. The frame's CSP blocks them as well. */
 const DROPPED: ReadonlySet<string> = new Set([
   'script',
   'link',
@@ -29,7 +29,7 @@ const isDropped = (node: Element): boolean =>
   DROPPED.has(node.tagName.toLowerCase()) ||
   (node.tagName === 'meta' && node.attrs.some(({ name }) => name === 'http-equiv'))
 
-/** Attributes that load something. The frame's policy would block it; without them the browser does not even try. */
+/** Attributes that load something. The CSP would block the request; without the attribute it is never attempted. */
 const LOADING: ReadonlySet<string> = new Set([
   'src',
   'srcset',
@@ -48,7 +48,7 @@ const setAttribute = (element: Element, name: string, value: string): void => {
   element.attrs = [...element.attrs.filter(each => each.name !== name), { name, value }]
 }
 
-/** Every element below, by a loop: markup may nest deeper than the stack. */
+/** All descendants. Iterative: markup may nest deeper than the call stack allows. */
 function* elementsOf(root: Parent): Generator<Element> {
   const open: Parent[] = [root]
   for (let parent = open.pop(); parent; parent = open.pop()) {
@@ -62,8 +62,8 @@ function* elementsOf(root: Parent): Generator<Element> {
   }
 }
 
-/** Style attributes become rules that win as attributes would: the policy admits styles with a nonce only. */
-const settle = (root: Parent, nonce: string): string => {
+/** Turns style attributes into rules of equal precedence, because the CSP allows only styles with a nonce. */
+const inlineStylesToRules = (root: Parent, nonce: string): string => {
   const rules: string[] = []
   for (const element of elementsOf(root)) {
     element.attrs = element.attrs.filter(each => !isLoading(element, each))
@@ -80,7 +80,7 @@ const settle = (root: Parent, nonce: string): string => {
 const escapeText = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
-/** Nested deeper than it can be written again: the source itself. */
+/** The fallback for markup nested too deeply to serialize: its source. */
 const asSource = (head: string, html: string): string =>
   `<!doctype html><html><head>${head}</head><body><pre>${escapeText(html)}</pre></body></html>`
 
@@ -88,20 +88,20 @@ const childOf = (parent: Parent, name: string): Element =>
   parent.childNodes.find(node => isElement(node) && node.tagName === name) as Element
 
 /**
- * The document is read as a browser reads it and written again, so that the policy is the first thing in it, whatever
- * the source looks like. `nonce` is the one of the page, whose policy the frame inherits.
+ * Parses the document as a browser would and serializes it again, so that the CSP is the first thing in it, whatever the
+ * source looks like. `nonce` is the page's, whose CSP the frame inherits.
  */
 export const frameDocument = (html: string, nonce: string): string => {
   const policy = `default-src 'none'; style-src 'nonce-${nonce}'; img-src data:; font-src data:`
   const meta = `<meta http-equiv="Content-Security-Policy" content="${policy}">`
   const document = parse(html, { scriptingEnabled: false })
-  const rules = settle(document, nonce)
-  // The parser always makes an html element and a head.
+  const rules = inlineStylesToRules(document, nonce)
+  // The parser always creates an html element and a head.
   const root = childOf(document, 'html')
   const head = childOf(root, 'head')
   const own = parseFragment(`${meta}<style nonce="${nonce}">${rules}</style>`)
   head.childNodes = [...own.childNodes, ...head.childNodes]
-  // Comments may stand between the two.
+  // Drops comments between the two.
   root.childNodes = root.childNodes.slice(root.childNodes.indexOf(head))
   const doctype = document.mode === names.DOCUMENT_MODE.QUIRKS ? '' : '<!doctype html>'
   try {

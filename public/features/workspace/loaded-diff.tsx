@@ -1,4 +1,4 @@
-/** A diff that was asked for, or the sentence that stands in its place. */
+/** A loaded diff, or its loading or error message. */
 import { useMemo } from 'preact/hooks'
 import { parseDiff } from '../../parts/diff.ts'
 import { Diff, DiffCounts } from '../../parts/diff-view.tsx'

@@ -1,4 +1,4 @@
-/** Files that are more than text: pictures, sound, film, PDF, tables, pages. */
+/** Previews of images, audio, video, PDF, CSV, Markdown, and HTML. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { parseCsv } from './csv.ts'
 import { nameOf } from './file-kind.ts'
@@ -65,7 +65,7 @@ export const MarkdownView = ({ doc }: { doc: Doc }) => (
   </ScrollBox>
 )
 
-/** The parser of HTML comes with its first use. */
+/** The HTML parser is loaded on first use. */
 export const HtmlView = ({ doc }: { doc: Doc }) => {
   const [framed, setFramed] = useState('')
   useEffect(() => {
@@ -77,7 +77,7 @@ export const HtmlView = ({ doc }: { doc: Doc }) => {
       current = false
     }
   }, [doc.content])
-  // An empty one would be text that becomes markup, which the policy refuses.
+  // An empty srcdoc would be a plain string, which Trusted Types rejects.
   if (framed === '') return null
   return (
     <iframe
@@ -89,7 +89,7 @@ export const HtmlView = ({ doc }: { doc: Doc }) => {
   )
 }
 
-/** Framed by a `blob:` address: nothing of the service may be framed by its own. */
+/** Framed by a `blob:` URL: no URL of the server may be framed. */
 export const PdfView = ({ doc }: { doc: Doc }) =>
   doc.blob ? <iframe class="frame-view" title={nameOf(doc.path)} src={doc.blob} /> : null
 

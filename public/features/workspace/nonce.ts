@@ -1,3 +1,3 @@
-/** The nonce the page's policy admits styles with; browsers hide it from attributes, not from the property. */
+/** The CSP nonce for styles. Browsers hide it from the attribute, not from the property. */
 export const pageNonce = (): string =>
   document.querySelector<HTMLElement>('link[nonce], style[nonce], script[nonce]')?.nonce ?? ''

@@ -1,4 +1,4 @@
-/** Where the workspace panel stands: beside the conversation, or over it on a smaller page. Its contents load when first shown. */
+/** The slot of the workspace panel: a side panel, or an overlay sheet on smaller screens. Loads its contents when first shown. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Divider } from '../../parts/divider.tsx'
 import { PANEL_MAX, PANEL_MIN } from './panel.ts'
@@ -8,7 +8,7 @@ import { lazy } from '../../parts/lazy.tsx'
 
 const Contents = lazy(async () => (await import('./panel-view.tsx')).WorkspacePanelView)
 
-/** Over the page: takes the focus, gives it back, and closes with Escape or a press beside it. */
+/** A modal sheet: takes the focus, restores it, and closes on Escape or an outside click. */
 const Sheet = () => {
   const { panel } = useApp()
   const ref = useRef<HTMLElement>(null)

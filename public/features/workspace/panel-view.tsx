@@ -1,4 +1,4 @@
-/** The workspace beside the conversation: its files and what git says has changed in them. */
+/** The workspace panel: the Files and Changes tabs and the background processes. */
 import { useEffect, useRef } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../shell/keys.ts'
@@ -50,7 +50,7 @@ const Tabs = () => {
   )
 }
 
-/** Files belong to a conversation: without one there is nothing to ask for. */
+/** Files are read through a session, so without one there is nothing to show. */
 const NoSession = () => {
   const app = useApp()
   const workspace = app.workspaces.nameOf(app.choice.value.workspace || app.workspaces.last.value)
@@ -76,19 +76,19 @@ export const WorkspacePanelView = () => {
   const app = useApp()
   const { panel } = app
   panel.contents.value ??= createWorkspacePanel(app)
-  const rooms = panel.contents.value
+  const contents = panel.contents.value
 
-  // Another program may have changed the files while nobody looked.
+  // Another program may have changed files while the tab was hidden.
   useEffect(() => {
     const seen = () => {
-      if (!document.hidden) rooms.refresh()
+      if (!document.hidden) contents.refresh()
     }
     document.addEventListener('visibilitychange', seen)
     return () => document.removeEventListener('visibilitychange', seen)
-  }, [rooms])
+  }, [contents])
 
   return (
-    <WorkspacePanelContext.Provider value={rooms}>
+    <WorkspacePanelContext.Provider value={contents}>
       <header class="panel-head">
         <h2 class="sr-only">{t('panel.label')}</h2>
         <Tabs />
@@ -96,7 +96,7 @@ export const WorkspacePanelView = () => {
           icon="refresh"
           size={16}
           label={t('files.refresh')}
-          onClick={() => rooms.refresh()}
+          onClick={() => contents.refresh()}
         />
         <IconButton
           icon="close"

@@ -1,10 +1,10 @@
-/** The panel on the right: whether it shows, how wide, which tab, and which file the address or a link asked for. */
+/** The layout of the workspace panel: visibility, width, tab, and the file requested by a link or the URL. */
 import { computed, signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 import type { WorkspacePanel } from './workspace-panel.ts'
 
 export type Tab = 'files' | 'changes'
-/** A file of the workspace, and the line that is meant. */
+/** A path in the workspace, and a line. */
 export type Target = { path: string; line: number | null }
 
 export const PANEL_MIN = 280
@@ -13,7 +13,7 @@ const PANEL_DEFAULT = 360
 
 const clamp = (px: number): number => Math.round(Math.min(PANEL_MAX, Math.max(PANEL_MIN, px)))
 
-/** `src/app.ts:12` as it stands in links and in what tools print. */
+/** Parses `src/app.ts:12`, also with a column. */
 export const parseTarget = (text: string): Target => {
   const match = /^(.+?):(\d{1,7})(?::\d+)?$/.exec(text)
   return match ? { path: match[1]!, line: Number(match[2]) } : { path: text, line: null }
@@ -21,13 +21,13 @@ export const parseTarget = (text: string): Target => {
 
 export const formatTarget = ({ path, line }: Target): string => (line ? `${path}:${line}` : path)
 
-/** The file an address of the page names: `…/session/<id>?file=src/app.ts:12`. */
+/** The file named by a URL of the page: `…/session/<id>?file=src/app.ts:12`. */
 export const targetOf = (href: string): Target | null => {
   const text = URL.parse(href)?.searchParams.get('file')
   return text ? parseTarget(text) : null
 }
 
-/** A path as a tool may write it, as one of the workspace; null when it lies elsewhere. */
+/** A tool's path relative to the workspace; null when it is outside. */
 export const insideWorkspace = (workspace: string, path: string): string | null => {
   const root = workspace.replace(/\/+$/, '')
   const rest = path.startsWith('/')
@@ -45,7 +45,7 @@ export const insideWorkspace = (workspace: string, path: string): string | null 
 export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) => {
   const target = signal<Target | null>(targetOf(href))
   const open = signal(device.read('panel', false) || target.value !== null)
-  /** Under 1100 px the panel lies over the conversation, and never opens by itself. */
+  /** Under 1100 px the panel is an overlay and never opens by itself. */
   const overlay = signal(false)
   const sheet = signal(target.value !== null)
   const width = signal(clamp(device.read('panel-width', PANEL_DEFAULT)))
@@ -75,11 +75,11 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
     overlay,
     width,
     tab,
-    /** The turn that `/rollback` wants undone, the newest being 1. */
+    /** The turn `/rollback` should undo, 1 being the newest; 0 for none. */
     rollback: signal(0),
-    /** Set by a link, taken by the preview. */
+    /** Set by a link, consumed by the panel's contents. */
     target,
-    /** Built with the first drawing of the panel, and kept: closing it must not lose what is being edited. */
+    /** Created on first render and kept, so that closing the panel does not lose unsaved edits. */
     contents: signal<WorkspacePanel | null>(null),
     show,
     hide,
@@ -90,7 +90,7 @@ export const createPanel = ({ device }: Pick<Platform, 'device'>, href: string) 
       choose('files')
       show()
     },
-    /** After back or forward. */
+    /** On back or forward. */
     arrive(at: string): void {
       const found = targetOf(at)
       if (found) target.value = found

@@ -1,4 +1,4 @@
-/** The open file: its name and state, how it is shown, and the editor when it is changed. */
+/** The open file: its header, preview or source, and the editor. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { Signal } from '@preact/signals'
 import { directoryOf, formatBytes, nameOf } from './file-kind.ts'
@@ -14,7 +14,7 @@ import { useWorkspacePanel } from './context.ts'
 import { CsvView, Download, HtmlView, MarkdownView, MediaView, PdfView } from './media-preview.tsx'
 import { TextView } from './text-view.tsx'
 
-/** CodeMirror and its languages: some hundred kilobytes that reading needs none of. */
+/** CodeMirror and its languages are several hundred kB, needed only for editing. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)
 
 const FileEditor = ({ doc }: { doc: Doc }) => {

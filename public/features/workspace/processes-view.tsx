@@ -1,4 +1,4 @@
-/** Programs that run on beside the conversation: one quiet line, and on demand what they print and a way to stop them. */
+/** Background processes of the session: one line, expandable to their output and a stop button. */
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { useState } from 'preact/hooks'
 import { Button, IconButton } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** Programs that run on beside the conversation: looked at again while one of them runs and somebody looks. */
+/** Background processes of the session, polled while one is running and the panel is visible. */
 import { computed, signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { Platform } from '../../platform.ts'
@@ -12,7 +12,7 @@ const POLL_MS = 4_000
 export type ProcessesOptions = {
   platform: Pick<Platform, 'api' | 'schedule'>
   toasts: Toasts
-  /** Somebody looks. */
+  /** The panel is visible. */
   isShown: () => boolean
 }
 
@@ -38,7 +38,7 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
       if (session === sessionId.value && logs.value.has(process_id))
         put(process_id, { state: 'ready', text: found.output })
     } catch {
-      // It may be forgotten by now; said where its output would stand.
+      // The process may be forgotten by now. Shown in place of the output.
       if (logs.value.has(process_id)) put(process_id, { state: 'failed', text: '' })
     }
   }
@@ -53,7 +53,7 @@ export const createProcesses = ({ platform, toasts, isShown }: ProcessesOptions)
       list.value = processes
       await Promise.all([...logs.value.keys()].map(loadLog))
     } catch {
-      // The connection says so elsewhere; the last list stays until it can be asked again.
+      // The connection bar reports it; keep the last list.
     }
     if (running.value > 0 && isShown()) stop.again = schedule(() => void load(), POLL_MS)
   }

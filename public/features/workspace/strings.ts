@@ -1,4 +1,4 @@
-/** English sentences inside the workspace panel: a catalogue of its own, loaded with it. */
+/** English text of the workspace panel, loaded with it. */
 import { translator } from '../../strings/t.ts'
 
 export const enPanel = {

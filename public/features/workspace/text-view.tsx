@@ -1,4 +1,4 @@
-/** Text as it is: coloured, numbered; a press on a number marks its line, and the address then names it. */
+/** The source view: highlighted text with line numbers. Clicking a number selects the line and puts it into the URL. */
 import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { grammarOf } from '../../markdown/highlight.ts'
 import { CodeText } from '../../markdown/code.tsx'
@@ -8,7 +8,7 @@ import type { Doc } from './document.ts'
 import { t } from './strings.ts'
 import { useWorkspacePanel } from './context.ts'
 
-/** As in the style sheet: lines are never wrapped, so that a line's place is its number times this. */
+/** The line height in preview.css. Lines never wrap, so a line's offset is its index times this. */
 const LINE_PX = 20
 
 const numbersOf = (count: number): string =>
@@ -21,7 +21,7 @@ export const TextView = ({ doc }: { doc: Doc }) => {
   const count = useMemo(() => content.replace(/\n$/, '').split('\n').length, [content])
   const numbers = useMemo(() => numbersOf(count), [count])
 
-  // Near the upper third: what follows a line matters more than what stands before it.
+  // Scrolls the line to the upper third: what follows it matters more than what precedes it.
   useLayoutEffect(() => {
     const scroller = box.current?.closest('.text-view')
     if (!scroller || line === null) return

@@ -1,4 +1,4 @@
-/** Moving in the tree by keyboard: which row a key leads to, and what it does to the one that has the focus. */
+/** Keyboard navigation of the file tree (ARIA tree view pattern). */
 import type { TreeRow } from './open-directories.ts'
 
 export type Step =
@@ -7,7 +7,7 @@ export type Step =
 
 const go = (row: TreeRow | undefined): Step | null => (row ? { kind: 'go', path: row.path } : null)
 
-/** The row the given one stands in. */
+/** The row of the parent directory. */
 const parentOf = (rows: readonly TreeRow[], at: number): TreeRow | undefined =>
   rows.slice(0, at).findLast(({ level }) => level === rows[at]!.level - 1)
 
@@ -16,7 +16,7 @@ const byLetter = (rows: readonly TreeRow[], at: number, letter: string): TreeRow
   return turned.find(({ name }) => name.toLowerCase().startsWith(letter.toLowerCase()))
 }
 
-/** What a key means while `path` has the focus; null when it means nothing here. */
+/** The action of a key while the row of `path` has the focus; null for other keys. */
 export const stepOf = (rows: readonly TreeRow[], path: string, key: string): Step | null => {
   const at = Math.max(
     0,

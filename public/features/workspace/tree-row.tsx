@@ -1,4 +1,4 @@
-/** One row of the tree: its name, its mark, its menu; or the field its name is written in. */
+/** One row of the file tree: name, Git mark, and menu; or its name field. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
@@ -11,7 +11,7 @@ import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
 
-/** What a row that is dragged within the tree carries. */
+/** The data type of a row dragged within the tree. */
 export const DRAGGED = 'application/x-agent-webui-path'
 
 const letters: Readonly<Record<Mark, string>> = {
@@ -39,12 +39,12 @@ type NameFieldProps = {
   path?: string
 }
 
-/** Enter or leaving keeps what was written, Escape gives it up. */
+/** Enter and blur save the name, Escape cancels. */
 export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
   const { files, openFile: preview } = useWorkspacePanel()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
-  // Before anything can be typed: later, the selection would take what was typed already.
+  // In a layout effect: a later selection could replace what was already typed.
   useLayoutEffect(() => {
     const field = ref.current
     if (!field) return

@@ -1,4 +1,4 @@
-/** The files as an ARIA tree: one row has the focus, arrows move it, things are dragged into folders and dropped from outside. */
+/** The file tree (ARIA tree view): roving focus, drag and drop between folders and from the desktop. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { TreeRow } from './open-directories.ts'
@@ -15,7 +15,7 @@ const carries = (event: DragEvent): boolean => {
   return types.includes(DRAGGED) || types.includes('Files')
 }
 
-/** Rows that are no files: a directory's state, the field for a new name. */
+/** What follows a directory's row: its loading or error note, and the field for a new entry. */
 const Below = ({ row }: { row: TreeRow }) => {
   const { files } = useWorkspacePanel()
   const directory = files.directories.value.get(row.path)
@@ -89,7 +89,7 @@ export const Tree = () => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const target = event.target as Element
     if (!target.closest('[role="treeitem"]') || target.closest('.popover, input')) return
-    // A button of the row presses itself.
+    // A button in the row handles its own keys.
     if (target.closest('button') && (event.key === 'Enter' || event.key === ' ')) return
     const step = stepOf(rows, active, event.key)
     if (!step) return
@@ -108,7 +108,7 @@ export const Tree = () => {
     }
   }
 
-  /** The directory under the pointer: the row itself, or the one it stands in. */
+  /** The directory under the pointer: the row's own, or its parent. */
   const placeOf = (event: DragEvent): string => {
     const path = (event.target as Element).closest<HTMLElement>('[data-path]')?.dataset.path
     const row = rows.find(one => one.path === path)

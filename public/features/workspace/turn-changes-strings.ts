@@ -1,4 +1,4 @@
-/** English sentences about what turns changed and what runs in the background; they come with the panel. */
+/** English text of changes by turn and of background processes, loaded with the panel. */
 import { enPanel } from './strings.ts'
 import { translator } from '../../strings/t.ts'
 

@@ -1,4 +1,4 @@
-/** What each turn changed: its files with their diffs, and the button that takes all of it back. */
+/** Changes by turn: the files with their diffs, and undo. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { directoryOf, nameOf } from './file-kind.ts'
 import { IconButton } from '../../parts/button.tsx'

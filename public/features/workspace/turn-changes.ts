@@ -1,4 +1,4 @@
-/** What each turn of the conversation changed in files, its diffs, and the way back. */
+/** The file changes of each turn (its checkpoints), their diffs, and undoing them. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
@@ -16,7 +16,7 @@ export type TurnChangesOptions = {
   platform: Pick<Platform, 'api' | 'schedule'>
   toasts: Toasts
   ask: (question: Confirmation) => void
-  /** Files are others now. */
+  /** Files were restored. */
   onRestored: () => void
 }
 
@@ -54,7 +54,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
       list.value = checkpoints
       state.value = 'ready'
     } catch {
-      // Said where the list would stand; the panel's refresh asks again.
+      // Shown in place of the list; the panel's refresh retries.
       if (session === sessionId.value) state.value = 'failed'
     }
   }
@@ -88,7 +88,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         return
       }
       const back = list.value.find(each => each.checkpoint === done.checkpoint)
-      // A moved file is two places and one file.
+      // A moved file counts as one, but restores two paths.
       const count = Math.min(done.restored.length, turn.file_count)
       toasts.show(t('said.restored', { count }), {
         action: back
@@ -101,7 +101,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
     } catch (error) {
       const conflicts = error instanceof ApiError && error.body.conflicts
       if (!Array.isArray(conflicts)) throw error
-      // After the question that led here has gone.
+      // Deferred: the confirmation that led here has to close first.
       schedule(
         () =>
           ask({
@@ -147,7 +147,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         const { diff, binary, truncated } = await api('GET /api/rollback/diff', query)
         put(key, { state: 'ready', diff, binary, truncated })
       } catch {
-        // Said where the diff would stand; opening it again asks again.
+        // Shown in place of the diff; expanding it again retries.
         put(key, { state: 'failed', ...nothing })
       }
     },
@@ -168,7 +168,7 @@ export const createTurnChanges = ({ platform, toasts, ask, onRestored }: TurnCha
         run: () => restore(turn, old_path === undefined ? [path] : [path, old_path]),
       })
     },
-    /** The n-th newest turn that is no undo itself, from 1. */
+    /** Undoes the n-th newest turn, from 1, not counting undos. */
     undoNumber(n: number): void {
       const turn = list.value.filter(({ undo_of }) => undo_of === null)[n - 1]
       if (turn) this.undo(turn)

@@ -1,11 +1,11 @@
-/** The directories the agent may work in: the saved ones, and suggestions for a path that is being typed. */
+/** The saved workspaces, and path suggestions. */
 import { signal } from '@preact/signals'
 import type { FileEntry, Workspace } from '../../../lib/schema/workspace.ts'
 import type { Platform } from '../../platform.ts'
 
 export const createWorkspaces = ({ api }: Pick<Platform, 'api'>) => {
   const list = signal<readonly Workspace[]>([])
-  /** The one used last: new conversations begin there. */
+  /** The workspace used last, and the default of new sessions. */
   const last = signal('')
 
   return {
@@ -22,7 +22,7 @@ export const createWorkspaces = ({ api }: Pick<Platform, 'api'>) => {
     },
     suggest: async (prefix: string, signal?: AbortSignal): Promise<string[]> =>
       (await api('GET /api/workspaces/suggest', { prefix }, signal ? { signal } : {})).suggestions,
-    /** Choosing a directory that is not saved yet saves it: that act makes it trusted. */
+    /** Selecting a new directory saves it, which marks it as trusted. */
     async trust(path: string): Promise<void> {
       if (list.value.some(workspace => workspace.path === path)) return
       list.value = (await api('POST /api/workspaces/add', { path })).workspaces
