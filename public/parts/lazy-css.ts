@@ -8,14 +8,14 @@ const wait = (link: HTMLLinkElement): Promise<void> =>
   })
 
 export const loadLazyCss = (): Promise<void> => {
-  const known = document.querySelector<HTMLLinkElement>('link[data-later]')
+  const known = document.querySelector<HTMLLinkElement>('link[data-lazy]')
   if (known) return known.sheet ? Promise.resolve() : wait(known)
-  const name = document.querySelector<HTMLMetaElement>('meta[name="later-style"]')?.content
+  const name = document.querySelector<HTMLMetaElement>('meta[name="lazy-style"]')?.content
   if (!name) return Promise.resolve()
   const link = document.createElement('link')
   link.rel = 'stylesheet'
   link.href = name
-  link.dataset.later = ''
+  link.dataset.lazy = ''
   document.head.append(link)
   return wait(link)
 }

@@ -1,5 +1,5 @@
 /** What can be checked of the page's looks without a browser: contrast of every theme, times, keys, windows, words. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chordOf, formatKeys, shortcuts } from '../../public/features/shell/keys.ts'
@@ -75,6 +75,13 @@ test('the page has no inline script or style', () => {
   for (const [, url] of html.matchAll(/(?:src|href)="([^"]+)"/g)) {
     assert.ok(url === '/' || !url!.startsWith('/'), url)
   }
+})
+
+test('the style sheets that the page names exist', () => {
+  const html = readFileSync(new URL('../index.html', style), 'utf8')
+  const named = [...html.matchAll(/static\/([\w-]+\.css)/g)].map(([, name]) => name!)
+  assert.equal(named, ['main.css', 'lazy.css'])
+  for (const name of named) assert.ok(existsSync(new URL(name, style)), name)
 })
 
 const now = new Date(2026, 5, 15, 12).getTime() / 1000
