@@ -17,7 +17,7 @@ export type McpTarget = {
 export type Connection = {
   client: Client
   /** How the server ended, where that can be known. */
-  ending(): string | null
+  exitReason(): string | null
   close(): Promise<void>
 }
 
@@ -100,17 +100,17 @@ export const connect = async (
       onOutput: hooks.onOutput,
     })
     const client = await attempt(transport).catch((error: unknown) => {
-      const how = transport.ending()
+      const how = transport.exitReason()
       throw how === null || hooks.signal.aborted ? error : new Error(sentenceOf(how))
     })
-    return { client, ending: transport.ending, close: () => client.close() }
+    return { client, exitReason: transport.exitReason, close: () => client.close() }
   }
 
   let refusal: unknown
   for (const make of httpTransports(library, server, target)) {
     try {
       const client = await attempt(make())
-      return { client, ending: () => null, close: () => client.close() }
+      return { client, exitReason: () => null, close: () => client.close() }
     } catch (error) {
       refusal ??= error
       if (!isUnsupportedTransport(error)) break

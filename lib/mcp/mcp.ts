@@ -8,7 +8,7 @@ import { createMcpTools } from './create-tools.ts'
 import { type InvalidServer, isInvalid, parseServers, type ServerConfig } from './config.ts'
 import { hideValues } from './mask-config.ts'
 import { secretsOf, serverRows } from './server-rows.ts'
-import { createMcpServer, type McpServer } from './server.ts'
+import { McpServer } from './server.ts'
 
 export type McpOptions = {
   version: string
@@ -53,7 +53,7 @@ export const createMcp = ({
   }
 
   const create = (home: Home, config: ServerConfig): McpServer =>
-    createMcpServer(config, {
+    new McpServer(config, {
       target: { env: home.env(), dir: home.dir, version, dispatcher },
       now,
       idleMs,

@@ -1,10 +1,11 @@
-/** One server of one home while it is needed: started on demand, restarted with patience, stopped when nobody uses it. */
+/** One configured MCP server of one home: started on demand, restarted after failures, stopped when idle. */
 import type { Client } from '@modelcontextprotocol/client'
 import { messageOf } from '../errors.ts'
 import type { ServerConfig } from './config.ts'
 import { type Connection, connect, type McpTarget } from './connect.ts'
 import { type AskUser, answerElicitation } from './elicitation.ts'
 import { type Listing, readListing } from './list-tools.ts'
+import { createStartLimit } from './start-limit.ts'
 
 export type ServerState = 'stopped' | 'starting' | 'ready' | 'failed'
 
@@ -12,239 +13,251 @@ export type ServerOptions = {
   target: McpTarget
   /** Milliseconds since 1970. */
   now: () => number
+  /** Without calls for this long the server is stopped. */
   idleMs: number
 }
-
-export type McpServer = ReturnType<typeof createMcpServer>
 
 const MAX_OUTPUT_CHARS = 16_000
 const LIST_TIMEOUT_MS = 15_000
 const PING_TIMEOUT_MS = 3_000
-const MINUTE_MS = 60_000
-const STARTS_PER_MINUTE = 5
-/** After the n-th failure in a row. The first costs nothing: most servers that die once work when started again. */
-const BACKOFF_MS = [0, 0, 2_000, 10_000, 30_000, 60_000]
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'REQUEST_TIMEOUT'
 
-/** Resolves with the work, after `ms`, or with the signal; whichever is first. Never rejects. */
+const timeoutMessage = (ms: number): string =>
+  `The server did not answer within ${Math.round(ms / 1_000)} seconds.`
+
+/** Resolves when `work` has settled, after `ms`, or when `signal` is aborted. Never rejects. */
 const waitAtMost = async (
   work: Promise<unknown>,
   ms: number,
   signal?: AbortSignal,
 ): Promise<void> => {
   const { promise: over, resolve } = Promise.withResolvers<void>()
-  const clock = setTimeout(resolve, ms)
+  const timer = setTimeout(resolve, ms)
   signal?.addEventListener('abort', () => resolve(), { once: true })
   if (signal?.aborted) resolve()
   const done = () => resolve()
   await Promise.race([work.then(done, done), over])
-  clearTimeout(clock)
+  clearTimeout(timer)
 }
 
-export const createMcpServer = (config: ServerConfig, { target, now, idleMs }: ServerOptions) => {
-  let connection: Connection | null = null
-  let starting: { work: Promise<void>; since: number; stop: AbortController } | null = null
-  let listing: Listing | null = null
-  let refreshing: Promise<void> | null = null
-  let stale = false
-  let error: string | null = null
-  let output = ''
-  let failures = 0
-  let failedAt = 0
-  let starts: number[] = []
-  let idle: NodeJS.Timeout | undefined
-  let closed = false
-  const callers = new Set<AskUser>()
-  let inFlight = 0
+export class McpServer {
+  readonly config: ServerConfig
+  readonly #options: ServerOptions
+  readonly #limit: ReturnType<typeof createStartLimit>
+  #connection: Connection | null = null
+  #starting: { work: Promise<void>; sinceMs: number; abort: AbortController } | null = null
+  #listing: Listing | null = null
+  #refreshing: Promise<void> | null = null
+  /** The server has announced other tools than those of `#listing`. */
+  #isStale = false
+  #error: string | null = null
+  #output = ''
+  #idleTimer: NodeJS.Timeout | undefined
+  #isClosed = false
+  /** One for each running call. */
+  readonly #callers = new Set<AskUser>()
+  #inFlight = 0
 
-  const appendOutput = (text: string): void => {
-    output = (output + text).slice(-MAX_OUTPUT_CHARS)
+  constructor(config: ServerConfig, options: ServerOptions) {
+    this.config = config
+    this.#options = options
+    this.#limit = createStartLimit(options.now)
   }
 
-  const fail = (sentence: string): void => {
-    error = sentence
-    failures += 1
-    failedAt = now()
+  /** Applies new timeouts and tool filters without a restart. */
+  updateConfig(next: ServerConfig): void {
+    Object.assign(this.config, next)
   }
 
-  const scheduleIdleStop = (): void => {
-    clearTimeout(idle)
-    if (closed || !connection) return
-    idle = setTimeout(() => (inFlight > 0 ? scheduleIdleStop() : void stop()), idleMs)
-    idle.unref()
+  state(): ServerState {
+    if (this.#connection) return 'ready'
+    if (this.#starting) return 'starting'
+    return this.#error ? 'failed' : 'stopped'
   }
 
-  const onClose = (ended: Connection): void => {
-    if (connection !== ended) return
-    connection = null
-    clearTimeout(idle)
-    const how = ended.ending()
-    fail(how ? `The server is gone: ${how}.` : 'The server closed the connection.')
+  error = (): string | null => this.#error
+  /** Its standard error, and what it prints that is no message. */
+  output = (): string => this.#output
+  /** The newest list of its tools; kept while the server restarts. */
+  listing = (): Listing | null => this.#listing
+  version = () => this.#connection?.client.getServerVersion() ?? null
+
+  /** Allows the next start at once: the user has asked for one. */
+  resetBackoff(): void {
+    this.#limit.reset()
   }
 
-  const list = async (client: Client, signal: AbortSignal): Promise<void> => {
-    stale = false
-    listing = await readListing(client, { timeout: LIST_TIMEOUT_MS, signal })
+  /** Starts the server if it may start now, and waits for it at most `waitMs`. Never rejects: see `state` and `error`. */
+  async ensureStarted(waitMs: number, signal?: AbortSignal): Promise<void> {
+    if (!this.#connection && !this.#starting && this.#limit.mayStart()) this.#start()
+    if (this.#starting) {
+      // Counted from the start: a slow server delays one turn, not every turn until it is ready.
+      const leftMs = this.#starting.sinceMs + waitMs - this.#options.now()
+      await waitAtMost(this.#starting.work, Math.max(0, leftMs), signal)
+    } else if (this.#isStale) await waitAtMost(this.#refresh(), waitMs, signal)
+    this.#scheduleIdleStop()
   }
 
-  const run = async (stopping: AbortController): Promise<void> => {
-    const { signal } = stopping
-    // The library's own limit counts answers; this one counts everything, a program that never speaks included.
-    const clock = setTimeout(
-      () => stopping.abort(new Error(timeoutMessage(config.connectTimeoutMs))),
-      config.connectTimeoutMs,
+  /** Calls `work` with the running server, started if need be. Rejects with a sentence for the model. */
+  async use<T>(
+    work: (client: Client) => Promise<T>,
+    { askUser, signal, waitMs }: { askUser: AskUser; signal: AbortSignal; waitMs: number },
+  ): Promise<T> {
+    await this.ensureStarted(waitMs, signal)
+    signal.throwIfAborted()
+    const connection = this.#connection
+    if (!connection)
+      throw new Error(this.#error ?? 'The server is still starting; try again in a moment.')
+    this.#inFlight += 1
+    this.#callers.add(askUser)
+    try {
+      const value = await work(connection.client)
+      this.#limit.recordSuccess()
+      return value
+    } catch (cause) {
+      throw signal.aborted ? cause : this.#callError(connection, cause)
+    } finally {
+      this.#inFlight -= 1
+      this.#callers.delete(askUser)
+      this.#scheduleIdleStop()
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await this.#stop()
+  }
+
+  #callError(connection: Connection, cause: unknown): unknown {
+    const reason = connection.exitReason()
+    if (this.#connection !== connection)
+      return new Error(
+        `The server was lost during the call${reason ? `: ${reason}` : ''}. The next call restarts it.`,
+      )
+    if (!isTimeout(cause)) return cause
+    void this.#dropIfStuck(connection)
+    return new Error(timeoutMessage(this.config.timeoutMs))
+  }
+
+  #appendOutput(text: string): void {
+    this.#output = (this.#output + text).slice(-MAX_OUTPUT_CHARS)
+  }
+
+  #fail(message: string): void {
+    this.#error = message
+    this.#limit.recordFailure()
+  }
+
+  #scheduleIdleStop(): void {
+    clearTimeout(this.#idleTimer)
+    if (this.#isClosed || !this.#connection) return
+    this.#idleTimer = setTimeout(
+      () => (this.#inFlight > 0 ? this.#scheduleIdleStop() : void this.#stop()),
+      this.#options.idleMs,
+    )
+    this.#idleTimer.unref()
+  }
+
+  #onClose(ended: Connection): void {
+    if (this.#connection !== ended) return
+    this.#connection = null
+    clearTimeout(this.#idleTimer)
+    const reason = ended.exitReason()
+    this.#fail(reason ? `The server is gone: ${reason}.` : 'The server closed the connection.')
+  }
+
+  async #list(client: Client, signal: AbortSignal): Promise<void> {
+    this.#isStale = false
+    this.#listing = await readListing(client, { timeout: LIST_TIMEOUT_MS, signal })
+  }
+
+  #start(): void {
+    if (this.#isClosed) return
+    this.#limit.recordStart()
+    this.#output = ''
+    const abort = new AbortController()
+    this.#starting = { work: Promise.resolve(), sinceMs: this.#options.now(), abort }
+    this.#starting.work = this.#run(abort)
+  }
+
+  async #run(abort: AbortController): Promise<void> {
+    const { signal } = abort
+    const { connectTimeoutMs } = this.config
+    // The timeout of the library starts with a request; this one also covers a program that never answers.
+    const timer = setTimeout(
+      () => abort.abort(new Error(timeoutMessage(connectTimeoutMs))),
+      connectTimeoutMs,
     )
     try {
-      const made: Connection = await connect(config, target, {
-        signal,
-        onOutput: appendOutput,
-        onClose: () => onClose(made),
-        onChange: () => {
-          stale = true
-        },
-        elicit: params =>
-          answerElicitation(params, callers.size === 1 ? [...callers][0] : undefined),
-      })
-      try {
-        await list(made.client, signal)
-      } catch (cause) {
-        const how = made.ending()
-        await made.close()
-        throw how ? new Error(`The server is gone: ${how}.`) : cause
-      }
-      connection = made
-      error = null
-      scheduleIdleStop()
+      this.#connection = await this.#connect(signal)
+      this.#error = null
+      this.#scheduleIdleStop()
     } catch (cause) {
       const reason: unknown = signal.aborted ? signal.reason : cause
-      fail(isTimeout(reason) ? timeoutMessage(config.connectTimeoutMs) : messageOf(reason))
+      this.#fail(isTimeout(reason) ? timeoutMessage(connectTimeoutMs) : messageOf(reason))
     } finally {
-      clearTimeout(clock)
-      starting = null
+      clearTimeout(timer)
+      this.#starting = null
     }
   }
 
-  /** Whether another start is due, or null and the reason why not yet. */
-  const mayStart = (): boolean => {
-    starts = starts.filter(at => now() - at < MINUTE_MS)
-    const pause = BACKOFF_MS[Math.min(failures, BACKOFF_MS.length - 1)] ?? 0
-    return starts.length < STARTS_PER_MINUTE && (failures === 0 || now() - failedAt >= pause)
+  async #connect(signal: AbortSignal): Promise<Connection> {
+    const connection: Connection = await connect(this.config, this.#options.target, {
+      signal,
+      onOutput: text => this.#appendOutput(text),
+      onClose: () => this.#onClose(connection),
+      onChange: () => {
+        this.#isStale = true
+      },
+      // With several calls running, the question cannot be attributed to one of them.
+      elicit: params =>
+        answerElicitation(params, this.#callers.size === 1 ? [...this.#callers][0] : undefined),
+    })
+    try {
+      await this.#list(connection.client, signal)
+      return connection
+    } catch (cause) {
+      const reason = connection.exitReason()
+      await connection.close()
+      throw reason ? new Error(`The server is gone: ${reason}.`) : cause
+    }
   }
 
-  const start = (): void => {
-    if (closed || connection || starting) return
-    starts.push(now())
-    output = ''
-    const stopping = new AbortController()
-    starting = { work: Promise.resolve(), since: now(), stop: stopping }
-    starting.work = run(stopping)
-  }
-
-  const refresh = (): Promise<void> => {
-    const held = connection
-    if (!held) return Promise.resolve()
-    refreshing ??= list(held.client, AbortSignal.timeout(LIST_TIMEOUT_MS))
+  #refresh(): Promise<void> {
+    const connection = this.#connection
+    if (!connection) return Promise.resolve()
+    this.#refreshing ??= this.#list(connection.client, AbortSignal.timeout(LIST_TIMEOUT_MS))
       .catch((cause: unknown) => {
-        // The tools it had are still offered; a call then says what is wrong.
-        stale = true
-        appendOutput(`\n[Its tools could not be listed again: ${messageOf(cause)}]\n`)
+        // The former tools are still offered; a call to one that no longer exists fails with the server's message.
+        this.#isStale = true
+        this.#appendOutput(`\n[Couldn't list its tools again: ${messageOf(cause)}]\n`)
       })
       .finally(() => {
-        refreshing = null
+        this.#refreshing = null
       })
-    return refreshing
+    return this.#refreshing
   }
 
-  /** Ends what runs; the next need starts it anew. */
-  const stop = async (): Promise<void> => {
-    clearTimeout(idle)
-    starting?.stop.abort(new Error('The server was stopped.'))
-    const held = connection
-    connection = null
-    await Promise.allSettled([starting?.work, held?.close()])
+  /** The next call starts it again. */
+  async #stop(): Promise<void> {
+    clearTimeout(this.#idleTimer)
+    this.#starting?.abort.abort(new Error('The server was stopped.'))
+    const connection = this.#connection
+    this.#connection = null
+    await Promise.allSettled([this.#starting?.work, connection?.close()])
   }
 
-  /** A server that let a call run out of time may be stuck altogether: then the next call gets a fresh one. */
-  const check = async (held: Connection): Promise<void> => {
+  /** After a call has timed out: a server that does not answer a ping is stuck, and the next call gets a new one. */
+  async #dropIfStuck(connection: Connection): Promise<void> {
     try {
-      await held.client.ping({ timeout: PING_TIMEOUT_MS })
+      await connection.client.ping({ timeout: PING_TIMEOUT_MS })
     } catch {
-      if (connection !== held) return
-      connection = null
-      fail('The server stopped answering.')
-      await held.close()
+      if (this.#connection !== connection) return
+      this.#connection = null
+      this.#fail('The server stopped answering.')
+      await connection.close()
     }
   }
-
-  const ensureStarted = async (waitMs: number, signal?: AbortSignal): Promise<void> => {
-    if (!connection && !starting && mayStart()) start()
-    if (starting) {
-      // A server that is slow to start is waited for once, not by every turn until it is there.
-      await waitAtMost(starting.work, Math.max(0, starting.since + waitMs - now()), signal)
-    } else if (stale) await waitAtMost(refresh(), waitMs, signal)
-    scheduleIdleStop()
-  }
-
-  return {
-    config,
-    /** Timeouts and filters that have changed take effect without a restart. */
-    updateConfig: (next: ServerConfig) => void Object.assign(config, next),
-    ensureStarted: ensureStarted,
-    stop,
-    state: (): ServerState =>
-      connection ? 'ready' : starting ? 'starting' : error ? 'failed' : 'stopped',
-    error: () => error,
-    output: () => output,
-    /** What it offered last; kept while it is being restarted. */
-    listing: () => listing,
-    version: () => connection?.client.getServerVersion() ?? null,
-
-    /** Forgets what went wrong before: somebody wants it tried now. */
-    resetBackoff(): void {
-      failures = 0
-      starts = []
-    },
-
-    /** Works with the running server, started if need be; throws sentences. */
-    async use<T>(
-      work: (client: Client) => Promise<T>,
-      { askUser, signal, waitMs }: { askUser: AskUser; signal: AbortSignal; waitMs: number },
-    ): Promise<T> {
-      await ensureStarted(waitMs, signal)
-      signal.throwIfAborted()
-      const held = connection
-      if (!held) throw new Error(error ?? 'The server is still starting; try again in a moment.')
-      inFlight += 1
-      callers.add(askUser)
-      try {
-        const value = await work(held.client)
-        failures = 0
-        return value
-      } catch (cause) {
-        if (signal.aborted) throw cause
-        const how = held.ending()
-        if (connection !== held)
-          throw new Error(
-            `The server was lost while it was working${how ? `: ${how}` : ''}. It is started anew by the next call.`,
-          )
-        if (!isTimeout(cause)) throw cause
-        void check(held)
-        throw new Error(timeoutMessage(config.timeoutMs))
-      } finally {
-        inFlight -= 1
-        callers.delete(askUser)
-        scheduleIdleStop()
-      }
-    },
-
-    async close(): Promise<void> {
-      closed = true
-      await stop()
-    },
-  }
 }
-
-const timeoutMessage = (ms: number): string =>
-  `The server did not answer within ${Math.round(ms / 1_000)} seconds.`

@@ -49,7 +49,7 @@ const createLineReader = (onLine: (line: string) => void, onOverflow: () => void
 
 export type StdioTransport = Transport & {
   /** How it ended, in words, once it has. */
-  ending(): string | null
+  exitReason(): string | null
 }
 
 export const createStdioTransport = (
@@ -62,7 +62,7 @@ export const createStdioTransport = (
   },
 ): StdioTransport => {
   let child: ChildProcess | null = null
-  let ending: string | null = null
+  let exitReason: string | null = null
   let ended: Promise<void> = Promise.resolve()
 
   const receive = (line: string): void => {
@@ -83,7 +83,7 @@ export const createStdioTransport = (
   }
 
   const transport: StdioTransport = {
-    ending: () => ending,
+    exitReason: () => exitReason,
 
     start: () =>
       new Promise((resolve, reject) => {
@@ -96,8 +96,8 @@ export const createStdioTransport = (
         const { promise, resolve: settle } = Promise.withResolvers<void>()
         ended = promise
         const finish = (how: string) => {
-          if (ending !== null) return
-          ending = how
+          if (exitReason !== null) return
+          exitReason = how
           settle()
           // Children it left behind would hold its pipes, and nobody could reach them any more.
           killGroup(started, 'SIGKILL')
@@ -135,7 +135,7 @@ export const createStdioTransport = (
     send: message =>
       new Promise((resolve, reject) => {
         const input = child?.stdin
-        if (!input || ending !== null || !input.writable) {
+        if (!input || exitReason !== null || !input.writable) {
           reject(new Error('The server is not running.'))
           return
         }
@@ -144,7 +144,7 @@ export const createStdioTransport = (
 
     async close() {
       const running = child
-      if (!running || ending !== null) return
+      if (!running || exitReason !== null) return
       running.stdin?.end()
       // The end of its input is how this protocol says goodbye; the signals are for those who do not listen.
       const polite = setTimeout(killGroup, END_MS, running, 'SIGTERM')

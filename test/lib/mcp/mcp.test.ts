@@ -195,7 +195,7 @@ test('it dies in a call: the call fails, the next one finds it started anew', as
   const trace = join(dir, 'trace')
   const home = homeOf(dir, 'a', { d: node(odd, 'well', trace) })
   const { tools } = await ask(mcp, home)
-  assert.match(await failing(run(tools, 'mcp_d_die')), /lost while it was working.*exit code 3/)
+  assert.match(await failing(run(tools, 'mcp_d_die')), /lost during the call.*exit code 3/)
   assert.match(mcp.list(home)[0]?.stderr ?? '', 'cannot go on')
   assert.equal(await run(tools, 'mcp_d_echo'), { content: '{}' })
   assert.is(readFileSync(trace, 'utf8').trim().split('\n').length, 2)
