@@ -1,4 +1,4 @@
-/** A message's content as the agent's database keeps it: text, or from schema 11 on a marked list of parts. */
+/** Message content in the host agent's database: text or, from schema version 11, a list of parts with a prefix. */
 import { isObject } from '../base/json.ts'
 
 const PARTS_PREFIX = '\0json:'
@@ -9,13 +9,13 @@ const partText = (part: unknown): string => {
   const { type, text, image_url, source, file } = part
   if (typeof text === 'string') return text
   const kind = typeof type === 'string' ? type : ''
-  // Its bytes are in the database; as text they would be megabytes of nothing.
+  // A placeholder: as text, the bytes of an image would be megabytes.
   if (image_url !== undefined || source !== undefined || /image/.test(kind)) return '[image]'
   if (file !== undefined || /file|document|audio|video/.test(kind)) return `[${kind || 'file'}]`
   return kind ? `[${kind}]` : ''
 }
 
-/** Words to show, to search and to send. */
+/** The text of stored content, to show, search and send. */
 export const readContent = (stored: unknown): string => {
   if (typeof stored !== 'string') return ''
   if (!stored.startsWith(PARTS_PREFIX)) return stored
@@ -24,10 +24,10 @@ export const readContent = (stored: unknown): string => {
     if (typeof value === 'string') return value
     return (Array.isArray(value) ? value : [value]).map(partText).filter(Boolean).join('\n')
   } catch {
-    // Cut off, or of a shape to come: whatever it holds, it is not for reading.
-    return '[content that cannot be read]'
+    // Truncated, or a format of a newer version.
+    return '[unreadable content]'
   }
 }
 
-/** SQLite's text functions end at the mark's first byte, so these are looked through after reading. */
+/** SQL condition for content with parts. SQLite's text functions stop at the NUL of the prefix, so such rows are searched after reading. */
 export const IS_PARTS = "substr(cast(content as blob), 1, 6) = x'006a736f6e3a'"

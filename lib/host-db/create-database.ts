@@ -1,13 +1,13 @@
 /**
- * An empty state.db in the shape of schema version 6, made where the command line runs first: the oldest shape every
- * version of the agent understands and brings up to date by itself. An existing file is never touched by this.
+ * Creates an empty state.db when our CLI runs before the host agent. Schema version 6 is the oldest one that every
+ * version of the agent reads and migrates. An existing file is never changed.
  */
 import { chmodSync, existsSync } from 'node:fs'
 import { openDatabase } from '../store/sqlite.ts'
 
 const SCHEMA_VERSION = 6
 
-/** "if not exists": two programs may begin at the same moment. */
+/** `if not exists`, because two programs may create the file at the same moment. */
 const TABLES = `
   create table if not exists schema_version (version INTEGER NOT NULL);
   create table if not exists sessions (

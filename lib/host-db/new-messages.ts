@@ -1,15 +1,16 @@
-/** What a session that was taken over from the command line has to add when the terminal went on with it. */
+/** Computes what to append to an imported session after the terminal continued it. */
 import { isObject } from '../base/json.ts'
 import type { Message, NewMessage } from '../schema/message.ts'
 import type { NewEntry } from '../sessions/entries.ts'
 import type { Folded } from '../sessions/fold.ts'
 import { isSameMessage, withoutCopies } from './read-messages.ts'
 
-/** Kept with the session: how far the terminal's list was read, how many messages that made here, and the name it had there. */
+/** Stored in the session's record (`_cli`): the highest row number read, our message count after that sync, and the title in the database. */
 export type SyncState = { seen: number; count: number; title: string }
 
-export const newestNumber = (theirs: readonly Message[]): number =>
-  theirs.reduce((most, { id }) => Math.max(most, Number(id.slice(1)) || 0), 0)
+/** The highest row number: message ids are `c<row>`. */
+export const newestNumber = (messages: readonly Message[]): number =>
+  messages.reduce((most, { id }) => Math.max(most, Number(id.slice(1)) || 0), 0)
 
 const parseSyncState = (value: unknown): SyncState | undefined => {
   if (!isObject(value)) return undefined
@@ -26,26 +27,29 @@ const commonLength = (a: readonly Message[], b: readonly Message[]): number => {
 
 const toEntry = ({ id: _, ...message }: Message): NewEntry => ({ t: 'message', message })
 
-/** Kept for the reader, never sent to a model: both sides wrote, and both are here. */
+/** Shown to the user when both sides added messages. `_error` keeps it from being sent to a model. */
 const divider = (now: number): NewMessage => ({
   role: 'assistant',
-  content: '*The conversation also went on at the terminal. What was said there follows.*',
+  content: '*This chat was also continued in the terminal. Those messages follow.*',
   _error: true,
   timestamp: Math.floor(now),
 })
 
 export type HostTranscript = {
   messages: readonly Message[]
-  /** The name it has there; empty when it has none of its own. */
+  /** The title in the database; empty when it has none. */
   title: string
-  /** Earlier messages were replaced by a summary in place. */
+  /** Earlier messages were replaced in place by a summary. */
   compacted: boolean
 }
 
-/** Only ever adds: what the terminal took back is hidden by a cut, and nothing written here is touched. Empty when all is said. */
-export const planSync = (own: Folded, theirs: HostTranscript, now: number): NewEntry[] => {
-  const { messages, title, compacted } = theirs
-  // An empty list is a database somebody replaced, or a session that was deleted there: not a word of ours goes with it.
+/**
+ * The journal lines that bring an imported session up to date; empty when it is. Never removes anything: messages the
+ * terminal took back are hidden by a cut, and messages written here stay. `now` is in seconds since 1970.
+ */
+export const planSync = (own: Folded, host: HostTranscript, now: number): NewEntry[] => {
+  const { messages, title, compacted } = host
+  // The database was replaced, or the session was deleted there. Nothing of ours is deleted with it.
   if (messages.length === 0) return []
   const known = parseSyncState(own.meta._cli)
   const shared = commonLength(own.messages, messages)
@@ -62,7 +66,7 @@ export const planSync = (own: Folded, theirs: HostTranscript, now: number): NewE
     const added = withoutCopies(own.messages, unseen)
     if (added.length > 0) entries.push({ t: 'message', message: divider(now) })
     entries.push(...added.map(toEntry))
-    // From the first word here on it is ours: it never counts as the terminal's again.
+    // Once a message was written here, both sides diverge: the count never matches again.
     count = known?.count ?? -1
   } else if (isWhole) {
     entries.push(...messages.slice(shared).map(toEntry))

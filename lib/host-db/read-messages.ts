@@ -1,4 +1,4 @@
-/** Messages of a command-line session: the whole visible history, back through what compression cut into several sessions. */
+/** Reads the visible history of a host session across its lineage: compaction continues a session in a new row. */
 import { asString, isObject } from '../base/json.ts'
 import type { Message, NewMessage, ToolCall } from '../schema/message.ts'
 import { readContent } from './content.ts'
@@ -7,10 +7,10 @@ import { columnsOf, type Database } from './state-db.ts'
 
 type Stored = Readonly<Record<string, unknown>>
 
-/** A lineage is as long as a person is patient; a ring in a damaged file must still end. */
+/** Bounds the loop, because a damaged file may contain a cycle. */
 const MAX_LINEAGE = 100
 
-/** From the first session to the given one. */
+/** The session ids from the first one to the given one. */
 export const readLineage = (db: Database, id: string): string[] => {
   if (!hasLineage(columnsOf(db, 'sessions'))) return [id]
   const parent = db.prepare<[string], { id: string }>(
@@ -42,7 +42,7 @@ const toCalls = (json: unknown): ToolCall[] => {
     const calls: unknown = JSON.parse(asString(json) || '[]')
     return Array.isArray(calls) ? calls.flatMap(toCall) : []
   } catch {
-    // Written by hand or cut off: the message is still worth reading.
+    // Truncated or edited by hand: the rest of the message is still readable.
     return []
   }
 }
@@ -51,7 +51,7 @@ const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'too
 
 const toMessage = (stored: Stored): Message[] => {
   const { id, role, content, timestamp, tool_call_id, tool_name, reasoning } = stored
-  // Rows of other roles are notes the agent keeps for itself.
+  // Rows with other roles are internal notes of the agent.
   if (!ROLES.has(role)) return []
   const calls = role === 'assistant' ? toCalls(stored.tool_calls) : []
   return [
@@ -72,7 +72,7 @@ const toMessage = (stored: Stored): Message[] => {
 
 const OPTIONAL_COLUMNS = ['tool_calls', 'tool_call_id', 'tool_name', 'reasoning']
 
-const readOwn = (db: Database, id: string): Message[] => {
+const readSession = (db: Database, id: string): Message[] => {
   const columns = columnsOf(db, 'messages')
   const more = OPTIONAL_COLUMNS.filter(column => columns.has(column)).map(column => `, ${column}`)
   const active = columns.has('active') ? 'and active = 1' : ''
@@ -85,16 +85,13 @@ const readOwn = (db: Database, id: string): Message[] => {
     .flatMap(toMessage)
 }
 
-/** The same words by the same speaker, wherever they stand. */
+/** Compares role, tool call id and content; ids and times differ between copies. */
 export const isSameMessage = (a: NewMessage, b: NewMessage): boolean =>
   a.role === b.role &&
   a.tool_call_id === b.tool_call_id &&
   JSON.stringify(a.content) === JSON.stringify(b.content)
 
-/**
- * A compressed session begins with copies of its parent's first and last messages around a summary. What is new in it:
- * everything but those copies.
- */
+/** A compacted session starts with copies of its parent's first and last messages around a summary. Returns the rest. */
 export const withoutCopies = (parent: readonly Message[], child: readonly Message[]): Message[] => {
   let head = 0
   while (
@@ -115,7 +112,7 @@ export const withoutCopies = (parent: readonly Message[], child: readonly Messag
   return child.slice(head).filter((_, at) => at + head <= start || at + head > end)
 }
 
-/** Where the conversation goes on after compression: the id itself when it does not. */
+/** The newest session of the lineage: the given id when it was never compacted. */
 export const readLineageTip = (db: Database, id: string): string => {
   if (!hasLineage(columnsOf(db, 'sessions'))) return id
   const child = db.prepare<[string], { id: string }>(
@@ -131,7 +128,7 @@ export const readLineageTip = (db: Database, id: string): string => {
   return chain.at(-1) as string
 }
 
-/** Messages of it were replaced by a summary where they stood. */
+/** True when messages of the session were replaced in place by a summary. */
 export const isCompacted = (db: Database, id: string): boolean =>
   columnsOf(db, 'messages').has('compacted') &&
   db.prepare('select 1 from messages where session_id = ? and compacted = 1 limit 1').get(id) !==
@@ -141,7 +138,7 @@ export const readMessages = (db: Database, id: string): Message[] => {
   let before: Message[] = []
   const all: Message[] = []
   for (const each of readLineage(db, id)) {
-    const own = readOwn(db, each)
+    const own = readSession(db, each)
     all.push(...withoutCopies(before, own))
     before = own
   }

@@ -1,15 +1,15 @@
-/** Looks for words in the conversations of the command line, a few at a time: the event loop has other work as well. */
+/** Searches the messages of one host session. */
 import type { Database } from './state-db.ts'
 import { columnsOf } from './state-db.ts'
 import { IS_PARTS, readContent } from './content.ts'
 import { readLineage } from './read-messages.ts'
 
 export type MessageQuery = {
-  /** All of them occur in the message. */
+  /** A message must contain all of them. */
   words: readonly string[]
-  /** Empty for all. */
+  /** Empty means all roles. */
   roles: readonly string[]
-  /** Messages of one conversation. */
+  /** At most this many messages per session. */
   maxMessages: number
 }
 
@@ -24,15 +24,15 @@ export type FoundMessage = {
 
 const MAX_CHARS = 20_000
 
-/** `%` and `_` are letters here. */
+/** Escapes `%` and `_`, which are wildcards in LIKE. */
 const like = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`
 
 type Row = { id: number; session_id: string; role: string; content: string; timestamp: number }
 
-/** A list is needed whole to be read. */
+/** A list of parts cannot be parsed when truncated, so it is read completely. */
 const CONTENT = `case when ${IS_PARTS} then content else substr(content, 1, ${MAX_CHARS}) end as content`
 
-/** Newest first, each with what was said before and after it. */
+/** Newest first, each with the text before and after it. */
 export const findMessages = (db: Database, id: string, query: MessageQuery): FoundMessage[] => {
   const { words, roles, maxMessages } = query
   if (words.length === 0) return []

@@ -1,10 +1,10 @@
-/** Takes a command-line session out of the agent's database, in a form that can be put back as it was. */
+/** Dumps, deletes and restores the rows of a session in the host agent's database. */
 import { isObject } from '../base/json.ts'
 import { columnsOf, type Database } from './state-db.ts'
 import { readLineage } from './read-messages.ts'
 
 type Row = Record<string, unknown>
-/** Rows by table, in the order they were deleted in; and the children that lost their parent. */
+/** Rows by table, in the order they are deleted in, and the child sessions that lose their parent. */
 export type SessionDump = {
   tables: { name: string; rows: Row[] }[]
   children: { id: string; parent: string }[]
@@ -12,7 +12,7 @@ export type SessionDump = {
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
-/** Tables that point at sessions, with the columns they do it by: later versions have more of them than we know. */
+/** Tables with a foreign key to `sessions`, and the column. Read from the schema, because later versions add tables. */
 const references = (db: Database): { table: string; column: string }[] => {
   const tables = db
     .prepare<[], { name: string }>("select name from sqlite_master where type = 'table'")
@@ -27,7 +27,7 @@ const references = (db: Database): { table: string; column: string }[] => {
       .filter(() => table !== 'sessions')
       .map(({ from }) => ({ table, column: from })),
   )
-  // Version 6 declares it; a file somebody built by hand may not.
+  // Schema version 6 declares this key; a file created by another tool may not.
   const known = found.some(({ table }) => table === 'messages')
   return known ? found : [...found, { table: 'messages', column: 'session_id' }]
 }
@@ -41,7 +41,7 @@ const select = (db: Database, table: string, column: string, ids: readonly strin
     )
     .all(...ids)
 
-/** Undefined when there is no such session. Deletes nothing. */
+/** Reads the rows of a session and its lineage. Undefined when there is no such session. */
 export const readDump = (db: Database, id: string): SessionDump | undefined => {
   const ids = readLineage(db, id)
   const sessions = select(db, 'sessions', 'id', ids)
@@ -62,7 +62,7 @@ export const readDump = (db: Database, id: string): SessionDump | undefined => {
   }
 }
 
-/** The whole lineage: its earlier parts alone would come back into the list. */
+/** Deletes the whole lineage: without its tip, an earlier part would reappear in the list. */
 export const deleteSession = (db: Database, id: string): void => {
   const ids = readLineage(db, id)
   const among = placeholders(ids)
@@ -77,9 +77,9 @@ export const deleteSession = (db: Database, id: string): void => {
   db.prepare(`delete from sessions where id in (${among})`).run(...ids)
 }
 
-/** Puts back what is missing; what is there again by other means stays as it is. */
+/** Inserts the rows that are missing; existing rows stay as they are. */
 export const restoreDump = (db: Database, { tables, children }: SessionDump): void => {
-  // Sessions first: the others point at them. Parents may stand after their children.
+  // Sessions first, because the others refer to them. A parent may come after its children.
   db.pragma('defer_foreign_keys = ON')
   for (const { name, rows } of tables.toReversed()) {
     const known = columnsOf(db, name)
@@ -99,7 +99,7 @@ export const restoreDump = (db: Database, { tables, children }: SessionDump): vo
   }
 }
 
-/** JSON has no bytes. */
+/** JSON with blobs as base64. */
 export const formatDump = (dump: SessionDump): string =>
   JSON.stringify(dump, (_, value: unknown) =>
     isObject(value) && 'type' in value && value.type === 'Buffer'

@@ -1,6 +1,6 @@
 /**
- * Conversations of our own command line, written into the agent's state.db as its command line writes its own: each
- * message when it is whole, by the names of the columns that are there, whatever the version of the file.
+ * Writes the sessions of our CLI into the host agent's state.db the way its own CLI does: each message when it is
+ * complete, into the columns that exist in this version of the schema.
  */
 import { randomBytes } from 'node:crypto'
 import type { Message, ToolCall } from '../schema/message.ts'
@@ -14,7 +14,7 @@ export type SessionRecorderOptions = {
   addon: string | undefined
   /** Seconds since 1970. */
   now: () => number
-  /** A write that failed: the conversation goes on, the person is told. */
+  /** Called when a write fails. The session continues. */
   onError: (error: unknown) => void
 }
 
@@ -26,7 +26,7 @@ export type RecordedUsage = {
   baseUrl: string
 }
 
-/** What is kept of a message. */
+/** The part of a message that is recorded. */
 export type RecordedMessage = {
   role: Message['role']
   content: Message['content']
@@ -49,7 +49,7 @@ export const newHostSessionId = (at: Date): string => {
 
 type Row = Readonly<Record<string, string | number | null>>
 
-/** Only columns that are there; a value for one that is not is not worth an error. */
+/** The values whose columns exist; others are dropped without an error. */
 const existingColumns = (
   db: Database,
   table: string,
@@ -72,7 +72,7 @@ const update = (db: Database, id: string, row: Row): void => {
     db.prepare(`update sessions set ${name} = ? where id = ?`).run(value, id)
 }
 
-/** Counters go up: another program may be counting in the same row. */
+/** Adds to counters, because another program may update the same row. */
 const increment = (db: Database, id: string, row: Readonly<Record<string, number>>): void => {
   for (const [name, value] of existingColumns(db, 'sessions', row))
     if (value)
@@ -87,12 +87,12 @@ const textOf = (content: RecordedMessage['content']): string =>
 
 export const createSessionRecorder = ({ file, addon, now, onError }: SessionRecorderOptions) => {
   let queue: Promise<unknown> | null = null
-  /** Which tool a result belongs to: the message itself does not say. */
+  /** Tool name by call id: a tool result does not contain the name. */
   const callNames = new Map<string, string>()
 
   /**
-   * In order. As long as nobody else holds the database the write has happened when this returns, so that a kill
-   * right after it loses nothing.
+   * Runs writes in order. Unless another connection holds the lock, the write has happened when this returns, so a kill
+   * right after the call loses nothing.
    */
   const write = (work: (db: Database) => void): void => {
     const run = async () => {
@@ -120,12 +120,12 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
       write(db => {
         const config = JSON.stringify({ max_iterations: maxSteps })
         ensureRow(db, id, { model, model_config: config, cwd, created_source: SOURCE })
-        // Taken up again: it is not over any more.
+        // A resumed session has not ended.
         update(db, id, { ended_at: null, end_reason: null })
       })
     },
 
-    /** What the agent is told, kept for whoever takes the conversation up. */
+    /** The system prompt, for programs that resume the session. */
     prompt: (id: string, text: string): void =>
       write(db => update(db, id, { system_prompt: text })),
 
@@ -166,7 +166,7 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
       })
     },
 
-    /** Only where there is none; made unique by a number behind it. */
+    /** Sets the title if there is none; a number suffix makes it unique. */
     title(id: string, text: string): void {
       write(db => {
         const stored = db
@@ -182,7 +182,7 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
     end: (id: string, reason: string): void =>
       write(db => update(db, id, { ended_at: now(), end_reason: reason })),
 
-    /** Resolves when all that was given has been written, or has failed. */
+    /** Resolves when every write so far has succeeded or failed. */
     async flush(): Promise<void> {
       while (queue) await queue
     },
@@ -191,7 +191,7 @@ export const createSessionRecorder = ({ file, addon, now, onError }: SessionReco
 
 export type SessionRecorder = ReturnType<typeof createSessionRecorder>
 
-/** The newest conversation of the command line; undefined when there is none. */
+/** The id of the newest CLI session; undefined when there is none. */
 export const newestHostSession = (file: string, addon: string | undefined): string | undefined =>
   readState(file, addon, db =>
     db
@@ -206,7 +206,7 @@ export const newestHostSession = (file: string, addon: string | undefined): stri
 
 export type HostSession = { model: string | null; messages: Message[] }
 
-/** A stored conversation to go on with; undefined for an unknown id. */
+/** A stored session to resume; undefined for an unknown id. */
 export const readHostSession = (
   file: string,
   addon: string | undefined,

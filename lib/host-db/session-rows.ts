@@ -1,10 +1,10 @@
-/** Sessions of the command line as rows of the session list: newest activity first, one row for a whole lineage. */
+/** Maps sessions of the host agent's database to rows of the session list: newest activity first, one row per lineage. */
 import type { SessionRow } from '../schema/session.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
 export const MAX_ROWS = 200
 
-/** What a list needs to know of a stored session, whichever version of the schema wrote it. */
+/** The columns a list row needs, for every version of the schema. */
 type Stored = {
   id: string
   source: string
@@ -20,13 +20,11 @@ type Stored = {
   cost: number | null
 }
 
-/** `column` when the table has it, else what stands for it. */
+/** The column when the table has it, else the SQL expression `otherwise`. */
 const columnOr = (columns: ReadonlySet<string>, column: string, otherwise: string): string =>
   columns.has(column) ? `s.${column}` : otherwise
 
-/**
- * `child` goes on where `parent` was compressed. A delegated child has the same parent, but began before the parent ended.
- */
+/** SQL condition: `child` continues `parent` after compaction. A subagent's session has the same parent, but started before the parent ended. */
 export const continues = (parent: string, child: string): string =>
   `coalesce(${parent}.end_reason, '') = 'compression'
    and (${parent}.ended_at is null or ${child}.started_at >= ${parent}.ended_at - 1)`
@@ -34,7 +32,7 @@ export const continues = (parent: string, child: string): string =>
 export const hasLineage = (columns: ReadonlySet<string>): boolean =>
   ['parent_session_id', 'end_reason', 'ended_at'].every(column => columns.has(column))
 
-/** Only tips are shown; children of a delegation belong to the turn that made them. */
+/** Lists only the newest session of a lineage, and no sessions of subagents. */
 const LINEAGE = `
   and not exists (select 1 from sessions c where c.parent_session_id = s.id and ${continues('s', 'c')})
   and not exists (
@@ -57,7 +55,7 @@ const select = (db: Database, where: string, limit: number): string => {
     from sessions s where ${where} order by last_at desc, s.id limit ${limit}`
 }
 
-/** Rows of web conversations stand in the same table: they are ours already. */
+/** Excludes rows that `mirrorUsage` wrote for our own sessions. */
 const listed = (db: Database): string => {
   const sessions = columnsOf(db, 'sessions')
   const hidden = sessions.has('hidden') ? 'and coalesce(s.hidden, 0) = 0' : ''
@@ -104,11 +102,11 @@ const toRow = (stored: Stored, { workspace, profile, redact }: RowOptions): Sess
   is_cli_session: true,
 })
 
-/** Ids that could not be asked for by any path are left out. */
+/** False for ids that our API would reject. */
 const hasValidId = ({ id, source }: Stored): boolean =>
   typeof id === 'string' && typeof source === 'string' && /^[0-9A-Za-z][\w-]{0,127}$/.test(id)
 
-/** Empty without a `source` column: then nobody could tell our own rows from the command line's. */
+/** Empty without a `source` column: our own rows could not be told from the CLI's. */
 export const readRows = (db: Database, options: RowOptions): SessionRow[] => {
   if (!columnsOf(db, 'sessions').has('source')) return []
   return db
@@ -118,7 +116,7 @@ export const readRows = (db: Database, options: RowOptions): SessionRow[] => {
     .map(stored => toRow(stored, options))
 }
 
-/** One session by its id, shown in the list or not. `titled`: whether the title is the session's own. */
+/** One session by id, listed or not. `hasTitle`: the title is stored, not derived from the source. */
 export const readRow = (
   db: Database,
   id: string,

@@ -1,4 +1,4 @@
-/** The agent's own `state.db`: opened for one moment, read by the columns it has, and never changed in its shape. */
+/** Access to the host agent's `state.db`: opened per call, read by the columns that exist, schema never changed. */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -6,16 +6,16 @@ import { type Database, isBusy, openDatabase } from '../store/sqlite.ts'
 
 export type { Database } from '../store/sqlite.ts'
 
-/** A home, as far as this room needs one. */
+/** The home directory of a profile. */
 export type HostHome = { readonly name: string; readonly dir: string }
 
 export const stateDbPath = (home: HostHome): string => join(home.dir, 'state.db')
 
-/** Readers of a write-ahead log wait for nobody; this is for databases that have none. */
+/** Readers never wait in WAL mode; this is for databases in another journal mode. */
 const READ_WAIT_MS = 200
-/** A writer that holds the lock holds it shortly. The event loop must not wait with us, so we come back instead. */
+/** A short synchronous wait, then retries with a timer: waiting for the lock would block the event loop. */
 const WRITE_WAIT_MS = 20
-const WRITE_TRIES = 15
+const MAX_WRITE_ATTEMPTS = 15
 const [JITTER_FROM_MS, JITTER_TO_MS] = [20, 150]
 
 const open = <T>(
@@ -33,8 +33,8 @@ const open = <T>(
 }
 
 /**
- * What `work` reads in one consistent moment; undefined when there is no such file. `query_only` instead of a read-only
- * connection: the latter would leave empty files beside the database when nobody else has it open.
+ * Runs `work` in one read transaction; undefined when the file does not exist. `query_only` instead of a read-only
+ * connection, which leaves empty `-wal` and `-shm` files behind when no other connection is open.
  */
 export const readState = <T>(
   file: string,
@@ -47,7 +47,7 @@ export const readState = <T>(
 }
 
 const writeOnce = <T>(file: string, addon: string | undefined, work: (db: Database) => T): T => {
-  // What is deleted is overwritten too: a person who deletes a conversation means it.
+  // Deleted content is overwritten, so that the text of a deleted session is not left in free pages.
   const pragmas = ['foreign_keys = ON', 'secure_delete = ON']
   return open(file, addon, { pragmas, timeoutMs: WRITE_WAIT_MS }, db =>
     db.transaction(() => work(db)).immediate(),
@@ -55,26 +55,26 @@ const writeOnce = <T>(file: string, addon: string | undefined, work: (db: Databa
 }
 
 /**
- * Runs `work` in one writing transaction; undefined when there is no such file. The first try is made before this
- * returns, so that a database nobody is writing to is up to date at once.
+ * Runs `work` in one write transaction; undefined when the file does not exist. The first attempt is synchronous: without
+ * contention, the write has happened when the promise is returned. A busy database is retried, then the error is thrown.
  */
 export const writeState = async <T>(
   file: string,
   addon: string | undefined,
   work: (db: Database) => T,
 ): Promise<T | undefined> => {
-  for (let tries = 1; existsSync(file); tries += 1) {
+  for (let attempt = 1; existsSync(file); attempt += 1) {
     try {
       return writeOnce(file, addon, work)
     } catch (error) {
-      if (!isBusy(error) || tries === WRITE_TRIES) throw error
+      if (!isBusy(error) || attempt === MAX_WRITE_ATTEMPTS) throw error
     }
     await setTimeout(JITTER_FROM_MS + Math.random() * (JITTER_TO_MS - JITTER_FROM_MS))
   }
   return undefined
 }
 
-/** Empty for a table that is not there. */
+/** The column names of a table; empty when it does not exist. */
 export const columnsOf = (db: Database, table: string): ReadonlySet<string> =>
   new Set(
     db
@@ -83,12 +83,12 @@ export const columnsOf = (db: Database, table: string): ReadonlySet<string> =>
       .map(({ name }) => name),
   )
 
-/** File times advance in ticks: a file this young may change again and keep its time and size. */
+/** File times have a limited resolution: a file changed this recently may change again with the same time and size. */
 const TICK_MS = 50
 
 /**
- * Tells one state of the database from another by its file and its write-ahead log, without opening it; undefined while
- * it is too young to be trusted, empty when it is not there.
+ * Identifies a state of the database by its file and its write-ahead log, without opening it. Undefined while either
+ * changed too recently to be compared, empty when the file does not exist.
  */
 export const dbStamp = (file: string): string | undefined => {
   const parts: string[] = []

@@ -1,12 +1,12 @@
-/** Writes what a web conversation has used into the agent's database, so that its usage reports include it. */
+/** Writes the usage of our sessions into the host agent's database, so that its usage reports include them. */
 import type { SessionRow } from '../schema/session.ts'
 import { columnsOf, type Database } from './state-db.ts'
 
 const TITLE_CHARS = 100
-/** A title is unique there: so many numbered variants are tried, then the title is left out. */
-const TITLE_TRIES = 50
+/** Titles are unique in the database. After this many numbered variants the title is omitted. */
+const MAX_TITLE_ATTEMPTS = 50
 
-/** As the command line cleans titles: one line without control or invisible characters. */
+/** Normalizes a title as the host agent's CLI does: one line without control or format characters. */
 export const cleanTitle = (title: string): string =>
   [
     ...title
@@ -18,10 +18,10 @@ export const cleanTitle = (title: string): string =>
     .join('')
     .trim()
 
-/** Titles are unique in the database: the next free one of `Name`, `Name #2`, … */
+/** The first free title of `Name`, `Name #2`, …; undefined when none is free. */
 export const freeTitle = (db: Database, id: string, title: string): string | undefined => {
   const taken = db.prepare<[string, string]>('select 1 from sessions where title = ? and id <> ?')
-  for (let number = 1; number <= TITLE_TRIES; number += 1) {
+  for (let number = 1; number <= MAX_TITLE_ATTEMPTS; number += 1) {
     const suffix = number === 1 ? '' : ` #${number}`
     const tried = `${[...title].slice(0, TITLE_CHARS - suffix.length).join('')}${suffix}`
     if (!taken.get(tried, id)) return tried
@@ -29,7 +29,7 @@ export const freeTitle = (db: Database, id: string, title: string): string | und
   return undefined
 }
 
-/** The command line names its own sessions; ours follow the name they have here. */
+/** Updates the title of our own rows; the CLI manages the titles of its sessions. */
 const mirrorTitle = (db: Database, row: SessionRow): void => {
   const stored = db
     .prepare<[string], { title: string | null; source: string }>(
@@ -46,7 +46,7 @@ const mirrorTitle = (db: Database, row: SessionRow): void => {
   }
 }
 
-/** Absolute numbers: however often it is written, nothing is counted twice. Run it in one transaction. */
+/** Writes totals, not increments, so repeated calls are idempotent. Call it inside a transaction. */
 export const mirrorUsage = (db: Database, row: SessionRow, now: number): void => {
   const columns = columnsOf(db, 'sessions')
   const { session_id: id, model } = row

@@ -114,7 +114,7 @@ for (const schema of SCHEMAS) {
       timestamp: 1_002,
     })
     addMessage(db, ID, 'user', '\0json:[{"broken', { timestamp: 1_003 })
-    const expected = ['für dich: wherewithal\n[image]', 'I see it', '[content that cannot be read]']
+    const expected = ['für dich: wherewithal\n[image]', 'I see it', '[unreadable content]']
     assert.equal(await contents(app), expected)
     const { session } = (await take(app)).body
     assert.is(session.title, 'für dich: wherewithal [image]')

@@ -295,7 +295,7 @@ for (const schema of SCHEMAS) {
     const later = (await app.post('/api/session/import_cli', { session_id: ID })).body.session
     const contents = later.messages.map((message: { content: string }) => message.content)
     assert.equal(contents.slice(2, 4), ['and then', 'said here'])
-    assert.match(contents[4], /went on at the terminal/)
+    assert.match(contents[4], /also continued in the terminal/)
     assert.is(later.messages[4]._error, true, 'no model is sent it')
     assert.equal(contents.slice(5), ['elsewhere', 'elsewhere too', 'and too'])
     const once = (await app.post('/api/session/import_cli', { session_id: ID })).body.session

@@ -74,7 +74,7 @@ test('a failure is a line in the log and the turn is done all the same', async (
   writeFileSync(join(app.home, 'state.db'), 'no database'.repeat(300))
   const seen = await turn(await newSession(), 'Hello')
   assert.ok(seen.some(({ event }) => event === 'done'))
-  assert.ok(app.lines.some(line => /could not be written to the state database/.test(line)))
+  assert.ok(app.lines.some(line => /could not write usage to the agent/.test(line)))
   assert.equal(app.errors, [])
   await close()
 })

@@ -1,0 +1,103 @@
+/** Imports sessions of the host agent, and appends the messages the terminal adds to them later. */
+import { missing } from '../errors.ts'
+import type { NewEntry } from '../sessions/entries.ts'
+import type { Sessions } from '../sessions/types.ts'
+import { newestNumber, planSync, type SyncState } from './new-messages.ts'
+import { isCompacted, readLineageTip, readMessages } from './read-messages.ts'
+import { readRow, type RowOptions } from './session-rows.ts'
+import { type Database, dbStamp, type HostHome, stateDbPath } from './state-db.ts'
+
+const TITLE_CHARS = 64
+
+export type SessionSyncOptions = {
+  sessions: Pick<Sessions, 'row' | 'load' | 'append' | 'adopt'>
+  /** True while a turn runs: nothing may then be appended after its messages. */
+  isActive: (sessionId: string) => boolean
+  rowOptions: (home: HostHome) => RowOptions
+  /** Undefined when the database is missing or unreadable. */
+  read: <T>(home: HostHome, work: (db: Database) => T) => T | undefined
+  /** Seconds since 1970. */
+  now: () => number
+}
+
+export type SessionSync = ReturnType<typeof createSessionSync>
+
+export const createSessionSync = (options: SessionSyncOptions) => {
+  const { sessions, isActive, rowOptions, read, now } = options
+  /** The database stamp each session was last synced with. */
+  const syncedAt = new Map<string, string>()
+
+  const importNew = (home: HostHome, id: string): void => {
+    const found = read(home, db => {
+      const stored = readRow(db, id, rowOptions(home))
+      return stored && { ...stored, messages: readMessages(db, id) }
+    })
+    if (!found) throw missing('Session not found in CLI store', { code: 'session_not_found' })
+    const { row, hasTitle, messages } = found
+    const first = messages.find(({ role }) => role === 'user')
+    const firstText = typeof first?.content === 'string' ? first.content.trim() : ''
+    const beginning = [...firstText.replace(/\s+/g, ' ')].slice(0, TITLE_CHARS).join('')
+    const title = hasTitle ? row.title : beginning || 'CLI Session'
+    const state: SyncState = { seen: newestNumber(messages), count: messages.length, title }
+    const meta = {
+      title,
+      // A title from the host agent is final: no model generates one for it here.
+      ...(hasTitle ? { llm_title_generated: true } : {}),
+      ...(row.archived ? { archived: true } : {}),
+      _cli: state,
+      workspace: row.workspace,
+      model: row.model,
+      profile: home.name,
+      created_at: row.created_at,
+      updated_at: row.updated_at,
+      // Usage continues from these totals: `mirror` overwrites the ones in the database.
+      input_tokens: row.input_tokens,
+      output_tokens: row.output_tokens,
+      estimated_cost: row.estimated_cost,
+      is_cli_session: true,
+      _cli_origin: id,
+      source_tag: row.source_tag,
+    }
+    if (!sessions.row(id)) return void sessions.adopt(id, meta, messages)
+    // An empty session of ours has this id: fill it.
+    const { created_at: _, updated_at: __, ...patch } = meta
+    sessions.append(id, [
+      { t: 'meta', patch },
+      ...messages.map(({ id: ___, ...message }): NewEntry => ({ t: 'message', message })),
+    ])
+  }
+
+  /** Appends what the terminal added since the last sync; see `planSync`. Does nothing while the database is unchanged. */
+  const refresh = (home: HostHome, id: string): void => {
+    const row = sessions.row(id)
+    if (!row?.is_cli_session || isActive(id)) return
+    const stamp = dbStamp(stateDbPath(home))
+    if (stamp === '' || (stamp !== undefined && syncedAt.get(id) === stamp)) return
+    const transcript = read(home, db => {
+      const tip = readLineageTip(db, id)
+      const stored = readRow(db, tip, rowOptions(home))
+      return {
+        messages: readMessages(db, tip),
+        title: stored?.hasTitle ? stored.row.title : '',
+        compacted: isCompacted(db, id),
+      }
+    })
+    if (!transcript) return
+    const entries = planSync(sessions.load(id), transcript, now())
+    // Quiet: the session does not move up in the list.
+    if (entries.length > 0) sessions.append(id, entries, { quiet: true })
+    if (stamp !== undefined) syncedAt.set(id, stamp)
+  }
+
+  return {
+    refresh,
+    /** Copies a session into our store under the same id; one that is imported already is synced. */
+    importSession(home: HostHome, id: string): { id: string; imported: boolean } {
+      const own = sessions.row(id)
+      const isEmpty = own?.message_count === 0 && own.title === 'Untitled'
+      if (own && !isEmpty) refresh(home, own.session_id)
+      else importNew(home, id)
+      return { id: own?.session_id ?? id, imported: !own || isEmpty }
+    },
+  }
+}
