@@ -11,7 +11,7 @@ import { createStream } from './stream/stream.ts'
 import { createTabLeader } from './stream/tab-leader.ts'
 import { createUpload } from './upload.ts'
 import { t } from './strings/t.ts'
-import { AppContext } from './features/shell/context.ts'
+import { FeaturesProvider } from './features-provider.tsx'
 import { Page } from './features/shell/shell.tsx'
 
 const base = document.baseURI
@@ -179,9 +179,9 @@ effect(() => {
 })
 
 render(
-  <AppContext.Provider value={app}>
+  <FeaturesProvider app={app}>
     <Page />
-  </AppContext.Provider>,
+  </FeaturesProvider>,
   document.getElementById('page')!,
 )
 void app.start()

@@ -7,19 +7,25 @@ import { useApp } from '../shell/context.ts'
 import { Header } from './header.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { Transcript, type TranscriptActions } from '../transcript/transcript.tsx'
+import { useChat } from './chat-state.ts'
+import { useWorkspace } from '../workspace/workspace-context.ts'
+import { useModels } from '../models/context.ts'
+import { useSettings } from '../settings/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const FindBar = lazy(async () => (await import('../find/find-bar.tsx')).FindBar, true)
 
 const Welcome = () => {
-  const app = useApp()
-  const path =
-    app.chat.details.value?.workspace || app.choice.value.workspace || app.workspaces.last.value
-  const model = app.chat.details.value?.model || app.choice.value.model
+  const { chat, choice } = useChat()
+  const { workspaces } = useWorkspace()
+  const { models } = useModels()
+  const path = chat.details.value?.workspace || choice.value.workspace || workspaces.last.value
+  const model = chat.details.value?.model || choice.value.model
   return (
     <div class="welcome">
       <h2>{t('chat.empty.title')}</h2>
       <p class="welcome-place">{path ? t('chat.empty.text', { workspace: path }) : '\u00a0'}</p>
-      {app.models.isDemo.value && !app.models.isExternalAgent(model) && <DemoIntroduction />}
+      {models.isDemo.value && !models.isExternalAgent(model) && <DemoIntroduction />}
     </div>
   )
 }
@@ -27,17 +33,17 @@ const Welcome = () => {
 const DemoIntroduction = lazy(async () => (await import('../demo/demo.tsx')).DemoIntroduction, true)
 
 const Failed = ({ missing }: { missing: boolean }) => {
-  const app = useApp()
+  const { newChat, chat } = useChat()
   return (
     <div class="welcome" role="alert">
       <h2>{t(missing ? 'chat.missing.title' : 'chat.failed.title')}</h2>
       {missing && <p>{t('chat.missing.text')}</p>}
       {missing ? (
-        <Button icon="plus" onClick={() => app.newChat()}>
+        <Button icon="plus" onClick={() => newChat()}>
           {t('chat.new')}
         </Button>
       ) : (
-        <Button icon="refresh" onClick={() => void app.chat.retryLoad()}>
+        <Button icon="refresh" onClick={() => void chat.retryLoad()}>
           {t('list.retry')}
         </Button>
       )}
@@ -76,19 +82,20 @@ const useActions = (): TranscriptActions => {
 }
 
 const Body = () => {
-  const app = useApp()
+  const { settings: settingsState } = useSettings()
+  const { chat } = useChat()
   const actions = useActions()
-  const settings = app.settings.current.value
-  const state = app.chat.state.value
-  const { messages, live, error } = app.chat.chat.value
+  const settings = settingsState.current.value
+  const state = chat.state.value
+  const { messages, live, error } = chat.chat.value
   const blank = state === 'ready' && messages.length === 0 && !live && !error
   if (state === 'none' || blank) return <Welcome />
   if (state === 'loading') return <Loading />
   if (state !== 'ready') return <Failed missing={state === 'missing'} />
   return (
     <Transcript
-      key={app.chat.chat.value.sessionId}
-      chat={app.chat.chat}
+      key={chat.chat.value.sessionId}
+      chat={chat.chat}
       showThinking={settings.show_thinking}
       showUsage={settings.show_token_usage}
       botName={settings.bot_name}
@@ -98,14 +105,15 @@ const Body = () => {
 }
 
 export const ChatView = () => {
-  const app = useApp()
-  const state = app.chat.state.value
+  const { chat } = useChat()
+  const { layout } = useShell()
+  const state = chat.state.value
   return (
     <>
       <Header />
       <div class="chat-body">
         <h2 class="sr-only">{t('chat.region')}</h2>
-        {app.layout.findOpen.value && <FindBar />}
+        {layout.findOpen.value && <FindBar />}
         <Body />
       </div>
       {state !== 'missing' && <Composer />}

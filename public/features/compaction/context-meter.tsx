@@ -5,10 +5,10 @@ import { ContextRing } from './context-ring.tsx'
 import { Popover } from '../../parts/popover.tsx'
 import { t } from './strings.ts'
 import { Breakdown } from './context-breakdown.tsx'
-import { useApp } from '../shell/context.ts'
+import { useChat } from '../chat/chat-state.ts'
 
 export const ContextMeter = () => {
-  const { chat } = useApp()
+  const { chat } = useChat()
   const open = useSignal(false)
   const anchor = useRef<HTMLButtonElement>(null)
   const close = useCallback(() => {

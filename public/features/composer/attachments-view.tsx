@@ -9,6 +9,8 @@ import type { App } from '../../app.ts'
 import { type Attachment, type DroppedFolder, MAX_UPLOAD_BYTES } from './attachments.ts'
 import { t } from '../../strings/t.ts'
 import { useApp } from '../shell/context.ts'
+import { useComposer } from './composer-state.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 /** A picture that cannot be shown is a file like any other. */
 const Thumb = ({ src }: { src: string | null }) => {
@@ -18,7 +20,8 @@ const Thumb = ({ src }: { src: string | null }) => {
 }
 
 const Chip = ({ path }: { path: string }) => {
-  const { attachments, base, composer } = useApp()
+  const { attachments, composer } = useComposer()
+  const { base } = useShell()
   const known = attachments.arrived.value.get(path)
   const isPicture = kindOf(path) === 'image' && composer.sessionId.value !== ''
   const query = { session_id: composer.sessionId.value, path }
@@ -39,7 +42,7 @@ const Chip = ({ path }: { path: string }) => {
 }
 
 const Sending = ({ attachment }: { attachment: Attachment }) => {
-  const { attachments } = useApp()
+  const { attachments } = useComposer()
   const { id, file, sentBytes, state, error, picture, folder } = attachment
   const { name } = file
   const size = folder?.sizeBytes ?? file.size
@@ -81,7 +84,7 @@ const Sending = ({ attachment }: { attachment: Attachment }) => {
 }
 
 export const AttachmentChips = () => {
-  const { composer, attachments } = useApp()
+  const { composer, attachments } = useComposer()
   const sending = attachments.list.value
   if (composer.files.value.length === 0 && sending.length === 0) return null
   return (
@@ -98,7 +101,8 @@ export const AttachmentChips = () => {
 
 /** Offered after a long paste: the text is often better read by the agent than by the person. */
 export const PasteOffer = () => {
-  const { attachments, layout } = useApp()
+  const { attachments } = useComposer()
+  const { layout } = useShell()
   const text = attachments.pasteOffer.value
   if (text === null) return null
   const back = () => {
@@ -131,7 +135,7 @@ export const PasteOffer = () => {
 }
 
 export const AttachButton = () => {
-  const { attachments } = useApp()
+  const { attachments } = useComposer()
   const ref = useRef<HTMLInputElement>(null)
   return (
     <>

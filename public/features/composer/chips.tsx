@@ -3,8 +3,12 @@ import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { useShell } from '../shell/shell-state.ts'
+import { useModels } from '../models/context.ts'
+import { useWorkspace } from '../workspace/workspace-context.ts'
+import { useComposer } from './composer-state.ts'
+import { useChat } from '../chat/chat-state.ts'
 
 const ChipPopover = lazy(async () => (await import('../shell/lazy-overlays.ts')).ChipPopover, true)
 const AgentChip = lazy(
@@ -22,7 +26,7 @@ type ChipProps = {
 }
 
 const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
-  const { layout } = useApp()
+  const { layout } = useShell()
   const anchor = useRef<HTMLButtonElement>(null)
   const open = layout.picker.value === picker
   const close = useCallback(() => {
@@ -62,10 +66,13 @@ const Chip = ({ picker, icon, name, value, selected = '' }: ChipProps) => {
 }
 
 export const Chips = () => {
-  const app = useApp()
-  const { models, workspaces, personalities, reasoning, chat, choice } = app
+  const { models } = useModels()
+  const { workspaces } = useWorkspace()
+  const { personalities, reasoning } = useComposer()
+  const { chat, choice } = useChat()
+  const { route, layout, attempt } = useShell()
   const details = chat.details.value
-  const has = app.route.sessionId.value !== null
+  const has = route.sessionId.value !== null
   const model = has ? (details?.model ?? '') : choice.value.model
   const workspace = has
     ? (details?.workspace ?? '')
@@ -73,10 +80,10 @@ export const Chips = () => {
   const personality = has ? (details?.personality ?? '') : choice.value.personality
 
   // What the pickers offer may have changed since the page was opened.
-  const picker = app.layout.picker.value
+  const picker = layout.picker.value
   useEffect(() => {
-    if (picker === 'workspace') void app.attempt(() => workspaces.load())
-    if (picker === 'personality') void app.attempt(() => personalities.load())
+    if (picker === 'workspace') void attempt(() => workspaces.load())
+    if (picker === 'personality') void attempt(() => personalities.load())
   }, [picker])
 
   return (
@@ -88,8 +95,8 @@ export const Chips = () => {
         value={models.labelOf(model) || t('chip.model.none')}
         selected={model || models.defaultId.value}
       />
-      {app.route.sessionId.value && models.isExternalAgent(model) && (
-        <AgentChip id={app.route.sessionId.value} />
+      {route.sessionId.value && models.isExternalAgent(model) && (
+        <AgentChip id={route.sessionId.value} />
       )}
       <Chip
         picker="effort"

@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import type { Suggestion } from './completion.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useComposer } from './composer-state.ts'
 
 export const COMPLETION_ID = 'completion'
 export const offerId = (index: number): string => `${COMPLETION_ID}-${index}`
@@ -23,7 +23,7 @@ const OfferLine = ({ offer }: { offer: Suggestion }) =>
   )
 
 export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) => {
-  const { completion } = useApp()
+  const { completion } = useComposer()
   const suggestions = completion.suggestions.value
   const active = completion.active.value
   useEffect(() => {

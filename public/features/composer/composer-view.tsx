@@ -6,8 +6,12 @@ import { t } from '../../strings/t.ts'
 import { AttachButton, AttachmentChips, DropArea, PasteOffer } from './attachments-view.tsx'
 import { Chips } from './chips.tsx'
 import { COMPLETION_ID, CompletionList, offerId } from './completion-list.tsx'
-import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { useSettings } from '../settings/context.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useComposer } from './composer-state.ts'
+import { useChat } from '../chat/chat-state.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
 
 const DictateButton = lazy(
   async () => (await import('./dictate-button.tsx')).DictateButton,
@@ -24,19 +28,22 @@ const ComposerBanners = lazy(
 )
 
 const SendButton = () => {
-  const app = useApp()
-  const { send_key: key } = app.settings.current.value
-  const hint = key === 'enter' ? '↵' : `${modName(app.layout.mac)} ↵`
-  const empty = app.composer.empty.value
-  const waiting = app.attachments.busy.value
-  if (app.chat.busy.value && empty) {
+  const { settings } = useSettings()
+  const { layout } = useShell()
+  const { composer, attachments, submit } = useComposer()
+  const { chat, stop } = useChat()
+  const { send_key: key } = settings.current.value
+  const hint = key === 'enter' ? '↵' : `${modName(layout.mac)} ↵`
+  const empty = composer.empty.value
+  const waiting = attachments.busy.value
+  if (chat.busy.value && empty) {
     return (
       <IconButton
         class="send send-stop"
         round
         icon="stop"
         label={t('composer.stop')}
-        onClick={() => void app.stop()}
+        onClick={() => void stop()}
       />
     )
   }
@@ -45,10 +52,10 @@ const SendButton = () => {
       class="send"
       round
       icon="send"
-      label={t(waiting ? 'attach.wait' : app.chat.busy.value ? 'composer.queue' : 'composer.send')}
+      label={t(waiting ? 'attach.wait' : chat.busy.value ? 'composer.queue' : 'composer.send')}
       keys={hint}
       aria-disabled={empty}
-      onClick={() => void app.submit()}
+      onClick={() => void submit()}
     />
   )
 }
@@ -61,11 +68,12 @@ const fit = (field: HTMLTextAreaElement | null) => {
 }
 
 const useField = () => {
-  const app = useApp()
+  const { composer } = useComposer()
+  const { layout, route } = useShell()
   const ref = useRef<HTMLTextAreaElement>(null)
-  const text = app.composer.text.value
-  const focus = app.layout.composerFocus.value
-  const session = app.route.sessionId.value
+  const text = composer.text.value
+  const focus = layout.composerFocus.value
+  const session = route.sessionId.value
   useLayoutEffect(() => fit(ref.current), [text])
   useEffect(() => {
     // On a touch screen the focus would open the keyboard over what is being read.
@@ -79,14 +87,17 @@ const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
   requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
 
 export const Composer = () => {
-  const app = useApp()
-  const { composer, completion, layout } = app
+  const { composer, completion, prompts, submit, attachments } = useComposer()
+  const { layout, route } = useShell()
+  const { settings: settingsState } = useSettings()
+  const { chat, queue } = useChat()
+  const { sessions } = useSessions()
   const ref = useField()
-  const settings = app.settings.current.value
+  const settings = settingsState.current.value
   const suggestions = completion.suggestions.value
-  const busy = app.chat.busy.value
-  const { queued } = app.chat.chat.value
-  const isYolo = app.sessions.row(app.route.sessionId.value)?.yolo === true
+  const busy = chat.busy.value
+  const { queued } = chat.chat.value
+  const isYolo = sessions.row(route.sessionId.value)?.yolo === true
 
   const take = (index: number) => {
     const offer = suggestions[index]
@@ -125,7 +136,7 @@ export const Composer = () => {
     const back = event.key === 'ArrowUp' ? 1 : event.key === 'ArrowDown' ? -1 : 0
     if (back === 0 || event.shiftKey) return false
     if (!composer.isRecalling() && (back < 0 || field.value !== '')) return false
-    if (!composer.recall(app.prompts(), back)) return false
+    if (!composer.recall(prompts(), back)) return false
     putCaret(field, composer.text.value.length)
     return true
   }
@@ -137,13 +148,13 @@ export const Composer = () => {
       event.preventDefault()
       // Where the key that sends is the one that steers elsewhere, Shift tells them apart.
       const mod = event.ctrlKey || event.metaKey
-      void app.submit(mod && (settings.send_key === 'enter' || event.shiftKey))
+      void submit(mod && (settings.send_key === 'enter' || event.shiftKey))
     } else if (recallKey(event, event.currentTarget)) event.preventDefault()
   }
 
   return (
     <div class="composer-place">
-      {(queued.length > 0 || app.queue.aside.value || isYolo) && <ComposerBanners />}
+      {(queued.length > 0 || queue.aside.value || isYolo) && <ComposerBanners />}
       <DropArea />
       <div class="composer">
         <CompletionList onTake={take} />
@@ -190,8 +201,8 @@ export const Composer = () => {
             // Cells and formatted text come with a picture of themselves: the text is meant.
             if (files.length > 0 && !pasted) {
               event.preventDefault()
-              app.attachments.add(files)
-            } else app.attachments.onPaste(pasted)
+              attachments.add(files)
+            } else attachments.onPaste(pasted)
           }}
         />
         <div class="composer-bar">

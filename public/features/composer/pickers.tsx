@@ -7,7 +7,11 @@ import type { Picker as PickerName } from '../shell/layout.ts'
 import { type Model, matchModels } from '../models/models.ts'
 import { EFFORTS, isEffortChoice } from './reasoning.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useModels } from '../models/context.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useChat } from '../chat/chat-state.ts'
+import { useComposer } from './composer-state.ts'
+import { useWorkspace } from '../workspace/workspace-context.ts'
 
 type Props = { selected: string; onDone: () => void }
 
@@ -42,9 +46,11 @@ const modelGroups = (
 }
 
 const ModelPicker = ({ selected, onDone }: Props) => {
-  const app = useApp()
+  const { models } = useModels()
+  const { attempt } = useShell()
+  const { chooseModel } = useChat()
   const query = useSignal('')
-  const { all, recent } = app.models
+  const { all, recent } = models
   return (
     <Picker
       label={t('chip.model')}
@@ -58,7 +64,7 @@ const ModelPicker = ({ selected, onDone }: Props) => {
       }}
       onPick={id => {
         onDone()
-        void app.attempt(() => app.chooseModel(id))
+        void attempt(() => chooseModel(id))
       }}
     />
   )
@@ -70,25 +76,28 @@ const efforts = () => [
 ]
 
 const EffortPicker = ({ onDone }: Omit<Props, 'selected'>) => {
-  const app = useApp()
+  const { reasoning } = useComposer()
+  const { attempt } = useShell()
   return (
     <Picker
       label={t('chip.effort')}
       placeholder=""
       query=""
       groups={[{ label: '', options: efforts() }]}
-      selected={app.reasoning.effort.value || 'default'}
+      selected={reasoning.effort.value || 'default'}
       empty=""
       onPick={id => {
         onDone()
-        if (isEffortChoice(id)) void app.attempt(() => app.reasoning.setEffort(id))
+        if (isEffortChoice(id)) void attempt(() => reasoning.setEffort(id))
       }}
     />
   )
 }
 
 const WorkspacePicker = ({ selected, onDone }: Props) => {
-  const app = useApp()
+  const { workspaces } = useWorkspace()
+  const { attempt } = useShell()
+  const { chooseWorkspace } = useChat()
   const query = useSignal('')
   const suggested = useSignal<readonly string[]>([])
   const text = query.value.trim()
@@ -102,7 +111,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
     const asking = new AbortController()
     const ask = async () => {
       try {
-        suggested.value = await app.workspaces.suggest(text, asking.signal)
+        suggested.value = await workspaces.suggest(text, asking.signal)
       } catch {
         // Typed on meanwhile, or unreachable: the path itself can still be used.
       }
@@ -115,7 +124,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
   }, [text])
 
   const wanted = text.toLowerCase()
-  const saved = app.workspaces.list.value
+  const saved = workspaces.list.value
     .filter(({ name, path }) => looksLikePath || `${name} ${path}`.toLowerCase().includes(wanted))
     .filter(({ path }) => !looksLikePath || path.toLowerCase().startsWith(wanted))
   const known = new Set(saved.map(({ path }) => path))
@@ -146,15 +155,17 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       }}
       onPick={path => {
         onDone()
-        void app.attempt(() => app.chooseWorkspace(path))
+        void attempt(() => chooseWorkspace(path))
       }}
     />
   )
 }
 
 const PersonalityPicker = ({ selected, onDone }: Props) => {
-  const app = useApp()
-  const list = app.personalities.list.value
+  const { personalities } = useComposer()
+  const { attempt } = useShell()
+  const { choosePersonality } = useChat()
+  const list = personalities.list.value
   return (
     <Picker
       label={t('chip.personality')}
@@ -173,7 +184,7 @@ const PersonalityPicker = ({ selected, onDone }: Props) => {
       empty=""
       onPick={name => {
         onDone()
-        void app.attempt(() => app.choosePersonality(name))
+        void attempt(() => choosePersonality(name))
       }}
     />
   )

@@ -7,7 +7,9 @@ import { Popover } from '../../parts/popover.tsx'
 import { choicesOf, createExternalAgent, type ExternalChoice } from './external-agent.ts'
 import { t } from './strings.ts'
 import { AgentSessions } from './agent-sessions-view.tsx'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useComposer } from '../composer/composer-state.ts'
+import { useChat } from '../chat/chat-state.ts'
 
 /** The key of the "resume a session" entry; no choice has it. */
 const PAST = 'past'
@@ -32,11 +34,13 @@ const groupsOf = (choices: readonly ExternalChoice[], query: string): PickerGrou
 }
 
 export const AgentChip = ({ id }: { id: string }) => {
-  const app = useApp()
+  const { api, attempt, layout } = useShell()
+  const { skillCommands } = useComposer()
+  const { chat } = useChat()
   const agent = useMemo(
     () =>
-      createExternalAgent({ api: app.api }, commands => {
-        app.skillCommands.more.value = commands
+      createExternalAgent({ api }, commands => {
+        skillCommands.more.value = commands
       }),
     [],
   )
@@ -44,11 +48,11 @@ export const AgentChip = ({ id }: { id: string }) => {
   const isOpen = useSignal(false)
   const isPastOpen = useSignal(false)
   const query = useSignal('')
-  const isIdle = app.chat.chat.value.live === null
+  const isIdle = chat.chat.value.live === null
 
   // A turn may have started the agent or changed its mode.
   useEffect(() => {
-    if (isIdle) void app.attempt(() => agent.load(id))
+    if (isIdle) void attempt(() => agent.load(id))
   }, [id, isIdle])
   useEffect(() => agent.reset, [])
 
@@ -69,7 +73,7 @@ export const AgentChip = ({ id }: { id: string }) => {
       return
     }
     if (isOpen.value) return close()
-    if (!found.is_open) await app.attempt(() => agent.open(id))
+    if (!found.is_open) await attempt(() => agent.open(id))
     if (agent.current.value?.is_open) isOpen.value = true
   }
 
@@ -117,8 +121,8 @@ export const AgentChip = ({ id }: { id: string }) => {
               }
               const [group, value] = JSON.parse(key) as [string, string]
               close()
-              app.layout.composerFocus.value += 1
-              void app.attempt(() => agent.choose(id, { group, value }))
+              layout.composerFocus.value += 1
+              void attempt(() => agent.choose(id, { group, value }))
             }}
           />
         </Popover>

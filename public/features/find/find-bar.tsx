@@ -6,16 +6,18 @@ import { createFindHighlights } from './find-highlights.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useChat } from '../chat/chat-state.ts'
 
 export const FindBar = () => {
-  const { route } = useApp()
+  const { route } = useShell()
   // Another conversation is searched anew.
   return <Bar key={route.sessionId.value ?? ''} />
 }
 
 const Bar = () => {
-  const { chat, layout } = useApp()
+  const { chat } = useChat()
+  const { layout } = useShell()
   const find = useMemo(
     () => createFind({ chat: chat.chat, loadBefore: limit => chat.loadBefore(limit) }),
     [],

@@ -4,7 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import type { McpDraft, McpState } from './mcp.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 type Field = 'name' | 'line' | 'env' | 'url' | 'headers'
 
@@ -61,7 +61,7 @@ const FormField = ({ mcp, draft, field, lines = false }: FieldProps) => {
 }
 
 export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
-  const app = useApp()
+  const { attempt } = useShell()
   const busy = useSignal(false)
   const id = useId()
   const form = useRef<HTMLFormElement>(null)
@@ -76,7 +76,7 @@ export const McpForm = ({ mcp, draft }: { mcp: McpState; draft: McpDraft }) => {
     event.preventDefault()
     if (blank || busy.value) return
     busy.value = true
-    await app.attempt(() => mcp.save())
+    await attempt(() => mcp.save())
     busy.value = false
   }
   return (

@@ -8,6 +8,7 @@ import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { McpForm } from './mcp-form.tsx'
 import { TestResult } from '../models/models-view.tsx'
+import { useShell } from '../shell/shell-state.ts'
 
 /** Polled only while a server is starting. */
 const POLL_MS = 1_500
@@ -20,7 +21,7 @@ const stateWords = (row: McpServerRow): string =>
 const addressOf = (row: McpServerRow): string => row.url || [row.command, ...row.args].join(' ')
 
 const ToolRow = ({ tool, mcp }: { tool: McpTool; mcp: McpState }) => {
-  const app = useApp()
+  const { attempt } = useShell()
   const id = useId()
   return (
     <li class="mcp-tool">
@@ -38,7 +39,7 @@ const ToolRow = ({ tool, mcp }: { tool: McpTool; mcp: McpState }) => {
         id={id}
         describedBy={`${id}-hint`}
         checked={tool.enabled}
-        onChange={on => void app.attempt(() => mcp.enableTool(tool, on))}
+        onChange={on => void attempt(() => mcp.enableTool(tool, on))}
       />
     </li>
   )
@@ -76,12 +77,12 @@ const Details = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
 }
 
 const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
-  const app = useApp()
+  const { layout, attempt } = useShell()
   const id = useId()
   const { name } = row
   const status = mcp.tests.value[name]
   const askRemove = () => {
-    app.layout.confirmation.value = {
+    layout.confirmation.value = {
       title: t('remove.title', { name }),
       text: t('remove.text'),
       confirm: t('remove'),
@@ -106,7 +107,7 @@ const Server = ({ row, mcp }: { row: McpServerRow; mcp: McpState }) => {
           id={id}
           describedBy={undefined}
           checked={row.enabled}
-          onChange={on => void app.attempt(() => mcp.enable(name, on))}
+          onChange={on => void attempt(() => mcp.enable(name, on))}
         />
       </div>
       <div class="key-actions mcp-actions">

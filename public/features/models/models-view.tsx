@@ -8,6 +8,7 @@ import { type Providers, providersOf, type TestStatus } from './providers.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
 import { DefaultModel } from '../settings/default-model.tsx'
+import { useShell } from '../shell/shell-state.ts'
 
 /** The result of a test call, as a live region. */
 export const TestResult = ({ status }: { status: TestStatus | undefined }) => (
@@ -41,11 +42,11 @@ const sourceOf = (row: ProviderRow): string => {
 }
 
 const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) => {
-  const app = useApp()
+  const { layout } = useShell()
   const name = row.display_name
   const status = providers.tests.value[row.id]
   const askRemove = () => {
-    app.layout.confirmation.value = {
+    layout.confirmation.value = {
       title: t('keys.remove.title'),
       text: t('keys.remove.text', { variable: row.key_name ?? '', name }),
       confirm: t('keys.remove'),
@@ -84,7 +85,7 @@ const KeyRow = ({ row, providers }: { row: ProviderRow; providers: Providers }) 
 }
 
 const AddKey = ({ providers }: { providers: Providers }) => {
-  const app = useApp()
+  const { attempt } = useShell()
   const id = useId()
   const provider = useSignal('openrouter')
   const key = useSignal('')
@@ -96,7 +97,7 @@ const AddKey = ({ providers }: { providers: Providers }) => {
     event.preventDefault()
     if (blank || busy.value) return
     busy.value = true
-    await app.attempt(async () => {
+    await attempt(async () => {
       await providers.save(provider.value, key.value)
       key.value = ''
       providers.setTest('new', null)
@@ -157,12 +158,12 @@ const AddKey = ({ providers }: { providers: Providers }) => {
 }
 
 const Server = ({ server, providers }: { server: LocalServer; providers: Providers }) => {
-  const app = useApp()
+  const { attempt } = useShell()
   const model = useSignal(server.models[0]?.id ?? '')
   const busy = useSignal(false)
   const use = async () => {
     busy.value = true
-    await app.attempt(() => providers.use(server, model.value))
+    await attempt(() => providers.use(server, model.value))
     busy.value = false
   }
   return (
@@ -207,7 +208,7 @@ const Server = ({ server, providers }: { server: LocalServer; providers: Provide
 }
 
 const LocalServers = ({ providers }: { providers: Providers }) => {
-  const app = useApp()
+  const { attempt } = useShell()
   const servers = providers.servers.value
   return (
     <section class="key-section" aria-labelledby="local-title">
@@ -219,7 +220,7 @@ const LocalServers = ({ providers }: { providers: Providers }) => {
         <Button
           icon="search"
           disabled={servers === 'looking'}
-          onClick={() => void app.attempt(() => providers.scan())}
+          onClick={() => void attempt(() => providers.scan())}
         >
           {t(servers === 'looking' ? 'local.finding' : 'local.find')}
         </Button>

@@ -5,10 +5,10 @@ import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useProfiles } from './context.ts'
 
 export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose: () => void }) => {
-  const app = useApp()
+  const { deleteProfile } = useProfiles()
   const id = useId()
   const typed = useSignal('')
   const error = useSignal('')
@@ -20,7 +20,7 @@ export const DeleteProfile = ({ profile, onClose }: { profile: Profile; onClose:
     if (typed.value !== name) return
     busy.value = true
     try {
-      await app.deleteProfile(name)
+      await deleteProfile(name)
       onClose()
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)

@@ -8,7 +8,8 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Select } from '../../parts/field.tsx'
 import { isProfileName } from './profiles.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useProfiles } from './context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 type TextFieldProps = {
   label: string
@@ -73,9 +74,10 @@ export const ProfileForm = ({
   source: Profile | null
   onClose: () => void
 }) => {
-  const app = useApp()
+  const { profiles, switchProfile } = useProfiles()
+  const { toasts } = useShell()
   const id = useId()
-  const list = app.profiles.list.value
+  const list = profiles.list.value
   const name = useSignal('')
   const from = useSignal(source?.name ?? '')
   const model = useSignal('')
@@ -92,7 +94,7 @@ export const ProfileForm = ({
     error.value = ''
     const made = name.value
     try {
-      await app.profiles.create({
+      await profiles.create({
         name: made,
         ...(from.value ? { clone_from: from.value } : {}),
         ...(model.value.trim() ? { model: model.value.trim() } : {}),
@@ -100,8 +102,8 @@ export const ProfileForm = ({
         ...(key.value.trim() ? { api_key: key.value.trim() } : {}),
       })
       onClose()
-      app.toasts.show(t('profiles.created', { name: made }), {
-        action: { label: t('profiles.enter'), run: () => void app.switchProfile(made) },
+      toasts.show(t('profiles.created', { name: made }), {
+        action: { label: t('profiles.enter'), run: () => void switchProfile(made) },
       })
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)

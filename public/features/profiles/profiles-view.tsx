@@ -4,22 +4,24 @@ import { useEffect } from 'preact/hooks'
 import type { Profile } from '../../../lib/schema/profile.ts'
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { ProfileCard } from './profile-card.tsx'
 import { DeleteProfile } from './delete-profile.tsx'
 import { ProfileForm } from './profile-form.tsx'
+import { useProfiles } from './context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 type Open = { what: 'new' | 'clone' | 'delete'; profile: Profile | null }
 
 const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
-  const app = useApp()
-  const { list, state, active } = app.profiles
+  const { profiles, switchProfile } = useProfiles()
+  const { attempt } = useShell()
+  const { list, state, active } = profiles
   if (state.value === 'failed') {
     return (
       <div class="profiles-note" role="alert">
         <p>{t('profiles.failed')}</p>
-        <Button icon="refresh" onClick={() => void app.attempt(() => app.profiles.refresh())}>
+        <Button icon="refresh" onClick={() => void attempt(() => profiles.refresh())}>
           {t('list.retry')}
         </Button>
       </div>
@@ -39,7 +41,7 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
           key={profile.name}
           profile={profile}
           active={profile.name === active.value}
-          onSwitch={() => void app.switchProfile(profile.name, 'profiles')}
+          onSwitch={() => void switchProfile(profile.name, 'profiles')}
           onClone={() => onOpen({ what: 'clone', profile })}
           onDelete={() => onOpen({ what: 'delete', profile })}
         />
@@ -49,9 +51,10 @@ const Cards = ({ onOpen }: { onOpen: (open: Open) => void }) => {
 }
 
 export const ProfilesView = () => {
-  const app = useApp()
+  const { attempt } = useShell()
+  const { profiles } = useProfiles()
   const open = useSignal<Open | null>(null)
-  useEffect(() => void app.attempt(() => app.profiles.refresh()), [])
+  useEffect(() => void attempt(() => profiles.refresh()), [])
   const close = () => {
     open.value = null
   }

@@ -8,7 +8,7 @@ import { Picker } from '../../parts/picker.tsx'
 import type { ProjectDialog } from './projects.ts'
 import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
 
 /** Readable as a dot on every theme. */
 const COLORS = [
@@ -55,7 +55,7 @@ const Swatches = ({ value, onChange }: { value: string; onChange: (color: string
 }
 
 const EditProject = ({ project, sessionId, onClose }: EditProps) => {
-  const app = useApp()
+  const { saveProject } = useSessions()
   const id = useId()
   const name = useSignal(project?.name ?? '')
   const color = useSignal(project?.color ?? '')
@@ -67,7 +67,7 @@ const EditProject = ({ project, sessionId, onClose }: EditProps) => {
     busy.value = true
     try {
       const input = { name: name.value.trim(), color: color.value || null }
-      await app.saveProject(project, input, sessionId)
+      await saveProject(project, input, sessionId)
       onClose()
     } catch (refused) {
       error.value = refused instanceof Error ? refused.message : String(refused)
@@ -121,12 +121,12 @@ const NONE = 'none'
 const NEW = 'new'
 
 const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => void }) => {
-  const app = useApp()
+  const { sessions, projects, openProjectDialog, moveTo } = useSessions()
   const query = useSignal('')
-  const row = app.sessions.row(sessionId)
-  const current = app.projects.find(row?.project_id)?.project_id
+  const row = sessions.row(sessionId)
+  const current = projects.find(row?.project_id)?.project_id
   const wanted = query.value.trim().toLowerCase()
-  const found = app.projects.list.value.filter(({ name }) => name.toLowerCase().includes(wanted))
+  const found = projects.list.value.filter(({ name }) => name.toLowerCase().includes(wanted))
   const options = found.map(({ project_id, name }) => ({
     id: `p:${project_id}`,
     label: name,
@@ -160,8 +160,8 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
         }}
         onPick={id => {
           onClose()
-          if (id === NEW) app.openProjectDialog(null, sessionId)
-          else void app.moveTo(sessionId, id === NONE ? null : id.slice(2))
+          if (id === NEW) openProjectDialog(null, sessionId)
+          else void moveTo(sessionId, id === NONE ? null : id.slice(2))
         }}
       />
     </Dialog>
@@ -169,7 +169,7 @@ const MoveDialog = ({ sessionId, onClose }: { sessionId: string; onClose: () => 
 }
 
 export const ProjectDialogs = ({ dialog }: { dialog: ProjectDialog }) => {
-  const { projects } = useApp()
+  const { projects } = useSessions()
   const close = () => {
     projects.dialog.value = null
   }

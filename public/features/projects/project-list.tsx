@@ -5,7 +5,7 @@ import { IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
 
 /** What a dragged conversation is, to us and to nobody else. */
 export const DRAGGED_SESSION = 'application/x-agent-session'
@@ -15,9 +15,8 @@ export const ProjectDot = ({ color }: { color: string | null }) => (
 )
 
 const ProjectItem = ({ project }: { project: Project }) => {
-  const app = useApp()
+  const { projects, sessions, moveTo, openProjectDialog, confirmDeleteProject } = useSessions()
   const over = useSignal(false)
-  const { projects, sessions } = app
   const { project_id: id, name } = project
   const pressed = projects.chosen.value === id
   // Only when every conversation is here can they be counted.
@@ -39,7 +38,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
         const dragged = event.dataTransfer?.getData(DRAGGED_SESSION)
         if (!dragged) return
         event.preventDefault()
-        void app.moveTo(dragged, id)
+        void moveTo(dragged, id)
       }}
     >
       <button
@@ -62,12 +61,12 @@ const ProjectItem = ({ project }: { project: Project }) => {
         class="project-menu"
         label={t('projects.menu', { name })}
         items={() => [
-          { label: t('projects.edit'), icon: 'edit', run: () => app.openProjectDialog(project) },
+          { label: t('projects.edit'), icon: 'edit', run: () => openProjectDialog(project) },
           {
             label: t('projects.delete'),
             icon: 'trash',
             danger: true,
-            run: () => app.confirmDeleteProject(project),
+            run: () => confirmDeleteProject(project),
           },
         ]}
       />
@@ -76,7 +75,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
 }
 
 const Tags = () => {
-  const { projects } = useApp()
+  const { projects } = useSessions()
   if (projects.tags.value.length === 0) return null
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for the fields of a form
@@ -97,8 +96,7 @@ const Tags = () => {
 }
 
 export const ProjectList = () => {
-  const app = useApp()
-  const { projects } = app
+  const { projects, openProjectDialog } = useSessions()
   const list = projects.list.value
   const open = projects.open.value && list.length + projects.tags.value.length > 0
   return (
@@ -121,7 +119,7 @@ export const ProjectList = () => {
           icon="plus"
           size={16}
           label={t('projects.new')}
-          onClick={() => app.openProjectDialog(null)}
+          onClick={() => openProjectDialog(null)}
         />
       </div>
       {open && (

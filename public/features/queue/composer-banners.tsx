@@ -8,16 +8,21 @@ import type { AsideEvent } from '../chat/chat-reducer.ts'
 import { steeringActions } from './actions.ts'
 import { t } from './strings.ts'
 import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useChat } from '../chat/chat-state.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
 
 export const ComposerBanners = () => {
-  const app = useApp()
-  const id = app.route.sessionId.value ?? ''
-  const { queued, aside } = app.chat.chat.value
-  const isOpen = aside?.stream_id === app.queue.aside.value
+  const { route } = useShell()
+  const { chat, queue } = useChat()
+  const { sessions } = useSessions()
+  const id = route.sessionId.value ?? ''
+  const { queued, aside } = chat.chat.value
+  const isOpen = aside?.stream_id === queue.aside.value
   return (
     <div class="beside">
       {aside && isOpen && <AsideCard aside={aside} />}
-      {app.sessions.row(id)?.yolo === true && <YoloLine id={id} />}
+      {sessions.row(id)?.yolo === true && <YoloLine id={id} />}
       {queued.length > 0 && <QueueList id={id} list={queued} />}
     </div>
   )

@@ -1,12 +1,12 @@
 /** What the conversation list is narrowed down to by origin and profile: a menu beside the search field. */
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useSessions } from './sessions-state.ts'
 
 const ORIGINS = ['', 'any', 'web', 'cli', 'cron'] as const
 
 export const FilterMenu = () => {
-  const { filters } = useApp()
+  const { filters } = useSessions()
   const { origin, everyProfile } = filters
   const one = (label: string, checked: boolean, run: () => void): MenuItem => ({
     label,

@@ -60,3 +60,5 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     },
   }
 }
+
+export type HostSessions = ReturnType<typeof createHostSessions>

@@ -1,11 +1,13 @@
 /** Conversations that match what is searched for, in place of the list. */
 import { titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useSessions } from './sessions-state.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 export const SearchResults = () => {
-  const app = useApp()
-  const { hits, query, busy } = app.search
+  const { search } = useSessions()
+  const { route, layout } = useShell()
+  const { hits, query, busy } = search
   const count = hits.value.length
   return (
     <nav class="session-scroll" aria-label={t('list.search')}>
@@ -21,10 +23,10 @@ export const SearchResults = () => {
           <li key={`${hit.session_id}-${hit.message_id ?? ''}`}>
             <a
               class="result"
-              href={app.route.hrefOf({ view: 'chat', sessionId: hit.session_id })}
-              aria-current={app.route.sessionId.value === hit.session_id ? 'page' : undefined}
+              href={route.hrefOf({ view: 'chat', sessionId: hit.session_id })}
+              aria-current={route.sessionId.value === hit.session_id ? 'page' : undefined}
               onClick={() => {
-                app.layout.drawer.value = false
+                layout.drawer.value = false
               }}
             >
               <span class="session-title">{titleOf(hit)}</span>

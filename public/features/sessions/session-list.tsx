@@ -5,8 +5,10 @@ import { Button } from '../../parts/button.tsx'
 import type { ListItem } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { toOffsets, visibleRange } from './visible-range.ts'
-import { useApp } from '../shell/context.ts'
 import { SessionRow } from './session-row.tsx'
+import { useSessions } from './sessions-state.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useSettings } from '../settings/context.ts'
 
 const HEADING_PX = 36
 const OVERSCAN_PX = 300
@@ -19,27 +21,26 @@ const rowHeight = (detailed: boolean): number => {
 }
 
 const Empty = () => {
-  const app = useApp()
-  if (app.sessions.state.value === 'loading') return <p class="list-note">{t('app.loading')}</p>
-  if (app.sessions.state.value === 'failed') {
+  const { sessions, projects, filters } = useSessions()
+  const { attempt } = useShell()
+  if (sessions.state.value === 'loading') return <p class="list-note">{t('app.loading')}</p>
+  if (sessions.state.value === 'failed') {
     return (
       <div class="list-note" role="alert">
         <p>{t('list.failed')}</p>
-        <Button onClick={() => void app.attempt(() => app.sessions.load())}>
-          {t('list.retry')}
-        </Button>
+        <Button onClick={() => void attempt(() => sessions.load())}>{t('list.retry')}</Button>
       </div>
     )
   }
-  if (app.projects.filtering.value || app.filters.narrowed.value) {
+  if (projects.filtering.value || filters.narrowed.value) {
     return (
       <div class="list-note">
         <p>{t('projects.empty')}</p>
-        {!app.filters.narrowed.value && <p class="faint">{t('projects.empty.hint')}</p>}
+        {!filters.narrowed.value && <p class="faint">{t('projects.empty.hint')}</p>}
         <Button
           onClick={() => {
-            app.projects.showAll()
-            app.filters.choose('')
+            projects.showAll()
+            filters.choose('')
           }}
         >
           {t('projects.all')}
@@ -56,14 +57,16 @@ const Empty = () => {
 }
 
 export const SessionList = () => {
-  const app = useApp()
-  const items = app.sessions.items.value
+  const { sessions, remove } = useSessions()
+  const { settings } = useSettings()
+  const { route, layout } = useShell()
+  const items = sessions.items.value
   const scroll = useRef<HTMLElement>(null)
   const top = useSignal(0)
   const height = useSignal(600)
   const cursor = useSignal<string | null>(null)
   const moving = useRef(false)
-  const row = rowHeight(app.settings.detailed.value)
+  const row = rowHeight(settings.detailed.value)
   const offsets = useMemo(
     () => toOffsets(items.map(item => (item.kind === 'head' ? HEADING_PX : row))),
     [items, row],
@@ -74,7 +77,7 @@ export const SessionList = () => {
     overscan: OVERSCAN_PX,
   })
   const keys = items.filter(item => item.kind === 'row').map(item => item.key)
-  const open = app.route.sessionId.value
+  const open = route.sessionId.value
   const stop = [cursor.value, open].find(id => id && keys.includes(id)) ?? keys[0]
 
   useEffect(() => {
@@ -88,18 +91,18 @@ export const SessionList = () => {
   }, [])
 
   useEffect(() => {
-    if (offsets.at(-1)! - top.value - height.value < LOAD_MORE_PX) void app.sessions.more()
-  }, [top.value, height.value, offsets, app.sessions.next.value])
+    if (offsets.at(-1)! - top.value - height.value < LOAD_MORE_PX) void sessions.more()
+  }, [top.value, height.value, offsets, sessions.next.value])
 
   const linkOf = (id: string) =>
     scroll.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"] .session-link`)
 
-  const back = app.layout.refocusRow.value
+  const back = layout.refocusRow.value
   useLayoutEffect(() => {
     const id = moving.current ? cursor.value : back
     if (!id) return
     moving.current = false
-    if (back) app.layout.refocusRow.value = null
+    if (back) layout.refocusRow.value = null
     linkOf(id)?.focus({ preventScroll: true })
   })
 
@@ -127,11 +130,11 @@ export const SessionList = () => {
       Home: () => moveTo(keys[0]),
       End: () => moveTo(keys.at(-1)),
       F2: () => {
-        app.layout.renamingRow.value = id
+        layout.renamingRow.value = id
       },
       Delete: () => {
         moveTo(keys[at + 1] ?? keys[at - 1])
-        void app.remove(id)
+        void remove(id)
       },
     }
     const verb = verbs[event.key]

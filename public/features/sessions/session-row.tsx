@@ -9,6 +9,7 @@ import { formatAgo, formatFull } from './relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { DRAGGED_SESSION } from '../projects/project-list.tsx'
 import { sessionMenu } from './session-menu.ts'
+import { useSessions } from './sessions-state.ts'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
 
@@ -34,7 +35,7 @@ const StateMark = ({ mark }: { mark: Mark | null }) => {
 }
 
 const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
-  const app = useApp()
+  const { sessions } = useSessions()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
   // Before anything can be typed into it.
@@ -43,7 +44,7 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
     if (finished.current) return
     finished.current = true
     const title = ref.current?.value.trim() ?? ''
-    if (keep && title && title !== row.title) void app.sessions.rename(row.session_id, title)
+    if (keep && title && title !== row.title) void sessions.rename(row.session_id, title)
     onDone()
   }
   return (

@@ -1,7 +1,9 @@
 /** Settings → About: version, profile, and connection. */
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useSettings } from './context.ts'
+import { useProfiles } from '../profiles/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const Fact = ({ name, value }: { name: string; value: string }) => (
   <div class="fact">
@@ -11,7 +13,9 @@ const Fact = ({ name, value }: { name: string; value: string }) => (
 )
 
 export const About = () => {
-  const { settings, profiles, connection, layout } = useApp()
+  const { settings } = useSettings()
+  const { profiles } = useProfiles()
+  const { connection, layout } = useShell()
   const live = connection.state.value.kind === 'live'
   return (
     <>

@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 type Grant = Api['GET /api/approval/grants']['output']['grants'][number]
 
@@ -20,16 +20,16 @@ const whereOf = ({ scope, cwd }: Grant): string =>
       })
 
 export const AllowedCommands = () => {
-  const app = useApp()
+  const { attempt, api } = useShell()
   const grants = useSignal<readonly Grant[]>([])
   const load = () =>
-    app.attempt(async () => {
-      grants.value = (await app.api('GET /api/approval/grants')).grants
+    attempt(async () => {
+      grants.value = (await api('GET /api/approval/grants')).grants
     })
   useEffect(() => void load(), [])
 
   const remove = async (id: string) => {
-    await app.attempt(() => app.api('POST /api/approval/grants/revoke', { id }))
+    await attempt(() => api('POST /api/approval/grants/revoke', { id }))
     await load()
   }
 

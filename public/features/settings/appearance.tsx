@@ -1,10 +1,10 @@
 /** Settings → Appearance: the themes, each previewed in its own colors. */
 import { isTheme, THEMES } from './settings.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useSettings } from './context.ts'
 
 export const Appearance = () => {
-  const { settings } = useApp()
+  const { settings } = useSettings()
   const chosen = settings.theme.value
   const current = isTheme(chosen) ? chosen : 'dark'
   return (

@@ -2,7 +2,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useId } from 'preact/hooks'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const scopes = ['turn', 'session', 'day'] as const
 const measures = ['tokens', 'usd'] as const
@@ -12,17 +12,17 @@ type Limit = { tokens?: number | undefined; usd?: number | undefined }
 type Shown = { budgets: Record<Scope, Limit>; today: { tokens: number; usd: number } }
 
 export const BudgetSettings = () => {
-  const app = useApp()
+  const { attempt, api, toasts } = useShell()
   const shown = useSignal<Shown | null>(null)
   useEffect(() => {
-    void app.attempt(async () => {
-      shown.value = await app.api('GET /api/budgets', {})
+    void attempt(async () => {
+      shown.value = await api('GET /api/budgets', {})
     })
   }, [])
   const save = (scope: Scope, measure: Measure, value: number | null) =>
-    app.attempt(async () => {
-      shown.value = await app.api('POST /api/budgets', { [scope]: { [measure]: value } })
-      app.toasts.show(t('budget.saved'))
+    attempt(async () => {
+      shown.value = await api('POST /api/budgets', { [scope]: { [measure]: value } })
+      toasts.show(t('budget.saved'))
     })
   const { value } = shown
   if (!value) return <p>{t('budget.loading')}</p>

@@ -1,11 +1,14 @@
 /** The settings row for the default model. */
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { SavedRow } from './saved-row.tsx'
+import { useModels } from '../models/context.ts'
+import { useSettings } from './context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 export const DefaultModel = () => {
-  const app = useApp()
-  const { models, settings } = app
+  const { models } = useModels()
+  const { settings } = useSettings()
+  const { toasts } = useShell()
   const current = models.defaultId.value
   const known = models.all.value.some(({ id }) => id === current)
   const choose = async (id: string) => {
@@ -15,7 +18,7 @@ export const DefaultModel = () => {
       settings.finishSave('default_model', 'saved')
     } catch (error) {
       settings.finishSave('default_model', 'failed')
-      app.toasts.showError(error)
+      toasts.showError(error)
     }
   }
   return (

@@ -5,7 +5,7 @@ import type { Api } from '../../../router.ts'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 type Device = Api['GET /api/auth/devices']['output']['devices'][number]
 
@@ -20,16 +20,16 @@ const nameOf = (agent: string): string => {
 }
 
 export const Devices = () => {
-  const app = useApp()
+  const { attempt, auth } = useShell()
   const devices = useSignal<readonly Device[]>([])
   const load = () =>
-    app.attempt(async () => {
-      devices.value = await app.auth.devices()
+    attempt(async () => {
+      devices.value = await auth.devices()
     })
   useEffect(() => void load(), [])
 
   const revoke = async (id: string | null) => {
-    await app.attempt(() => app.auth.revoke(id))
+    await attempt(() => auth.revoke(id))
     await load()
   }
 

@@ -2,8 +2,11 @@
 import { Select, Switch } from '../../parts/field.tsx'
 import { modName } from '../shell/keys.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { SavedRow } from './saved-row.tsx'
+import { useComposer } from '../composer/composer-state.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
+import { useSettings } from './context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const TOGGLES = {
   show_token_usage: 'settings.usage',
@@ -13,12 +16,15 @@ const TOGGLES = {
 } as const
 
 const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
-  const app = useApp()
+  const { showThinking } = useComposer()
+  const { hostSessions } = useSessions()
+  const { settings } = useSettings()
+  const { attempt } = useShell()
   const text = TOGGLES[name]
   const set = (on: boolean) => {
-    if (name === 'show_thinking') return app.showThinking(on)
-    if (name === 'show_cli_sessions') return app.hostSessions.show(on)
-    return app.settings.save(name, on)
+    if (name === 'show_thinking') return showThinking(on)
+    if (name === 'show_cli_sessions') return hostSessions.show(on)
+    return settings.save(name, on)
   }
   return (
     <SavedRow
@@ -29,8 +35,8 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
         <Switch
           id={ids.control}
           describedBy={ids.hint}
-          checked={app.settings.current.value[name]}
-          onChange={on => void app.attempt(() => set(on))}
+          checked={settings.current.value[name]}
+          onChange={on => void attempt(() => set(on))}
         />
       )}
     />
@@ -38,7 +44,8 @@ const Toggle = ({ name }: { name: keyof typeof TOGGLES }) => {
 }
 
 export const General = () => {
-  const { settings, layout } = useApp()
+  const { settings } = useSettings()
+  const { layout } = useShell()
   const current = settings.current.value
   return (
     <div class="rows">

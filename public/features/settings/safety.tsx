@@ -6,7 +6,7 @@ import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 type Guards = Api['GET /api/guards']['output']['guards']
 type Guard = Guards[number]
@@ -26,11 +26,11 @@ const hintOf = ({ why, closes, accepted }: Guard): string => {
 }
 
 export const Safety = () => {
-  const app = useApp()
+  const { attempt, api, configProblems } = useShell()
   const guards = useSignal<Guards>([])
   useEffect(() => {
-    void app.attempt(async () => {
-      guards.value = (await app.api('GET /api/guards')).guards
+    void attempt(async () => {
+      guards.value = (await api('GET /api/guards')).guards
     })
   }, [])
   if (guards.value.length === 0) return null
@@ -47,8 +47,8 @@ export const Safety = () => {
             id={ids.control}
             aria-label={t(`settings.safety.${verb}.of`, { key })}
             onClick={() =>
-              void app.attempt(async () => {
-                guards.value = (await app.configProblems.accept(key, value_id, !accepted)).guards
+              void attempt(async () => {
+                guards.value = (await configProblems.accept(key, value_id, !accepted)).guards
               })
             }
           >

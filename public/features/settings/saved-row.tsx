@@ -1,11 +1,11 @@
 /** A settings row with its save status. */
 import { Row, type RowProps } from '../../parts/field.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
+import { useSettings } from './context.ts'
 
 export type SavedRowProps = Omit<RowProps, 'status' | 'failed'> & { name: string }
 
 export const SavedRow = ({ name, ...rest }: SavedRowProps) => {
-  const mark = useApp().settings.saveStatus.value[name]
+  const mark = useSettings().settings.saveStatus.value[name]
   return <Row {...rest} status={mark && t(`settings.${mark}`)} failed={mark === 'failed'} />
 }

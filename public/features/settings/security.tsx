@@ -4,15 +4,17 @@ import { useId } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Row } from '../../parts/field.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { AllowedCommands } from './allowed-commands.tsx'
 import { Devices } from './devices.tsx'
 import { Safety } from './safety.tsx'
+import { useShell } from '../shell/shell-state.ts'
+import { useSettings } from './context.ts'
 
 const MIN_PASSWORD_LENGTH = 8
 
 const PasswordForm = ({ change }: { change: boolean }) => {
-  const app = useApp()
+  const { attempt, toasts } = useShell()
+  const { settings } = useSettings()
   const id = useId()
   const first = useSignal('')
   const second = useSignal('')
@@ -26,11 +28,11 @@ const PasswordForm = ({ change }: { change: boolean }) => {
     else {
       error.value = ''
       busy.value = true
-      await app.attempt(async () => {
-        await app.settings.setPassword(first.value)
+      await attempt(async () => {
+        await settings.setPassword(first.value)
         first.value = ''
         second.value = ''
-        app.toasts.show(t('settings.password.done'))
+        toasts.show(t('settings.password.done'))
       })
       busy.value = false
     }
@@ -75,19 +77,20 @@ const PasswordForm = ({ change }: { change: boolean }) => {
 }
 
 export const Security = () => {
-  const app = useApp()
-  const password = app.settings.password.value
+  const { settings } = useSettings()
+  const { layout, toasts, attempt, auth } = useShell()
+  const password = settings.password.value
   if (password === null) return <p role="status">{t('app.loading')}</p>
 
   const askDisable = () => {
-    app.layout.confirmation.value = {
+    layout.confirmation.value = {
       title: t('settings.password.disable.title'),
       text: t('settings.password.disable.text'),
       confirm: t('settings.password.disable'),
       danger: true,
       async run() {
-        await app.settings.clearPassword()
-        app.toasts.show(t('settings.password.disabled'))
+        await settings.clearPassword()
+        toasts.show(t('settings.password.disabled'))
       },
     }
   }
@@ -116,7 +119,7 @@ export const Security = () => {
               <Button
                 id={ids.control}
                 icon="logout"
-                onClick={() => void app.attempt(() => app.auth.signOut())}
+                onClick={() => void attempt(() => auth.signOut())}
               >
                 {t('settings.signout')}
               </Button>

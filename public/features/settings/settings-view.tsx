@@ -4,12 +4,12 @@ import { IconButton } from '../../parts/button.tsx'
 import { formatKeys } from '../shell/keys.ts'
 import { SECTIONS, type Section } from '../shell/route.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { About } from './about.tsx'
 import { Appearance } from './appearance.tsx'
 import { General } from './general.tsx'
 import { Security } from './security.tsx'
+import { useShell } from '../shell/shell-state.ts'
 
 const views: Record<Section, ComponentType> = {
   general: General,
@@ -24,8 +24,7 @@ const views: Record<Section, ComponentType> = {
 }
 
 export const SettingsView = ({ section }: { section: Section }) => {
-  const app = useApp()
-  const { layout, route } = app
+  const { layout, route } = useShell()
   const View = views[section]
   const shut = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   return (

@@ -2,11 +2,14 @@
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from './context.ts'
+import { useShell } from './shell-state.ts'
+import { useChat } from '../chat/chat-state.ts'
+import { useProfiles } from '../profiles/context.ts'
 
 export const ConfigProblemBar = () => {
-  const app = useApp()
-  const { configProblems, chat, profiles, route, layout } = app
+  const { configProblems, route, layout, attempt, api } = useShell()
+  const { chat } = useChat()
+  const { profiles } = useProfiles()
   const { problems, guards } = configProblems.current.value
   const closing = guards.filter(({ closes }) => closes.length > 0)
   const notes = guards.filter(({ closes }) => closes.length === 0)
@@ -15,7 +18,7 @@ export const ConfigProblemBar = () => {
   // A conversation of another profile: whether that one exists is asked once for each such conversation.
   const other = open?.profile && active && open.profile !== active ? open.profile : null
   useEffect(() => {
-    if (other) void app.attempt(() => profiles.refresh())
+    if (other) void attempt(() => profiles.refresh())
   }, [other, open?.session_id])
   const known = profiles.list.value
   const gone = other && known.length > 0 && !known.some(({ name }) => name === other)
@@ -43,9 +46,9 @@ export const ConfigProblemBar = () => {
           {t('problems.profile', { name: other })}{' '}
           <Button
             onClick={() =>
-              void app.attempt(async () => {
+              void attempt(async () => {
                 const { session_id } = open
-                await app.api('POST /api/session/update', { session_id, profile: active })
+                await api('POST /api/session/update', { session_id, profile: active })
                 chat.patch({ profile: active })
               })
             }

@@ -24,3 +24,5 @@ export const createConfigProblems = (api: ApiCall) => {
     },
   }
 }
+
+export type ConfigProblemsState = ReturnType<typeof createConfigProblems>

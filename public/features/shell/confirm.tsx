@@ -4,17 +4,17 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import type { Confirmation } from './layout.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from './context.ts'
+import { useShell } from './shell-state.ts'
 
 export const Confirm = ({ ask }: { ask: Confirmation }) => {
-  const app = useApp()
+  const { layout, attempt } = useShell()
   const busy = useSignal(false)
   const close = () => {
-    app.layout.confirmation.value = null
+    layout.confirmation.value = null
   }
   const agree = async () => {
     busy.value = true
-    await app.attempt(async () => ask.run())
+    await attempt(async () => ask.run())
     close()
   }
   return (

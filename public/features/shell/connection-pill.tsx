@@ -1,10 +1,10 @@
 /** Says that the connection is lost and when it is tried again; silent while all is well. */
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from './context.ts'
+import { useShell } from './shell-state.ts'
 
 export const ConnectionPill = () => {
-  const { connection, tabs } = useApp()
+  const { connection, tabs } = useShell()
   if (!connection.visible.value) return <div role="status" />
   const waiting = connection.state.value.kind === 'waiting'
   return (

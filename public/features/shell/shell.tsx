@@ -7,15 +7,18 @@ import { t } from '../../strings/t.ts'
 import { ChatView } from '../chat/chat-view.tsx'
 import { Confirm } from './confirm.tsx'
 import { ConnectionPill } from './connection-pill.tsx'
-import { useApp } from './context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { PanelSlot } from '../workspace/panel-slot.tsx'
 import { Sidebar } from './sidebar.tsx'
 import { SignIn } from '../sign-in/sign-in.tsx'
+import { useShell } from './shell-state.ts'
+import { useModels } from '../models/context.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
+import { useWorkspace } from '../workspace/workspace-context.ts'
 
 /** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
 const Drawer = () => {
-  const { layout } = useApp()
+  const { layout } = useShell()
   const ref = useRef<HTMLDialogElement>(null)
   const close = () => {
     layout.drawer.value = false
@@ -42,7 +45,7 @@ const Drawer = () => {
 }
 
 const Side = () => {
-  const { layout } = useApp()
+  const { layout } = useShell()
   if (layout.narrow.value) return layout.drawer.value ? <Drawer /> : null
   if (!layout.sidebar.value) return null
   return (
@@ -66,7 +69,9 @@ const Side = () => {
 }
 
 const Overlays = () => {
-  const { auth, layout, onboarding, projects } = useApp()
+  const { auth, layout } = useShell()
+  const { onboarding } = useModels()
+  const { projects } = useSessions()
   const ask = layout.confirmation.value
   return (
     <>
@@ -81,7 +86,7 @@ const Overlays = () => {
 }
 
 const Toasts = () => {
-  const { toasts } = useApp()
+  const { toasts } = useShell()
   return (
     <ToastList
       label={t('toast.region')}
@@ -112,7 +117,7 @@ const Shortcuts = lazy(async () => (await import('./lazy-overlays.ts')).Shortcut
 const ProjectDialogs = lazy(async () => (await import('./lazy-overlays.ts')).ProjectDialogs, true)
 
 const View = () => {
-  const route = useApp().route.current.value
+  const route = useShell().route.current.value
   switch (route.view) {
     case 'settings':
       return <SettingsView section={route.section} />
@@ -133,12 +138,12 @@ const View = () => {
 
 const Announcer = () => (
   <p class="sr-only" role="status">
-    {useApp().announcement.value}
+    {useShell().announcement.value}
   </p>
 )
 
 const SkipLink = () => {
-  const chat = useApp().route.current.value.view === 'chat'
+  const chat = useShell().route.current.value.view === 'chat'
   return (
     <a class="skip" href={chat ? '#composer' : '#main'}>
       {t(chat ? 'app.skip' : 'app.skip.main')}
@@ -148,7 +153,8 @@ const SkipLink = () => {
 
 /** What a sheet covers can be neither reached nor read while it is open. */
 const Shell = () => {
-  const { panel, route } = useApp()
+  const { panel } = useWorkspace()
+  const { route } = useShell()
   const covered = panel.overlay.value && panel.shown.value && route.current.value.view === 'chat'
   return (
     <div class="shell">

@@ -3,10 +3,10 @@ import { commands } from '../composer/slash-commands.ts'
 import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from './context.ts'
+import { useShell } from './shell-state.ts'
 
 export const Shortcuts = () => {
-  const { layout } = useApp()
+  const { layout } = useShell()
   return (
     <Dialog
       title={t('keys.title')}

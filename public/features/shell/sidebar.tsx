@@ -5,17 +5,21 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import { formatKeys } from './keys.ts'
 import type { Route } from './route.ts'
 import { type PlainKey, t } from '../../strings/t.ts'
-import { useApp } from './context.ts'
 import { FilterMenu } from '../sessions/filter-menu.tsx'
 import { lazy } from '../../parts/lazy.tsx'
 import { ProfileSwitch } from '../profiles/profile-switch.tsx'
 import { ProjectList } from '../projects/project-list.tsx'
 import { SessionList } from '../sessions/session-list.tsx'
+import { useShell } from './shell-state.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
+import { useSettings } from '../settings/context.ts'
+import { useChat } from '../chat/chat-state.ts'
 
 const SearchField = () => {
-  const app = useApp()
+  const { layout } = useShell()
+  const { search } = useSessions()
   const ref = useRef<HTMLInputElement>(null)
-  const wanted = app.layout.searchFocus.value
+  const wanted = layout.searchFocus.value
   useEffect(() => {
     if (wanted > 0) ref.current?.focus()
   }, [wanted])
@@ -28,21 +32,21 @@ const SearchField = () => {
         aria-label={t('list.search')}
         placeholder={t('app.search')}
         autocomplete="off"
-        value={app.search.query.value}
-        onInput={event => app.search.set(event.currentTarget.value)}
+        value={search.query.value}
+        onInput={event => search.set(event.currentTarget.value)}
         onKeyDown={event => {
           if (event.key !== 'Escape') return
           event.stopPropagation()
-          app.search.clear()
+          search.clear()
         }}
       />
-      {app.search.query.value && (
+      {search.query.value && (
         <IconButton
           icon="close"
           size={14}
           label={t('list.search.clear')}
           onClick={() => {
-            app.search.clear()
+            search.clear()
             ref.current?.focus()
           }}
         />
@@ -66,18 +70,18 @@ const NAV: readonly NavItem[] = [
 ]
 
 const Views = () => {
-  const app = useApp()
-  const { view } = app.route.current.value
+  const { route: onRoute, layout } = useShell()
+  const { view } = onRoute.current.value
   return (
     <nav class="foot-nav" aria-label={t('nav.label')}>
       {NAV.map(({ icon, label, route }) => (
         <a
           key={label}
           class="foot-item"
-          href={app.route.hrefOf(route)}
+          href={onRoute.hrefOf(route)}
           aria-current={view === route.view ? 'page' : undefined}
           onClick={() => {
-            app.layout.drawer.value = false
+            layout.drawer.value = false
           }}
         >
           <Icon name={icon} size={16} />
@@ -89,9 +93,10 @@ const Views = () => {
 }
 
 const Foot = () => {
-  const app = useApp()
-  const count = app.sessions.archivedCount.value
-  const shown = app.sessions.showArchived.value
+  const { sessions } = useSessions()
+  const { route, layout } = useShell()
+  const count = sessions.archivedCount.value
+  const shown = sessions.showArchived.value
   return (
     <footer class="sidebar-foot">
       <Views />
@@ -100,7 +105,7 @@ const Foot = () => {
           type="button"
           class="foot-item"
           aria-pressed={shown}
-          onClick={() => app.sessions.toggleArchived()}
+          onClick={() => sessions.toggleArchived()}
         >
           <Icon name="archive" size={16} />
           <span>{t(shown ? 'list.archived.hide' : 'list.archived.show')}</span>
@@ -111,12 +116,12 @@ const Foot = () => {
         <ProfileSwitch />
         <a
           class="icon-button"
-          href={app.route.hrefOf({ view: 'settings', section: 'general' })}
+          href={route.hrefOf({ view: 'settings', section: 'general' })}
           aria-label={t('settings.title')}
           title={t('settings.title')}
-          aria-current={app.route.current.value.view === 'settings' ? 'page' : undefined}
+          aria-current={route.current.value.view === 'settings' ? 'page' : undefined}
           onClick={() => {
-            app.layout.drawer.value = false
+            layout.drawer.value = false
           }}
         >
           <Icon name="settings" size={18} />
@@ -128,7 +133,7 @@ const Foot = () => {
 
 /** ComposerBanners "new chat": the way back in for what was exported. */
 const Import = () => {
-  const app = useApp()
+  const { importFile } = useSessions()
   const ref = useRef<HTMLInputElement>(null)
   return (
     <>
@@ -142,7 +147,7 @@ const Import = () => {
           const [file] = event.currentTarget.files ?? []
           // The same file may be chosen again.
           event.currentTarget.value = ''
-          if (file) void app.importFile(file)
+          if (file) void importFile(file)
         }}
       />
     </>
@@ -150,20 +155,23 @@ const Import = () => {
 }
 
 export const Sidebar = () => {
-  const app = useApp()
-  const { mac } = app.layout
+  const { layout, route } = useShell()
+  const { settings } = useSettings()
+  const { newChat } = useChat()
+  const { search } = useSessions()
+  const { mac } = layout
   return (
     <>
       <header class="sidebar-head">
-        <a class="brand" href={app.route.hrefOf({ view: 'chat', sessionId: null })}>
-          {app.settings.current.value.bot_name}
+        <a class="brand" href={route.hrefOf({ view: 'chat', sessionId: null })}>
+          {settings.current.value.bot_name}
         </a>
         <IconButton
           icon="command"
           label={t('palette.label')}
           keys={formatKeys('mod+k', mac)}
           onClick={() => {
-            app.layout.paletteOpen.value = true
+            layout.paletteOpen.value = true
           }}
         />
         <Import />
@@ -171,20 +179,20 @@ export const Sidebar = () => {
           icon="plus"
           label={t('chat.new')}
           keys={formatKeys('mod+shift+o', mac)}
-          onClick={() => app.newChat()}
+          onClick={() => newChat()}
         />
         <IconButton
           icon="sidebar"
           label={t('app.sidebar.hide')}
           keys={formatKeys('mod+b', mac)}
-          onClick={() => app.layout.toggleSidebar()}
+          onClick={() => layout.toggleSidebar()}
         />
       </header>
       <div class="search-line">
         <SearchField />
         <FilterMenu />
       </div>
-      {app.search.query.value.trim() ? (
+      {search.query.value.trim() ? (
         <Results />
       ) : (
         <>

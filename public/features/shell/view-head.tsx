@@ -3,10 +3,10 @@ import type { ComponentChildren } from 'preact'
 import { formatKeys } from './keys.ts'
 import { IconButton } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from './context.ts'
+import { useShell } from './shell-state.ts'
 
 export const ViewHead = ({ title, children }: { title: string; children?: ComponentChildren }) => {
-  const { layout, route } = useApp()
+  const { layout, route } = useShell()
   const sidebarHidden = layout.narrow.value ? !layout.drawer.value : !layout.sidebar.value
   return (
     <header class="head">

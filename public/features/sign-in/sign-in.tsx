@@ -3,10 +3,10 @@ import { useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 export const SignIn = () => {
-  const { auth } = useApp()
+  const { auth } = useShell()
   const field = useRef<HTMLInputElement>(null)
   const id = useId()
   const submit = async (event: Event) => {

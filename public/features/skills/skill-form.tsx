@@ -5,7 +5,7 @@ import type { SkillDraft } from './skill-draft.ts'
 import type { SkillsState } from './skills.ts'
 import { t } from './strings.ts'
 import { ConflictNote } from '../../parts/conflict-note.tsx'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const MAX_CHARS = 100_000
 
@@ -54,7 +54,7 @@ const TextField = ({ label, hint, value, list, focus, onInput }: FieldProps) => 
 }
 
 export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: SkillDraft }) => {
-  const app = useApp()
+  const { route } = useShell()
   const id = useId()
   const isNew = draft.of === ''
   const { value: conflict } = skills.conflict
@@ -63,7 +63,7 @@ export const SkillForm = ({ skills, draft }: { skills: SkillsState; draft: Skill
     const name = await skills.save(options)
     if (name === null) return
     await skills.read(name)
-    app.route.go({ view: 'skills', skill: name, query: '' }, { replace: !isNew })
+    route.go({ view: 'skills', skill: name, query: '' }, { replace: !isNew })
   }
   const incomplete = (isNew && !draft.name.trim()) || !draft.content.trim() || length > MAX_CHARS
   return (

@@ -8,8 +8,8 @@ import { Icon } from '../../parts/icon.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { bodyOf, type SkillsState } from './skills.ts'
 import { enSkills, t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { LinkedFile } from './skill-file.tsx'
+import { useShell } from '../shell/shell-state.ts'
 
 const kindName = (kind: string): string => {
   const key = `kind.${kind}` as keyof typeof enSkills & `kind.${string}`
@@ -77,17 +77,17 @@ const Notes = ({ skill }: { skill: Skill }) => {
 }
 
 const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
-  const app = useApp()
+  const { layout, route } = useShell()
   const switchId = useId()
   const remove = () => {
-    app.layout.confirmation.value = {
+    layout.confirmation.value = {
       title: t('skills.delete.title', { name: skill.name }),
       text: t('skills.delete.text'),
       confirm: t('app.delete'),
       danger: true,
       async run() {
         await skills.remove(skill.name)
-        app.route.go({ view: 'skills', skill: null, query: '' }, { replace: true })
+        route.go({ view: 'skills', skill: null, query: '' }, { replace: true })
       },
     }
   }
@@ -140,7 +140,7 @@ const Body = ({ skill, skills }: { skill: Skill; skills: SkillsState }) => {
 }
 
 export const SkillPage = ({ skills, name }: { skills: SkillsState; name: string }) => {
-  const { route } = useApp()
+  const { route } = useShell()
   const skill = skills.open.value
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard

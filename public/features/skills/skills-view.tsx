@@ -8,11 +8,12 @@ import { useApp } from '../shell/context.ts'
 import { ViewHead } from '../shell/view-head.tsx'
 import { SkillForm } from './skill-form.tsx'
 import { SkillPage } from './skill-page.tsx'
+import { useShell } from '../shell/shell-state.ts'
 
 type Chosen = { skill: string | null; query: string }
 
 const Row = ({ row, chosen }: { row: SkillGroup['skills'][number]; chosen: Chosen }) => {
-  const { route } = useApp()
+  const { route } = useShell()
   const mark = !row.compatible ? 'skills.incompatible' : row.enabled ? null : 'skills.off'
   return (
     <li>

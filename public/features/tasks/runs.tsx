@@ -8,8 +8,8 @@ import { Icon, type IconName } from '../../parts/icon.tsx'
 import { resultOf, type TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
-import { useApp } from '../shell/context.ts'
 import { formatDuration } from './times.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const saying = (run: JobRun): { icon: IconName; kind: string; words: string } => {
   const { count } = run
@@ -61,7 +61,7 @@ const Result = ({ id, text }: { id: string; text: string }) => {
 }
 
 const Run = ({ run, content, named }: { run: JobRun; content?: string; named: boolean }) => {
-  const { route } = useApp()
+  const { route } = useShell()
   const id = useId()
   const { icon, kind, words } = saying(run)
   const took =

@@ -5,9 +5,11 @@ import { Button } from '../../parts/button.tsx'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
-import { useApp } from '../shell/context.ts'
 import { RunList } from './runs.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useModels } from '../models/context.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
 
 const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div class="task-fact">
@@ -54,7 +56,7 @@ const Last = ({ job }: { job: Job }) => {
 }
 
 const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
-  const { layout, route } = useApp()
+  const { layout, route } = useShell()
   const remove = () => {
     layout.confirmation.value = {
       title: t('delete.title', { name: job.name }),
@@ -85,7 +87,8 @@ const Actions = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
 }
 
 export const TaskPage = ({ tasks, job }: { tasks: TasksState; job: Job }) => {
-  const { models, sessions } = useApp()
+  const { models } = useModels()
+  const { sessions } = useSessions()
   const now = sessions.now.value
   const { times, completed } = job.repeat
   return (

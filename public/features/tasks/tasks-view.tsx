@@ -11,13 +11,15 @@ import { TaskForm } from './task-form.tsx'
 import { RunList } from './runs.tsx'
 import { TaskPage } from './task-page.tsx'
 import { formatDistance, formatMoment, secondsOf } from './times.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 /** In the URL, instead of a task's id. */
 const NEW = 'new'
 
 /** The next run in one line. */
 const NextRun = ({ job }: { job: Job }) => {
-  const now = useApp().sessions.now.value
+  const now = useSessions().sessions.now.value
   const next = secondsOf(job.next_run_at)
   if (job.running) return <span class="task-running">{t('next.running')}</span>
   if (job.state === 'paused') return <span>{t('next.paused')}</span>
@@ -31,7 +33,7 @@ const NextRun = ({ job }: { job: Job }) => {
 }
 
 const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
-  const { route } = useApp()
+  const { route } = useShell()
   return (
     <li>
       <a
@@ -61,7 +63,7 @@ const Row = ({ job, chosen }: { job: Job; chosen: boolean }) => {
 }
 
 const List = ({ tasks, chosen }: { tasks: TasksState; chosen: string | null }) => {
-  const { route } = useApp()
+  const { route } = useShell()
   const list = tasks.jobs.value
   if (tasks.state.value === 'loading') return <p class="view-note">{t('loading')}</p>
   if (tasks.state.value === 'failed') {
@@ -140,7 +142,8 @@ const Main = ({ tasks, id }: { tasks: TasksState; id: string | null }) => {
 
 /** Reloads when a scheduled session starts or ends, which means a task did. */
 const useScheduledRuns = (tasks: TasksState): void => {
-  const { sessions, platform } = useApp()
+  const { sessions } = useSessions()
+  const { platform } = useShell()
   const seen = sessions.rows.value
     .filter(row => row.source_tag === 'cron')
     .slice(0, 20)

@@ -9,6 +9,8 @@ import { t } from './strings.ts'
 import { formatFull } from '../sessions/relative-time.ts'
 import { useApp } from '../shell/context.ts'
 import { SavedRow } from '../settings/saved-row.tsx'
+import { useShell } from '../shell/shell-state.ts'
+import { useSettings } from '../settings/context.ts'
 
 const updatesOf = lazyState(app =>
   createUpdates({
@@ -26,13 +28,13 @@ const wordsOf = (state: UpdateState): string => {
 
 /** The result of the last attempt, and what can be done about it. */
 const Outcome = ({ updates, target }: { updates: Updates; target: UpdateTarget }) => {
-  const app = useApp()
+  const { layout } = useShell()
   const result = updates.results.value[target]
   if (!result) return null
   const { conflict, diverged, stash_conflict } = result
   const advice = (['conflict', 'diverged', 'stash_conflict'] as const).find(flag => result[flag])
   const overwrite = () => {
-    app.layout.confirmation.value = {
+    layout.confirmation.value = {
       title: t('force.title'),
       text: t('force.text'),
       confirm: t('force'),
@@ -87,7 +89,7 @@ const Target = ({ updates, target }: { updates: Updates; target: UpdateTarget })
 }
 
 const AutoCheck = () => {
-  const { settings } = useApp()
+  const { settings } = useSettings()
   return (
     <SavedRow
       name="check_for_updates"

@@ -5,11 +5,11 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import type { Change, GitStatus } from './git-changes.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
 import { TurnChangesView } from './turn-changes-view.tsx'
+import { useWorkspace } from './workspace-context.ts'
 
 const Branch = ({ status }: { status: GitStatus }) => {
   const { branch, upstream, ahead, behind } = status
@@ -40,7 +40,7 @@ const Branch = ({ status }: { status: GitStatus }) => {
 }
 
 const ChangeView = ({ change }: { change: Change }) => {
-  const { panel } = useApp()
+  const { panel } = useWorkspace()
   const { changes } = useWorkspacePanel()
   const { key, path, from, mark } = change
   const open = changes.opened.value.has(key)

@@ -6,10 +6,11 @@ import { formatBytes } from './file-kind.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton } from '../../parts/menu.tsx'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { FilePreview } from './preview.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { Tree } from './tree-view.tsx'
+import { useChat } from '../chat/chat-state.ts'
+import { useWorkspace } from './workspace-context.ts'
 
 const Uploads = () => {
   const { uploads } = useWorkspacePanel()
@@ -42,14 +43,15 @@ const Uploads = () => {
 }
 
 const Bar = () => {
-  const app = useApp()
+  const { chat } = useChat()
+  const { workspaces } = useWorkspace()
   const { files, uploads, download } = useWorkspacePanel()
   const input = useRef<HTMLInputElement>(null)
-  const workspace = app.chat.details.value?.workspace ?? ''
+  const workspace = chat.details.value?.workspace ?? ''
   return (
     <div class="files-bar">
       <span class="files-place" title={visibleName(workspace)}>
-        {visibleName(app.workspaces.nameOf(workspace))}
+        {visibleName(workspaces.nameOf(workspace))}
       </span>
       <input
         ref={input}

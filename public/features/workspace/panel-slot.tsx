@@ -3,14 +3,15 @@ import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Divider } from '../../parts/divider.tsx'
 import { PANEL_MAX, PANEL_MIN } from './panel.ts'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
+import { useWorkspace } from './workspace-context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const Contents = lazy(async () => (await import('./panel-view.tsx')).WorkspacePanelView)
 
 /** A modal sheet: takes the focus, restores it, and closes on Escape or an outside click. */
 const Sheet = () => {
-  const { panel } = useApp()
+  const { panel } = useWorkspace()
   const ref = useRef<HTMLElement>(null)
   useLayoutEffect(() => {
     const before = document.activeElement
@@ -44,7 +45,8 @@ const Sheet = () => {
 }
 
 export const PanelSlot = () => {
-  const { panel, route } = useApp()
+  const { panel } = useWorkspace()
+  const { route } = useShell()
   if (!panel.shown.value || route.current.value.view !== 'chat') return null
   if (panel.overlay.value) return <Sheet />
   return (

@@ -10,11 +10,14 @@ import { ProcessesView } from './processes-view.tsx'
 import { ChangesView } from './changes-view.tsx'
 import { FilesView } from './files-view.tsx'
 import { WorkspacePanelContext, useWorkspacePanel } from './context.ts'
+import { useWorkspace } from './workspace-context.ts'
+import { useChat } from '../chat/chat-state.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const TABS: readonly Tab[] = ['files', 'changes']
 
 const Tabs = () => {
-  const { panel } = useApp()
+  const { panel } = useWorkspace()
   const { changes } = useWorkspacePanel()
   const ref = useRef<HTMLDivElement>(null)
   const count = changes.count.value
@@ -52,13 +55,15 @@ const Tabs = () => {
 
 /** Files are read through a session, so without one there is nothing to show. */
 const NoSession = () => {
-  const app = useApp()
-  const workspace = app.workspaces.nameOf(app.choice.value.workspace || app.workspaces.last.value)
+  const { workspaces } = useWorkspace()
+  const { choice, ensureSession } = useChat()
+  const { attempt } = useShell()
+  const workspace = workspaces.nameOf(choice.value.workspace || workspaces.last.value)
   return (
     <div class="panel-blank">
       <h3>{t('panel.none.title')}</h3>
       <p>{t('panel.none.text', { workspace })}</p>
-      <Button icon="folder" onClick={() => void app.attempt(() => app.ensureSession())}>
+      <Button icon="folder" onClick={() => void attempt(() => ensureSession())}>
         {t('panel.none.begin')}
       </Button>
     </div>
@@ -66,10 +71,11 @@ const NoSession = () => {
 }
 
 const Body = () => {
-  const app = useApp()
-  const id = app.route.sessionId.value
+  const { route } = useShell()
+  const { panel } = useWorkspace()
+  const id = route.sessionId.value
   if (!id) return <NoSession />
-  return app.panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
+  return panel.tab.value === 'files' ? <FilesView /> : <ChangesView />
 }
 
 export const WorkspacePanelView = () => {

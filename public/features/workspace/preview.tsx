@@ -7,12 +7,13 @@ import { Button, IconButton } from '../../parts/button.tsx'
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { canEdit, type Doc, hasSourceView, isDirty } from './document.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { lazy } from '../../parts/lazy.tsx'
 import { Conflict } from './conflict-view.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { CsvView, Download, HtmlView, MarkdownView, MediaView, PdfView } from './media-preview.tsx'
 import { TextView } from './text-view.tsx'
+import { useShell } from '../shell/shell-state.ts'
+import { useComposer } from '../composer/composer-state.ts'
 
 /** CodeMirror and its languages are several hundred kB, needed only for editing. */
 const Editor = lazy(async () => (await import('./editor.tsx')).Editor)
@@ -96,7 +97,7 @@ const ViewModes = ({ doc }: { doc: Doc }) => {
 
 const EditActions = ({ doc }: { doc: Doc }) => {
   const { openFile: preview } = useWorkspacePanel()
-  const app = useApp()
+  const { layout } = useShell()
   const dirty = isDirty(doc)
   return (
     <>
@@ -107,7 +108,7 @@ const EditActions = ({ doc }: { doc: Doc }) => {
         type="button"
         class="button button-primary button-small"
         disabled={!dirty || doc.saving}
-        title={formatKeys('mod+s', app.layout.mac)}
+        title={formatKeys('mod+s', layout.mac)}
         onClick={() => void preview.save()}
       >
         {t('edit.save')}
@@ -124,26 +125,27 @@ const EditActions = ({ doc }: { doc: Doc }) => {
 }
 
 const useMenu = (doc: Doc): (() => MenuItem[]) => {
-  const app = useApp()
+  const { copy } = useShell()
+  const { composer } = useComposer()
   const { linkTo, download } = useWorkspacePanel()
   const { path, line } = doc
   return () => [
     {
       label: line === null ? t('preview.copy.link') : t('preview.copy.link.line', { line }),
       icon: 'link',
-      run: () => void app.copy(linkTo(path, line)),
+      run: () => void copy(linkTo(path, line)),
     },
-    { label: t('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    { label: t('files.copy.path'), icon: 'copy', run: () => void copy(path) },
     ...(doc.content
       ? [
           {
             label: t('preview.copy.text'),
             icon: 'copy' as const,
-            run: () => void app.copy(doc.draft ?? doc.content),
+            run: () => void copy(doc.draft ?? doc.content),
           },
         ]
       : []),
-    { label: t('files.attach'), icon: 'paperclip', run: () => app.composer.addFile(path) },
+    { label: t('files.attach'), icon: 'paperclip', run: () => composer.addFile(path) },
     { label: t('files.download'), icon: 'download', run: () => download(path, 'file') },
   ]
 }

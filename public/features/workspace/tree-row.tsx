@@ -8,8 +8,10 @@ import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import type { Mark } from './git-changes.ts'
 import type { TreeRow } from './open-directories.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { useWorkspacePanel } from './context.ts'
+import { useComposer } from '../composer/composer-state.ts'
+import { useWorkspace } from './workspace-context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 /** The data type of a row dragged within the tree. */
 export const DRAGGED = 'application/x-agent-webui-path'
@@ -100,7 +102,9 @@ export const NameField = ({ level, kind, name, path = '' }: NameFieldProps) => {
 }
 
 const useMenu = (row: TreeRow): (() => MenuItem[]) => {
-  const app = useApp()
+  const { composer } = useComposer()
+  const { panel } = useWorkspace()
+  const { copy } = useShell()
   const { files, openFile: preview, download, uploads } = useWorkspacePanel()
   const { path, type } = row
   const pick = () => {
@@ -127,8 +131,8 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
             label: t('files.attach'),
             icon: 'paperclip',
             run: () => {
-              app.composer.addFile(path)
-              if (app.panel.overlay.value) app.panel.hide()
+              composer.addFile(path)
+              if (panel.overlay.value) panel.hide()
             },
           },
         ]
@@ -143,7 +147,7 @@ const useMenu = (row: TreeRow): (() => MenuItem[]) => {
         files.naming.value = { kind: 'rename', path }
       },
     },
-    { label: t('files.copy.path'), icon: 'copy', run: () => void app.copy(path) },
+    { label: t('files.copy.path'), icon: 'copy', run: () => void copy(path) },
     {
       label: t(type === 'dir' ? 'files.download.zip' : 'files.download'),
       icon: 'download',

@@ -8,10 +8,10 @@ import type { Mark } from './git-changes.ts'
 import { titleOf, type TurnChange, type TurnFile } from './turn-changes.ts'
 import { t } from './turn-changes-strings.ts'
 import { formatAgo, formatFull } from '../sessions/relative-time.ts'
-import { useApp } from '../shell/context.ts'
 import { LoadedDiffView } from './loaded-diff.tsx'
 import { useWorkspacePanel } from './context.ts'
 import { MarkView } from './tree-row.tsx'
+import { useShell } from '../shell/shell-state.ts'
 
 const MARKS: Readonly<Record<TurnFile['status'], Mark>> = {
   added: 'added',
@@ -60,7 +60,7 @@ const FileView = ({ turn, file }: { turn: TurnChange; file: TurnFile }) => {
 }
 
 const TurnView = ({ turn }: { turn: TurnChange }) => {
-  const app = useApp()
+  const { platform } = useShell()
   const { turns } = useWorkspacePanel()
   const { checkpoint, at, added, removed, file_count, notes, files, interrupted } = turn
   const isOpen = turns.openTurns.value.has(checkpoint)
@@ -81,7 +81,7 @@ const TurnView = ({ turn }: { turn: TurnChange }) => {
               {title}
             </span>
             <span class="turn-facts">
-              <time title={formatFull(at)}>{formatAgo(at, app.platform.nowMs() / 1_000)}</time>
+              <time title={formatFull(at)}>{formatAgo(at, platform.nowMs() / 1_000)}</time>
               <span>{t('files', { count: file_count })}</span>
               <DiffCounts added={added} removed={removed} />
             </span>

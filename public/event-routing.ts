@@ -1,0 +1,98 @@
+/** Routes frames of the event stream to the features they concern, and fetches a source again when it cannot be resumed. */
+import type { Frame } from '../lib/schema/event.ts'
+import type { Inbox } from './features/chat/inbox.ts'
+import type { OpenChat } from './features/chat/open-chat.ts'
+import type { ProfileActions } from './features/profiles/actions.ts'
+import type { SessionsBase } from './features/sessions/sessions-state.ts'
+import type { ShellBase } from './features/shell/shell-state.ts'
+import { createEventCursors, type EventCursors } from './stream/event-cursors.ts'
+import type { Source } from './stream/stream.ts'
+import type { Subscriptions } from './stream/tab-leader.ts'
+import { t } from './strings/t.ts'
+
+export type EventRoutingOptions = {
+  shell: ShellBase
+  sidebar: Pick<SessionsBase, 'sessions' | 'hostSessions'> & { inbox: Inbox }
+  /** Resolved late: the open chat needs the cursors. */
+  chat: () => OpenChat
+  profiles: () => Pick<ProfileActions, 'reloadIfProfileChanged'>
+  newChat: () => void
+  /** Marks the open chat as read. */
+  markRead: () => void
+}
+
+export type EventRouting = {
+  cursors: EventCursors
+  /** Fetches a source that is not a session. Its frames wait until then; without a reply they continue from now. */
+  load: (source: Source) => Promise<void>
+  subscriptions: () => Subscriptions
+}
+
+export const createEventRouting = (options: EventRoutingOptions): EventRouting => {
+  const { shell, sidebar } = options
+  const { sessions, hostSessions, inbox } = sidebar
+
+  const load = async (source: Source, snapshot = cursors.beginSnapshot(source)): Promise<void> => {
+    let cursor: string | undefined
+    try {
+      if (source === 'list') cursor = await sessions.load()
+      else if (source === 'inbox') cursor = await inbox.load()
+      else if (source === 'gateway') await hostSessions.probe()
+      // Notices are transient: there is nothing to fetch.
+    } catch (error) {
+      shell.toasts.showError(error)
+    }
+    cursors.completeSnapshot(snapshot, cursor)
+  }
+
+  const receiveRow = (frame: Frame): void => {
+    sessions.receive(frame)
+    if (frame.type === 'gone' && frame.data.session_id === shell.route.sessionId.value) {
+      options.newChat()
+    }
+    if (frame.type !== 'row') return
+    if (frame.data.row.session_id === options.chat().chat.value.sessionId) options.markRead()
+  }
+
+  const receiveNotice = (frame: Frame): void => {
+    if (frame.type === 'notice') {
+      // The notice may be about the profile of this page.
+      void options.profiles().reloadIfProfileChanged()
+      void shell.configProblems.load().catch(() => undefined)
+      const { message, level, session_id: id } = frame.data
+      const run = () => shell.route.openSession(id ?? null)
+      shell.toasts.show(message, {
+        kind: level === 'info' ? 'info' : 'error',
+        action: id ? { label: t('row.open'), run } : null,
+      })
+    }
+    hostSessions.receive(frame)
+  }
+
+  const cursors = createEventCursors({
+    deliver(frame) {
+      if (frame.source.startsWith('session:')) options.chat().receive(frame)
+      else if (frame.source === 'list') receiveRow(frame)
+      else if (frame.source === 'inbox') inbox.receive(frame)
+      else receiveNotice(frame)
+    },
+    refetch(source, snapshot) {
+      if (source.startsWith('session:')) void options.chat().reload(snapshot)
+      else void load(source, snapshot)
+    },
+  })
+
+  return {
+    cursors,
+    load: source => load(source),
+    subscriptions: () => ({
+      list: cursors.cursor('list'),
+      wanted: new Map(
+        cursors.sessions().flatMap(id => {
+          const at = cursors.cursor(`session:${id}`)
+          return at ? [[id, at] as const] : []
+        }),
+      ),
+    }),
+  }
+}

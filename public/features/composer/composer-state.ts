@@ -1,0 +1,120 @@
+/** State of the composer: draft, attachments, completion, reasoning and personalities; and sending. */
+import { featureContext } from '../../parts/feature-context.ts'
+import type { Platform } from '../../platform.ts'
+import { t } from '../../strings/t.ts'
+import { type OpenChat, textOf } from '../chat/open-chat.ts'
+import type { SessionChoices } from '../chat/session-choices.ts'
+import type { TurnActions } from '../chat/turn-actions.ts'
+import type { SettingsState } from '../settings/settings.ts'
+import type { RouteState } from '../shell/route.ts'
+import type { Toasts } from '../shell/toast.ts'
+import type { Workspaces } from '../workspace/workspaces.ts'
+import { type Attachments, createAttachments, MAX_ATTACHMENTS } from './attachments.ts'
+import { type Completion, createCompletion } from './completion.ts'
+import { type Composer, withFiles, withoutFiles } from './composer.ts'
+import { createSlashCommands } from './lazy-slash-commands.ts'
+import type { Personalities } from './personalities.ts'
+import { createReasoning, type ReasoningState } from './reasoning.ts'
+import { createSkillCommands, type SkillCommands } from './skill-commands.ts'
+
+export type ComposerOptions = {
+  platform: Platform
+  toasts: Toasts
+  route: RouteState
+  settings: SettingsState
+  composer: Composer
+  personalities: Personalities
+  workspaces: Workspaces
+  chat: OpenChat
+  choices: Pick<SessionChoices, 'ensureSession'>
+  turns: Pick<TurnActions, 'startTurn' | 'enqueue'>
+  /** Runs a slash command with the state of the whole page. */
+  runCommand: (run: ReturnType<typeof createSlashCommands>['run'], text: string) => Promise<boolean>
+}
+
+export type ComposerFeature = {
+  composer: Composer
+  attachments: Attachments
+  completion: Completion
+  personalities: Personalities
+  reasoning: ReasoningState
+  skillCommands: SkillCommands
+  /** Loads the slash commands. */
+  loadCommands: () => Promise<unknown>
+  /** Sends the draft: runs a command, starts a turn, or queues behind the running turn; `steer` steers it instead. */
+  submit: (steer?: boolean) => Promise<void>
+  /** Earlier prompts of this chat, oldest first. */
+  prompts: () => string[]
+  showThinking: (shown: boolean) => Promise<void>
+}
+
+export const { Provider: ComposerProvider, use: useComposer } =
+  featureContext<ComposerFeature>('Composer')
+
+export const createComposerState = (options: ComposerOptions): ComposerFeature => {
+  const { platform, toasts, route, settings, composer, workspaces, chat, choices, turns } = options
+  const { ensureSession } = choices
+  const attachments = createAttachments({ platform, composer, ensureSession })
+  const reasoning = createReasoning(platform)
+  const skillCommands = createSkillCommands(platform)
+  const slashCommands = createSlashCommands(toasts)
+  const completion = createCompletion({
+    platform,
+    commands: () => [
+      ...slashCommands.suggestions(),
+      ...skillCommands.list.value,
+      ...skillCommands.more.value,
+    ],
+    entries: async directory => workspaces.entries(await ensureSession(), directory),
+  })
+
+  return {
+    composer,
+    attachments,
+    completion,
+    personalities: options.personalities,
+    reasoning,
+    skillCommands,
+    loadCommands: slashCommands.load,
+    async submit(steer = false) {
+      if (composer.empty.value) return
+      completion.close()
+      // Running uploads belong to this message. Failed ones are for the user to remove or retry.
+      if (!(await attachments.uploadsDone())) {
+        toasts.show(t('attach.blocked'), { kind: 'error' })
+        return
+      }
+      if (composer.empty.value) return
+      if (composer.files.value.length > MAX_ATTACHMENTS) {
+        toasts.show(t('attach.limit', { max: `${MAX_ATTACHMENTS}` }), { kind: 'error' })
+        return
+      }
+      const draft = composer.takeDraft()
+      try {
+        const isCommand =
+          draft.files.length === 0 && (await options.runCommand(slashCommands.run, draft.text))
+        if (isCommand) return
+      } catch (error) {
+        // The commands could not be loaded, so nothing has run.
+        toasts.showError(error)
+        composer.restoreDraft(draft)
+        return
+      }
+      const text = withFiles(draft.text.trim(), draft.files)
+      const id = route.sessionId.value
+      const sent =
+        id && chat.busy.value
+          ? turns.enqueue(id, text, draft.files, steer)
+          : turns.startTurn(text, draft.files)
+      if (!(await sent)) composer.restoreDraft(draft)
+    },
+    prompts: () =>
+      chat.chat.value.messages
+        .filter(({ role }) => role === 'user')
+        .map(message => withoutFiles(textOf(message))),
+    async showThinking(shown) {
+      await settings.save('show_thinking', shown)
+      await reasoning.setShown(shown)
+    },
+  }
+}

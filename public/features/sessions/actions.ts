@@ -1,0 +1,123 @@
+/** What a menu offers for one session: copy, archive, delete, clear, export, import. */
+import { type ApiCall, urlOf } from '../../api.ts'
+import { t } from '../../strings/t.ts'
+import type { OpenChat } from '../chat/open-chat.ts'
+import type { ShellBase } from '../shell/shell-state.ts'
+import { type Sessions, titleOf } from './sessions.ts'
+
+export type SessionActionsOptions = {
+  shell: Pick<ShellBase, 'api' | 'base' | 'navigate' | 'toasts' | 'route' | 'layout' | 'attempt'>
+  sessions: Sessions
+  chat: OpenChat
+  newChat: () => void
+}
+
+export type ExportFormat = 'md' | 'json' | 'html'
+
+export type SessionActions = {
+  /** Copies a session, up to and including `messageId` when one is given, and opens the copy. */
+  branch: (id: string, messageId?: string) => Promise<undefined>
+  duplicate: (id: string) => Promise<void>
+  archive: (id: string, archived: boolean) => Promise<void>
+  /** Moves a session to the trash; the toast offers to undo it. */
+  remove: (id: string) => Promise<void>
+  confirmDeletePermanently: (id: string) => undefined
+  confirmClear: (id: string) => undefined
+  exportAs: (id: string, format: ExportFormat) => void
+  /** Imports a session exported as JSON, by this program or a compatible one. */
+  importFile: (file: File) => Promise<void>
+}
+
+export const createSessionActions = (options: SessionActionsOptions): SessionActions => {
+  const { shell, sessions, chat, newChat } = options
+  const { toasts, route, layout, attempt } = shell
+  const nameOf = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
+  const leaveIfOpen = (id: string): void => {
+    if (route.sessionId.value === id) newChat()
+  }
+
+  return {
+    async branch(id, messageId) {
+      await attempt(async () => {
+        const keep = messageId === undefined ? undefined : chat.countBefore(messageId) + 1
+        route.openSession(await sessions.branch(id, keep))
+      })
+      return undefined
+    },
+    duplicate: id => attempt(async () => route.openSession(await sessions.duplicate(id))),
+    archive: (id, archived) =>
+      attempt(async () => {
+        await sessions.archive(id, archived)
+        if (!archived) return
+        const run = () => void sessions.archive(id, false)
+        const action = { label: t('row.undo'), run }
+        toasts.show(t('row.archived', { title: nameOf(id) }), { action })
+      }),
+    remove: id =>
+      attempt(async () => {
+        const title = nameOf(id)
+        const wasOpen = route.sessionId.value === id
+        leaveIfOpen(id)
+        const restore = await sessions.remove(id)
+        const run = () =>
+          void attempt(async () => {
+            await restore()
+            if (wasOpen) route.openSession(id)
+          })
+        toasts.show(t('row.deleted', { title }), { action: { label: t('row.undo'), run } })
+      }),
+    confirmDeletePermanently(id) {
+      layout.confirmation.value = {
+        title: t('delete.permanent.title'),
+        text: t('delete.permanent.text', { title: nameOf(id) }),
+        confirm: t('delete.permanent.confirm'),
+        danger: true,
+        async run() {
+          await sessions.deletePermanently(id)
+          leaveIfOpen(id)
+        },
+      }
+    },
+    confirmClear(id) {
+      layout.confirmation.value = {
+        title: t('clear.title'),
+        text: t('clear.text'),
+        confirm: t('clear.confirm'),
+        danger: true,
+        async run() {
+          sessions.upsert((await shell.api('POST /api/session/clear', { session_id: id })).session)
+          if (route.sessionId.value === id) await chat.reload()
+          const run = () => void attempt(() => sessions.purge(id))
+          toasts.show(t('clear.done'), { action: { label: t('clear.purge'), run } })
+        },
+      }
+    },
+    exportAs(id, format) {
+      const url = urlOf(shell.base, 'api/session/export', { session_id: id, format })
+      shell.navigate(url, { download: true })
+    },
+    importFile: file => importFile({ api: shell.api, ...options }, file),
+  }
+}
+
+type ImportOptions = Pick<SessionActionsOptions, 'shell' | 'sessions'> & { api: ApiCall }
+
+const importFile = async ({ shell, sessions, api }: ImportOptions, file: File): Promise<void> => {
+  const { toasts, route, attempt } = shell
+  let body: unknown
+  try {
+    body = JSON.parse(await file.text())
+  } catch {
+    // An image, a Markdown export, a truncated file.
+    body = null
+  }
+  if (typeof body !== 'object' || body === null || !('messages' in body)) {
+    return void toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
+  }
+  await attempt(async () => {
+    const { session } = await api('POST /api/session/import', body)
+    sessions.upsert(session)
+    route.openSession(session.session_id)
+    toasts.show(t('import.done', { title: titleOf(session) }))
+  })
+}

@@ -1,0 +1,87 @@
+/** State of the sidebar: the session list with its filters, projects, search, unread marks and pending questions. */
+import { featureContext } from '../../parts/feature-context.ts'
+import { t } from '../../strings/t.ts'
+import { createInbox, type Inbox } from '../chat/inbox.ts'
+import type { Profiles } from '../profiles/profiles.ts'
+import { createProjects, type Projects } from '../projects/projects.ts'
+import { createProjectActions, type ProjectActions } from '../projects/actions.ts'
+import type { SettingsState } from '../settings/settings.ts'
+import type { ShellBase } from '../shell/shell-state.ts'
+import { createFilters, type Filters } from './filters.ts'
+import { createHostSessions, type HostSessions } from './host-sessions.ts'
+import { createSearch, type Search } from './search.ts'
+import { createSessions, type Sessions, titleOf } from './sessions.ts'
+import { createUnread, type Unread } from './unread.ts'
+
+export type SessionsBase = ProjectActions & {
+  sessions: Sessions
+  filters: Filters
+  projects: Projects
+  search: Search
+  unread: Unread
+  inbox: Inbox
+  hostSessions: HostSessions
+  titleOfSession: (id: string) => string
+}
+
+export type SessionsOptions = {
+  shell: ShellBase
+  settings: SettingsState
+  profiles: Profiles
+  /** Fetches the list again after a filter changed which rows are needed. */
+  reloadList: () => void
+  /** Fetches the open chat again if it may have changed outside this server. */
+  reloadOpenChat: () => Promise<unknown>
+}
+
+export const createSessionsState = (options: SessionsOptions): SessionsBase => {
+  const { shell, settings, profiles, reloadList, reloadOpenChat } = options
+  const { platform, toasts, route, layout, connection, announcement } = shell
+  const sessions: Sessions = createSessions(
+    platform,
+    toasts,
+    profiles.active,
+    row => projects.matches(row) && filters.matches(row),
+    () => filters.everyProfile.value,
+    () => filters.withScheduled(),
+  )
+  const filters = createFilters(platform, sessions.rows, profiles.active, reloadList)
+  const projects = createProjects(platform, sessions.profileRows)
+  const titleOfSession = (id: string): string => titleOf(sessions.row(id) ?? { title: '' })
+  return {
+    sessions,
+    filters,
+    projects,
+    search: createSearch(
+      platform,
+      () => sessions.profileRows.value,
+      () => (filters.everyProfile.value ? '' : profiles.active.value),
+    ),
+    unread: createUnread(platform),
+    inbox: createInbox(platform, ({ session_id: id }) => {
+      const message = t('chat.waiting', { title: titleOfSession(id) })
+      announcement.value = message
+      if (id === route.sessionId.value) return
+      const run = () => route.openSession(id)
+      toasts.show(message, { action: { label: t('row.open'), run } })
+    }),
+    hostSessions: createHostSessions({
+      platform,
+      settings,
+      connection,
+      toasts,
+      profile: profiles.active,
+      async reload() {
+        await sessions.load()
+        await reloadOpenChat()
+      },
+    }),
+    titleOfSession,
+    ...createProjectActions({ toasts, sessions, projects, layout }),
+  }
+}
+
+export type SessionsFeature = SessionsBase & import('./actions.ts').SessionActions
+
+export const { Provider: SessionsProvider, use: useSessions } =
+  featureContext<SessionsFeature>('Sessions')

@@ -1,0 +1,87 @@
+/** State of the page frame: address, layout, toasts, connection and sign-in. */
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import { type ApiCall, urlOf } from '../../api.ts'
+import { featureContext } from '../../parts/feature-context.ts'
+import type { Platform } from '../../platform.ts'
+import type { TabLeader } from '../../stream/tab-leader.ts'
+import { t } from '../../strings/t.ts'
+import { type Auth, createAuth, type SignInGate } from '../sign-in/auth.ts'
+import { type ConfigProblemsState, createConfigProblems } from './config-problems.ts'
+import { type Connection, createConnection } from './connection.ts'
+import { createLayout, type Layout } from './layout.ts'
+import { createRoute, type HistoryLike, type RouteState } from './route.ts'
+import { createToasts, type Toasts } from './toast.ts'
+
+export type ShellOptions = {
+  platform: Platform
+  gate: SignInGate
+  history: HistoryLike
+  href: string
+  mac: boolean
+  /** Leaves the page: sign-in, downloads. */
+  navigate: (url: string, options?: { download?: boolean }) => void
+  copy: (text: string) => Promise<void>
+}
+
+export type ShellBase = {
+  api: ApiCall
+  base: string
+  platform: Platform
+  navigate: ShellOptions['navigate']
+  toasts: Toasts
+  route: RouteState
+  layout: Layout
+  connection: Connection
+  auth: Auth
+  configProblems: ConfigProblemsState
+  /** Text for the polite live region. */
+  announcement: Signal<string>
+  /** Runs an action and shows its error as a toast. Never rejects. */
+  attempt: (action: () => Promise<unknown>) => Promise<void>
+  /** Copies text to the clipboard and confirms it with a toast. */
+  copy: (text: string) => Promise<void>
+}
+
+export type Shell = ShellBase & {
+  tabs: TabLeader
+  /** Title of the document. */
+  title: ReadonlySignal<string>
+}
+
+export const { Provider: ShellProvider, use: useShell } = featureContext<Shell>('Shell')
+
+/** `poll` refreshes the session list while the event stream is down. */
+export const createShell = (options: ShellOptions, poll: () => Promise<unknown>): ShellBase => {
+  const { platform, navigate } = options
+  const { api, base } = platform
+  const toasts = createToasts(platform)
+  return {
+    api,
+    base,
+    platform,
+    navigate,
+    toasts,
+    route: createRoute(base, options.href, options.history),
+    layout: createLayout(platform, options.mac),
+    connection: createConnection(platform, poll),
+    auth: createAuth(options.gate, api, path => navigate(urlOf(base, path))),
+    configProblems: createConfigProblems(api),
+    announcement: signal(''),
+    async attempt(action) {
+      try {
+        await action()
+      } catch (error) {
+        toasts.showError(error)
+      }
+    },
+    async copy(text) {
+      try {
+        await options.copy(text)
+        toasts.show(t('chat.copied'))
+      } catch {
+        // Blocked by the browser, for example on a page without HTTPS.
+        toasts.show(t('chat.copy.failed'), { kind: 'error' })
+      }
+    },
+  }
+}
