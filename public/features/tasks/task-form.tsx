@@ -5,8 +5,10 @@ import { Button } from '../../parts/button.tsx'
 import type { TaskDraft } from './task-draft.ts'
 import type { TasksState } from './tasks.ts'
 import { t } from './strings.ts'
-import { useApp } from '../shell/context.ts'
 import { formatMoment, secondsOf } from './times.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
+import { useModels } from '../models/context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 const EXAMPLES = ['every 30m', '0 9 * * 1-5', '0 18 * * 5', '2h'] as const
 
@@ -42,7 +44,7 @@ const PreviewText = ({
   id: string
   isUnchanged: boolean
 }) => {
-  const now = useApp().sessions.now.value
+  const now = useSessions().sessions.now.value
   const preview = tasks.preview.value
   return (
     <div class="task-preview" id={id} role="status">
@@ -103,7 +105,7 @@ const ScheduleField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }
 }
 
 const ModelField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const { models } = useApp()
+  const { models } = useModels()
   const known = models.all.value.some(({ id }) => id === draft.model)
   return (
     <Field label={t('model')}>
@@ -162,7 +164,7 @@ const SkillsField = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) 
 }
 
 export const TaskForm = ({ tasks, draft }: { tasks: TasksState; draft: TaskDraft }) => {
-  const { route } = useApp()
+  const { route } = useShell()
   const first = useRef<HTMLTextAreaElement>(null)
   const isNew = draft.id === ''
   useEffect(() => first.current?.focus(), [])
