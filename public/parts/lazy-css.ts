@@ -1,9 +1,9 @@
-/** The style sheet of views that load later: asked for with the first of them, so that none is drawn without its looks. */
+/** Loads the style sheet of lazily loaded views, so that no view renders without its styles. */
 
 const wait = (link: HTMLLinkElement): Promise<void> =>
   new Promise(resolve => {
     link.addEventListener('load', () => resolve(), { once: true })
-    // A view without its looks is still better than none.
+    // An unstyled view is better than none.
     link.addEventListener('error', () => resolve(), { once: true })
   })
 

@@ -7,7 +7,9 @@ import { Popover } from '../../parts/popover.tsx'
 import { createAgentSessions, type EarlierSession } from './agent-sessions.ts'
 import { t } from './strings.ts'
 import { formatAgo } from '../sessions/relative-time.ts'
-import { useApp } from '../shell/context.ts'
+import { useShell } from '../shell/shell-state.ts'
+import { useSessions } from '../sessions/sessions-state.ts'
+import { useChat } from '../chat/chat-state.ts'
 
 /** Lists of at least this length get a search field. */
 const SEARCH_FROM = 10
@@ -20,25 +22,27 @@ type AgentSessionsProps = {
 }
 
 export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps) => {
-  const app = useApp()
+  const { api, route, toasts, attempt, layout } = useShell()
+  const { sessions } = useSessions()
+  const { chat: openChat } = useChat()
   const query = useSignal('')
   const past = useMemo(
     () =>
       createAgentSessions({
-        platform: { api: app.api },
-        upsert: app.sessions.upsert,
-        open: app.route.openSession,
-        notify: note => void app.toasts.show(note),
+        platform: { api },
+        upsert: sessions.upsert,
+        open: route.openSession,
+        notify: note => void toasts.show(note),
       }),
     [],
   )
   useEffect(() => {
     // On failure `attempt` toasts the reason; an empty picker would hide it.
-    void app.attempt(() => past.load(id)).then(() => past.list.value === null && onClose())
+    void attempt(() => past.load(id)).then(() => past.list.value === null && onClose())
   }, [id])
 
   const found = past.list.value
-  const now = app.sessions.now.value
+  const now = sessions.now.value
   const words = query.value.toLowerCase().split(/\s+/)
   const titleOf = ({ title, agent_session_id }: EarlierSession) => title || agent_session_id
   const shown = (found?.sessions ?? []).filter(each =>
@@ -50,7 +54,7 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
   const pick = (key: string) => {
     const chosen = shown.find(each => each.agent_session_id === key)
     if (!chosen) return
-    const { details, chat } = app.chat
+    const { details, chat } = openChat
     const here = {
       id,
       isEmpty: chat.value.messages.length === 0,
@@ -58,8 +62,8 @@ export const AgentSessions = ({ id, name, anchor, onClose }: AgentSessionsProps)
       workspace: details.value?.workspace ?? '',
     }
     onClose()
-    app.layout.composerFocus.value += 1
-    void app.attempt(() => past.pick(here, chosen))
+    layout.composerFocus.value += 1
+    void attempt(() => past.pick(here, chosen))
   }
 
   return (

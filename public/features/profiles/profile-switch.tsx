@@ -3,11 +3,12 @@ import { useCallback, useRef, useState } from 'preact/hooks'
 import { Icon } from '../../parts/icon.tsx'
 import { Menu, type MenuItem } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
-import { useApp } from '../shell/context.ts'
+import { useProfiles } from './context.ts'
+import { useShell } from '../shell/shell-state.ts'
 
 export const ProfileSwitch = () => {
-  const app = useApp()
-  const { profiles, route, layout } = app
+  const { profiles, switchProfile } = useProfiles()
+  const { route, layout, attempt } = useShell()
   const [open, setOpen] = useState(false)
   const anchor = useRef<HTMLButtonElement>(null)
   const close = useCallback(() => setOpen(false), [])
@@ -17,7 +18,7 @@ export const ProfileSwitch = () => {
   const show = async () => {
     if (open) return close()
     // The menu focuses its first item when it opens, so the list must be loaded.
-    await app.attempt(() => profiles.refresh())
+    await attempt(() => profiles.refresh())
     setOpen(true)
   }
   const items: MenuItem[] = [
@@ -25,7 +26,7 @@ export const ProfileSwitch = () => {
       ({ name }): MenuItem => ({
         label: name,
         icon: name === active ? 'check' : 'user',
-        run: () => void app.switchProfile(name),
+        run: () => void switchProfile(name),
       }),
     ),
     'line',
