@@ -41,7 +41,10 @@ const plainStart = {
   setup: build =>
     build.onLoad({ filter: /[\\/]router\.ts$/ }, ({ path }) => {
       const contents = readFileSync(path, 'utf8')
-      return { contents: contents.replace(/if \(import\.meta\.main\)\s+await /, 'void '), loader: 'ts' }
+      return {
+        contents: contents.replace(/if \(import\.meta\.main\)\s+await /, 'void '),
+        loader: 'ts',
+      }
     }),
 }
 

@@ -1,4 +1,5 @@
 /** What a menu offers for one session: copy, archive, delete, clear, export, import. */
+import { isObject } from '../../../lib/base/json.ts'
 import { type ApiCall, urlOf } from '../../api.ts'
 import { t } from '../../strings/t.ts'
 import type { OpenChat } from '../chat/open-chat.ts'
@@ -111,7 +112,7 @@ const importFile = async ({ shell, sessions, api }: ImportOptions, file: File): 
     // An image, a Markdown export, a truncated file.
     body = null
   }
-  if (typeof body !== 'object' || body === null || !('messages' in body)) {
+  if (!isObject(body) || !('messages' in body)) {
     return void toasts.show(t('import.failed', { name: file.name }), { kind: 'error' })
   }
   await attempt(async () => {
