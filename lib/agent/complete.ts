@@ -1,4 +1,4 @@
-/** Gets one whole answer out of a provider: deltas gathered, failed calls made again, cut answers continued. */
+/** One complete model response: collects deltas, retries failed calls, continues truncated responses. */
 import { messageOf } from '../errors.ts'
 import { type RawCall, parseArguments } from './tool-calls.ts'
 import { ProviderFailure } from './failure.ts'
@@ -7,13 +7,13 @@ import { raceAbort, retryDelayMs, type Wait } from './retry.ts'
 import type { UsageMeter } from './usage-meter.ts'
 import type { Emit, Provider, ProviderDelta, ProviderRequest } from './types.ts'
 
-/** Of what passes by itself: a stream that broke, a server that is overloaded. About a minute with the waits of `retry.ts`. */
-const TRIES_PASSING = 6
-/** Of other failures that may pass; some seconds. */
-const TRIES = 4
-/** Where nobody listens, a person is told soon. */
-const TRIES_UNREACHABLE = 3
-const MAX_EMPTY = 3
+/** Attempts after a broken stream or an overloaded server; about a minute with the delays of `retry.ts`. */
+const MAX_ATTEMPTS_OVERLOADED = 6
+/** Attempts after other retryable failures; a few seconds. */
+const MAX_ATTEMPTS = 4
+/** An unreachable host is reported early. */
+const MAX_ATTEMPTS_UNREACHABLE = 3
+const MAX_EMPTY_RESPONSES = 3
 const MAX_CONTINUATIONS = 3
 
 const CONTINUE =
@@ -32,16 +32,16 @@ export type Reply = {
 
 export type CompleteOptions = {
   provider: Provider
-  /** What is said and to whom; nudges are added behind its messages and never recorded. */
+  /** Follow-up prompts are appended to its messages and never recorded. */
   request: ProviderRequest
   messageId: string
   emit: Emit
   meter: UsageMeter
   wait: Wait
   random: () => number
-  /** What the person should know of how the endpoint had to be asked. */
+  /** Shows a limitation of the endpoint. */
   notice: (text: string) => void
-  /** How often a call that fails is made in all. */
+  /** Attempts per call, retries included; absent: depends on the failure. */
   maxAttempts?: number
   /** How often it is worth making while it fails like this; never more than `tries`. */
   attemptLimit?: (failure: ProviderFailure) => number | undefined
@@ -50,93 +50,101 @@ export type CompleteOptions = {
 type Part = Reply & { finish: Extract<ProviderDelta, { type: 'finish' }>['reason'] }
 
 /**
- * Throws `ProviderFailure`, or the signal's reason when aborted. A call that broke is made again, and what it had said
- * is void: `retry` says so, and the message begins anew. A continuation speaks on in the same message.
+ * Throws `ProviderFailure`, or the signal's reason when aborted. A failed call is repeated: the event `retry` voids what
+ * it streamed, and the message starts over. A continuation extends the same message.
  */
-export const complete = async (speaking: CompleteOptions): Promise<Reply> => {
-  const { request, emit, messageId } = speaking
-  const said: Reply = { text: '', reasoning: '', refusal: '', calls: [], providerState: [] }
+export const complete = async (options: CompleteOptions): Promise<Reply> => {
+  const { request, emit, messageId } = options
+  const reply: Reply = { text: '', reasoning: '', refusal: '', calls: [], providerState: [] }
   const counts = { failed: 0, empty: 0, continued: 0, truncated: 0 }
-  let nudges: ProviderRequest['messages'] = []
+  let followUp: ProviderRequest['messages'] = []
 
-  const again = async (
+  const retry = async (
     attempt: number,
     attempts: number,
     failure: ProviderFailure | null,
     message: string,
   ) => {
-    const delayMs = failure ? retryDelayMs(attempt, failure, speaking.random) : 0
+    const delayMs = failure ? retryDelayMs(attempt, failure, options.random) : 0
     emit({ type: 'retry', messageId, attempt, attempts, delayMs, message })
-    await speaking.wait(delayMs, request.signal)
-    // Of an answer in several parts only the last one broke.
-    if (said.reasoning !== '') emit({ type: 'reasoning', messageId, text: said.reasoning })
-    if (said.text !== '') emit({ type: 'token', messageId, text: said.text })
+    await options.wait(delayMs, request.signal)
+    // Only the last part failed: stream the parts before it again.
+    if (reply.reasoning !== '') emit({ type: 'reasoning', messageId, text: reply.reasoning })
+    if (reply.text !== '') emit({ type: 'token', messageId, text: reply.text })
   }
 
   for (;;) {
     const part = emptyPart()
     try {
-      await readStream(speaking, [...request.messages, ...nudges], part)
+      await readStream(options, [...request.messages, ...followUp], part)
     } catch (failure) {
       if (request.signal.aborted) throw request.signal.reason
-      // Not the provider's doing: `emit` could not write. Nothing here can mend that.
+      // Not a provider error: `emit` failed to write. A retry would not help.
       if (!(failure instanceof ProviderFailure)) throw failure
-      const maxAttempts = triesOf(speaking, failure)
+      const maxAttempts = attemptLimitOf(options, failure)
       if (failure.retryable && ++counts.failed < maxAttempts) {
-        await again(counts.failed, maxAttempts, failure, failure.message)
+        await retry(counts.failed, maxAttempts, failure, failure.message)
         continue
       }
       if (counts.continued > 0) {
-        emit({ type: 'warning', kind: 'cut', message: `The answer is cut: ${failure.message}` })
-        return merge(said, { ...part, calls: [] })
+        emit({
+          type: 'warning',
+          kind: 'cut',
+          message: `The response is incomplete: ${failure.message}`,
+        })
+        return merge(reply, { ...part, calls: [] })
       }
       failure.hasStreamed =
-        `${said.text}${said.reasoning}${part.text}${part.reasoning}`.trim() !== ''
+        `${reply.text}${reply.reasoning}${part.text}${part.reasoning}`.trim() !== ''
       throw failure
     }
     counts.failed = 0
 
     if (part.finish === 'length' && part.calls.some(call => !parseArguments(call.arguments))) {
       if (counts.truncated++ > 0)
-        throw new ProviderFailure('error', 'The tool call is longer than the model may write.')
-      if (part.text.trim() === '') await again(1, 2, null, 'The tool call was cut off.')
-      else merge(said, { ...part, calls: [] })
-      nudges = nudge(said, SHORTER)
+        throw new ProviderFailure('error', 'The tool call is longer than the model’s output limit.')
+      if (part.text.trim() === '') await retry(1, 2, null, 'The tool call was cut off.')
+      else merge(reply, { ...part, calls: [] })
+      followUp = followUpOf(reply, SHORTER)
       continue
     }
-    const silent = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
-    if (silent && said.text.trim() === '') {
+    const isEmpty = `${part.text}${part.refusal}`.trim() === '' && part.calls.length === 0
+    if (isEmpty && reply.text.trim() === '') {
       if (part.finish === 'content_filter')
-        throw new ProviderFailure('error', "The provider's content filter withheld the answer.")
-      const failure = new ProviderFailure('no_response', 'The model answered nothing.')
-      if (++counts.empty > MAX_EMPTY) throw failure
-      await again(counts.empty, MAX_EMPTY + 1, failure, failure.message)
+        throw new ProviderFailure('error', 'The provider’s content filter blocked the response.')
+      const failure = new ProviderFailure('no_response', 'The model returned an empty response.')
+      if (++counts.empty > MAX_EMPTY_RESPONSES) throw failure
+      await retry(counts.empty, MAX_EMPTY_RESPONSES + 1, failure, failure.message)
       continue
     }
-    merge(said, part)
-    const cut = part.finish === 'length' && part.calls.length === 0 && !silent
-    if (!cut) return said
+    merge(reply, part)
+    const isCut = part.finish === 'length' && part.calls.length === 0 && !isEmpty
+    if (!isCut) return reply
     if (++counts.continued > MAX_CONTINUATIONS) {
-      emit({ type: 'warning', kind: 'cut', message: 'The answer is cut at the length limit.' })
-      return said
+      emit({
+        type: 'warning',
+        kind: 'cut',
+        message: 'The response was cut off at the length limit.',
+      })
+      return reply
     }
-    nudges = nudge(said, CONTINUE)
+    followUp = followUpOf(reply, CONTINUE)
   }
 }
 
-const triesOf = (
+const attemptLimitOf = (
   { maxAttempts, attemptLimit: attempts }: CompleteOptions,
   failure: ProviderFailure,
 ): number => {
-  const most = maxAttempts ?? usualTries(failure)
-  return Math.min(attempts?.(failure) ?? most, most)
+  const max = maxAttempts ?? defaultMaxAttempts(failure)
+  return Math.min(attempts?.(failure) ?? max, max)
 }
 
 const OVERLOADED: ReadonlySet<number | undefined> = new Set([undefined, 503, 529])
 
-const usualTries = ({ isUnreachable, status }: ProviderFailure): number => {
-  if (isUnreachable) return TRIES_UNREACHABLE
-  return OVERLOADED.has(status) ? TRIES_PASSING : TRIES
+const defaultMaxAttempts = ({ isUnreachable, status }: ProviderFailure): number => {
+  if (isUnreachable) return MAX_ATTEMPTS_UNREACHABLE
+  return OVERLOADED.has(status) ? MAX_ATTEMPTS_OVERLOADED : MAX_ATTEMPTS
 }
 
 const emptyPart = (): Part => ({
@@ -148,18 +156,21 @@ const emptyPart = (): Part => ({
   finish: 'other',
 })
 
-const merge = (said: Reply, part: Reply): Reply => {
-  const moved = shiftPositions(part.providerState, said.text.length, said.calls.length)
-  said.text += part.text
-  said.reasoning += part.reasoning
-  said.refusal += part.refusal
-  said.calls.push(...part.calls)
-  said.providerState.push(...moved)
-  return said
+const merge = (reply: Reply, part: Reply): Reply => {
+  const shifted = shiftPositions(part.providerState, reply.text.length, reply.calls.length)
+  reply.text += part.text
+  reply.reasoning += part.reasoning
+  reply.refusal += part.refusal
+  reply.calls.push(...part.calls)
+  reply.providerState.push(...shifted)
+  return reply
 }
 
-/** What was said goes along with its thoughts: strict servers want both. It is asked again of whoever said it. */
-const nudge = ({ text, providerState }: Reply, sentence: string): ProviderRequest['messages'] => [
+/** A follow-up prompt after the partial response. The state goes with it, because strict servers require both. */
+const followUpOf = (
+  { text, providerState }: Reply,
+  sentence: string,
+): ProviderRequest['messages'] => [
   ...(text.trim() === ''
     ? []
     : [
@@ -180,24 +191,24 @@ const asFailure = (error: unknown): ProviderFailure =>
     : new ProviderFailure('error', `The provider failed: ${messageOf(error)}`)
 
 const readStream = async (
-  speaking: CompleteOptions,
+  options: CompleteOptions,
   messages: ProviderRequest['messages'],
   part: Part,
 ): Promise<void> => {
-  const { request, provider } = speaking
+  const { request, provider } = options
   const stream = provider({ ...request, messages })
   const calls = new Map<number, RawCall>()
   try {
     for (;;) {
-      // Raced, so that a provider which ignores the signal cannot hold the turn.
+      // Raced, so that a provider that ignores the signal cannot block the turn.
       const next = await raceAbort(stream.next(), request.signal).catch(error => {
         throw asFailure(error)
       })
       if (next.done) break
-      applyDelta(speaking, part, calls, next.value)
+      applyDelta(options, part, calls, next.value)
     }
   } finally {
-    // Lets the provider close its socket; not awaited for the same reason.
+    // Lets the provider close its socket. Not awaited, for the same reason.
     stream.return(undefined).catch(() => undefined)
   }
   part.calls = [...calls.entries()].sort(([a], [b]) => a - b).map(([, call]) => call)
@@ -213,7 +224,7 @@ const applyDelta = (
     case 'text':
     case 'refusal':
       if (delta.text === '') return
-      // A refusal is an answer to the person, so it is spoken like one.
+      // A refusal is shown as the response text.
       part.text += delta.text
       if (delta.type === 'refusal') part.refusal += delta.text
       emit({ type: 'token', messageId, text: delta.text })

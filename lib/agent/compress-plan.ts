@@ -1,30 +1,30 @@
-/** Which messages a summary takes the place of: pure arithmetic over their lengths and what belongs together. */
+/** Chooses the messages a summary replaces. Pure. */
 import { estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, ModelEndpoint } from './types.ts'
 
 export type CompressionSettings = {
   enabled: boolean
-  /** Share of the window at which a conversation is summarised. */
+  /** Share of the context window at which the conversation is compacted. */
   threshold: number
-  /** Tokens instead of a share; 0 for none. */
+  /** Threshold in tokens instead of a share; 0: use the share. */
   thresholdTokens: number
-  /** For some models another share, or (above 1) another number of tokens. */
+  /** Thresholds by model name: a share, or tokens when above 1. */
   modelThresholds: Readonly<Record<string, number>>
-  /** Share of the threshold that stays word for word. */
+  /** Share of the threshold that is kept verbatim. */
   targetRatio: number
-  /** Messages at the beginning that stay, the system prompt counted as one of them. */
+  /** Messages kept at the start, including the system prompt. */
   protectFirst: number
-  /** Messages at the end that stay as long as there is room. */
+  /** Messages kept at the end while they fit. */
   protectLast: number
-  /** How often a turn may be saved from a window that is too small. */
+  /** Overflows a turn may recover from. */
   maxAttempts: number
 }
 
-/** Never above this share of the window, whatever is configured: the answer needs room as well. */
-const MOST = 0.95
+/** Upper bound of any threshold: the response needs part of the window, too. */
+const MAX_WINDOW_SHARE = 0.95
 
-/** The setting of this model: written whole, else the longest part of its name. */
-const ownThreshold = (settings: CompressionSettings, model: string): number | undefined => {
+/** The model's own threshold; the longest matching name wins. */
+const modelThreshold = (settings: CompressionSettings, model: string): number | undefined => {
   const named = Object.entries(settings.modelThresholds)
   const [found] = named
     .filter(([name]) => model.toLowerCase().includes(name.toLowerCase()))
@@ -33,35 +33,38 @@ const ownThreshold = (settings: CompressionSettings, model: string): number | un
 }
 
 /**
- * Tokens at which the conversation is summarised; 0 when that is unknown or not wanted. What is written counts as it
- * is written: a floor for small windows would make the ring and the configuration say different things.
+ * Tokens at which the conversation is compacted; 0: never. The configured value is used as it is, without a minimum for
+ * small windows, so that the page shows what the configuration says.
  */
 export const thresholdOf = (
   settings: CompressionSettings,
   { contextLength, model }: Pick<ModelEndpoint, 'contextLength' | 'model'>,
 ): number => {
   if (!settings.enabled || contextLength === 0) return 0
-  const own = ownThreshold(settings, model)
-  const share = own !== undefined && own <= 1 ? own : settings.threshold
-  const tokens = own !== undefined && own > 1 ? own : own === undefined && settings.thresholdTokens
-  return Math.floor(Math.min(tokens || contextLength * share, contextLength * MOST))
+  const override = modelThreshold(settings, model)
+  const share = override !== undefined && override <= 1 ? override : settings.threshold
+  const tokens =
+    override !== undefined && override > 1
+      ? override
+      : override === undefined && settings.thresholdTokens
+  return Math.floor(Math.min(tokens || contextLength * share, contextLength * MAX_WINDOW_SHARE))
 }
 
-/** `messages[head]` up to but not including `messages[tail]` are summarised. */
+/** The range `[head, tail)` of messages is summarized. */
 export type CompressionPlan = { head: number; tail: number }
 
 export type PlanOptions = {
   settings: Pick<CompressionSettings, 'targetRatio' | 'protectFirst' | 'protectLast'>
-  /** Tokens the conversation should stay below. */
+  /** Target length of the conversation in tokens. */
   threshold: number
-  /** Messages at the end that stay whatever their length. */
+  /** Messages kept at the end regardless of length. */
   minTail?: number
-  /** Not worth a model call when less than this many tokens would go. */
+  /** No plan when fewer tokens would be saved. */
   minGain?: number
 }
 
-/** The tail may grow beyond its budget by this, so that it ends where something ends. */
-const CEILING = 1.5
+/** Factor by which the tail may exceed its budget, so that it ends at a message boundary. */
+const MAX_TAIL_FACTOR = 1.5
 const MIN_TAIL = 3
 
 export const planCompression = (
@@ -72,15 +75,15 @@ export const planCompression = (
   const head = headOf(messages, settings.protectFirst - 1, budget)
   const tail = tailOf(messages, head, { budget, minTail, protectLast: settings.protectLast })
   const covered = messages.slice(head, tail)
-  // One message, or the old summary alone, would only be said again in other words.
+  // A single message or the old summary alone would only be rephrased.
   if (covered.filter(({ summary }) => !summary).length < (covered[0]?.summary ? 1 : 2)) return null
   return estimateAllTokens(covered) < minGain ? null : { head, tail }
 }
 
-/** The first words of both sides; nothing with calls, whose results could be long, and nothing behind a summary. */
+/** The first messages, up to a tool call (results can be long) or a summary. */
 const headOf = (messages: readonly LoopMessage[], count: number, budget: number): number => {
   const old = messages.findIndex(({ summary }) => summary)
-  // What is above an old summary has been decided when that was made.
+  // The head was chosen when the old summary was made.
   if (old >= 0) return old
   let head = 0
   let tokens = 0
@@ -105,37 +108,37 @@ const tailOf = (
   let tokens = 0
   while (tail > head) {
     const message = messages[tail - 1] as LoopMessage
-    // What is summarised already is never a part of the tail.
+    // A summary is never part of the tail.
     if (message.summary) break
     tokens += estimateTokens(message)
     const kept = messages.length - tail
-    const fits = tokens <= budget || (kept < protectLast && tokens <= budget * CEILING)
+    const fits = tokens <= budget || (kept < protectLast && tokens <= budget * MAX_TAIL_FACTOR)
     if (kept >= minTail && !fits) break
     tail -= 1
   }
-  return wholeTail(messages, head, tail)
+  return alignTail(messages, head, tail)
 }
 
-/** Moves the boundary up until nothing that belongs together is torn: calls and results, the order of the transcript. */
-const wholeTail = (messages: readonly LoopMessage[], head: number, from: number): number => {
+/** Moves the boundary until it separates no call from its results and keeps the transcript's order. */
+const alignTail = (messages: readonly LoopMessage[], head: number, from: number): number => {
   let tail = from
-  while (tail > head && !isWhole(messages, head, tail)) tail -= 1
+  while (tail > head && !isBoundary(messages, head, tail)) tail -= 1
   if (tail === from || tail > head + 1) return tail
-  // A long run of calls reaches up to the head: cut behind it instead, as long as something is left.
+  // A long run of calls reaches the head: cut behind it instead, if messages remain.
   for (let later = from + 1; later < messages.length; later += 1) {
-    if (isWhole(messages, head, later)) return later
+    if (isBoundary(messages, head, later)) return later
   }
   return tail
 }
 
-/** What was said in this turn has no place yet: it stands behind everything that has one. */
-const placeOf = ({ position: place }: LoopMessage): number => place ?? Number.POSITIVE_INFINITY
+/** Messages of this turn have no position yet and come after all others. */
+const positionOf = ({ position: place }: LoopMessage): number => place ?? Number.POSITIVE_INFINITY
 
-const isWhole = (messages: readonly LoopMessage[], head: number, tail: number): boolean => {
+const isBoundary = (messages: readonly LoopMessage[], head: number, tail: number): boolean => {
   if (messages[tail]?.role === 'tool') return false
-  const last = messages.slice(head, tail).reduce((most, one) => Math.max(most, placeOf(one)), 0)
+  const last = messages.slice(head, tail).reduce((most, one) => Math.max(most, positionOf(one)), 0)
   const first = messages
     .slice(tail)
-    .reduce((least, one) => Math.min(least, placeOf(one)), Number.POSITIVE_INFINITY)
+    .reduce((least, one) => Math.min(least, positionOf(one)), Number.POSITIVE_INFINITY)
   return last < first || first === Number.POSITIVE_INFINITY
 }

@@ -1,8 +1,8 @@
-/** What the model that summarises is asked, and what its notes are put together with. */
+/** The prompt for summarizing a conversation, and the format of the summary. */
 import { textOf, estimateTextTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
-/** Of one message, and of one result: the beginning and the end say what it was. */
+/** Limits per message, result and arguments; longer text loses its middle. */
 const MESSAGE_CHARS = 6_000
 const RESULT_CHARS = 2_400
 const ARGUMENT_CHARS = 600
@@ -27,58 +27,58 @@ ${SECTIONS.map(([name, what]) => `## ${name}\n${what}`).join('\n')}
 Be exact rather than smooth: keep names, values, paths and wordings as they are. Never write passwords, keys or tokens; say where they are kept.
 Answer with the notes alone.`
 
-const clip = (text: string, chars: number): string => {
+const cutMiddle = (text: string, chars: number): string => {
   if (text.length <= chars) return text
   const head = Math.floor(chars * 0.6)
   const left = text.length - chars
   return `${text.slice(0, head)}\n[… ${left} characters left out …]\n${text.slice(head + left)}`
 }
 
-/** As many results may be the same file read again: only the newest is worth its length. */
-const render = (message: LoopMessage, isRepeated: boolean): string => {
+/** Repeated results are often the same file read again, so only the newest is included in full. */
+const renderMessage = (message: LoopMessage, isRepeated: boolean): string => {
   const text = textOf(message)
   if (message.role === 'tool') {
     const said = isRepeated ? `[the same ${text.length} characters come again below]` : text
-    return `<result tool="${message.name ?? ''}">\n${clip(said, RESULT_CHARS)}\n</result>`
+    return `<result tool="${message.name ?? ''}">\n${cutMiddle(said, RESULT_CHARS)}\n</result>`
   }
   const calls = (message.tool_calls ?? []).map(
     ({ function: { name, arguments: written } }) =>
-      `<call tool="${name}">${clip(written, ARGUMENT_CHARS)}</call>`,
+      `<call tool="${name}">${cutMiddle(written, ARGUMENT_CHARS)}</call>`,
   )
   const role = message.role === 'user' ? 'person' : message.role
-  const body = [clip(text, MESSAGE_CHARS), ...calls].filter(Boolean).join('\n')
+  const body = [cutMiddle(text, MESSAGE_CHARS), ...calls].filter(Boolean).join('\n')
   return `<${role}>\n${body}\n</${role}>`
 }
 
-/** The messages as text, in portions of about `chars`, none of which tears a message. */
+/** The messages as text in chunks of about `chars` characters, split between messages. */
 export const toChunks = (messages: readonly LoopMessage[], chars: number): string[] => {
   const newest = new Map<string, LoopMessage>()
   for (const message of messages) if (message.role === 'tool') newest.set(textOf(message), message)
-  const portions: string[] = []
+  const chunks: string[] = []
   let open: string[] = []
   let size = 0
   for (const message of messages) {
     const said = textOf(message)
     const isRepeated = message.role === 'tool' && said.length > 200 && newest.get(said) !== message
-    const text = render(message, isRepeated)
+    const text = renderMessage(message, isRepeated)
     if (size > 0 && size + text.length > chars) {
-      portions.push(open.join('\n\n'))
+      chunks.push(open.join('\n\n'))
       open = []
       size = 0
     }
     open.push(text)
     size += text.length
   }
-  return [...portions, open.join('\n\n')]
+  return [...chunks, open.join('\n\n')]
 }
 
 export type SummaryPromptOptions = {
   /** The notes so far; empty for the first. */
   notes: string
   chunk: string
-  /** What the notes may be long, in tokens. */
+  /** Maximum length of the notes in tokens. */
   budget: number
-  /** What the person asked to keep above all. */
+  /** What the user asked to preserve in particular. */
   focus: string
 }
 
@@ -95,21 +95,21 @@ export const summaryPrompt = ({
       ...(notes ? [`The notes so far:\n<notes>\n${notes}\n</notes>`] : []),
       `${notes ? 'What came after them' : 'The messages'}:\n<messages>\n${chunk}\n</messages>`,
       ...(focus
-        ? [`The person asks to keep above all what concerns: ${focus}. Give it most of the room.`]
+        ? [`The person asks to keep above all what concerns: ${focus}. Give it max of the room.`]
         : []),
       notes
-        ? `Write the notes anew so that they hold both: move what is finished to Done, drop only what was overtaken. At most ${budget} tokens.`
-        : `Write the notes. At most ${budget} tokens.`,
+        ? `Write the notes anew so that they hold both: move what is finished to Done, drop only what was overtaken. At max ${budget} tokens.`
+        : `Write the notes. At max ${budget} tokens.`,
     ].join('\n\n'),
   },
 ]
 
-/** Sections that are put down word for word, so that no model can garble them. */
+/** Sections copied verbatim, so that the model cannot distort them. */
 const REQUEST = '\n\n## Latest request, word for word\n'
 const OPEN_STEPS = '\n\n## Open steps\n'
 const REQUEST_CHARS = 8_000
 
-/** The notes a model wrote, and the request that was put behind them. */
+/** Splits a summary into the model's notes and the verbatim request. */
 export const splitSummary = (text: string): { notes: string; request: string } => {
   const [before = '', ...steps] = text.split(OPEN_STEPS)
   const at = before.lastIndexOf(REQUEST)
@@ -120,16 +120,19 @@ export const splitSummary = (text: string): { notes: string; request: string } =
 export const joinSummary = (notes: string, request: string, todos: readonly string[]): string =>
   [
     notes.replace(/^```(?:markdown|md)?\n([\s\S]*)\n```$/, '$1').trim(),
-    request ? `${REQUEST}${clip(request, REQUEST_CHARS)}` : '',
+    request ? `${REQUEST}${cutMiddle(request, REQUEST_CHARS)}` : '',
     todos.length > 0 ? `${OPEN_STEPS}${todos.map(todo => `- ${todo}`).join('\n')}` : '',
   ].join('')
 
-const LEAST = 2_000
-const MOST = 12_000
+const MIN_SUMMARY_TOKENS = 2_000
+const MAX_SUMMARY_TOKENS = 12_000
 
-/** A fifth of what goes, within bounds: an eternal conversation must not become an eternal summary. */
+/** Tokens for the summary: a fifth of the covered messages, within bounds. */
 export const summaryBudget = (covered: readonly LoopMessage[], window: number): number => {
   const tokens = covered.reduce((sum, message) => sum + estimateTextTokens(textOf(message)), 0)
-  const most = Math.max(LEAST, Math.min(MOST, window > 0 ? window * 0.05 : MOST))
-  return Math.round(Math.min(Math.max(tokens * 0.2, LEAST), most))
+  const max = Math.max(
+    MIN_SUMMARY_TOKENS,
+    Math.min(MAX_SUMMARY_TOKENS, window > 0 ? window * 0.05 : MAX_SUMMARY_TOKENS),
+  )
+  return Math.round(Math.min(Math.max(tokens * 0.2, MIN_SUMMARY_TOKENS), max))
 }

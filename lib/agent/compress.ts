@@ -1,4 +1,4 @@
-/** Puts a summary in the place of earlier messages. Nothing is lost on the way: without a summary all of them stay. */
+/** Replaces earlier messages with a summary. When summarizing fails, all messages stay. */
 import { summaryContent } from '../schema/summary.ts'
 import type { Usage } from '../schema/usage.ts'
 import type { CompressionSettings, CompressionPlan } from './compress-plan.ts'
@@ -13,14 +13,14 @@ import { ProviderFailure } from './failure.ts'
 import { textOf, estimateTokens, estimateAllTokens } from './tokens.ts'
 import type { LoopMessage, WireMessage } from './types.ts'
 
-/** What the engine needs to keep a conversation within a window. */
+/** What the engine needs for compaction. */
 export type Compression = {
   settings: CompressionSettings
-  /** Asks the model that summarises. Throws when there is none, or when it fails. */
+  /** Calls the summary model. Throws when there is none or it fails. */
   callModel: SummaryModel
-  /** Tokens that model can read; 0 when unknown. */
+  /** Context window of that model in tokens; 0 when unknown. */
   window: number
-  /** Until when a summary that failed is not tried again, in milliseconds; kept with the session, beyond the turn. */
+  /** Pause after a failed summary, as times in milliseconds. Stored with the session, so it outlives the turn. */
   cooldown: { until: () => number; start: (nowMs: number, untilMs: number) => void }
 }
 
@@ -32,14 +32,14 @@ export type SummaryModel = (
 export type CompressOptions = Pick<Compression, 'callModel' | 'window'> & {
   signal: AbortSignal
   focus?: string
-  /** Open steps of the agent's list, put down word for word. */
+  /** Open to-do items, copied verbatim. */
   todos?: readonly string[]
   onUsage?: (usage: Usage) => void
 }
 
 export type Compressed = {
   messages: LoopMessage[]
-  /** Of the messages the summary stands for; null when none of them is in a transcript. */
+  /** Ids of the first and last replaced message; null when none of them is in the transcript. */
   first: string | null
   last: string | null
   text: string
@@ -47,16 +47,16 @@ export type Compressed = {
   afterTokens: number
 }
 
-/** What a model of unknown window is asked to read at once. */
-const USUAL_WINDOW = 32_000
-/** Of its window; the rest is for instructions, notes and the answer. */
+/** Assumed for a model with an unknown window. */
+const DEFAULT_WINDOW = 32_000
+/** Share of the window for messages; the rest is for instructions, notes and the response. */
 const READ_SHARE = 0.5
-const CHARS_A_TOKEN = 4
-const MIN_PORTION_CHARS = 4_000
-const MAX_PORTION_CHARS = 400_000
+const CHARS_PER_TOKEN = 4
+const MIN_CHUNK_CHARS = 4_000
+const MAX_CHUNK_CHARS = 400_000
 const MAX_HALVINGS = 3
 
-/** Throws `ProviderFailure` or the signal's reason; `messages` is as it was then. */
+/** Throws `ProviderFailure` or the signal's reason. `messages` is not changed. */
 export const compress = async (
   messages: readonly LoopMessage[],
   { head, tail }: CompressionPlan,
@@ -65,27 +65,30 @@ export const compress = async (
   const covered = messages.slice(head, tail)
   const old = covered.flatMap(({ summary }) => summary ?? [])
   const before = splitSummary(old.map(({ text }) => text).join('\n\n'))
-  const fresh = covered.filter(({ summary }) => !summary)
+  const newMessages = covered.filter(({ summary }) => !summary)
   const budget = summaryBudget(covered, options.window)
-  const notes = await writeNotes(fresh, { ...options, budget, notes: before.notes })
-  const asked = fresh.findLast(({ role }) => role === 'user')
-  // The task itself must not be told in other words while the work on it goes on.
+  const notes = await writeNotes(newMessages, { ...options, budget, notes: before.notes })
+  const lastRequest = newMessages.findLast(({ role }) => role === 'user')
+  // While its task is being worked on, a request must not be rephrased.
   const isOpen = !messages.slice(tail).some(({ role }) => role === 'user')
-  const request = isOpen ? (asked ? textOf(asked) : before.request) : ''
+  const request = isOpen ? (lastRequest ? textOf(lastRequest) : before.request) : ''
   const text = joinSummary(notes, request, options.todos ?? [])
   const [first, last] = [firstId(covered), lastId(covered)]
-  const standIn: LoopMessage = {
+  const summaryMessage: LoopMessage = {
     role: 'user',
     content: summaryContent(text),
     summary: { from: first ?? '', to: last ?? '', text },
-    position: placeOf(covered),
+    position: positionOf(covered),
   }
-  const [beforeTokens, summaryTokens] = [estimateAllTokens(messages), estimateTokens(standIn)]
+  const [beforeTokens, summaryTokens] = [
+    estimateAllTokens(messages),
+    estimateTokens(summaryMessage),
+  ]
   const coveredTokens = estimateAllTokens(covered)
   if (summaryTokens >= coveredTokens)
-    throw new ProviderFailure('error', 'The summary is longer than what it should stand for.')
+    throw new ProviderFailure('error', 'The summary is longer than the messages it replaces.')
   return {
-    messages: [...messages.slice(0, head), standIn, ...messages.slice(tail)],
+    messages: [...messages.slice(0, head), summaryMessage, ...messages.slice(tail)],
     first,
     last,
     text,
@@ -99,49 +102,49 @@ const firstId = (covered: readonly LoopMessage[]): string | null =>
 const lastId = (covered: readonly LoopMessage[]): string | null =>
   covered.map(({ summary, id }) => summary?.to || id).findLast(Boolean) ?? null
 
-const placeOf = (covered: readonly LoopMessage[]): number | undefined => {
-  const places = covered.map(({ position: place }) => place)
-  const known = places.filter(place => place !== undefined)
-  return known.length < places.length || known.length === 0 ? undefined : Math.max(...known)
+const positionOf = (covered: readonly LoopMessage[]): number | undefined => {
+  const positions = covered.map(({ position }) => position)
+  const known = positions.filter(position => position !== undefined)
+  return known.length < positions.length || known.length === 0 ? undefined : Math.max(...known)
 }
 
-type Writing = CompressOptions & { budget: number; notes: string }
+type NotesOptions = CompressOptions & { budget: number; notes: string }
 
-/** Portion by portion where all of it is more than can be read at once: each updates the notes of those before. */
+/** Summarizes chunk by chunk when the messages exceed the model's window; each call updates the notes so far. */
 const writeNotes = async (
-  fresh: readonly LoopMessage[],
-  { callModel, window, signal, focus = '', onUsage, budget, notes: first }: Writing,
+  newMessages: readonly LoopMessage[],
+  { callModel, window, signal, focus = '', onUsage, budget, notes: first }: NotesOptions,
 ): Promise<string> => {
-  const readable = (window || USUAL_WINDOW) * READ_SHARE * CHARS_A_TOKEN
-  let chars = Math.min(MAX_PORTION_CHARS, Math.max(MIN_PORTION_CHARS, readable))
+  const readable = (window || DEFAULT_WINDOW) * READ_SHARE * CHARS_PER_TOKEN
+  let chars = Math.min(MAX_CHUNK_CHARS, Math.max(MIN_CHUNK_CHARS, readable))
   let halvings = 0
   let notes = first
-  let left = [...toChunks(fresh, chars)]
+  let left = [...toChunks(newMessages, chars)]
   while (left.length > 0) {
-    const portion = left[0] as string
+    const chunk = left[0] as string
     try {
-      const said = await callModel(summaryPrompt({ notes, chunk: portion, budget, focus }), {
+      const response = await callModel(summaryPrompt({ notes, chunk, budget, focus }), {
         signal,
         onUsage: usage => onUsage?.(usage),
       })
-      if (!said.trim()) throw new ProviderFailure('no_response', 'The summary is empty.')
-      notes = said.trim()
+      if (!response.trim()) throw new ProviderFailure('no_response', 'The summary is empty.')
+      notes = response.trim()
       left = left.slice(1)
     } catch (error) {
       const tooLong = error instanceof ProviderFailure && error.type === 'context_overflow'
       if (!tooLong || ++halvings > MAX_HALVINGS) throw error
-      // A little more than half: two pieces, not two and a rest.
-      chars = Math.min(chars, portion.length) * 0.6
+      // Slightly more than half, so that a chunk becomes two pieces and no remainder.
+      chars = Math.min(chars, chunk.length) * 0.6
       left = left.flatMap(each => halve(each, chars))
     }
   }
   return notes
 }
 
-/** At a line's end near the limit, so that a message is rarely torn. */
-const halve = (portion: string, chars: number): string[] => {
+/** Splits at line ends near the limit, so that messages are rarely split. */
+const halve = (chunk: string, chars: number): string[] => {
   const pieces: string[] = []
-  let rest = portion
+  let rest = chunk
   while (rest.length > chars) {
     const line = rest.lastIndexOf('\n', chars)
     const at = line > chars / 2 ? line : Math.ceil(chars)
@@ -151,7 +154,7 @@ const halve = (portion: string, chars: number): string[] => {
   return [...pieces, rest]
 }
 
-/** Two neighbours of one role are refused by some providers: a summary is put in front of what the person said next. */
+/** Some providers reject two user messages in a row: a summary is merged with the next user message. */
 export const mergeSummaries = (messages: readonly LoopMessage[]): LoopMessage[] => {
   const merged: LoopMessage[] = []
   for (const message of messages) {

@@ -1,34 +1,34 @@
-/** An agent of another program as the seam sees it: what is set for it, what it is given, what is kept of it. */
+/** External agents in the engine's contracts: settings, what a turn passes to one, and the stored session state. Types only. */
 
-/** What the configuration says of one agent of another program. */
+/** Configuration of one external agent. */
 export type ExternalAgentSettings = {
-  /** Added to the environment of its process, and of no other. */
+  /** Added to the environment of its process only. */
   env: Readonly<Record<string, string>>
-  /** How long it may take to answer first. */
+  /** Startup timeout in milliseconds. */
   startMs?: number
-  /** How long a conversation that is not used stays open in it, and how many of those at most. */
+  /** How long an unused session stays open in it, in milliseconds, and how many of them at most. */
   idleMs?: number
   maxIdle?: number
-  /** Whether the profile's MCP servers are passed on to it. */
+  /** Whether it receives the profile's MCP servers. */
   mcp: boolean
 }
 
-/** What an agent of somebody else's needs to be run for a session of ours. */
+/** What an external agent needs to run a turn of a session. */
 export type ExternalAgentContext = {
-  /** Whose process it is: agents of two homes never share one. */
+  /** The agent home. Homes never share a process. */
   home: string
-  /** The environment of that process: nothing in it belongs to one session. */
+  /** Environment of the process; it must not contain anything of a single session. */
   env: Readonly<Record<string, string>>
-  /** What it is to connect to besides its own. */
+  /** MCP servers to use besides its own. */
   mcpServers: readonly ForwardedMcpServer[]
-  /** It has named its session. */
+  /** Called when the agent names its session. */
   onTitle?: (title: string) => void
-  /** What is remembered of the agent's own session. */
+  /** The stored state of the agent's own session. */
   load: (agent: string) => ExternalSession | null
   save: (agent: string, session: ExternalSession) => void
 }
 
-/** An MCP server as an agent is told of it. */
+/** An MCP server as it is passed to an external agent. */
 export type ForwardedMcpServer =
   | {
       kind: 'stdio'
@@ -39,21 +39,21 @@ export type ForwardedMcpServer =
     }
   | { kind: 'http' | 'sse'; name: string; url: string; headers: Readonly<Record<string, string>> }
 
-/** How a session of ours is known to another program's agent. Kept in the journal. */
+/** Links a session of ours to the external agent's session. Stored in the journal. */
 export type ExternalSession = {
   session_id: string
-  /** Ids it had before: agents may rotate them. */
+  /** Earlier ids: agents may rotate them. */
   aliases: string[]
-  /** The session of ours it was made for; a copy of that session must not share it. */
+  /** Our session it was created for; a copy of that session must not share it. */
   owner: string
   cwd: string
-  /** Which of the person's messages the agent has answered (see `marks.ts`). */
+  /** Which user messages the agent has answered (see `acp/history-hash.ts`). */
   mark: string
-  /** The one that was sent last, where it is not known whether the agent took it in; '' when that is settled. */
+  /** The last message sent, while it is unknown whether the agent received it; otherwise ''. */
   sent: string
-  /** US dollars the agent said the whole session cost so far. */
+  /** Cost of the whole session in US dollars, as reported by the agent. */
   cost: number
-  /** What was chosen in it: its mode, and its options by id. An agent forgets them when it ends. */
+  /** The chosen mode, and options by id. An agent loses them when its process ends. */
   mode: string | null
   options: Readonly<Record<string, string | boolean>>
 }

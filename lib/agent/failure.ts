@@ -1,4 +1,4 @@
-/** What can go wrong between us and a model, sorted by one table into the words the rest of the service uses. */
+/** Failures of model calls, classified by one table into types with hints for the user. */
 import type { FailureType } from '../schema/event.ts'
 import { retryAfterInText } from './retry-after.ts'
 import type { Failure } from './types.ts'
@@ -9,13 +9,13 @@ export class ProviderFailure extends Error {
   readonly retryable: boolean
   /** HTTP status, when there was an answer. */
   readonly status: number | undefined
-  /** How long the provider asked us to wait. */
+  /** Wait requested by the provider, in milliseconds. */
   readonly retryAfterMs: number | undefined
-  /** Part of an answer was shown, which is void when somebody else answers. Set where it is known. */
+  /** Part of the response was shown; it is void when the call is repeated. Set by `complete`. */
   hasStreamed = false
-  /** Nobody is at that address: trying again soon helps less than elsewhere. */
+  /** The host cannot be reached: retrying soon rarely helps. */
   readonly isUnreachable: boolean
-  /** Refused without a word: that it is about the length is a guess. */
+  /** Rejected without an error message: `context_overflow` is a guess then. */
   readonly isBodyEmpty: boolean
 
   constructor(
@@ -48,13 +48,13 @@ const TRANSIENT = /try again|retry|resets? (?:at|in|on)|per (?:minute|hour|day)|
 const RATE = /rate[ _-]?limit|too many requests|requests per|tokens per|throttl|slow down/i
 const OVERFLOW =
   /context[_ ](?:length|window|size)|maximum context|context limit|max(?:imum)?[_ ]tokens? exceeded|too many (?:input )?tokens|prompt is too long|input is too long|exceeds? the (?:model'?s? )?(?:limit|maximum|context)|reduce the length|request too large|payload too large|maximum prompt length|exceeded model token limit|(?:prompt|input) exceeds max|range of input length|input token count/i
-/** The answer was to be longer than what the prompt leaves of the window: not the conversation is too long. */
+/** The requested output does not fit next to the prompt. The conversation is not too long. */
 const ANSWER_TOO_LONG = /max_(?:completion_|output_)?tokens\W.{0,60}too large/i
-/** What a filter for content keeps back is refused again in the same way. */
+/** Content filters reject a repeated request the same way. */
 const FILTERED =
   /content[_ ](?:filter|management policy|moderation)|content filtering|flagged by moderation|(?:violat\w+|against) .{0,40}(?:content|usage) polic|ResponsibleAIPolicy|prohibited_content/i
-/** Words of Google's quotas: another day begins before it passes, whatever wait stands beside it. */
-const OF_THE_DAY = /PerDay/
+/** Daily quotas of Google last until the next day, regardless of the retry delay in the response. */
+const DAILY_QUOTA = /PerDay/
 const AUTH =
   /unauthorized|authentication|invalid[_ ](?:x-)?api[_ -]?key|incorrect api key|api key not valid|no cookie auth credentials|permission denied|forbidden|missing api key/i
 const MODEL =
@@ -68,10 +68,10 @@ type Rule = {
   when: (evidence: Evidence) => boolean
 }
 
-const limitThatPasses = (text: string) => QUOTA.test(text) && TRANSIENT.test(text)
+const isTemporaryQuota = (text: string) => QUOTA.test(text) && TRANSIENT.test(text)
 
-/** First match wins. Quota stands before rate limit: waiting does not fill an account. */
-const TABLE: Rule[] = [
+/** First match wins. Quota comes before rate limit, because waiting does not add credit. */
+const RULES: Rule[] = [
   {
     type: 'error',
     retryable: false,
@@ -82,18 +82,18 @@ const TABLE: Rule[] = [
     retryable: false,
     when: ({ status, text }) => (status === 400 || status === 403) && FILTERED.test(text),
   },
-  { type: 'quota_exhausted', when: ({ status, text }) => status === 429 && OF_THE_DAY.test(text) },
+  { type: 'quota_exhausted', when: ({ status, text }) => status === 429 && DAILY_QUOTA.test(text) },
   {
     type: 'context_overflow',
     when: ({ status, text }) => status === 429 && /request too large/i.test(text),
   },
-  { type: 'rate_limit', when: ({ status, text }) => status === 402 && limitThatPasses(text) },
+  { type: 'rate_limit', when: ({ status, text }) => status === 402 && isTemporaryQuota(text) },
   { type: 'quota_exhausted', when: ({ status }) => status === 402 },
   {
     type: 'quota_exhausted',
     when: ({ status, text }) =>
       QUOTA.test(text) &&
-      (status === 403 || (status === 429 && !limitThatPasses(text)) || status === 400),
+      (status === 403 || (status === 429 && !isTemporaryQuota(text)) || status === 400),
   },
   { type: 'auth_mismatch', when: ({ status }) => status === 401 || status === 403 },
   { type: 'model_not_found', when: ({ status }) => status === 404 },
@@ -118,13 +118,13 @@ const TABLE: Rule[] = [
     retryable: true,
     when: ({ status, text }) => !status && OVERLOADED.test(text),
   },
-  /** A request the provider will refuse again in the same way. */
+  /** The provider will reject the request again. */
   { type: 'error', retryable: false, when: ({ status }) => (status ?? 0) >= 300 },
   { type: 'error', retryable: true, when: () => true },
 ]
 
-/** What providers name an error inside a stream, where no status stands beside it. */
-const WORDS: Readonly<Record<string, number>> = {
+/** HTTP status by error name, for errors inside a stream. */
+const STATUS_BY_NAME: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   invalid_prompt: 400,
   authentication_error: 401,
@@ -145,39 +145,39 @@ const WORDS: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 }
 
-/** The status an error's name stands for; undefined for a name that says nothing. */
-export const statusOfErrorName = (word: string): number | undefined =>
-  Object.hasOwn(WORDS, word) ? WORDS[word] : undefined
+/** HTTP status for an error name; undefined for unknown names. */
+export const statusOfErrorName = (name: string): number | undefined =>
+  Object.hasOwn(STATUS_BY_NAME, name) ? STATUS_BY_NAME[name] : undefined
 
-/** Sorts an answer or an error sentence. `text` may be more than is shown, for example a whole body with its codes. */
+/** Classifies an error response. `text` may hold more than the message shown to the user, such as the whole body. */
 export const classify = (evidence: {
   status?: number | undefined
   message: string
   text?: string
   retryAfterMs?: number | undefined
-  /** Nothing was said at all. */
+  /** The response had no body. */
   isBodyEmpty?: boolean
-  /** When a limit is lifted, where nothing better is said. */
+  /** Reset time of a rate limit, used when no retry delay is given. */
   resetMs?: number | undefined
 }): ProviderFailure => {
   const text = evidence.text ?? evidence.message
-  const rule = TABLE.find(entry => entry.when({ status: evidence.status, text }))
+  const rule = RULES.find(entry => entry.when({ status: evidence.status, text }))
   const wait = evidence.retryAfterMs ?? retryAfterInText(text) ?? evidence.resetMs
-  // Some servers refuse what is too long without a word.
+  // Some servers reject long prompts without an error message.
   const isBodyEmpty = evidence.isBodyEmpty && evidence.status === 400
   return new ProviderFailure(
     isBodyEmpty ? 'context_overflow' : (rule?.type ?? 'error'),
     evidence.message,
     {
       isBodyEmpty: isBodyEmpty ?? false,
-      ...(rule?.retryable !== undefined && { retryable: rule.retryable }),
-      ...(evidence.status !== undefined && { status: evidence.status }),
-      ...(wait !== undefined && { retryAfterMs: wait }),
+      retryable: rule?.retryable,
+      status: evidence.status,
+      retryAfterMs: wait,
     },
   )
 }
 
-/** One sentence of advice for the person; `error` and `interrupted` speak for themselves. */
+/** One sentence of advice for the user; `error` and `interrupted` need none. */
 const HINTS: Partial<Record<FailureType, string>> = {
   quota_exhausted:
     'Your account with this provider has no credit left. Top it up, or choose another model.',
@@ -186,7 +186,7 @@ const HINTS: Partial<Record<FailureType, string>> = {
     'Check that the key in the agent home’s .env belongs to this provider and can use this model.',
   model_not_found: 'Check the model’s name, or choose one from the list.',
   context_overflow:
-    'Compact the conversation, start a new one, or choose a model with a larger context window.',
+    'Compact the chat, start a new one, or choose a model with a larger context window.',
   network: 'Check the provider’s address and your connection, then send again.',
   budget_reached: 'Raise or remove the budget in Settings → Budgets, then send again.',
   no_response: 'Check that this key can use the model, or choose another one.',
@@ -194,7 +194,7 @@ const HINTS: Partial<Record<FailureType, string>> = {
 
 export const hintFor = (type: FailureType): string | undefined => HINTS[type]
 
-/** What the caller of the loop is told. */
+/** The failure of an outcome. */
 export const toFailure = (failure: ProviderFailure): Failure => {
   const hint = hintFor(failure.type)
   return { type: failure.type, message: failure.message, ...(hint !== undefined && { hint }) }

@@ -1,16 +1,16 @@
-/** Finds out whether a file is one of others under a second name: a hard link leads nowhere, so its path says nothing. */
+/** Detects hard links to protected files: the path of a hard link does not reveal its target. */
 import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-/** As many entries are looked at; folders of the home come first. */
+/** Directory entries examined at most. */
 const MAX_ENTRIES = 20_000
 
-/** Undefined where nothing can be looked at: missing, closed to us, links in a circle. */
+/** Undefined for missing or inaccessible files and for symlink loops. */
 export const statIfExists = (path: string): Stats | undefined => {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch {
-    // The guards ask this of any path a model may name; none of them may fail over it.
+    // Guards call this with any path a model names and must not throw.
     return undefined
   }
 }
@@ -19,14 +19,14 @@ const entriesOf = (dir: string): Dirent[] => {
   try {
     return readdirSync(dir, { withFileTypes: true })
   } catch {
-    // Gone while it was looked at.
+    // Deleted during the scan.
     return []
   }
 }
 
-/** Of these files and folders (two stars stand for any folders between) the one that holds `place` under another name. */
-export const findHardLink = (paths: readonly string[], place: string): string | undefined => {
-  const file = statIfExists(place)
+/** The first of these files and folders (`**` matches any folders) that contains a hard link to `target`. */
+export const findHardLink = (paths: readonly string[], target: string): string | undefined => {
+  const file = statIfExists(target)
   if (!file?.isFile() || file.nlink < 2) return undefined
   let left = MAX_ENTRIES
   const holds = (path: string, stat: Stats | undefined, name?: string): boolean => {

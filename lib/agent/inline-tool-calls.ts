@@ -1,21 +1,21 @@
-/** An answer of a server that does not tell thoughts and calls from words: what stands in the text is taken out of it. */
+/** Extracts reasoning and tool calls that some servers leave in the response text. */
 import { type RawCall, parseArguments } from './tool-calls.ts'
 import type { Reply } from './complete.ts'
 
-/** The template of some models opens the thought itself, so that only its end is said, on a line or at the beginning. */
+/** Some chat templates open the reasoning themselves, so only `</think>` appears: on its own line or at the start. */
 const STRAY_END = /^(?:([\s\S]*?)\n)?<\/think>(?:[ \t]*(?:\n|$)|(?<=^<\/think>))/
 
 const CALLS = /(?:^|\n)<tool_call>\s*(\{[\s\S]*?\})\s*(?:<\/tool_call>|$)/g
 
-/** Only in front: a tag anywhere else belongs to the answer, for example to one about tags. */
-const withoutThought = (reply: Reply): Reply => {
+/** Only at the start: a tag elsewhere is content, for example in a response about tags. */
+const extractReasoning = (reply: Reply): Reply => {
   const found = STRAY_END.exec(reply.text)
-  const thought = found?.[1] ?? ''
-  if (!found || /<think|```/.test(thought)) return reply
+  const reasoning = found?.[1] ?? ''
+  if (!found || /<think|```/.test(reasoning)) return reply
   return {
     ...reply,
     text: reply.text.slice(found[0].length).trimStart(),
-    reasoning: `${reply.reasoning}${thought}`,
+    reasoning: `${reply.reasoning}${reasoning}`,
   }
 }
 
@@ -25,16 +25,18 @@ const toCall = (json: string): RawCall | null => {
   return { id: '', name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) }
 }
 
-/** Calls of tools on offer with which the answer ends; an example in the middle of a text stays one. */
-const withCalls = (reply: Reply, known: readonly string[]): Reply => {
+/** Only calls of available tools at the end of the text; examples inside a text are content. */
+const extractCalls = (reply: Reply, known: readonly string[]): Reply => {
   if (reply.calls.length > 0 || !reply.text.includes('<tool_call>')) return reply
   const found = [...reply.text.matchAll(CALLS)]
   const calls = found.map(([, json = '']) => toCall(json))
-  const isMeant = calls.every((call): call is RawCall => call !== null && known.includes(call.name))
+  const areKnownTools = calls.every(
+    (call): call is RawCall => call !== null && known.includes(call.name),
+  )
   const rest = reply.text.slice(found[0]?.index ?? 0).replace(CALLS, '')
-  if (!isMeant || found.length === 0 || rest.trim() !== '') return reply
+  if (!areKnownTools || found.length === 0 || rest.trim() !== '') return reply
   return { ...reply, text: reply.text.slice(0, found[0]?.index).trimEnd(), calls }
 }
 
 export const parseInlineMarkup = (reply: Reply, known: readonly string[]): Reply =>
-  withCalls(withoutThought(reply), known)
+  extractCalls(extractReasoning(reply), known)

@@ -1,7 +1,7 @@
-/** Writes the system prompt: a part that stays the same over a session, so that providers can cache it, and a part of the moment. Pure. */
+/** Builds the system prompt: a part that is constant per session, for prompt caches, and a part per turn. Pure. */
 
 export type SkillsIndex = readonly {
-  /** Blank for skills that stand in none. */
+  /** Empty for uncategorized skills. */
   category: string
   description: string
   skills: readonly { name: string; description: string }[]
@@ -9,41 +9,41 @@ export type SkillsIndex = readonly {
 
 export type ContextFile = { name: string; text: string }
 
-/** What does not change while a conversation goes on; blank or empty is left out. */
+/** Constant over a conversation. Empty parts are omitted. */
 export type StablePromptParts = {
-  /** Where the answers are read; the page when nothing is said. */
+  /** Where responses are displayed; default: the page. */
   surface?: 'page' | 'terminal'
-  /** Text of SOUL.md; blank means our own identity. */
+  /** Text of SOUL.md; empty: the built-in identity. */
   soul: string
-  /** Names of the tools on offer. */
+  /** Names of the available tools. */
   tools: readonly string[]
-  /** This kind of model likes to announce instead of act. */
+  /** For models that tend to announce actions instead of calling tools. */
   enforceTools: boolean
   /** `agent.system_prompt` of the configuration. */
   instructions: string
-  /** What is kept between conversations. */
+  /** Notes from earlier conversations. */
   memory: string
   skills: SkillsIndex
-  /** Instructions that lie in the workspace. */
+  /** Instruction files in the workspace. */
   context: readonly ContextFile[]
-  /** The day the conversation began. */
+  /** The day the conversation started. */
   startDay: string
   model: string
   provider: string
   platform: string
 }
 
-/** What is true of this turn only, and is stored nowhere. */
+/** Valid for one turn; not stored. */
 export type TurnPromptParts = {
   workspace: string
   personality: string
-  /** Why this turn is another kind of turn. */
+  /** Instructions for unattended turns. */
   preamble: string
 }
 
 const IDENTITY = `You are a capable assistant working on the user's own machine through tools. Be direct, accurate and brief. Look before you change something, and say plainly what you did and what you could not do. Never invent the result of a tool. When a command is denied, do not try to reach the same end by another way; ask instead.`
 
-/** Only of tools that are there: a model that is told of others calls them. */
+/** Included only for available tools: a model calls tools that are mentioned. */
 const GUIDANCE: readonly (readonly [tool: string, text: string])[] = [
   [
     'memory',
@@ -61,28 +61,28 @@ const GUIDANCE: readonly (readonly [tool: string, text: string])[] = [
 
 const ENFORCEMENT = `Act through your tools in the same answer in which you decide to: never end an answer with a promise of what you will do next. Go on until the task is done and you have checked the result, or until only the user can take the next step. An answer either calls a tool or hands over a finished result.`
 
-const TALKERS = ['gpt', 'codex', 'gemini', 'gemma', 'grok']
+const ANNOUNCING_MODELS = ['gpt', 'codex', 'gemini', 'gemma', 'grok']
 
-/** `agent.tool_use_enforcement`: by the model's name, always, never, or for names that hold one of these. */
+/** `agent.tool_use_enforcement`: `auto` (by model name), always, never, or for names that contain one of these. */
 export const needsToolEnforcement = (
   model: string,
   setting: 'auto' | boolean | readonly string[],
 ): boolean => {
   if (typeof setting === 'boolean') return setting
   const name = model.toLowerCase()
-  const fragments = setting === 'auto' ? TALKERS : setting
+  const fragments = setting === 'auto' ? ANNOUNCING_MODELS : setting
   return fragments.some(fragment => fragment.trim() !== '' && name.includes(fragment.toLowerCase()))
 }
 
 const MAX_CHARS = 20_000
-const HEAD = 0.7
-const TAIL = 0.2
+const HEAD_SHARE = 0.7
+const TAIL_SHARE = 0.2
 
-/** A long text loses its middle: how it begins and how it ends says most of it. */
+/** Truncates the middle of a long text. */
 export const truncateText = (text: string, name = 'the text', max = MAX_CHARS): string =>
   text.length <= max
     ? text
-    : `${text.slice(0, max * HEAD)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL)}`
+    : `${text.slice(0, max * HEAD_SHARE)}\n\n[… ${name} is longer than ${max} characters: its middle is left out here …]\n\n${text.slice(-max * TAIL_SHARE)}`
 
 const MAX_SKILL_CHARS = 60
 
@@ -94,7 +94,7 @@ const shorten = (text: string, max: number): string => {
 const skillLine = ({ name, description }: SkillsIndex[number]['skills'][number]): string =>
   description === '' ? `- ${name}` : `- ${name}: ${shorten(description, MAX_SKILL_CHARS)}`
 
-const aboutSkills = (index: SkillsIndex): string => {
+const skillsSection = (index: SkillsIndex): string => {
   if (index.length === 0) return ''
   const groups = index.map(({ category, description, skills }) => {
     const head = category === '' ? '' : `${category}${description === '' ? '' : `: ${description}`}`
@@ -103,12 +103,12 @@ const aboutSkills = (index: SkillsIndex): string => {
   return `# Skills\nInstructions for kinds of tasks, kept on this machine. Before you begin, see whether one fits, even in part; if so, load it with skill_view and follow it.\n\n${groups.join('\n\n')}`
 }
 
-const aboutProject = (files: readonly ContextFile[]): string =>
+const projectSection = (files: readonly ContextFile[]): string =>
   files.length === 0
     ? ''
     : `# Project instructions\nFrom files of the workspace. Follow them where they concern your task.\n\n${files.map(({ name, text }) => `## ${name}\n${text}`).join('\n\n')}`
 
-const aboutWorkspace = (workspace: string) =>
+const workspaceSection = (workspace: string) =>
   `The active workspace is ${workspace}. Each message of the user may begin with a tag of the form [Workspace: <absolute path>]; the newest tag is authoritative over any earlier mention of a workspace. It is the default directory of all file and terminal tools: relative paths start there. A message sent on a later day than the conversation began carries that day in a second tag, [Date: <day>]. Do not repeat the tags in your answers.`
 
 const SURFACES = {
@@ -130,14 +130,14 @@ export const stablePrompt = (parts: StablePromptParts): string =>
     parts.enforceTools && parts.tools.length > 0 ? ENFORCEMENT : '',
     parts.instructions,
     parts.memory,
-    parts.tools.includes('skill_view') ? aboutSkills(parts.skills) : '',
-    aboutProject(parts.context),
+    parts.tools.includes('skill_view') ? skillsSection(parts.skills) : '',
+    projectSection(parts.context),
     `Environment: ${parts.platform}. The conversation began on ${parts.startDay}. You are ${parts.model}, served by ${parts.provider}.`,
     SURFACES[parts.surface ?? 'page'],
   ])
 
-/** The stored part first, so that what follows it does not spoil the cache of it. */
+/** The constant part comes first, so that prompt caches stay valid. */
 export const systemPrompt = (
   stable: string,
   { workspace, personality, preamble }: TurnPromptParts,
-): string => join([stable, aboutWorkspace(workspace), personality, preamble])
+): string => join([stable, workspaceSection(workspace), personality, preamble])

@@ -1,4 +1,4 @@
-/** Makes a history that every provider accepts: each tool call answered once, each answer asked for. */
+/** Repairs a history so that every provider accepts it: exactly one result per tool call, no result without a call. */
 import { isJsonObject, parseArguments } from './tool-calls.ts'
 import type { LoopMessage } from './types.ts'
 
@@ -7,16 +7,15 @@ export const NO_RESULT = JSON.stringify({
 })
 
 /**
- * Pure. Missing results are stubbed, orphan results dropped, results moved directly behind the
- * message that asked for them, and arguments that are not a JSON object sent as an empty one:
- * several providers refuse the whole conversation otherwise.
+ * Pure. Adds stubs for missing results, drops orphaned results, moves results directly behind their call, and replaces
+ * arguments that are not a JSON object with an empty one. Several providers reject the whole conversation otherwise.
  */
 export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] => {
-  const mended: LoopMessage[] = []
+  const repaired: LoopMessage[] = []
   messages.forEach((message, at) => {
     if (message.role === 'tool') return
     if (message.role !== 'assistant' || !message.tool_calls?.length) {
-      mended.push(message)
+      repaired.push(message)
       return
     }
     const calls = message.tool_calls.map(call => ({
@@ -26,11 +25,11 @@ export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] =
         arguments: plainJson(call.function.arguments),
       },
     }))
-    mended.push({ ...message, tool_calls: calls })
-    const answers = answersAfter(messages, at)
+    repaired.push({ ...message, tool_calls: calls })
+    const results = resultsAfter(messages, at)
     for (const call of calls)
-      mended.push(
-        answers.get(call.id) ?? {
+      repaired.push(
+        results.get(call.id) ?? {
           role: 'tool',
           tool_call_id: call.id,
           name: call.function.name,
@@ -38,21 +37,21 @@ export const repairHistory = (messages: readonly LoopMessage[]): LoopMessage[] =
         },
       )
   })
-  return mended
+  return repaired
 }
 
-/** As the model wrote it where that is an object; servers read it, and less kindly than we do. */
+/** The model's own text if it is a JSON object: servers parse it more strictly than we do. */
 const plainJson = (text: string): string => {
   return isJsonObject(text) ? text : JSON.stringify(parseArguments(text) ?? {})
 }
 
-/** Results up to the next message with calls of its own, where ids may begin anew. */
-const answersAfter = (messages: readonly LoopMessage[], at: number): Map<string, LoopMessage> => {
-  const answers = new Map<string, LoopMessage>()
+/** Results up to the next message with calls, where ids may repeat. */
+const resultsAfter = (messages: readonly LoopMessage[], at: number): Map<string, LoopMessage> => {
+  const results = new Map<string, LoopMessage>()
   for (const message of messages.slice(at + 1)) {
     if (message.role === 'assistant' && message.tool_calls?.length) break
-    if (message.role === 'tool' && message.tool_call_id && !answers.has(message.tool_call_id))
-      answers.set(message.tool_call_id, message)
+    if (message.role === 'tool' && message.tool_call_id && !results.has(message.tool_call_id))
+      results.set(message.tool_call_id, message)
   }
-  return answers
+  return results
 }

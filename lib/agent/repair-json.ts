@@ -1,31 +1,31 @@
-/** Puts right what small models get wrong in JSON, character by character; never adds what is not there, so that cut text stays cut. */
+/** Repairs common mistakes of small models in JSON. It never closes anything, so truncated text stays invalid. */
 
 const CONTROL: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 const WORDS: Readonly<Record<string, string>> = { True: 'true', False: 'false', None: 'null' }
 
-/** Null where a string is not closed. The result need not be JSON. */
+/** Null for an unterminated string. The result is not always valid JSON. */
 export const repairJson = (text: string): string | null => {
-  let mended = ''
+  let repaired = ''
   let at = 0
   while (at < text.length) {
     const char = text.charAt(at)
     if (char === '"' || char === "'") {
       const string = readString(text, at, char)
       if (string === null) return null
-      mended += string.json
+      repaired += string.json
       at = string.end
     } else if (char === ',' && /^,\s*[}\]]/.test(text.slice(at, at + 200))) {
       at += 1
     } else {
       const [word = ''] = /^[A-Za-z]+/.exec(text.slice(at, at + 20)) ?? []
-      mended += WORDS[word] ?? (word || char)
+      repaired += WORDS[word] ?? (word || char)
       at += word.length || 1
     }
   }
-  return mended
+  return repaired
 }
 
-/** A string from its quote to the same quote, as JSON writes it. */
+/** Reads a quoted string and returns it in JSON syntax. */
 const readString = (
   text: string,
   start: number,

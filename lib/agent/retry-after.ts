@@ -1,4 +1,4 @@
-/** How long a provider wants to be left alone, in whichever of many places it says so. */
+/** Finds the retry delay in headers and error bodies of providers. */
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>
 
@@ -11,7 +11,7 @@ const unitMs = (unit: string): number =>
 const PIECE =
   /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|seconds?|secs?|s|minutes?|mins?|m|hours?|hrs?|h|days?|d)(?![a-z])/gi
 
-/** `8.2s`, `6m0s`, `1 minute 30 seconds`; undefined when it is no length of time. */
+/** `8.2s`, `6m0s`, `1 minute 30 seconds`; undefined for other text. */
 const durationMs = (text: string): number | undefined => {
   const pieces = [...text.matchAll(PIECE)]
   return pieces.length === 0
@@ -31,7 +31,7 @@ export const parseRetryAfter = (
   return Number.isNaN(date) ? durationMs(header) : Math.max(0, date - now)
 }
 
-/** A length of time, or a moment: seconds or milliseconds since 1970, or a date. */
+/** Accepts a duration, seconds or milliseconds since 1970, or a date. */
 const resetMs = (value: string, now: number): number | undefined => {
   const figure = Number(value)
   if (value.trim() === '') return undefined
@@ -43,38 +43,38 @@ const resetMs = (value: string, now: number): number | undefined => {
   return figure > 1e9 ? Math.max(0, figure * 1_000 - now) : figure * 1_000
 }
 
-const one = (value: string | string[] | undefined): string | undefined =>
+const firstOf = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value[0] : value
 
-/** Of several limits only those that are used up have to be waited for. */
+/** The longest wait among limits that are used up. */
 const rateLimitReset = (headers: Headers, now: number): number | undefined => {
   const waits = Object.entries(headers).flatMap(([name, value]) => {
     if (!/rate-?limit.*reset/.test(name)) return []
-    const left = one(headers[name.replace('reset', 'remaining').replace(/-after$/, '')])
+    const left = firstOf(headers[name.replace('reset', 'remaining').replace(/-after$/, '')])
     if (left !== undefined && Number(left) > 0) return []
-    return resetMs(one(value) ?? '', now) ?? []
+    return resetMs(firstOf(value) ?? '', now) ?? []
   })
   return waits.length > 0 ? Math.max(...waits) : undefined
 }
 
-/** What the headers of a refusal ask for. */
+/** The delay requested by response headers, in milliseconds. */
 export const retryAfterInHeaders = (
   headers: Headers,
   now: number = Date.now(),
 ): number | undefined => {
-  const ms = one(headers['retry-after-ms'])
+  const ms = firstOf(headers['retry-after-ms'])
   if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms))
-  return parseRetryAfter(one(headers['retry-after']), now)
+  return parseRetryAfter(firstOf(headers['retry-after']), now)
 }
 
-/** What is left to know where neither `Retry-After` nor the text says anything. */
+/** Fallback when neither `Retry-After` nor the body contains a delay. */
 export const rateLimitResetIn = rateLimitReset
 
 const FIELD = /"retry[-_]?after([-_]ms)?(?:[-_]seconds)?"\s*:\s*"?(\d+(?:\.\d+)?)/i
 const SENTENCE =
   /(?:try(?:ing)? again|retry|wait|available(?: again)?|resets?)\b[^.\d"]{0,40}?\b(?:in|after|for)?\s+((?:about |~)?\d[\d.]*\s*[a-z]+(?:(?:\s|,|and)*\d[\d.]*\s*[a-z]+)*)/i
 
-/** What the words of a refusal ask for: fields of its JSON, or its sentence. */
+/** The delay in an error body, in milliseconds: a JSON field, or a sentence. */
 export const retryAfterInText = (text: string): number | undefined => {
   const delay = /"retryDelay"\s*:\s*"([^"]+)"/.exec(text)
   if (delay?.[1]) return durationMs(delay[1])

@@ -1,16 +1,16 @@
-/** How long to wait before a call is made again, and a wait that a person can end. */
+/** Retry delays, and waiting that an abort signal ends. */
 import type { ProviderFailure } from './failure.ts'
 
 export type Wait = (ms: number, signal: AbortSignal) => Promise<void>
 
 const BASE_MS = 2_000
 const CAP_MS = 60_000
-/** A provider may ask for more than our own cap, but not for the whole evening. */
+/** Upper bound of the delay a provider may request. */
 const RETRY_AFTER_CAP_MS = 120_000
 
 /**
- * Doubles with each attempt (the first is 1) and is spread over half its length, so that many turns
- * that failed together do not come back together. The provider's own wish goes before.
+ * Exponential backoff with jitter over half the delay, so that turns that failed together do not retry together.
+ * `attempt` starts at 1. A delay requested by the provider takes precedence.
  */
 export const retryDelayMs = (
   attempt: number,
@@ -18,9 +18,9 @@ export const retryDelayMs = (
   random: () => number,
 ): number => {
   if (failure?.retryAfterMs !== undefined) {
-    // Who asks for no pause at all and refuses again and again is not taken at its word for ever.
-    const least = attempt > 2 ? BASE_MS / 2 : 0
-    return Math.min(Math.max(Math.ceil(failure.retryAfterMs), least), RETRY_AFTER_CAP_MS)
+    // A provider that requests no delay but keeps failing gets a minimum.
+    const minMs = attempt > 2 ? BASE_MS / 2 : 0
+    return Math.min(Math.max(Math.ceil(failure.retryAfterMs), minMs), RETRY_AFTER_CAP_MS)
   }
   const full = Math.min(BASE_MS * 2 ** (attempt - 1), CAP_MS)
   return Math.round(full / 2 + (full / 2) * random())
@@ -41,12 +41,12 @@ export const wait: Wait = (ms, signal) =>
     signal.addEventListener('abort', stop, { once: true })
   })
 
-/** Settles with `promise`, or rejects with the signal's reason, whichever comes first. */
+/** Settles with `promise`, or rejects with the signal's reason, whichever is first. */
 export const raceAbort = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
   new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)
     if (signal.aborted) {
-      // The loser must not surface as an unhandled rejection.
+      // A late rejection must not become an unhandled one.
       promise.catch(() => undefined)
       return stop()
     }

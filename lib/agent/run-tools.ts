@@ -1,4 +1,4 @@
-/** Runs the tool calls of one message: checked, in order, stoppable, every call answered exactly once. */
+/** Runs the tool calls of one message: validated, in order, abortable, with exactly one result per call. */
 import { messageOf } from '../errors.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { coerceArguments, parseArguments } from './tool-calls.ts'
@@ -6,8 +6,8 @@ import { MAX_BATCH_CHARS, MAX_RESULT_CHARS, truncateResult } from './long-result
 import { raceAbort } from './retry.ts'
 import type { AgentRequest, Delegation, Emit, Tool, ToolContext, ToolResult } from './types.ts'
 
-const MAX_TOGETHER = 8
-/** How long a stopped tool may take to say how far it came. */
+const MAX_PARALLEL = 8
+/** How long an aborted tool may take to return a partial result. */
 const GRACE_MS = 400
 
 const STOPPED: ToolResult = {
@@ -25,64 +25,64 @@ export type ToolRun = {
   spawn?: (callId: string, delegation: Delegation) => NonNullable<ToolContext['spawn']>
 }
 
-/** A call with everything decided but its outcome. `refused` stands in for running it. */
+/** A validated call. `rejection` is its result when it must not run. */
 type Prepared = {
   call: ToolCall
   args: Record<string, unknown>
   tool: Tool | null
   input: unknown
   preview: string | null
-  refused: ToolResult | null
+  rejection: ToolResult | null
 }
 
-/** True when the call names a tool on offer and its arguments are a JSON object: the model is not lost. */
+/** True when the call names an available tool and its arguments are a JSON object. */
 export const isValidCall = (call: ToolCall, tools: readonly Tool[]): boolean =>
   tools.some(tool => tool.name === call.function.name) &&
   parseArguments(call.function.arguments) !== null
 
 /**
- * Answers every call, in source order: `answered` is called once for each as soon as all before it are known.
- * Neighbouring `read` calls run together, and calls of one tool that says so; everything else alone. Throws only what `emit` or `answered` throws.
+ * Runs all calls. `onResult` is called once per call, in source order. Adjacent `read` calls run in parallel, and so do
+ * adjacent calls of one `parallel` tool. Throws only what `emit` or `onResult` throws.
  */
 export const runTools = async (
   calls: readonly ToolCall[],
-  bench: ToolRun,
-  answered: (call: ToolCall, result: ToolResult) => void,
+  run: ToolRun,
+  onResult: (call: ToolCall, result: ToolResult) => void,
 ): Promise<void> => {
-  const { tools, offload: spill } = bench.request
+  const { tools, offload } = run.request
   const prepared = calls.map(call => prepare(call, tools))
-  let room = MAX_BATCH_CHARS
-  for (const group of groups(prepared)) {
+  let remainingChars = MAX_BATCH_CHARS
+  for (const group of toParallelGroups(prepared)) {
     const results = await Promise.all(
-      group.map(entry => (bench.signal.aborted ? STOPPED : runOne(entry, bench))),
+      group.map(entry => (run.signal.aborted ? STOPPED : runCall(entry, run))),
     )
     group.forEach((entry, at) => {
       const { call } = entry
-      const putAside = (text: string) => spill?.(call.id, text) ?? null
-      const most = Math.min(MAX_RESULT_CHARS, room)
-      const result = truncateResult(results[at] ?? STOPPED, most, putAside)
-      room -= result.content.length
-      answered(call, result)
+      const offloadResult = (text: string) => offload?.(call.id, text) ?? null
+      const maxChars = Math.min(MAX_RESULT_CHARS, remainingChars)
+      const result = truncateResult(results[at] ?? STOPPED, maxChars, offloadResult)
+      remainingChars -= result.content.length
+      onResult(call, result)
     })
   }
 }
 
-const groups = (prepared: readonly Prepared[]): Prepared[][] => {
+const toParallelGroups = (prepared: readonly Prepared[]): Prepared[][] => {
   const all: Prepared[][] = []
   for (const entry of prepared) {
     const last = all.at(-1)
     const first = last?.[0]
-    const reads = (one: Prepared | undefined) => one?.tool?.kind === 'read' && !one.refused
+    const reads = (one: Prepared | undefined) => one?.tool?.kind === 'read' && !one.rejection
     const joins =
       (reads(entry) && reads(first)) ||
-      (entry.tool?.parallel && entry.tool === first?.tool && !entry.refused && !first.refused)
-    if (last && joins && last.length < MAX_TOGETHER) last.push(entry)
+      (entry.tool?.parallel && entry.tool === first?.tool && !entry.rejection && !first.rejection)
+    if (last && joins && last.length < MAX_PARALLEL) last.push(entry)
     else all.push([entry])
   }
   return all
 }
 
-const refuse = (error: string): ToolResult => ({
+const errorResult = (error: string): ToolResult => ({
   content: JSON.stringify({ error }),
   isError: true,
 })
@@ -94,22 +94,29 @@ const prepare = (call: ToolCall, tools: readonly Tool[]): Prepared => {
   const entry = { call, tool, args: args ?? {}, input: undefined, preview: null }
   if (!tool) {
     const names = tools.map(candidate => candidate.name).join(', ')
-    return { ...entry, refused: refuse(`There is no tool "${name}". Available tools: ${names}`) }
+    return {
+      ...entry,
+      rejection: errorResult(`There is no tool "${name}". Available tools: ${names}`),
+    }
   }
   if (!args)
-    return { ...entry, refused: refuse('The arguments are not a valid JSON object. Call again.') }
-  const fitted = coerceArguments(tool.input, args)
-  if (!fitted.ok) return { ...entry, refused: refuse(`Invalid arguments: ${fitted.error}`) }
-  return { ...entry, input: fitted.input, preview: tool.preview(fitted.input), refused: null }
+    return {
+      ...entry,
+      rejection: errorResult('The arguments are not a valid JSON object. Call again.'),
+    }
+  const coerced = coerceArguments(tool.input, args)
+  if (!coerced.ok)
+    return { ...entry, rejection: errorResult(`Invalid arguments: ${coerced.error}`) }
+  return { ...entry, input: coerced.input, preview: tool.preview(coerced.input), rejection: null }
 }
 
-const runOne = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
-  const { emit, now } = bench
+const runCall = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
+  const { emit, now } = run
   const { call, args } = entry
   const head = { callId: call.id, name: call.function.name, args }
   const startedAt = now()
   emit({ type: 'tool', ...head, preview: entry.preview })
-  const result = await answerTo(entry, bench)
+  const result = await resultOf(entry, run)
   emit({
     type: 'tool_complete',
     ...head,
@@ -120,24 +127,25 @@ const runOne = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
   return result
 }
 
-/** Nothing a tool says reaches the model, the transcript or a script unmasked, but what the person answered to a question. */
-const answerTo = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
-  const result = entry.refused ?? (await attempt(entry, bench))
-  const { secrets } = bench.request
+/** Masks secrets in everything the model, the transcript or a script receives, except the user's answers to questions. */
+const resultOf = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
+  const result = entry.rejection ?? (await invokeTool(entry, run))
+  const { secrets } = run.request
   return secrets === undefined || entry.tool?.kind === 'ask'
     ? result
     : { ...result, content: secrets.mask(result.content) }
 }
 
-/** A tool throws freely; here it becomes a result. One that does not stop when told is left behind. */
-const attempt = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => {
-  const { request, signal } = bench
+/** Errors of tools become results. A tool that ignores the abort signal is abandoned. */
+const invokeTool = async (entry: Prepared, run: ToolRun): Promise<ToolResult> => {
+  const { request, signal } = run
   const { tool, call } = entry
   if (!tool) return STOPPED
-  const unusable = tool.kind === 'execute' && request.secrets?.commandError(call.function.arguments)
-  if (unusable) return refuse(unusable)
+  const commandError =
+    tool.kind === 'execute' && request.secrets?.commandError(call.function.arguments)
+  if (commandError) return errorResult(commandError)
   const forbidden = request.guards?.tool(tool.name) ?? null
-  if (forbidden !== null) return refuse(forbidden)
+  if (forbidden !== null) return errorResult(forbidden)
   let running = true
   const ctx: ToolContext = {
     callId: call.id,
@@ -148,11 +156,11 @@ const attempt = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => 
     ownAddresses: request.ownAddresses,
     guards: request.guards,
     signal,
-    // What a tool left behind still prints belongs to nobody.
+    // An abandoned tool may still print: drop it.
     output: text => {
-      if (running && text !== '') bench.emit({ type: 'tool_output', callId: call.id, text })
+      if (running && text !== '') run.emit({ type: 'tool_output', callId: call.id, text })
     },
-    // Nobody is asked for a turn that is over.
+    // No questions once the turn is over.
     approve: async ask => {
       signal.throwIfAborted()
       return raceAbort(request.approve(ask, call.id), signal)
@@ -166,27 +174,27 @@ const attempt = async (entry: Prepared, bench: ToolRun): Promise<ToolResult> => 
     offload: text => request.offload?.(call.id, text) ?? null,
     beforeChange: async what => {
       await request.beforeChange?.(what)
-      // Recording may take a while: who was stopped meanwhile changes nothing any more.
+      // Recording takes time: do not change files if the turn was stopped during it.
       signal.throwIfAborted()
     },
     processes: request.processes,
-    spawn: spawnerFor(bench, call.id),
-    call: (name, args) => callWithin(name, args, call.id, bench),
+    spawn: spawnerFor(run, call.id),
+    call: (name, args) => callFromTool(name, args, call.id, run),
     toolNames: request.tools.map(({ name }) => name),
-    memo: bench.memo,
-    now: bench.now,
+    memo: run.memo,
+    now: run.now,
   }
   try {
     const work = Promise.resolve().then(() => tool.run(ctx, entry.input))
     return await withGrace(work, signal)
   } catch (error) {
-    return signal.aborted ? STOPPED : refuse(messageOf(error))
+    return signal.aborted ? STOPPED : errorResult(messageOf(error))
   } finally {
     running = false
   }
 }
 
-/** Undefined where no subagent may be started: delegation is off, or its depth is used up. */
+/** Undefined when delegation is off or the maximum depth is reached. */
 const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['spawn'] => {
   const { delegation } = request
   if (!delegation || !spawn || delegation.depth >= delegation.maxDepth) return undefined
@@ -194,26 +202,26 @@ const spawnerFor = ({ request, spawn }: ToolRun, callId: string): ToolContext['s
 }
 
 /**
- * A call that a tool makes while it runs, in its name: checked, asked about and recorded like every other, but without a
- * message and a card of its own. Of a long answer the caller gets more than a model would.
+ * A tool call made by a running tool: validated and approved like any other, but without its own message and events.
+ * The result is not truncated.
  */
-const callWithin = async (
+const callFromTool = async (
   name: string,
   args: Record<string, unknown>,
   callId: string,
-  bench: ToolRun,
+  run: ToolRun,
 ): Promise<ToolResult> => {
-  if (bench.signal.aborted) return STOPPED
+  if (run.signal.aborted) return STOPPED
   const call: ToolCall = {
     id: callId,
     type: 'function',
     function: { name, arguments: JSON.stringify(args) },
   }
-  const entry = prepare(call, bench.request.tools)
-  return answerTo(entry, bench)
+  const entry = prepare(call, run.request.tools)
+  return resultOf(entry, run)
 }
 
-/** Like the work itself, but after an abort only for a moment longer. */
+/** Settles with `work`, or with a stopped result `GRACE_MS` after an abort. */
 const withGrace = (work: Promise<ToolResult>, signal: AbortSignal): Promise<ToolResult> =>
   new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined

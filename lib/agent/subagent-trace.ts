@@ -1,4 +1,4 @@
-/** What a subagent did, call by call, small enough to stand in the result of the call that delegated. */
+/** Trace of a subagent's tool calls, bounded so that it fits into the delegating call's result. */
 import type { AgentEvent, TraceEntry } from './types.ts'
 
 const MAX_ENTRIES = 60
@@ -11,16 +11,16 @@ export const createTrace = () => {
 
   const begin = (event: Extract<AgentEvent, { type: 'tool' }>): void => {
     if (++count > MAX_ENTRIES) return
-    const { callId, name, preview, owner: by } = event
+    const { callId, name, preview, owner: ref } = event
     const entry: TraceEntry = {
       tool: name,
       preview: (preview ?? '').replace(/\s+/g, ' ').slice(0, PREVIEW_CHARS),
       status: 'unfinished',
       duration_seconds: 0,
-      ...(by && { task_index: by.index }),
+      ...(ref && { task_index: ref.index }),
     }
     byCall.set(callId, entry)
-    const owner = by && byCall.get(by.parent)
+    const owner = ref && byCall.get(ref.parent)
     if (owner) {
       owner.trace ??= []
       owner.trace.push(entry)
@@ -37,7 +37,7 @@ export const createTrace = () => {
       entry.duration_seconds = Math.round(event.durationMs / 100) / 10
     },
     entries: (): TraceEntry[] => roots,
-    /** Calls beyond the bound. */
+    /** Calls beyond the limit. */
     omitted: (): number => Math.max(0, count - MAX_ENTRIES),
   }
 }

@@ -1,4 +1,4 @@
-/** Subagents: the same loop on one task, with a conversation of its own; what it does is told to whoever delegated. */
+/** Subagents: the engine on a delegated task, with its own conversation; its events are passed to the parent run. */
 import { messageOf } from '../errors.ts'
 import { emptyUsage, type Usage } from '../schema/usage.ts'
 import type { UsageMeter } from './usage-meter.ts'
@@ -19,13 +19,13 @@ import type {
   Tool,
 } from './types.ts'
 
-/** How many of one run work at the same time. */
-const MAX_TOGETHER = 3
+/** Subagents of one run that work at the same time. */
+const MAX_PARALLEL = 3
 
-/** What nobody may do in another's name: ask the person, write the memory, send messages, write programs. */
-const NEVER = new Set(['clarify', 'memory', 'send_message', 'execute_code'])
+/** Tools that act for the user or outlive the task; subagents never get them. */
+const FORBIDDEN_TOOLS = new Set(['clarify', 'memory', 'send_message', 'execute_code'])
 
-/** What a subagent needs of the run that starts it. */
+/** The part of a run a subagent needs. */
 export type ParentRun = {
   request: AgentRequest
   emit: Emit
@@ -37,9 +37,9 @@ export type ParentRun = {
 
 export const DELEGATE_TOOL = 'delegate_task'
 
-/** Starts one after the other where more than three want to run. `callId` is the call that delegates. */
+/** Creates the `spawn` function of a tool call. Tasks beyond `MAX_PARALLEL` wait. */
 export const createSpawn = (parent: ParentRun, agent: Agent) => {
-  let free = MAX_TOGETHER
+  let free = MAX_PARALLEL
   const waiting: (() => void)[] = []
   const enter = async (): Promise<void> => {
     if (free > 0) free--
@@ -54,14 +54,20 @@ export const createSpawn = (parent: ParentRun, agent: Agent) => {
     async (task: SubagentTask): Promise<SubagentResult> => {
       await enter()
       try {
-        return await work(parent, agent, delegation, { parent: callId, index: task.index }, task)
+        return await runSubagent(
+          parent,
+          agent,
+          delegation,
+          { parent: callId, index: task.index },
+          task,
+        )
       } finally {
         leave()
       }
     }
 }
 
-const work = async (
+const runSubagent = async (
   parent: ParentRun,
   agent: Agent,
   delegation: Delegation,
@@ -69,30 +75,33 @@ const work = async (
   task: SubagentTask,
 ): Promise<SubagentResult> => {
   const { emit, now } = parent
-  const begun = now()
+  const startedAt = now()
   const trace = createTrace()
   const prefix = `${from.parent}.${from.index}.`
-  const tell = (status: SubagentStatus) =>
+  const emitStatus = (status: SubagentStatus) =>
     emit({ type: 'subagent', owner: from, goal: task.goal, status })
-  const hear = (event: AgentEvent): void => {
+  const onEvent = (event: AgentEvent): void => {
     trace.apply(event)
-    const passed = asNested(event, from, prefix)
+    const passed = toParentEvent(event, from, prefix)
     if (passed) emit(passed)
   }
-  tell('running')
-  const outcome = await settled(parent, () =>
-    agent(toRequest(parent, delegation, prefix, task), hear),
+  emitStatus('running')
+  const outcome = await failedAsOutcome(parent, () =>
+    agent(toRequest(parent, delegation, prefix, task), onEvent),
   )
   const reason = reasonOf(outcome, stepsOf(delegation, task))
-  tell(statusOf(outcome))
-  return { outcome, reason, durationMs: Math.max(0, now() - begun), trace: trace.entries() }
+  emitStatus(statusOf(outcome))
+  return { outcome, reason, durationMs: Math.max(0, now() - startedAt), trace: trace.entries() }
 }
 
 const stepsOf = ({ maxSteps }: Delegation, task: SubagentTask): number =>
   Math.min(task.maxSteps ?? maxSteps, maxSteps)
 
-/** The loop never rejects; what is wrong before it begins is an outcome of this one, and no sibling's. */
-const settled = async (parent: ParentRun, run: () => Promise<Outcome>): Promise<Outcome> => {
+/** An error before the run starts becomes a failed outcome, so that sibling tasks continue. */
+const failedAsOutcome = async (
+  parent: ParentRun,
+  run: () => Promise<Outcome>,
+): Promise<Outcome> => {
   try {
     return await run()
   } catch (error) {
@@ -111,7 +120,7 @@ const reasonOf = ({ status, steps }: Outcome, maxSteps: number): SubagentResult[
   return steps > maxSteps ? 'max_iterations' : 'completed'
 }
 
-/** Everything but what makes it another conversation is the caller's: place, environment, who may say yes. */
+/** The parent's request with a new conversation, fewer tools, and ids prefixed by the task. */
 const toRequest = (
   { request, endpoint, meter, signal }: ParentRun,
   delegation: Delegation,
@@ -131,12 +140,12 @@ const toRequest = (
     maxSteps: stepsOf(delegation, task),
     signal,
     nextMessageId: () => `${prefix}m${++messages}`,
-    // Whoever asks, the question is the session's.
+    // The approval belongs to the session, so it names the subagent's task.
     approve: (ask, callId) =>
       request.approve(
         {
           ...ask,
-          description: `${ask.description} (a subagent asks, its task: ${briefly(task.goal)})`,
+          description: `${ask.description} (a subagent asks, its task: ${shortGoal(task.goal)})`,
         },
         prefix + callId,
       ),
@@ -160,11 +169,11 @@ const toolsFor = (
   { depth, maxDepth }: Delegation,
   toolsets: readonly string[],
 ): readonly Tool[] => {
-  const may = tools.filter(
+  const allowed = tools.filter(
     ({ name, kind }) =>
-      kind !== 'ask' && !NEVER.has(name) && (name !== DELEGATE_TOOL || depth < maxDepth),
+      kind !== 'ask' && !FORBIDDEN_TOOLS.has(name) && (name !== DELEGATE_TOOL || depth < maxDepth),
   )
-  if (toolsets.length === 0) return may
+  if (toolsets.length === 0) return allowed
   const wanted = new Set(
     toolsets.flatMap(name => {
       const names = toolsOf(name)
@@ -172,13 +181,13 @@ const toolsFor = (
       return names
     }),
   )
-  return may.filter(({ name }) => wanted.has(name))
+  return allowed.filter(({ name }) => wanted.has(name))
 }
 
-const BRIEF_CHARS = 120
-const briefly = (goal: string): string => {
+const MAX_GOAL_CHARS = 120
+const shortGoal = (goal: string): string => {
   const line = goal.trim().replace(/\s+/g, ' ')
-  return line.length > BRIEF_CHARS ? `${line.slice(0, BRIEF_CHARS)}…` : line
+  return line.length > MAX_GOAL_CHARS ? `${line.slice(0, MAX_GOAL_CHARS)}…` : line
 }
 
 const systemOf = ({ context }: SubagentTask, workspace: string): string =>
@@ -189,8 +198,8 @@ const systemOf = ({ context }: SubagentTask, workspace: string): string =>
     ...(context.trim() === '' ? [] : [`What you should know:\n${context.trim()}`]),
   ].join('\n\n')
 
-/** An event of the subagent as the caller passes it on; ids are made unlike those of anybody else. Null: not passed on. */
-const asNested = (event: AgentEvent, from: SubagentRef, prefix: string): AgentEvent | null => {
+/** A subagent's event as the parent emits it, with prefixed ids. Null: not passed on. */
+const toParentEvent = (event: AgentEvent, from: SubagentRef, prefix: string): AgentEvent | null => {
   const inner = 'owner' in event ? event.owner : undefined
   const owner = inner ? { ...inner, parent: prefix + inner.parent } : from
   switch (event.type) {
@@ -204,10 +213,10 @@ const asNested = (event: AgentEvent, from: SubagentRef, prefix: string): AgentEv
     case 'tool_complete':
       return { ...event, callId: prefix + event.callId, owner }
     case 'warning':
-      // That its steps are used up stands in its result.
+      // The step limit is reported in the subagent's result.
       return event.kind === 'step_limit' ? null : event
     default:
-      // Its messages, and what concerns them, are nobody's but its own.
+      // Messages and compactions stay inside the subagent.
       return null
   }
 }

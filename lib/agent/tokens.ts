@@ -1,28 +1,28 @@
-/** How long a text is for a model, roughly: enough to know in time that a conversation grows too long. */
+/** Token estimates, accurate enough to compact a conversation in time, and context limits in error messages. */
 import type { LoopMessage, WireMessage } from './types.ts'
 
-/** Bytes and not characters: scripts beyond Latin take more tokens a character, and more bytes. */
-const BYTES_A_TOKEN = 4
+/** Bytes, not characters: non-Latin scripts take more tokens per character, and more bytes. */
+const BYTES_PER_TOKEN = 4
 /** Roles and separators. */
-const TOKENS_A_MESSAGE = 4
-/** What a picture is counted as, whatever the size of its data. */
-const TOKENS_A_PICTURE = 1_500
+const TOKENS_PER_MESSAGE = 4
+/** Flat estimate per image, independent of its size in bytes. */
+const TOKENS_PER_IMAGE = 1_500
 
 export const estimateTextTokens = (text: string): number =>
-  Math.ceil(Buffer.byteLength(text) / BYTES_A_TOKEN)
+  Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN)
 
 const tokensOfPart = (part: { type: string; [key: string]: unknown }): number =>
-  typeof part.text === 'string' ? estimateTextTokens(part.text) : TOKENS_A_PICTURE
+  typeof part.text === 'string' ? estimateTextTokens(part.text) : TOKENS_PER_IMAGE
 
 export const estimateTokens = ({ content, tool_calls, refusal }: WireMessage): number =>
-  TOKENS_A_MESSAGE +
+  TOKENS_PER_MESSAGE +
   (typeof content === 'string'
     ? estimateTextTokens(content)
     : content.reduce((sum, part) => sum + tokensOfPart(part), 0)) +
   (tool_calls ? estimateTextTokens(JSON.stringify(tool_calls)) : 0) +
   (refusal ? estimateTextTokens(refusal) : 0)
 
-/** The words of a message; a picture is named only. */
+/** The text of a message; other parts appear by type, such as `[image_url]`. */
 export const textOf = ({ content }: WireMessage): string =>
   typeof content === 'string'
     ? content
@@ -34,17 +34,17 @@ export const textOf = ({ content }: WireMessage): string =>
 export const estimateAllTokens = (messages: readonly LoopMessage[]): number =>
   messages.reduce((sum, message) => sum + estimateTokens(message), 0)
 
-/** `128k`, `1.2m`: for a sentence. */
+/** `128k`, `1.2m`. */
 export const formatTokens = (tokens: number): string => {
   if (tokens < 1_000) return String(Math.round(tokens))
   const [value, unit] = tokens < 999_500 ? [tokens / 1_000, 'k'] : [tokens / 1_000_000, 'm']
   return `${value < 10 ? Math.round(value * 10) / 10 : Math.round(value)}${unit}`
 }
 
-/** The windows models commonly have; what is too long for one is tried with the next. */
-const STEPS = [131_072, 65_536, 32_768, 16_384, 8_192]
+/** Common context windows in tokens. */
+const COMMON_WINDOWS = [131_072, 65_536, 32_768, 16_384, 8_192]
 
-/** Words before or behind the number in providers' sentences: "maximum context length is 8192 tokens". */
+/** Error messages that contain the limit: "maximum context length is 8192 tokens". */
 const LIMITS = [
   /range of input length should be \[\d+, ?(\d+)\]/i,
   /\blimit:? (\d[\d,_]{2,}),? requested/i,
@@ -55,7 +55,7 @@ const LIMITS = [
   /(\d[\d,_]{2,})[ -]token(?:s)? (?:context|limit|window|maximum)/i,
 ]
 
-/** The window a provider named when it refused; 0 when it named none. */
+/** The context limit in an error message; 0 when there is none. */
 export const contextLimitIn = (message: string): number => {
   for (const pattern of LIMITS) {
     const [, digits] = pattern.exec(message) ?? []
@@ -65,6 +65,6 @@ export const contextLimitIn = (message: string): number => {
   return 0
 }
 
-/** The next smaller common window, for a provider that refuses without saying what fits. */
+/** The next smaller common window, for errors that do not name the limit. */
 export const nextSmallerWindow = (tokens: number): number =>
-  STEPS.find(step => step < tokens) ?? 4_096
+  COMMON_WINDOWS.find(step => step < tokens) ?? 4_096

@@ -1,28 +1,28 @@
-/** Turns what a model wrote as tool calls into calls that can be run: names, ids and arguments put right. */
+/** Normalizes tool calls of a model: repairs names, ids and arguments. */
 import { z } from 'zod'
 import { isObject, isObjectOrArray } from '../base/json.ts'
 import type { ToolCall } from '../schema/message.ts'
 import { repairJson } from './repair-json.ts'
 import type { Tool } from './types.ts'
 
-/** One call as its deltas built it. */
+/** A call as received. */
 export type RawCall = { id: string; name: string; arguments: string }
 
-const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+const simplified = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
-/** The tool a misspelled name most likely means: other case, other separators, a `functions.` in front. */
+/** Maps a misspelled name to a known tool: other case, other separators, a prefix such as `functions.`. */
 export const repairName = (name: string, known: readonly string[]): string => {
   if (known.includes(name)) return name
-  const wanted = plain(name.replace(/^.*[.:/]/, ''))
-  return known.find(candidate => plain(candidate) === wanted) ?? name
+  const wanted = simplified(name.replace(/^.*[.:/]/, ''))
+  return known.find(candidate => simplified(candidate) === wanted) ?? name
 }
 
 /** `sources`: indexes of the call in the response, several when the model repeated it. */
 export type NormalizedCall = { call: ToolCall; sources: number[] }
 
 /**
- * Gives each call a name on offer where one is meant, and an id that stands nowhere else in the
- * conversation (small servers count from `call_0` in every answer); drops the exact doubles some models stutter.
+ * Repairs names, makes ids unique in the conversation (small servers restart at `call_0` in every response), and drops
+ * exact duplicates, which some models repeat. Adds the ids to `taken`.
  */
 export const normalizeCalls = (
   raw: readonly RawCall[],
@@ -52,27 +52,27 @@ export const normalizeCalls = (
   return [...seen.values()]
 }
 
-/** The arguments as an object, or null when the text is not one. */
+/** The arguments as an object; null when the text is not a JSON object, even after repair. */
 export const parseArguments = (text: string): Record<string, unknown> | null => {
   try {
     const value: unknown = JSON.parse(text)
-    // Some models quote the whole object once more.
+    // Some models encode the object twice.
     if (typeof value === 'string' && value.trim().startsWith('{')) return parseArguments(value)
     return isObject(value) ? value : null
   } catch {
-    return mendedArguments(text)
+    return repairedArguments(text)
   }
 }
 
-/** Small models write line breaks into strings, leave a comma at the end, or quote like Python. Null where it is nothing of that kind. */
-const mendedArguments = (text: string): Record<string, unknown> | null => {
+/** Repairs what small models get wrong: raw line breaks in strings, trailing commas, Python literals. Null when that does not help. */
+const repairedArguments = (text: string): Record<string, unknown> | null => {
   const strict = repairJson(text)
   if (strict === null || strict === text) return null
   try {
     const value: unknown = JSON.parse(strict)
     return isObject(value) ? value : null
   } catch {
-    // Not JSON in any way we know: the caller tells the model so.
+    // Not repairable: the caller reports it to the model.
     return null
   }
 }
@@ -89,26 +89,26 @@ export const isJsonObject = (text: string): boolean => {
 
 export type CoercedArguments = { ok: true; input: unknown } | { ok: false; error: string }
 
-/** Checks arguments against the tool's schema; values of the wrong type are converted when their meaning is plain. */
+/** Validates arguments against the tool's schema, converting values of the wrong type when the meaning is unambiguous. */
 export const coerceArguments = (
   schema: z.ZodType,
   args: Record<string, unknown>,
 ): CoercedArguments => {
   const value: Record<string, unknown> = structuredClone(args)
-  // A conversion can bring nested mistakes to light, so a few rounds.
+  // A conversion can reveal nested errors, hence several rounds.
   for (let round = 0; round < 4; round++) {
     const parsed = schema.safeParse(value)
     if (parsed.success) return { ok: true, input: parsed.data }
     const changed = parsed.error.issues.filter(issue => convert(value, issue)).length
-    if (changed === 0) return { ok: false, error: sayIssues(parsed.error.issues) }
+    if (changed === 0) return { ok: false, error: formatIssues(parsed.error.issues) }
   }
   const last = schema.safeParse(value)
   return last.success
     ? { ok: true, input: last.data }
-    : { ok: false, error: sayIssues(last.error.issues) }
+    : { ok: false, error: formatIssues(last.error.issues) }
 }
 
-const sayIssues = (issues: readonly z.core.$ZodIssue[]) =>
+const formatIssues = (issues: readonly z.core.$ZodIssue[]) =>
   issues
     .slice(0, 5)
     .map(issue => `${issue.path.join('.') || 'arguments'}: ${issue.message}`)
@@ -117,20 +117,20 @@ const sayIssues = (issues: readonly z.core.$ZodIssue[]) =>
 const convert = (root: Record<string, unknown>, issue: z.core.$ZodIssue): boolean => {
   if (issue.code !== 'invalid_type' || issue.path.length === 0) return false
   const key = issue.path.at(-1)
-  let place: unknown = root
+  let parent: unknown = root
   for (const step of issue.path.slice(0, -1))
-    place = (place as Record<PropertyKey, unknown> | undefined)?.[step]
-  if (!isObjectOrArray(place) || key === undefined) return false
-  const holder = place as Record<PropertyKey, unknown>
+    parent = (parent as Record<PropertyKey, unknown> | undefined)?.[step]
+  if (!isObjectOrArray(parent) || key === undefined) return false
+  const holder = parent as Record<PropertyKey, unknown>
   const old = holder[key]
   if (old === null) return delete holder[key]
-  const fresh = toType(issue.expected, old)
-  if (fresh === undefined) return false
-  holder[key] = fresh
+  const converted = toType(issue.expected, old)
+  if (converted === undefined) return false
+  holder[key] = converted
   return true
 }
 
-/** `undefined` when there is no plain reading. */
+/** Undefined when the meaning is ambiguous. */
 const toType = (expected: string, value: unknown): unknown => {
   if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean'))
     return String(value)
@@ -153,12 +153,12 @@ const readArray = (text: string): unknown[] | null => {
     const value: unknown = JSON.parse(text)
     return Array.isArray(value) ? value : null
   } catch {
-    // A bare word: the caller makes it a list of one.
+    // A bare word: the caller wraps it in an array.
     return null
   }
 }
 
-/** An answer without the calls some models write into it as text. */
+/** Removes tool call markup that some models write into their text. */
 export const stripCallMarkup = (text: string): string =>
   text.includes('<function_calls>')
     ? text.replace(/<function_calls>[\s\S]*?(?:<\/function_calls>|$)/g, '').trimEnd()

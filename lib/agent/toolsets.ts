@@ -1,9 +1,9 @@
-/** The toolsets of the configuration: their names, which the command line knows as well, and what of them we have. Data. */
+/** Toolsets: the names used in the configuration, shared with the host agent, and the tools in each. Data. */
 
 export type Toolset = {
   name: string
   summary: string
-  /** Empty for what only the command line has: it is kept in the configuration and does nothing here. */
+  /** Empty for toolsets that only the host agent has: they stay in the configuration without effect here. */
   tools: readonly string[]
 }
 
@@ -38,11 +38,14 @@ export const TOOLSETS: readonly Toolset[] = [
   { name: 'webhook', summary: '', tools: [] },
 ]
 
-/** What no composite holds: each is switched on by its own name. */
+/** In no composite: each is enabled by its own name only. */
 const BY_NAME_ONLY: readonly string[] = ['moa', 'homeassistant', 'rl', 'webhook']
 
-const everything = TOOLSETS.map(({ name }) => name).filter(name => !BY_NAME_ONLY.includes(name))
-const without = (...names: string[]): string[] => everything.filter(name => !names.includes(name))
+const platformDefault = TOOLSETS.map(({ name }) => name).filter(
+  name => !BY_NAME_ONLY.includes(name),
+)
+const without = (...names: string[]): string[] =>
+  platformDefault.filter(name => !names.includes(name))
 
 const COMPOSITES: Readonly<Record<string, readonly string[]>> = {
   debugging: ['terminal', 'web', 'file'],
@@ -50,20 +53,20 @@ const COMPOSITES: Readonly<Record<string, readonly string[]>> = {
   acp: without('clarify', 'messaging', 'tts', 'cronjob'),
 }
 
-/** A composite's toolsets; null when the name is none. `agent-cli`, or as older files write it. */
+/** The toolsets of a composite such as `agent-cli` (older files: `hermes-cli`); null for other names. */
 export const composite = (name: string): readonly string[] | null => {
   if (name === 'debugging' || name === 'safe') return COMPOSITES[name] ?? null
   const platform = /^(?:agent|hermes)-([a-z][a-z0-9-]*)$/.exec(name)?.[1]
-  return platform === undefined ? null : (COMPOSITES[platform] ?? everything)
+  return platform === undefined ? null : (COMPOSITES[platform] ?? platformDefault)
 }
 
 export const isToolset = (name: string): boolean => TOOLSETS.some(each => each.name === name)
 
-/** The toolset a tool belongs to; undefined for tools of other programs. */
+/** The toolset of a built-in tool; undefined for MCP tools. */
 export const toolsetOf = (tool: string): string | undefined =>
   TOOLSETS.find(({ tools }) => tools.includes(tool))?.name
 
-/** Names of the tools in a toolset or composite; null when there is none of that name. */
+/** Tool names in a toolset or composite; null when it does not exist. */
 export const toolsOf = (name: string): readonly string[] | null => {
   const names = isToolset(name) ? [name] : composite(name)
   return names && TOOLSETS.filter(each => names.includes(each.name)).flatMap(({ tools }) => tools)

@@ -1,48 +1,49 @@
-/** Adds up what the model calls of one turn used and cost. */
+/** Sums tokens and cost of the model calls of one turn. */
 import type { Usage } from '../schema/usage.ts'
 import type { ModelEndpoint, ProviderDelta } from './types.ts'
 
-/** Share of the window at which a conversation is worth compressing, where nothing else is configured. */
-const THRESHOLD = 0.5
-const usualThreshold = ({ contextLength }: ModelEndpoint) => Math.floor(contextLength * THRESHOLD)
+/** Default share of the window at which a conversation is compacted. */
+const DEFAULT_THRESHOLD_SHARE = 0.5
+const defaultThreshold = ({ contextLength }: ModelEndpoint) =>
+  Math.floor(contextLength * DEFAULT_THRESHOLD_SHARE)
 
 type UsageDelta = Extract<ProviderDelta, { type: 'usage' }>
 
 export const createUsageMeter = (
   endpoint: ModelEndpoint,
-  changed: (total: Usage) => void = () => {},
-  /** Tokens at which the conversation is summarised; 0 for never. */
-  thresholdOf: (endpoint: ModelEndpoint) => number = usualThreshold,
+  onChange: (total: Usage) => void = () => {},
+  /** Tokens at which the conversation is compacted; 0: never. */
+  thresholdOf: (endpoint: ModelEndpoint) => number = defaultThreshold,
 ) => {
-  let serving = endpoint
+  let current = endpoint
   let input = 0
   let output = 0
   let cost = 0
   let lastPromptTokens = 0
-  const tally = {
-    /** One call's figures. The provider's own cost goes before the price list. */
+  const meter = {
+    /** Adds one call. A cost reported by the provider takes precedence over the price list. */
     addCall(usage: UsageDelta): void {
       input += usage.inputTokens
       output += usage.outputTokens
       lastPromptTokens = usage.inputTokens
-      cost += usage.cost ?? priced(usage, serving.price)
-      changed(tally.total())
+      cost += usage.cost ?? costOf(usage, current.price)
+      onChange(meter.total())
     },
-    /** What somebody else used for us since the last time. */
+    /** Adds usage of other models, such as subagents and summaries. */
     addUsage(more: Pick<Usage, 'input_tokens' | 'output_tokens' | 'estimated_cost'>): void {
       input += more.input_tokens
       output += more.output_tokens
       cost += more.estimated_cost
-      changed(tally.total())
+      onChange(meter.total())
     },
-    /** Another endpoint answers from here on. */
+    /** Prices and limits of later calls. */
     setEndpoint(next: ModelEndpoint): void {
-      serving = next
+      current = next
     },
-    /** The next prompt will be about so long: what was counted last is not sent again. */
+    /** Replaces the last measured prompt length, after a compaction. */
     setNextPromptTokens(tokens: number): void {
       lastPromptTokens = tokens
-      changed(tally.total())
+      onChange(meter.total())
     },
     lastPromptTokens: () => lastPromptTokens,
     total(): Usage {
@@ -50,19 +51,19 @@ export const createUsageMeter = (
         input_tokens: input,
         output_tokens: output,
         estimated_cost: cost,
-        context_length: serving.contextLength,
-        threshold_tokens: thresholdOf(serving),
+        context_length: current.contextLength,
+        threshold_tokens: thresholdOf(current),
         last_prompt_tokens: lastPromptTokens,
       }
     },
   }
-  return tally
+  return meter
 }
 
 export type UsageMeter = ReturnType<typeof createUsageMeter>
 
-/** What a cache served or took is part of the prompt and has prices of its own, where they are known. */
-const priced = (usage: UsageDelta, price: ModelEndpoint['price']): number => {
+/** Cost in US dollars. Cached tokens are part of the prompt and may have their own prices. */
+const costOf = (usage: UsageDelta, price: ModelEndpoint['price']): number => {
   if (!price) return 0
   const { cacheReadTokens: read = 0, cacheWriteTokens: written = 0 } = usage
   const plain = Math.max(0, usage.inputTokens - read - written)
