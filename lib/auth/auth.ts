@@ -1,36 +1,36 @@
-/** Signing in and staying signed in: one optional password for the whole service. */
-import { createHash, randomBytes } from 'node:crypto'
+/** Sign-in: one optional password for the whole server, sign-ins with cookies, and the signed-in devices. */
 import { join } from 'node:path'
-import { conflict, UserError, unauthorized, unavailable } from '../errors.ts'
+import { conflict, UserError, unauthorized } from '../errors.ts'
+import { type AuthMode, createAuthModes, fingerprintOf } from './auth-mode.ts'
 import { createToken, signToken, verifyCookie } from './cookie.ts'
-import { openSigningKey } from './signing-key.ts'
+import { openSignIns, type SignIn } from './login-sessions.ts'
+import { normalizePassword, passwordCandidates, passwordProblem } from './normalize-password.ts'
 import { createPasswordHasher, isSameHash } from './password.ts'
 import { openPasswordRecord, type SettingsPassword } from './password-record.ts'
 import { createSetupToken } from './setup-token.ts'
-import { openSignIns, type SignIn } from './login-sessions.ts'
-import { passwordProblem, normalizePassword, passwordCandidates } from './normalize-password.ts'
+import { openSigningKey } from './signing-key.ts'
 import { type ClientAddress, openThrottle } from './throttle.ts'
 
-/** From where somebody signs in: the address for the throttle, the browser for the list of devices. */
+/** Who signs in: the address for the throttle, the user agent for the list of devices. */
 export type SignInClient = ClientAddress & { agent?: string | undefined }
 
 export type AuthOptions = {
   stateDir: string
   config: {
     password: string | null
-    /** The service can be reached from other machines: without a password it asks for a set-up token. */
+    /** The server can be reached from other machines: without a password it requires the setup token. */
     isExposed: boolean
   }
   /** The copy of the hash in settings.json. */
   settings: SettingsPassword
   log: { warn(text: string): void }
-  /** A password that is right, in clear: so that it can be hidden where it turns up. */
+  /** Called with a correct password, in plain text, so that it can be redacted elsewhere. */
   onPassword?: (password: string) => void
   /** Milliseconds since 1970. */
   now?: () => number
-  /** Milliseconds that never run backwards. */
+  /** Monotonic milliseconds. */
   ticks?: () => number
-  /** For tests. */
+  /** PBKDF2 iterations, for tests. */
   iterations?: number
 }
 
@@ -41,149 +41,120 @@ export type Device = {
   expires_at: number
   address: string
   agent: string
-  /** The one that asks. */
+  /** The device that made this request. */
   current: boolean
 }
 
-export type Auth = ReturnType<typeof createAuth>
-
-/** Verified cookies; one HMAC a request would cost a third of the throughput (storage.md, B5). */
+/** Cache of verified cookies: one HMAC per request would cost a third of the throughput (storage.md, B5). */
 const MAX_VERIFIED = 1_000
 const DEVICE_ID_CHARS = 16
 
 export const PASSWORD_FROM_ENVIRONMENT =
-  'AGENT_WEBUI_PASSWORD sets the password. Change it where the service is started.'
+  'AGENT_WEBUI_PASSWORD sets the password. Change it where the server is started.'
 export const PASSWORD_REQUIRED =
-  'The password cannot be removed while the service can be reached from other machines.'
+  'The password cannot be removed while the server can be reached from other machines.'
 
-/** What decides about signing in at this moment. */
-type AuthMode =
-  | { kind: 'open' }
-  | { kind: 'environment' }
-  | { kind: 'stored'; hash: string }
-  | { kind: 'damaged'; why: string; hash: string | null }
-  | { kind: 'setup' }
-
-export const createAuth = ({
-  stateDir,
-  config,
-  settings,
-  log,
-  onPassword,
-  now = Date.now,
-  ticks,
-  iterations,
-}: AuthOptions) => {
+const open = ({ stateDir, config, settings, log, iterations, ...options }: AuthOptions) => {
+  const { now = Date.now, ticks } = options
   const problem = config.password === null ? null : passwordProblem(config.password)
   if (problem !== null) throw new Error(`AGENT_WEBUI_PASSWORD cannot be used. ${problem}`)
   const key = openSigningKey(stateDir)
-  const hasher = createPasswordHasher(key, iterations)
-  const throttle = openThrottle({
-    path: join(stateDir, 'auth-throttle.json'),
-    now,
-    ticks,
-    warn: log.warn,
-  })
-  const record = openPasswordRecord({ dir: stateDir, key, settings, warn: log.warn })
-  const signIns = openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, log.warn)
-  const setup = createSetupToken(log.warn)
+  const { warn } = log
+  const throttle = openThrottle({ path: join(stateDir, 'auth-throttle.json'), now, ticks, warn })
+  return {
+    key,
+    throttle,
+    hasher: createPasswordHasher(key, iterations),
+    record: openPasswordRecord({ dir: stateDir, key, settings, warn }),
+    signIns: openSignIns(join(stateDir, 'auth-sessions.json'), () => now() / 1000, warn),
+    setup: createSetupToken(warn),
+    nowSeconds: () => now() / 1000,
+  }
+}
+
+/** Creates and looks up sign-ins. A sign-in is valid while the fingerprint of its password is the current one. */
+const createSignInLookup = (
+  { key, signIns, nowSeconds }: Pick<ReturnType<typeof open>, 'key' | 'signIns' | 'nowSeconds'>,
+  fingerprint: () => string | undefined,
+) => {
   const verified = new Map<string, SignIn>()
-  let environment: Promise<string> | undefined
-  let environmentHash: string | undefined
+  const isBound = (entry: SignIn): boolean => entry.under === fingerprint()
+  return {
+    isBound,
+    clearCache: (): void => verified.clear(),
 
-  const authMode = (): AuthMode => {
-    if (config.password !== null) return { kind: 'environment' }
-    const stored = record.state()
-    if (stored.kind === 'hash') return { kind: 'stored', hash: stored.hash }
-    if (stored.kind === 'damaged') return stored
-    if (!config.isExposed) return { kind: 'open' }
-    setup.announce()
-    return { kind: 'setup' }
+    find(cookie: string | undefined): SignIn | undefined {
+      if (!cookie) return undefined
+      const known = verified.get(cookie)
+      if (known) return known.expires_at > nowSeconds() && isBound(known) ? known : undefined
+      const token = verifyCookie(key, cookie)
+      const entry = token === undefined ? undefined : signIns.find(token)
+      if (!entry || !isBound(entry)) return undefined
+      if (verified.size >= MAX_VERIFIED) verified.clear()
+      verified.set(cookie, entry)
+      return entry
+    },
+
+    /** Ends the matching sign-ins and returns their number. */
+    end(matches: (entry: SignIn) => boolean): number {
+      verified.clear()
+      return signIns.end(matches)
+    },
+
+    /** A new sign-in; returns the value of its cookie. */
+    issue(under: string, { address, agent = '' }: SignInClient): string {
+      const token = createToken()
+      // Adding one may remove the oldest, which may be cached.
+      verified.clear()
+      signIns.add(token, { address, agent, under })
+      return signToken(key, token)
+    },
   }
+}
 
-  /** A sign-in is bound to the password it was made with. Never the hash itself: the file is no place for that. */
-  const fingerprint = (hash: string): string =>
-    createHash('sha256').update(hash).digest('hex').slice(0, 16)
-  /** A sign-in by token ends with the process that printed the token. */
-  const underSetup = `setup-${randomBytes(8).toString('hex')}`
+export type Auth = ReturnType<typeof createAuth>
 
-  const underOf = (now: AuthMode): string | undefined => {
-    if (now.kind === 'setup') return underSetup
-    const hash =
-      now.kind === 'environment' ? environmentHash : now.kind === 'open' ? null : now.hash
-    return hash ? fingerprint(hash) : undefined
-  }
+export const createAuth = (options: AuthOptions) => {
+  const { config, log, onPassword } = options
+  const parts = open(options)
+  const { hasher, throttle, record, signIns, setup } = parts
+  const modes = createAuthModes({
+    config,
+    record,
+    hasher,
+    announceSetup: setup.announce,
+    onEnvironmentHash: fingerprint => void lookup.end(entry => entry.under !== fingerprint),
+  })
+  const lookup = createSignInLookup(parts, () => modes.fingerprint())
+  const { find } = lookup
+  const mode = (): AuthMode['kind'] => modes.current().kind
+  const enabled = (): boolean => mode() !== 'open'
 
-  const endSignIns = (isGone: (entry: SignIn) => boolean): number => {
-    verified.clear()
-    return signIns.end(isGone)
-  }
-
-  /** Hash of the password of the environment; worked out once, when it is first needed. */
-  const hashEnvironment = async (password: string): Promise<string> => {
-    environment ??= hasher.hash(normalizePassword(password)).then(hash => {
-      environmentHash = hash
-      endSignIns(entry => entry.under !== fingerprint(hash))
-      return hash
-    })
-    try {
-      return await environment
-    } catch (error) {
-      // The queue was full: the next one tries again.
-      environment = undefined
-      throw error
-    }
-  }
-
-  const rightHash = (now: AuthMode): Promise<string> | string => {
-    if (config.password !== null) return hashEnvironment(config.password)
-    if (now.kind === 'stored') return now.hash
-    if (now.kind === 'damaged' && now.hash !== null) return now.hash
-    throw unavailable(
-      `The stored password cannot be read, so sign-in is closed. Run "agent-webui password" in a terminal on the machine of the service.`,
-      { code: 'password_unreadable' },
-    )
-  }
-
-  const enabled = (): boolean => authMode().kind !== 'open'
-
-  /** Whether it was made under the password that counts now. */
-  const isBound = (entry: SignIn): boolean => entry.under === underOf(authMode())
-
-  const find = (cookie: string | undefined): SignIn | undefined => {
-    if (!cookie) return undefined
-    const known = verified.get(cookie)
-    if (known) return known.expires_at > now() / 1000 && isBound(known) ? known : undefined
-    const token = verifyCookie(key, cookie)
-    const entry = token === undefined ? undefined : signIns.find(token)
-    if (!entry || !isBound(entry)) return undefined
-    if (verified.size >= MAX_VERIFIED) verified.clear()
-    verified.set(cookie, entry)
-    return entry
-  }
-
-  const issueUnder = (under: string, { address, agent = '' }: SignInClient): string => {
-    const token = createToken()
-    // The oldest may have to go for it.
-    verified.clear()
-    signIns.add(token, { address, agent, under })
-    return signToken(key, token)
-  }
-
-  /** Whether one of the forms this password may have been stored in has the right hash. */
-  const isRight = async (password: string, now: AuthMode): Promise<string | undefined> => {
-    const forms = passwordCandidates(password)
-    if (forms.length === 0) return undefined
-    const right = await rightHash(now)
-    for (const form of forms) if (isSameHash(right, await hasher.hash(form))) return right
+  /** The matching hash when the password is correct in one of the forms it may have been stored in. */
+  const verify = async (password: string, current: AuthMode): Promise<string | undefined> => {
+    const candidates = passwordCandidates(password)
+    if (candidates.length === 0) return undefined
+    const expected = await modes.expectedHash(current)
+    for (const candidate of candidates)
+      if (isSameHash(expected, await hasher.hash(candidate))) return expected
     return undefined
   }
 
-  // Stored sign-ins may be of an earlier password of the environment; only its hash can tell.
+  const wrongPassword = () => unauthorized('Invalid password', { code: 'wrong_password' })
+
+  /** Throws when a change would have no effect or is not allowed; null stands for removing the password. */
+  const checkChange = (password: string | null): void => {
+    if (config.password !== null)
+      throw conflict(PASSWORD_FROM_ENVIRONMENT, { code: 'password_from_environment' })
+    if (password !== null) normalizePassword(password)
+    else if (config.isExposed) throw conflict(PASSWORD_REQUIRED, { code: 'password_required' })
+  }
+
+  // Stored sign-ins may belong to an earlier AGENT_WEBUI_PASSWORD; only the hash of the current one can tell.
   if (config.password !== null && signIns.size() > 0) {
-    hashEnvironment(config.password).catch(() =>
-      log.warn('The password of the environment could not be hashed at start'),
-    )
+    modes
+      .hashEnvironment(config.password)
+      .catch(() => log.warn('could not hash AGENT_WEBUI_PASSWORD at startup'))
   }
   if (config.password !== null && record.state().kind !== 'none')
     log.warn(
@@ -192,42 +163,39 @@ export const createAuth = ({
 
   return {
     enabled,
-    /** Where the password comes from, for the page. */
-    mode: (): AuthMode['kind'] => authMode().kind,
-    /** Whether this cookie is one of a sign-in that still holds. */
+    /** Which kind of password is in force. */
+    mode,
+    /** Whether the cookie belongs to a valid sign-in. */
     check: (cookie: string | undefined): boolean => find(cookie) !== undefined,
 
-    /** Pending until stored sign-ins can be told from those of an earlier password; undefined when they can. */
-    settling(): Promise<unknown> | undefined {
-      return config.password !== null && environmentHash === undefined && signIns.size() > 0
-        ? environment?.catch(() => undefined)
-        : undefined
-    },
+    /** Pending until stored sign-ins can be verified, shortly after a start; undefined afterwards. */
+    settling: (): Promise<unknown> | undefined =>
+      signIns.size() > 0 ? modes.pendingHash() : undefined,
 
     status: (cookie: string | undefined) => {
       const auth_enabled = enabled()
       return { auth_enabled, logged_in: auth_enabled && find(cookie) !== undefined }
     },
 
-    /** The value of a new cookie. Refuses a wrong password, and too many of them. */
-    async login(password: string, caller: SignInClient): Promise<string> {
-      const slot = throttle.take(caller)
-      const decides = authMode()
-      if (decides.kind === 'setup') {
-        if (!setup.use(password)) throw unauthorized('Invalid password', { code: 'wrong_password' })
+    /** Returns the value of a new cookie. Throws a 401 for a wrong password and a 429 for too many attempts. */
+    async login(password: string, client: SignInClient): Promise<string> {
+      const slot = throttle.take(client)
+      const current = modes.current()
+      if (current.kind === 'setup') {
+        if (!setup.use(password)) throw wrongPassword()
         slot.clear()
-        return issueUnder(underSetup, caller)
+        return lookup.issue(modes.setupFingerprint, client)
       }
       try {
-        const right = await isRight(password, decides)
-        if (right === undefined) throw unauthorized('Invalid password', { code: 'wrong_password' })
+        const hash = await verify(password, current)
+        if (hash === undefined) throw wrongPassword()
         slot.clear()
         onPassword?.(password.trim())
-        // The person is here and knows the password: what is lost on disk is written again.
-        if (decides.kind === 'damaged') record.set(right)
-        return issueUnder(fingerprint(right), caller)
+        // The password proved to be correct, so a damaged record can be rewritten from it.
+        if (current.kind === 'damaged') record.set(hash)
+        return lookup.issue(fingerprintOf(hash), client)
       } catch (error) {
-        // Not the caller's mistake: too many were waiting, or nobody can sign in.
+        // Only a wrong password counts as an attempt, not a full hash queue or a damaged record.
         if (!(error instanceof UserError) || error.kind !== 'unauthorized') slot.release()
         throw error
       }
@@ -235,41 +203,36 @@ export const createAuth = ({
 
     logout(cookie: string | undefined): void {
       const entry = find(cookie)
-      if (entry) endSignIns(other => other.hash === entry.hash)
+      if (entry) lookup.end(other => other.hash === entry.hash)
     },
 
-    /** A new cookie without a password: for the one who has just turned authentication on. */
-    issue(caller: SignInClient): string | null {
-      const under = underOf(authMode())
-      return under === undefined ? null : issueUnder(under, caller)
+    /** A new cookie without a password, for the browser that has just set one; null while no password is set. */
+    issue(client: SignInClient): string | null {
+      const fingerprint = modes.fingerprint()
+      return fingerprint === undefined ? null : lookup.issue(fingerprint, client)
     },
 
-    /** Refuses a change that would have no effect or could not be used; null stands for removing the password. */
-    checkChange(password: string | null): void {
-      if (config.password !== null)
-        throw conflict(PASSWORD_FROM_ENVIRONMENT, { code: 'password_from_environment' })
-      if (password !== null) normalizePassword(password)
-      else if (config.isExposed) throw conflict(PASSWORD_REQUIRED, { code: 'password_required' })
-    },
+    checkChange,
 
-    /** Stores a new password and ends every sign-in but the one of `keep`. */
+    /** Stores a new password and ends every sign-in except that of the cookie `keep`. */
     async setPassword(password: string, keep?: string): Promise<void> {
-      this.checkChange(password)
-      const [before, own] = [authMode().kind, find(keep)]
+      checkChange(password)
+      const [before, own] = [mode(), find(keep)]
       const hash = await hasher.hash(normalizePassword(password))
+      // While hashing, a password may have been set, or the sign-in of `keep` may have ended.
       if ((before === 'open' && enabled()) || (own && !find(keep)))
         throw unauthorized('Authentication required', { code: 'sign_in_required' })
       record.set(hash)
       onPassword?.(password.trim())
-      endSignIns(entry => entry.hash !== own?.hash)
-      if (own) signIns.rebind(own, fingerprint(hash))
+      lookup.end(entry => entry.hash !== own?.hash)
+      if (own) signIns.rebind(own, fingerprintOf(hash))
     },
 
     clearPassword(): void {
-      this.checkChange(null)
-      if (authMode().kind === 'open') return
+      checkChange(null)
+      if (mode() === 'open') return
       record.set(null)
-      endSignIns(() => true)
+      lookup.end(() => true)
     },
 
     /** Signed-in devices, newest first. */
@@ -277,7 +240,7 @@ export const createAuth = ({
       const own = find(cookie)
       return signIns
         .list()
-        .filter(isBound)
+        .filter(lookup.isBound)
         .map(({ hash, under: _, ...rest }) => ({
           id: hash.slice(0, DEVICE_ID_CHARS),
           ...rest,
@@ -286,18 +249,16 @@ export const createAuth = ({
         .toReversed()
     },
 
-    /** Signs one device out; false when there is no such one. */
+    /** Signs one device out; false when there is no such device. */
     revoke: (id: string): boolean =>
-      id.length === DEVICE_ID_CHARS && endSignIns(entry => entry.hash.startsWith(id)) > 0,
+      id.length === DEVICE_ID_CHARS && lookup.end(entry => entry.hash.startsWith(id)) > 0,
 
-    /** Signs everyone out but the one of `keep`. */
+    /** Signs out every device except that of the cookie `keep`; returns their number. */
     revokeOthers(keep: string | undefined): number {
       const own = find(keep)
-      return endSignIns(entry => entry.hash !== own?.hash)
+      return lookup.end(entry => entry.hash !== own?.hash)
     },
 
-    close(): void {
-      verified.clear()
-    },
+    close: lookup.clearCache,
   }
 }

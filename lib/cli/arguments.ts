@@ -1,27 +1,27 @@
-/** What was typed behind the program's name, for the verbs that are no start of the service. */
+/** The command-line arguments of every command except starting the server. */
 
 export const COMMANDS = ['chat', 'doctor', 'export', 'password', 'help', 'version'] as const
 export type CliCommand = (typeof COMMANDS)[number]
 
 export const HELP = `Usage:
-  agent-webui [port] [--host address] [--no-browser]   start the service
-  agent-webui chat [message] [options]                 talk to the agent here, in this directory
-  agent-webui doctor [--json] [-p profile]             what is set up, what is missing, what to do
-  agent-webui doctor --wait [seconds]                  wait until the service answers (30); exit code for health checks
-  agent-webui export --as json directory [session …]   save sessions in the format of Hermes WebUI
-  agent-webui password [--off]                         set the password of the service, or remove it
+  agent-webui [port] [--host address] [--no-browser]   start the server
+  agent-webui chat [message] [options]                 chat with the agent in this directory
+  agent-webui doctor [--json] [-p profile]             check the setup and suggest fixes
+  agent-webui doctor --wait [seconds]                  wait until the server responds (default 30 s); for health checks
+  agent-webui export --as json directory [session …]   export sessions in the format of Hermes WebUI
+  agent-webui password [--off]                         set the server's password, or remove it
   agent-webui --help | --version
 
 Options of chat:
-  -p, --profile name    another profile than the active one
-  -m, --model model     another model than the profile's
-  -c, --continue        go on with the newest conversation of the command line
-  -r, --resume id       go on with this one
-  -q, --quiet           only the answer: no lines about tools
+  -p, --profile name    use this profile instead of the active one
+  -m, --model model     use this model instead of the profile's
+  -c, --continue        continue the newest command-line session
+  -r, --resume id       continue this session
+  -q, --quiet           print only the answer, no lines about tools
 
-The answer goes to standard output, everything else to standard error. Without a message
-chat asks for one, again and again; /new begins anew, /exit or Ctrl-D ends. Ctrl-C stops
-the answer, twice it ends the program. Conversations are kept in the profile's state.db.
+The answer goes to standard output, everything else to standard error. Without a message,
+chat prompts for messages: /new starts a new session, /exit or Ctrl-D quits. Ctrl-C stops
+the answer; pressed twice it quits. Sessions are saved in the profile's state.db.
 `
 
 export type ChatArguments = {
@@ -35,21 +35,21 @@ export type ChatArguments = {
 export type DoctorArguments = {
   json: boolean
   profile: string | null
-  /** Wait this long for the service to answer instead of checking the setup. */
+  /** Seconds to wait for the server to respond, instead of checking the setup. */
   waitSeconds: number | null
 }
 export type PasswordArguments = { off: boolean }
 export type ExportArguments = { directory: string; sessions: string[] }
 
-/** How long `doctor --wait` waits by default. */
+/** Default of `doctor --wait`. */
 const WAIT_S = 30
 
-/** Null when the words start the service, as they always did. */
+/** Null when the arguments start the server. */
 export const commandOf = (argv: readonly string[]): CliCommand | null => {
   const [first] = argv
   if (argv.includes('--help') || argv.includes('-h')) return 'help'
   if (first === '--version' || first === '-V') return 'version'
-  return COMMANDS.find(verb => verb === first) ?? null
+  return COMMANDS.find(command => command === first) ?? null
 }
 
 const valueAt = (argv: readonly string[], at: number, option: string): string => {
@@ -58,7 +58,7 @@ const valueAt = (argv: readonly string[], at: number, option: string): string =>
   return value
 }
 
-/** `--model=x` is `--model x`. */
+/** Splits `--model=x` into `--model x`. */
 const splitEquals = (argv: readonly string[]): string[] =>
   argv.flatMap(word => {
     const [, option, value] = /^(--[a-z-]+)=(.*)$/s.exec(word) ?? []
@@ -88,11 +88,11 @@ export const parseChat = (argv: readonly string[]): ChatArguments => {
     else if (word === '-c' || word === '--continue') parsed.newest = true
     else if (word === '-q' || word === '--quiet') parsed.quiet = true
     else if (word.startsWith('-') && word !== '-')
-      throw new Error(`"${word}" is not an option of chat; see agent-webui --help.`)
+      throw new Error(`"${word}" is not an option of chat. See agent-webui --help.`)
     else words.push(word)
   }
   if (parsed.newest && parsed.resume !== null)
-    throw new Error('Either --continue or --resume, not both.')
+    throw new Error('Use either --continue or --resume, not both.')
   const message = words.join(' ').trim()
   return { ...parsed, message: message === '' || message === '-' ? null : message }
 }
@@ -107,7 +107,7 @@ export const parseDoctor = (argv: readonly string[]): DoctorArguments => {
     else if (word === '--wait') {
       const seconds = /^\d{1,5}$/.test(given[at + 1] ?? '') ? given[++at] : undefined
       parsed.waitSeconds = seconds === undefined ? WAIT_S : Number(seconds)
-    } else throw new Error(`"${word}" is not an option of doctor; see agent-webui --help.`)
+    } else throw new Error(`"${word}" is not an option of doctor. See agent-webui --help.`)
   }
   return parsed
 }
@@ -120,21 +120,21 @@ export const parseExport = (argv: readonly string[]): ExportArguments => {
     const word = given[at] as string
     if (word === '--as') format = valueAt(given, ++at, word)
     else if (word.startsWith('-'))
-      throw new Error(`"${word}" is not an option of export; see agent-webui --help.`)
+      throw new Error(`"${word}" is not an option of export. See agent-webui --help.`)
     else words.push(word)
   }
-  if (format !== 'json') throw new Error('export needs --as json; there is no other format.')
+  if (format !== 'json') throw new Error('export needs --as json, the only format.')
   const [directory, ...sessions] = words
-  if (directory === undefined) throw new Error('export needs a directory to write to.')
+  if (directory === undefined) throw new Error('export needs an output directory.')
   return { directory, sessions }
 }
 
 export const parsePassword = (argv: readonly string[]): PasswordArguments => {
-  // The password itself would be in the list of processes and in the history of the shell.
+  // A password in an argument would be visible in the process list and the shell history.
   const odd = argv.find(word => word !== '--off')
   if (odd !== undefined)
     throw new Error(
-      'password takes no words but --off; it asks for the password, or reads it from a pipe.',
+      'password takes no argument except --off. It prompts for the password, or reads it from a pipe.',
     )
   return { off: argv.includes('--off') }
 }

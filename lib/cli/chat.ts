@@ -1,21 +1,21 @@
-/** `agent-webui chat`: the engine at a terminal, in the directory one stands in, kept where the agent's own command line keeps it. */
-import { makeDir } from '../store/make-dir.ts'
+/** `agent-webui chat`: a chat at the terminal, in the current directory, recorded in the host agent's state.db. */
+import type { Config } from '../config.ts'
+import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import {
   createSessionRecorder,
-  newHostSessionId,
   newestHostSession,
+  newHostSessionId,
   readHostSession,
   type RecordedMessage,
 } from '../host-db/session-recorder.ts'
 import { stateDbPath } from '../host-db/state-db.ts'
-import type { Config } from '../config.ts'
-import { invalid, messageOf, missing, UserError } from '../errors.ts'
 import type { Home } from '../profiles/home.ts'
 import { provisionalTitle } from '../sessions/title.ts'
+import { makeDir } from '../store/make-dir.ts'
 import type { ChatArguments } from './arguments.ts'
-import { createTerminalEngine } from './terminal-engine.ts'
-import { createTurnOutput } from './turn-output.ts'
 import type { Terminal } from './terminal.ts'
+import { createTerminalEngine, type TerminalEngine } from './terminal-engine.ts'
+import { createTurnOutput, type TurnOutput } from './turn-output.ts'
 
 export type ChatOptions = {
   config: Config
@@ -23,182 +23,247 @@ export type ChatOptions = {
   version: string
   terminal: Terminal
   cwd: string
-  /** Called with what a signal means; answers how to stop listening. */
+  /** Calls `interrupt` with the exit code of a signal; returns a function that removes the listener. */
   onInterrupt: (interrupt: (code: number) => void) => () => void
 }
 
 const [OK, FAILED, MISUSED, INTERRUPTED] = [0, 1, 2, 130]
 
-const HELP = '/new begins anew, /exit or Ctrl-D ends; Ctrl-C stops the answer.'
+const HELP = '/new starts a new session, /exit or Ctrl-D quits. Ctrl-C stops the answer.'
 
-export const chat = async (asked: ChatArguments, given: ChatOptions): Promise<number> => {
-  const { config, addon, terminal, cwd } = given
-  let first = asked.message
-  if (first === null && !terminal.interactive) {
-    first = (await terminal.readAll()).trim()
-    if (first === '') {
-      terminal.note('There is no message: write one behind "chat", or pipe one in.')
-      return MISUSED
-    }
+type OpenSession = { id: string; model: string | null }
+
+/** The message of the command line or of a pipe; null for a prompt, undefined when a pipe is empty. */
+const firstMessage = async (
+  { message }: ChatArguments,
+  terminal: Terminal,
+): Promise<string | null | undefined> => {
+  if (message !== null) return message
+  if (terminal.interactive) return null
+  return (await terminal.readAll()).trim() || undefined
+}
+
+/** One run of the command: an engine, a home, and at most one session at a time. */
+class Chat {
+  readonly #terminal: Terminal
+  readonly #cwd: string
+  readonly #addon: string | undefined
+  readonly #output: TurnOutput
+  readonly #engine: TerminalEngine
+  readonly #home: Home
+  readonly #recorder: ReturnType<typeof createSessionRecorder>
+  readonly #file: string
+  #arguments: ChatArguments
+  #session: OpenSession | null = null
+  #streamId: string | null = null
+  #isStopping = false
+
+  private constructor(
+    chatArguments: ChatArguments,
+    options: ChatOptions,
+    parts: {
+      engine: TerminalEngine
+      home: Home
+      output: TurnOutput
+      recorder: ReturnType<typeof createSessionRecorder>
+      file: string
+    },
+  ) {
+    this.#arguments = chatArguments
+    this.#terminal = options.terminal
+    this.#cwd = options.cwd
+    this.#addon = options.addon
+    this.#engine = parts.engine
+    this.#home = parts.home
+    this.#output = parts.output
+    this.#recorder = parts.recorder
+    this.#file = parts.file
   }
 
-  let stream: string | null = null
-  let stopping = false
-  const stop = (): void => {
-    stopping = true
-    if (stream !== null) engine.turns.cancel(stream)
-  }
-  const talk = createTurnOutput(terminal, {
-    quiet: asked.quiet,
-    approvalMs: () => home.settings().approvals.timeout * 1_000,
-    stop,
-  })
-  let told = false
-  const engine = await createTerminalEngine(config, {
-    addon,
-    version: given.version,
-    watcher: {
-      ...talk,
-      prompt: (id, text) => record.prompt(id, text),
-      message(id, message) {
-        // What is said about the turn is no part of the conversation.
-        if (message._error !== true) record.message(id, message as RecordedMessage)
+  static async open(chatArguments: ChatArguments, options: ChatOptions): Promise<Chat> {
+    const { config, addon, version, terminal } = options
+    const output = createTurnOutput(terminal, {
+      quiet: chatArguments.quiet,
+      approvalTimeoutMs: () => home.settings().approvals.timeout * 1_000,
+      stop: () => chat.stop(),
+    })
+    const engine = await createTerminalEngine(config, {
+      addon,
+      version,
+      observer: {
+        ...output,
+        prompt: (id, text) => recorder.prompt(id, text),
+        message(id, message) {
+          // Error notices are not part of the session.
+          if (message._error !== true) recorder.message(id, message as RecordedMessage)
+        },
       },
-    },
-    problem: line => talk.warning(line),
-  })
-
-  const findHome = (): Home => engine.homes.open(asked.profile ?? engine.homes.active())
-  const home = await Promise.resolve()
-    .then(findHome)
-    .catch(async (error: unknown) => {
-      await engine.close()
-      throw error
+      problem: line => output.warning(line),
     })
-  // As the service does at its first start; other profiles are made by whoever wants one.
-  makeDir(home.dir)
-  const file = stateDbPath(home)
-  const record = createSessionRecorder({
-    file,
-    addon,
-    now: engine.now,
-    onError(error) {
-      if (!told) talk.warning(`This conversation cannot be kept in ${file}: ${messageOf(error)}`)
-      told = true
-    },
-  })
-
-  /** The conversation to go on with, or a new one, in the engine's transcript. */
-  const open = (): { id: string; model: string | null; isNew: boolean } => {
-    const id = asked.newest ? newestHostSession(file, addon) : (asked.resume ?? undefined)
-    if (asked.newest && id === undefined) throw missing('There is no conversation to go on with.')
-    const meta = { workspace: cwd, profile: home.name, llm_title_generated: true }
-    if (id === undefined) {
-      const fresh = newHostSessionId(new Date())
-      engine.sessions.adopt(fresh, { ...meta, model: asked.model, title: fresh }, [])
-      return { id: fresh, model: asked.model, isNew: true }
-    }
-    const stored = /^[\w-]+$/.test(id) ? readHostSession(file, addon, id) : undefined
-    if (!stored) throw missing(`There is no conversation "${id}" in ${file}.`)
-    const model = asked.model ?? stored.model
-    engine.sessions.adopt(id, { ...meta, model, title: id }, stored.messages)
-    return { id, model, isNew: false }
+    const openHome = (): Home => engine.homes.open(chatArguments.profile ?? engine.homes.active())
+    const home = await Promise.resolve()
+      .then(openHome)
+      .catch(async (error: unknown) => {
+        await engine.close()
+        throw error
+      })
+    // The server creates the active home at its first start as well. Other profiles are created explicitly.
+    makeDir(home.dir)
+    const file = stateDbPath(home)
+    let hasWarned = false
+    const recorder = createSessionRecorder({
+      file,
+      addon,
+      now: engine.now,
+      onError(error) {
+        if (!hasWarned) output.warning(`Couldn't save this session in ${file}: ${messageOf(error)}`)
+        hasWarned = true
+      },
+    })
+    const chat = new Chat(chatArguments, options, { engine, home, output, recorder, file })
+    return chat
   }
 
-  let session: ReturnType<typeof open> | null = null
+  /** Whether a turn is running that was not stopped yet. */
+  get isRunning(): boolean {
+    return this.#streamId !== null && !this.#isStopping
+  }
 
-  /** One message and its answer; the exit code it would mean. */
-  const send = async (text: string): Promise<number> => {
-    stopping = false
-    await engine.models.ready(home)
-    session ??= open()
-    const { id } = session
-    const { model } = engine.models.compatible(home, session.model)
-    const endpoint = endpointOf(model)
-    if (asked.model !== null && endpoint instanceof UserError) throw endpoint
-    record.begin(id, {
+  stop(): void {
+    this.#isStopping = true
+    if (this.#streamId !== null) this.#engine.turns.cancel(this.#streamId)
+  }
+
+  /** Throws a 400 when config.yaml of the profile cannot be read. */
+  requireConfig(): void {
+    const problem = this.#home.config.problem()
+    if (problem) throw invalid(`config.yaml: ${problem}`)
+  }
+
+  /** Sends one message and shows the answer. Returns the exit code. */
+  async send(text: string): Promise<number> {
+    this.#isStopping = false
+    await this.#engine.models.ready(this.#home)
+    this.#session ??= this.#openSession()
+    const { id } = this.#session
+    const { model } = this.#engine.models.compatible(this.#home, this.#session.model)
+    const endpoint = this.#resolveEndpoint(model)
+    const recorder = this.#recorder
+    if (this.#arguments.model !== null && endpoint instanceof UserError) throw endpoint
+    recorder.begin(id, {
       model: endpoint instanceof UserError ? model : endpoint.model,
-      cwd,
-      maxSteps: home.settings().agent.max_turns,
+      cwd: this.#cwd,
+      maxSteps: this.#home.settings().agent.max_turns,
     })
-    record.message(id, { role: 'user', content: text })
-    record.title(id, provisionalTitle(text))
-    const { turn, result } = await engine.turns.start({
+    recorder.message(id, { role: 'user', content: text })
+    recorder.title(id, provisionalTitle(text))
+    const { turn, result } = await this.#engine.turns.start({
       sessionId: id,
       text,
       attachments: [],
       patch: {},
       endpoint,
     })
-    stream = turn.streamId
-    if (stopping) engine.turns.cancel(stream)
+    this.#streamId = turn.streamId
+    if (this.#isStopping) this.#engine.turns.cancel(turn.streamId)
     const outcome = await result
-    stream = null
-    talk.endLine()
-    record.usage(id, {
+    this.#streamId = null
+    this.#output.endLine()
+    recorder.usage(id, {
       ...(outcome?.usage ?? turn.usage),
       provider: outcome?.provider ?? '',
       baseUrl: endpoint instanceof UserError ? '' : endpoint.baseUrl,
     })
-    if (stopping) {
-      terminal.note('Stopped.')
+    if (this.#isStopping) {
+      this.#terminal.note('Stopped.')
       return INTERRUPTED
     }
     if (outcome?.status === 'finished') return OK
-    const { message, hint } = outcome?.failure ?? { message: 'The turn could not be finished.' }
-    terminal.note([message, hint].filter(Boolean).join(' '))
+    const { message, hint } = outcome?.failure ?? { message: 'The turn failed.' }
+    this.#terminal.note([message, hint].filter(Boolean).join(' '))
     return FAILED
   }
 
-  const endpointOf = (model: string) => {
+  /** Reads messages until /exit or the end of the input. */
+  async prompt(): Promise<number> {
+    this.#terminal.note(HELP)
+    for (;;) {
+      const line = (await this.#terminal.ask('> '))?.trim()
+      if (line === undefined || line === '/exit' || line === '/quit') return OK
+      if (line === '/help') this.#terminal.note(HELP)
+      else if (line === '/new') {
+        this.#endSession()
+        this.#arguments = { ...this.#arguments, newest: false, resume: null }
+      } else if (line !== '') await this.send(line)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#engine.close()
+    this.#endSession()
+    await this.#recorder.flush()
+    await this.#terminal.drain()
+  }
+
+  #endSession(): void {
+    if (this.#session) this.#recorder.end(this.#session.id, 'cli_close')
+    this.#session = null
+  }
+
+  /** The session to continue, or a new one, in the transcript of the engine. */
+  #openSession(): OpenSession {
+    const { newest, resume, model } = this.#arguments
+    const file = this.#file
+    const id = newest ? newestHostSession(file, this.#addon) : (resume ?? undefined)
+    if (newest && id === undefined) throw missing('There is no session to continue.')
+    const meta = { workspace: this.#cwd, profile: this.#home.name, llm_title_generated: true }
+    if (id === undefined) {
+      const newId = newHostSessionId(new Date())
+      this.#engine.sessions.adopt(newId, { ...meta, model, title: newId }, [])
+      return { id: newId, model }
+    }
+    const stored = /^[\w-]+$/.test(id) ? readHostSession(file, this.#addon, id) : undefined
+    if (!stored) throw missing(`There is no session "${id}" in ${file}.`)
+    const storedModel = model ?? stored.model
+    this.#engine.sessions.adopt(id, { ...meta, model: storedModel, title: id }, stored.messages)
+    return { id, model: storedModel }
+  }
+
+  #resolveEndpoint(model: string) {
     try {
-      return engine.models.endpoint(home, model)
+      return this.#engine.models.endpoint(this.#home, model)
     } catch (error) {
-      // The turn says it; the message is kept.
+      // The turn reports it, so that the message is recorded.
       if (error instanceof UserError) return error
       throw error
     }
   }
+}
 
-  const leave = (): void => {
-    if (session) record.end(session.id, 'cli_close')
-    session = null
+/** Runs the command. Returns the exit code: 0 done, 1 failed, 2 misused, or that of a signal. */
+export const chat = async (chatArguments: ChatArguments, options: ChatOptions): Promise<number> => {
+  const { terminal } = options
+  const message = await firstMessage(chatArguments, terminal)
+  if (message === undefined) {
+    terminal.note('No message. Pass one as an argument, or pipe one in.')
+    return MISUSED
   }
-
-  /** A signal: the first stops the answer, without one and the second time it is the end. */
-  const ended = Promise.withResolvers<number>()
-  const deaf = given.onInterrupt(code => {
-    if (code === INTERRUPTED && stream !== null && !stopping) stop()
-    else {
-      stop()
-      ended.resolve(code)
-    }
+  const session = await Chat.open(chatArguments, options)
+  const interrupted = Promise.withResolvers<number>()
+  // The first Ctrl-C stops a running answer. A second one, and every other signal, ends the program.
+  const removeListener = options.onInterrupt(code => {
+    const onlyStop = code === INTERRUPTED && session.isRunning
+    session.stop()
+    if (!onlyStop) interrupted.resolve(code)
   })
-
-  const prompt = async (): Promise<number> => {
-    terminal.note(HELP)
-    for (;;) {
-      const line = (await terminal.ask('> '))?.trim()
-      if (line === undefined || line === '/exit' || line === '/quit') return OK
-      if (line === '/help') terminal.note(HELP)
-      else if (line === '/new') {
-        leave()
-        asked = { ...asked, newest: false, resume: null }
-      } else if (line !== '') await send(line)
-    }
-  }
-
   try {
-    if (home.config.problem()) throw invalid(`config.yaml: ${home.config.problem()}`)
-    const work = first === null ? prompt() : send(first)
-    // Left behind when a signal was first; it has been told to stop.
+    session.requireConfig()
+    const work = message === null ? session.prompt() : session.send(message)
+    // Not awaited after a signal: it was stopped.
     work.catch(() => undefined)
-    return await Promise.race([work, ended.promise])
+    return await Promise.race([work, interrupted.promise])
   } finally {
-    deaf()
-    await engine.close()
-    leave()
-    await record.flush()
-    await terminal.drain()
+    removeListener()
+    await session.close()
   }
 }

@@ -1,4 +1,4 @@
-/** Agents of other programs: which are on this machine, and whether they answer. One that would be fetched is not started. */
+/** Checks of external agents (ACP): installed, and responding. An agent that would be downloaded first is not started. */
 import { probeAgent } from '../agent/acp/probe.ts'
 import { isFetched } from '../agent/acp/startup.ts'
 import { messageOf } from '../errors.ts'
@@ -11,29 +11,31 @@ const ANSWER_MS = 10_000
 
 export const agentChecks = async ({ home }: CheckContext, version: string): Promise<Check[]> => {
   const checks: Check[] = []
-  // One after the other: each of them is a large program.
+  // In sequence: each agent is a large program.
   for (const { id, name, command, env } of emptyIfUnreadable(() =>
     listExternalAgents(readSetup(home)),
   )) {
     const about = `agent ${id}`
     if (command === null)
       checks.push(
-        warn(about, `${name} was not found`, 'Install it, or correct acp_command in config.yaml.'),
+        warn(about, `${name} was not found`, 'Install it, or fix acp_command in config.yaml.'),
       )
     else if (isFetched(command))
-      checks.push(ok(about, `${name}, fetched when it is used first: ${command.join(' ')}`))
+      checks.push(ok(about, `${name}, downloaded on first use: ${command.join(' ')}`))
     else
       try {
-        const said = await probeAgent({
+        const answer = await probeAgent({
           name,
           command,
           env: { ...home.childEnv(), ...env },
           version,
           startMs: ANSWER_MS,
         })
-        checks.push(ok(about, `${said}, ${command[0]}`))
+        checks.push(ok(about, `${answer}, ${command[0]}`))
       } catch (error) {
-        checks.push(warn(about, messageOf(error), `Start it in a terminal: ${command.join(' ')}`))
+        checks.push(
+          warn(about, messageOf(error), `Run it in a terminal to see why: ${command.join(' ')}`),
+        )
       }
   }
   return checks

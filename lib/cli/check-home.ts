@@ -1,4 +1,4 @@
-/** What `doctor` says of the files a person writes: damaged ones, slips, and guards that are asked for and not kept. */
+/** Checks of the profile's files: unreadable ones, invalid values, and safeguards that are not supported. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { jobsFile } from '../cron/jobs-file.ts'
@@ -10,7 +10,7 @@ import { createGuards } from '../turn-context/guards.ts'
 import { createWorkspaces } from '../workspaces/workspaces.ts'
 import { type Check, fail, type CheckContext, ok, warn } from './check.ts'
 
-/** What `look` finds; the sentence of a file that cannot be read instead, where that is said already. */
+/** The result of `look`; empty when a file cannot be read, because `homeChecks` reports that. */
 export const emptyIfUnreadable = <T>(look: () => T[]): T[] => {
   try {
     return look()
@@ -23,7 +23,7 @@ export const emptyIfUnreadable = <T>(look: () => T[]): T[] => {
 export const homeChecks = ({ home }: CheckContext): Check[] => {
   if (!existsSync(home.dir))
     return [
-      warn('home', `${home.dir} does not exist yet`, 'It is made when the service starts first.'),
+      warn('home', `${home.dir} does not exist yet`, 'It is created when the server first starts.'),
     ]
   const problems = home.problems()
   const isThere = existsSync(home.config.path)
@@ -33,21 +33,16 @@ export const homeChecks = ({ home }: CheckContext): Check[] => {
       fail(
         file === home.config.path ? 'config.yaml' : file.slice(home.dir.length + 1),
         reason,
-        `Mend ${file}; until then no turn runs with it.`,
+        `Fix ${file}. Until then, no turn runs with it.`,
       ),
     ),
     ...(problems.some(({ file }) => file === home.config.path)
       ? []
-      : [
-          ok(
-            'config.yaml',
-            isThere ? 'is there and can be read' : 'is not there; defaults are used',
-          ),
-        ]),
+      : [ok('config.yaml', isThere ? 'OK' : 'not found; using defaults')]),
   ]
 }
 
-/** Lists of the profile itself; those of the service are looked at where it starts. */
+/** The profile's own list files; those of the server are in `startChecks`. */
 export const listChecks = ({ home, config }: CheckContext): Check[] => {
   const file = join(home.dir, 'cron', 'jobs.json')
   const reason = jobsFile(join(home.dir, 'cron'), () => '').problem()
@@ -57,7 +52,7 @@ export const listChecks = ({ home, config }: CheckContext): Check[] => {
       : createWorkspaces(config, () => config.userHome).problem(home)
   return [reason === null ? null : { file, reason }, workspaces].flatMap(problem =>
     problem
-      ? [fail(problem.file.slice(home.dir.length + 1), problem.reason, `Mend ${problem.file}.`)]
+      ? [fail(problem.file.slice(home.dir.length + 1), problem.reason, `Fix ${problem.file}.`)]
       : [],
   )
 }
@@ -72,7 +67,7 @@ const settingsChecks = ({ home }: CheckContext): Check[] => [
     : []),
 ]
 
-/** A guard that is asked for, not kept and not accepted keeps the agent from working: that is a failure. */
+/** An unsupported safeguard that was not accepted blocks the agent: that is a failure. */
 export const guardChecks = (looked: CheckContext): Check[] => {
   const { home, config } = looked
   const path = join(config.stateDir, 'accepted-guards.json')
@@ -86,7 +81,7 @@ export const guardChecks = (looked: CheckContext): Check[] => {
           fail(
             'accepted guards',
             `${path}: ${problem}`,
-            'Remove it, and accept again in the page.',
+            'Delete it, then accept the safeguards again on the page.',
           ),
         ]),
     ...settingsChecks(looked),
@@ -95,19 +90,15 @@ export const guardChecks = (looked: CheckContext): Check[] => {
         isAccepted
           ? warn(
               key,
-              `${value}: ${closes.length === 0 ? 'has no effect here, and was dismissed' : 'not kept here, and accepted'}`,
+              `${value}: ${closes.length === 0 ? 'has no effect here; dismissed' : 'not supported here; accepted'}`,
               why,
             )
           : closes.length === 0
-            ? warn(
-                key,
-                `${value}: ${why}`,
-                'Change it, or dismiss it in the settings of the page under Security.',
-              )
+            ? warn(key, `${value}: ${why}`, 'Change it, or dismiss it under Settings → Security.')
             : fail(
                 key,
-                `${value}: ${why} Refused because of it: ${closes.join(', ')}.`,
-                'Change it, or accept it in the settings of the page under Security.',
+                `${value}: ${why} Blocked because of it: ${closes.join(', ')}.`,
+                'Change it, or accept it under Settings → Security.',
               ),
       ),
     ),

@@ -1,4 +1,4 @@
-/** What keeps the service from starting, or from keeping anything: the same checks that the start makes, without its effects. */
+/** Checks of what a start needs: state directory, disk, keys, TLS, address. Same checks as the start itself, without side effects. */
 import {
   accessSync,
   constants,
@@ -25,7 +25,7 @@ const MIN_FREE_MB = 100
 const DAY_MS = 86_400_000
 const RENEW_DAYS = 14
 
-/** The path itself, or the nearest one above it that exists; a link to nowhere exists. */
+/** The path itself, or its nearest existing parent. A dangling link counts as existing. */
 const nearestExisting = (path: string): string =>
   exists(path) || dirname(path) === path ? path : nearestExisting(dirname(path))
 
@@ -34,7 +34,7 @@ const exists = (path: string): boolean => {
     lstatSync(path)
     return true
   } catch (error) {
-    // Below a file, or without permission to look: what is wrong lies above.
+    // Other errors come from a parent that is a file or not accessible; the check reports that parent.
     return (error as NodeJS.ErrnoException).code === 'ELOOP'
   }
 }
@@ -42,9 +42,7 @@ const exists = (path: string): boolean => {
 const stateChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
   const place = nearestExisting(stateDir)
   if (!isDirectory(place))
-    return [
-      fail('state', `${place} is not a directory`, 'Move it away, or set AGENT_WEBUI_STATE_DIR.'),
-    ]
+    return [fail('state', `${place} is not a directory`, 'Move it, or set AGENT_WEBUI_STATE_DIR.')]
   const checks: Check[] = []
   try {
     accessSync(place, constants.R_OK | constants.W_OK | constants.X_OK)
@@ -58,8 +56,8 @@ const stateChecks = ({ config: { stateDir } }: CheckContext): Check[] => {
     checks.push(
       warn(
         'owner',
-        `${stateDir} belongs to user ${uid}, and this is user ${own}`,
-        'Run the service as the owner, or change the owner with chown -R.',
+        `${stateDir} belongs to user ${uid}; you are user ${own}`,
+        'Run the server as the owner, or change the owner with chown -R.',
       ),
     )
   return [...checks, diskCheck(place)]
@@ -69,11 +67,11 @@ const diskCheck = (place: string): Check => {
   const { bavail, bsize } = statfsSync(place)
   const free = Math.floor((bavail * bsize) / MB)
   const said = `${free >= LOW_FREE_MB ? `${Math.floor(free / 1_024)} GB` : `${free} MB`} free`
-  if (free < MIN_FREE_MB) return fail('disk', said, 'Free some space: nothing can be saved.')
-  return free < LOW_FREE_MB ? warn('disk', said, 'Free some space soon.') : ok('disk', said)
+  if (free < MIN_FREE_MB) return fail('disk', said, 'Free up space. Nothing can be saved.')
+  return free < LOW_FREE_MB ? warn('disk', said, 'Free up space soon.') : ok('disk', said)
 }
 
-/** Files of the service that are JSON; each is refused while it cannot be read, never replaced. */
+/** JSON files of the server. A file that cannot be read is rejected, never replaced. */
 const STATE_FILES = [
   'settings.json',
   'workspaces.json',
@@ -98,18 +96,22 @@ const stateFileChecks = ({ config }: CheckContext): Check[] => {
     .map(([name, path]) => {
       const problem = jsonProblem(path)
       return problem === null
-        ? ok(name, 'can be read')
-        : fail(name, problem, `Correct ${path}, or restore it from a backup.`)
+        ? ok(name, 'OK')
+        : fail(name, problem, `Fix ${path}, or restore it from a backup.`)
     })
 }
 
 const keyCheck = ({ config }: CheckContext): Check => {
   try {
     return readSigningKey(config.stateDir)
-      ? ok('signing key', 'is whole')
-      : ok('signing key', 'is created at the first start')
+      ? ok('signing key', 'OK')
+      : ok('signing key', 'created at the first start')
   } catch (error) {
-    return fail('signing key', messageOf(error), 'Without it nobody can sign in.')
+    return fail(
+      'signing key',
+      messageOf(error),
+      'Fix or restore it. The server does not start without it.',
+    )
   }
 }
 
@@ -122,14 +124,10 @@ const tlsCheck = ({ config }: CheckContext): Check[] => {
       return [fail('certificate', `expired ${-days} days ago`, `Renew ${config.tlsCert}.`)]
     if (days < RENEW_DAYS)
       return [warn('certificate', `expires in ${days} days`, `Renew ${config.tlsCert}.`)]
-    return [ok('certificate', `is valid for ${days} days`)]
+    return [ok('certificate', `valid for ${days} days`)]
   } catch (error) {
     return [
-      fail(
-        'certificate',
-        messageOf(error),
-        'Correct AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY.',
-      ),
+      fail('certificate', messageOf(error), 'Fix AGENT_WEBUI_TLS_CERT and AGENT_WEBUI_TLS_KEY.'),
     ]
   }
 }
@@ -143,13 +141,13 @@ const workspaceCheck = ({ config }: CheckContext): Check[] => {
         fail(
           'workspace',
           `${wanted} does not exist or cannot be used`,
-          'Create it, or correct AGENT_WEBUI_DEFAULT_WORKSPACE.',
+          'Create it, or fix AGENT_WEBUI_DEFAULT_WORKSPACE.',
         ),
       ]
 }
 
 const environmentChecks = ({ config }: CheckContext): Check[] =>
-  config.warnings.map(said => warn('environment', said, 'Correct the variable.'))
+  config.warnings.map(said => warn('environment', said, 'Fix the variable.'))
 
 const sessionCheck = ({ config }: CheckContext): Check[] => {
   const dir = join(config.stateDir, 'sessions')
@@ -160,29 +158,29 @@ const sessionCheck = ({ config }: CheckContext): Check[] => {
     return [fail('sessions', messageOf(error), `Make ${dir} readable for this user.`)]
   }
   const { looked, bad, complete } = unreadableSessions(dir)
-  const extent = complete ? '' : ' (the newest; there are more)'
-  if (bad.length === 0) return [ok('sessions', `${looked} can be read${extent}`)]
+  const extent = complete ? '' : ' (newest only)'
+  if (bad.length === 0) return [ok('sessions', `${looked} readable${extent}`)]
   const names = bad.slice(0, 3).join(', ')
   const more = bad.length > 3 ? ` and ${bad.length - 3} more` : ''
   return [
     warn(
       'sessions',
-      `${bad.length} of ${looked} have lines that cannot be read: ${names}${more}`,
-      'The rest of them is shown. Restore the files from a backup if something is missing.',
+      `${bad.length} of ${looked} have unreadable lines: ${names}${more}`,
+      'Their other lines are shown. If messages are missing, restore the files from a backup.',
     ),
   ]
 }
 
 const HEALTH_MS = 2_000
 
-/** Where a running service said that it answers; null when there is no such note. */
+/** The address that a running server wrote to instance.json; null without one. */
 export const announcedAddress = (config: Pick<Config, 'stateDir'>): string | null => {
   try {
     const note: unknown = JSON.parse(readWholeText(join(config.stateDir, 'instance.json')))
     const address = isObject(note) && 'address' in note ? note.address : null
     return typeof address === 'string' && URL.canParse(address) ? address : null
   } catch {
-    // It has never run here, or was shut down in order.
+    // The server has never run here, or was shut down cleanly.
     return null
   }
 }
@@ -191,25 +189,25 @@ const serviceCheck = async ({ config }: CheckContext): Promise<Check> => {
   const about = 'service'
   const address = announcedAddress(config)
   const status = address ? await fetchHealth(address, HEALTH_MS).catch(() => null) : null
-  if (address && status === 200) return ok(about, `answers at ${address}`)
+  if (address && status === 200) return ok(about, `running at ${address}`)
   if (address && status !== null)
-    return fail(about, `${address} answers with status ${status}`, 'Look into its log.')
+    return fail(about, `${address} responds with status ${status}`, 'Check its log.')
   try {
     await tryListen(config)
     const where = urlOf(config, config.port)
     return address
-      ? warn(about, `${address} does not answer`, 'Start it: agent-webui')
-      : ok(about, `is not running; ${where} is free`)
+      ? warn(about, `${address} does not respond`, 'Start it: agent-webui')
+      : ok(about, `not running; ${where} is free`)
   } catch (error) {
     return fail(
       'address',
       messageOf(error),
-      'Choose another one: AGENT_WEBUI_HOST, AGENT_WEBUI_PORT.',
+      'Choose another one with AGENT_WEBUI_HOST and AGENT_WEBUI_PORT.',
     )
   }
 }
 
-/** In the order in which a start would meet them. */
+/** In the order of a start. */
 export const startChecks = async (looked: CheckContext): Promise<Check[]> => [
   ...environmentChecks(looked),
   ...stateChecks(looked),

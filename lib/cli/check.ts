@@ -1,4 +1,4 @@
-/** The shape of what `doctor` says: one sentence about one thing, and what to do when it is not well. */
+/** One result of `doctor`: what was checked, what was found, and what to do when it is not right. */
 import type { Config } from '../config.ts'
 import type { ModelServices } from '../models/model-services.ts'
 import type { Home } from '../profiles/home.ts'
@@ -8,7 +8,7 @@ export type Check = {
   about: string
   level: Level
   said: string
-  /** What to do; only when it is not well. */
+  /** What to do. Present unless the level is ok. */
   advice?: string
 }
 

@@ -1,4 +1,4 @@
-/** What `doctor` looks at: each check is a sentence about one thing, and what to do when it is not well. Nothing is changed. */
+/** The checks of `doctor`. They change nothing. */
 import { agentChecks } from './check-external-agents.ts'
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -16,7 +16,7 @@ const isExecutable = (path: string): boolean => {
     accessSync(path, constants.X_OK)
     return statSync(path).isFile()
   } catch {
-    // Not there, or not ours to run.
+    // Missing, or not executable by this user.
     return false
   }
 }
@@ -36,15 +36,17 @@ const secretChecks = ({ home, config }: CheckContext): Check[] => {
   const open = [...new Set([home.dir, config.baseHome, config.stateDir])].flatMap(
     findExposedSecrets,
   )
-  if (open.length === 0) return [ok('secrets', 'no file with secrets can be read by others')]
-  return open.map(path => warn('secrets', `${path} can be read by others`, `chmod 600 "${path}"`))
+  if (open.length === 0) return [ok('secrets', 'no file with secrets is readable by other users')]
+  return open.map(path =>
+    warn('secrets', `${path} is readable by other users`, `chmod 600 "${path}"`),
+  )
 }
 
 const providerChecks = ({ home }: CheckContext): Check[] => {
   const held = emptyIfUnreadable(() => listProviders(home).providers).filter(
     row => row.has_key && row.alias_of === null,
   )
-  // No fault by itself: a server of one's own wants none. The model says whether something is missing.
+  // Not a problem by itself: self-hosted servers need no key. The model check reports a missing one.
   if (held.length === 0) return [ok('providers', 'no provider has a key')]
   const names = held.map(({ display_name: name, key_name, env_var }) => {
     const variable = key_name ?? env_var
@@ -61,20 +63,20 @@ const modelCheck = async ({ home, models }: CheckContext): Promise<Check> => {
     if (endpoint.apiMode === 'demo')
       return warn(
         'model',
-        'the demo model: scripted, offline',
-        'Put a key into .env, or choose a provider in the settings of the page.',
+        'demo model (scripted, offline)',
+        'Add an API key to .env, or choose a provider in the settings.',
       )
-    return ok('model', `${endpoint.model} of ${endpoint.provider}`)
+    return ok('model', `${endpoint.model} (${endpoint.provider})`)
   } catch (error) {
     if (!(error instanceof UserError)) throw error
-    return fail('model', error.message, 'Choose another default model, or add the key it needs.')
+    return fail('model', error.message, 'Choose another default model, or add the missing key.')
   }
 }
 
 const TOOLS: readonly [name: string, without: string][] = [
-  ['git', 'Install git: changes, checkpoints and updates need it.'],
-  ['python3', 'Install Python 3: the agent often writes and runs scripts with it.'],
-  ['flock', 'Install util-linux: files shared with the command-line client are locked with it.'],
+  ['git', 'Install git. File changes, checkpoints and updates need it.'],
+  ['python3', 'Install Python 3. The agent often writes and runs Python scripts.'],
+  ['flock', 'Install util-linux. It locks files shared with the command-line client.'],
 ]
 
 const programChecks = ({ config }: CheckContext): Check[] =>
@@ -90,14 +92,14 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
       const version = db
         .prepare<[], { version: number }>('select version from schema_version limit 1')
         .get()?.version
-      if (!columnsOf(db, 'sessions').has('source')) throw new Error('it has no table of sessions')
+      if (!columnsOf(db, 'sessions').has('source')) throw new Error('it has no sessions table')
       const { n } = db.prepare('select count(*) as n from sessions').get() as { n: number }
       return { version, n }
     })
-    if (!found) return ok('state.db', 'is not there; the first conversation makes it')
-    return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} conversations`)
+    if (!found) return ok('state.db', 'not found; created with the first session')
+    return ok('state.db', `schema ${found.version ?? '?'}, ${found.n} sessions`)
   } catch (error) {
-    const advice = `Move ${file} away: conversations of the command line cannot be read from it.`
+    const advice = `Move ${file} away. Command-line sessions cannot be read from it.`
     return fail('state.db', messageOf(error), advice)
   }
 }
@@ -105,15 +107,19 @@ const databaseCheck = ({ home, addon }: CheckContext): Check => {
 const mcpChecks = ({ home, config }: CheckContext): Check[] =>
   emptyIfUnreadable(() => parseServers(home.settings())).map(server => {
     const about = `mcp ${server.name}`
-    if (isInvalid(server)) return fail(about, server.problem, 'Mend its entry below mcp_servers.')
-    if (!server.enabled) return ok(about, 'is switched off')
+    if (isInvalid(server)) return fail(about, server.problem, 'Fix its entry in mcp_servers.')
+    if (!server.enabled) return ok(about, 'disabled')
     if (server.kind === 'http') return ok(about, new URL(server.url).origin)
     return onPath(server.command, server.env.PATH ?? config.env.PATH)
       ? ok(about, server.command)
-      : fail(about, `the program "${server.command}" was not found`, 'Install it, or correct it.')
+      : fail(
+          about,
+          `the program "${server.command}" was not found`,
+          'Install it, or fix the command.',
+        )
   })
 
-/** In the order a person would look. */
+/** In the order of the report. */
 export const runChecks = async (looked: CheckContext, version: string): Promise<Check[]> => [
   ...homeChecks(looked),
   ...listChecks(looked),

@@ -1,4 +1,4 @@
-/** `agent-webui doctor`: what is set up, what is missing, and what to do about it; 1 when something cannot work. */
+/** `agent-webui doctor`: checks the setup and suggests fixes. Exits with 1 when a check failed. */
 import { hintFor } from '../agent/failure.ts'
 import { createProviders, createProxyDispatcher } from '../agent/providers/registry.ts'
 import type { Config } from '../config.ts'
@@ -17,17 +17,17 @@ const lineOf = ({ about, level, said, advice }: Check): string =>
   `${MARKS[level]} ${about}: ${said}${advice ? `\n    ${advice}` : ''}`
 
 const END = {
-  ok: 'All is well.',
-  warn: 'It works; see the lines marked with !',
-  fail: 'Something cannot work.',
+  ok: 'Everything is OK.',
+  warn: 'Working, with warnings. See the lines marked with !',
+  fail: 'Some checks failed. See the lines marked with ✗',
 } as const
 
-/** The environment itself stops every start: nothing else can be looked at. */
+/** An invalid environment stops every start, so nothing else can be checked. */
 export const reportBadEnvironment = async (
   said: string,
   { json, terminal }: { json: boolean; terminal: Terminal },
 ): Promise<number> => {
-  const advice = 'Correct the environment variable, then run doctor again.'
+  const advice = 'Fix the environment variable, then run doctor again.'
   const checks: Check[] = [fail('environment', said, advice)]
   terminal.out(
     json

@@ -1,4 +1,4 @@
-/** `agent-webui export --as json`: the sessions as Hermes WebUI keeps them, one file each, beside an index of them. */
+/** `agent-webui export --as json`: exports sessions in the format of Hermes WebUI, one file each, with an index. */
 import { makeDir } from '../store/make-dir.ts'
 import { existsSync, readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -11,7 +11,7 @@ import type { ExportArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 import { readWholeText } from '../store/read-text.ts'
 
-/** What both programs keep in the state directory under the same name and in the same shape. */
+/** Files that both programs keep in the state directory, with the same name and format. */
 const SHARED = ['settings.json', 'projects.json', 'workspaces.json', 'last_workspace.txt'] as const
 
 const toText = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
@@ -20,8 +20,8 @@ const idsIn = (dir: string): string[] =>
   existsSync(dir) ? [...new Set(readdirSync(dir).flatMap(name => idOfName(name) ?? []))] : []
 
 /**
- * Reads the session files only, so the service may run meanwhile. Nothing is masked: the files are for the person's own
- * machine. A file that is already there is never replaced. 1 when a session could not be read.
+ * Only reads the session files, so the server may be running. Secrets are not masked: the files stay on the person's
+ * machine. Existing files are never replaced. Returns exit code 1 when a session could not be read.
  */
 export const exportSessions = async (
   { directory, sessions }: ExportArguments,
@@ -36,7 +36,7 @@ export const exportSessions = async (
   const wanted = sessions.length > 0 ? sessions : known
   const taken = wanted.find(id => existsSync(join(to, `${id}.json`)))
   if (taken !== undefined && to !== from)
-    throw invalid(`${join(to, `${taken}.json`)} exists already. Choose an empty directory.`)
+    throw invalid(`${join(to, `${taken}.json`)} already exists. Choose an empty directory.`)
   makeDir(to)
 
   const failed: string[] = []
@@ -62,10 +62,10 @@ export const exportSessions = async (
 
 const exportOne = (file: SessionFile, path: string, workspace: string): { updated_at: number } => {
   const folded = foldFile(file)?.folded
-  if (!folded) throw new Error('the file is no session')
+  if (!folded) throw new Error('not a session file')
   const { record, row } = toRecord(folded)
-  // Its own file in the old format stays as it is.
-  // A blank workspace would mean the directory that the other program was started in.
+  // An existing file in that format is kept.
+  // An empty workspace would mean the other program's start directory.
   if (!existsSync(path))
     writeAtomic(path, toText({ ...record, workspace: record.workspace || workspace }))
   return row

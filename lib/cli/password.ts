@@ -1,4 +1,4 @@
-/** `agent-webui password`: sets the password of the service, or with --off removes it; works while the service runs. */
+/** `agent-webui password`: sets or, with --off, removes the server's password. Works while the server is running. */
 import { mkdirSync, statSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -16,29 +16,27 @@ import { runningPid } from '../store/instance-lock.ts'
 import type { PasswordArguments } from './arguments.ts'
 import type { Terminal } from './terminal.ts'
 
-/** A file of another user would lock the service out of its own password. */
+/** A file owned by another user could not be read by the server. */
 const checkOwner = (dir: string): void => {
   const { uid } = statSync(dir)
   if (process.getuid && uid !== process.getuid())
     throw invalid(
-      `${dir} belongs to another user (id ${uid}), and this is ${userInfo().username}. Run the command as that user.`,
+      `${dir} belongs to another user (id ${uid}); you are ${userInfo().username}. Run the command as that user.`,
     )
 }
 
 const checkPerson = ({ env, stateDir }: Config): void => {
   const service = runningPid(stateDir)
   if (env.AGENT_SESSION_KEY || (service !== undefined && isDescendantOf(service)))
-    throw forbidden(
-      'The agent cannot change the password. Run the command in a terminal of your own.',
-    )
+    throw forbidden('The agent cannot change the password. Run the command in your own terminal.')
 }
 
 const readPassword = async (terminal: Terminal): Promise<string> => {
   if (!terminal.interactive) return (await terminal.readAll()).replace(/\r?\n$/, '')
   const first = await terminal.askHidden('New password: ')
-  const second = first === null ? null : await terminal.askHidden('Repeat it: ')
+  const second = first === null ? null : await terminal.askHidden('Confirm password: ')
   if (second === null) throw invalid('Nothing was changed.')
-  if (first !== second) throw invalid('The two passwords differ. Nothing was changed.')
+  if (first !== second) throw invalid('Passwords don’t match. Nothing was changed.')
   return second
 }
 
@@ -61,15 +59,17 @@ export const changePassword = async (
   const record = openPasswordRecord({ dir: stateDir, key, settings: settings.password, warn })
   if (off) {
     record.set(null)
-    terminal.out('The password is removed.\n')
+    terminal.out('Password removed.\n')
   } else {
     const password = normalizePassword(await readPassword(terminal))
     if (password === '') throw invalid('The password is empty. Nothing was changed.')
     record.set(await createPasswordHasher(key).hash(password))
-    terminal.out('The password is set. Everyone has to sign in with it.\n')
+    terminal.out('Password set. All browsers have to sign in again.\n')
   }
   if (config.password !== null)
-    terminal.note('AGENT_WEBUI_PASSWORD is set; a service that has it uses the variable instead.')
+    terminal.note(
+      'AGENT_WEBUI_PASSWORD is set. A server started with it uses the variable instead.',
+    )
   await terminal.drain()
   return 0
 }

@@ -1,4 +1,4 @@
-/** Runs one verb of the command line and says how the process ends. */
+/** Runs one command of the command line and returns the exit code. */
 import { join } from 'node:path'
 import { type Config, readConfig } from '../config.ts'
 import { messageOf, UserError } from '../errors.ts'
@@ -22,17 +22,17 @@ import { createTerminal, type Terminal } from './terminal.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 
-/** Calls with the exit code a signal means; answers how to stop listening. */
+/** Calls `interrupt` with the exit code of a signal; returns a function that removes the listeners. */
 export type Interrupts = (interrupt: (code: number) => void) => () => void
 
 const onSignals: Interrupts = interrupt => {
-  const heard = Object.entries(SIGNALS).map(([name, code]) => {
+  const removers = Object.entries(SIGNALS).map(([name, code]) => {
     const listener = () => interrupt(code)
     process.on(name, listener)
     return () => process.off(name, listener)
   })
   return () => {
-    for (const stop of heard) stop()
+    for (const remove of removers) remove()
   }
 }
 
@@ -42,30 +42,30 @@ const versionOf = (config: Config): Promise<string> => {
   return readVersion({ root, builtIn: packed?.version, path: config.env.PATH })
 }
 
-/** Where the one file unpacks SQLite's addon: the state directory is the service's alone. */
+/** Where the bundle unpacks SQLite's addon. The state directory belongs to the server alone. */
 const cacheOf = ({ userHome, env }: Config): string =>
   join(env.XDG_CACHE_HOME || join(userHome, '.cache'), 'agent-webui')
 
-/** The configuration, or why there is none: that is something `doctor` reports. */
+/** The configuration; for `doctor`, the message of an invalid one, because `doctor` reports it. */
 const configFor = (
-  verb: CliCommand,
+  command: CliCommand,
   environment: Readonly<{ [name: string]: string | undefined }>,
 ): Config | string => {
   try {
     return readConfig(environment, [])
   } catch (error) {
-    if (verb !== 'doctor') throw error
+    if (command !== 'doctor') throw error
     return messageOf(error)
   }
 }
 
 export const runCommand = async (
-  verb: CliCommand,
+  command: CliCommand,
   argv: readonly string[],
   given: {
     environment: Readonly<{ [name: string]: string | undefined }>
     unpackAddon?: ((config: Config) => string | undefined) | undefined
-    /** Where it happens; the process's own when absent. */
+    /** Default: those of the process. */
     terminal?: Terminal
     cwd?: string
     onInterrupt?: Interrupts
@@ -73,27 +73,28 @@ export const runCommand = async (
 ): Promise<number> => {
   const { terminal = createTerminal(), cwd = process.cwd() } = given
   try {
-    if (verb === 'help') {
+    if (command === 'help') {
       terminal.out(HELP)
       await terminal.drain()
       return 0
     }
     const rest = argv.slice(1)
-    const checked = verb === 'doctor' ? parseDoctor(rest) : null
-    const config = configFor(verb, given.environment)
+    const checked = command === 'doctor' ? parseDoctor(rest) : null
+    const config = configFor(command, given.environment)
     if (typeof config === 'string')
       return await reportBadEnvironment(config, { json: checked?.json === true, terminal })
     if (checked && checked.waitSeconds !== null)
       return await waitForService(config, checked.waitSeconds, terminal)
-    if (verb === 'password') return await changePassword(parsePassword(rest), { config, terminal })
+    if (command === 'password')
+      return await changePassword(parsePassword(rest), { config, terminal })
     const version = await versionOf(config)
-    if (verb === 'version') {
+    if (command === 'version') {
       terminal.out(`agent-webui ${version}\n`)
       await terminal.drain()
       return 0
     }
-    const asked = verb === 'chat' ? parseChat(rest) : null
-    const exported = verb === 'export' ? parseExport(rest) : null
+    const asked = command === 'chat' ? parseChat(rest) : null
+    const exported = command === 'export' ? parseExport(rest) : null
     if (exported) return await exportSessions(exported, { config, terminal, cwd })
     const addon = given.unpackAddon?.({ ...config, stateDir: cacheOf(config) })
     const shared = { config, version, terminal, addon }
@@ -106,9 +107,9 @@ export const runCommand = async (
       })
     return 0
   } catch (error) {
-    // What a person can do something about is a sentence; a mistake of ours shows where.
-    const isOurs = error instanceof TypeError || error instanceof ReferenceError
-    terminal.note(redact(isOurs ? String(error.stack) : messageOf(error)))
+    // A bug shows its stack, any other error its message.
+    const isBug = error instanceof TypeError || error instanceof ReferenceError
+    terminal.note(redact(isBug ? String(error.stack) : messageOf(error)))
     await terminal.drain()
     return error instanceof UserError ? 1 : 2
   }

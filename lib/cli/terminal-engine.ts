@@ -1,6 +1,6 @@
 /**
- * The engine of the service without the service: the same turns, tools, prompt and rules, over a transcript of its own
- * in a private temporary directory that goes with the process. The service's state directory is never opened.
+ * The engine for `agent-webui chat`: the same turns, tools, prompt and rules as the server, with transcripts in a private
+ * temporary directory that is removed at the end. The server's state directory is never opened for writing.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -29,11 +29,11 @@ import { createGuards } from '../turn-context/guards.ts'
 import { createPromptCache } from '../turn-context/prompt-cache.ts'
 import type { Questions } from '../turns/questions.ts'
 
-/** What the terminal is told, and asked. */
+/** Callbacks for what happens in a turn, and the answers to its questions. */
 export type TurnObserver = {
   event: Emit
   warning: (message: string) => void
-  /** A message is whole. */
+  /** A message is complete. */
   message: (sessionId: string, message: NewMessage) => void
   prompt: (sessionId: string, text: string) => void
   approve: Questions['approve']
@@ -44,14 +44,14 @@ export type TerminalEngine = Awaited<ReturnType<typeof createTerminalEngine>>
 
 const CLOSE_TIMEOUT_MS = 2_000
 
-/** The page's way back to earlier files; a terminal has none. */
+/** Checkpoints are for the page's undo; the terminal has none. */
 const NO_CHECKPOINTS: TurnRecorder = {
   beforeChange: async () => [],
   stopping: () => undefined,
   end: async () => undefined,
 }
 
-/** A scheduler that never looks at the clock: running tasks is the service's business. */
+/** Scheduled jobs run in the server only. */
 const noScheduler = () => () => undefined
 
 export const createTerminalEngine = async (
@@ -59,27 +59,26 @@ export const createTerminalEngine = async (
   {
     addon,
     version,
-    watcher,
+    observer,
     problem,
   }: {
     addon: string | undefined
     version: string
-    watcher: TurnObserver
-    /** What would be a line of the service's log. */
+    observer: TurnObserver
+    /** Receives what the server would write to its log. */
     problem: (line: string, extra?: unknown) => void
   },
 ) => {
-  const own = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
-  const place = (name: string) => join(own, name)
+  const dir = mkdtempSync(join(tmpdir(), 'agent-webui-chat-'))
+  const pathOf = (name: string) => join(dir, name)
   const now = () => (performance.timeOrigin + performance.now()) / 1_000
   const homes = createHomes(config)
-  // Until the process ends.
   watchSecrets(createKnownSecrets(homes.list))
   const hub = createHub({ boot: randomBytes(4).toString('hex') })
   const sessions = createSessions({
-    dir: place('sessions'),
-    trashDir: place('trash'),
-    cacheDir: place('cache'),
+    dir: pathOf('sessions'),
+    trashDir: pathOf('trash'),
+    cacheDir: pathOf('cache'),
     redact,
     onRow: () => undefined,
     onDeleted: () => undefined,
@@ -94,21 +93,21 @@ export const createTerminalEngine = async (
     lastWorkspace: home => home.dir,
     redact,
     redactValue,
-    trashDir: place('trash'),
+    trashDir: pathOf('trash'),
     now,
     log: problem,
     onChange: () => undefined,
     addon,
   })
   const skills = createSkills({ userHome: config.userHome, callable: callableSkills })
-  // Read, never written: what was accepted in the page holds here, too.
+  // Read only: safeguards that were accepted on the page are accepted here as well.
   const guarding = createGuards({
     accepted: createAcceptedGuards(join(config.stateDir, 'accepted-guards.json')),
     redact,
   })
   const cron = createCron({
     homes: homes.list,
-    start: () => Promise.reject(unavailable('Tasks are run by the service.')),
+    start: () => Promise.reject(unavailable('Scheduled tasks run in the server only.')),
     stop: () => false,
     skill: () => null,
     forbids: () => null,
@@ -124,35 +123,35 @@ export const createTerminalEngine = async (
     hostSessions,
     skills,
     hub,
-    promptCache: createPromptCache({ dir: place('prompts'), log: problem }),
-    toolOutput: createToolOutput({ dir: place('tool-output'), log: problem }),
+    promptCache: createPromptCache({ dir: pathOf('prompts'), log: problem }),
+    toolOutput: createToolOutput({ dir: pathOf('tool-output'), log: problem }),
     checkpoints: { startTurn: () => NO_CHECKPOINTS },
     guardsFor: guarding.of,
     cron: () => cron,
-    liveDir: place('live'),
+    liveDir: pathOf('live'),
     now,
     log: { info: problem, warn: problem, error: problem },
     surface: 'terminal',
-    onWarning: watcher.warning,
-    // Each event is shown before it is recorded: the person waits for it.
+    onWarning: observer.warning,
+    // Shown before it is recorded, for the shortest delay.
     wrapAgent: agent => (request, emit) =>
       agent(request, event => {
-        watcher.event(event)
+        observer.event(event)
         emit(event)
       }),
-    wrapPrompt: prompt => (turnPlace, tools, forbidden) => {
-      const text = prompt(turnPlace, tools, forbidden)
-      watcher.prompt(turnPlace.sessionId, text)
+    wrapPrompt: prompt => (scope, tools, forbidden) => {
+      const text = prompt(scope, tools, forbidden)
+      observer.prompt(scope.sessionId, text)
       return text
     },
-    wrapContext: equip => (turn, questions, said) => {
-      const { approve, clarify } = watcher
-      const tools = equip(turn, { ...questions, approve, clarify }, said)
+    wrapContext: createContext => (turn, questions, options) => {
+      const { approve, clarify } = observer
+      const tools = createContext(turn, { ...questions, approve, clarify }, options)
       return {
         ...tools,
         record(message, steered) {
           const recorded = tools.record(message, steered)
-          watcher.message(turn.sessionId, message)
+          observer.message(turn.sessionId, message)
           return recorded
         },
       }
@@ -165,12 +164,12 @@ export const createTerminalEngine = async (
     models,
     turns,
     now,
-    /** Running turns and other programs end; the transcript of this process goes. */
+    /** Ends running turns and child processes, and deletes the transcripts. */
     async close(): Promise<void> {
       const late = new Promise(resolve => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref())
       await Promise.race([turns.close(), late])
       await Promise.all([cron.close(), mcp.close(), sessions.close()])
-      rmSync(own, { recursive: true, force: true })
+      rmSync(dir, { recursive: true, force: true })
     },
   }
 }

@@ -1,26 +1,26 @@
-/** The person at the terminal: the answer on standard output, everything else on standard error, questions one at a time. */
+/** Terminal I/O: the answer on standard output, everything else on standard error, and prompts. */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 
 export type Terminal = {
-  /** Somebody can be asked. */
+  /** Standard input is a terminal, so questions can be asked. */
   interactive: boolean
-  /** The answer itself. */
+  /** Writes part of the answer to standard output. */
   out(text: string): void
-  /** About the answer. */
+  /** Writes a line to standard error. */
   note(line: string): void
-  /** One line; null at the end of the input, on Ctrl-C and when aborted. */
+  /** Reads one line; null at the end of the input, on Ctrl-C and when aborted. */
   ask(prompt: string, signal?: AbortSignal): Promise<string | null>
-  /** As `ask`, without showing what is typed. */
+  /** Like `ask`, without echo. */
   askHidden(prompt: string): Promise<string | null>
-  /** All that is piped in. */
+  /** Reads standard input to its end. */
   readAll(): Promise<string>
-  /** Resolves when what was written has left the process. */
+  /** Resolves when all output has been written. */
   drain(): Promise<void>
 }
 
-/** Control characters of a model or a tool must not drive the terminal; line breaks and tabs may. */
+/** Removes control characters except line breaks and tabs: text of a model or tool must not control the terminal. */
 const CONTROL = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b[@-_]|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g
 export const stripControlCharacters = (text: string): string => text.replace(CONTROL, '')
 
@@ -29,19 +29,19 @@ export const createTerminal = (
   output: NodeJS.WriteStream = process.stdout,
   errors: NodeJS.WriteStream = process.stderr,
 ): Terminal => {
-  // A reader that has gone (`| head`) is no reason for a stack trace.
+  // A closed pipe (`| head`) must not cause a stack trace.
   for (const stream of [output, errors]) stream.on('error', () => undefined)
-  const write = (stream: NodeJS.WriteStream, words: string): void => {
+  const write = (stream: NodeJS.WriteStream, text: string): void => {
     if (stream.writable)
-      stream.write(output.isTTY || stream.isTTY ? stripControlCharacters(words) : words)
+      stream.write(output.isTTY || stream.isTTY ? stripControlCharacters(text) : text)
   }
   return {
     interactive: Boolean(input.isTTY),
-    out: words => write(output, words),
+    out: text => write(output, text),
     note: line => write(errors, `${line}\n`),
     ask: (prompt, signal) =>
       new Promise(resolve => {
-        // Made anew for each question: between them Ctrl-C belongs to the process.
+        // One reader per question: between questions, Ctrl-C must reach the process.
         const reader = createInterface({
           input,
           output: errors,
@@ -61,9 +61,9 @@ export const createTerminal = (
       }),
     askHidden: prompt =>
       new Promise(resolve => {
-        // It edits the line; what it would show goes nowhere.
-        const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
-        const reader = createInterface({ input, output: nowhere, terminal: true })
+        // readline edits the line; its echo is discarded.
+        const discard = new Writable({ write: (_chunk, _encoding, done) => done() })
+        const reader = createInterface({ input, output: discard, terminal: true })
         const done = (line: string | null) => {
           reader.close()
           resolve(line)

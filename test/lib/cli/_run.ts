@@ -1,4 +1,4 @@
-/** Runs the program as a person at a shell would: a home, a directory, words, and what comes of them. */
+/** Runs the command-line program with a home, a directory, arguments and answers, and returns its output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +28,7 @@ export const createDesk = () => {
   const start = (args: readonly string[], { input = '', env = {} } = {}): Running => {
     const child = spawn(process.execPath, [router, ...args], {
       cwd: workspace,
-      // What a killed one leaves behind goes with the desk.
+      // Removes what a killed process leaves behind.
       env: programEnv(root, 0, { TMPDIR: root, ...env }),
       stdio: ['pipe', 'pipe', 'pipe'],
     })
@@ -58,7 +58,7 @@ export const createDesk = () => {
     return { child, ended, said }
   }
 
-  /** The same in this process, with a person who gives these answers; without them nobody can be asked. */
+  /** The same in this process, at a terminal that gives these answers; without them the terminal is not interactive. */
   const talk = async (
     args: readonly string[],
     given: { input?: string; answers?: string[]; env?: Record<string, string> } = {},

@@ -1,4 +1,4 @@
-/** `doctor` over set-ups that cannot start, or cannot save: each gets one right sentence and an exit code other than 0. */
+/** `doctor` on setups that cannot start or cannot save: each is reported once, with a non-zero exit code. */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -22,7 +22,7 @@ const look = async (desk: Desk, env: Record<string, string> = {}) => {
   return { ok, checks, failed: checks.filter(({ level }) => level === 'fail') }
 }
 
-/** Everything that must not change by looking. */
+/** Everything that doctor must not change. */
 const listing = (dir: string): string[] => readdirSync(dir, { recursive: true }).map(String).sort()
 
 const makeCertificate = (dir: string, days: string): Record<string, string> => {
@@ -203,14 +203,14 @@ const occupy = async (): Promise<{ server: Server; port: number }> => {
   return { server, port: typeof address === 'object' && address ? address.port : 0 }
 }
 
-test('another program listens on the port', async ({ desk }) => {
+test('reports a port that is in use', async ({ desk }) => {
   const { server, port } = await occupy()
   const { failed } = await look(desk, { AGENT_WEBUI_PORT: `${port}` })
   assert.match(failed.find(({ about }) => about === 'address')?.said ?? '', 'the port is in use')
   server.close()
 })
 
-test('a certificate that expires soon is a warning; ignored origins are named; a sound set-up is none of it', async ({
+test('warns about an expiring certificate and ignored origins, and not about a valid setup', async ({
   desk,
 }) => {
   const soon = await look(desk, {
@@ -224,7 +224,7 @@ test('a certificate that expires soon is a warning; ignored origins are named; a
   assert.equal(sound.failed, [])
 })
 
-test('lines of a session that cannot be read are named', async ({ desk }) => {
+test('reports unreadable lines of a session', async ({ desk }) => {
   const sessions = join(desk.home, 'webui', 'sessions')
   mkdirSync(sessions, { recursive: true, mode: 0o700 })
   put(
@@ -235,29 +235,27 @@ test('lines of a session that cannot be read are named', async ({ desk }) => {
   const { checks } = await look(desk)
   const found = checks.find(({ about }) => about === 'sessions')
   assert.is(found?.level, 'warn')
-  assert.match(found?.said ?? '', '1 of 2 have lines that cannot be read: abcdefabcdef.jsonl')
+  assert.match(found?.said ?? '', '1 of 2 have unreadable lines: abcdefabcdef.jsonl')
 })
 
-test('--wait ends with 0 when the service answers, with 1 when it does not in time', async ({
-  desk,
-}) => {
+test('--wait exits with 0 when the server responds, with 1 on timeout', async ({ desk }) => {
   const { server, port } = await occupy()
   const waiting = await desk.talk(['doctor', '--wait', '0'], {
     env: { AGENT_WEBUI_PORT: `${port}` },
   })
   assert.is(waiting.code, 1)
-  assert.match(waiting.err, 'does not answer')
+  assert.match(waiting.err, 'does not respond')
   server.close()
   const running = desk.start(['0', '--no-browser'])
   const { code, out } = await desk.talk(['doctor', '--wait', '20'])
-  // The first look may come before the start: then the configured port is asked until the note is there.
+  // The first poll may come before the start and use the configured port until instance.json exists.
   assert.is(code, 0)
-  assert.match(out, 'The service answers at http://127.0.0.1:')
+  assert.match(out, 'The server responds at http://127.0.0.1:')
   running.child.kill('SIGTERM')
   await running.ended
 })
 
-test('a home that only others may write', async ({ desk }) => {
+test('reports a home that only other users can write', async ({ desk }) => {
   if (process.getuid?.() === 0) return
   chmodSync(desk.home, 0o500)
   const { failed } = await look(desk)

@@ -1,4 +1,4 @@
-/** `agent-webui chat` as a process of its own: refusals, answers, tools, stops, kills, and what of it the service then finds. */
+/** `agent-webui chat` as a process: rejections, answers, tools, interruption, kills, and the sessions that the server finds. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -35,18 +35,18 @@ const sessionRows = (desk: Desk) => rows(desk, 'select * from sessions order by 
 const messageRows = (desk: Desk) => rows(desk, 'select * from messages order by id')
 const said = (desk: Desk) => messageRows(desk).map(({ role, content }) => [role, content])
 
-// ── Refusals ────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Rejections ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('wrong words are a sentence, and nothing is written', async ({ desk, provider }) => {
+test('rejects invalid arguments with a sentence and writes nothing', async ({ desk, provider }) => {
   const cases: [string[], RegExp][] = [
     [['chat', '--nonsense'], /not an option of chat/],
     [['chat', 'hi', '--model'], /--model needs a value/],
-    [['chat', 'hi', '-c', '-r', 'x'], /Either --continue or --resume/],
+    [['chat', 'hi', '-c', '-r', 'x'], /either --continue or --resume/],
     [['chat', 'hi', '-p', 'nobody'], /'nobody' does not exist/],
     [['chat', 'hi', '-p', '../x'], /Invalid profile name/],
-    [['chat', 'hi', '-r', '20260101_000000_aaaaaa'], /There is no conversation/],
-    [['chat', 'hi', '--continue'], /no conversation to go on with/],
-    [['chat'], /There is no message/],
+    [['chat', 'hi', '-r', '20260101_000000_aaaaaa'], /There is no session/],
+    [['chat', 'hi', '--continue'], /no session to continue/],
+    [['chat'], /No message/],
   ]
   for (const [args, words] of cases) {
     const { code, out, err } = await desk.talk(args)
@@ -59,14 +59,14 @@ test('wrong words are a sentence, and nothing is written', async ({ desk, provid
   assert.not.ok(existsSync(join(desk.home, 'state.db')))
 })
 
-test('a broken config.yaml is not worked around', async ({ desk }) => {
+test('rejects a config.yaml that cannot be read', async ({ desk }) => {
   desk.config('model: [\n')
   const { code, err } = await desk.talk(['chat', 'hi'])
   assert.is(code, 1)
   assert.match(err, 'config.yaml')
 })
 
-test('a provider that fails: the reason, exit code 1, the question is kept', async ({
+test('a provider failure: prints the reason, exits with 1, keeps the message', async ({
   desk,
   provider,
 }) => {
@@ -80,7 +80,7 @@ test('a provider that fails: the reason, exit code 1, the question is kept', asy
 
 // ── Answers ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-test('one question: the answer on stdout, tools on stderr, all of it in state.db', async ({
+test('one message: answer on stdout, tools on stderr, both in state.db', async ({
   desk,
   provider,
 }) => {
@@ -129,7 +129,7 @@ test('one question: the answer on stdout, tools on stderr, all of it in state.db
   assert.is(result?.tool_call_id, stored.id)
   assert.match(String(result?.content), 'remember the milk')
   assert.equal([answer?.content, answer?.finish_reason], ['The milk.', 'stop'])
-  // The state directory is the service's alone, and nothing is left behind.
+  // The state directory belongs to the server alone, and no temporary file is left.
   assert.not.ok(existsSync(join(desk.home, 'webui')))
   assert.equal(
     readdirSync(desk.root).filter(name => name.startsWith('agent-webui-chat-')),
@@ -137,7 +137,7 @@ test('one question: the answer on stdout, tools on stderr, all of it in state.db
   )
 })
 
-test('piped in, quiet, another model', async ({ desk, provider }) => {
+test('reads from a pipe; --quiet; --model', async ({ desk, provider }) => {
   provider.push({ toolCalls: [{ name: 'todo', arguments: {} }] }, { text: 'done' })
   const { code, out, err } = await desk.talk(['chat', '-q', '--model=other-model'], {
     input: 'from a pipe\n',
@@ -147,10 +147,7 @@ test('piped in, quiet, another model', async ({ desk, provider }) => {
   assert.equal(said(desk)[0], ['user', 'from a pipe'])
 })
 
-test('what needs a yes is denied with a sentence when nobody can be asked', async ({
-  desk,
-  provider,
-}) => {
+test('denies approvals without an interactive terminal', async ({ desk, provider }) => {
   writeFileSync(join(desk.workspace, 'keep.txt'), 'x')
   provider.push(
     { toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf ./keep.txt' } }] },
@@ -159,11 +156,11 @@ test('what needs a yes is denied with a sentence when nobody can be asked', asyn
   const { code, out, err } = await desk.talk(['chat', 'clean up'])
   assert.is(code, 0)
   assert.is(out, 'I may not.\n')
-  assert.match(err, /Denied, because nobody can be asked here: .*It deletes folders/)
+  assert.match(err, /Denied: approvals need an interactive terminal\. .*It deletes folders/)
   assert.ok(existsSync(join(desk.workspace, 'keep.txt')))
 })
 
-test('--continue and --resume go on in the same row', async ({ desk, provider }) => {
+test('--continue and --resume append to the same row', async ({ desk, provider }) => {
   provider.push({ text: 'one' }, { text: 'two' }, { text: 'three' })
   await desk.talk(['chat', 'first'])
   await desk.talk(['chat', '-c', 'second'])
@@ -183,7 +180,7 @@ test('--continue and --resume go on in the same row', async ({ desk, provider })
   assert.is(sessionRows(desk)[0]?.end_reason, 'cli_close')
 })
 
-test('the same words twice: titles stay unique', async ({ desk, provider }) => {
+test('keeps titles unique when a message is repeated', async ({ desk, provider }) => {
   provider.push({ text: 'a' }, { text: 'b' })
   await desk.talk(['chat', 'hello'])
   await desk.talk(['chat', 'hello'])
@@ -193,7 +190,7 @@ test('the same words twice: titles stay unique', async ({ desk, provider }) => {
   )
 })
 
-test('a profile has a state.db of its own', async ({ desk, provider }) => {
+test('each profile has its own state.db', async ({ desk, provider }) => {
   provider.push({ text: 'x' })
   const made = await desk.talk(['chat', '-p', 'work', 'hi'])
   assert.is(made.code, 1)
@@ -223,9 +220,9 @@ for (const schema of SCHEMAS)
     before.close()
   })
 
-// ── A person at the prompt ──────────────────────────────────────────────────────────────────────────────────────────
+// ── Interactive prompt ──────────────────────────────────────────────────────────────────────────────────────────
 
-test('line after line; /new begins another conversation', async ({ desk, provider }) => {
+test('reads line by line; /new starts another session', async ({ desk, provider }) => {
   provider.push({ text: 'one' }, { text: 'two' }, { text: 'three' })
   const answers = ['hello', '', '/help', 'and more', '/new', 'other', '/exit']
   const { code, out } = await desk.talk(['chat'], { answers })
@@ -243,7 +240,7 @@ test('line after line; /new begins another conversation', async ({ desk, provide
   )
 })
 
-test('an approval is asked until it is answered; "always" is kept for that command', async ({
+test('asks again until an approval is answered; "always" is stored for that command', async ({
   desk,
   provider,
 }) => {
@@ -259,7 +256,7 @@ test('an approval is asked until it is answered; "always" is kept for that comma
   const always = await desk.talk(['chat', 'two'], { answers: ['always'] })
   assert.is(always.code, 0, always.err)
   assert.not(existsSync(join(desk.workspace, 'b')))
-  // It is kept for this very command, and for no other.
+  // Stored for exactly this command.
   writeFileSync(join(desk.workspace, 'b'), 'again')
   const silent = await desk.talk(['chat', 'three'], { answers: [] })
   assert.equal(silent.asked, [])
@@ -271,7 +268,7 @@ test('an approval is asked until it is answered; "always" is kept for that comma
   )
 })
 
-test('Ctrl-C at a question denies it and stops the turn', async ({ desk, provider }) => {
+test('Ctrl-C at an approval denies it and stops the turn', async ({ desk, provider }) => {
   writeFileSync(join(desk.workspace, 'a'), 'x')
   provider.push({ toolCalls: [{ name: 'terminal', arguments: { command: 'rm -rf ./a' } }] })
   const { code } = await desk.talk(['chat', 'one'], { answers: [] })
@@ -279,15 +276,15 @@ test('Ctrl-C at a question denies it and stops the turn', async ({ desk, provide
   assert.ok(existsSync(join(desk.workspace, 'a')))
 })
 
-// ── Ends ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── Interruption ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Half of it arrives; the rest never does. */
+/** A response that stalls half-way. */
 const halfway = (): { step: Step; open: () => void } => {
   const { opened, open } = gate()
   return { step: { text: ['first half ', 'second half'], middle: opened }, open }
 }
 
-test('Ctrl-C stops the answer and keeps what came', async ({ desk, provider }) => {
+test('Ctrl-C stops the answer and keeps the partial text', async ({ desk, provider }) => {
   const { step, open } = halfway()
   provider.push(step)
   const running = desk.start(['chat', 'tell me'])
@@ -304,7 +301,7 @@ test('Ctrl-C stops the answer and keeps what came', async ({ desk, provider }) =
   assert.is(sessionRows(desk)[0]?.end_reason, 'cli_close')
 })
 
-test('killed: every message that was whole is there, and it can go on', async ({
+test('after a kill, complete messages are stored and the session can continue', async ({
   desk,
   provider,
 }) => {
@@ -326,7 +323,7 @@ test('killed: every message that was whole is there, and it can go on', async ({
   assert.equal([code, out], [0, 'again\n'])
 })
 
-test('a database that cannot be written is said once, and the answer still comes', async ({
+test('warns once about a database that cannot be written, and still answers', async ({
   desk,
   provider,
 }) => {
@@ -334,13 +331,13 @@ test('a database that cannot be written is said once, and the answer still comes
   provider.push({ text: 'fine' })
   const { code, out, err } = await desk.talk(['chat', 'hi'])
   assert.equal([code, out], [0, 'fine\n'])
-  assert.is(err.match(/cannot be kept/g)?.length, 1, err)
+  assert.is(err.match(/Couldn't save this session/g)?.length, 1, err)
   assert.match(readFileSync(join(desk.home, 'state.db'), 'utf8'), 'somebody')
 })
 
-// ── Seen from the service ───────────────────────────────────────────────────────────────────────────────────────────
+// ── In the server ───────────────────────────────────────────────────────────────────────────────────────────
 
-test('the running service lists, reads and imports what was said', async () => {
+test('a running server lists, reads and imports the session', async () => {
   const provider = await createProvider(
     { toolCalls: [{ name: 'todo', arguments: {} }] },
     { text: 'from the terminal' },

@@ -1,4 +1,4 @@
-/** `agent-webui doctor`, `--help` and `--version`: what is wrong is found, no secret is told, nothing is changed. */
+/** `agent-webui doctor`, `--help` and `--version`: finds problems, shows no secrets, changes nothing. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
@@ -25,14 +25,14 @@ const report = async (desk: Desk, env: Record<string, string> = {}, args: string
   return { ok, out, checks, about, level: (name: string) => about(name)[0]?.level }
 }
 
-test('wrong words, an unknown profile', async ({ desk }) => {
+test('rejects unknown options and an unknown profile', async ({ desk }) => {
   assert.is((await desk.talk(['doctor', '--fast'])).code, 2)
   const { code, err } = await desk.talk(['doctor', '-p', 'nobody'])
   assert.is(code, 1)
   assert.match(err, 'does not exist')
 })
 
-test('everything that cannot work is said, with what to do', async ({ desk }) => {
+test('reports every problem with a suggested fix', async ({ desk }) => {
   const server = { nothing: {}, missing: { command: 'nonesuch-program' } }
   writeFileSync(join(desk.home, 'config.yaml'), JSON.stringify({ mcp_servers: server }))
   writeFileSync(join(desk.home, 'state.db'), 'no database at all, but long enough to look at')
@@ -47,7 +47,7 @@ test('everything that cannot work is said, with what to do', async ({ desk }) =>
   assert.is((await report(desk)).level('config.yaml'), 'fail')
 })
 
-test('a model that cannot be called; programs that are missing', async ({ desk }) => {
+test('reports a model without a key and missing programs', async ({ desk }) => {
   desk.config('model:\n  provider: openai\n  default: gpt-5.4\n')
   const { ok, about, level } = await report(desk, { PATH: desk.workspace })
   assert.not.ok(ok)
@@ -56,7 +56,7 @@ test('a model that cannot be called; programs that are missing', async ({ desk }
   assert.ok(about('model')[0]?.said)
 })
 
-test('agents of other programs: which are there, and whether they answer', async ({ desk }) => {
+test('reports which external agents are installed and respond', async ({ desk }) => {
   const agent = join(import.meta.dirname, '../../_acp-agent.ts')
   const start = { acp_command: process.execPath, acp_args: [agent] }
   const providers = {
@@ -69,7 +69,7 @@ test('agents of other programs: which are there, and whether they answer', async
   const { about, level } = await report(desk)
   assert.match(about('agent well')[0]?.said ?? '', /^Well 1, /)
   assert.match(about('agent dead')[0]?.said ?? '', /ended with code 3: no license found/)
-  assert.match(about('agent far')[0]?.said ?? '', /fetched when it is used first/)
+  assert.match(about('agent far')[0]?.said ?? '', /downloaded on first use/)
   for (const [id, wanted] of [
     ['well', 'ok'],
     ['dead', 'warn'],
@@ -79,20 +79,20 @@ test('agents of other programs: which are there, and whether they answer', async
     assert.is(level(`agent ${id}`), wanted, id)
 })
 
-test('secrets others may read are named; nothing is changed by looking', async ({ desk }) => {
+test('reports readable secrets without changing their permissions', async ({ desk }) => {
   const env = join(desk.home, '.env')
   writeFileSync(env, 'OPENAI_API_KEY=sk-abcdefghijklmnop1234\n')
   chmodSync(env, 0o644)
   const before = readdirSync(desk.home)
   const { about, out } = await report(desk)
-  assert.match(about('secrets')[0]?.said ?? '', '.env can be read by others')
+  assert.match(about('secrets')[0]?.said ?? '', '.env is readable by other users')
   assert.match(about('providers')[0]?.said ?? '', 'OPENAI_API_KEY')
   assert.not.match(out, 'abcdefghijklmnop')
   assert.equal(readdirSync(desk.home), before)
   assert.not.ok(existsSync(join(desk.home, 'webui')))
 })
 
-test('settings without effect are named, and are no failure', async ({ desk }) => {
+test('warns about settings without effect', async ({ desk }) => {
   writeFileSync(
     join(desk.home, 'config.yaml'),
     'agent:\n  disabled_toolsets: [termnal]\nsecurity:\n  redact_secrets: false\n',
@@ -108,18 +108,18 @@ test('settings without effect are named, and are no failure', async ({ desk }) =
   }
 })
 
-test('a fresh home works, with the demo model', async ({ desk }) => {
+test('accepts a new home and warns about the demo model', async ({ desk }) => {
   const { ok, level, about } = await report(desk)
   assert.ok(ok)
   assert.equal([level('model'), level('providers'), level('config.yaml')], ['warn', 'ok', 'ok'])
-  assert.is(about('service')[0]?.said, 'is not running; http://127.0.0.1:0 is free')
+  assert.is(about('service')[0]?.said, 'not running; http://127.0.0.1:0 is free')
   const { code, out } = await desk.talk(['doctor'])
   assert.is(code, 0)
   assert.match(out, /^agent-webui \S+, Node /)
-  assert.match(out, '! model: the demo model')
+  assert.match(out, '! model: demo model')
 })
 
-test('a home in use: another profile, a database, a running service', async () => {
+test('checks another profile, its database and a running server', async () => {
   const app = await startApp()
   const desk = createDesk()
   const db = createStateDb(app.home, 30)
@@ -132,15 +132,15 @@ test('a home in use: another profile, a database, a running service', async () =
   )
   const env = { AGENT_HOME: app.home }
   const { about } = await report(desk, env)
-  assert.is(about('state.db')[0]?.said, 'schema 30, 1 conversations')
-  assert.is(about('service')[0]?.said, `answers at ${app.url}`)
+  assert.is(about('state.db')[0]?.said, 'schema 30, 1 sessions')
+  assert.is(about('service')[0]?.said, `running at ${app.url}`)
   const work = await report(desk, env, ['-p', 'work'])
   assert.match(work.about('home')[0]?.said ?? '', 'profile work')
   await app.close()
   desk.close()
 })
 
-test('--help and --version answer; a port still starts the service', async ({ desk }) => {
+test('--help and --version print; a port still starts the server', async ({ desk }) => {
   const help = await desk.talk(['--help'])
   assert.is(help.code, 0)
   for (const word of ['chat', 'doctor', '--resume', '--no-browser']) assert.match(help.out, word)

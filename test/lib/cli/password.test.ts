@@ -1,4 +1,4 @@
-/** `agent-webui password`: the way out when nobody can sign in, for a person at a terminal alone. */
+/** `agent-webui password`: resets access from a terminal, and is not available to the agent. */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { createDesk } from './_run.ts'
 const test = suite('password at a terminal')
 const router = join(import.meta.dirname, '../../../router.ts')
 
-/** As a shell would run it, beside a service. */
+/** Runs the command while a server is running. */
 const run = (home: string, args: readonly string[], input = '') =>
   new Promise<[code: number | null, text: string]>(resolve => {
     const child = spawn(process.execPath, [router, 'password', ...args], {
@@ -27,7 +27,7 @@ const run = (home: string, args: readonly string[], input = '') =>
     child.stdin.end(input)
   })
 
-test('a running service follows: set, changed, damaged and set again, removed', async () => {
+test('a running server applies the change: set, changed, damaged and set again, removed', async () => {
   const app = await spawnApp()
   try {
     const login = (password: string) => app.post('/api/auth/login', { password })
@@ -35,7 +35,7 @@ test('a running service follows: set, changed, damaged and set again, removed', 
     assert.ok(await isOpen())
     assert.equal(await run(app.userHome, [], 'correct horse\n'), [
       0,
-      'The password is set. Everyone has to sign in with it.\n',
+      'Password set. All browsers have to sign in again.\n',
     ])
     assert.not.ok(await isOpen())
     const first = await login('correct horse')
@@ -58,14 +58,14 @@ test('a running service follows: set, changed, damaged and set again, removed', 
 
     rmSync(join(app.state, '.password'))
     assert.not.ok(await isOpen())
-    assert.equal(await run(app.userHome, ['--off']), [0, 'The password is removed.\n'])
+    assert.equal(await run(app.userHome, ['--off']), [0, 'Password removed.\n'])
     assert.ok(await isOpen())
   } finally {
     await app.close()
   }
 })
 
-test('what cannot be used is refused, and nothing is changed', async () => {
+test('rejects invalid passwords and arguments without a change', async () => {
   const desk = createDesk()
   try {
     const path = join(desk.home, 'webui', '.password')
@@ -74,10 +74,10 @@ test('what cannot be used is refused, and nothing is changed', async () => {
       [[], { input: '  \n' }, /empty/],
       [[], { input: 'x'.repeat(1_025) }, /at most 1,024 characters/],
       [[], { input: 'two\nlines' }, /line breaks/],
-      [[], { answers: ['one', 'two'] }, /differ/],
+      [[], { answers: ['one', 'two'] }, /don’t match/],
       [[], { answers: ['one'] }, /Nothing was changed/],
-      [['secret'], {}, /takes no words/],
-      [['--on'], {}, /takes no words/],
+      [['secret'], {}, /takes no argument/],
+      [['--on'], {}, /takes no argument/],
       [['--off'], { env: { AGENT_SESSION_KEY: 'x' } }, /The agent cannot change the password/],
     ]
     for (const [args, given, why] of refused) {
@@ -94,7 +94,7 @@ test('what cannot be used is refused, and nothing is changed', async () => {
   }
 })
 
-test('a program of the agent cannot use it, whatever it does to its environment', async () => {
+test('rejects programs started by the agent, even with a changed environment', async () => {
   if (process.platform !== 'linux') return
   const provider = await createProvider()
   const app = await spawnApp()

@@ -1,0 +1,89 @@
+/** Approvals and questions of the agent at a terminal, one at a time. */
+import type { ApprovalChoice } from '../schema/question.ts'
+import type { Questions } from '../turns/questions.ts'
+import type { Terminal } from './terminal.ts'
+
+const CHOICES: Readonly<Record<string, ApprovalChoice>> = {
+  o: 'once',
+  s: 'session',
+  a: 'always',
+  d: 'deny',
+}
+
+export type TerminalQuestions = { approve: Questions['approve']; clarify: Questions['clarify'] }
+
+export type TerminalQuestionsOptions = {
+  terminal: Terminal
+  /** Writes a line of its own to standard error. */
+  note: (line: string) => void
+  /** Milliseconds to answer an approval; 0 means no limit. */
+  approvalTimeoutMs: () => number
+  /** Ctrl-C at a question stops the turn. */
+  stop: () => void
+}
+
+export const createTerminalQuestions = ({
+  terminal,
+  note,
+  approvalTimeoutMs,
+  stop,
+}: TerminalQuestionsOptions): TerminalQuestions => {
+  let pending: Promise<unknown> = Promise.resolve()
+
+  const oneAtATime = <T>(ask: () => Promise<T>): Promise<T> => {
+    const answer = pending.then(ask, ask)
+    pending = answer.catch(() => undefined)
+    return answer
+  }
+
+  /** Null on Ctrl-C or end of input, undefined when the time is up. */
+  const askWithin = async (prompt: string, ms: number): Promise<string | null | undefined> => {
+    const timeout = ms > 0 ? AbortSignal.timeout(ms) : undefined
+    const line = await terminal.ask(prompt, timeout)
+    return line === null && timeout?.aborted ? undefined : line
+  }
+
+  return {
+    approve: ({ command, description, cwd }) =>
+      oneAtATime(async () => {
+        if (!terminal.interactive) {
+          note(`! Denied: approvals need an interactive terminal. ${description}\n  ${command}`)
+          return 'deny'
+        }
+        note(
+          `\nThe agent wants to run${cwd ? ` in ${cwd}` : ''}:\n\n  ${command}\n\n(${description})`,
+        )
+        for (;;) {
+          const line = await askWithin(
+            'Allow [o]nce, for this [s]ession, [a]lways, or [d]eny? ',
+            approvalTimeoutMs(),
+          )
+          if (line === undefined) {
+            note('! No answer in time. Denied.')
+            return 'deny'
+          }
+          if (line === null) {
+            stop()
+            return 'deny'
+          }
+          const choice = CHOICES[line.trim().slice(0, 1).toLowerCase()]
+          if (choice) return choice
+        }
+      }),
+
+    clarify: ({ question, choices_offered: choices }, timeoutMs) =>
+      oneAtATime(async () => {
+        if (!terminal.interactive) return null
+        const list = choices.map((choice, index) => `  ${index + 1}. ${choice}`)
+        note([`\n${question}`, ...list].join('\n'))
+        const line = await askWithin('Your answer: ', timeoutMs)
+        if (line === undefined) return null
+        if (line === null) {
+          stop()
+          return null
+        }
+        const text = line.trim()
+        return choices[Number(text) - 1] ?? (text || null)
+      }),
+  }
+}
