@@ -1,6 +1,6 @@
 /**
- * Judges a command before it runs. What is understood as harmless runs; what is dangerous or not understood is
- * asked about; what nobody may run is refused.
+ * Assesses the risk of a shell command before it runs. Commands known to be harmless run, risky or unclear ones need
+ * approval, and blocked ones never run.
  */
 import { resolve } from 'node:path'
 import { isInside } from '../store/path-within.ts'
@@ -17,15 +17,15 @@ export { normalizeCommand as normalise } from './shell/syntax.ts'
 export type { ShellContext as Place } from './shell/types.ts'
 
 export type Assessment = {
-  /** Why the command is refused without asking. */
+  /** Why the command is blocked, even with approval. */
   blocked?: string
-  /** Reasons to ask, most severe first. */
+  /** Risk labels that need approval, most severe first. */
   labels: string[]
-  /** No grant covers it, and nobody but a person answers. */
+  /** It changes what controls the agent: no grant applies, only the user can approve it. */
   isControl?: true
-  /** It surely changes nothing. */
+  /** True when it certainly changes nothing. */
   isReadOnly: boolean
-  /** Its programs with their arguments, in order, as a rule of the person may cover them; null when not understood. */
+  /** Its programs with arguments, in order, to match the user's allow rules; null when not fully understood. */
   commands: string[][] | null
 }
 
@@ -36,13 +36,13 @@ const TOO_LONG: Assessment = {
   commands: null,
 }
 
-/** Labels in the order of the table, those of no table behind it. */
+/** Severity order of labels; unknown labels come last. */
 const ORDER = new Map(
   [CONTROL, OWN_ADDRESS, ...RULES.map(({ label }) => label)].map((label, at) => [label, at]),
 )
 const rank = (label: string): number => ORDER.get(label) ?? (label === UNCLEAR ? 1_000 : 500)
 
-/** Readings of raw text that no taking apart shows. */
+/** Rules that match the raw text, because parsing hides these patterns. */
 const RAW = new Set([
   'execute remote script via process substitution',
   'decoded text piped to shell',
@@ -50,16 +50,16 @@ const RAW = new Set([
   'kill hermes/gateway process (self-termination)',
 ])
 
-/** Deterministic; it reads the scripts that the command would run, and changes nothing. */
-export const assessCommand = (command: string, place: Partial<ShellContext> = {}): Assessment => {
+/** Deterministic and without side effects, but it reads script files the command would run. */
+export const assessCommand = (command: string, shell: Partial<ShellContext> = {}): Assessment => {
   if (command.length > MAX_COMMAND_CHARS) return TOO_LONG
-  const where: ShellContext = {
-    ...place,
-    home: place.home || '/root',
-    cwd: place.cwd || '/somewhere/below/the/root',
+  const context: ShellContext = {
+    ...shell,
+    home: shell.home || '/root',
+    cwd: shell.cwd || '/somewhere/below/the/root',
     seen: new Map(),
   }
-  const all = readings(command).map(text => ({ text, ...inspect(text, where) }))
+  const all = readings(command).map(text => ({ text, ...inspect(text, context) }))
   const findings = all.flatMap(each => each.findings)
   const raw = RULES.filter(
     ({ label, text }) => RAW.has(label) && all.some(each => text?.test(each.text)),
@@ -78,43 +78,44 @@ export const assessCommand = (command: string, place: Partial<ShellContext> = {}
   }
 }
 
-/** It surely only looks: nothing has to be recorded before it runs. In doubt it does more. */
-export const isReadOnly = (command: string, place: Partial<ShellContext>): boolean =>
-  assessCommand(command, place).isReadOnly
+/** True when the command certainly changes nothing, so that no checkpoint is needed. When in doubt, false. */
+export const isReadOnly = (command: string, shell: Partial<ShellContext>): boolean =>
+  assessCommand(command, shell).isReadOnly
 
-/** Why the home forbids the script: scripts at all, or a command it openly runs; null when it does not. */
-export const deniedInScript = (code: string, place: ShellContext, guards: Guards): string | null =>
+/** Why the home's guards forbid a script: scripts in general, or a command visible in it. Null: allowed. */
+export const deniedInScript = (code: string, shell: ShellContext, guards: Guards): string | null =>
   guards.commands() ??
   textsIn(code)
     .filter(({ isRun }) => isRun)
-    .map(({ text }) => guards.command(text, place))
+    .map(({ text }) => guards.command(text, shell))
     .find(why => why !== null) ??
   null
 
-/** Why a script of `execute_code` must not run; undefined when it holds nothing of the kind openly. */
-export const blockedInScript = (code: string, place: Partial<ShellContext>): string | undefined => {
-  const { blocked } = assessScript(code, place)
+/** Why a script of `execute_code` is blocked; undefined when it contains no visible blocked command. */
+export const blockedInScript = (code: string, shell: Partial<ShellContext>): string | undefined => {
+  const { blocked } = assessScript(code, shell)
   return blocked
 }
 
-/** It is read as a part of a command. */
+/** The script is assessed as part of a command, which adds to its length. */
 const MAX_SCRIPT_CHARS = MAX_COMMAND_CHARS - 1_000
 
-/** A script given as text, in the language of `execute_code`. */
+/** Assesses a script of `execute_code`. */
 export const assessScript = (
   code: string,
-  place: Partial<ShellContext>,
+  shell: Partial<ShellContext>,
 ): Pick<Assessment, 'blocked' | 'labels' | 'isControl'> => {
-  // What is too long to be read is not run, like a command.
+  // Too long to assess: blocked, as for commands.
   if (code.length > MAX_SCRIPT_CHARS) return { blocked: 'a script of this length', labels: [] }
-  const where: ShellContext = {
-    ...place,
-    home: place.home || '/root',
-    cwd: place.cwd || '/somewhere/below/the/root',
+  const context: ShellContext = {
+    ...shell,
+    home: shell.home || '/root',
+    cwd: shell.cwd || '/somewhere/below/the/root',
   }
-  // Handed over as a here-document nobody can close, it is read like any script on an interpreter's input.
+  // As a here-document it is assessed like any script on an interpreter's standard input. The end mark contains the
+  // length, so that a script is unlikely to contain it.
   const mark = `END_${code.length}_OF_SCRIPT`
-  const { findings } = inspect(`python3 - <<'${mark}'\n${code}\n${mark}\n`, where)
+  const { findings } = inspect(`python3 - <<'${mark}'\n${code}\n${mark}\n`, context)
   const blocked = findings.find(({ blocked: floor }) => floor !== undefined)?.blocked
   return {
     ...(blocked !== undefined && { blocked: blocked }),
@@ -123,31 +124,31 @@ export const assessScript = (
   }
 }
 
-/** Every program the command would start, those inside others included. */
-export const startedPrograms = (command: string, place: ShellContext): Simple[] => {
+/** All programs the command would start, including nested ones. */
+export const startedPrograms = (command: string, shell: ShellContext): Simple[] => {
   if (command.length > MAX_COMMAND_CHARS) return []
-  const where = { ...place, seen: new Map<string, boolean>() }
-  return readings(command).flatMap(text => inspect(text, where).simples)
+  const context = { ...shell, seen: new Map<string, boolean>() }
+  return readings(command).flatMap(text => inspect(text, context).simples)
 }
 
-/** The first place a command names that lies in one of `forbidden` (and in none of `readable`); undefined when it names none openly. */
+/** The first path in the command that is inside `forbidden` and not inside `readable`; undefined when none is visible. */
 export const forbiddenPathIn = (
   command: string,
-  place: ShellContext,
+  shell: ShellContext,
   forbidden: readonly string[],
   readable: readonly string[] = [],
 ): string | undefined => {
-  return startedPrograms(command, place)
+  return startedPrograms(command, shell)
     .flatMap(({ args, redirects, cwd }) =>
       pathsIn([...args, ...redirects.map(({ target }) => target)]).map(word => ({
-        cwd: cwd ?? place.cwd,
-        word: word.replace(/^~(?=\/|$)/, place.home),
+        cwd: cwd ?? shell.cwd,
+        word: word.replace(/^~(?=\/|$)/, shell.home),
       })),
     )
     .filter(({ word }) => word !== '' && word.length < 4_096 && !word.includes('\0'))
     .map(({ word, cwd }) => resolve(cwd, word))
     .find(path => {
-      const lies = (root: string) => isInside(root, path)
-      return forbidden.some(lies) && !readable.some(lies)
+      const contains = (root: string) => isInside(root, path)
+      return forbidden.some(contains) && !readable.some(contains)
     })
 }

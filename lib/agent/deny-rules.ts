@@ -1,7 +1,7 @@
-/** Rules of a home that forbid commands (`approvals.deny`): glob patterns over a command and over everything it would start. */
+/** `approvals.deny`: glob patterns that forbid commands and everything a command would start. */
 import { normalise, type Place, startedPrograms } from './command-risk.ts'
 
-/** `[…]` and `[!…]` at `at` of a pattern: whether it has `char`, and where it ends; null when no bracket closes it. */
+/** Matches `char` against the set `[…]` or `[!…]` at `at`; `end` is behind the set. Null when the bracket is not closed. */
 const bracket = (
   pattern: string,
   at: number,
@@ -9,7 +9,7 @@ const bracket = (
 ): { has: boolean; end: number } | null => {
   const isNot = pattern[at + 1] === '!'
   const first = at + (isNot ? 2 : 1)
-  // A bracket right behind the opening one is a character like any other.
+  // A closing bracket in first position is a literal.
   const end = pattern.indexOf(']', first + 1)
   if (end < 0) return null
   let has = false
@@ -23,7 +23,7 @@ const bracket = (
   return { has: has !== isNot, end: end + 1 }
 }
 
-/** One character of the pattern against one of the text: where the pattern goes on, or -1. */
+/** Matches one character of text; returns the next pattern index, or -1. */
 const step = (pattern: string, at: number, char: string): number => {
   const wanted = pattern[at]
   if (wanted === '?') return at + 1
@@ -33,11 +33,11 @@ const step = (pattern: string, at: number, char: string): number => {
 }
 
 /**
- * The globs of Python's `fnmatch` over the whole text, `/` being no special character, case ignored. In time proportional
- * to text × pattern: a pattern of many stars must not be a way to stop the service.
+ * Matches the whole text like Python's `fnmatch`, ignoring case; `/` is not special. Runs in O(text × pattern), so that a
+ * pattern with many stars cannot block the server.
  */
-export const matchesGlob = (given: string, text: string): boolean => {
-  const pattern = given.toLowerCase()
+export const matchesGlob = (glob: string, text: string): boolean => {
+  const pattern = glob.toLowerCase()
   const chars = text.toLowerCase()
   let [at, next] = [0, 0]
   let [star, since] = [-1, 0]
@@ -60,32 +60,34 @@ export const matchesGlob = (given: string, text: string): boolean => {
   return next === pattern.length
 }
 
-const oneSpaced = (text: string): string => text.trim().replace(/\s+/g, ' ')
+const collapseSpaces = (text: string): string => text.trim().replace(/\s+/g, ' ')
 
-/** The texts a rule is held against: the whole, its lines, and every program that would be started, by path and by name. */
-const variantsOf = (command: string, place: Place): Set<string> => {
+/** Texts the rules are matched against: the command, its lines, and each started program by path and by name. */
+const variantsOf = (command: string, shell: Place): Set<string> => {
   const text = normalise(command)
   const joined = text.replace(/\\\r?\n/g, '')
-  const started = startedPrograms(command, place).flatMap(({ name, path, args, redirects }) => {
+  const started = startedPrograms(command, shell).flatMap(({ name, path, args, redirects }) => {
     const lines = [[name, ...args].join(' '), [path, ...args].join(' ')]
-    const aside = redirects.map(({ op, target }) => `${op} ${target}`)
-    return aside.length > 0 ? [...lines, ...lines.map(line => [line, ...aside].join(' '))] : lines
+    const redirected = redirects.map(({ op, target }) => `${op} ${target}`)
+    return redirected.length > 0
+      ? [...lines, ...lines.map(line => [line, ...redirected].join(' '))]
+      : lines
   })
   const plain = started.join('; ')
   return new Set(
     [command, text, joined, ...joined.split('\n'), ...started, plain]
-      .flatMap(each => [each.trim(), oneSpaced(each)])
+      .flatMap(each => [each.trim(), collapseSpaces(each)])
       .filter(each => each !== ''),
   )
 }
 
-/** The first pattern that forbids the command; undefined when none does. */
+/** The first matching pattern; undefined when none matches. */
 export const deniedBy = (
   command: string,
-  place: Place,
+  shell: Place,
   patterns: readonly string[],
 ): string | undefined => {
   if (patterns.length === 0) return undefined
-  const variants = [...variantsOf(command, place)]
+  const variants = [...variantsOf(command, shell)]
   return patterns.find(pattern => variants.some(text => matchesGlob(pattern.trim(), text)))
 }

@@ -121,7 +121,7 @@ test('failures say why; time, calls and output are bounded; nothing is left behi
   assert.match(failed.error, 'ValueError: broken')
   const greedy = await run(chat, id, 'for n in range(9): terminal("true")')
   assert.is(greedy.tool_calls_made, 2)
-  assert.match(greedy.error, '2 times at most')
+  assert.match(greedy.error, 'at most 2 tool calls')
   const loud = await run(chat, id, 'for n in range(60000): print(n)')
   assert.is(loud.status, 'success')
   assert.ok(loud.output.length < 50_300 && /tool-output/.test(loud.output))
@@ -183,7 +183,7 @@ test('what a script had still to say when it ended is not done', async () => {
     path,
     token: 't',
     maxCalls: 5,
-    answer(tool) {
+    callTool(tool) {
       done.push(tool)
       begun.resolve()
       return first.promise
@@ -209,7 +209,7 @@ test('without Python it is JavaScript, without either it is not offered', async 
     path: join(bin, 's'),
     token: 't',
     maxCalls: 5,
-    answer: async (tool, args) => JSON.stringify({ tool, args }),
+    callTool: async (tool, args) => JSON.stringify({ tool, args }),
   })
   const files = language?.files(
     'const one = await read_file("a", { limit: 2 })\nconsole.log(JSON.stringify([one, await terminal("ls")]))',

@@ -1,8 +1,8 @@
-/** What a script of execute_code may be written in, and the words by which it calls tools. */
+/** Languages of `execute_code` scripts and the client code by which scripts call tools. */
 import { accessSync, constants } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 
-/** Tools that scripts may call, where they are on offer, with their arguments in order. */
+/** Tools that scripts may call if available, with their positional arguments. */
 export const CALLABLE: Readonly<Record<string, readonly string[]>> = {
   web_search: ['query', 'limit'],
   web_extract: ['urls'],
@@ -17,7 +17,7 @@ export type Language = {
   name: 'Python' | 'JavaScript'
   /** The interpreter's path. */
   program: string
-  /** Files of a private folder: name → text. */
+  /** Files of the script's private folder: name → content. */
   files: (code: string, tools: readonly string[]) => Record<string, string>
   args: (dir: string) => string[]
   hint: string
@@ -119,12 +119,12 @@ const findProgram = (path: string, name: string): string | undefined =>
         accessSync(place, constants.X_OK)
         return true
       } catch {
-        // Not there, or not ours to run.
+        // Missing or not executable.
         return false
       }
     })
 
-/** Python where there is one, else Node; null where there is neither. */
+/** Python if installed, else Node; null without either. */
 export const languageOf = (path: string, execPath = process.execPath): Language | null => {
   const python = findProgram(path, 'python3')
   if (python)

@@ -1,9 +1,9 @@
-/** The socket over which a script calls tools: private, with a token, one call after the other, counted. */
+/** Unix socket over which a script calls tools: token-protected, sequential, with a call limit. */
 import { timingSafeEqual } from 'node:crypto'
 import { createServer, type Socket } from 'node:net'
 import { z } from 'zod'
 
-/** More is no call. */
+/** Longer lines close the connection. */
 const MAX_LINE_CHARS = 10_000_000
 
 const Call = z.object({
@@ -21,8 +21,8 @@ export type ToolSocketOptions = {
   path: string
   token: string
   maxCalls: number
-  /** Answers what the tool answers. Never rejects. */
-  answer: (tool: string, args: Record<string, unknown>) => Promise<string>
+  /** Runs a tool and returns its result. Never rejects. */
+  callTool: (tool: string, args: Record<string, unknown>) => Promise<string>
 }
 
 const isEqual = (a: string, b: string): boolean => {
@@ -31,30 +31,30 @@ const isEqual = (a: string, b: string): boolean => {
 }
 
 export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSocket> => {
-  const { path, token, maxCalls, answer } = options
+  const { path, token, maxCalls, callTool } = options
   const sockets = new Set<Socket>()
   let count = 0
   let last: Promise<unknown> = Promise.resolve()
   let isClosed = false
 
-  const decide = async (line: string): Promise<object> => {
+  const handleLine = async (line: string): Promise<object> => {
     let call: z.output<typeof Call>
     try {
       call = Call.parse(JSON.parse(line))
     } catch {
-      // Not by our functions: said to whoever wrote it.
-      return { refused: 'This is no call.' }
+      // Not written by our client code.
+      return { refused: 'This is not a valid tool call.' }
     }
     if (!isEqual(call.token, token)) return { refused: 'The token is wrong.' }
-    if (count >= maxCalls) return { refused: `A script may call tools ${maxCalls} times at most.` }
+    if (count >= maxCalls) return { refused: `A script may make at most ${maxCalls} tool calls.` }
     count++
-    return { content: await answer(call.tool, call.args) }
+    return { content: await callTool(call.tool, call.args) }
   }
 
   const server = createServer(socket => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
-    // A script that is gone needs no answer.
+    // The script has ended and reads no response.
     socket.on('error', () => socket.destroy())
     socket.setEncoding('utf8')
     let text = ''
@@ -65,10 +65,10 @@ export const openToolSocket = async (options: ToolSocketOptions): Promise<ToolSo
       text = lines.pop() ?? ''
       for (const line of lines)
         last = last.then(async () => {
-          // What a script had still to say when it ended would be done for nobody.
+          // Skip calls that were still queued when the script ended.
           if (isClosed) return
-          const said = await decide(line)
-          if (!socket.destroyed) socket.write(`${JSON.stringify(said)}\n`)
+          const response = await handleLine(line)
+          if (!socket.destroyed) socket.write(`${JSON.stringify(response)}\n`)
         })
     })
   })

@@ -1,4 +1,4 @@
-/** What is asked of an endpoint that speaks Anthropic's Messages, and what may be left out when it objects. */
+/** Requests of the format `anthropic_messages`, and the quirks learned from rejections. */
 import { asObject } from '../../base/json.ts'
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { type Block, toTurns, type Turn } from './anthropic-history.ts'
@@ -13,11 +13,11 @@ const VERSION = '2023-06-01'
 const isAnthropic = ({ provider, baseUrl }: ModelEndpoint): boolean =>
   provider === 'anthropic' || hostname(baseUrl) === 'api.anthropic.com'
 
-/** An address may name its version already. */
+/** A base URL may include the API version. */
 export const messagesUrl = (baseUrl: string): string =>
   appendPath(baseUrl, /\/v\d+\/?(?:\?|$)/.test(baseUrl) ? '/messages' : '/v1/messages')
 
-/** Others who speak the format disagree about the header of the key: they get it in both. */
+/** Compatible servers disagree about the header of the key, so they get both. */
 export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
   const { apiKey } = endpoint
   const isOwn = isAnthropic(endpoint) || apiKey?.startsWith('sk-ant-')
@@ -28,7 +28,7 @@ export const anthropicHeaders = (endpoint: ModelEndpoint): Record<string, string
   }
 }
 
-/** Anthropic writes versions with a hyphen and knows no maker in front. */
+/** Anthropic's model ids have hyphenated versions and no `anthropic/` prefix. */
 const modelId = (endpoint: ModelEndpoint): string =>
   isAnthropic(endpoint)
     ? endpoint.model.replace(/^anthropic\//, '').replace(/(\d)\.(\d)/g, '$1-$2')
@@ -45,7 +45,7 @@ export const toAnthropicBody = (
     blanks: quirks.has('blank thoughts'),
   })
   const mark = request.sessionKey && !quirks.has('no cache') ? cacheControl(endpoint) : null
-  if (mark) markNewest(turns, mark)
+  if (mark) addCacheBreakpoints(turns, mark)
   return {
     model: modelId(endpoint),
     stream: true,
@@ -59,14 +59,14 @@ export const toAnthropicBody = (
   }
 }
 
-/** Thoughts take no mark: they go back as they came. */
-const markNewest = (turns: Turn[], mark: CacheControl): void => {
+/** Adds cache breakpoints. Thinking blocks must be returned unchanged, so they get none. */
+const addCacheBreakpoints = (turns: Turn[], mark: CacheControl): void => {
   const last = turns.flatMap(({ content }) => content.at(-1) ?? [])
   const markable = last.filter(({ type }) => !type.endsWith('thinking'))
   for (const block of markable.slice(-CACHED_MESSAGES)) block.cache_control = mark
 }
 
-/** Where tools were used they must be named, also when none may be called any more. */
+/** The API requires definitions of all tools used in the history, even when none may be called. */
 const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, unknown> => {
   if (tools.length > 0)
     return {
@@ -86,7 +86,7 @@ const toolFields = ({ tools }: ProviderRequest, turns: Turn[]): Record<string, u
 
 const nameOfUse = ({ type, name }: Block): string[] => (type === 'tool_use' ? [String(name)] : [])
 
-/** How servers say what they do not accept, the more special sentences first. */
+/** Error messages by quirk, more specific patterns first. */
 const OBJECTIONS: { pattern: RegExp; quirk: AnthropicQuirk; isPermanent: boolean }[] = [
   {
     pattern: /signature|expected .{0,3}(?:thinking|redacted)|thinking.{0,80}cannot be modified/i,
@@ -109,15 +109,15 @@ const OBJECTIONS: { pattern: RegExp; quirk: AnthropicQuirk; isPermanent: boolean
 ]
 
 const MARGIN_TOKENS = 64
-const LEAST_TOKENS = 1_024
+const MIN_TOKENS = 1_024
 
-/** A limit the server names: of the model, or what this prompt leaves of the window. */
+/** An output limit in the message: the model's own, or what the prompt leaves of the window. */
 const limitIn = (message: string): Objection<AnthropicQuirk> | null => {
   const most = /max_tokens: \d+ > (\d+)/.exec(message)
   if (most) return { quirk: `at most ${Number(most[1])}`, isPermanent: true }
   const window = /exceed context limit: (\d+) \+ \d+ > (\d+)/.exec(message)
   const left = window ? Number(window[2]) - Number(window[1]) - MARGIN_TOKENS : 0
-  return left >= LEAST_TOKENS ? { quirk: `at most ${left}`, isPermanent: false } : null
+  return left >= MIN_TOKENS ? { quirk: `at most ${left}`, isPermanent: false } : null
 }
 
 export const anthropicObjection = (

@@ -1,4 +1,4 @@
-/** Reads the events of Anthropic's Messages, or the whole message of a server that does not stream, into deltas. */
+/** Reads responses of the format `anthropic_messages`, streamed or isComplete, into deltas. */
 import {
   asCount,
   asObject,
@@ -15,7 +15,7 @@ import { streamFailure } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 
-/** A paused turn wants to be asked to go on, as one that reached its limit does. */
+/** `pause_turn` is continued like a response that reached the length limit. */
 const REASONS: Readonly<Record<string, Finish>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, Finish>> = {
   refusal: 'content_filter',
 }
 
-/** A block on its way: what it will be when it is whole. */
+/** A content block that is being received. */
 type Open =
   | { kind: 'text' }
   | { kind: 'call'; index: number; input: JsonObject; written: boolean }
@@ -34,24 +34,24 @@ type Open =
 
 export const createAnthropicReader = (): ResponseReader => {
   const open = new Map<unknown, Open>()
-  const figures: JsonObject = {}
+  const usage: JsonObject = {}
   let stop: string | null = null
-  let whole = false
+  let isComplete = false
   let chars = 0
   let calls = 0
 
-  const say = (words: string): ProviderDelta[] => {
+  const addText = (words: string): ProviderDelta[] => {
     chars += words.length
     return words === '' ? [] : [{ type: 'text', text: words }]
   }
 
-  const think = (words: string): ProviderDelta[] =>
+  const addReasoning = (words: string): ProviderDelta[] =>
     words === '' ? [] : [{ type: 'reasoning', text: words }]
 
-  const begin = (index: unknown, block: JsonObject): ProviderDelta[] => {
+  const openBlock = (index: unknown, block: JsonObject): ProviderDelta[] => {
     if (block.type === 'text') {
       open.set(index, { kind: 'text' })
-      return say(asString(block.text))
+      return addText(asString(block.text))
     }
     if (block.type === 'tool_use') {
       const call = {
@@ -72,13 +72,13 @@ export const createAnthropicReader = (): ResponseReader => {
     }
     if (block.type === 'thinking' || block.type === 'redacted_thinking') {
       open.set(index, { kind: 'thought', placed: { item: { ...block }, chars, calls } })
-      return think(asString(block.thinking))
+      return addReasoning(asString(block.thinking))
     }
     return []
   }
 
-  const extend = (block: Open | undefined, delta: JsonObject): ProviderDelta[] => {
-    if (delta.type === 'text_delta') return say(asString(delta.text))
+  const applyDelta = (block: Open | undefined, delta: JsonObject): ProviderDelta[] => {
+    if (delta.type === 'text_delta') return addText(asString(delta.text))
     if (block?.kind === 'call' && delta.type === 'input_json_delta') {
       const piece = asString(delta.partial_json)
       if (piece === '') return []
@@ -91,10 +91,10 @@ export const createAnthropicReader = (): ResponseReader => {
       item.signature = asString(item.signature) + asString(delta.signature)
     if (delta.type !== 'thinking_delta') return []
     item.thinking = asString(item.thinking) + asString(delta.thinking)
-    return think(asString(delta.thinking))
+    return addReasoning(asString(delta.thinking))
   }
 
-  const close = (index: unknown): ProviderDelta[] => {
+  const closeBlock = (index: unknown): ProviderDelta[] => {
     const block = open.get(index)
     open.delete(index)
     if (block?.kind === 'call' && !block.written && Object.keys(block.input).length > 0)
@@ -102,7 +102,7 @@ export const createAnthropicReader = (): ResponseReader => {
     return block?.kind === 'thought' ? [{ type: 'provider_state', item: block.placed }] : []
   }
 
-  /** The last words of a refusal, where the model itself said none. */
+  /** The explanation of a refusal without text. */
   const explain = (details: unknown): ProviderDelta[] => {
     const words = asString(asObject(details).explanation)
     return stop === 'refusal' && chars === 0 && words !== ''
@@ -117,11 +117,11 @@ export const createAnthropicReader = (): ResponseReader => {
 
   const readWhole = (message: JsonObject): ProviderDelta[] => {
     const deltas = asObjects(message.content).flatMap((block, index) => [
-      ...begin(index, block),
-      ...close(index),
+      ...openBlock(index, block),
+      ...closeBlock(index),
     ])
-    Object.assign(figures, asObject(message.usage))
-    whole = true
+    Object.assign(usage, asObject(message.usage))
+    isComplete = true
     return [...deltas, ...end(message)]
   }
 
@@ -132,19 +132,19 @@ export const createAnthropicReader = (): ResponseReader => {
       case 'message':
         return readWhole(event)
       case 'message_start':
-        Object.assign(figures, asObject(asObject(event.message).usage))
+        Object.assign(usage, asObject(asObject(event.message).usage))
         return []
       case 'content_block_start':
-        return begin(event.index, asObject(event.content_block))
+        return openBlock(event.index, asObject(event.content_block))
       case 'content_block_delta':
-        return extend(open.get(event.index), asObject(event.delta))
+        return applyDelta(open.get(event.index), asObject(event.delta))
       case 'content_block_stop':
-        return close(event.index)
+        return closeBlock(event.index)
       case 'message_delta':
-        Object.assign(figures, known(asObject(event.usage)))
+        Object.assign(usage, known(asObject(event.usage)))
         return end(asObject(event.delta))
       case 'message_stop':
-        whole = true
+        isComplete = true
         return []
       default:
         return []
@@ -153,37 +153,37 @@ export const createAnthropicReader = (): ResponseReader => {
 
   return {
     read,
-    progress: () => (whole ? 'complete' : stop === null ? 'streaming' : 'finished'),
+    progress: () => (isComplete ? 'complete' : stop === null ? 'streaming' : 'finished'),
     isIntact: () => open.size === 0 && chars + calls > 0,
     end() {
       if (stop === 'model_context_window_exceeded' && chars + calls === 0)
         throw new ProviderFailure(
           'context_overflow',
-          'The conversation fills the window of the model.',
+          'The conversation fills the model’s context window.',
         )
       const reason = stop === null ? undefined : (REASONS[stop] ?? 'other')
       return [
-        ...usageOf(figures),
+        ...usageOf(usage),
         { type: 'finish', reason: reason ?? (calls ? 'tool_calls' : 'stop') },
       ]
     },
   }
 }
 
-/** The figures at the end count for more than those at the start, but some are only there. */
+/** Final counts replace those of `message_start`; zeros and missing ones do not. */
 const known = (usage: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(usage).filter(([, figure]) => asCount(figure) > 0))
 
-/** What the cache served and took is told apart from the rest of the prompt: together they are the prompt. */
-const usageOf = (figures: JsonObject): ProviderDelta[] => {
-  if (Object.keys(figures).length === 0) return []
-  const read = asCount(figures.cache_read_input_tokens)
-  const written = asCount(figures.cache_creation_input_tokens)
+/** Anthropic counts cached tokens separately; the whole prompt is the sum. */
+const usageOf = (usage: JsonObject): ProviderDelta[] => {
+  if (Object.keys(usage).length === 0) return []
+  const read = asCount(usage.cache_read_input_tokens)
+  const written = asCount(usage.cache_creation_input_tokens)
   return [
     {
       type: 'usage',
-      inputTokens: asCount(figures.input_tokens) + read + written,
-      outputTokens: asCount(figures.output_tokens),
+      inputTokens: asCount(usage.input_tokens) + read + written,
+      outputTokens: asCount(usage.output_tokens),
       ...(read > 0 && { cacheReadTokens: read }),
       ...(written > 0 && { cacheWriteTokens: written }),
     },

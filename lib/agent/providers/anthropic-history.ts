@@ -1,4 +1,4 @@
-/** A conversation in chat shape as Anthropic wants it: roles that alternate, blocks for everything. */
+/** Converts a conversation to the messages of the format `anthropic_messages`: alternating roles, content blocks. */
 import { asString, type JsonObject } from '../../base/json.ts'
 import { parseArguments } from '../tool-calls.ts'
 import type { ProviderRequest } from '../types.ts'
@@ -11,15 +11,15 @@ export type Turn = { role: 'user' | 'assistant'; content: Block[] }
 
 type Message = ProviderRequest['messages'][number]
 
-/** What stands for a message that says nothing: empty text is refused. */
-const NOTHING: Block = { type: 'text', text: '(empty)' }
+/** Replaces empty messages, which the API rejects. */
+const EMPTY: Block = { type: 'text', text: '(empty)' }
 
 export type HistoryShape = {
-  /** Thoughts go back to the model that had them. */
+  /** Return reasoning to the model that produced it. */
   providerState: boolean
-  /** Claude accepts only thoughts it has signed; others sign nothing and want theirs back all the same. */
+  /** Claude accepts only thinking it has signed; other models do not sign theirs. */
   signedOnly: boolean
-  /** Messages with calls whose thought is not known get a blank one. */
+  /** Add blank thinking to messages with calls that have none. */
   blanks: boolean
 }
 
@@ -27,11 +27,11 @@ export const toTurns = (
   messages: readonly Message[],
   shape: HistoryShape,
 ): { system: string; turns: Turn[] } => {
-  const plainId = createIdSanitizer()
+  const sanitizeId = createIdSanitizer()
   const turns: Turn[] = []
   const system: string[] = []
 
-  /** Neighbours of the same role are one turn; results stand before what a person says with them. */
+  /** Merges messages of the same role; tool results come before the user's text. */
   const add = (role: Turn['role'], content: Block[]) => {
     const last = turns.at(-1)
     if (last?.role === role) last.content.push(...content)
@@ -41,24 +41,24 @@ export const toTurns = (
   for (const message of messages) {
     if (message.role === 'system')
       system.push(...partsOf(message.content).flatMap(part => ('text' in part ? [part.text] : [])))
-    else if (message.role === 'user') add('user', blocksOf(message) ?? [NOTHING])
+    else if (message.role === 'user') add('user', blocksOf(message) ?? [EMPTY])
     else if (message.role === 'tool')
       add('user', [
         {
           type: 'tool_result',
-          tool_use_id: plainId(message.tool_call_id ?? ''),
+          tool_use_id: sanitizeId(message.tool_call_id ?? ''),
           content: blocksOf(message) ?? '',
           ...(isError(message) && { is_error: true }),
         },
       ])
-    else add('assistant', assistantBlocks(message, plainId, shape))
+    else add('assistant', assistantBlocks(message, sanitizeId, shape))
   }
-  // A conversation begins with a person, also where its beginning was cut off.
-  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [NOTHING] })
+  // The first message must be the user's, even if the beginning was cut off.
+  if (turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [EMPTY] })
   return { system: system.join('\n\n'), turns }
 }
 
-/** Our tools answer JSON; one that failed says so in a field of its own. */
+/** Failed tools return JSON with an `error` field. */
 const isError = ({ content }: Message): boolean =>
   typeof content === 'string' && /^\{\s*"error"\s*:\s*"/.test(content)
 
@@ -85,24 +85,24 @@ const BLANK = { type: 'thinking', thinking: ' ', signature: '' }
 
 const assistantBlocks = (
   message: Message,
-  plainId: (id: string) => string,
-  { providerState: withCarry, signedOnly, blanks }: HistoryShape,
+  sanitizeId: (id: string) => string,
+  { providerState: withState, signedOnly, blanks }: HistoryShape,
 ): Block[] => {
   const { content, tool_calls = [], providerState } = message
   const said = typeof content === 'string' ? content : ''
-  const known = withCarry ? readPositionedItems(providerState) : []
+  const known = withState ? readPositionedItems(providerState) : []
   const placed = signedOnly ? known.filter(isSigned) : known
   if (blanks && placed.length === 0 && tool_calls.length > 0)
     placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
   const blocks = inContentOrder(said, placed, tool_calls).map((piece): Block => {
     if ('text' in piece) return { type: 'text', text: piece.text }
     if ('item' in piece) return { ...piece.item, type: String(piece.item.type) }
-    const { id, function: work } = piece.call
+    const { id, function: fn } = piece.call
     return {
       type: 'tool_use',
-      id: plainId(String(id)),
-      name: sanitizeToolName(work.name),
-      input: parseArguments(work.arguments) ?? {},
+      id: sanitizeId(String(id)),
+      name: sanitizeToolName(fn.name),
+      input: parseArguments(fn.arguments) ?? {},
     }
   })
   return Array.isArray(content) ? [...partsOf(content).map(toBlock), ...blocks] : blocks

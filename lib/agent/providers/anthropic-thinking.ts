@@ -1,7 +1,7 @@
-/** How much a Claude may think and write, by its generation (agent-home §9.6). */
+/** Thinking and output limits of Claude models by generation (agent-home §9.6). */
 import type { Effort, ModelEndpoint } from '../types.ts'
 
-/** What an endpoint objected to, and a conversation's own `no carry` and `at most`. */
+/** Quirks of an endpoint; `no reasoning state` and `at most` can also apply to a single call. */
 export type AnthropicQuirk =
   | 'no thinking'
   | 'thinking off'
@@ -17,12 +17,12 @@ export type AnthropicQuirk =
 
 type Quirks = ReadonlySet<AnthropicQuirk>
 
-/** From this generation on a model decides itself how long it thinks. */
+/** From this generation on, models support adaptive thinking. */
 const ADAPTIVE_FROM = 406
-/** From this one on its thoughts are shown only on request. */
+/** From this one on, thinking text is returned only on request. */
 const HIDDEN_FROM = 407
 const THINKING_FROM = 307
-/** From this one on it may think unasked. */
+/** From this one on, models may think without being asked. */
 const UNASKED_FROM = 500
 const LATEST = 9_999
 
@@ -33,10 +33,10 @@ const BUDGETS: Readonly<Record<Exclude<Effort, 'none'>, number>> = {
   high: 16_000,
   xhigh: 32_000,
 }
-/** Room for the answer behind the longest thought. */
+/** Output tokens beyond the thinking budget. */
 const ANSWER_TOKENS = 4_096
-/** The smallest budget that is accepted. */
-const LEAST_BUDGET = 1_024
+/** The smallest budget the API accepts. */
+const MIN_BUDGET = 1_024
 
 const EFFORTS: Readonly<Record<Exclude<Effort, 'none'>, string>> = {
   minimal: 'low',
@@ -48,10 +48,10 @@ const EFFORTS: Readonly<Record<Exclude<Effort, 'none'>, string>> = {
 
 export const isClaude = (model: string): boolean => /claude/i.test(model)
 
-/** 4.6 is 406; a Claude without a number is a new one, anything else 0. */
+/** 4.6 is 406. A Claude without a version is the latest; other models are 0. */
 const generationOf = (model: string): number => {
   if (!isClaude(model)) return 0
-  // A date behind the name is longer than any version.
+  // A date in the id has more digits than a version.
   const found = /claude\D*(\d{1,2})(?!\d)(?:[.-](\d{1,2})(?!\d))?/i.exec(model)
   return found ? Number(found[1]) * 100 + Number(found[2] ?? 0) : LATEST
 }
@@ -81,7 +81,7 @@ const capOf = (quirks: Quirks): number =>
     ),
   )
 
-/** The fields of the request that belong together. Temperature is left alone: thinking refuses any but its own. */
+/** `max_tokens`, `thinking` and effort, which depend on each other. No temperature: thinking requires the default. */
 export const thinkingFields = (
   { model, maxTokens, effort = 'medium' }: ModelEndpoint,
   quirks: Quirks,
@@ -105,9 +105,9 @@ export const thinkingFields = (
       }),
     }
   }
-  const room = Math.min(Math.max(max, BUDGETS[effort] + ANSWER_TOKENS), cap)
-  const budget = Math.min(BUDGETS[effort], room - LEAST_BUDGET)
-  return budget < LEAST_BUDGET
-    ? { max_tokens: room }
-    : { max_tokens: room, thinking: { type: 'enabled', budget_tokens: budget } }
+  const limit = Math.min(Math.max(max, BUDGETS[effort] + ANSWER_TOKENS), cap)
+  const budget = Math.min(BUDGETS[effort], limit - MIN_BUDGET)
+  return budget < MIN_BUDGET
+    ? { max_tokens: limit }
+    : { max_tokens: limit, thinking: { type: 'enabled', budget_tokens: budget } }
 }

@@ -1,11 +1,11 @@
-/** Puts what a provider wants carried back where it was said: between which words and before which calls. */
+/** Positions of reasoning items within a message, so that they are returned between the same text and calls. */
 import { asCount, asObject, isObject, type JsonObject } from '../../base/json.ts'
 import type { ProviderState } from '../types.ts'
 
-/** One carried item, and how much of its message had been said before it. */
+/** An item of the provider state, with the number of characters and calls before it in the message. */
 export type PositionedItem = { item: JsonObject; chars: number; calls: number }
 
-/** Our own, but opaque on its way through the loop. Calls are counted as they are sent: doubles were dropped. */
+/** Parses items written by our readers. `calls` is adjusted for dropped duplicates. */
 export const readPositionedItems = (providerState: ProviderState | undefined): PositionedItem[] =>
   (providerState?.items ?? []).flatMap(entry => {
     const { item, chars, calls } = asObject(entry)
@@ -16,7 +16,7 @@ export const readPositionedItems = (providerState: ProviderState | undefined): P
     return [{ item, chars: asCount(chars), calls: kept }]
   })
 
-/** Carried items of a later part of an answer, counted from the beginning of the whole. */
+/** Shifts the positions of a continuation's items by the length of the parts before it. */
 export const shiftPositions = (
   items: readonly unknown[],
   chars: number,
@@ -30,7 +30,7 @@ export const shiftPositions = (
 
 export type ContentPiece<Call> = { text: string } | { item: JsonObject } | { call: Call }
 
-/** The pieces of an assistant message in the order in which the provider said them; blank text is left out. */
+/** Text, items and calls of an assistant message in their original order; blank text is omitted. */
 export const inContentOrder = <Call>(
   text: string,
   placed: readonly PositionedItem[],

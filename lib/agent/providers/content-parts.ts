@@ -1,10 +1,10 @@
-/** A message's content as words and pictures, whatever shape the parts came in. */
+/** Normalizes message content to text and image parts. */
 import { asObject, asString } from '../../base/json.ts'
 import type { WireMessage } from '../types.ts'
 
 export type Part = { text: string } | { image: string }
 
-/** `image` is an address or a `data:` URL. A part of a kind nobody here can send is named, so that its absence is known. */
+/** `image` is a URL or a `data:` URL. Unsupported parts become a note, so that the model knows something is missing. */
 export const partsOf = (content: WireMessage['content']): Part[] => {
   if (typeof content === 'string') return content.trim() === '' ? [] : [{ text: content }]
   return content.flatMap((part): Part[] => {
@@ -17,7 +17,7 @@ export const partsOf = (content: WireMessage['content']): Part[] => {
   })
 }
 
-/** A `data:` URL in its two halves; null for any other address. */
+/** Parses a base64 `data:` URL; null for other URLs. */
 export const readDataUrl = (url: string): { mediaType: string; data: string } | null => {
   const found = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,(.+)$/s.exec(url)
   return found?.[1] && found[2] ? { mediaType: found[1], data: found[2] } : null

@@ -1,4 +1,4 @@
-/** What the scripted demo understands: a handful of plain sentences, read by pattern. */
+/** Sentence patterns the scripted demo model understands. */
 
 export type Intent =
   | { kind: 'list'; path: string }
@@ -14,7 +14,7 @@ export type Intent =
   | { kind: 'plan'; topic: string }
   | { kind: 'help' }
 
-/** A quoted text, or one word that could be a file's name. */
+/** Quoted text, or one word that could be a file name. */
 const NAME = String.raw`(?:"([^"]+)"|'([^']+)'|\x60([^\x60]+)\x60|(\S+?))`
 const TEXT = String.raw`(?:"([\s\S]*?)"|'([\s\S]*?)'|\x60([\s\S]*?)\x60)`
 
@@ -31,7 +31,7 @@ const reader = (source: string, read: Reader['read']): Reader => ({
 const PLEASE = String.raw`^(?:(?:please|now|then|and|can you|could you|would you)\s+)*`
 const END = String.raw`\s*[.!?]?\s*$`
 
-/** First match wins: sentences that name a verb and its object stand before loose words. */
+/** First match wins: full sentences come before loose words. */
 const READERS: Reader[] = [
   reader(
     `${PLEASE}(?:run|execute|exec)(?:\\s+the)?(?:\\s+command)?:?\\s*\`\`\`(?:\\w+\\n)?([\\s\\S]+?)\`\`\``,
@@ -86,11 +86,11 @@ const READERS: Reader[] = [
   ),
   reader(
     `${PLEASE}(?:list|show|ls)(?:\\s+me)?(?:\\s+(?:all|the|my))*\\s+(?:files|directory|folder|workspace)(?:\\s+(?:in|of|under)\\s+(?:the\\s+)?(?:directory\\s+|folder\\s+)?${NAME})?${END}`,
-    groups => ({ kind: 'list', path: place(first(groups)) }),
+    groups => ({ kind: 'list', path: directory(first(groups)) }),
   ),
   reader(`${PLEASE}(?:ls|dir)(?:\\s+${NAME})?${END}`, groups => ({
     kind: 'list',
-    path: place(first(groups)),
+    path: directory(first(groups)),
   })),
   reader(
     `${PLEASE}(?:read|open|cat|print|show(?:\\s+me)?)\\s+(?:the\\s+)?file\\s+${NAME}${END}`,
@@ -141,7 +141,7 @@ const READERS: Reader[] = [
   })),
 ]
 
-const place = (path: string): string =>
+const directory = (path: string): string =>
   path === '' || /^(?:here|workspace)$/i.test(path) ? '.' : path
 
 const unquoted = (text: string): string => {
@@ -151,14 +151,14 @@ const unquoted = (text: string): string => {
   return quoted ? (quoted[2] ?? '') : text.trim()
 }
 
-/** Tags that the service adds around what the person wrote. */
+/** Removes the tags the server adds to the user's message. */
 export const stripMessageTags = (content: string): string =>
   content
     .replace(/^\[Workspace:[^\]\n]*\]\n/, '')
     .replace(/\n\n\[Attached files:[^\]\n]*\]\s*$/, '')
     .trim()
 
-/** Whatever is not understood is a call for help. */
+/** The intent of a message; `help` when no pattern matches. */
 export const readIntent = (text: string): Intent => {
   if (text.length > 20_000) return { kind: 'help' }
   for (const { pattern, read } of READERS) {

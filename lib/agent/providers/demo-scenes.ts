@@ -1,20 +1,20 @@
-/** The scenes of the scripted demo: what it does next, given what was asked and what the tools really answered. */
+/** Script of the demo model: its next message, given the user's intent and the tool results so far. */
 import { asString, asArray } from '../../base/json.ts'
 import type { Intent } from './demo-intents.ts'
 import { AFTER_THOUGHT, HELP, longText, MARKDOWN, THOUGHTS } from './demo-texts.ts'
 
 export type ToolUse = { name: string; args: Record<string, unknown> }
 
-/** One answer: reasoning, words, and the tools it calls. */
+/** One message: reasoning, text and tool calls. */
 export type Turn = { reasoning?: string; text?: string; uses?: ToolUse[] }
 
-/** A tool's answer, read as JSON where it is. */
+/** A tool result, parsed if it is JSON. */
 export type ToolAnswer = { name: string; json: Record<string, unknown>; raw: string }
 
 const use = (name: string, args: Record<string, unknown>): ToolUse => ({ name, args })
 const plural = (count: number, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** A fence longer than any inside. */
+/** A code block with a fence longer than any in the text. */
 const fenced = (body: string, max = 4_000): string => {
   const shown = body.length > max ? `${body.slice(0, max)}\n[…]` : body
   const longest = Math.max(2, ...[...shown.matchAll(/`+/g)].map(([ticks]) => ticks.length))
@@ -24,24 +24,24 @@ const fenced = (body: string, max = 4_000): string => {
 
 const code = (name: string) => `\`${name.replaceAll('`', "'")}\``
 
-/** What every scene says when its tool did not do what was asked. */
-const trouble = ({ json, raw }: ToolAnswer): string | null => {
+/** The reply to a failed tool call; null when it succeeded. */
+const failureReply = ({ json, raw }: ToolAnswer): string | null => {
   const error = asString(json.error)
   if (json.status === 'blocked') return `It was not done. ${error || 'It was blocked.'}`
   if (error !== '' && json.exit_code === undefined) return `That did not work: ${error}`
   return Object.keys(json).length === 0 ? `The tool answered:\n\n${fenced(raw)}` : null
 }
 
-/** `seen` are the tools' answers since the person last spoke. */
-export const nextTurn = (intent: Intent, seen: readonly ToolAnswer[]): Turn => {
-  if (intent.kind === 'plan') return plan(intent.topic, seen)
-  const last = seen.at(-1)
-  if (!last) return begin(intent)
-  const failed = trouble(last)
+/** `results`: tool results since the last user message. */
+export const nextTurn = (intent: Intent, results: readonly ToolAnswer[]): Turn => {
+  if (intent.kind === 'plan') return plan(intent.topic, results)
+  const last = results.at(-1)
+  if (!last) return start(intent)
+  const failed = failureReply(last)
   return { text: failed ?? report(intent, last) }
 }
 
-const begin = (intent: Exclude<Intent, { kind: 'plan' }>): Turn => {
+const start = (intent: Exclude<Intent, { kind: 'plan' }>): Turn => {
   switch (intent.kind) {
     case 'list':
       return {
@@ -141,30 +141,30 @@ const reportCommand = (json: Record<string, unknown>): string => {
 
 const STEPS = ['Look at the workspace', 'Choose what to do', 'Report']
 
-/** Three steps that are really taken: the list, a look, the list again, a word. */
-const plan = (topic: string, seen: readonly ToolAnswer[]): Turn => {
+/** A plan with three real steps: to-do list, search, to-do list, summary. */
+const plan = (topic: string, results: readonly ToolAnswer[]): Turn => {
   const todos = (done: number) =>
     STEPS.map((content, at) => ({
       id: String(at + 1),
       content,
       status: at < done ? 'completed' : at === done ? 'in_progress' : 'pending',
     }))
-  const last = seen.at(-1)
-  const failed = last && trouble(last)
+  const last = results.at(-1)
+  const failed = last && failureReply(last)
   if (failed) return { text: failed }
   const about =
     topic === ''
       ? ''
       : ` I cannot plan “${topic}”, because I am a script; this plan is always the same.`
-  if (seen.length === 0)
+  if (results.length === 0)
     return {
       text: `I will keep a list of three steps.${about}`,
       uses: [use('todo', { todos: todos(0) })],
     }
-  if (seen.length === 1)
+  if (results.length === 1)
     return { uses: [use('search_files', { pattern: '*', target: 'files', path: '.', limit: 20 })] }
-  if (seen.length === 2) return { uses: [use('todo', { todos: todos(3), merge: true })] }
-  const files = Number(seen[1]?.json.total_count ?? 0)
+  if (results.length === 2) return { uses: [use('todo', { todos: todos(3), merge: true })] }
+  const files = Number(results[1]?.json.total_count ?? 0)
   const done = Number((last?.json.summary as { completed?: unknown } | undefined)?.completed ?? 0)
   return {
     text: `The plan is done: ${done} of ${STEPS.length} steps. The workspace holds ${plural(files, 'file')} that a search would show.`,

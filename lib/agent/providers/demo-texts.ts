@@ -1,4 +1,4 @@
-/** What the scripted demo has to say that is longer than a sentence. */
+/** Longer texts of the scripted demo model. */
 
 export const HELP = `I am the **Demo model**: a short script that runs inside this service, works offline, and is *not* a language model. I cannot answer questions; I match a few sentences and use the real tools, so that you can see how everything here works.
 
@@ -89,7 +89,7 @@ const PARAGRAPHS = [
   'To connect one, put a key into the .env file of the agent home or name a model in its config.yaml. Until then this script will be here, offline and patient, with the same few sentences.',
 ]
 
-/** Some hundred words, or numbers up to `count`. */
+/** A few hundred words, or numbers up to `count`. */
 export const longText = (count: number | null): string =>
   count === null
     ? PARAGRAPHS.join('\n\n')

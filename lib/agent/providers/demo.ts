@@ -1,11 +1,11 @@
-/** The offline "Demo model": a script that says it is one, yet drives the real loop and the real tools. */
+/** The offline demo model: scripted replies that use the real loop and the real tools. */
 import { isObject } from '../../base/json.ts'
 import { type Wait, wait } from '../retry.ts'
 import type { Provider, ProviderDelta, ProviderRequest, WireMessage } from '../types.ts'
 import { stripMessageTags, readIntent } from './demo-intents.ts'
 import { nextTurn, type ToolAnswer, type Turn } from './demo-scenes.ts'
 
-/** Small enough to see the streaming, large enough not to bore. */
+/** Characters per streamed piece. */
 const PIECE_CHARS = 6
 const DELAY_MS = 15
 const CHARS_PER_TOKEN = 4
@@ -22,7 +22,7 @@ export const createDemo = ({
     const turn = offered(request, decide(request.messages))
     let written = 0
     for (const delta of toDeltas(turn)) {
-      // Also where nothing is waited for, a stop is seen between two pieces.
+      // Checked here as well, because with `delayMs` 0 there is no wait that could abort.
       request.signal.throwIfAborted()
       if (delayMs > 0) await pause(delayMs, request.signal)
       written += sizeOf(delta)
@@ -41,14 +41,14 @@ export const createDemo = ({
 const decide = (messages: readonly WireMessage[]): Turn => {
   const at = messages.findLastIndex(message => message.role === 'user')
   const user = messages[at]
-  const seen = messages
+  const results = messages
     .slice(at + 1)
     .filter(message => message.role === 'tool')
     .map(toSeen)
-  return nextTurn(readIntent(user ? stripMessageTags(textOf(user)) : ''), seen)
+  return nextTurn(readIntent(user ? stripMessageTags(textOf(user)) : ''), results)
 }
 
-/** Says so when the tool it needs is not on offer, instead of calling into the void. */
+/** Explains a missing tool instead of calling it. */
 const offered = ({ tools }: ProviderRequest, turn: Turn): Turn => {
   const missing = turn.uses?.find(({ name }) => !tools.some(tool => tool.name === name))
   return missing
@@ -63,7 +63,7 @@ const toSeen = (message: WireMessage): ToolAnswer => {
     const json: unknown = JSON.parse(raw)
     if (isObject(json)) return { name, json: json as Record<string, unknown>, raw }
   } catch {
-    // A tool may answer in plain words.
+    // Results may be plain text.
   }
   return { name, json: {}, raw }
 }
@@ -86,7 +86,7 @@ const toDeltas = ({ reasoning = '', text = '', uses = [] }: Turn): ProviderDelta
   ]),
 ]
 
-/** Cut between code points. */
+/** Split between code points. */
 const pieces = (text: string, size = PIECE_CHARS): string[] => {
   const points = Array.from(text)
   return Array.from({ length: Math.ceil(points.length / size) }, (_, at) =>

@@ -1,4 +1,4 @@
-/** One POST to a provider: bounded waiting, errors as `ProviderFailure`, and the key never in any of them. */
+/** HTTP POST to a provider. Errors become `ProviderFailure` and never contain the API key. */
 import type { Dispatcher } from 'undici'
 import { isObject } from '../../base/json.ts'
 import { messageOf } from '../../errors.ts'
@@ -10,9 +10,9 @@ const MAX_MESSAGE_CHARS = 600
 
 export type PostOptions = {
   url: string
-  /** Besides the usual ones; the key stands in one of them. */
+  /** Additional headers, including the one with the key. */
   headers: Readonly<Record<string, string>>
-  /** The key, to be hidden in whatever is answered. */
+  /** The API key, to be redacted from error messages. */
   secret: string | null
   /** JSON text. */
   body: string
@@ -21,11 +21,11 @@ export type PostOptions = {
 }
 
 /**
- * Resolves with the answer's headers and body when the status is 2xx. Throws `ProviderFailure` for
- * everything else. Redirects are not followed: the key would travel to an address nobody configured.
+ * Resolves with headers and body for a 2xx status, throws `ProviderFailure` for any other. Redirects are not followed,
+ * because the key would be sent to an address that is not configured.
  */
 export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseData> => {
-  // Loaded with the first call: a tenth of a second and 15 MB that a start does not need.
+  // Imported with the first call: it would cost every start 0.1 s and 15 MB.
   const { request } = await import('undici')
   const answer = await request(call.url, {
     method: 'POST',
@@ -37,7 +37,7 @@ export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseDa
     },
     body: call.body,
     signal: call.signal,
-    // Our own deadlines know more than these two.
+    // Timeouts are handled by the caller's signal.
     headersTimeout: 0,
     bodyTimeout: 0,
     ...(call.dispatcher && { dispatcher: call.dispatcher }),
@@ -51,31 +51,31 @@ export const postJson = async (call: PostOptions): Promise<Dispatcher.ResponseDa
       { status: answer.statusCode },
     )
   }
-  const text = await readSome(answer.body)
-  throw refusalOf(answer.statusCode, text, answer.headers, call.secret)
+  const text = await readLimited(answer.body)
+  throw toFailure(answer.statusCode, text, answer.headers, call.secret)
 }
 
-/** The body is no longer wanted; what goes wrong with it is nobody's concern. */
+/** Errors of a discarded body do not matter. */
 const ignore = () => undefined
 
-const refusalOf = (
+const toFailure = (
   status: number,
   text: string,
   headers: Dispatcher.ResponseData['headers'],
   secret: string | null,
 ): ProviderFailure => {
-  const said = redactKey(errorMessageIn(text), secret)
+  const message = redactKey(errorMessageIn(text), secret)
   return classify({
     status,
-    message: said === '' ? `The provider answered with status ${status}.` : said,
-    text: `${said}\n${text.slice(0, 4_000)}`,
+    message: message === '' ? `The provider responded with status ${status}.` : message,
+    text: `${message}\n${text.slice(0, 4_000)}`,
     isBodyEmpty: text.trim() === '',
     retryAfterMs: retryAfterInHeaders(headers),
     resetMs: status === 429 || status === 503 ? rateLimitResetIn(headers, Date.now()) : undefined,
   })
 }
 
-const readSome = async (body: AsyncIterable<Buffer>): Promise<string> => {
+const readLimited = async (body: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body) {
@@ -86,9 +86,9 @@ const readSome = async (body: AsyncIterable<Buffer>): Promise<string> => {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** The sentence inside an error body, whatever its shape; an HTML page shrinks to its title. */
+/** The error message in a response body of any shape; for HTML, the page title. */
 export const errorMessageIn = (text: string): string => {
-  const sentence = sentenceIn(parse(text)) ?? titleOf(text) ?? text
+  const sentence = findMessage(parse(text)) ?? titleOf(text) ?? text
   return sentence.replace(/\s+/g, ' ').trim().slice(0, MAX_MESSAGE_CHARS)
 }
 
@@ -104,28 +104,29 @@ const parse = (text: string): unknown => {
 const titleOf = (text: string): string | null =>
   /^\s*</.test(text) ? (/<title>([^<]*)/i.exec(text)?.[1] ?? '') : null
 
-const sentenceIn = (value: unknown): string | null => {
+const findMessage = (value: unknown): string | null => {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return sentenceIn(value[0])
+  if (Array.isArray(value)) return findMessage(value[0])
   if (!isObject(value)) return null
   const { error, message, detail, msg, loc, metadata } = value
-  // Servers that check a request by its schema name the place beside the complaint.
+  // Schema validators (FastAPI) put the location beside the message.
   if (typeof msg === 'string' && Array.isArray(loc)) return `${loc.join('.')}: ${msg}`
-  const sentence = sentenceIn(error) ?? sentenceIn(message) ?? sentenceIn(detail) ?? sentenceIn(msg)
-  // An aggregator keeps the real provider's words apart.
+  const sentence =
+    findMessage(error) ?? findMessage(message) ?? findMessage(detail) ?? findMessage(msg)
+  // OpenRouter puts the upstream provider's message into metadata.
   const raw = (metadata as { raw?: unknown } | null | undefined)?.raw
   return sentence !== null && typeof raw === 'string'
     ? `${sentence}: ${errorMessageIn(raw)}`
     : sentence
 }
 
-/** An address may carry a question of its own, as Azure's deployments do. */
+/** Appends to the path of a URL and keeps its query, which Azure deployments need. */
 export const appendPath = (baseUrl: string, path: string): string => {
   const [place = '', query] = baseUrl.split('?', 2)
   return `${place.replace(/\/+$/, '')}${path}${query ? `?${query}` : ''}`
 }
 
-/** Azure wants keys in a header of its own; a token of a sign-in goes where others want it. */
+/** Azure expects API keys in `api-key`; sign-in tokens (JWT) are sent as bearer tokens there, too. */
 export const authHeaders = ({
   baseUrl,
   apiKey,
@@ -140,11 +141,11 @@ export const authHeaders = ({
     : bearerHeader(apiKey)
 }
 
-/** The header most providers want their key in. */
+/** The authorization header most providers expect. */
 export const bearerHeader = (apiKey: string | null): Record<string, string> =>
   apiKey ? { authorization: `Bearer ${apiKey}` } : {}
 
-/** Some providers quote the key they were given. */
+/** Redacts keys: some providers quote the key in error messages. */
 export const redactKey = (text: string, apiKey: string | null): string => {
   const hidden = apiKey && apiKey.length >= 4 ? text.split(apiKey).join('***') : text
   return hidden.replace(/\b(sk[-_]|pk[-_]|rk[-_]|xai-|gsk_|hf_|AIza)[\w\-*.]{12,}/g, '$1***')
@@ -153,7 +154,7 @@ export const redactKey = (text: string, apiKey: string | null): string => {
 export const hostOf = (url: string, base?: string): string =>
   URL.canParse(url, base) ? new URL(url, base).host : 'another address'
 
-/** Who is there is not who it should be; anything else that goes wrong with TLS may pass. */
+/** Certificate errors are permanent; other TLS errors may be temporary. */
 const NOT_TRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)|WRONG_VERSION/
 
 const UNREACHABLE = new Set(['ECONNREFUSED', 'ENOTFOUND'])
@@ -171,23 +172,23 @@ const NETWORK: Record<string, string> = {
   UND_ERR_SOCKET: 'the connection broke off',
 }
 
-/** What undici throws, as a failure of ours. */
+/** Converts errors thrown by undici. */
 export const toNetworkFailure = (error: unknown, url: string): ProviderFailure => {
   if (error instanceof ProviderFailure) return error
   const code = (error as { code?: unknown } | null)?.code
   const host = hostOf(url)
   if (typeof code === 'string' && NOT_TRUSTED.test(code))
-    return new ProviderFailure('network', `The certificate of ${host} is not accepted: ${code}`, {
+    return new ProviderFailure('network', `The certificate of ${host} isn’t trusted: ${code}`, {
       retryable: false,
     })
   if (code === 'UND_ERR_INVALID_ARG' && /header/i.test(messageOf(error)))
-    return new ProviderFailure('auth_mismatch', 'The key contains characters that cannot be sent.')
+    return new ProviderFailure('auth_mismatch', 'The API key contains invalid characters.')
   if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
-    return new ProviderFailure('network', `The address of the model is not a valid URL: ${host}`, {
+    return new ProviderFailure('network', `The model’s address isn’t a valid URL: ${host}`, {
       retryable: false,
     })
   const why = (typeof code === 'string' && NETWORK[code]) || messageOf(error)
-  return new ProviderFailure('network', `No answer from ${host}: ${why}`, {
+  return new ProviderFailure('network', `No response from ${host}: ${why}`, {
     isUnreachable: typeof code === 'string' && UNREACHABLE.has(code),
   })
 }

@@ -1,12 +1,12 @@
-/** What is asked of an OpenAI-compatible endpoint, and what may be left out when a server objects. */
+/** Requests of the format `chat_completions`, and the quirks learned from rejections. */
 import type { ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
-import { toChatMessages, wantsDeveloper, wantsMarks } from './openai-messages.ts'
+import { toChatMessages, wantsDeveloper, wantsCacheBreakpoints } from './openai-messages.ts'
 import { answerLimit } from './openai-strict.ts'
 import { MISSING_REASONING, type Objection } from './quirks.ts'
 import { smallestLimit, offeredTools, toolLimit } from './tool-limit.ts'
 
-/** Parts of a request that not every server understands. */
+/** Deviations of servers that a request can adapt to. */
 export type Quirk =
   | 'no stream_options'
   | 'no effort'
@@ -26,7 +26,7 @@ export type Quirk =
   | `tools ${number}`
   | `at most ${number}`
 
-/** Families behind an aggregator that accept its `reasoning` object. */
+/** Model families that accept an aggregator's `reasoning` object. */
 const REASONING_FAMILY = /^(?:deepseek\/|anthropic\/|openai\/|x-ai\/|google\/gemini-2|qwen\/qwen3)/
 const AGGREGATORS = new Set(['openrouter', 'nous', 'ai-gateway'])
 
@@ -38,7 +38,7 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
     model: endpoint.model,
     messages: toChatMessages(request, {
       developer: wantsDeveloper(endpoint.model) && !quirks.has('no developer'),
-      cache: wantsMarks(endpoint) && !quirks.has('no cache'),
+      cache: wantsCacheBreakpoints(endpoint) && !quirks.has('no cache'),
       details: !quirks.has('no details'),
       thoughts: !quirks.has('no thoughts'),
       blanks: quirks.has('blank thoughts'),
@@ -53,7 +53,7 @@ export const toBody = (request: ProviderRequest, quirks: ReadonlySet<Quirk>) => 
       tools: tools.map(tool => ({ type: 'function', function: tool })),
     }),
     ...limit(endpoint, quirks),
-    // Never left out for an objection: it may say who must not read this.
+    // Never dropped after a rejection: it may exclude providers for privacy.
     ...(endpoint.routing && { provider: endpoint.routing }),
     ...(quirks.has('no thinking')
       ? { thinking: { type: 'disabled' } }
@@ -74,7 +74,7 @@ const limit = (endpoint: ModelEndpoint, quirks: ReadonlySet<Quirk>) => {
 
 const isOpenAi = ({ baseUrl }: ModelEndpoint) => hostname(baseUrl) === 'api.openai.com'
 
-/** The effort a person chose, in the words of the endpoint (agent-home §9.6). */
+/** Request fields for the configured effort (agent-home §9.6). */
 export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
   const { provider, model, effort } = endpoint
   const aggregator = AGGREGATORS.has(provider) || hostname(endpoint.baseUrl) === 'openrouter.ai'
@@ -84,11 +84,11 @@ export const reasoning = (endpoint: ModelEndpoint): Record<string, unknown> => {
     return { reasoning: { enabled: true, effort: effort ?? 'medium' } }
   }
   if (!effort || effort === 'none') return {}
-  // Only OpenAI itself knows a level above high.
+  // Only OpenAI has a level above `high`.
   return { reasoning_effort: effort === 'xhigh' && !isOpenAi(endpoint) ? 'high' : effort }
 }
 
-/** How servers say which part they do not understand, and what to do about it. */
+/** Error messages by quirk, more specific patterns first. */
 const OBJECTIONS: { pattern: RegExp; quirk: Quirk; isPermanent?: boolean }[] = [
   { pattern: MISSING_REASONING, quirk: 'blank thoughts' },
   { pattern: MISSING_REASONING, quirk: 'no thinking', isPermanent: false },
@@ -121,7 +121,7 @@ const OBJECTIONS: { pattern: RegExp; quirk: Quirk; isPermanent?: boolean }[] = [
   },
 ]
 
-/** The next thing to change after a refused request; null when that would not help. */
+/** The next quirk to apply after a rejection; null when that would not help. */
 export const chatObjection = (
   { message }: { message: string },
   known: ReadonlySet<Quirk>,

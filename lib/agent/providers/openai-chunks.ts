@@ -1,4 +1,4 @@
-/** Reads the chunks of a chat completion, as many servers write them, into deltas. */
+/** Reads responses of the format `chat_completions` and its many variants, streamed or whole, into deltas. */
 import {
   asCount,
   asObject,
@@ -29,29 +29,30 @@ const REASONS: Record<string, Finish> = {
   content_filter: 'content_filter',
 }
 
-/** State of one answer. `read` throws `ProviderFailure` for an error object in the stream. */
+/** Reader of one response. */
 export const createChunkReader = (): ResponseReader => {
   const think = createThinkSplitter()
-  const keepsake = createReasoningCollector()
-  const calls = createCallTracker(keepsake.mark)
+  const reasoningState = createReasoningCollector()
+  const calls = createCallTracker(reasoningState.mark)
   let usage: Usage | null = null
   let finish: Finish | null = null
   let hasText = false
 
   const readChoice = (choice: JsonObject): ProviderDelta[] => {
-    // A server that ignores `stream` puts everything into `message`.
+    // Servers that ignore `stream` send a whole `message`.
     const delta = isObject(choice.delta)
       ? choice.delta
       : isObject(choice.message)
         ? choice.message
         : {}
     const reason = asString(choice.finish_reason)
-    if (reason === 'error') throw classify({ message: 'The provider broke off with an error.' })
+    if (reason === 'error')
+      throw classify({ message: 'The provider ended the response with an error.' })
     if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
     const { thought, said } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
     hasText ||= said.trim() !== '' || asString(delta.refusal) !== ''
-    keepsake.think(delta, thought)
+    reasoningState.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
       ...think.push(said),
@@ -67,17 +68,17 @@ export const createChunkReader = (): ResponseReader => {
       if (!isObject(chunk)) return []
       if (chunk.error) throw streamFailure(chunk.error)
       const figures = isObject(chunk.usage) ? chunk.usage : usageElsewhere(chunk)
-      // Some servers repeat a growing usage in every chunk: the last one counts.
+      // Some servers send cumulative usage in every chunk: the last one counts.
       if (figures) usage = readUsage(figures)
       const [choice] = asObjects(chunk.choices)
       return choice ? readChoice(choice) : []
     },
-    // The end itself is `[DONE]`, which is no chunk.
+    // The end mark `[DONE]` is not a chunk and is handled by the caller.
     progress: () => (finish === null ? 'streaming' : 'finished'),
     isIntact: () => (calls.any() ? calls.whole() : hasText && !think.isOpen()),
     end: () => [
       ...think.end(),
-      ...keepsake.end(think.inline()),
+      ...reasoningState.end(think.inline()),
       ...(usage ? [usage] : []),
       { type: 'finish', reason: finish ?? (calls.any() ? 'tool_calls' : 'stop') },
     ],
@@ -101,7 +102,7 @@ const readUsage = (usage: JsonObject): Usage => {
   }
 }
 
-/** Content is a string, or parts of which some are thinking. */
+/** Content is a string or a list of parts, some of them reasoning. */
 const readContent = (content: unknown): { thought: string; said: string } => {
   if (!Array.isArray(content)) return { thought: '', said: asString(content) }
   let thought = ''
@@ -116,7 +117,7 @@ const readContent = (content: unknown): { thought: string; said: string } => {
   return { thought, said }
 }
 
-/** The same thought often comes under several names at once: the first that is filled counts. */
+/** Servers often repeat reasoning under several names: the first non-empty one counts. */
 const reasoningOf = (delta: JsonObject): string =>
   asString(delta.reasoning_content) ||
   asString(delta.reasoning) ||
@@ -124,29 +125,29 @@ const reasoningOf = (delta: JsonObject): string =>
     .map(detail => asString(detail.text) || asString(detail.summary))
     .join('')
 
-/** One call, without id or index, as it was written before there could be several. */
-const legacyCall = ({ function_call: work }: JsonObject): JsonObject[] =>
-  isObject(work) ? [{ index: 0, function: work }] : []
+/** The deprecated `function_call`: a single call without id and index. */
+const legacyCall = ({ function_call: fn }: JsonObject): JsonObject[] =>
+  isObject(fn) ? [{ index: 0, function: fn }] : []
 
-/** Tells parallel calls apart: by index, by id where servers leave the index out or always write 0. */
+/** Separates parallel calls by index, or by id for servers that omit the index or always send 0. */
 const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
   const calls: { id: string; index: unknown; name: string; written: string }[] = []
 
   const isWhole = (call: { written: string } | undefined) =>
     call !== undefined && isJsonObject(call.written)
 
-  /** Where a piece belongs; -1 for a call that begins. */
+  /** The call a fragment belongs to; -1: a new one. */
   const find = (index: unknown, id: string, name: string): number => {
     const known = id === '' ? -1 : calls.findLastIndex(call => call.id === id)
     if (known >= 0) return known
     const last = index === undefined ? -1 : calls.findLastIndex(call => call.index === index)
-    // Neither index nor id: a name begins a call, anything else goes on with the last.
+    // Neither index nor id: a name starts a call, anything else continues the last one.
     if (index === undefined && id === '')
       return name !== '' && calls.at(-1)?.written !== '' ? -1 : calls.length - 1
-    // Servers that count nothing, or count from 0 each time: a name behind a whole call begins another.
+    // Servers without reliable indexes: a name after a complete call starts another one.
     if (last >= 0 && name !== '' && isWhole(calls[last])) return -1
     if (last < 0) return -1
-    // A new id for the same place: another call if it has a name, else only the id is new.
+    // A new id at the same index: another call if it has a name, else a late id.
     return id !== '' && calls[last]?.id !== '' && name !== '' ? -1 : last
   }
 
@@ -154,31 +155,29 @@ const createCallTracker = (mark: (call: number, extra: unknown) => void) => {
     any: () => calls.length > 0,
     whole: () => calls.every(({ name, written }) => name !== '' && isJsonObject(written)),
     read(delta: JsonObject): ProviderDelta[] {
-      const work = isObject(delta.function) ? delta.function : {}
+      const fn = isObject(delta.function) ? delta.function : {}
       const id = asString(delta.id)
-      const name = asString(work.name)
-      const written = isObject(work.arguments)
-        ? JSON.stringify(work.arguments)
-        : asString(work.arguments)
+      const name = asString(fn.name)
+      const written = isObject(fn.arguments) ? JSON.stringify(fn.arguments) : asString(fn.arguments)
       let at = find(delta.index ?? undefined, id, name)
       const known = calls[at]
       if (at < 0)
         at = calls.push({ id: '', index: delta.index ?? undefined, name: '', written: '' }) - 1
       const call = calls[at]
       if (!call) return []
-      // The last chunk says the whole call once more.
+      // Some servers repeat the whole call in the last chunk.
       if (known && written !== '' && call.written === written && isWhole(call)) return []
-      const fresh = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
+      const added = { id: call.id === '' ? id : '', name: name === call.name ? '' : name }
       call.id ||= id
-      call.name += fresh.name
+      call.name += added.name
       call.written += written
       mark(at, delta.extra_content)
       return [
         {
           type: 'tool_call',
           index: at,
-          ...(fresh.id !== '' && { id: fresh.id }),
-          ...(fresh.name !== '' && { name: fresh.name }),
+          ...(added.id !== '' && { id: added.id }),
+          ...(added.name !== '' && { name: added.name }),
           ...(written !== '' && { arguments: written }),
         },
       ]

@@ -1,4 +1,4 @@
-/** The messages of a chat completion: six keys each, with the roles, cache marks and own details some models want. */
+/** Messages of the format `chat_completions`: the standard keys, plus roles, cache breakpoints and reasoning some models need. */
 import type { ToolCall } from '../../schema/message.ts'
 import type { ModelEndpoint, ProviderRequest, WireMessage } from '../types.ts'
 import { hostname } from './stream-request.ts'
@@ -16,34 +16,34 @@ export type ChatMessage = Omit<WireMessage, 'role' | 'content'> &
 export type ChatShape = ReturnOptions & {
   developer: boolean
   cache: boolean
-  /** Messages with calls whose thought is not known get a blank one. */
+  /** Add blank reasoning to messages with calls that have none. */
   blanks: boolean
-  /** The same for marks on calls, where Gemini misses its own. */
+  /** Add placeholder signatures to calls without one, for Gemini. */
   signatures: boolean
-  /** Calls and results are told in words; roles alternate; ids are short: see `openai-strict.ts`. */
+  /** Calls and results as text; alternating roles; short ids: see `openai-strict.ts`. */
   words: boolean
   turns: boolean
   shortIds: boolean
 }
 
-/** Newer models of OpenAI obey a developer, and take a system message for one at best. */
+/** Newer OpenAI models expect instructions in the `developer` role. */
 export const wantsDeveloper = (model: string): boolean => /gpt-5|codex/i.test(model)
 
-/** Claude behind the router caches only what is marked. */
-export const wantsMarks = ({ provider, baseUrl, model }: ModelEndpoint): boolean =>
+/** Claude behind OpenRouter caches only up to explicit breakpoints. */
+export const wantsCacheBreakpoints = ({ provider, baseUrl, model }: ModelEndpoint): boolean =>
   (provider === 'openrouter' || hostname(baseUrl) === 'openrouter.ai') && /claude/i.test(model)
 
 export const toChatMessages = (request: ProviderRequest, shape: ChatShape): ChatMessage[] => {
   const whole = request.messages.map(message => toChat(message, shape))
   const worded = shape.words ? toolCallsAsText(whole) : shape.turns ? alternateRoles(whole) : whole
   const messages = shape.shortIds ? withShortIds(worded) : worded
-  return shape.cache && request.sessionKey ? marked(messages, request.endpoint) : messages
+  return shape.cache && request.sessionKey ? withBreakpoints(messages, request.endpoint) : messages
 }
 
-/** Strict servers want a thought on every message with calls; those of earlier turns and other models have none. */
+/** Strict servers require reasoning on every message with calls; messages of earlier turns and other models have none. */
 const BLANK = { reasoning_content: ' ' }
 
-/** The words with which Google lets calls pass that another model made. */
+/** Google's documented placeholder for calls of other models. */
 const UNSIGNED = { google: { thought_signature: 'skip_thought_signature_validator' } }
 
 const signed = (calls: readonly ToolCall[] | undefined): Pick<ReturnedFields, 'tool_calls'> =>
@@ -55,8 +55,8 @@ const signed = (calls: readonly ToolCall[] | undefined): Pick<ReturnedFields, 't
       }
     : {}
 
-/** A model may have called what never existed, by a name that no server takes back. */
-const plainlyNamed = <M extends Pick<WireMessage, 'name' | 'tool_calls'>>(message: M): M => ({
+/** Models may have called tools with names that servers reject. */
+const withValidNames = <M extends Pick<WireMessage, 'name' | 'tool_calls'>>(message: M): M => ({
   ...message,
   ...(message.name !== undefined && { name: sanitizeToolName(message.name) }),
   ...(message.tool_calls && {
@@ -68,28 +68,28 @@ const plainlyNamed = <M extends Pick<WireMessage, 'name' | 'tool_calls'>>(messag
 })
 
 const toChat = (message: ProviderRequest['messages'][number], shape: ChatShape): ChatMessage => {
-  const { providerState, role, content: said, ...given } = message
-  const rest = plainlyNamed(given)
-  const { content = said, ...back } = returnedFields(
+  const { providerState, role, content: text, ...others } = message
+  const rest = withValidNames(others)
+  const { content = text, ...returned } = returnedFields(
     providerState,
-    { ...rest, content: said },
+    { ...rest, content: text },
     shape,
   )
-  // An assistant message that only calls tools has no content: some servers refuse an empty text.
+  // Null content for messages with only tool calls: some servers reject an empty string.
   const isBare = role === 'assistant' && rest.tool_calls?.length && content === ''
   return {
     role: role === 'system' && shape.developer ? 'developer' : role,
     content: isBare ? null : content,
     ...rest,
     ...(shape.blanks && role === 'assistant' && rest.tool_calls?.length && BLANK),
-    ...back,
-    ...(shape.signatures && signed(back.tool_calls ?? rest.tool_calls)),
+    ...returned,
+    ...(shape.signatures && signed(returned.tool_calls ?? rest.tool_calls)),
   }
 }
 
 const isSystem = ({ role }: ChatMessage) => role === 'system' || role === 'developer'
 
-const marked = (messages: ChatMessage[], endpoint: ModelEndpoint): ChatMessage[] => {
+const withBreakpoints = (messages: ChatMessage[], endpoint: ModelEndpoint): ChatMessage[] => {
   const places = messages.flatMap((message, at) => (message.content ? [at] : []))
   const system = places.find(at => messages[at] && isSystem(messages[at]))
   const newest = places.filter(at => messages[at] && !isSystem(messages[at]))

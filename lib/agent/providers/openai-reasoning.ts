@@ -1,4 +1,4 @@
-/** What some chat endpoints want back within the turn: what was thought, details of it, and marks on their calls. */
+/** Reasoning that chat endpoints require back within the turn: text, details, and signatures on calls. */
 import {
   asCount,
   asObject,
@@ -10,7 +10,7 @@ import {
 import type { ToolCall } from '../../schema/message.ts'
 import type { ProviderState, ProviderDelta } from '../types.ts'
 
-/** Pieces of one detail come one after the other and are put together again. */
+/** Fields of `reasoning_details` that arrive in fragments. */
 const GROWING = ['text', 'summary', 'data'] as const
 
 const grow = (known: JsonObject, piece: JsonObject): void => {
@@ -21,18 +21,18 @@ const grow = (known: JsonObject, piece: JsonObject): void => {
   }
 }
 
-/** Where servers put a thought beside the content. It goes back under the name it came in. */
+/** Reasoning fields beside the content. Reasoning is returned under the name it was received. */
 const FIELDS = ['reasoning_content', 'reasoning'] as const
 type Field = (typeof FIELDS)[number]
 
-/** Gathers from the deltas of one answer. Who sends such things is the one who understands them. */
+/** Collects provider state from the deltas of one response. */
 export const createReasoningCollector = () => {
   const details: JsonObject[] = []
   const marks = new Map<number, JsonObject>()
   const thoughts: Partial<Record<Field, string>> = {}
   let part = ''
   return {
-    /** The fields of one delta. `thought` stood in the content, as a part of its own. */
+    /** Adds the fields of one delta. `thought` is reasoning from a part of the content. */
     think(delta: JsonObject, thought: string): void {
       for (const field of FIELDS)
         if (asString(delta[field]) !== '')
@@ -48,7 +48,7 @@ export const createReasoningCollector = () => {
     mark(call: number, extra: unknown): void {
       if (isObject(extra)) marks.set(call, { ...marks.get(call), ...extra })
     },
-    /** `inline`: what stood in front of the text, tags and all. */
+    /** `inline`: reasoning before the text, including its tags. */
     end(inline: string): ProviderDelta[] {
       const isEmpty = details.length + marks.size + Object.keys(thoughts).length === 0
       if (isEmpty && inline === '' && part === '') return []
@@ -69,13 +69,13 @@ export type ReturnedFields = {
 }
 
 export type ReturnOptions = {
-  /** What was thought goes back. */
+  /** Return reasoning text. */
   thoughts: boolean
-  /** Details and marks, too. */
+  /** Return details and signatures, too. */
   details: boolean
 }
 
-/** The keys of a message that change when it goes back to where it came from. */
+/** The fields to add or replace when a message is returned to the endpoint that produced it. */
 export const returnedFields = (
   providerState: ProviderState | undefined,
   { content, tool_calls }: { content: unknown; tool_calls?: readonly ToolCall[] },
@@ -94,7 +94,7 @@ export const returnedFields = (
   }
 }
 
-/** Details say the same as `reasoning`, and more. */
+/** Details include the content of `reasoning`. */
 const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): ReturnedFields =>
   Object.fromEntries(
     FIELDS.filter(field => field !== 'reasoning' || !hasDetails).flatMap(field => {
@@ -103,7 +103,7 @@ const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): Returned
     }),
   )
 
-/** The text with the thoughts that stood in it: as tags in front of it, or as parts of a list. */
+/** Restores reasoning that was part of the content: as tags before the text, or as parts. */
 const contentOf = (items: readonly JsonObject[], content: string): string | Part[] => {
   const part = items.map(item => asString(item.part)).join('')
   if (part !== '')
@@ -121,7 +121,7 @@ const contentOf = (items: readonly JsonObject[], content: string): string | Part
   return whole + content.slice(from)
 }
 
-/** An answer of several parts has its calls in the last. */
+/** In a continued response, the last part contains the calls. */
 const marked = (
   calls: readonly ToolCall[],
   items: readonly JsonObject[],

@@ -1,17 +1,17 @@
-/** What servers that check a conversation more closely than others want changed in it. Each only where one objected. */
+/** Message changes for strict servers; each is applied only after a rejection. */
 import { createHash } from 'node:crypto'
 import type { ChatMessage } from './openai-messages.ts'
 
-const SHORT = 9
+const SHORT_ID_CHARS = 9
 const isShort = (id: string) => /^[a-zA-Z0-9]{9}$/.test(id)
 
-/** Mistral takes ids of nine letters and digits; the same id always becomes the same. */
+/** Mistral requires ids of nine letters and digits. Deterministic per id. */
 const shortId = (id: string): string =>
   isShort(id)
     ? id
     : BigInt(`0x${createHash('sha256').update(id).digest('hex')}`)
         .toString(36)
-        .slice(0, SHORT)
+        .slice(0, SHORT_ID_CHARS)
 
 export const withShortIds = (messages: ChatMessage[]): ChatMessage[] =>
   messages.map(message => ({
@@ -22,7 +22,7 @@ export const withShortIds = (messages: ChatMessage[]): ChatMessage[] =>
     ...(message.tool_call_id !== undefined && { tool_call_id: shortId(message.tool_call_id) }),
   }))
 
-/** Roles that alternate: somebody answers a result before a person speaks, and who speaks twice speaks once. */
+/** Makes roles alternate: merges consecutive messages of one role, and adds a reply between a result and a user message. */
 export const alternateRoles = (messages: ChatMessage[]): ChatMessage[] => {
   const turns: ChatMessage[] = []
   for (const message of messages) {
@@ -40,7 +40,7 @@ export const alternateRoles = (messages: ChatMessage[]): ChatMessage[] => {
 const isPlain = (...messages: ChatMessage[]) =>
   messages.every(({ role, tool_calls }) => role === 'assistant' && !tool_calls?.length)
 
-/** For a model that knows no tools: what was called and what came of it, in words. */
+/** For models without tool support: calls and results as text. */
 export const toolCallsAsText = (messages: ChatMessage[]): ChatMessage[] =>
   alternateRoles(
     messages.map(message => {
@@ -55,22 +55,22 @@ export const toolCallsAsText = (messages: ChatMessage[]): ChatMessage[] =>
     }),
   )
 
-/** Not the conversation is too long, but what was to be answered: how much may be. Null where that is not said, or too little. */
+/** The output limit in an error about `max_tokens`; null when there is none or it is too small. */
 export const answerLimit = (message: string): number | null => {
   const atMost =
     /(?:supports|allows) at most (\d+) (?:completion|output) tokens|max_tokens.{0,40}(?:less than or equal to|<=) (\d+)/i.exec(
       message,
     )
-  if (atMost) return enough(Number(atMost[1] ?? atMost[2]))
+  if (atMost) return usable(Number(atMost[1] ?? atMost[2]))
   const window = Number(/maximum context length is (\d+)/i.exec(message)?.[1] ?? 0)
   const prompt = Number(
     /(\d+) (?:in (?:the|your) (?:messages|prompt)|of text input|input tokens)/i.exec(
       message,
     )?.[1] ?? 0,
   )
-  return window > 0 && prompt > 0 ? enough(window - prompt - MARGIN) : null
+  return window > 0 && prompt > 0 ? usable(window - prompt - MARGIN_TOKENS) : null
 }
 
-const MARGIN = 64
-const LEAST = 256
-const enough = (tokens: number): number | null => (tokens >= LEAST ? tokens : null)
+const MARGIN_TOKENS = 64
+const MIN_TOKENS = 256
+const usable = (tokens: number): number | null => (tokens >= MIN_TOKENS ? tokens : null)

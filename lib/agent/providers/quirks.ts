@@ -1,19 +1,19 @@
-/** Leaves out of a request what an endpoint objected to, so that it is asked once and not before every call. */
+/** Learns how an endpoint deviates from its wire format ("quirks") from rejected requests, and repeats them adapted. */
 import { ProviderFailure } from '../failure.ts'
 import type { ProviderDelta, ProviderRequest } from '../types.ts'
 
 const MAX_QUIRKS = 8
 
-/** Thinking models whose server checks that earlier thoughts are in the conversation. */
+/** Errors of servers that require earlier reasoning in the conversation. */
 export const MISSING_REASONING =
   /(?:reasoning|thinking)[\s\S]{0,80}(?:passed back|is (?:missing|required)|must be (?:present|included|provided))|missing[\s\S]{0,40}(?:reasoning_content|thinking block)/i
 
-/** `isPermanent`: it is about the endpoint, not about this one conversation. */
+/** `isPermanent`: applies to the endpoint, not only to this call. */
 export type Objection<Q> = { quirk: Q; isPermanent: boolean }
 
 export type Call<Q> = (quirks: ReadonlySet<Q>) => AsyncGenerator<ProviderDelta>
 
-/** `objectionOf` says what to leave out next after a refused request; null when that would not help. */
+/** `objectionOf` maps a rejection to the next quirk to apply; null when that would not help. */
 export const createQuirkLearner = <Q extends string>(
   objectionOf: (failure: ProviderFailure, known: ReadonlySet<Q>) => Objection<Q> | null,
 ) => {
@@ -22,33 +22,33 @@ export const createQuirkLearner = <Q extends string>(
     { endpoint }: ProviderRequest,
     call: Call<Q>,
   ): AsyncGenerator<ProviderDelta> {
-    const place = `${endpoint.baseUrl} ${endpoint.model}`
+    const endpointKey = `${endpoint.baseUrl} ${endpoint.model}`
     const once = new Set<Q>()
     for (;;) {
-      const quirks = new Set([...(learned.get(place) ?? []), ...once])
-      let isSilent = true
+      const quirks = new Set([...(learned.get(endpointKey) ?? []), ...once])
+      let isFirst = true
       try {
         for await (const delta of call(quirks)) {
-          isSilent = false
+          isFirst = false
           yield delta
         }
         return
       } catch (error) {
-        const mayLearn = isSilent && error instanceof ProviderFailure && isObjection(error)
+        const mayLearn = isFirst && error instanceof ProviderFailure && isObjection(error)
         const objection = mayLearn && quirks.size < MAX_QUIRKS ? objectionOf(error, quirks) : null
         if (objection === null) throw error
         if (objection.isPermanent)
-          learned.set(place, new Set([...(learned.get(place) ?? []), objection.quirk]))
+          learned.set(endpointKey, new Set([...(learned.get(endpointKey) ?? []), objection.quirk]))
         else once.add(objection.quirk)
       }
     }
   }
 }
 
-/** Statuses with which servers say that they do not understand a part of the request. */
+/** Statuses of requests that contain something unsupported. */
 const isObjection = ({ status, message }: ProviderFailure) =>
   status === 400 ||
   status === 422 ||
   status === 501 ||
-  // A router that found nobody who could: not the model is unknown.
+  // Aggregators use 404 when no provider of the model supports tools.
   (status === 404 && /tool use|support tools/i.test(message))

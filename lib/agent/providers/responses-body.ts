@@ -1,4 +1,4 @@
-/** What is asked of an endpoint that speaks OpenAI's Responses, and what may be left out when it objects. */
+/** Requests of the format `codex_responses`, and the quirks learned from rejections. */
 import { asObject, asString, type JsonObject } from '../../base/json.ts'
 import type { Effort, ModelEndpoint, ProviderRequest } from '../types.ts'
 import { hostname } from './stream-request.ts'
@@ -19,13 +19,13 @@ export type ResponsesQuirk =
 
 type Quirks = ReadonlySet<ResponsesQuirk>
 
-/** For thoughts that a model cannot be kept from. */
-const THOUGHT_TOKENS = 4_096
-/** The smallest limit that is accepted. */
-const LEAST_TOKENS = 16
+/** Output tokens for reasoning that cannot be turned off. */
+const REASONING_TOKENS = 4_096
+/** The smallest limit the API accepts. */
+const MIN_TOKENS = 16
 const MAX_KEY_CHARS = 64
 
-/** Where people who are signed in are served: it wants instructions, and sets the limits itself. */
+/** ChatGPT sign-in: requires instructions and does not accept output limits. */
 const isSignedIn = ({ baseUrl }: ModelEndpoint): boolean => hostname(baseUrl) === 'chatgpt.com'
 
 export const responsesHeaders = (endpoint: ModelEndpoint): Record<string, string> => {
@@ -33,14 +33,14 @@ export const responsesHeaders = (endpoint: ModelEndpoint): Record<string, string
   return { ...authHeaders(endpoint), ...(account !== '' && { 'chatgpt-account-id': account }) }
 }
 
-/** The token of a sign-in names the account it is for. */
+/** The account id in the claims of a sign-in token. */
 const accountIn = (token: string | null): string => {
   const [, payload = ''] = (token ?? '').split('.')
   try {
     const claims = asObject(JSON.parse(Buffer.from(payload, 'base64url').toString('utf8')))
     return asString(asObject(claims['https://api.openai.com/auth']).chatgpt_account_id)
   } catch {
-    // Not such a token: the server says what it thinks of it.
+    // Not a JWT: the server will reject it.
     return ''
   }
 }
@@ -53,13 +53,13 @@ export const toResponsesBody = (request: ProviderRequest, quirks: Quirks): JsonO
     encryptedOnly: isSignedIn(endpoint) || hostname(endpoint.baseUrl) === 'api.openai.com',
   })
   const thinks = isReasoning(endpoint.model) && !quirks.has('no reasoning')
-  const given = instructions || (isSignedIn(endpoint) ? 'You are a helpful assistant.' : '')
+  const withDefault = instructions || (isSignedIn(endpoint) ? 'You are a helpful assistant.' : '')
   return {
     model: endpoint.model,
-    ...(given !== '' && { instructions: given }),
+    ...(withDefault !== '' && { instructions: withDefault }),
     input,
     stream: true,
-    // Nothing of a conversation stays with the provider: what it needs again is carried.
+    // Nothing is stored at the provider; reasoning is returned with each request.
     store: false,
     ...(tools.length > 0 && {
       tools: tools.map(tool => ({ type: 'function', ...tool, strict: false })),
@@ -78,37 +78,37 @@ const limitOf = (endpoint: ModelEndpoint, quirks: Quirks): JsonObject => {
   const { model, maxTokens, effort } = endpoint
   if (!maxTokens || quirks.has('no limit') || isSignedIn(endpoint)) return {}
   const thinksAnyway = effort === 'none' && isReasoning(model) && effortOf(model, effort) !== 'none'
-  const most = maxTokens + (thinksAnyway ? THOUGHT_TOKENS : 0)
-  return { max_output_tokens: Math.max(most, LEAST_TOKENS) }
+  const most = maxTokens + (thinksAnyway ? REASONING_TOKENS : 0)
+  return { max_output_tokens: Math.max(most, MIN_TOKENS) }
 }
 
 const nameOf = (model: string): string => model.slice(model.lastIndexOf('/') + 1).toLowerCase()
 
-/** A name nobody knows belongs to a new model, and those think. */
+/** Unknown models are assumed to be new, and new ones reason. */
 const isReasoning = (model: string): boolean =>
   !/^(?:gpt-[34]|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(nameOf(model))
 
-/** The first of its generation knows `minimal`; its successors know `none`, and `xhigh`. */
-const isFirst = (name: string) => /^gpt-5(?:-mini|-nano|-\d{4}|$)/.test(name)
-const knowsNone = (name: string) => /^gpt-5\.\d+(?!.*codex)/.test(name)
-const knowsHighest = (name: string) => /^gpt-5\.(?:[2-9]|1-codex-max|\d\d)|^gpt-[6-9]/.test(name)
+/** GPT-5 supports `minimal`; its successors support `none` and `xhigh`. */
+const hasMinimal = (name: string) => /^gpt-5(?:-mini|-nano|-\d{4}|$)/.test(name)
+const hasNone = (name: string) => /^gpt-5\.\d+(?!.*codex)/.test(name)
+const hasXhigh = (name: string) => /^gpt-5\.(?:[2-9]|1-codex-max|\d\d)|^gpt-[6-9]/.test(name)
 
-/** The effort in the words of the model; undefined where it is best not mentioned. */
+/** The effort level for the model; undefined: omit it. */
 const effortOf = (model: string, effort: Effort): string | undefined => {
   const name = nameOf(model)
   if (effort === 'none') {
-    if (isFirst(name)) return 'minimal'
-    return knowsNone(name) ? 'none' : undefined
+    if (hasMinimal(name)) return 'minimal'
+    return hasNone(name) ? 'none' : undefined
   }
-  if (effort === 'minimal') return isFirst(name) ? 'minimal' : 'low'
-  return effort === 'xhigh' && !knowsHighest(name) ? 'high' : effort
+  if (effort === 'minimal') return hasMinimal(name) ? 'minimal' : 'low'
+  return effort === 'xhigh' && !hasXhigh(name) ? 'high' : effort
 }
 
 const reasoningOf = ({ model, effort = 'medium' }: ModelEndpoint, quirks: Quirks): JsonObject => {
-  const said = effortOf(model, effort)
-  if (said === undefined) return {}
+  const level = effortOf(model, effort)
+  if (level === undefined) return {}
   const summary = effort === 'none' || quirks.has('no summary') ? {} : { summary: 'auto' }
-  return { reasoning: { effort: said, ...summary } }
+  return { reasoning: { effort: level, ...summary } }
 }
 
 const OBJECTIONS: { pattern: RegExp; quirk: ResponsesQuirk; isPermanent: boolean }[] = [

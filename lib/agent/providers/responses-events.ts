@@ -1,4 +1,4 @@
-/** Reads the events of OpenAI's Responses, or the whole response of a server that does not stream, into deltas. */
+/** Reads responses of the format `codex_responses`, streamed or whole, into deltas. */
 import {
   asCount,
   asObject,
@@ -14,42 +14,42 @@ import { streamFailure } from './stream-failure.ts'
 
 type Finish = Extract<ProviderDelta, { type: 'finish' }>['reason']
 
-/** One item of the answer, and what of it was already passed on. */
-type Heard = { call: number; named: boolean; said: string; thought: string; refused: string }
+/** An output item and what of it was already emitted. */
+type ItemState = { call: number; named: boolean; text: string; reasoning: string; refusal: string }
 
 export const createResponsesReader = (): ResponseReader => {
-  const heard = new Map<unknown, Heard>()
-  /** Items that have begun and are not whole. */
+  const items = new Map<unknown, ItemState>()
+  /** Items that are not complete. */
   const open = new Set<unknown>()
   let calls = 0
   let chars = 0
   let usage: JsonObject | null = null
   let finish: Finish | null = null
 
-  const itemAt = (place: unknown): Heard => {
-    const found = heard.get(place) ?? { call: -1, named: false, said: '', thought: '', refused: '' }
-    heard.set(place, found)
+  const itemAt = (key: unknown): ItemState => {
+    const found = items.get(key) ?? { call: -1, named: false, text: '', reasoning: '', refusal: '' }
+    items.set(key, found)
     return found
   }
 
-  const say = (item: Heard, words: string): ProviderDelta[] => {
-    item.said += words
+  const addText = (item: ItemState, words: string): ProviderDelta[] => {
+    item.text += words
     chars += words.length
     return words === '' ? [] : [{ type: 'text', text: words }]
   }
 
-  const think = (item: Heard, words: string): ProviderDelta[] => {
-    item.thought += words
+  const addReasoning = (item: ItemState, words: string): ProviderDelta[] => {
+    item.reasoning += words
     return words === '' ? [] : [{ type: 'reasoning', text: words }]
   }
 
-  const refuse = (item: Heard, words: string): ProviderDelta[] => {
-    item.refused += words
+  const addRefusal = (item: ItemState, words: string): ProviderDelta[] => {
+    item.refusal += words
     chars += words.length
     return words === '' ? [] : [{ type: 'refusal', text: words }]
   }
 
-  const name = (item: Heard, call: JsonObject): ProviderDelta[] => {
+  const startCall = (item: ItemState, call: JsonObject): ProviderDelta[] => {
     if (item.named) return []
     item.named = true
     item.call = calls++
@@ -57,34 +57,40 @@ export const createResponsesReader = (): ResponseReader => {
     return [{ type: 'tool_call', index: item.call, id, name: asString(call.name) }]
   }
 
-  const write = (item: Heard, words: string): ProviderDelta[] => {
-    item.said += words
+  const addArguments = (item: ItemState, words: string): ProviderDelta[] => {
+    item.text += words
     return words === '' ? [] : [{ type: 'tool_call', index: item.call, arguments: words }]
   }
 
-  /** The item is whole: whatever of it did not come in pieces comes now. */
-  const complete = (place: unknown, whole: JsonObject): ProviderDelta[] => {
-    const item = itemAt(place)
-    const rest = (all: string, told: string) => (told === '' ? all : '')
+  /** The item is complete: emits what was not streamed. */
+  const complete = (key: unknown, whole: JsonObject): ProviderDelta[] => {
+    const item = itemAt(key)
+    const rest = (all: string, emitted: string) => (emitted === '' ? all : '')
     if (whole.type === 'function_call')
-      return [...name(item, whole), ...write(item, rest(asString(whole.arguments), item.said))]
+      return [
+        ...startCall(item, whole),
+        ...addArguments(item, rest(asString(whole.arguments), item.text)),
+      ]
     if (whole.type === 'reasoning') {
       const thoughts = [...asObjects(whole.summary), ...asObjects(whole.content)].map(part =>
         asString(part.text),
       )
-      return [...think(item, rest(thoughts.join('\n\n'), item.thought)), ...carried(whole)]
+      return [
+        ...addReasoning(item, rest(thoughts.join('\n\n'), item.reasoning)),
+        ...providerState(whole),
+      ]
     }
     if (whole.type !== 'message') return []
     const parts = asObjects(whole.content)
     const refusal = parts.map(part => asString(part.refusal)).join('')
     return [
-      ...say(item, rest(parts.map(part => asString(part.text)).join(''), item.said)),
-      ...refuse(item, rest(refusal, item.refused)),
+      ...addText(item, rest(parts.map(part => asString(part.text)).join(''), item.text)),
+      ...addRefusal(item, rest(refusal, item.refusal)),
     ]
   }
 
-  /** Where nothing is stored an id would name nothing; a thought in plain words is kept as it came. */
-  const carried = (whole: JsonObject): ProviderDelta[] => {
+  /** Encrypted items lose their id, which is invalid with `store: false`; plain reasoning is returned unchanged. */
+  const providerState = (whole: JsonObject): ProviderDelta[] => {
     const { encrypted_content, summary = [], status: _, ...rest } = whole
     const item =
       asString(encrypted_content) === ''
@@ -96,10 +102,10 @@ export const createResponsesReader = (): ResponseReader => {
   const end = (response: JsonObject): ProviderDelta[] => {
     if (response.error) throw streamFailure(response.error)
     if (response.status === 'failed')
-      throw classify({ message: 'The provider broke off with an error.' })
-    // Some servers send nothing but the end.
+      throw classify({ message: 'The provider ended the response with an error.' })
+    // Some servers send only the final event.
     const late =
-      heard.size > 0 ? [] : asObjects(response.output).flatMap((item, at) => complete(at, item))
+      items.size > 0 ? [] : asObjects(response.output).flatMap((item, at) => complete(at, item))
     if (isObject(response.usage)) usage = response.usage
     finish = finishOf(response)
     return late
@@ -114,41 +120,41 @@ export const createResponsesReader = (): ResponseReader => {
 
   const read = (event: unknown): ProviderDelta[] => {
     if (!isObject(event)) return []
-    const place = event.output_index ?? event.item_id ?? asObject(event.item).id
+    const key = event.output_index ?? event.item_id ?? asObject(event.item).id
     if (event.type !== 'response.output_item.done') {
-      if (place !== undefined) open.add(place)
-    } else open.delete(place)
+      if (key !== undefined) open.add(key)
+    } else open.delete(key)
     const delta = asString(event.delta)
     switch (event.type) {
       case 'error':
         throw streamFailure(event.error ?? { ...event, type: event.code })
       case 'response.output_item.added': {
         const item = asObject(event.item)
-        return item.type === 'function_call' ? name(itemAt(place), item) : []
+        return item.type === 'function_call' ? startCall(itemAt(key), item) : []
       }
       case 'response.output_text.delta':
-        return say(itemAt(place), delta)
+        return addText(itemAt(key), delta)
       case 'response.refusal.delta':
-        return refuse(itemAt(place), delta)
+        return addRefusal(itemAt(key), delta)
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return think(itemAt(place), delta)
+        return addReasoning(itemAt(key), delta)
       case 'response.reasoning_summary_part.added':
-        return itemAt(place).thought === '' ? [] : think(itemAt(place), '\n\n')
+        return itemAt(key).reasoning === '' ? [] : addReasoning(itemAt(key), '\n\n')
       case 'response.function_call_arguments.delta':
-        return itemAt(place).named ? write(itemAt(place), delta) : []
+        return itemAt(key).named ? addArguments(itemAt(key), delta) : []
       case 'response.function_call_arguments.done': {
-        const item = itemAt(place)
-        return item.named && item.said === '' ? write(item, asString(event.arguments)) : []
+        const item = itemAt(key)
+        return item.named && item.text === '' ? addArguments(item, asString(event.arguments)) : []
       }
       case 'response.output_item.done':
-        return complete(place, asObject(event.item))
+        return complete(key, asObject(event.item))
       case 'response.completed':
       case 'response.incomplete':
       case 'response.failed':
         return end(asObject(event.response))
       default:
-        // A whole response, or the error of a server that answers with status 200.
+        // A whole response, or an error with status 200.
         if (event.object === 'response' || Array.isArray(event.output)) return end(event)
         if (event.error) throw streamFailure(event.error)
         return []

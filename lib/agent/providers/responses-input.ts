@@ -1,4 +1,4 @@
-/** A conversation in chat shape as the items of OpenAI's Responses. */
+/** Converts a conversation to the input items of the format `codex_responses`. */
 import type { JsonObject } from '../../base/json.ts'
 import type { ProviderRequest } from '../types.ts'
 import { type Part, partsOf } from './content-parts.ts'
@@ -8,23 +8,23 @@ import { inContentOrder, readPositionedItems } from './content-order.ts'
 type Message = ProviderRequest['messages'][number]
 
 export type InputShape = {
-  /** Thoughts go back to the model that had them. */
+  /** Return reasoning to the model that produced it. */
   providerState: boolean
-  /** OpenAI accepts only thoughts it has encrypted; others say theirs in plain words. */
+  /** OpenAI accepts only encrypted reasoning; other servers use plain text. */
   encryptedOnly: boolean
 }
 
-/** The first system messages are the instructions; one that comes later is said where it stands. */
+/** Leading system messages become the instructions; later ones stay in place as developer messages. */
 export const toItems = (
   messages: readonly Message[],
   shape: InputShape,
 ): { instructions: string; input: JsonObject[] } => {
-  const plainId = createIdSanitizer()
+  const sanitizeId = createIdSanitizer()
   const begin = messages.findIndex(({ role }) => role !== 'system')
   const head = begin < 0 ? messages : messages.slice(0, begin)
   return {
     instructions: head.map(textOf).join('\n\n'),
-    input: messages.slice(head.length).flatMap(message => itemsOf(message, plainId, shape)),
+    input: messages.slice(head.length).flatMap(message => itemsOf(message, sanitizeId, shape)),
   }
 }
 
@@ -35,7 +35,7 @@ const textOf = ({ content }: Message): string =>
 
 const itemsOf = (
   message: Message,
-  plainId: (id: string) => string,
+  sanitizeId: (id: string) => string,
   shape: InputShape,
 ): JsonObject[] => {
   const parts = partsOf(message.content)
@@ -48,12 +48,12 @@ const itemsOf = (
       return [
         {
           type: 'function_call_output',
-          call_id: plainId(message.tool_call_id ?? ''),
+          call_id: sanitizeId(message.tool_call_id ?? ''),
           output: parts.some(part => 'image' in part) ? parts.map(toInput) : textOf(message),
         },
       ]
     case 'assistant':
-      return assistantItems(message, plainId, shape)
+      return assistantItems(message, sanitizeId, shape)
   }
 }
 
@@ -64,22 +64,22 @@ const toInput = (part: Part): JsonObject =>
 
 const assistantItems = (
   message: Message,
-  plainId: (id: string) => string,
+  sanitizeId: (id: string) => string,
   { providerState, encryptedOnly }: InputShape,
 ): JsonObject[] => {
-  const said = typeof message.content === 'string' ? message.content : textOf(message)
+  const content = typeof message.content === 'string' ? message.content : textOf(message)
   const placed = (providerState ? readPositionedItems(message.providerState) : []).filter(
     ({ item }) => !encryptedOnly || item.encrypted_content !== undefined,
   )
-  return inContentOrder(said, placed, message.tool_calls ?? []).map(piece => {
+  return inContentOrder(content, placed, message.tool_calls ?? []).map(piece => {
     if ('text' in piece) return answer(piece.text)
     if ('item' in piece) return piece.item
-    const { id, function: work } = piece.call
+    const { id, function: fn } = piece.call
     return {
       type: 'function_call',
-      call_id: plainId(String(id)),
-      name: sanitizeToolName(work.name),
-      arguments: work.arguments,
+      call_id: sanitizeId(String(id)),
+      name: sanitizeToolName(fn.name),
+      arguments: fn.arguments,
     }
   })
 }

@@ -1,10 +1,10 @@
-/** Separates the thinking that some models write as a tag at the very start of their answer. */
+/** Separates reasoning that some models write in a tag such as `<think>` at the start of the response. */
 
 type Piece = { type: 'text' | 'reasoning'; text: string }
 
 const OPEN = ['<think>', '<thinking>', '<thought>', '<reasoning>']
 
-/** Only the start counts: a tag later on is part of the answer, for example in an answer about tags. */
+/** Only a tag at the start counts; later ones are content, for example in a response about tags. */
 export const createThinkSplitter = () => {
   let state: 'start' | 'thinking' | 'text' = 'start'
   let held = ''
@@ -31,11 +31,11 @@ export const createThinkSplitter = () => {
     if (end >= 0) {
       const thought = held.slice(0, end)
       held = held.slice(end + close.length).trimStart()
-      // White space between the tag and the answer may still be under way.
+      // White space after the tag may still follow.
       state = held === '' ? 'start' : 'text'
       return [...piece('reasoning', thought), ...take('text')]
     }
-    // What could be the beginning of the closing tag waits for the next piece.
+    // Hold back a possible start of the closing tag.
     let safe = held.length
     for (let size = Math.min(close.length - 1, held.length); size > 0; size--)
       if (close.startsWith(held.slice(-size))) {
@@ -61,10 +61,10 @@ export const createThinkSplitter = () => {
       if (state === 'start') return atStart()
       return state === 'thinking' ? thinking() : take('text')
     },
-    /** What was held back and now turns out to be what it looks like. */
+    /** Returns held-back text. */
     end: (): Piece[] => take(state === 'thinking' ? 'reasoning' : 'text'),
     isOpen: () => state === 'thinking',
-    /** After the end: everything in front of the text, tags and white space included. */
+    /** After `end`: everything before the text, including tags and white space. */
     inline: (): string => seen.slice(0, seen.length - said),
   }
 }

@@ -98,7 +98,7 @@ const runScript = async (run: Run, tools: readonly string[]): Promise<ToolResult
     path: join(dir, 'tools.sock'),
     token,
     maxCalls: limits.maxCalls,
-    async answer(tool, given) {
+    async callTool(tool, given) {
       if (!tools.includes(tool) || !ctx.call)
         return JSON.stringify({ error: `There is no tool "${tool}" for scripts.` })
       // What runs on behind a script would belong to nobody.

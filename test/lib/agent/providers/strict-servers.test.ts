@@ -90,7 +90,7 @@ for (const [complaint, status] of [
           assert.is(outcome.text, 'Only words.')
           const warnings = events.flatMap(one => (one.type === 'warning' ? [one.message] : []))
           assert.is(warnings.length, 1)
-          assert.match(warnings[0] ?? '', 'does not support tools')
+          assert.match(warnings[0] ?? '', 'doesn’t support tools')
           assert.is(server.requests.length, asked)
         }
         assert.match(JSON.stringify(server.requests.at(-1)?.body), 'Result of echo')
