@@ -237,7 +237,7 @@ test('without Python it is JavaScript, without either it is not offered', async 
       if (text.split('\n').length > 2) resolve(text)
     })
   })
-  assert.match(answer, /no call.*\n.*token is wrong/)
+  assert.match(answer, /not a valid tool call.*\n.*token is wrong/)
   assert.is(socket.calls(), 2)
   socket.close()
   rmSync(bin, { recursive: true })
