@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Client, createClient } from '../test/_http.ts'
-import { type Program, startProgram } from '../test/_program.ts'
+import { type Program, startProgram } from '../build/start-program.ts'
 import { type Shape, writeSessions } from './_data.ts'
 import type { Figure } from './_table.ts'
 

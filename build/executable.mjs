@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startProgram } from '../test/_program.ts'
+import { startProgram } from './start-program.ts'
 import { replaceFile, root } from './files.mjs'
 import { bundleLaunch } from './pack.mjs'
 

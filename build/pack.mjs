@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import zlib from 'node:zlib'
 import * as esbuild from 'esbuild'
 import { thisTarget } from '../lib/store/sqlite-addon.ts'
-import { freePort, programEnv } from '../test/_program.ts'
+import { freePort, programEnv } from './start-program.ts'
 import { listAssets } from './browser.mjs'
 import { kept, root, sha256 } from './files.mjs'
 

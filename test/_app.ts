@@ -13,7 +13,7 @@ import { redact } from '../lib/redact/redact.ts'
 import { acquireLock } from '../lib/store/instance-lock.ts'
 import { routes, patternRoutes } from '../router.ts'
 import { type Client, createClient } from './_http.ts'
-import { freePort, type Program, startUnbuilt } from './_program.ts'
+import { freePort, type Program, startUnbuilt } from '../build/start-program.ts'
 
 export type AppOptions = {
   env?: Record<string, string>

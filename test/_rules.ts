@@ -1,4 +1,4 @@
-/** The rules of the house as functions over file contents, each with samples that it must refuse. */
+/** Rules of the code structure as functions over file contents, each with samples that it must reject. */
 import { posix } from 'node:path'
 import { transformSync } from 'esbuild'
 
@@ -9,9 +9,9 @@ export type Rule = {
   name: string
   /** Which files it looks at. */
   where: RegExp
-  /** Files that may do it, and why they may. */
+  /** Exempted files, with the reason. */
   except?: Readonly<Record<string, string>>
-  /** What is wrong in this file; `code` is its text without comments and types. */
+  /** The violations in this file; `code` is its text without comments and types. */
   find: (source: Source, code: string) => string[]
   bad: readonly Source[]
   good: readonly Source[]
@@ -19,16 +19,16 @@ export type Rule = {
 
 const isCode = (path: string) => /\.(ts|tsx|mjs)$/.test(path)
 
-const translated = new WeakMap<Source, string>()
+const compiled = new WeakMap<Source, string>()
 
-/** Without comments and types, top level at column 0: what a textual rule should look at. */
+/** The text without comments and types, top level at column 0. */
 export const codeOf = (source: Source): string => {
-  const code = translated.get(source) ?? translate(source)
-  translated.set(source, code)
+  const code = compiled.get(source) ?? compile(source)
+  compiled.set(source, code)
   return code
 }
 
-const translate = ({ path, text }: Source): string =>
+const compile = ({ path, text }: Source): string =>
   isCode(path)
     ? transformSync(text, {
         loader: path.endsWith('.tsx') ? 'tsx' : 'ts',
@@ -38,7 +38,7 @@ const translate = ({ path, text }: Source): string =>
       }).code
     : text
 
-/** Suites of a test file that are made; each needs its `.run()`. */
+/** Number of suites in a test file; each needs its `.run()`. */
 export const countSuites = (text: string): number =>
   text.match(/^(?:export )?const \w+ = suite\b/gm)?.length ?? 0
 
@@ -62,7 +62,7 @@ const declarations =
       .filter(([property, value]) => isWrong(property, value))
       .map(([property, value]) => `${property}: ${value}`)
 
-/** The parts of a value; what stands in parentheses is one of them. */
+/** The parts of a value; a part in parentheses is one part. */
 const partsOf = (value: string): string[] =>
   value.replace(/ ?!important$/, '').match(/(?:[^\s(]|\((?:[^()]|\([^()]*\))*\))+/g) ?? []
 
@@ -90,7 +90,7 @@ const sample = (path: string, text: string): Source => ({ path, text })
 const PRODUCT = /^(router\.ts|lib\/|handlers\/|public\/).*\.?(ts|tsx)?$/
 const EVERY_CODE = /\.(ts|tsx|mjs)$/
 const MAX_LINES = 400
-/** Cases and style rules are lists; they may be longer before they are two. */
+/** For tests and style sheets: lists of independent cases. */
 const MAX_LIST_LINES = 600
 
 export const rules: readonly Rule[] = [
@@ -106,11 +106,11 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/auth/signing-key.ts', '/** not process.env */ export const key = 1')],
   },
   {
-    name: 'the console is written in lib/log.ts only',
+    name: 'only lib/log.ts writes to the console',
     where: /^(router\.ts|(lib|handlers|public)\/.*\.tsx?)$/,
     except: {
       'lib/log.ts': 'the only writer',
-      'lib/cli/terminal.ts': 'answers a person at a terminal, where no service runs',
+      'lib/cli/terminal.ts': 'the command line interface',
     },
     find: hits(/\bconsole\.\w+|\bprocess\.std(?:out|err)\b(?!\.isTTY)/),
     bad: [
@@ -164,7 +164,7 @@ export const rules: readonly Rule[] = [
     where: /^public\/.*\.tsx?$/,
     except: {
       'public/api.ts': 'the only one',
-      'public/main.tsx': 'hands the browser’s own over where tests hand a fake',
+      'public/main.tsx': 'passes the browser’s own; tests pass a fake',
     },
     find: hits(/(?<![.\w])(?:fetch\(|new XMLHttpRequest)/),
     bad: [sample('public/features/chat/chat-reducer.ts', "await fetch('/api/x')")],
@@ -175,7 +175,7 @@ export const rules: readonly Rule[] = [
     where: /^public\/.*\.tsx?$/,
     except: {
       'public/stream/stream.ts': 'the only one',
-      'public/main.tsx': 'hands the browser’s own over where tests hand a fake',
+      'public/main.tsx': 'passes the browser’s own; tests pass a fake',
     },
     find: hits(/\bnew EventSource\b/),
     bad: [sample('public/features/chat/chat-reducer.ts', "new EventSource('/api/events')")],
@@ -262,7 +262,7 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/hub.ts', 'export const byDefault = 1')],
   },
   {
-    name: 'a file name says something',
+    name: 'a file name says what is in the file',
     where: EVERY_CODE,
     find: ({ path }) =>
       /^(utils?|helpers?|common|misc|manager|service|base|index)$/.test(
@@ -274,7 +274,7 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/http/request-context.ts', '')],
   },
   {
-    name: 'types are not talked out of',
+    name: 'no `as any`, no @ts-ignore',
     where: /\.(ts|tsx)$/,
     except: { 'test/_rules.ts': 'holds the samples' },
     find: rawHits(/\bas any\b|@ts-(?:ignore|nocheck)/),
@@ -282,7 +282,7 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/hub.ts', 'a as unknown')],
   },
   {
-    name: 'no error is swallowed without a word',
+    name: 'an ignored error has a comment that says why',
     where: EVERY_CODE,
     except: { 'test/_rules.ts': 'holds the samples' },
     find: rawHits(/\bcatch\s*(?:\([^)]*\)\s*)?\{\s*\}|\.catch\(\(\)\s*=>\s*\{\s*\}\)/),
@@ -293,7 +293,7 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/hub.ts', 'try { a() } catch {\n // gone already\n}')],
   },
   {
-    name: `a file fits: at most ${MAX_LINES} lines`,
+    name: `a file has at most ${MAX_LINES} lines`,
     where: /\.(ts|tsx|mjs|css)$/,
     except: {
       'lib/models/builtin-models.ts': 'a data table',
@@ -310,7 +310,7 @@ export const rules: readonly Rule[] = [
     good: [sample('lib/hub.ts', 'a\n'.repeat(MAX_LINES))],
   },
   {
-    name: 'a file opens with the sentence that says what it is for',
+    name: 'a file begins with a sentence that says what it is for',
     where: /\.(ts|tsx|mjs|css)$/,
     find: ({ path, text }) =>
       (path.endsWith('.css') ? /^\/\*\*? \S/ : /^\/\*\*\s+(?:\* )?\S/).test(text)
@@ -324,7 +324,7 @@ export const rules: readonly Rule[] = [
     ],
   },
   {
-    name: 'every suite runs',
+    name: 'every test suite is run',
     where: /^test\/.*\.test\.tsx?$/,
     find: ({ text }) => {
       const runs = text.match(/^\s*\w+\.run\(\)/gm)?.length ?? 0
@@ -413,7 +413,7 @@ export const rules: readonly Rule[] = [
     good: [sample('public/style/a.css', '/* #fff */\na { color: var(--text); }')],
   },
   {
-    name: 'pages hold no inline style, script or handler',
+    name: 'HTML contains no inline styles, scripts or event handlers',
     where: /^public\/.*\.html$/,
     find: ({ path, text }) => {
       // The login page is one document; its one style and script are admitted by their hashes (decision 19).
@@ -437,8 +437,8 @@ export const rules: readonly Rule[] = [
   },
 ]
 
-/** `path: what` for every breach of one rule. */
-export const breaches = (rule: Rule, sources: readonly Source[]): string[] =>
+/** `path: what` for every violation of one rule. */
+export const violations = (rule: Rule, sources: readonly Source[]): string[] =>
   sources
     .filter(({ path }) => rule.where.test(path) && !rule.except?.[path])
     .flatMap(source => rule.find(source, codeOf(source)).map(what => `${source.path}: ${what}`))

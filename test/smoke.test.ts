@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createClient } from './_http.ts'
-import { freePort, launch, type Program, startProgram } from './_program.ts'
+import { freePort, launch, type Program, startProgram } from '../build/start-program.ts'
 
 type State = { program: Program; client: ReturnType<typeof createClient> }
 

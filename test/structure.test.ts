@@ -1,11 +1,12 @@
 /** The rules of the code structure. Each rule is first shown to reject its bad samples. */
 import { globSync, readFileSync } from 'node:fs'
-import { sep } from 'node:path'
+import { posix, sep } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { bundleBrowser } from '../build/browser.mjs'
 import { importsOf, reachable, violation } from './_layers.ts'
-import { breaches, codeOf, rules, type Source } from './_rules.ts'
+import { violations, codeOf, rules, type Source } from './_rules.ts'
+import { wordRule } from './_words.ts'
 
 const tree: Source[] = globSync(
   ['*.{ts,mjs}', '{lib,handlers,public,test,bench,build}/**/*.{ts,tsx,mjs,css,html}'],
@@ -14,12 +15,12 @@ const tree: Source[] = globSync(
 
 const test = suite('structure')
 
-for (const rule of rules) {
-  test(`${rule.name} – refuses its samples`, () => {
-    for (const source of rule.bad) assert.ok(breaches(rule, [source]).length > 0, source.text)
-    for (const source of rule.good) assert.equal(breaches(rule, [source]), [], source.text)
+for (const rule of [...rules, wordRule]) {
+  test(`${rule.name} – rejects its samples`, () => {
+    for (const source of rule.bad) assert.ok(violations(rule, [source]).length > 0, source.text)
+    for (const source of rule.good) assert.equal(violations(rule, [source]), [], source.text)
   })
-  test(rule.name, () => assert.equal(breaches(rule, tree), []))
+  test(rule.name, () => assert.equal(violations(rule, tree), []))
 }
 
 const importing = (from: string, text: string) =>
@@ -49,7 +50,7 @@ new Worker(new URL('./h.ts', import.meta.url))`
   ])
 })
 
-test('imports go down – refuses its samples', () => {
+test('imports go down – rejects its samples', () => {
   const bad: [string, string][] = [
     ['lib/http/request-listener.ts', "import { a } from '../sessions/store.ts'"],
     ['lib/http/request-listener.ts', "import { a } from '../store/atomic.ts'"],
@@ -98,7 +99,7 @@ const fullTextOf = (entry: string, sources: readonly Source[]) => {
     .map(({ path }) => path)
 }
 
-test('no full-text statement on the main thread – refuses its sample', () => {
+test('no full-text statement on the main thread – rejects its sample', () => {
   const sources = [
     { path: 'router.ts', text: "import './lib/search.ts'" },
     { path: 'lib/search.ts', text: "db.prepare('select 1 from fts where fts match ?')" },
@@ -107,14 +108,14 @@ test('no full-text statement on the main thread – refuses its sample', () => {
   assert.equal(fullTextOf('router.ts', sources), ['lib/search.ts'])
 })
 
-/** Makes the agent's empty table, in a process that serves nobody: `agent-webui chat`. */
-const AT_A_TERMINAL = ['lib/host-db/create-database.ts']
+/** Creates the host agent's empty table, in a command line process (`agent-webui chat`). */
+const COMMAND_LINE = ['lib/host-db/create-database.ts']
 
 test('no full-text statement on the main thread', () => {
-  assert.equal(fullTextOf('router.ts', tree), AT_A_TERMINAL)
+  assert.equal(fullTextOf('router.ts', tree), COMMAND_LINE)
 })
 
-test('what runs in the browser lies in public/, in lib/base or in a package', async () => {
+test('the browser bundle contains files of public/, lib/base and packages only', async () => {
   const { metafile } = await bundleBrowser()
   const foreign = Object.keys(metafile.inputs).filter(
     path => !/^(public\/|lib\/base\/|node_modules\/|<|without-elk:)/.test(path),
@@ -122,13 +123,13 @@ test('what runs in the browser lies in public/, in lib/base or in a package', as
   assert.equal(foreign, [])
 })
 
-/** For packages that name their licence in a file only. */
+/** For packages that name their license only in a file. */
 const licenseText = (path: string): string => {
   const [file] = globSync(`${path}/[Ll][Ii][Cc][Ee][Nn][CcSs][Ee]*`)
   return file ? readFileSync(file, 'utf8') : ''
 }
 
-test('nothing under another licence than ours permits is bundled for the browser', async () => {
+test('the browser bundle contains only code under permissive licenses', async () => {
   const { metafile } = await bundleBrowser()
   const packages = new Set(
     Object.keys(metafile.inputs).flatMap(
@@ -146,15 +147,38 @@ type Lock = {
   packages: Record<string, { resolved?: string; optionalDependencies?: Record<string, string> }>
 }
 
-test('the lock file names every platform and no place', () => {
+test('the lock file lists every platform and no registry address', () => {
   const { packages }: Lock = JSON.parse(readFileSync('package-lock.json', 'utf8'))
-  const places = Object.entries(packages).filter(([, entry]) => entry.resolved)
-  assert.equal(places, [], 'a registry address')
+  const resolved = Object.entries(packages).filter(([, entry]) => entry.resolved)
+  assert.equal(resolved, [], 'a registry address')
   // `npm ci` refuses a lock without them, on every platform.
   const missing = Object.values(packages)
     .flatMap(entry => Object.keys(entry.optionalDependencies ?? {}))
     .filter(name => !packages[`node_modules/${name}`])
   assert.equal(missing, [])
+})
+
+const MAX_FOLDER_FILES = 45
+
+/** Folders of product code with too many files directly in them. */
+const crowdedFolders = (paths: readonly string[]): string[] => {
+  const counts = new Map<string, number>()
+  for (const path of paths) {
+    if (!/^(?:lib|handlers|public)\//.test(path)) continue
+    const folder = posix.dirname(path)
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts].filter(([, count]) => count > MAX_FOLDER_FILES).map(([folder]) => folder)
+}
+
+test('a folder has at most 45 files – rejects its sample', () => {
+  const paths = Array.from({ length: MAX_FOLDER_FILES + 1 }, (_, n) => `lib/a/${n}.ts`)
+  assert.equal(crowdedFolders(paths), ['lib/a'])
+  assert.equal(crowdedFolders(paths.slice(1)), [])
+})
+
+test('a folder has at most 45 files', () => {
+  assert.equal(crowdedFolders(tree.map(({ path }) => path)), [])
 })
 
 test.run()

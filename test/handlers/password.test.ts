@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startApp, type TestApp } from '../_app.ts'
-import { launch } from '../_program.ts'
+import { launch } from '../../build/start-program.ts'
 
 const test = suite('password over HTTP')
 

@@ -12,7 +12,7 @@ import { readSigningKey } from '../../lib/auth/signing-key.ts'
 import { acquireLock } from '../../lib/store/instance-lock.ts'
 import { routes } from '../../router.ts'
 import { createClient } from '../_http.ts'
-import { freePort, launch, startUnbuilt } from '../_program.ts'
+import { freePort, launch, startUnbuilt } from '../../build/start-program.ts'
 
 const test = suite('special files')
 

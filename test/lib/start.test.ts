@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { freePort, launch, type ProgramOptions, startProgram } from '../_program.ts'
+import { freePort, launch, type ProgramOptions, startProgram } from '../../build/start-program.ts'
 
 const CHILD = join(import.meta.dirname, '_start-child.ts')
 const START = 15_000
@@ -119,7 +119,7 @@ test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the n
 }) => {
   const plain = await run({ home, port: await freePort() })
   plain.child.kill('SIGHUP')
-  await plain.said('SIGHUP: nothing to reload')
+  await plain.waitForOutput('SIGHUP: nothing to reload')
   assert.is((await fetch(`${plain.url}/health`)).status, 200)
   assert.is(await plain.stop(), 0)
 
@@ -140,7 +140,7 @@ test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the n
   const port = await freePort()
   const env = { AGENT_WEBUI_TLS_CERT: cert, AGENT_WEBUI_TLS_KEY: key }
   const program = launch(process.execPath, [CHILD], { home, port, env })
-  await program.said('answers at https://')
+  await program.waitForOutput('answers at https://')
   const { connect } = await import('node:tls')
   const served = () =>
     new Promise(resolve => {
@@ -152,11 +152,11 @@ test('SIGHUP ends nothing: without TLS there is nothing to reload, with it the n
   assert.is(await served(), 'first')
   renew('second')
   program.child.kill('SIGHUP')
-  await program.said('SIGHUP: certificate reloaded')
+  await program.waitForOutput('SIGHUP: certificate reloaded')
   assert.is(await served(), 'second')
   writeFileSync(cert, 'not a certificate')
   program.child.kill('SIGHUP')
-  await program.said('SIGHUP: the certificate in use stays')
+  await program.waitForOutput('SIGHUP: the certificate in use stays')
   assert.is(await served(), 'second')
   program.child.kill('SIGTERM')
   assert.is(await program.exited, 0)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createClient } from '../_http.ts'
-import { startProgram } from '../_program.ts'
+import { startProgram } from '../../build/start-program.ts'
 
 const test = suite('executable')
 

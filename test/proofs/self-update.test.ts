@@ -3,7 +3,7 @@ import { cpSync, existsSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { freePort, startProgram } from '../_program.ts'
+import { freePort, startProgram } from '../../build/start-program.ts'
 import { createRepositories, GIT_ENV, git } from '../_git.ts'
 
 const root = join(import.meta.dirname, '..', '..')

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { commandOf } from '../../../lib/cli/arguments.ts'
 import { runCommand } from '../../../lib/cli/run.ts'
 import type { Terminal } from '../../../lib/cli/terminal.ts'
-import { programEnv } from '../../_program.ts'
+import { programEnv } from '../../../build/start-program.ts'
 
 const router = join(import.meta.dirname, '../../../router.ts')
 

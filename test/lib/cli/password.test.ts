@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { spawnApp } from '../../_app.ts'
 import { approving } from '../../_person.ts'
-import { programEnv } from '../../_program.ts'
+import { programEnv } from '../../../build/start-program.ts'
 import { createProvider } from '../../_provider.ts'
 import { createDesk } from './_run.ts'
 

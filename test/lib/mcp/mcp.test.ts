@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 import type { Tool, ToolContext, ToolResult } from '../../../lib/agent/types.ts'
 import { createMcp, type HomeTools, type Mcp } from '../../../lib/mcp/mcp.ts'
 import { type Home, openHome } from '../../../lib/profiles/home.ts'
-import { freePort } from '../../_program.ts'
+import { freePort } from '../../../build/start-program.ts'
 
 const root = join(import.meta.dirname, '../../..')
 const everything = join(root, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js')

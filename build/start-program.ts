@@ -1,4 +1,4 @@
-/** Runs the service as a process of its own – unbuilt, built or as an executable – in a directory and home made for it. */
+/** Starts the service as a separate process (from source, built, or as an executable) with its own home directory. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,9 +10,9 @@ export type ProgramOptions = {
   env?: Record<string, string>
   cwd?: string
   port?: number
-  /** Output goes to this file instead of through a pipe, for measurements: nobody's time is spent on reading it. */
+  /** Output goes to this file instead of a pipe: reading a pipe would take CPU time from a measurement. */
   outputPath?: string
-  /** Longest wait for the first answer on /health. */
+  /** How long to wait for the first answer of /health. */
   startTimeoutMs?: number
 }
 
@@ -23,14 +23,14 @@ export type Program = {
   /** Milliseconds from spawn to the first answer. */
   startedMs: number
   output(): string
-  /** Resolves when this stands in its output; rejects when it ends without. */
-  said(words: string): Promise<void>
+  /** Resolves when the output contains `words`; rejects when the program exits without them. */
+  waitForOutput(words: string): Promise<void>
   /** SIGTERM and the exit code; null when a signal ended it. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
   exited: Promise<number | null>
 }
 
-/** A port nobody listens on at this moment. */
+/** A port that is free at this moment. */
 export const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const server = createServer()
@@ -45,11 +45,11 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Kept by the test run; measurements have none. */
+/** Set by the test run; measurements have none. */
 const { NODE_COMPILE_CACHE } = process.env
 const compileCache: Record<string, string> = NODE_COMPILE_CACHE ? { NODE_COMPILE_CACHE } : {}
 
-/** Only what a bare machine has, so that nothing of the caller's agent or keys gets in. */
+/** The environment of a bare machine: none of the caller's settings or keys. */
 export const programEnv = (home: string, port: number, env: Record<string, string> = {}) => ({
   PATH: process.env.PATH ?? '',
   HOME: home,
@@ -58,12 +58,12 @@ export const programEnv = (home: string, port: number, env: Record<string, strin
   ...env,
 })
 
-/** Starts it without waiting: for starts that are meant to fail. */
+/** Starts the program without waiting for it: for starts that are expected to fail. */
 export const launch = (
   command: string,
   args: readonly string[],
   { home, env, cwd, port = 0, outputPath }: ProgramOptions,
-): Pick<Program, 'child' | 'output' | 'exited' | 'said'> => {
+): Pick<Program, 'child' | 'output' | 'exited' | 'waitForOutput'> => {
   mkdirSync(home, { recursive: true, mode: 0o700 })
   const file = outputPath === undefined ? undefined : openSync(outputPath, 'w')
   const child = spawn(command, args, {
@@ -82,7 +82,7 @@ export const launch = (
       resolve(null)
     })
   })
-  const said = async (words: string): Promise<void> => {
+  const waitForOutput = async (words: string): Promise<void> => {
     const streams = [child.stdout, child.stderr].filter(stream => stream !== null)
     while (!output().includes(words)) {
       const next = streams.map(
@@ -95,10 +95,10 @@ export const launch = (
   }
   const output = () =>
     texts.join('') + (outputPath === undefined ? '' : readFileSync(outputPath, 'utf8'))
-  return { child, output, exited, said }
+  return { child, output, exited, waitForOutput: waitForOutput }
 }
 
-/** Resolves when it answers; rejects with its output when it ends or stays silent. */
+/** Resolves when /health answers; rejects with the output when the program exits or does not answer in time. */
 export const startProgram = async (
   command: string,
   args: readonly string[],
@@ -108,7 +108,7 @@ export const startProgram = async (
   const url = `http://127.0.0.1:${port}`
   const startedAt = performance.now()
   const launched = launch(command, args, { ...options, port })
-  const { child, exited, output, said } = launched
+  const { child, exited, output, waitForOutput: waitForOutput } = launched
   const deadline = startedAt + (options.startTimeoutMs ?? 20_000)
   const ended = { value: false }
   void exited.then(() => {
@@ -125,7 +125,7 @@ export const startProgram = async (
       await answer.arrayBuffer()
       if (answer.ok) break
     } catch {
-      // Not listening yet. A few milliseconds are what a start is measured in.
+      // Not listening yet. A short pause, because starts are measured in milliseconds.
       await new Promise(resolve => setTimeout(resolve, 3))
     }
   }
@@ -134,10 +134,10 @@ export const startProgram = async (
     child.kill(signal)
     return exited
   }
-  return { child, url, port, startedMs, output, said, stop, exited }
+  return { child, url, port, startedMs, output, waitForOutput: waitForOutput, stop, exited }
 }
 
-/** The sources as they are, on the Node that runs this. */
+/** Starts the service from its sources, on the Node that runs this. */
 export const startUnbuilt = ({
   args = [],
   ...options
