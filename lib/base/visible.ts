@@ -1,16 +1,16 @@
 /**
- * Makes characters visible that would let a name or a command look like another one: controls, marks that turn the
- * direction of writing, what has no width, and what looks like a space and is none. Server and page use the same functions.
+ * Shows the code points of characters that make a name or a command look like another one: control characters, bidi
+ * marks, characters without width, unusual spaces. Used by the server and the page.
  */
 
-/** Scripts in which letters are joined or kept apart by a mark without width. */
+/** Scripts that join or separate letters with zero-width characters. */
 const LETTER =
   '[\\p{Script=Arabic}\\p{Script=Syriac}\\p{Script=Mongolian}\\p{Script=Khmer}\\p{Script=Devanagari}\\p{Script=Bengali}\\p{Script=Gurmukhi}\\p{Script=Gujarati}\\p{Script=Oriya}\\p{Script=Tamil}\\p{Script=Telugu}\\p{Script=Kannada}\\p{Script=Malayalam}\\p{Script=Sinhala}]'
 const PICTURE = '\\p{Extended_Pictographic}(?:\\p{Emoji_Modifier}|[\\ufe0e\\ufe0f])?'
 
-/** Parts of what people write: emoji, joined letters, variants of a character. */
+/** Sequences of ordinary text that contain such characters: emoji, joined letters, variation sequences. */
 const WRITTEN = [
-  // The flag first: its first character is a picture by itself.
+  // Tag sequences (flags) first: their first character is a pictograph by itself.
   '\\u{1f3f4}[\\u{e0030}-\\u{e0039}\\u{e0061}-\\u{e007a}]{2,6}\\u{e007f}',
   `${PICTURE}(?:\\u200d${PICTURE})*`,
   '[0-9#*]\\ufe0f\\u20e3',
@@ -21,10 +21,10 @@ const WRITTEN = [
 const HIDDEN =
   '\\p{Cc}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Bidi_Control}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\ufff9-\\ufffc\\u2800'
 
-/** Spaces that a shell takes for letters: it does not part words at them. */
+/** Spaces at which a shell does not split words. */
 const SPACES = '\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000'
 
-/** Of them, those that keyboards and systems put between the words of a name. */
+/** Those that keyboards and systems insert between the words of a name. */
 const USUAL = '\\u00a0\\u202f\\u3000'
 
 type Marking = { any: RegExp; each: RegExp; kept: string }
@@ -36,7 +36,7 @@ const marking = (marked: string, kept: string): Marking => ({
 })
 
 const NAME = marking(
-  // Beside another space, or with nothing on one side, a space is not seen.
+  // A space beside another space, or at either end, is invisible.
   `[${HIDDEN}]|(?![${USUAL}])[${SPACES}]|(?<![^\\s])[${USUAL}]|[${USUAL}](?![^\\s])`,
   '',
 )
@@ -54,11 +54,11 @@ const escaped = (text: string, { any, each, kept }: Marking): string =>
       })
     : text
 
-/** A name, a path, a title: everything on one line. */
+/** For names, paths and titles: text on one line. */
 export const visibleName = (text: string): string => escaped(text, NAME)
 
-/** A command, a program, a diff: lines and tabs are part of it, and every space that is not the plain one is marked. */
+/** For commands, programs and diffs: line breaks and tabs are kept, every space other than U+0020 is marked. */
 export const visibleText = (text: string): string => escaped(text, TEXT)
 
-/** Sentences: the spaces that languages and formats of numbers and times use stay as they are. */
+/** For prose: spaces used in typography and in number and time formats are kept. */
 export const visibleWords = (text: string): string => escaped(text, WORDS)

@@ -1,4 +1,4 @@
-/** Arguments as a server expects them: models write numbers and lists as text, and servers refuse what they could read. */
+/** Converts tool arguments to the types of the tool's JSON Schema: models often send numbers and lists as strings. */
 import { isObject } from '../base/json.ts'
 
 const typesOf = (schema: unknown): string[] => {
@@ -12,7 +12,7 @@ const parsed = (text: string, fits: (value: unknown) => boolean): unknown => {
     const value: unknown = JSON.parse(text)
     return fits(value) ? value : undefined
   } catch {
-    // Plain words: they stay what they are.
+    // Not JSON: the string is kept.
     return undefined
   }
 }
@@ -40,7 +40,7 @@ const coerceValue = (value: unknown, schema: unknown): unknown => {
   return value
 }
 
-/** A null that the schema does not ask for means "not given". */
+/** Drops a null of an optional field: models send it for "not given". */
 export const coerceArguments = (
   args: Readonly<Record<string, unknown>>,
   schema: Readonly<Record<string, unknown>>,

@@ -1,10 +1,10 @@
-/** `mcp_servers` of config.yaml as the servers it describes: checked one by one, so that one mistake costs one server. */
+/** Parses `mcp_servers` of config.yaml. Entries are checked one by one: a mistake disables one server, not all. */
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { isObject } from '../base/json.ts'
 import { yamlFlag } from '../store/yaml-file.ts'
 
-/** Which of a server's tools a model is shown. An empty `include` means all. */
+/** The tools of a server that models get. An empty `include` means all. */
 export type ToolFilter = {
   include: readonly string[]
   exclude: readonly string[]
@@ -18,7 +18,7 @@ type CommonSettings = {
   timeoutMs: number
   connectTimeoutMs: number
   filter: ToolFilter
-  /** Tells one way of reaching it from another: when it changes, the server is started anew. */
+  /** Of everything the connection depends on: the server is restarted when it changes. */
   hash: string
 }
 
@@ -33,12 +33,12 @@ export type HttpServer = CommonSettings & {
   kind: 'http'
   url: string
   headers: Readonly<Record<string, string>>
-  /** The older transport of two addresses: asked for by name, or found out when the newer one is refused. */
+  /** Use the older SSE transport. Without it, SSE is tried when the server rejects Streamable HTTP. */
   sse: boolean
 }
 export type ServerConfig = StdioServer | HttpServer
 
-/** An entry that cannot be used, with the sentence why. */
+/** An entry that cannot be used, with the reason as a sentence. */
 export type InvalidServer = { name: string; problem: string }
 
 const CALL_TIMEOUT_S = 120
@@ -64,7 +64,7 @@ const flag = (fallback: boolean) =>
     .optional()
     .transform(value => yamlFlag(value) ?? fallback)
 
-/** YAML reads `8080` as a number and `true` as a flag; in an environment or a header they are words. */
+/** YAML parses `8080` as a number and `true` as a boolean; environment variables and headers are strings. */
 const strings = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]).nullable())
   .nullish()
@@ -134,7 +134,7 @@ const parseOne = (name: string, value: unknown): ServerConfig | InvalidServer =>
 export const isInvalid = (server: ServerConfig | InvalidServer): server is InvalidServer =>
   'problem' in server
 
-/** In the order of the file. `values` is the configuration with its variables expanded. */
+/** In the order of the file. `values` is the configuration with variables expanded. */
 export const parseServers = (
   values: Readonly<Record<string, unknown>>,
 ): (ServerConfig | InvalidServer)[] => {
@@ -143,6 +143,6 @@ export const parseServers = (
   return Object.entries(listed).map(([name, value]) => parseOne(name, value))
 }
 
-/** Whether the configuration lets a tool of this name through. */
+/** Whether the configuration allows the tool. */
 export const isToolEnabled = ({ include, exclude }: ToolFilter, tool: string): boolean =>
   (include.length === 0 || include.includes(tool)) && !exclude.includes(tool)

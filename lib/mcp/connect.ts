@@ -1,4 +1,4 @@
-/** Reaches one server: the library is loaded with the first of them, the transport chosen by what the server is. */
+/** Connects to an MCP server over stdio or HTTP. The MCP library is loaded with the first connection. */
 import type { Client, ClientOptions, Transport } from '@modelcontextprotocol/client'
 import type { Dispatcher } from 'undici'
 import { messageOf } from '../errors.ts'
@@ -6,9 +6,9 @@ import type { HttpServer, ServerConfig } from './config.ts'
 import { createStdioTransport, serverEnvironment } from './stdio-transport.ts'
 
 export type McpTarget = {
-  /** The home's variables; only a few of them reach a server. */
+  /** The environment of the home; a server inherits only a few of these variables. */
   env: Readonly<Record<string, string>>
-  /** Where a server's program runs. */
+  /** The working directory of a server without `cwd`. */
   dir: string
   version: string
   dispatcher: Dispatcher | undefined
@@ -16,7 +16,7 @@ export type McpTarget = {
 
 export type Connection = {
   client: Client
-  /** How the server ended, where that can be known. */
+  /** How the server's process ended; null while it runs, and for HTTP. */
   exitReason(): string | null
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ export type ConnectHooks = {
   signal: AbortSignal
   onOutput: (text: string) => void
   onClose: () => void
-  /** The server has other tools than before. */
+  /** The server announces that its list of tools has changed. */
   onChange: () => void
   elicit: (params: unknown) => Promise<unknown>
 }
@@ -33,13 +33,13 @@ export type ConnectHooks = {
 const load = () => import('@modelcontextprotocol/client')
 type Library = Awaited<ReturnType<typeof load>>
 
-/** Refused as a page would be: the server may speak the older transport. */
+/** Status codes of servers that support only the older transport (MCP specification, backwards compatibility). */
 const isUnsupportedTransport = (error: unknown): boolean =>
   error instanceof Error &&
   'status' in error &&
   [400, 404, 405, 406, 415].includes(Number(error.status))
 
-/** Requests go the way the person's other requests go. */
+/** Uses the configured proxy. */
 const fetchWith = (dispatcher: Dispatcher | undefined) => {
   if (!dispatcher) return {}
   return {
@@ -47,7 +47,7 @@ const fetchWith = (dispatcher: Dispatcher | undefined) => {
       const { fetch } = await import('undici')
       type Init = Parameters<typeof fetch>[1]
       const answer = await fetch(url, { ...(init as object), dispatcher } as Init)
-      // The same class in all but name: Node's own fetch is a copy of this one.
+      // Node's fetch is a copy of undici's: the same class under another name.
       return answer as unknown as Response
     },
   }
@@ -61,7 +61,7 @@ const httpTransports = (library: Library, server: HttpServer, target: McpTarget)
   return server.sse ? [sse] : [streamableHttp, sse]
 }
 
-/** Rejects with a sentence, or with the signal's reason; nothing is left running then. */
+/** Rejects with a sentence, or with the signal's reason; no process or connection is left open then. */
 export const connect = async (
   server: ServerConfig,
   target: McpTarget,
@@ -70,7 +70,7 @@ export const connect = async (
   const library = await load()
   const attempt = async (transport: Transport): Promise<Client> => {
     const options: ClientOptions = {
-      // Of what a server may ask of us, only a question to the person: model calls and places it gets by being called.
+      // Elicitation only: no sampling (model calls) and no roots.
       capabilities: { elicitation: { form: {} } },
       versionNegotiation: { mode: server.kind === 'http' ? 'auto' : 'legacy' },
       listChanged: { tools: { autoRefresh: false, onChanged: hooks.onChange } },
@@ -88,7 +88,7 @@ export const connect = async (
       await transport.close().catch(() => undefined)
       throw error
     }
-    // From here on an end is an end of something that worked.
+    // Only now: a failed attempt is reported by the rejection.
     client.onclose = hooks.onClose
     return client
   }

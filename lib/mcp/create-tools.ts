@@ -1,4 +1,4 @@
-/** A server's tools, resources and prompts in the shape of our own tools. */
+/** The tools, resources and prompts of MCP servers as tools of the engine. */
 import type { Client } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 import type { Tool, ToolContext, ToolResult } from '../agent/types.ts'
@@ -9,18 +9,18 @@ import { toolName } from './tool-names.ts'
 import { promptText, resourceText, toResult } from './results.ts'
 import type { McpServer } from './server.ts'
 
-/** The running server of that name, as it is configured when the call is made. Throws when there is none any more. */
+/** The server as it is configured at the time of the call. Throws when it has been removed. */
 export type FindServer = (name: string) => McpServer
 
-/** How long a call waits for a server that has to be started again. */
+/** How long a call waits for a server that has to be restarted. */
 const RESTART_WAIT_MS = 20_000
 const MAX_PREVIEW_CHARS = 120
-/** While a server reports progress it is alive; at some point it is enough all the same. */
+/** Progress resets the timeout of a call, up to this many timeouts in total. */
 const MAX_TIMEOUT_FACTOR = 5
 
 const anything = z.looseObject({})
 
-/** The first short text among the arguments tells calls apart. */
+/** The label with the first string argument. */
 const previewOf = (label: string, args: Readonly<Record<string, unknown>>): string => {
   const words = Object.values(args).find(value => typeof value === 'string' && value !== '')
   const whole = words === undefined ? label : `${label} · ${String(words)}`
@@ -52,7 +52,7 @@ const use = async <T>(
   })
 }
 
-/** Null when it may run. Only what the server itself calls destructive is asked about; see ARCHITECTURE.md. */
+/** Null when the call may run. Only tools that declare `destructiveHint` need approval; see ARCHITECTURE.md. */
 const requestApproval = async (
   ctx: ToolContext,
   label: string,
@@ -88,8 +88,8 @@ const createTool = (find: FindServer, server: string, listed: ListedTool, name: 
       const call = { name: listed.name, arguments: args }
       return use(find, server, ctx, async (client, options) =>
         toResult(
-          // The newer protocol has headers to be derived from the definition. The older one is read by ourselves: the
-          // library refuses a whole answer for one kind of content it does not know.
+          // The newer protocol derives headers from the definition. With the older one the result is parsed here: the
+          // library rejects a whole result because of one content type it does not know.
           client.getProtocolEra() === 'modern'
             ? await client.callTool(call, { ...options, toolDefinition: listed.definition })
             : await client.request({ method: 'tools/call', params: call }, anything, options),
@@ -177,7 +177,7 @@ const promptTools = (find: FindServer, server: string, taken: Set<string>): Tool
   }),
 ]
 
-/** Tools of all servers that have said what they offer, in the order of the configuration. */
+/** The tools of all servers that have listed them, in the order of the configuration. */
 export const createMcpTools = (servers: readonly McpServer[], find: FindServer): Tool[] => {
   const taken = new Set<string>()
   return servers.flatMap(({ config: { name, filter }, listing }) => {

@@ -1,4 +1,4 @@
-/** Changes `mcp_servers` in config.yaml field by field, so that what a person wrote around them stays. */
+/** Edits `mcp_servers` in config.yaml field by field; comments and unknown fields of the file are kept. */
 import { isDeepStrictEqual } from 'node:util'
 import { type JsonObject, isObject } from '../base/json.ts'
 import { conflict, invalid, missing } from '../errors.ts'
@@ -6,7 +6,7 @@ import type { Home } from '../profiles/home.ts'
 import type { YamlEdit } from '../store/yaml-file.ts'
 import { HIDDEN, maskArgs, maskUrl, maskValues } from './mask-config.ts'
 
-/** What the page may set; absent leaves as it is. */
+/** The fields a client may set; an absent field is not changed. */
 export type ServerChange = {
   command?: string | undefined
   args?: string[] | undefined
@@ -20,7 +20,7 @@ export type ServerChange = {
 
 const SECTION = 'mcp_servers'
 
-/** The entry as written, undefined when there is none. */
+/** The entry as it is in the file; undefined when there is none. */
 const storedIn = (home: Home, name: string): JsonObject | undefined => {
   const section = home.config.read()[SECTION]
   if (!isObject(section) || !Object.hasOwn(section, name)) return undefined
@@ -28,13 +28,13 @@ const storedIn = (home: Home, name: string): JsonObject | undefined => {
   return isObject(entry) ? entry : {}
 }
 
-const required = (home: Home, name: string): JsonObject => {
+const requireStored = (home: Home, name: string): JsonObject => {
   const stored = storedIn(home, name)
   if (!stored) throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
   return stored
 }
 
-/** A value that was shown hidden and came back so is the one that is stored. */
+/** Replaces masked values that come back unchanged with the stored ones. */
 const unmaskMap = (next: Record<string, string>, old: unknown): Record<string, string> => {
   const stored = isObject(old) ? old : {}
   return Object.fromEntries(
@@ -53,7 +53,7 @@ const unmaskArgs = (next: string[], old: unknown): string[] => {
     const same = masked[at] === arg ? at : masked.indexOf(arg)
     const kept = stored[same]
     if (kept !== undefined) return kept
-    if (arg.includes(HIDDEN)) throw invalid('Write out the argument that is hidden.')
+    if (arg.includes(HIDDEN)) throw invalid('Enter the hidden argument again.')
     return arg
   })
 }
@@ -61,20 +61,20 @@ const unmaskArgs = (next: string[], old: unknown): string[] => {
 const unmaskUrl = (next: string, old: unknown): string => {
   const stored = typeof old === 'string' ? old : ''
   if (next === maskUrl(stored)) return stored
-  if (next.includes(HIDDEN)) throw invalid('Write out the part of the address that is hidden.')
+  if (next.includes(HIDDEN)) throw invalid('Enter the hidden part of the address again.')
   return next
 }
 
 const originOf = (url: unknown): string =>
   typeof url === 'string' && URL.canParse(url) ? new URL(url).origin : String(url ?? '')
 
-/** A key that is shown to nobody does not go to whoever stands behind another address. */
+/** Stored headers may hold keys: they must not be sent to another origin without being entered again. */
 const requireWritten = ({ url, headers }: ServerChange, old: JsonObject): void => {
   if (url === undefined || originOf(url) === originOf(old.url) || !isObject(old.headers)) return
   const stored = Object.entries(old.headers).map(([key, value]) => [key, String(value ?? '')])
   const kept = headers ?? maskValues(Object.fromEntries(stored))
   if (Object.values(kept).includes(HIDDEN))
-    throw invalid('The address is another one: write out the headers that are hidden.')
+    throw invalid('The address has changed: enter the hidden headers again.')
 }
 
 const mapEdits = (name: string, field: string, next: JsonObject, old: unknown): YamlEdit[] => {
@@ -107,7 +107,7 @@ const toEdits = (name: string, change: ServerChange, old: JsonObject): YamlEdit[
   ]
 }
 
-/** `create` refuses a name that is taken. */
+/** With `create`, a name that exists is a conflict. */
 export const saveServer = (
   home: Home,
   name: string,
@@ -116,7 +116,7 @@ export const saveServer = (
 ): void => {
   const old = storedIn(home, name)
   if (old && create)
-    throw conflict(`There is an MCP server "${name}" already.`, { code: 'mcp_server_exists' })
+    throw conflict(`An MCP server "${name}" already exists.`, { code: 'mcp_server_exists' })
   const command = change.command ?? old?.command
   const url = change.url ?? old?.url
   if (!command && !url) throw invalid('A server needs a command or an address.')
@@ -131,24 +131,23 @@ export const saveServer = (
       value !== '' &&
       !(typeof value === 'object' && Object.keys(value).length === 0),
   )
-  if (JSON.stringify(filled).includes(HIDDEN))
-    throw invalid('Write out the values that are hidden.')
+  if (JSON.stringify(filled).includes(HIDDEN)) throw invalid('Enter the hidden values again.')
   home.config.edit([SECTION, name], Object.fromEntries(filled))
 }
 
 export const removeServer = (home: Home, name: string): void => {
-  required(home, name)
+  requireStored(home, name)
   home.config.edit([SECTION, name], undefined)
 }
 
 export const enableServer = (home: Home, name: string, enabled: boolean): void => {
-  required(home, name)
+  requireStored(home, name)
   home.config.edit([SECTION, name, 'enabled'], enabled)
 }
 
-/** Through the list the person already keeps: an `include` where there is one, else an `exclude`. */
+/** Edits the `include` list when there is one, else the `exclude` list. */
 export const enableTool = (home: Home, name: string, tool: string, enabled: boolean): void => {
-  const { tools } = required(home, name)
+  const { tools } = requireStored(home, name)
   const filter: JsonObject = Array.isArray(tools)
     ? { include: tools }
     : isObject(tools)
@@ -165,7 +164,7 @@ export const enableTool = (home: Home, name: string, tool: string, enabled: bool
     exclude: include.length === 0 && !enabled ? [...exclude, tool] : exclude,
   }
   if (include.length > 0 && next.include?.length === 0)
-    throw invalid('The last tool of a server stays; switch the server off instead.')
+    throw invalid('A server needs at least one tool. Turn off the server instead.')
   const { exclude: out, ...rest } = next
   const kept = { ...rest, ...(out.length > 0 ? { exclude: out } : {}) }
   home.config.edit([SECTION, name, 'tools'], Object.keys(kept).length > 0 ? kept : undefined)

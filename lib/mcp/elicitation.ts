@@ -1,13 +1,13 @@
-/** A server's question to the person, asked field by field through the question card of the call it belongs to. */
+/** MCP elicitation: asks the user for each field of a server's form through the question of the running call. */
 import { z } from 'zod'
 
-/** Null when nobody answered. */
+/** Resolves with null when the user does not answer. */
 export type AskUser = (question: string, choices: string[]) => Promise<string | null>
 
 type Answer = { action: 'accept'; content: Record<string, unknown> } | { action: 'decline' }
 
 const DECLINED: Answer = { action: 'decline' }
-/** More is a form, and a form is not a conversation. */
+/** Longer forms are declined. */
 const MAX_FIELDS = 20
 const ANSWERABLE = new Set(['string', 'number', 'integer', 'boolean'])
 
@@ -36,7 +36,7 @@ const choicesOf = (field: z.output<typeof Field>): string[] =>
   field.oneOf?.map(({ title }) => title) ??
   (field.type === 'boolean' ? ['Yes', 'No'] : [])
 
-/** Undefined when the words are no value of that kind. */
+/** Undefined when the text is no value of the field's type. */
 const toValue = (field: z.output<typeof Field>, text: string): unknown => {
   const word = text.trim()
   if (field.type === 'boolean') return /^(?:y|yes|true|1|on)$/i.test(word)
@@ -47,7 +47,7 @@ const toValue = (field: z.output<typeof Field>, text: string): unknown => {
   return word !== '' && fits ? number : undefined
 }
 
-/** `asker` belongs to the one call that is running; with none or several nobody can tell who is asked. */
+/** Declines without `askUser`, which belongs to the only running call: with several calls the session is ambiguous. */
 export const answerElicitation = async (
   params: unknown,
   askUser: AskUser | undefined,

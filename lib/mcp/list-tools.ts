@@ -1,13 +1,13 @@
-/** What a server offers, asked page by page and taken tool by tool: one broken entry costs one entry. */
+/** Lists the tools of an MCP server page by page. A malformed entry is left out, the others are kept. */
 import type { Client, Tool as Definition } from '@modelcontextprotocol/client'
 import { z } from 'zod'
 
 export type ListedTool = {
   name: string
   description: string
-  /** The server's JSON Schema, as it is. */
+  /** The server's JSON Schema. */
   parameters: Record<string, unknown>
-  /** What the server says of it; a claim, not a promise. */
+  /** `readOnlyHint`: a hint, not a guarantee. */
   readOnly: boolean
   destructive: boolean
   definition: Definition
@@ -17,11 +17,11 @@ export type Listing = {
   tools: readonly ListedTool[]
   resources: boolean
   prompts: boolean
-  /** What was left out, in a sentence; null when nothing was. */
+  /** A sentence about tools that were left out; null when there are none. */
   note: string | null
 }
 
-/** Providers refuse long lists, and a model chooses badly from them. */
+/** Providers reject long lists of tools, and models choose badly from them. */
 const MAX_TOOLS = 128
 const MAX_PAGES = 20
 const MAX_DESCRIPTION_CHARS = 4_000
@@ -48,7 +48,7 @@ const toTool = (value: unknown): ListedTool | undefined => {
   const parsed = Entry.safeParse(value)
   if (!parsed.success) return undefined
   const { name, title, description, inputSchema, annotations } = parsed.data
-  // Some providers refuse the one, all of them the lack of a type at the root.
+  // Some providers reject `$schema`; all of them require a type at the root.
   const { $schema: _dialect, ...given } = inputSchema ?? {}
   const parameters = { ...given, type: 'object', properties: given.properties ?? {} }
   if (JSON.stringify(parameters).length > MAX_SCHEMA_CHARS) return undefined
@@ -60,7 +60,7 @@ const toTool = (value: unknown): ListedTool | undefined => {
     parameters,
     readOnly,
     destructive: !readOnly && annotations?.destructiveHint === true,
-    // Without its output schema: an answer that breaks the server's own promise is still an answer.
+    // Without the output schema: a result that does not match it is still a result.
     definition: { ...definition, inputSchema: parameters } as unknown as Definition,
   }
 }

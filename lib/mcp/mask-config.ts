@@ -1,7 +1,7 @@
-/** What of a server's configuration may be shown: values of its variables and headers are hidden, references to variables are not. */
+/** Masks secrets in the configuration of MCP servers. References such as `${NAME}` are shown. */
 import { redact } from '../redact/redact.ts'
 
-/** Stands for a value that is kept; sent back, it means "as it was". */
+/** Replaces a masked value; sent back, it means "not changed". */
 export const HIDDEN = '••••••'
 
 const REFERENCE = /^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/
@@ -12,7 +12,7 @@ const maskValue = (value: string): string =>
 export const maskValues = (values: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, maskValue(value)]))
 
-/** Keys stand in addresses too: as a password, or as a parameter. */
+/** URLs contain keys as passwords or as query parameters. */
 export const maskUrl = (url: string): string =>
   redact(url)
     .replace(/^(https?:\/\/)[^/?#@]+@/i, `$1${HIDDEN}@`)
@@ -24,7 +24,7 @@ export const maskUrl = (url: string): string =>
 const SECRET_FLAG = /^--?[\w-]*(?:key|token|secret|password)$/i
 const SECRET_PAIR = /^(--?[\w-]*(?:key|token|secret|password)=)(?!\$\{).+/is
 
-/** `--api-key x` and `--api-key=x` alike. */
+/** Masks `--api-key x` and `--api-key=x`. */
 export const maskArgs = (args: readonly string[]): string[] =>
   args.map((arg, at) =>
     SECRET_FLAG.test(args[at - 1] ?? '') && !arg.startsWith('-')
@@ -34,7 +34,7 @@ export const maskArgs = (args: readonly string[]): string[] =>
 
 const MIN_SECRET_CHARS = 6
 
-/** A text of the server's without the values it was given; short ones could be any word. */
+/** Masks configured values in the output of a server. Short values are kept: they may be ordinary words. */
 export const hideValues = (text: string, values: Iterable<string>): string => {
   let hidden = redact(text)
   for (const value of values)

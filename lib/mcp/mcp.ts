@@ -1,4 +1,4 @@
-/** The MCP servers of all profiles: each home has its own, kept in step with its config.yaml. */
+/** The MCP servers of all profiles. Each home has its own, in sync with its config.yaml. */
 import type { Dispatcher } from 'undici'
 import type { Tool } from '../agent/types.ts'
 import { invalid, missing } from '../errors.ts'
@@ -15,22 +15,22 @@ export type McpOptions = {
   dispatcher?: Dispatcher | undefined
   /** Milliseconds since 1970. */
   now?: () => number
-  /** How long a turn waits for servers that are starting. */
+  /** How long a turn waits for starting servers. */
   turnWaitMs?: number
   idleMs?: number
 }
 
 export type HomeTools = {
   tools: readonly Tool[]
-  /** A sentence for each server the turn goes on without. */
+  /** A sentence for each server that the turn cannot use. */
   warnings: readonly string[]
 }
 
 const TURN_WAIT_MS = 10_000
 const IDLE_MS = 30 * 60_000
-/** A test may wait longer than a turn, but not as long as a person would not. */
+/** A test started by the user may wait longer than a turn. */
 const TEST_WAIT_MS = 30_000
-const STILL_STARTING = 'It has not answered yet; it goes on starting.'
+const STILL_STARTING = 'It has not answered yet and is still starting.'
 
 export type Mcp = ReturnType<typeof createMcp>
 
@@ -41,9 +41,9 @@ export const createMcp = ({
   turnWaitMs = TURN_WAIT_MS,
   idleMs = IDLE_MS,
 }: McpOptions) => {
-  /** By home, then by name: no home ever sees another's. */
+  /** By home, then by name: homes do not share servers. */
   const homes = new Map<string, Map<string, McpServer>>()
-  /** Those that are on their way down. */
+  /** Servers that are being closed. */
   const closing = new Set<Promise<void>>()
 
   const closeServer = (server: McpServer): void => {
@@ -59,7 +59,7 @@ export const createMcp = ({
       idleMs,
     })
 
-  /** What the configuration says now: servers it does not name any more, or names otherwise, are stopped. */
+  /** Reads the configuration, and stops servers that were removed or changed in it. */
   const sync = (home: Home): { servers: McpServer[]; bad: InvalidServer[] } => {
     const listed = parseServers(home.settings())
     const held = homes.get(home.dir) ?? new Map<string, McpServer>()
@@ -81,7 +81,7 @@ export const createMcp = ({
 
   const find = (home: Home, name: string): McpServer => {
     const server = sync(home).servers.find(each => each.config.name === name)
-    if (!server) throw new Error(`The MCP server "${name}" is not configured any more.`)
+    if (!server) throw new Error(`The MCP server "${name}" is no longer configured.`)
     return server
   }
 
@@ -91,7 +91,7 @@ export const createMcp = ({
       case 'ready':
         return []
       case 'starting':
-        return [`The MCP server "${name}" is still starting; this turn goes on without it.`]
+        return [`The MCP server "${name}" is still starting and cannot be used in this turn.`]
       default:
         return [
           `The MCP server "${name}" cannot be used: ${server.error() ?? 'it is not running.'}`,
@@ -100,7 +100,7 @@ export const createMcp = ({
   }
 
   return {
-    /** Never rejects for what a server does. Costs nothing when none is configured. */
+    /** A failing server is a warning, never a rejection. */
     async tools(home: Home, signal: AbortSignal): Promise<HomeTools> {
       if (home.settings().mcp_servers === undefined && !homes.has(home.dir))
         return { tools: [], warnings: [] }
@@ -118,7 +118,7 @@ export const createMcp = ({
       }
     },
 
-    /** Every server the configuration names, used or not, in its order. */
+    /** All configured servers, disabled and invalid ones included, in the order of the file. */
     list(home: Home): McpServerRow[] {
       const { servers } = sync(home)
       const listed = parseServers(home.settings()).map(config => ({
@@ -128,17 +128,17 @@ export const createMcp = ({
       return serverRows(home, listed)
     },
 
-    /** Starts a server for real and says how that went. */
+    /** Starts a server and reports the outcome. */
     async test(home: Home, name: string, signal: AbortSignal): Promise<McpTestResult> {
       const config = parseServers(home.settings()).find(each => each.name === name)
       if (!config)
         throw missing(`There is no MCP server "${name}".`, { code: 'mcp_server_not_found' })
       if (isInvalid(config)) throw invalid(config.problem)
       const startedMs = now()
-      // One that is switched off is started for the test only.
+      // A disabled server is started for the test only.
       const server = config.enabled ? find(home, name) : create(home, config)
       server.resetBackoff()
-      // A little longer than the server has: its own sentence is the better one.
+      // Slightly longer than the server's own timeout, whose message is more precise.
       await server.ensureStarted(Math.min(config.connectTimeoutMs + 500, TEST_WAIT_MS), signal)
       const ok = server.state() === 'ready'
       const listing = server.listing()
@@ -153,7 +153,7 @@ export const createMcp = ({
       }
     },
 
-    /** A profile has gone: so have its servers. */
+    /** Stops the servers of a deleted profile. */
     forget(dir: string): void {
       for (const server of homes.get(dir)?.values() ?? []) closeServer(server)
       homes.delete(dir)

@@ -1,4 +1,4 @@
-/** What a server answers, as text a model reads: pictures and sounds become notes, resources their contents. */
+/** Results of MCP servers as text for a model: images and audio become notes, resources their contents. */
 import { z } from 'zod'
 import type { ToolResult } from '../agent/types.ts'
 
@@ -54,14 +54,14 @@ const Result = z.looseObject({
   isError: z.unknown().optional(),
 })
 
-/** Of a tool call. A failure is said the way our own tools say theirs. */
+/** The result of a tool call; a failure has the shape of our own tools' failures. */
 export const toResult = (value: unknown): ToolResult => {
   const { content, structuredContent, isError } = Result.parse(value)
   const joined = content.map(blockText).filter(Boolean).join('\n\n')
   const text = joined || (structuredContent === undefined ? '' : JSON.stringify(structuredContent))
   if (isError === true)
     return { content: JSON.stringify({ error: text || 'The tool failed.' }), isError: true }
-  return { content: text || '(The tool answered nothing.)' }
+  return { content: text || '(The tool returned nothing.)' }
 }
 
 const Resource = z.looseObject({ contents: z.array(Contents).catch([]) })

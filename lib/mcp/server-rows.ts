@@ -1,4 +1,4 @@
-/** Servers as the page shows them, with everything hidden that is nobody's business. */
+/** Rows of the MCP server list for the page, with secrets masked. */
 import { isObject } from '../base/json.ts'
 import type { Home } from '../profiles/home.ts'
 import type { McpServerRow, McpTool } from '../schema/mcp.ts'
@@ -11,7 +11,7 @@ export type ConfiguredServer = { config: ServerConfig | InvalidServer; server: M
 
 const MAX_STDERR_CHARS = 4_000
 
-/** As written: references to variables are shown as references. */
+/** The entry as it is in the file, with references to variables not expanded. */
 const rawOf = (home: Home, name: string): Record<string, unknown> => {
   const section = home.config.read().mcp_servers
   const entry = isObject(section) ? section[name] : undefined
@@ -23,7 +23,7 @@ const wordsOf = (value: unknown): Record<string, string> =>
     ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, String(each ?? '')]))
     : {}
 
-/** What it was given that may be a secret. */
+/** Configured values that may be secrets. */
 export const secretsOf = (config: ServerConfig): string[] =>
   Object.values(config.kind === 'stdio' ? config.env : config.headers)
 
@@ -68,7 +68,7 @@ const toRow = (home: Home, listed: ConfiguredServer, taken: Set<string>): McpSer
     timeout: isInvalid(config) ? 0 : config.timeoutMs / 1_000,
     connect_timeout: isInvalid(config) ? 0 : config.connectTimeoutMs / 1_000,
     error: error === null ? null : hideValues(error, secrets),
-    // Cut afterwards: half of a value is not found.
+    // Masked before it is cut: half of a value would not be recognized.
     stderr: hideValues(server?.output() ?? '', secrets).slice(-MAX_STDERR_CHARS),
     version: version ? hideValues(`${version.name} ${version.version}`, secrets) : null,
     tools: toolsOf(listed, taken),

@@ -1,6 +1,6 @@
 /**
- * A server as a child process: one JSON message a line, in a process group of its own so that what it starts ends with
- * it. The library's own transport starts no group, and hands down a part of our environment.
+ * MCP over the standard streams of a child process, one JSON message per line. The transport of the library starts no
+ * process group and passes on a part of our environment.
  */
 import type { ChildProcess } from 'node:child_process'
 import type { Transport } from '@modelcontextprotocol/client'
@@ -8,13 +8,13 @@ import { isObjectOrArray } from '../base/json.ts'
 import { killGroup, spawnGroup } from '../base/process.ts'
 import type { StdioServer } from './config.ts'
 
-/** Longer lines are no message anybody could use; the server is stopped before it fills the memory. */
+/** A server that sends a longer line is killed before it fills the memory. */
 const MAX_LINE_CHARS = 16 * 1024 * 1024
-/** After its input has been closed, and again after the polite signal. */
+/** SIGTERM and SIGKILL, counted from the closing of its input. */
 const END_MS = 300
 const KILL_MS = 1_000
 
-/** What a program needs to find others and to speak the person's language; no secret has one of these names. */
+/** Variables for search paths, locale and temporary files. None of these names is used for a secret. */
 const INHERITED_VARIABLES =
   /^(?:PATH|HOME|USER|LOGNAME|SHELL|TERM|TZ|TMPDIR|TEMP|TMP|LANG|LANGUAGE|LC_\w+|XDG_\w+|SYSTEMROOT|SYSTEMDRIVE|COMSPEC|PATHEXT|WINDIR|APPDATA|LOCALAPPDATA|USERPROFILE|PROGRAMFILES|PROGRAMDATA)$/i
 
@@ -26,7 +26,7 @@ export const serverEnvironment = (
   ...own,
 })
 
-/** Whole lines out of pieces. What is no JSON is the server's chatter and goes where its errors go. */
+/** Joins chunks to lines. */
 const createLineReader = (onLine: (line: string) => void, onOverflow: () => void) => {
   let pieces: string[] = []
   let length = 0
@@ -48,7 +48,7 @@ const createLineReader = (onLine: (line: string) => void, onOverflow: () => void
 }
 
 export type StdioTransport = Transport & {
-  /** How it ended, in words, once it has. */
+  /** How the process ended, in words; null while it runs. */
   exitReason(): string | null
 }
 
@@ -57,7 +57,7 @@ export const createStdioTransport = (
   given: {
     env: Readonly<Record<string, string>>
     cwd: string
-    /** What it prints that is no message, from either of its outputs. */
+    /** Standard error, and lines of standard output that are no JSON. */
     onOutput: (text: string) => void
   },
 ): StdioTransport => {
@@ -72,7 +72,7 @@ export const createStdioTransport = (
     try {
       message = text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : undefined
     } catch {
-      // A line that only looks like a message: treated like any other chatter.
+      // Looks like a message but is not: treated as output.
       message = undefined
     }
     if (!isObjectOrArray(message)) {
@@ -99,7 +99,7 @@ export const createStdioTransport = (
           if (exitReason !== null) return
           exitReason = how
           settle()
-          // Children it left behind would hold its pipes, and nobody could reach them any more.
+          // Its remaining children hold the pipes and are of no use without it.
           killGroup(started, 'SIGKILL')
           transport.onclose?.()
         }
@@ -114,7 +114,7 @@ export const createStdioTransport = (
         })
         started.once('exit', (code, signal) => {
           const how = signal ? `it was ended by ${signal}` : `it ended with exit code ${code}`
-          // Its last lines may still be in the pipe, for a moment.
+          // Its last lines may still be in the pipe.
           const late = setTimeout(finish, 50, how)
           started.once('close', () => {
             clearTimeout(late)
@@ -127,7 +127,7 @@ export const createStdioTransport = (
         })
         started.stdout?.setEncoding('utf8').on('data', take)
         started.stderr?.setEncoding('utf8').on('data', given.onOutput)
-        // Writing to one that has just ended: its end says it all.
+        // EPIPE after the exit, which is reported by itself.
         for (const pipe of [started.stdin, started.stdout, started.stderr])
           pipe?.on('error', error => transport.onerror?.(error))
       }),
@@ -146,7 +146,7 @@ export const createStdioTransport = (
       const running = child
       if (!running || exitReason !== null) return
       running.stdin?.end()
-      // The end of its input is how this protocol says goodbye; the signals are for those who do not listen.
+      // The protocol ends with the end of input; the signals are for servers that ignore it.
       const polite = setTimeout(killGroup, END_MS, running, 'SIGTERM')
       const final = setTimeout(killGroup, KILL_MS, running, 'SIGKILL')
       await ended

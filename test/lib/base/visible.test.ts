@@ -45,7 +45,7 @@ const SPACES = [0xa0, 0x1680, 0x202f, 0x205f, 0x3000].concat(
   Array.from({ length: 11 }, (_, at) => 0x2000 + at),
 )
 
-test('a space that is not the plain one is marked in a command, wherever it stands', () => {
+test('a space that is not the plain one is marked in a command, at any position', () => {
   const codes = Array.from({ length: 0x10000 }, (_, code) => code)
   assert.equal(
     codes.filter(code => /\p{Zs}/u.test(String.fromCharCode(code))),
