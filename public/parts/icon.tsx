@@ -87,11 +87,16 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
+const CLASSES: Partial<Record<IconName, string>> = {
+  spinner: 'icon icon-spin',
+  'chevron-right': 'icon icon-directional',
+}
+
 /** Decoration only: whatever it means must stand beside it in words or in the control's own label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg
-      class={name === 'spinner' ? 'icon icon-spin' : 'icon'}
+      class={CLASSES[name] ?? 'icon'}
       width={size}
       height={size}
       viewBox="0 0 24 24"
