@@ -1,4 +1,4 @@
-/** Content that could act: diagrams and HTML previews are shown under the page's policy, and reach nobody. */
+/** Active content: diagrams and HTML previews render under the page's CSP and make no requests. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { suite } from 'uvu'

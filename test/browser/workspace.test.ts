@@ -20,7 +20,7 @@ type Chat = Awaited<ReturnType<typeof startChat>>
 type World = { chat: Chat; work: string; session: string; opened: TestPage[] }
 const world = {} as World
 
-/** Refusals that a test brings about are logged by the browser as well. */
+/** Expected 4xx replies, which the browser logs as errors. */
 const expected = /status of 4\d\d/
 
 const show = async (path: string, options = {}): Promise<Page> => {
@@ -36,10 +36,10 @@ const openFile = async (page: Page, name: string) => {
   await row(page, name).click()
   await page.locator('.preview-base', { hasText: name }).waitFor()
 }
-/** Runs in the page, whose policy forbids strings as code. */
+/** Runs in the page: a function, because the CSP forbids strings as code. */
 const drawn = (selector: string): boolean =>
   document.querySelector<HTMLImageElement>(selector)?.naturalWidth === 1
-/** What a person drags in from another program. */
+/** Drops a file as if dragged in from the desktop. */
 const dropFile = (page: Page, selector: string, name: string, text: string) =>
   page.locator(selector).evaluate(
     (element, [fileName, content]) => {
@@ -94,7 +94,7 @@ test.after.each(async () => {
   }
 })
 
-test('closed at first; opened by its shortcut, resized by keyboard, and remembered', async () => {
+test('is closed at first; opens by shortcut, resizes by keyboard, and is remembered', async () => {
   const page = await show(`session/${world.session}`)
   await page.getByRole('button', { name: 'Show workspace' }).waitFor()
   assert.is(await panel(page).count(), 0)
@@ -108,7 +108,7 @@ test('closed at first; opened by its shortcut, resized by keyboard, and remember
   await page.waitForFunction(wide)
 })
 
-test('the tree by keyboard; a file at its line; the address leads back to it', async () => {
+test('tree by keyboard; a file opens at its line and is in the URL', async () => {
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
   await row(page, 'src').focus()
@@ -131,7 +131,7 @@ test('the tree by keyboard; a file at its line; the address leads back to it', a
   assert.is(await row(page, 'app.ts').getAttribute('aria-selected'), 'true')
 })
 
-test('shapes: table, Markdown, picture, PDF, sandboxed HTML; binary and large ones are offered', async () => {
+test('previews: table, Markdown, image, PDF, sandboxed HTML; binary and large files offer a download', async () => {
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
   await openFile(page, 'table.csv')
@@ -152,7 +152,7 @@ test('shapes: table, Markdown, picture, PDF, sandboxed HTML; binary and large on
   )
   assert.not.match(await page.title(), /stolen/)
   for (const [name, why] of [
-    ['blob.bin', 'isn’t a text file'],
+    ['blob.bin', 'Binary file'],
     ['big.txt', 'too large'],
   ] as const) {
     await openFile(page, name)
@@ -165,7 +165,7 @@ test('shapes: table, Markdown, picture, PDF, sandboxed HTML; binary and large on
   assert.is(download.suggestedFilename(), 'big.txt')
 })
 
-test('an edit is saved; when somebody was faster the person chooses', async () => {
+test('saves an edit; a conflict offers its choices', async () => {
   const place = join(world.work, 'src/deep/note.txt')
   const page = await show(`session/${world.session}?file=src/deep/note.txt`)
   await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
@@ -191,7 +191,7 @@ test('an edit is saved; when somebody was faster the person chooses', async () =
   await page.locator('.text-code').waitFor()
 })
 
-test('leaving edits asks', async () => {
+test('asks before discarding edits', async () => {
   const page = await show(`session/${world.session}?file=src/deep/note.txt`)
   await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()
   await page.getByRole('textbox', { name: 'Editor for note.txt' }).waitFor()
@@ -204,7 +204,7 @@ test('leaving edits asks', async () => {
   await page.locator('.preview').waitFor({ state: 'detached' })
 })
 
-test('made, renamed, moved, deleted, brought back, dropped', async () => {
+test('creates, renames, moves, deletes, restores, and uploads by drop', async () => {
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
   await row(page, 'src').waitFor()
@@ -240,7 +240,7 @@ test('made, renamed, moved, deleted, brought back, dropped', async () => {
   assert.is(readFileSync(join(world.work, 'src/dropped.txt'), 'utf8'), 'dropped')
 })
 
-test('what is typed the moment a name is asked for is the name, all of it', async () => {
+test('keeps every character typed as soon as the name field appears', async () => {
   const page = await show(`session/${world.session}`)
   await page.keyboard.press('Control+Shift+E')
   await row(page, 'README.md').waitFor()
@@ -281,7 +281,7 @@ test('changes: branch, staged and unstaged files, diffs with marks in the tree',
   await page.locator('.md-view').waitFor()
 })
 
-test('after a turn everything is current; a step links to its file; MEDIA is shown', async () => {
+test('refreshes after a turn; a step links to its file; shows MEDIA', async () => {
   const picture = join(world.work, 'pic.png')
   world.chat.provider.push(
     {
@@ -305,7 +305,7 @@ test('after a turn everything is current; a step links to its file; MEDIA is sho
   await page.locator('.preview-base', { hasText: 'made.ts' }).waitFor()
 })
 
-test('files for a message: picked, dropped, pasted; sent by their names', async () => {
+test('attachments: picked, dropped, pasted; sent by name', async () => {
   world.chat.provider.push({ text: 'Read.' })
   const page = await show(`session/${world.session}`)
   await page.locator('.composer .attach-input').setInputFiles([
@@ -356,7 +356,7 @@ test('files for a message: picked, dropped, pasted; sent by their names', async 
   assert.ok(readdirSync(world.work).includes('my_notes.txt'))
 })
 
-test('no conversation yet: said, and begun by a button', async () => {
+test('without a session, offers to start one', async () => {
   const page = await show('')
   await page.keyboard.press('Control+Shift+E')
   await page.getByRole('button', { name: 'Show files' }).click()
@@ -364,7 +364,7 @@ test('no conversation yet: said, and begun by a button', async () => {
   await page.locator('.files-bar').waitFor()
 })
 
-test('on a phone the panel is the whole page, closes with Escape, and nothing scrolls sideways', async () => {
+test('on a phone the panel fills the page, closes on Escape, and nothing scrolls sideways', async () => {
   const page = await show(`session/${world.session}`, { viewport: { width: 390, height: 800 } })
   await page.getByRole('button', { name: 'Show workspace' }).click()
   await row(page, 'src').waitFor()
@@ -381,7 +381,7 @@ test('on a phone the panel is the whole page, closes with Escape, and nothing sc
   )
 })
 
-test('axe finds nothing: tree, preview, editor, changes', async () => {
+test('has no axe violations: tree, preview, editor, changes', async () => {
   const page = await show(`session/${world.session}?file=src/app.ts:3`)
   const { axe } = world.opened[0]!
   await page.locator('.preview').getByRole('button', { name: 'Edit', exact: true }).click()

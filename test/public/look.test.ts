@@ -1,4 +1,4 @@
-/** What can be checked of the page's looks without a browser: contrast of every theme, times, keys, windows, words. */
+/** Checks without a browser: theme contrast, style sheets, times, shortcuts, virtual ranges, text. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -32,13 +32,13 @@ const contrast = (a: string, b: string): number => {
 const test = suite('look')
 
 for (const file of readdirSync(new URL('themes/', style))) {
-  test(`${file}: its roles and nothing else; text 4.5 to 1, lines 3 to 1`, () => {
+  test(`${file}: sets the roles and nothing else; contrast of text 4.5:1, of lines 3:1`, () => {
     const css = readFileSync(new URL(`themes/${file}`, style), 'utf8')
     const pairs = [...css.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)]
-    const colours = new Map(pairs.map(([, name, value]) => [name!, value!]))
-    assert.equal([...colours.keys()].join(' '), ROLES)
+    const colors = new Map(pairs.map(([, name, value]) => [name!, value!]))
+    assert.equal([...colors.keys()].join(' '), ROLES)
     assert.not.match(css.replace(/--[\w-]+: #[0-9a-f]{6};/g, ''), /;/)
-    const of = (name: string) => colours.get(name)!
+    const of = (name: string) => colors.get(name)!
     const least = (name: string, ground: string, wanted: number) => {
       const is = contrast(of(name), of(ground))
       assert.ok(is >= wanted, `${name} on ${ground}: ${is.toFixed(2)}, wanted ${wanted}`)
@@ -62,7 +62,7 @@ test('the light values of `system` are those of light', () => {
   assert.is(values[0], values[1])
 })
 
-test('no style writes a colour outside the themes', () => {
+test('no style sheet sets a color outside of the themes', () => {
   for (const file of readdirSync(style).filter(name => name.endsWith('.css'))) {
     const css = readFileSync(new URL(file, style), 'utf8')
     assert.not.match(css, /#[0-9a-fA-F]{3,8}\b(?![^{]*\{)/, file)
@@ -86,13 +86,13 @@ test('the style sheets that the page names exist', () => {
 
 const now = new Date(2026, 5, 15, 12).getTime() / 1000
 
-test('how long ago', () => {
+test('formats relative times', () => {
   const ago = (seconds: number) => formatAgo(now - seconds, now, 'en')
   assert.equal([0, 59, 60, 7_200, 200_000].map(ago), ['now', 'now', '1m', '2h', '2d'])
   assert.equal([ago(-5), ago(10 * 86_400), ago(400 * 86_400)], ['now', 'Jun 5', 'May 11, 2025'])
 })
 
-test('headings by calendar day, not by hours', () => {
+test('groups by calendar day, not by hours', () => {
   const at = (day: number, hour: number) =>
     groupOf(new Date(2026, 5, day, hour).getTime() / 1000, now, 'en')
   assert.equal(
@@ -111,7 +111,7 @@ const key = (name: string, held: Partial<KeyboardEvent> = {}) => ({
   ...held,
 })
 
-test('chords of both kinds of keyboard', () => {
+test('formats and matches shortcuts on both platforms', () => {
   assert.is(chordOf(key('k', { metaKey: true }), true), 'mod+k')
   assert.is(chordOf(key('k', { metaKey: true }), false), 'k')
   assert.is(chordOf(key('O', { ctrlKey: true, shiftKey: true }), false), 'mod+shift+o')
@@ -124,7 +124,7 @@ test('chords of both kinds of keyboard', () => {
   assert.is(new Set(chords).size, chords.length)
 })
 
-test('only what is in sight is drawn, whatever the length', () => {
+test('computes the visible range of any length', () => {
   assert.equal(visibleRange(toOffsets([]), { top: 0, height: 100, overscan: 0 }), {
     from: 0,
     to: 0,
@@ -138,7 +138,7 @@ test('only what is in sight is drawn, whatever the length', () => {
   assert.is(visibleRange(offsets, { top: -50, height: 10, overscan: 0 }).from, 0)
 })
 
-test('words: places, plurals, numbers', () => {
+test('fills placeholders, plurals and numbers', () => {
   assert.is(t('list.messages', { count: 1 }), '1 message')
   assert.is(t('list.messages', { count: 1_234 }), '1,234 messages')
   assert.is(t('row.menu', { title: '{count}' }), 'Options for “{count}”')

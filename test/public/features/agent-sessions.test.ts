@@ -1,4 +1,4 @@
-/** Going on with an agent's session: in the open conversation when that is empty, else in a new one; held ones are opened. */
+/** Resuming an external agent's session: in an empty session, a new one, or the one that has it. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -43,7 +43,7 @@ const adopt = (session_id: string) => [
   { session_id, agent_session_id: 's1', title: 'Mend the door' },
 ]
 
-test('what is refused opens nothing', async () => {
+test('opens nothing when the server rejects it', async () => {
   const { agent, log } = build('POST /api/session/agent/adopt')
   try {
     await agent.pick(here, past)
@@ -54,7 +54,7 @@ test('what is refused opens nothing', async () => {
   assert.equal(log, [adopt('one')])
 })
 
-test('an empty conversation goes on itself', async () => {
+test('adopts into an empty session', async () => {
   const { agent, log } = build()
   await agent.load('one')
   assert.equal(agent.list.value?.sessions, [past])
@@ -64,7 +64,7 @@ test('an empty conversation goes on itself', async () => {
   assert.is(agent.list.value, null)
 })
 
-test('beside a full one another is begun; one that is held is opened', async () => {
+test('creates a session beside a non-empty one; opens one that exists', async () => {
   const { agent, log } = build()
   await agent.pick({ ...here, isEmpty: false }, past)
   assert.equal(log, [

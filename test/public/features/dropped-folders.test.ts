@@ -1,4 +1,4 @@
-/** Folders dropped on the page: walked in order and within bounds, sent into folders of the same names, gone on with after a failure. */
+/** Dropped folders: order, limits, target folders, resuming after a failure. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { MAX_FILES, readFolders } from '../../../public/features/workspace/dropped-folders.ts'
@@ -55,7 +55,7 @@ const uploading = (failsOnce = '') => {
 
 const test = suite('dropped folders')
 
-test('more files than one drop may bring are left out, and too large ones', async () => {
+test('skips files over the limit and files that are too large', async () => {
   const many = Object.fromEntries(
     Array.from({ length: MAX_FILES + 1 }, (_, at) => [`f${String(at).padStart(4, '0')}`, 'x']),
   )
@@ -72,13 +72,13 @@ test('more files than one drop may bring are left out, and too large ones', asyn
   assert.match(said[1]!, /^1 file larger than 20/)
 })
 
-test('an empty folder is said to be empty', async () => {
+test('reports an empty folder', async () => {
   const { folders, messages: said } = await readFolders([directory('none', { inner: {} })], LARGE)
   assert.equal(folders, [])
   assert.match(said[0]!, /“none” contains no files/)
 })
 
-test('in the message it is one chip and one name, sent on after a failure', async () => {
+test('is one attachment in the composer, and resumes after a failure', async () => {
   const fake = fakePlatform({ 'POST /api/session/draft': () => ({ ok: true }) })
   const composer = createComposer(fake.platform)
   composer.open('s')
@@ -104,7 +104,7 @@ test('in the message it is one chip and one name, sent on after a failure', asyn
   assert.is(attachments.arrived.value.get('docs/')?.sizeBytes, 7)
 })
 
-test('in the files panel it lands in the folder it was dropped on', async () => {
+test('uploads into the folder it was dropped on', async () => {
   const { platform } = fakePlatform({})
   const { sent, upload } = uploading()
   const arrived: string[] = []

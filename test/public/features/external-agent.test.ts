@@ -1,4 +1,4 @@
-/** What the page makes of another program's agent: choices in groups, commands for the composer, late answers dropped. */
+/** External agents: grouped choices, slash commands, late replies. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
@@ -42,11 +42,11 @@ const build = () => {
   return { agent, asked, offered }
 }
 
-test('nothing to choose where nothing is offered', () => {
+test('offers no choices when the agent has none', () => {
   assert.equal(choicesOf(none, 'Mode'), [])
 })
 
-test('modes and options in groups, the current ones marked', () => {
+test('groups modes and options and marks the current ones', () => {
   assert.equal(
     choicesOf(tester, 'Mode').map(({ group, label, value, current }) => [
       group,
@@ -63,7 +63,7 @@ test('modes and options in groups, the current ones marked', () => {
   )
 })
 
-test('an answer about a conversation that was left changes nothing', async () => {
+test('drops a reply for another session', async () => {
   const { agent, asked, offered } = build()
   const first = agent.load('one')
   const second = agent.load('two')
@@ -74,7 +74,7 @@ test('an answer about a conversation that was left changes nothing', async () =>
   assert.equal(offered, [[]])
 })
 
-test('a choice goes where it belongs; its commands are offered, and taken back on leaving', async () => {
+test('sends a choice to its route; offers commands until reset', async () => {
   const { agent, asked, offered } = build()
   const loading = agent.load('one')
   asked[0]?.answer(tester)

@@ -1,4 +1,4 @@
-/** HTML files as documents for a sandboxed frame: the policy is first, nothing runs or loads, hostile text is not slow. */
+/** HTML for the sandboxed frame: CSP first, nothing runs or loads, linear time. */
 import { parse } from 'parse5'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -6,7 +6,7 @@ import { frameDocument } from '../../../public/features/workspace/html-frame.ts'
 
 const shapes = suite('framed HTML')
 
-shapes('nothing that runs or loads is left, its styles get the nonce', () => {
+shapes('removes what runs or loads; styles get the nonce', () => {
   const html = frameDocument(
     '<!doctype html><head><meta http-equiv="refresh" content="0"><base href="//x"><link rel=stylesheet href=//x>' +
       '<style>p{}</style><script>alert(1)</script></head><p class="a" style="color: &quot;red&quot;" title="style=\'x\'">x</p><script>',
@@ -61,7 +61,7 @@ for (const [name, text] of Object.entries(AWKWARD))
     assert.not.match(html, /<(?:script|link|base|i?frame|object|embed)\b/i)
   })
 
-shapes('hostile text costs no more than its length', () => {
+shapes('hostile text takes linear time', () => {
   const timeOf = (text: string): number => {
     const started = performance.now()
     frameDocument(text, 'N0')

@@ -1,4 +1,4 @@
-/** Models & keys as the page holds them: what is shown of a provider, tests and their results, connecting the first model. */
+/** Models & keys: providers, keys, test results, and connecting the first model. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { App } from '../../../public/app.ts'
@@ -89,7 +89,7 @@ const build = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
 
 const test = suite('models and keys of the page')
 
-test('where nothing is set up the chip says that the demo answers', async () => {
+test('labels the model chip with the demo model when none is configured', async () => {
   const { models } = build()
   await models.load()
   assert.is(models.labelOf(null), 'Demo model (offline, scripted)')
@@ -98,7 +98,7 @@ test('where nothing is set up the chip says that the demo answers', async () => 
   assert.is(models.labelOf('@openai:gpt-5.4'), 'gpt-5.4')
 })
 
-test('the section has an address of its own', () => {
+test('the section has its own route', () => {
   assert.is(pathOf({ view: 'settings', section: 'models' }), 'settings/models')
   assert.equal(parseRoute('http://host/p/', 'http://host/p/settings/models'), {
     view: 'settings',
@@ -106,7 +106,7 @@ test('the section has an address of its own', () => {
   })
 })
 
-test('each provider is shown once, under its own name; keys can be added where there is a place for them', async () => {
+test('lists each provider once without aliases; offers keys only where configurable', async () => {
   const { app } = build()
   const room = createProviders(app)
   await room.load()
@@ -120,7 +120,7 @@ test('each provider is shown once, under its own name; keys can be added where t
   )
 })
 
-test('a list that cannot be loaded says so, and one that was there stays', async () => {
+test('shows a failed list, and keeps a loaded one', async () => {
   const { app, service } = build({ 'GET /api/providers': () => Promise.reject(new Error('down')) })
   const room = createProviders(app)
   await room.load()
@@ -132,7 +132,7 @@ test('a list that cannot be loaded says so, and one that was there stays', async
   assert.is(room.state.value, 'ready')
 })
 
-test('a test says how it went in its place, an unreachable service included', async () => {
+test('shows test results in place, also when the server is unreachable', async () => {
   const { app, service } = build({
     'POST /api/providers/test': () => ({ ok: false, message: 'No', hint: 'Top it up' }),
   })
@@ -147,7 +147,7 @@ test('a test says how it went in its place, an unreachable service included', as
   assert.equal(room.tests.value.zai, { busy: false, ok: false, message: 'away' })
 })
 
-test('a saved key refreshes the keys and the model menu', async () => {
+test('reloads keys and models after saving a key', async () => {
   const { app, service, toasts } = build({
     'POST /api/providers': () => ({ display_name: 'Z.AI' }),
   })
@@ -157,7 +157,7 @@ test('a saved key refreshes the keys and the model menu', async () => {
   assert.is(toasts.list.value[0]?.text, 'Z.AI key saved')
 })
 
-test('the first visit asks once, and never again when told so', async () => {
+test('asks for onboarding once, and never after it was skipped', async () => {
   const { onboarding, service } = build()
   await onboarding.load()
   await onboarding.load()
@@ -168,7 +168,7 @@ test('the first visit asks once, and never again when told so', async () => {
   assert.is(service.of('POST /api/onboarding/complete').length, 1)
 })
 
-test('what was found comes first and is chosen; a running server needs no key', async () => {
+test('lists found sources first and selects one; a running server needs no key', async () => {
   const { app, service, onboarding } = build()
   const room = connectOf(app)
   await room.load()
@@ -188,7 +188,7 @@ test('what was found comes first and is chosen; a running server needs no key', 
   assert.is(onboarding.open.value, false)
 })
 
-test('a key is needed where there is none, an address where it is asked for', async () => {
+test('requires a key, and a base URL where needed', async () => {
   const { app } = build()
   const room = connectOf(app)
   await room.load()
@@ -205,7 +205,7 @@ test('a key is needed where there is none, an address where it is asked for', as
   assert.is(room.key.value, '')
 })
 
-test('a configuration that is there is changed only after a yes', async () => {
+test('changes an existing configuration only after confirmation', async () => {
   const { app, service, onboarding } = build()
   service.answers['POST /api/onboarding/setup'] = ({ confirm_overwrite }) =>
     confirm_overwrite ? { completed: true } : { error: 'config_exists', requires_confirm: true }

@@ -1,4 +1,4 @@
-/** The views beside the conversation: their addresses, and the states of skills, memory and usage. */
+/** Routes of the views, and the state of skills, memory and usage. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Skill, SkillRow } from '../../../lib/schema/skill.ts'
@@ -21,7 +21,7 @@ import { fakePlatform } from '../_page.ts'
 const test = suite('skills, memory, usage on the page')
 const base = 'http://host/any/path/'
 
-test('addresses of the views, there and back', () => {
+test('routes of the views round-trip', () => {
   for (const path of [
     'skills',
     'skills?skill=deploy',
@@ -67,7 +67,7 @@ const skill = (name: string, patch: Partial<Skill> = {}): Skill => ({
   ...patch,
 })
 
-test('skills stand by category; every word of the search must be somewhere', () => {
+test('groups skills by category; a search matches all words', () => {
   const rows = [row('solo', null), row('alpha', 'ops'), row('beta', 'ops')]
   const names = (query: string) =>
     groupSkills(rows, [{ name: 'ops', description: 'Running' }], query).map(group => [
@@ -101,7 +101,7 @@ const skillsPage = (answers: Parameters<typeof fakePlatform>[0] = {}) => {
   return { ...fake, skills, toasts, unsaved }
 }
 
-test('a skill that changed meanwhile is neither overwritten nor lost', async () => {
+test('reports a conflict for a skill that changed on disk', async () => {
   const { skills, service, unsaved } = skillsPage({
     'POST /api/skills/save': ({ name, expected_version }) => {
       if (expected_version !== 'v9')
@@ -127,7 +127,7 @@ test('a skill that changed meanwhile is neither overwritten nor lost', async () 
   assert.equal([skills.draft.value?.content, skills.draft.value?.version], ['theirs', 'v9'])
 })
 
-test('a file of a skill: a change meanwhile is neither overwritten nor lost', async () => {
+test('reports a conflict for a skill file that changed on disk', async () => {
   const { skills, service, toasts, unsaved } = skillsPage({
     'POST /api/skills/save': ({ name, file, expected_version }) => {
       if (expected_version !== 'v9')
@@ -166,7 +166,7 @@ test('a file of a skill: a change meanwhile is neither overwritten nor lost', as
   assert.is(unsaved.size, 0)
 })
 
-test('a new skill: the name in its head follows what is typed', async () => {
+test('updates the name in a new skill’s front matter while typing', async () => {
   const { skills, service } = skillsPage()
   skills.create()
   for (const name of ['M', 'My T', 'My Tool']) skills.change({ name })
@@ -179,7 +179,7 @@ test('a new skill: the name in its head follows what is typed', async () => {
   assert.equal([sent?.name, sent?.create, sent?.expected_version], ['other', true, undefined])
 })
 
-test('a switch that is refused goes back; a refusal of a new one is said in the form', async () => {
+test('reverts a rejected toggle; shows why a new skill was rejected', async () => {
   const refuse = () => {
     throw new ApiError(409, 'managed')
   }
@@ -197,7 +197,7 @@ test('a switch that is refused goes back; a refusal of a new one is said in the 
   assert.equal([skills.problem.value, skills.conflict.value], ['managed', null])
 })
 
-test('another skill closes the file of the last; a missing one says so', async () => {
+test('closes the open file when switching skills; reports a missing skill', async () => {
   const { skills, service } = skillsPage()
   await skills.read('deploy')
   await skills.file.read('references/a.md')
@@ -212,7 +212,7 @@ test('another skill closes the file of the last; a missing one says so', async (
   )
 })
 
-test('skills after a slash come from the service', async () => {
+test('loads skill commands from the server', async () => {
   const { platform } = fakePlatform({
     'GET /api/commands': () => ({
       commands: [
@@ -226,7 +226,7 @@ test('skills after a slash come from the service', async () => {
   assert.equal(commands.list.value, [{ name: 'deploy', summary: 'Ship', argument: '[request]' }])
 })
 
-test('commands answer to their other names', () => {
+test('finds commands by their aliases', () => {
   assert.is(parseCommand('/reset')?.command.name, 'new')
   assert.is(parseCommand('/Fork')?.command.name, 'branch')
   assert.equal(parseCommand('/insights 90')?.argument, '90')
@@ -239,7 +239,7 @@ const memoryReply = (memory: string, version = 'v1') => ({
   ...{ memory_char_limit: 10, user_char_limit: 10, soul_char_limit: 10 },
 })
 
-test('a note that changed meanwhile: take theirs, or write over it', async () => {
+test('reports a conflict for a note: discard mine or overwrite', async () => {
   const now = { text: 'one', version: 'v1' }
   const { platform } = fakePlatform({
     'GET /api/memory': () => memoryReply(now.text, now.version),
@@ -269,7 +269,7 @@ test('a note that changed meanwhile: take theirs, or write over it', async () =>
   assert.equal([memory.drafts.value, unsaved.size], [{}, 0])
 })
 
-test('notes: entries, and how full they are', () => {
+test('splits notes into entries and rates their length', () => {
   assert.equal(entriesOf('a\n§\nb § c\r\n § \r\n\n'), ['a', 'b § c'])
   assert.equal(
     [80, 81, 100, 101].map(count => levelOf(count, 100)),
@@ -277,7 +277,7 @@ test('notes: entries, and how full they are', () => {
   )
 })
 
-test('usage: only the newest answer counts; the file is of the same days and zone', async () => {
+test('usage: only the newest reply counts; the CSV has the same range and zone', async () => {
   const waiting: ((reply: unknown) => void)[] = []
   const { platform } = fakePlatform({
     'GET /api/insights': () => new Promise(resolve => waiting.push(resolve)),
@@ -303,7 +303,7 @@ test('usage: only the newest answer counts; the file is of the same days and zon
   ])
 })
 
-test('numbers a person can read', () => {
+test('formats tokens, cost and days', () => {
   assert.equal(
     [0, 9_999, 12_345, 2_500_000].map(count => formatTokens(count, 'en')),
     ['0', '9,999', '12.3K', '2.5M'],

@@ -1,4 +1,4 @@
-/** Tasks on the page: what is shown first, what the schedule field says back, drafts that survive a refusal, polling while somebody looks. */
+/** The tasks view's state: order, schedule preview, the form, actions, polling. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Job, JobRun } from '../../../lib/schema/cron.ts'
@@ -97,7 +97,7 @@ const setup = (jobs: Job[] = [job('a')], visible = () => true) => {
 
 const test = suite('page: tasks')
 
-test('addresses lead to a task and back', () => {
+test('routes to a task and back', () => {
   const base = 'http://host/any/path/'
   for (const task of [null, 'a1b2', 'new']) {
     const route = { view: 'tasks' as const, task }
@@ -105,7 +105,7 @@ test('addresses lead to a task and back', () => {
   }
 })
 
-test('running first, then the soonest, then what has no next run', () => {
+test('sorts running first, then by next run, then unscheduled', () => {
   const sorted = sortJobs([
     job('paused', { enabled: false }),
     job('later', { next_run_at: '2026-02-03T11:00:00+00:00' }),
@@ -118,7 +118,7 @@ test('running first, then the soonest, then what has no next run', () => {
   )
 })
 
-test('a schedule is edited as one would write it; a result is what stands under its heading', () => {
+test('shows a schedule as typed; finds the result under its heading', () => {
   const text = (schedule: unknown, schedule_display = 'every 60m') =>
     scheduleText({ schedule, schedule_display })
   assert.is(text({ kind: 'cron', expr: '0 9 * * 1-5' }), '0 9 * * 1-5')
@@ -132,7 +132,7 @@ test('a schedule is edited as one would write it; a result is what stands under 
   assert.is(resultOf('nothing of the kind'), '')
 })
 
-test('the list cannot be had: said, and tried again', async () => {
+test('shows a failed list and retries', async () => {
   const { tasks, service } = setup()
   const answer = service.answers['GET /api/crons']!
   service.answers['GET /api/crons'] = () => {
@@ -149,7 +149,7 @@ test('the list cannot be had: said, and tried again', async () => {
   )
 })
 
-test('what is typed is said back after a pause, and only the newest answer counts', async () => {
+test('previews the schedule after a pause; only the newest reply counts', async () => {
   const { tasks, clock, service } = setup()
   tasks.create()
   assert.is(tasks.preview.value.kind, 'empty')
@@ -176,7 +176,7 @@ test('what is typed is said back after a pause, and only the newest answer count
   })
 })
 
-test('a refused task keeps what was written, and says why', async () => {
+test('keeps the form of a rejected task and shows why', async () => {
   const { tasks, unsaved } = setup()
   tasks.create()
   tasks.change({ prompt: 'no', schedule: 'every 1h' })
@@ -192,7 +192,7 @@ test('a refused task keeps what was written, and says why', async () => {
   assert.not.ok(unsaved.has('task'))
 })
 
-test('an edit sends the schedule only when it is another one', async () => {
+test('sends the schedule of an edit only when it changed', async () => {
   const { tasks, service } = setup()
   tasks.edit(job('a'))
   tasks.change({ name: 'b', skills: ['news'] })
@@ -211,7 +211,7 @@ test('an edit sends the schedule only when it is another one', async () => {
   assert.is(service.of('POST /api/crons/update')[1]!.schedule, 'every 5m')
 })
 
-test('what can be done says that it was done, or why not', async () => {
+test('toasts the result or the error of each action', async () => {
   const { tasks, toasts } = setup()
   await tasks.refresh()
   assert.is(await tasks.run(job('a')), true)
@@ -225,7 +225,7 @@ test('what can be done says that it was done, or why not', async () => {
   )
 })
 
-test('polled every 30 seconds while somebody looks, sooner while a task runs', async () => {
+test('polls every 30 s while visible, faster while a task runs', async () => {
   let looking = true
   const { tasks, clock, service, world } = setup([job('a')], () => looking)
   const count = () => service.of('GET /api/crons').length
@@ -255,7 +255,7 @@ test('polled every 30 seconds while somebody looks, sooner while a task runs', a
   assert.is(count(), before + 1)
 })
 
-test('runs and outputs belong to the task that is shown', async () => {
+test('loads runs and outputs of the open task only', async () => {
   const { tasks, service } = setup()
   const held = Promise.withResolvers<unknown>()
   const answer = service.answers['GET /api/crons/history']!
@@ -271,7 +271,7 @@ test('runs and outputs belong to the task that is shown', async () => {
 
 const now = new Date(2026, 1, 2, 10).getTime() / 1_000
 
-test('times in words', () => {
+test('formats times', () => {
   assert.is(formatDistance(now + 7_200, now, 'en'), 'in 2 hours')
   assert.is(formatDistance(now - 120, now, 'en'), '2 minutes ago')
   assert.is(formatDistance(now + 20, now, 'en'), 'due now')

@@ -1,4 +1,4 @@
-/** The page's toolsets: what each switch asks of the service, and that a refusal leaves what is. */
+/** Toolsets of the profile and of a session: requests and errors. */
 import { signal } from '@preact/signals'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -46,7 +46,7 @@ const build = (own: string[] | null, { foreign = false } = {}) => {
   }
 }
 
-test('a refusal is told, and what is there stays', async () => {
+test('toasts an error and keeps the list', async () => {
   const { room, answers, said } = build(null)
   await room.load()
   answers['POST /api/tools/toggle'] = () => {
@@ -58,7 +58,7 @@ test('a refusal is told, and what is there stays', async () => {
   assert.ok(room.profile.value?.toolsets[0]?.enabled)
 })
 
-test('without an answer at first it says so', async () => {
+test('shows a failed first load', async () => {
   const { room, answers } = build(null)
   answers['GET /api/tools'] = () => {
     throw new ApiError(500, 'no')
@@ -67,7 +67,7 @@ test('without an answer at first it says so', async () => {
   assert.is(room.state.value, 'failed')
 })
 
-test('a conversation’s own choice begins with what it has, and ends with null', async () => {
+test('a session override starts with the enabled toolsets and is removed with null', async () => {
   const { room, of } = build(null)
   await room.toggleForSession('web', true)
   await room.setOverride(true)
@@ -81,7 +81,7 @@ test('a conversation’s own choice begins with what it has, and ends with null'
   )
 })
 
-test('one more or less keeps the names that are none of ours', async () => {
+test('toggling keeps unknown names', async () => {
   const { room, of } = build(['file', 'my_server'])
   await room.load()
   await room.toggleForSession('todo', true)

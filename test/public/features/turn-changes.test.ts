@@ -1,4 +1,4 @@
-/** Undo of a turn from the page: asked first, conflicts asked again, the way back offered; programs looked at while they run. */
+/** Changes by turn: confirmation, conflicts, undo; and polling of background processes. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ApiError } from '../../../public/api.ts'
@@ -58,7 +58,7 @@ const begin = async (answers: Answers) => {
 
 const test = suite('changes of turns')
 
-test('a list that cannot be read says so; a turn that is not there is refused', async () => {
+test('shows a failed list; rejects an unknown turn', async () => {
   const { turns, toasts, asked } = await begin({
     'GET /api/rollback/list': () => {
       throw new ApiError(503, 'no')
@@ -69,7 +69,7 @@ test('a list that cannot be read says so; a turn that is not there is refused', 
   assert.equal([asked.length, toasts.list.value[0]?.text], [0, 'No such change'])
 })
 
-test('asked before, told after, and gone back on', async () => {
+test('asks before undoing, toasts the result, and offers to undo it', async () => {
   const { turns, asked, service, toasts, seen } = await begin({
     'POST /api/rollback/restore': ({ checkpoint }) => ({
       ok: true,
@@ -94,7 +94,7 @@ test('asked before, told after, and gone back on', async () => {
   assert.is(service.of('POST /api/rollback/restore')[1]?.checkpoint, 't1')
 })
 
-test('what somebody changed since is named and asked about; a moved file goes back as both its names', async () => {
+test('asks before overwriting newer changes; restores both paths of a moved file', async () => {
   const { turns, asked, service, clock } = await begin({
     'POST /api/rollback/restore': ({ force }) => {
       if (!force)
@@ -118,7 +118,7 @@ test('what somebody changed since is named and asked about; a moved file goes ba
   })
 })
 
-test('another refusal goes up; a diff that cannot be read says so', async () => {
+test('throws other errors; shows a failed diff', async () => {
   const { turns, asked } = await begin({
     'POST /api/rollback/restore': () => {
       throw new ApiError(409, 'A turn is running')
@@ -135,7 +135,7 @@ test('another refusal goes up; a diff that cannot be read says so', async () => 
   assert.is(turns.diffs.value.size, 0)
 })
 
-test('programs are looked at again while one runs and somebody looks', async () => {
+test('polls processes while one is running and the panel is visible', async () => {
   const program = { process_id: 'p1', command: 'c', cwd: '/', pid: 1, status: 'running' }
   const fake = fakePlatform({
     'GET /api/processes': () => ({ session_id: 's', processes: [program] }),

@@ -1,4 +1,4 @@
-/** The workspace panel without a browser: paths, tree, open file, conflicts, git's lines, tables, frames. */
+/** The workspace panel's state: paths, tree, open file, conflicts, git changes, CSV, media. */
 import '../../_jsx.ts'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -28,7 +28,7 @@ const { Markdown } = await import('../../../public/markdown/markdown.tsx')
 
 const paths = suite('workspace: paths')
 
-paths('what lies outside of the workspace is not opened', () => {
+paths('rejects paths outside of the workspace', () => {
   for (const path of ['/etc/passwd', '/w/projects/a', '../a', 'a/../../b', '~/x']) {
     assert.is(insideWorkspace('/w/project', path), null, path)
   }
@@ -37,7 +37,7 @@ paths('what lies outside of the workspace is not opened', () => {
   assert.is(insideWorkspace('/w/project', '/w/project'), '')
 })
 
-paths('a file and its line in links', () => {
+paths('parses and formats a file and line in links', () => {
   assert.equal(parseTarget('src/a.ts:12'), { path: 'src/a.ts', line: 12 })
   assert.equal(parseTarget('src/a.ts:12:4'), { path: 'src/a.ts', line: 12 })
   assert.equal(parseTarget('a:b'), { path: 'a:b', line: null })
@@ -45,7 +45,7 @@ paths('a file and its line in links', () => {
   assert.is(targetOf('http://h/session/1'), null)
 })
 
-paths('kinds, languages and sizes by name', () => {
+paths('detects kind and language by name, and formats sizes', () => {
   assert.equal(['a.PNG', 'a.md', '.env', 'x.constructor', 'a.tar.gz', 'a.tsv'].map(kindOf), [
     'image',
     'markdown',
@@ -61,7 +61,7 @@ paths('kinds, languages and sizes by name', () => {
   )
 })
 
-paths('the panel is remembered; over the conversation it never opens by itself', () => {
+paths('remembers the panel; as an overlay it never opens by itself', () => {
   const { platform, device } = fakePlatform()
   const panel = createPanel(platform, 'http://h/')
   panel.toggle()
@@ -117,7 +117,7 @@ const tree = async (answers: Parameters<typeof fakePlatform>[0] = {}, isRead = t
 
 const trees = suite('workspace: tree')
 
-trees('a directory that cannot be read says so, and can be asked again', async () => {
+trees('shows a failed directory and retries', async () => {
   const { files, disk } = await tree()
   const root = disk['.']!
   delete disk['.']
@@ -129,7 +129,7 @@ trees('a directory that cannot be read says so, and can be asked again', async (
   assert.is(files.directories.value.get('')?.state, 'ready')
 })
 
-trees('a listing that was asked for earlier and arrives later replaces nothing', async () => {
+trees('ignores a listing that arrives after a newer one', async () => {
   const answers: ((name: string) => void)[] = []
   const { files: slow, names: shown } = await tree(
     {
@@ -154,7 +154,7 @@ trees('a listing that was asked for earlier and arrives later replaces nothing',
   assert.equal(shown(), ['named.txt'])
 })
 
-trees('directories are read when they are opened', async () => {
+trees('loads a directory when it is expanded', async () => {
   const { files, names, service } = await tree()
   assert.equal(names(), ['src', 'README.md'])
   files.toggle('src')
@@ -170,14 +170,14 @@ trees('directories are read when they are opened', async () => {
   assert.equal(names(), ['src', 'README.md'])
 })
 
-trees('a file is revealed through all directories above it', async () => {
+trees('reveals a file by expanding all directories above it', async () => {
   const { files, names } = await tree()
   await files.reveal('src/lib/c.ts')
   assert.ok(names().includes('src/lib/c.ts'))
   assert.is(files.active.value, 'src/lib/c.ts')
 })
 
-trees('what another conversation answers late is dropped', async () => {
+trees('drops late replies for another session', async () => {
   let release = () => {}
   const { files, names } = await tree({
     'GET /api/list': async ({ session_id: id }) => {
@@ -195,7 +195,7 @@ trees('what another conversation answers late is dropped', async () => {
   assert.equal(names(), [])
 })
 
-trees('a refused rename is told, and the tree is read again', async () => {
+trees('toasts a rejected rename and reloads the tree', async () => {
   const { files, toasts, service } = await tree({
     'POST /api/file/rename': () => {
       throw new ApiError(400, 'A file named "b" already exists')
@@ -206,7 +206,7 @@ trees('a refused rename is told, and the tree is read again', async () => {
   assert.is(service.of('GET /api/list').length, 2)
 })
 
-trees('an opened directory stays open under its new name', async () => {
+trees('keeps a renamed directory expanded', async () => {
   const { files, moved, disk, names } = await tree({
     'POST /api/file/rename': () => {
       disk['.'] = [entry('code', 'dir')]
@@ -221,7 +221,7 @@ trees('an opened directory stays open under its new name', async () => {
   assert.equal([names(), moved], [['code', 'code/a.ts'], [['src', 'code']]])
 })
 
-trees('nothing moves into itself or to where it is', async () => {
+trees('ignores a move into itself or into the same directory', async () => {
   const { files, service } = await tree({ 'POST /api/file/move': () => ({ ok: true }) })
   await files.move('src', 'src')
   await files.move('src', 'src/lib')
@@ -233,7 +233,7 @@ trees('nothing moves into itself or to where it is', async () => {
   ])
 })
 
-trees('what is deleted comes back by the notice', async () => {
+trees('restores a deleted file from the toast', async () => {
   const { files, toasts, service } = await tree({
     'POST /api/file/delete': () => ({ ok: true, trash_id: 't1' }),
     'POST /api/file/restore': () => ({ ok: true, path: 'src' }),
@@ -246,7 +246,7 @@ trees('what is deleted comes back by the notice', async () => {
   assert.is(files.active.value, 'src')
 })
 
-trees('keys of the tree', async () => {
+trees('keyboard navigation of the tree', async () => {
   const { files } = await tree()
   files.open('src')
   await settle()
@@ -333,7 +333,7 @@ const opened = async (answers: Parameters<typeof fakePlatform>[0] = {}) => {
 
 const previews = suite('workspace: open file')
 
-previews('large, binary and missing files say what they are', async () => {
+previews('shows large, binary and missing files as such', async () => {
   const refusals: Record<string, () => unknown> = {
     large: () => {
       throw new ApiError(404, 'File too large (300000 bytes, max 200000)')
@@ -350,7 +350,7 @@ previews('large, binary and missing files say what they are', async () => {
   }
 })
 
-previews('text that is not UTF-8 is not edited: saving would damage it', async () => {
+previews('does not edit text that is not UTF-8: saving would damage it', async () => {
   const { doc, disk, preview } = await opened()
   assert.ok(canEdit(doc()))
   disk.content = 'a\ufffdb'
@@ -359,7 +359,7 @@ previews('text that is not UTF-8 is not edited: saving would damage it', async (
   assert.not.ok(canEdit(doc()))
 })
 
-previews('an edited file is saved with the version it was read at', async () => {
+previews('saves with the version that was loaded', async () => {
   const { preview, doc, disk, service } = await opened()
   preview.setMode('edit')
   assert.not.ok(preview.dirty.value)
@@ -370,7 +370,7 @@ previews('an edited file is saved with the version it was read at', async () => 
   assert.equal([disk.content, preview.dirty.value, doc().version], ['three\n', false, 'v1+'])
 })
 
-previews('the agent was faster: nothing is overwritten unasked', async () => {
+previews('reports a conflict instead of overwriting the agent’s change', async () => {
   const { preview, doc, disk } = await opened()
   preview.setMode('edit')
   preview.edit('mine\n')
@@ -387,7 +387,7 @@ previews('the agent was faster: nothing is overwritten unasked', async () => {
   assert.equal([doc().conflict, disk.content, preview.dirty.value], [null, 'mine\n', false])
 })
 
-previews('the version on disk can be taken instead', async () => {
+previews('loads the version on disk on request', async () => {
   const { preview, doc, disk } = await opened()
   preview.setMode('edit')
   preview.edit('mine\n')
@@ -400,7 +400,7 @@ previews('the version on disk can be taken instead', async () => {
   assert.ok(doc().generation > generation, 'the editor is made again')
 })
 
-previews('after a turn an untouched file is the one on disk', async () => {
+previews('reloads an unedited file after a turn', async () => {
   const { preview, doc, disk } = await opened()
   await preview.refresh()
   assert.is(doc().generation, 0)
@@ -409,7 +409,7 @@ previews('after a turn an untouched file is the one on disk', async () => {
   assert.equal([doc().content, doc().version, doc().conflict], ['new\n', 'v2', null])
 })
 
-previews('leaving edits asks first', async () => {
+previews('asks before discarding edits', async () => {
   const { preview, asked, doc } = await opened()
   preview.setMode('edit')
   preview.edit('mine\n')
@@ -421,7 +421,7 @@ previews('leaving edits asks first', async () => {
   assert.equal([doc().path, doc().draft], ['b.ts', null])
 })
 
-previews('another conversation has its own open file; edits wait in theirs', async () => {
+previews('keeps one open file with its edits per session', async () => {
   const { preview, doc } = await opened()
   preview.setMode('edit')
   preview.edit('mine\n')
@@ -432,7 +432,7 @@ previews('another conversation has its own open file; edits wait in theirs', asy
   assert.equal([doc().path, doc().draft], ['a.ts', 'mine\n'])
 })
 
-previews('a link to a line of Markdown shows its source', async () => {
+previews('shows the source of Markdown for a link to a line', async () => {
   const { preview, doc } = await opened()
   preview.open({ path: 'a.md', line: null })
   await settle()
@@ -441,7 +441,7 @@ previews('a link to a line of Markdown shows its source', async () => {
   assert.equal([doc().mode, doc().line], ['source', 7])
 })
 
-previews('a PDF is framed by a blob address of its own type, which is taken back', async () => {
+previews('frames a PDF by a typed blob URL and revokes it', async () => {
   const { preview, doc, urls } = await opened()
   preview.open({ path: 'a.pdf', line: null })
   await settle()
@@ -450,7 +450,7 @@ previews('a PDF is framed by a blob address of its own type, which is taken back
   assert.is(urls.at(-1), 'gone blob:application/pdf:1')
 })
 
-previews('a renamed file stays open, a deleted one is closed unless it is edited', async () => {
+previews('keeps a renamed file open; closes a deleted one unless it has edits', async () => {
   const { preview, doc } = await opened()
   preview.open({ path: 'src/a.ts', line: null })
   await settle()
@@ -476,7 +476,7 @@ const changed = (path: string, index: string, worktree: string, more = {}) => ({
   ...more,
 })
 
-git('a file stands in both lists when it was changed again after staging', () => {
+git('lists a file twice when it was changed again after staging', () => {
   const { staged, unstaged } = splitChanges([
     changed('a', 'M', 'M'),
     changed('b', '?', '?'),
@@ -502,7 +502,7 @@ git('a file stands in both lists when it was changed again after staging', () =>
   )
 })
 
-git('diffs are read when they are opened, and again when the files change', async () => {
+git('loads a diff when expanded, and again when files change', async () => {
   const files = [changed('src/a', ' ', 'M')]
   const { platform, service } = fakePlatform({
     'GET /api/git/status': () => ({ branch: 'main', upstream: null, ahead: 0, behind: 0, files }),
@@ -523,7 +523,7 @@ git('diffs are read when they are opened, and again when the files change', asyn
   assert.equal([changes.diffs.value.size, changes.opened.value.size], [0, 0])
 })
 
-git('git that cannot be asked says why', async () => {
+git('shows why git failed', async () => {
   const { platform } = fakePlatform({
     'GET /api/git/status': () => {
       throw new ApiError(503, 'git is not installed')
@@ -538,7 +538,7 @@ git.run()
 
 const shapes = suite('workspace: shapes')
 
-shapes('tables: quotes, line breaks in quotes, separators', () => {
+shapes('CSV: quotes, line breaks in quotes, separators', () => {
   assert.equal(parseCsv('a,b\r\n"x ""y"", z","1\n2"\n'), [
     ['a', 'b'],
     ['x "y", z', '1\n2'],
@@ -554,12 +554,12 @@ shapes('tables: quotes, line breaks in quotes, separators', () => {
 const media = (text: string, open = false): string =>
   renderToString(h(Markdown, { text, open, id: 'm' }))
 
-shapes('MEDIA: a name that is still being written is not asked for', () => {
+shapes('MEDIA: does not request a name that is still streaming', () => {
   assert.not.match(media('MEDIA:/tmp/pic.p', true), /<img/)
   assert.match(media('MEDIA:/tmp/pic.png\n\nmore', true), /<img/)
 })
 
-shapes('MEDIA: files of this machine through the service, other hosts only when wanted', () => {
+shapes('MEDIA: local files through the server, other hosts only on request', () => {
   assert.match(
     media('See MEDIA:/tmp/a b.png for more'),
     /src="api\/media\?path=%2Ftmp%2Fa%20b\.png"/,
@@ -581,7 +581,7 @@ shapes('MEDIA: files of this machine through the service, other hosts only when 
   assert.not.match(cancel, /src="api\/chat/)
 })
 
-shapes('MEDIA: only as a word of its own, never in code', () => {
+shapes('MEDIA: only as a separate word, never in code', () => {
   const kinds = (text: string) =>
     lex(text)
       .flatMap(token => ('tokens' in token ? (token.tokens ?? []) : []))
