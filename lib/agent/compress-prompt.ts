@@ -95,11 +95,11 @@ export const summaryPrompt = ({
       ...(notes ? [`The notes so far:\n<notes>\n${notes}\n</notes>`] : []),
       `${notes ? 'What came after them' : 'The messages'}:\n<messages>\n${chunk}\n</messages>`,
       ...(focus
-        ? [`The person asks to keep above all what concerns: ${focus}. Give it max of the room.`]
+        ? [`The person asks to keep above all what concerns: ${focus}. Give it most of the room.`]
         : []),
       notes
-        ? `Write the notes anew so that they hold both: move what is finished to Done, drop only what was overtaken. At max ${budget} tokens.`
-        : `Write the notes. At max ${budget} tokens.`,
+        ? `Write the notes anew so that they hold both: move what is finished to Done, drop only what was overtaken. At most ${budget} tokens.`
+        : `Write the notes. At most ${budget} tokens.`,
     ].join('\n\n'),
   },
 ]
