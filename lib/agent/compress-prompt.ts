@@ -38,8 +38,8 @@ const cutMiddle = (text: string, chars: number): string => {
 const renderMessage = (message: LoopMessage, isRepeated: boolean): string => {
   const text = textOf(message)
   if (message.role === 'tool') {
-    const said = isRepeated ? `[the same ${text.length} characters come again below]` : text
-    return `<result tool="${message.name ?? ''}">\n${cutMiddle(said, RESULT_CHARS)}\n</result>`
+    const shown = isRepeated ? `[the same ${text.length} characters come again below]` : text
+    return `<result tool="${message.name ?? ''}">\n${cutMiddle(shown, RESULT_CHARS)}\n</result>`
   }
   const calls = (message.tool_calls ?? []).map(
     ({ function: { name, arguments: written } }) =>
@@ -58,8 +58,9 @@ export const toChunks = (messages: readonly LoopMessage[], chars: number): strin
   let open: string[] = []
   let size = 0
   for (const message of messages) {
-    const said = textOf(message)
-    const isRepeated = message.role === 'tool' && said.length > 200 && newest.get(said) !== message
+    const shown = textOf(message)
+    const isRepeated =
+      message.role === 'tool' && shown.length > 200 && newest.get(shown) !== message
     const text = renderMessage(message, isRepeated)
     if (size > 0 && size + text.length > chars) {
       chunks.push(open.join('\n\n'))

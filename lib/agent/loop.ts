@@ -15,7 +15,7 @@ import type { Agent, ModelEndpoint, ProviderState, RunMessage } from './types.ts
 /** Consecutive messages without a single valid call before the turn fails. */
 const MAX_INVALID_BATCHES = 3
 
-/** The engine's only error boundary: whatever is thrown below becomes an outcome here. */
+/** The engine's only error boundary: any error below becomes an outcome. */
 export const createAgent = (options: EngineOptions = {}): Agent => {
   const agent: Agent = async (request, emit) => {
     const run = createRun(request, emit, options, agent)

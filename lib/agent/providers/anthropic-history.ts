@@ -89,12 +89,12 @@ const assistantBlocks = (
   { providerState: withState, signedOnly, blanks }: HistoryShape,
 ): Block[] => {
   const { content, tool_calls = [], providerState } = message
-  const said = typeof content === 'string' ? content : ''
+  const text = typeof content === 'string' ? content : ''
   const known = withState ? readPositionedItems(providerState) : []
   const placed = signedOnly ? known.filter(isSigned) : known
   if (blanks && placed.length === 0 && tool_calls.length > 0)
     placed.unshift({ item: { ...BLANK }, chars: 0, calls: 0 })
-  const blocks = inContentOrder(said, placed, tool_calls).map((piece): Block => {
+  const blocks = inContentOrder(text, placed, tool_calls).map((piece): Block => {
     if ('text' in piece) return { type: 'text', text: piece.text }
     if ('item' in piece) return { ...piece.item, type: String(piece.item.type) }
     const { id, function: fn } = piece.call

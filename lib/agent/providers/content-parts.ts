@@ -8,8 +8,8 @@ export type Part = { text: string } | { image: string }
 export const partsOf = (content: WireMessage['content']): Part[] => {
   if (typeof content === 'string') return content.trim() === '' ? [] : [{ text: content }]
   return content.flatMap((part): Part[] => {
-    const said = asString(part.text)
-    if (said !== '') return said.trim() === '' ? [] : [{ text: said }]
+    const text = asString(part.text)
+    if (text !== '') return text.trim() === '' ? [] : [{ text: text }]
     const { image_url } = part
     const image = asString(image_url) || asString(asObject(image_url).url)
     if (image !== '') return [{ image }]

@@ -49,13 +49,13 @@ export const createChunkReader = (): ResponseReader => {
     if (reason === 'error')
       throw classify({ message: 'The provider ended the response with an error.' })
     if (reason !== '') finish = REASONS[reason.toLowerCase()] ?? 'other'
-    const { thought, said } = readContent(delta.content)
+    const { thought, words } = readContent(delta.content)
     const reasoning = reasoningOf(delta) || thought
-    hasText ||= said.trim() !== '' || asString(delta.refusal) !== ''
+    hasText ||= words.trim() !== '' || asString(delta.refusal) !== ''
     reasoningState.think(delta, thought)
     return [
       ...(reasoning === '' ? [] : [{ type: 'reasoning' as const, text: reasoning }]),
-      ...think.push(said),
+      ...think.push(words),
       ...(asString(delta.refusal) === ''
         ? []
         : [{ type: 'refusal' as const, text: asString(delta.refusal) }]),
@@ -103,18 +103,18 @@ const readUsage = (usage: JsonObject): Usage => {
 }
 
 /** Content is a string or a list of parts, some of them reasoning. */
-const readContent = (content: unknown): { thought: string; said: string } => {
-  if (!Array.isArray(content)) return { thought: '', said: asString(content) }
+const readContent = (content: unknown): { thought: string; words: string } => {
+  if (!Array.isArray(content)) return { thought: '', words: asString(content) }
   let thought = ''
-  let said = ''
+  let words = ''
   for (const part of asObjects(content)) {
     if (part.type === 'thinking')
       thought += asObjects(part.thinking)
         .map(p => asString(p.text))
         .join('')
-    else said += asString(part.text)
+    else words += asString(part.text)
   }
-  return { thought, said }
+  return { thought, words }
 }
 
 /** Servers often repeat reasoning under several names: the first non-empty one counts. */

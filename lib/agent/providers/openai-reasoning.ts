@@ -98,8 +98,8 @@ export const returnedFields = (
 const thoughtsOf = (items: readonly JsonObject[], hasDetails: boolean): ReturnedFields =>
   Object.fromEntries(
     FIELDS.filter(field => field !== 'reasoning' || !hasDetails).flatMap(field => {
-      const said = items.map(item => asString(asObject(item.thoughts)[field])).join('')
-      return said === '' ? [] : [[field, said]]
+      const joined = items.map(item => asString(asObject(item.thoughts)[field])).join('')
+      return joined === '' ? [] : [[field, joined]]
     }),
   )
 

@@ -10,7 +10,7 @@ export const createThinkSplitter = () => {
   let held = ''
   let close = ''
   let seen = ''
-  let said = 0
+  let textChars = 0
 
   const atStart = (): Piece[] => {
     const trimmed = held.trimStart()
@@ -50,7 +50,7 @@ export const createThinkSplitter = () => {
   const take = (type: Piece['type']): Piece[] => {
     const text = held
     held = ''
-    if (type === 'text') said += text.length
+    if (type === 'text') textChars += text.length
     return piece(type, text)
   }
 
@@ -65,7 +65,7 @@ export const createThinkSplitter = () => {
     end: (): Piece[] => take(state === 'thinking' ? 'reasoning' : 'text'),
     isOpen: () => state === 'thinking',
     /** After `end`: everything before the text, including tags and white space. */
-    inline: (): string => seen.slice(0, seen.length - said),
+    inline: (): string => seen.slice(0, seen.length - textChars),
   }
 }
 
