@@ -1,8 +1,8 @@
-/** The only fetch: typed calls to the service, with one way to ask for a sign-in and one kind of error. */
+/** Typed API client: the only user of `fetch`, with sign-in on 401 and one error type. */
 import { asObject } from '../lib/base/json.ts'
 import type { Api } from '../router.ts'
 
-/** A refusal of the service, or `status: 0` when it could not be reached. `body` carries the flags beside `error`. */
+/** An error reply of the server, or `status: 0` when it can't be reached. `body` has the fields beside `error`. */
 export class ApiError extends Error {
   readonly status: number
   readonly body: Readonly<Record<string, unknown>>
@@ -30,14 +30,14 @@ export type ApiCall = <R extends Route>(
 
 export type Transport = {
   fetch: typeof fetch
-  /** Where the page lives; every address is built on it, so the page works under any path. */
+  /** Base URL of the page; all URLs are built on it, so the page works under any path. */
   base: string
-  /** Resolves when the person has signed in again; the call is then made once more. */
+  /** Resolves when the user has signed in again; the call is then repeated. */
   signIn: () => Promise<void>
   unreachable: () => string
 }
 
-/** The one place that builds an address: `path` has no leading slash, blank values are left out. */
+/** Builds a URL: `path` has no leading slash, empty values are omitted. */
 export const urlOf = (base: string, path: string, query: Record<string, unknown> = {}): string => {
   const url = new URL(path.replace(/^\/+/, ''), base)
   for (const [key, value] of Object.entries(query)) {
@@ -52,12 +52,12 @@ const bodyOf = async (response: Response): Promise<Record<string, unknown>> => {
     const value: unknown = JSON.parse(text)
     return asObject(value)
   } catch {
-    // A proxy in between may answer with a page of its own; its status is all we can use.
+    // A proxy may reply with its own page; only the status is usable.
     return {}
   }
 }
 
-/** The browser writes the type of a form itself: only it knows the boundary. */
+/** The browser sets the content type of a form, because it includes the boundary. */
 const bodyFor = (input: unknown): RequestInit =>
   input instanceof FormData
     ? { body: input }
@@ -93,7 +93,7 @@ export const createApi = ({ fetch, base, signIn, unreachable }: Transport): ApiC
       return await fetch(url, init)
     } catch (error) {
       if (options.signal?.aborted) throw error
-      // fetch says nothing useful about why: the person needs to know that the server did not answer.
+      // fetch doesn't report why it failed; show that the server is unreachable.
       throw new ApiError(0, unreachable())
     }
   }
@@ -121,14 +121,14 @@ export type FetchBlob = (
   options?: CallOptions,
 ) => Promise<Blob>
 
-/** What an address answers when it is no JSON: files. */
+/** Fetches binary replies: files. */
 export const createFetchBlob = ({ fetch, base, signIn, unreachable }: Transport): FetchBlob => {
   const send = async (url: string, options: CallOptions): Promise<Response> => {
     try {
       return await fetch(url, { credentials: 'include', ...options })
     } catch (error) {
       if (options.signal?.aborted) throw error
-      // As above: the person needs to know that the server did not answer.
+      // As above.
       throw new ApiError(0, unreachable())
     }
   }

@@ -1,4 +1,4 @@
-/** Boots the page: takes what the browser offers, builds the state, draws it, and begins. */
+/** Entry point of the page: creates the app, renders it, and connects browser events. */
 import { effect, untracked } from '@preact/signals'
 import { render } from 'preact'
 import { createApi, createFetchBlob, urlOf } from './api.ts'
@@ -18,12 +18,12 @@ const base = document.baseURI
 const mac = /Mac|iPhone|iPad/.test(navigator.platform)
 const gate = createSignInGate()
 
-/** Reading the property alone throws where storage is forbidden. */
+/** Reading the property throws when storage is blocked. */
 const storageOf = (name: 'localStorage' | 'sessionStorage'): Storage | null => {
   try {
     return window[name]
   } catch {
-    // The page then remembers nothing, and works.
+    // The page works without storage.
     return null
   }
 }
@@ -46,7 +46,7 @@ const platform: Platform = {
   tab: jsonStorage(storageOf('sessionStorage')),
   nowMs: Date.now,
   schedule,
-  // Hidden pages draw nothing, and must still take part.
+  // Hidden pages get no animation frames, but still need to process events.
   nextFrame: run => void (document.hidden ? setTimeout(run, 200) : requestAnimationFrame(run)),
 }
 
@@ -80,7 +80,7 @@ const app = createApp({
           nowMs: Date.now,
           schedule,
         }),
-      // Web Locks exist on secure pages only; without them nobody could say who speaks on the channel.
+      // Web Locks exist on secure pages only; without them no leader can be elected.
       channel: navigator.locks
         ? new BroadcastChannel(`agent-webui:${new URL(base).pathname}`)
         : null,
@@ -91,9 +91,9 @@ const app = createApp({
     }),
 })
 
-/** Under this width the sidebar is a drawer. */
+/** Below this width the sidebar is a drawer. */
 const narrow = matchMedia('(max-width: 719px)')
-/** Under this one the panel lies over the conversation. */
+/** Below this width the workspace panel covers the chat. */
 const tight = matchMedia('(max-width: 1099px)')
 const measure = (): void => {
   app.panel.overlay.value = tight.matches
@@ -118,7 +118,7 @@ window.addEventListener('pagehide', () => {
   app.tabs.close()
 })
 window.addEventListener('pageshow', event => {
-  // Back from the browser's cache: everything that was held is stale.
+  // Restored from the back/forward cache: all state is stale.
   if (event.persisted) location.reload()
 })
 document.addEventListener('visibilitychange', () => {
@@ -140,7 +140,7 @@ document.addEventListener('click', event => {
   const plain = !link.target && !link.hasAttribute('download')
   const fragment = link.getAttribute('href')?.startsWith('#')
   if (fragment) {
-    // The page has a <base>: the browser would leave for another address.
+    // The page has a `<base>`: the browser would navigate to another URL.
     event.preventDefault()
     document.getElementById(link.hash.slice(1))?.focus()
   } else if (plain && link.href.startsWith(base) && isView(link.href)) {

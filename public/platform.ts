@@ -1,4 +1,4 @@
-/** What the page gets from the browser, as values: tests pass their own. */
+/** Browser facilities used by the page; tests pass fakes. */
 import type { ApiCall, FetchBlob } from './api.ts'
 import type { Upload } from './upload.ts'
 
@@ -9,18 +9,18 @@ export type JsonStorage = {
 
 export type Platform = {
   api: ApiCall
-  /** Files, which are no JSON. */
+  /** Fetches files. */
   fetchBlob: FetchBlob
   upload: Upload
   base: string
-  /** Remembered by this browser. */
+  /** Stored per browser. */
   device: JsonStorage
-  /** Remembered by this tab. */
+  /** Stored per tab. */
   tab: JsonStorage
   nowMs: () => number
-  /** Runs once after a pause; the returned function calls it off. */
+  /** Runs once after a delay; the returned function cancels it. */
   schedule: (run: () => void, afterMs: number) => () => void
-  /** Runs before the next picture is drawn, or soon when nothing is drawn. */
+  /** Runs before the next frame, or soon while the page is hidden. */
   nextFrame: (run: () => void) => void
 }
 
@@ -29,14 +29,14 @@ type StorageLike = {
   setItem(key: string, value: string): void
 }
 
-/** JSON values in a browser's storage. A full or forbidden storage costs the memory, never the page. */
+/** JSON values in browser storage. Never throws when storage is full or blocked. */
 export const jsonStorage = (storage: StorageLike | null, prefix = 'agent-webui:'): JsonStorage => ({
   read(key, fallback) {
     try {
       const text = storage?.getItem(prefix + key)
       return text ? JSON.parse(text) : fallback
     } catch {
-      // Unreadable is the same as absent.
+      // Unreadable values count as absent.
       return fallback
     }
   },
@@ -44,7 +44,7 @@ export const jsonStorage = (storage: StorageLike | null, prefix = 'agent-webui:'
     try {
       storage?.setItem(prefix + key, JSON.stringify(value))
     } catch {
-      // Private windows may refuse to store; the value then lives as long as the page.
+      // Private windows may reject writes; the value is then lost with the page.
     }
   },
 })

@@ -1,4 +1,4 @@
-/** Sends one file and tells how far it is: the page's only request that `fetch` cannot make. */
+/** Uploads a file with progress events, which `fetch` doesn't offer. */
 import { asObject } from '../lib/base/json.ts'
 import { ApiError, urlOf } from './api.ts'
 
@@ -7,7 +7,7 @@ export type UploadOptions = {
   sessionId: string
   file: Blob
   name: string
-  /** A directory of the workspace; its root when absent. */
+  /** Workspace directory; the root when absent. */
   directory?: string
   onProgress?: (sentBytes: number) => void
   signal?: AbortSignal
@@ -26,7 +26,7 @@ const bodyOf = (request: XMLHttpRequest): Record<string, unknown> => {
     const value: unknown = JSON.parse(request.responseText)
     return asObject(value)
   } catch {
-    // A proxy in between may answer with a page of its own; its status is all we can use.
+    // A proxy may reply with its own page; only the status is usable.
     return {}
   }
 }
@@ -36,7 +36,7 @@ export const createUpload = ({ request: open, base, signIn, unreachable }: Uploa
     new Promise((resolve, reject) => {
       const { sessionId, file, name, directory, onProgress, signal } = options
       const form = new FormData()
-      // Fields stand before the file: the service reads them as the bytes arrive.
+      // Fields come before the file, because the server parses the stream in order.
       form.append('session_id', sessionId)
       if (directory) form.append('path', directory)
       form.append('file', file, name)

@@ -1,4 +1,4 @@
-/** Splits growing Markdown into blocks; only the last, open block is read again when text arrives. */
+/** Splits streamed Markdown into blocks; only the last, open block is parsed again when text arrives. */
 import { completePartial } from './complete-partial.ts'
 import { lex } from './lexer.ts'
 import type { Links, Token } from './lexer.ts'
@@ -8,9 +8,9 @@ export type Footnote = Token & { type: 'footnote'; label: string; tokens: Token[
 export type Footnotes = ReadonlyMap<string, Footnote>
 
 export type Blocks = {
-  /** The blocks of `text`; cheap when it continues the text of the last call. `open` = more will come. */
+  /** Blocks of `text`; cheap when it extends the text of the last call. `open`: more text will follow. */
   update(text: string, open: boolean): readonly Block[]
-  /** Notes by label, in the order in which they stand. */
+  /** Footnotes by label, in document order. */
   footnotes(): Footnotes
 }
 
@@ -32,7 +32,7 @@ export const createBlocks = (): Blocks => {
     fence = null
   }
 
-  /** Moves blocks that further text cannot change to the closed ones. */
+  /** Closes blocks that further text can't change. */
   const close = (tokens: Token[], count: number) => {
     for (const token of tokens.slice(0, count)) {
       closedEnd += token.raw.length
@@ -40,7 +40,7 @@ export const createBlocks = (): Blocks => {
     }
   }
 
-  /** Lexes what is not closed yet. A definition gives sense to brackets that were already shown as text. */
+  /** Lexes the open part. A link definition changes brackets that were already rendered as text. */
   const advance = (open: boolean) => {
     if (fence && (!open || isClosed(text, fence))) fence = null
     else fence ??= openFence(text, closedEnd, open)
@@ -61,7 +61,7 @@ export const createBlocks = (): Blocks => {
 
   return {
     update(next, open) {
-      // marked reads these two as one thing; done here so that lengths of `raw` add up.
+      // Normalizes line ends as marked does, so that the lengths of `raw` add up.
       const clean = next.includes('\r') ? next.replace(/\r\n?/g, '\n') : next
       if (clean === text && final === !open) return shown
       if (final || !clean.startsWith(text)) restart()
@@ -84,7 +84,7 @@ export const createBlocks = (): Blocks => {
   }
 }
 
-/** Whether the tokens brought definitions that were not known; the first of a name wins. */
+/** Adds new link definitions; true when there were any. The first definition of a name wins. */
 const addLinks = (links: Links, tokens: Token[]): boolean => {
   let added = false
   for (const token of tokens) {
@@ -101,8 +101,8 @@ const number = (tokens: Token[], from: number): Block[] =>
   tokens.filter(isShown).map((token, index) => ({ key: from + index, token }))
 
 /**
- * How many tokens at the end may still change. The last block always may; the one before it too
- * until its successor's first line is whole: "text\n***" is a rule, "text\n***bold***" is not.
+ * Number of tokens at the end that may still change: the last block, and the one before it
+ * until the first line of the last one is complete: "text\n***" is a rule, "text\n***bold***" is not.
  */
 const stillOpen = (tokens: Token[]): number => {
   let count = 0
@@ -116,7 +116,7 @@ const stillOpen = (tokens: Token[]): number => {
   return count
 }
 
-/** A fence without its end is read line by line: a long file must not be lexed again for each token. */
+/** An open fence is scanned line by line, so that a long file isn't lexed again for each token. */
 const openFence = (text: string, at: number, open: boolean): OpenFence | null => {
   if (!open) return null
   const head = /^\n*( {0,3})(`{3,}|~{3,})([^\n]*)\n/.exec(text.slice(at, at + 300))

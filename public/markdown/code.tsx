@@ -1,4 +1,4 @@
-/** A block of code: language label, copy, wrap, colours; long ones grow without being laid out anew. */
+/** Code block: language label, copy button and highlighting; long blocks grow without a full relayout. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { lazy } from '../parts/lazy.tsx'
@@ -6,7 +6,7 @@ import { ScrollBox } from '../parts/scroll-box.tsx'
 import { t } from '../strings/t.ts'
 import { grammarOf, paint, spansOf } from './highlight.ts'
 
-/** Lines in one piece: a token then touches one small box, not the whole text. */
+/** Lines per piece: a new token then changes one small element. */
 const PIECE_LINES = 40
 
 const pieces = (text: string): string[] => {
@@ -22,7 +22,7 @@ const pieces = (text: string): string[] => {
   return found
 }
 
-/** Code without a frame, coloured when `grammar` is known and the text is whole. */
+/** Code without a frame, highlighted when `grammar` is known. */
 export function CodeText({ text, grammar }: { text: string; grammar: string | null }) {
   const place = useRef<HTMLElement>(null)
   useEffect(() => {
@@ -34,7 +34,7 @@ export function CodeText({ text, grammar }: { text: string; grammar: string | nu
       spans => {
         if (current) clear = paint(element, spans)
       },
-      // The grammar could not be loaded: the code is readable without colours.
+      // Without the grammar the code stays plain.
       () => undefined,
     )
     return () => {

@@ -1,12 +1,12 @@
-/** Makes the open end of streamed Markdown look like what it is about to become, so that nothing flickers. */
+/** Completes the open end of streamed Markdown, so that partial syntax doesn't flicker. */
 
 const tableRow = /^ {0,3}\|/
 const delimiter = /^[\s|:-]*$/
-/** A line that may still turn into something else: a marker alone, or the rule under a heading. */
+/** A line that may still change its meaning: a marker alone, or the underline of a heading. */
 const markerOnly =
   /(^|\n)[ \t]*(?:[-*+=_]{1,3}|\d{1,9}[.)]?|#{1,6}|>+|[-*+] \[[ xX]?\]?|`{1,2}|\||\$\$?|:)[ \t]*$/
 
-/** The open block's text as it should be shown now. */
+/** The text of the open block as it should be rendered now. */
 export const completePartial = (text: string): string => {
   const fence = /^ {0,3}(`{3,}|~{3,})/.test(text)
   if (fence) return text
@@ -24,7 +24,7 @@ const cells = (row: string): number =>
       .split(/(?<!\\)\|/).length,
   )
 
-/** A header without its delimiter row is a table already; a cut row is padded by the lexer. */
+/** A header without its delimiter row becomes a table; the lexer pads an incomplete row. */
 const completeTable = (lines: string[]): string => {
   const head = lines[0]!
   const second = lines[1]
@@ -35,7 +35,7 @@ const completeTable = (lines: string[]): string => {
   return `${head.trimEnd()}\n|${' - |'.repeat(cells(head))}`
 }
 
-/** Closes emphasis and code that are open at the end, and hides the address of a half link. */
+/** Closes open emphasis and code, and hides the URL of an incomplete link. */
 const completeInline = (text: string): string => {
   const from = text.lastIndexOf('\n\n') + 1
   const tail = text.slice(from)
@@ -50,7 +50,7 @@ const completeInline = (text: string): string => {
   return text.slice(0, from) + cut + closers(cut)
 }
 
-/** Whether the run of marks at the end closes what stands open before it. */
+/** Whether the marks at the end close an open one. */
 const closes = (tail: string, run: string): boolean =>
   closers(tail.slice(0, -run.length)).trim() === run
 

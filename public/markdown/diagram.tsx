@@ -1,12 +1,12 @@
-/** A mermaid diagram on demand: drawn to SVG text, stripped of everything active, shown in a shadow root. */
+/** Mermaid diagram: rendered to SVG, sanitized, and shown in a shadow root. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../strings/t.ts'
 import { trustedHtml, withTrust } from './trusted-types.ts'
 
-/** Elements that could run something, load something, or hold markup of another kind. */
+/** Elements that could run scripts, load resources, or contain foreign markup. */
 const forbidden = 'script, foreignObject, iframe, image, use, a[href^="javascript" i], animate, set'
 
-/** Style kept out of the parser's sight: it reports every style it meets in markup, even in a page of its own. */
+/** Hides styles from the parser, which reports each inline style as a CSP violation, even in a separate document. */
 const PARKED = 'data-style'
 const parkStyles = (markup: string): { markup: string; css: string } => {
   let css = ''
@@ -17,7 +17,7 @@ const parkStyles = (markup: string): { markup: string; css: string } => {
   return { markup: rest.replace(/(<[^<>]*?)\sstyle=/gi, `$1 ${PARKED}=`), css }
 }
 
-/** SVG text to a clean tree, its style sheets taken out: the page's policy admits no style in markup. */
+/** Parses and sanitizes SVG; style sheets are extracted, because the CSP allows no inline styles. */
 export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null => {
   const { markup, css } = parkStyles(svg)
   const parsed = new DOMParser().parseFromString(trustedHtml(markup), 'image/svg+xml')
@@ -38,9 +38,9 @@ export const cleanSvg = (svg: string): { root: SVGElement; css: string } | null 
 }
 
 /**
- * mermaid measures text in the page while it draws, and cleans its SVG through a parser. Our policy blocks and reports
- * style in markup, so for that moment `style` attributes go through the object model, style elements get the nonce,
- * and what is parsed has its style parked. Answers what `run` does and the sheets that were taken out.
+ * mermaid measures text in the page while it renders, and sanitizes its SVG with a parser. Our CSP blocks and reports
+ * inline styles, so meanwhile `style` attributes are set through the CSSOM, style elements get the nonce,
+ * and parsed markup has its styles removed. Returns the result of `run` and the removed style sheets.
  */
 const withStyles = async (run: () => Promise<string>): Promise<{ svg: string; css: string }> => {
   const nonce = document.querySelector<HTMLElement>(
@@ -80,7 +80,7 @@ const withStyles = async (run: () => Promise<string>): Promise<{ svg: string; cs
   }
 }
 
-/** The page's own colours, as mermaid names them. */
+/** Theme colors under mermaid's names. */
 const colors = (element: Element) => {
   const style = getComputedStyle(element)
   const token = (name: string) => style.getPropertyValue(`--${name}`).trim() || '#888888'
@@ -137,7 +137,7 @@ export function Diagram({ text, onFail }: { text: string; onFail: () => void }) 
         shadow.replaceChildren(clean.root)
         setState('drawn')
       },
-      // A diagram with a mistake in it is common; the sentence says so and the source is one press away.
+      // Invalid diagrams are common; the message offers the source.
       () => current && setState('failed'),
     )
     return () => {

@@ -1,4 +1,4 @@
-/** Colours code without adding a node: grammars come as lazy chunks, colours as CSS custom highlights over one text. */
+/** Highlights code with lazily loaded grammars and CSS custom highlights, without extra DOM nodes. */
 import type { LanguageFn } from 'highlight.js'
 
 type Grammar = () => Promise<{ default: LanguageFn }>
@@ -83,17 +83,17 @@ const aliases: Readonly<Record<string, string>> = {
   yml: 'yaml',
 }
 
-/** The grammar's name for what stands behind a fence or after a file's dot; null when there is none. */
+/** Grammar for a fence label or file extension; null when there is none. */
 export const grammarOf = (label: string): string | null => {
   const name = label.toLowerCase()
   const grammar = aliases[name] ?? name
   return Object.hasOwn(grammars, grammar) ? grammar : null
 }
 
-/** A stretch of the text and what it is; offsets in UTF-16 units. */
+/** A highlighted range; offsets in UTF-16 code units. */
 export type Span = { from: number; to: number; scope: Scope }
 
-/** The few colours a theme knows; a scope that is not here stays in the colour of text. */
+/** Maps scopes to the theme's colors; others keep the text color. */
 const scopes = {
   keyword: 'keyword',
   built_in: 'type',
@@ -142,10 +142,10 @@ const walk = (node: Node, at: number, spans: Span[]): number => {
   return end
 }
 
-/** Longer texts stay plain: reading them would hold the page. */
+/** Longer texts are not highlighted, because lexing them would block the page. */
 const MAX_CHARACTERS = 60_000
 
-/** The coloured stretches of a text, outer ones before inner ones. */
+/** Highlighted ranges of a text, outer ones before inner ones. */
 export const spansOf = async (text: string, grammar: string): Promise<Span[]> => {
   if (text.length > MAX_CHARACTERS) return []
   const load = grammars[grammar]
@@ -158,7 +158,7 @@ export const spansOf = async (text: string, grammar: string): Promise<Span[]> =>
   return spans
 }
 
-/** Paints the spans over the text nodes inside `element`; returns what takes the paint off again. */
+/** Highlights the spans in `element`; returns a function that removes the highlights. */
 export const paint = (element: HTMLElement, spans: readonly Span[]): (() => void) => {
   if (typeof Highlight === 'undefined' || !CSS.highlights) return () => {}
   const added: [Highlight, Range][] = []
@@ -183,7 +183,7 @@ const registered = (name: string): Highlight => {
   const known = CSS.highlights.get(name)
   if (known) return known
   const highlight = new Highlight()
-  // Inner scopes (an escape in a string) come later in the walk and must win over outer ones.
+  // Inner scopes (an escape in a string) must win over outer ones.
   highlight.priority = name === 'code-string' || name === 'code-tag' ? 0 : 1
   CSS.highlights.set(name, highlight)
   return highlight
@@ -203,7 +203,7 @@ const textNodes = (element: HTMLElement): TextSegment[] => {
   return places
 }
 
-/** Spans come roughly in order, but nested ones step back: a binary search is simplest. */
+/** Nested spans are not in order, so use a binary search. */
 const locate = (
   places: readonly TextSegment[],
   offset: number,

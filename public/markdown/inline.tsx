@@ -1,4 +1,4 @@
-/** Inline tokens to nodes: emphasis, code, checked links, pictures that wait for a click, formulas, notes. */
+/** Renders inline tokens: emphasis, code, safe links, click-to-load images, formulas, footnotes. */
 import { useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { Icon } from '../parts/icon.tsx'
@@ -37,14 +37,14 @@ const node = (token: Token, place: RenderContext): ComponentChild => {
     case 'footnoteRef':
       return <NoteMark label={(token as Token & { label: string }).label} place={place} />
     case 'media':
-      // While it is being written its name is not whole, and each piece of it would be asked for.
+      // While streaming the path is incomplete, and each partial path would be fetched.
       if (place.open) return token.raw
       if (!isRemote(token.text)) return <Media key={token.text} path={token.text} />
       return <Picture key={token.text} src={token.text} text="" />
     case 'checkbox':
       return null
     default:
-      // Raw HTML and whatever a later lexer brings: the characters as they were written.
+      // Raw HTML and unknown tokens are shown as text.
       return token.raw
   }
 }
@@ -76,7 +76,7 @@ function Picture({ src, text }: { src: string; text: string }) {
   )
 }
 
-/** Fetched by the service: the page loads nothing from other hosts, and they learn nothing of this browser. */
+/** Fetched by the server, so that other hosts learn nothing about this browser. */
 function Fetched({ src, text }: { src: string; text: string }) {
   const [broken, setBroken] = useState(false)
   if (broken) return link(src, text || t('md.image.broken'))
@@ -90,7 +90,7 @@ function Fetched({ src, text }: { src: string; text: string }) {
   )
 }
 
-/** A number that leads to its note; without a note the mark stays as it was written. */
+/** Footnote reference; without a footnote it stays plain text. */
 function NoteMark({ label, place }: { label: string; place: RenderContext }) {
   const number = [...place.footnotes.keys()].indexOf(label) + 1
   if (!number) return <>{`[^${label}]`}</>

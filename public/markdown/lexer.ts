@@ -1,4 +1,4 @@
-/** Markdown text to tokens: `marked`'s lexer with footnotes and maths added, and nothing that could throw. */
+/** Markdown lexer: `marked` with footnotes, math and media added; never throws. */
 import { Lexer, Marked } from 'marked'
 import type { Token, Tokens, TokenizerExtension } from 'marked'
 
@@ -6,8 +6,8 @@ export type { Token, Tokens }
 export type Links = Lexer['tokens']['links']
 
 /**
- * Where a block of ours may begin. A paragraph ends at a blank line, so nothing behind one matters; and the lexer asks
- * again for every line, so that an unbounded look would take quadratic time.
+ * Finds where an extension block may begin. A paragraph ends at a blank line, so text after one doesn't matter; the lexer calls this
+ * for every line, so an unbounded search would take quadratic time.
  */
 const LOOK_CHARS = 4_000
 const startOf = (pattern: RegExp) => (src: string) => {
@@ -16,7 +16,7 @@ const startOf = (pattern: RegExp) => (src: string) => {
   return (end < 0 ? near : near.slice(0, end + 2)).match(pattern)?.index
 }
 
-/** A note at the foot: `[^name]: text`, with indented lines belonging to it. */
+/** Footnote: `[^name]: text`, with indented continuation lines. */
 const footnote: TokenizerExtension = {
   name: 'footnote',
   level: 'block',
@@ -48,7 +48,7 @@ const footnoteRef: TokenizerExtension = {
 const mathBlock: TokenizerExtension = {
   name: 'mathBlock',
   level: 'block',
-  // Only a whole formula ends a paragraph: the lexer joins the pieces of one it cut in vain, at the price of its length.
+  // Only a complete formula ends a paragraph; rejoining a wrongly split one would take time proportional to its length.
   start: startOf(/^ {0,3}(?:\$\$(?:[^$]|\$(?!\$))+\$\$|\\\[(?:[^\\]|\\(?!\]))+\\\])[ \t]*$/m),
   tokenizer(src) {
     const match =
@@ -58,7 +58,7 @@ const mathBlock: TokenizerExtension = {
   },
 }
 
-/** `$…$` only where it cannot be money: no blank inside the dollars, no digit behind the closing one. */
+/** `$…$` only where it can't be an amount of money: no space inside the delimiters, no digit after them. */
 const mathInline: TokenizerExtension = {
   name: 'mathInline',
   level: 'inline',
@@ -72,7 +72,7 @@ const mathInline: TokenizerExtension = {
   },
 }
 
-/** `MEDIA:<path>`: quoted, or up to the first ending that looks like a file's, or an address up to the next blank. */
+/** `MEDIA:<path>`: quoted, or up to the first file extension, or a URL up to the next space. */
 const media: TokenizerExtension = {
   name: 'media',
   level: 'inline',
@@ -98,7 +98,7 @@ const plain = (text: string): Token[] => [
   { type: 'paragraph', raw: text, text, tokens: [textOf(text)] },
 ]
 
-/** More of them in one paragraph are no Markdown, and each could cost a look at all that follows. */
+/** Paragraphs with more are shown as text, because each mark could require scanning the rest. */
 const MAX_BRACKETS = 300
 const MAX_MARKS = 2_000
 
@@ -107,7 +107,7 @@ const isHostile = (src: string): boolean =>
   ((src.match(/\[/g)?.length ?? 0) > MAX_BRACKETS ||
     (src.match(/[*_~`$]+/g)?.length ?? 0) > MAX_MARKS)
 
-/** Blocks with their inline tokens. `links` holds the reference definitions of the text before. */
+/** Blocks with their inline tokens. `links` has the link definitions of earlier text. */
 export const lex = (text: string, links: Links = {}): Token[] => {
   const lexer = new Lexer(marked.defaults)
   Object.assign(lexer.tokens.links, links)
@@ -119,7 +119,7 @@ export const lex = (text: string, links: Links = {}): Token[] => {
     }
     return lexer.tokens
   } catch {
-    // Nesting thousands deep overflows the lexer's stack; such text is shown as it is.
+    // Deep nesting overflows the lexer's stack; show the text as it is.
     return plain(text)
   }
 }

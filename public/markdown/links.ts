@@ -1,8 +1,8 @@
-/** Decides which addresses in model text may become links or pictures, and decodes character references. */
+/** Validates URLs of links and images in model text, and decodes character references. */
 
 const linkProtocols = new Set(['http:', 'https:', 'mailto:'])
 
-/** The address a link may have, or null: only http, https and mailto, and only when written out in full. */
+/** The URL of a link, or null: only absolute http, https and mailto URLs. */
 export const safeLink = (href: string): string | null => {
   const text = decodeEntities(href).trim()
   if (!/^(https?:\/\/|mailto:)/i.test(text)) return null
@@ -10,7 +10,7 @@ export const safeLink = (href: string): string | null => {
   return url && linkProtocols.has(url.protocol) ? url.href : null
 }
 
-/** Raster pictures only: an SVG may carry script. Anything that needs a request is `remote`. */
+/** Raster images only, because SVG may contain scripts. Anything that needs a request is `remote`. */
 export const safeImage = (src: string): { kind: 'data' | 'remote'; src: string } | null => {
   const text = decodeEntities(src).trim()
   if (/^data:image\/(png|jpe?g|gif|webp|avif);base64,[a-z0-9+/=\s]+$/i.test(text)) {
@@ -62,7 +62,7 @@ const fromCode = (code: number): string =>
     ? String.fromCodePoint(code)
     : '\ufffd'
 
-/** `marked` leaves character references to the HTML parser; we have none. */
+/** `marked` leaves character references to the HTML parser, which is not used here. */
 export const decodeEntities = (text: string): string =>
   text.includes('&')
     ? text.replace(

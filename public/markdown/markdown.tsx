@@ -1,4 +1,4 @@
-/** Markdown blocks to nodes. Nothing here writes markup: every piece of model text ends as text or a checked attribute. */
+/** Renders Markdown. Writes no HTML: model text becomes text nodes or validated attributes. */
 import { useMemo, useRef } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { ScrollBox } from '../parts/scroll-box.tsx'
@@ -11,10 +11,10 @@ import type { Token, Tokens } from './lexer.ts'
 import { Formula } from './math.tsx'
 import { useShowMore } from './show-more.tsx'
 
-/** What the tokens need to know of the text they stand in. */
+/** Context of the tokens being rendered. */
 export type RenderContext = { id: string; footnotes: Footnotes; open: boolean }
 
-/** More than this of one thing waits behind a button: the page's nodes are counted. */
+/** Longer lists and tables show more on demand, to limit DOM nodes. */
 const MAX_ROWS = 60
 const MAX_ITEMS = 120
 
@@ -29,13 +29,13 @@ export function Markdown({ text, open = false, id }: { text: string; open?: bool
       {shown.map(({ key, token }, index) => (
         <Block key={key} token={token} place={{ id, footnotes, open: open && index === last }} />
       ))}
-      {/* Standing last, the notes would be pushed down by every line that streams in. */}
+      {/* While streaming, footnotes would be pushed down by every new line. */}
       {!open && footnotes.size > 0 && <Notes place={{ id, footnotes, open }} />}
     </div>
   )
 }
 
-/** A closed block keeps its nodes: the same token gives the same tree, which is not compared again. */
+/** Memoized: a closed block is not diffed again. */
 function Block({ token, place }: { token: Token; place: RenderContext }) {
   const notes = [...place.footnotes.keys()].join()
   return useMemo(() => block(token, place), [token, place.open, notes])
@@ -82,7 +82,7 @@ const block = (token: Token, place: RenderContext): ComponentChild => {
   }
 }
 
-/** The page's own headings stand above: the first level here is the page's third. */
+/** Headings start at level 3, below those of the page. */
 const heading = (token: Tokens.Heading, place: RenderContext): ComponentChild => {
   const Tag = `h${Math.min(6, token.depth + 2)}` as 'h3'
   return <Tag class={`md-h${token.depth}`}>{inline(token.tokens, place)}</Tag>

@@ -1,8 +1,8 @@
-/** Formulas: KaTeX, loaded when the first one is met, writes MathML nodes without a style attribute. */
+/** Formulas rendered by KaTeX as MathML without style attributes; loaded on first use. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
 
 type Katex = typeof import('katex').default
-/** The library once it is here: later formulas are drawn at once and do not move the text. */
+/** The loaded library: later formulas render synchronously, without layout shift. */
 const library: { katex?: Katex } = {}
 
 const options = {
@@ -34,14 +34,14 @@ export function Formula({ text, display }: { text: string; display: boolean }) {
         library.katex = katex
         if (current) draw(katex, element, text, display)
       },
-      // Offline or a broken formula: its source stays, which is what stood there before.
+      // Offline or an invalid formula: the source text stays.
       () => undefined,
     )
     return () => {
       current = false
     }
   }, [text, display])
-  // KaTeX owns what is inside; the key makes a changed formula a new element.
+  // KaTeX owns the content; the key recreates the element when the formula changes.
   return (
     <span key={text} class={display ? 'md-math md-math-block' : 'md-math'} ref={place}>
       {text}

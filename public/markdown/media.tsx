@@ -1,16 +1,16 @@
-/** A file the agent shows by a `MEDIA:<path>` in its answer: a picture, sound or film in place, anything else to download. */
+/** File shown by `MEDIA:<path>` in an answer: image, audio or video inline, others as a download. */
 import { useState } from 'preact/hooks'
 import { kindOf, nameOf } from '../features/workspace/file-kind.ts'
 import { Icon } from '../parts/icon.tsx'
 import { t } from '../strings/t.ts'
 
-/** Addresses of this very service, as an agent that runs beside it may write them; others are never fetched unasked. */
+/** URLs of this server, as an external agent may write them; others are never fetched without a click. */
 const OWN =
   /^https?:\/\/(?:localhost|127\.0\.0\.1)(?::\d+)?\/(api\/(?:media|file\/raw)\?[^\s"'<>]+)$/i
 
 export const isRemote = (path: string): boolean => /^https?:\/\//i.test(path) && !OWN.test(path)
 
-/** Relative to the page's base, so that it holds under every path the page is served from. */
+/** Relative to the page's base, so that it works under any path. */
 const sourceOf = (path: string): string =>
   OWN.exec(path)?.[1] ?? `api/media?path=${encodeURIComponent(path.replace(/^file:\/\//, ''))}`
 

@@ -1,9 +1,9 @@
-/** Markdown to the text a reader sees, for the clipboard. */
+/** Converts Markdown to plain text, for the clipboard and find. */
 import { lex } from './lexer.ts'
 import type { Token, Tokens } from './lexer.ts'
 import { decodeEntities } from './links.ts'
 
-/** What tokens of every kind may have, ours included. */
+/** Fields common to all tokens. */
 type Loose = { type: string; raw: string; text?: string; tokens?: Token[] }
 
 export const toPlainText = (markdown: string): string =>

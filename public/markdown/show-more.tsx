@@ -1,4 +1,4 @@
-/** The first part of something long, and a button for the next part. */
+/** Shows a long list in parts, with a button for the next part. */
 import { useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
 import { t } from '../strings/t.ts'

@@ -1,6 +1,6 @@
 /**
- * Trusted Types: our policy (lib/http/headers.ts) lets no text become markup, except what comes through here. It is
- * imported by late chunks only; browsers without Trusted Types take the text as it is.
+ * Trusted Types: the CSP (lib/http/headers.ts) requires them, so markup is created only here. Imported
+ * by lazy chunks only; browsers without Trusted Types use the text as it is.
  */
 type Rules = { createHTML: (text: string) => string | null }
 type Factory = {
@@ -11,15 +11,15 @@ const { trustedTypes } = globalThis as { trustedTypes?: Factory }
 
 const own = trustedTypes?.createPolicy('agent-webui', { createHTML: text => text })
 
-/** For a parser whose tree is cleaned before it is used, and for a frame that runs nothing. */
+/** For parsers whose result is sanitized, and for frames without scripts. */
 export const trustedHtml = (text: string): string => own?.createHTML(text) ?? text
 
-/** How many libraries that write markup themselves are at work. */
+/** Number of running calls of libraries that write markup themselves. */
 const trusting = { count: 0 }
 
 trustedTypes?.createPolicy('default', { createHTML: text => (trusting.count > 0 ? text : null) })
 
-/** While a library draws that knows no Trusted Types. */
+/** Allows markup while a library without Trusted Types support renders. */
 export const withTrust = async <T>(work: () => Promise<T>): Promise<T> => {
   trusting.count += 1
   try {

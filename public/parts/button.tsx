@@ -1,4 +1,4 @@
-/** Buttons: one with words, one that is only an icon and therefore always has a name. */
+/** Text button and icon button; an icon button always has a label. */
 import type { ButtonHTMLAttributes, ComponentChildren, Ref } from 'preact'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -20,7 +20,7 @@ export const Button = ({ kind = 'plain', icon, children, buttonRef, ...rest }: B
 export type IconButtonProps = Native & {
   icon: IconName
   label: string
-  /** Shown beside the name in the tooltip. */
+  /** Shortcut shown in the tooltip. */
   keys?: string
   size?: number
   round?: boolean

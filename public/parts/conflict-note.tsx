@@ -1,4 +1,4 @@
-/** Somebody else wrote to what is being edited: two ways on, and nothing is lost before one is chosen. */
+/** Conflict notice: the edited file was changed elsewhere. Offers to discard or overwrite. */
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { enEditing } from '../strings/editing.ts'
@@ -7,7 +7,7 @@ import { translator } from '../strings/t.ts'
 const t = translator(enEditing)
 
 export type ConflictProps = {
-  /** Absent: it is gone, and can only be written anew. */
+  /** Absent when the file was deleted. */
   onDiscardMine?: (() => void) | undefined
   onOverwrite: () => void
   text?: string

@@ -1,4 +1,4 @@
-/** A small button that puts a text on the clipboard and says so for a moment. */
+/** Copy button that confirms with its label for a moment. */
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../strings/t.ts'
 import { Icon } from './icon.tsx'
@@ -19,7 +19,7 @@ export function CopyButton(props: {
   }, [state])
   const copy = () => {
     const text = typeof props.text === 'string' ? props.text : props.text()
-    // Without a secure origin or permission there is no clipboard; the button says so.
+    // The clipboard needs a secure origin and permission.
     const writing =
       navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
     writing.then(

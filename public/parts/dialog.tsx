@@ -1,15 +1,15 @@
-/** A modal on the platform's own <dialog>: focus stays inside, Escape and a click beside it close it. */
+/** Modal dialog based on `<dialog>`: traps the focus; Escape and a click on the backdrop close it. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { IconButton } from './button.tsx'
 
 export type DialogProps = {
   title: string
-  /** Absent: it cannot be closed without an answer. */
+  /** Absent when the dialog can't be dismissed. */
   onClose?: (() => void) | undefined
   closeLabel?: string
   kind?: 'sheet' | 'wide' | 'palette'
-  /** The title is spoken but not shown. */
+  /** Hides the title visually. */
   bare?: boolean
   children: ComponentChildren
 }
@@ -30,7 +30,7 @@ export const Dialog = ({
     const before = document.activeElement
     if (dialog && !dialog.open) dialog.showModal()
     return () => {
-      // The element is gone already, and with it the browser's own return of the focus.
+      // The element is already removed, so the browser doesn't restore the focus.
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
   }, [])

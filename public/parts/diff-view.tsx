@@ -1,4 +1,4 @@
-/** A file's changes: one line each, numbered, with what changed inside the line marked. */
+/** Diff of a file with line numbers and word-level marks. */
 import { visibleText } from '../../lib/base/visible.ts'
 import { useShowMore } from '../markdown/show-more.tsx'
 import { t } from '../strings/t.ts'
@@ -19,7 +19,7 @@ export function Diff({ file }: { file: FileDiff }) {
   )
 }
 
-/** The number is drawn by the style sheet from `data-n`: it is not copied along, and costs no node. */
+/** The style sheet renders the number from `data-n`: it is not copied and needs no node. */
 const line = ({ kind, number, parts }: DiffLine, index: number) => (
   <div key={index} class={`diff-${kind}`} data-n={kind === 'gap' ? '' : number}>
     {kind === 'gap'

@@ -1,9 +1,9 @@
-/** Unified diff text to lines with numbers and word-level marks. */
+/** Parses unified diffs into numbered lines with word-level marks. */
 
 export type Mark = { text: string; changed: boolean }
 export type DiffLine = {
   kind: 'same' | 'added' | 'removed' | 'gap'
-  /** The number in the file after the change; before it for removed lines. */
+  /** Line number after the change; before it for removed lines. */
   number: number
   parts: Mark[]
 }
@@ -69,7 +69,7 @@ const pathOf = (text: string): string =>
     .trim()
     .replace(/^[ab]\//, '')
 
-/** Removed lines followed by as many added ones are taken as changed lines and compared pair by pair. */
+/** Removed lines followed by the same number of added lines are compared pairwise. */
 const markWords = (lines: DiffLine[]) => {
   for (let at = 0; at < lines.length; ) {
     let removed = 0
@@ -90,10 +90,10 @@ const markWords = (lines: DiffLine[]) => {
 
 const words = (text: string): string[] => text.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? []
 
-/** A table of this many cells is the most two lines may cost. */
+/** Maximum table size for comparing two lines. */
 const MAX_CELLS = 40_000
 
-/** Both lines cut into kept and changed words; null when too little is kept for marks to help. */
+/** Splits both lines into common and changed words; null when too little is common for marks to help. */
 export const compareWords = (old: string, fresh: string): [Mark[], Mark[]] | null => {
   const left = words(old)
   const right = words(fresh)
@@ -128,7 +128,7 @@ export const compareWords = (old: string, fresh: string): [Mark[], Mark[]] | nul
 const marked = (all: string[], kept: Set<number>): Mark[] => {
   const marks: Mark[] = []
   for (const [index, text] of all.entries()) {
-    // A blank between two changed words belongs to the change.
+    // Whitespace between two changed words belongs to the change.
     const changed =
       !kept.has(index) ||
       (!text.trim() &&
@@ -143,7 +143,7 @@ const marked = (all: string[], kept: Set<number>): Mark[] => {
   return marks
 }
 
-/** A diff of two texts that differ in one place, for edits whose tool returned none. */
+/** Diff of a replaced text, for edits whose tool returned none. */
 export const diffOfEdit = (path: string, old: string, fresh: string): FileDiff => {
   const lines: DiffLine[] = []
   const side = (text: string, kind: 'removed' | 'added') => {

@@ -1,4 +1,4 @@
-/** The line between two parts of the page that moves: by drag, by keyboard, and back to where it was with a double press. */
+/** Draggable divider: resizes by pointer and keyboard; a double click resets. */
 
 const STEP = 16
 
@@ -7,11 +7,11 @@ export type DividerProps = {
   width: number
   min: number
   max: number
-  /** It stands at the start of what it resizes, which then grows towards the start. */
+  /** The divider is at the start of the panel, which grows toward the start. */
   atStart?: boolean
   onResize: (px: number) => void
   onReset: () => void
-  /** Enter folds away what it resizes. */
+  /** Enter collapses the panel. */
   onCollapse: () => void
 }
 

@@ -1,4 +1,4 @@
-/** Durations in words, and one that counts up by itself without drawing anything around it again. */
+/** Formats durations; `Elapsed` counts up without re-rendering its parents. */
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../strings/t.ts'
 
@@ -13,7 +13,7 @@ export const formatSeconds = (seconds: number): string => {
   return t('span.hours', { hours: Math.floor(whole / 3600), minutes: Math.floor(whole / 60) % 60 })
 }
 
-/** Seconds since `since` (seconds since 1970); the clocks of server and page may differ a little. */
+/** Time elapsed since `since` (seconds since 1970); clamped at 0 because the server's clock may be ahead. */
 export function Elapsed({ since }: { since: number }) {
   const [now, setNow] = useState(() => Date.now() / 1000)
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Rows of a form: what it is, what it means, the control, and whether it has been saved. */
+/** Form rows: label, hint, control and save status. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
@@ -7,7 +7,7 @@ export type RowProps = {
   hint?: string | undefined
   status?: string | undefined
   failed?: boolean
-  /** Given the ids the control is named and described by. */
+  /** Receives the ids for the label and description. */
   control: (ids: { control: string; hint: string | undefined }) => ComponentChildren
 }
 

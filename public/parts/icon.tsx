@@ -1,6 +1,6 @@
-/** The one icon set: 24-unit paths drawn with a 1.5 px stroke in the colour of the text around them. */
+/** Icon set: 24-unit paths with a 1.5 px stroke in the current text color. */
 
-/** Each entry is the `d` of one path; circles and rounded boxes are drawn as arcs so that one string is enough. */
+/** Each entry is the `d` of one path; circles and rounded boxes are drawn as arcs. */
 const paths = {
   markdown:
     'M4.5 6h15A1.5 1.5 0 0 1 21 7.5v9a1.5 1.5 0 0 1-1.5 1.5h-15A1.5 1.5 0 0 1 3 16.5v-9A1.5 1.5 0 0 1 4.5 6zM6.5 14.5v-5l2.500 3 2.500-3v5M16 9.500v5M14 12.700l2 2 2-2',
@@ -92,7 +92,7 @@ const CLASSES: Partial<Record<IconName, string>> = {
   'chevron-right': 'icon icon-directional',
 }
 
-/** Decoration only: whatever it means must stand beside it in words or in the control's own label. */
+/** Decorative: its meaning must also be in text or in the control's label. */
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg

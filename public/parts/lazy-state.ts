@@ -1,7 +1,7 @@
-/** The state of a view that loads late: built when the view is first drawn, and kept while the page lives. */
+/** State of a lazily loaded view: created on first render and kept until the page is left. */
 import type { App } from '../app.ts'
 
-/** One for each page, so that what is being edited survives a look at another view. */
+/** One instance per app, so that edits survive a switch to another view. */
 export const lazyState = <T>(create: (app: App) => T): ((app: App) => T) => {
   const rooms = new WeakMap<App, { room: T }>()
   return app => {

@@ -1,4 +1,4 @@
-/** A view whose code loads when it is first shown; until then a quiet word, and a way to try again when it cannot be had. */
+/** Lazily loaded component, with a loading text and a Retry button on failure. */
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
@@ -9,12 +9,12 @@ type State<P> = { view: ComponentType<P> | 'failed' | null }
 
 export const lazy = <P extends object>(
   load: () => Promise<ComponentType<P>>,
-  /** Nothing stands in its place while it loads. */
+  /** Renders nothing while loading. */
   quiet = false,
-  /** False for parts of the first view, whose styles are there already. */
+  /** False for components styled by the main style sheet. */
   styled = true,
 ): ComponentType<P> => {
-  /** Loaded once, drawn at once from then on. */
+  /** Loaded once, then rendered synchronously. */
   const kept: State<P> = { view: null }
   return props => {
     const [state, setState] = useState<State<P>>({ view: kept.view })
@@ -26,7 +26,7 @@ export const lazy = <P extends object>(
           kept.view = view
           setState({ view })
         },
-        // Offline, or another version of the service by now: said, with a way to try again.
+        // Offline, or the server was updated: offer a retry.
         () => setState({ view: 'failed' }),
       )
     }, [attempt])

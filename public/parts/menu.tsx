@@ -1,4 +1,4 @@
-/** A menu behind a button: arrows move, letters jump, Escape goes back to the button. */
+/** Menu button: arrow keys move, letters jump, Escape returns to the button. */
 import type { RefObject } from 'preact'
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { IconButton } from './button.tsx'
@@ -12,7 +12,7 @@ export type MenuItem =
       icon?: IconName
       keys?: string
       danger?: boolean
-      /** One of several of which one holds. */
+      /** State of a radio item. */
       checked?: boolean
       run: () => void
     }

@@ -1,4 +1,4 @@
-/** A list to choose one thing from by typing: grouped options under a search field, all by keyboard. */
+/** Searchable list of grouped options, fully usable by keyboard. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -6,7 +6,7 @@ export type PickerOption = {
   id: string
   label: string
   hint?: string
-  /** A figure at the end of the line that is never cut; and what it means. */
+  /** A value at the end of the line that is never truncated, and its tooltip. */
   note?: string
   noteTitle?: string
   icon?: IconName
@@ -21,7 +21,7 @@ export type PickerProps = {
   selected?: string
   empty: string
   query: string
-  /** Absent: a short list without a search field. */
+  /** Absent for a short list without a search field. */
   onQuery?: ((query: string) => void) | undefined
   onPick: (id: string) => void
 }

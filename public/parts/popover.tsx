@@ -1,11 +1,11 @@
-/** A small surface beside the thing it belongs to, in the top layer; a sheet at the bottom of a narrow page. */
+/** Popover anchored to an element, in the top layer; a bottom sheet on a narrow page. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 export type PopoverProps = {
   anchor: RefObject<HTMLElement | null>
   onClose: () => void
-  /** Preferred side; turned over when there is no room. */
+  /** Preferred side; flipped when there is not enough space. */
   side?: 'above' | 'below'
   align?: 'start' | 'end'
   class?: string
@@ -53,7 +53,7 @@ export const Popover = (props: PopoverProps) => {
       setPlace(positionFor(anchor.current.getBoundingClientRect(), size, { side, align }))
     }
     measure()
-    // Its contents may grow while it is open: search results arrive.
+    // The content may grow while it is open.
     const observer = new ResizeObserver(measure)
     for (const child of box.children) observer.observe(child)
     window.addEventListener('resize', measure)
@@ -97,7 +97,7 @@ export const Popover = (props: PopoverProps) => {
               top: `${position.top}px`,
               maxHeight: `${position.maxHeight}px`,
             }
-          : // Not `visibility`: what is inside must be able to take the focus before the next frame.
+          : // Not `visibility`, because the content must be focusable before the next frame.
             { opacity: 0 }
       }
       onFocusOut={event => {

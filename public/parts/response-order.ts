@@ -1,6 +1,6 @@
-/** Answers to the same question may arrive out of order: one that was asked for before what is shown is too old to be shown. */
+/** Drops responses that arrive out of order: a response is stale when a later request was already answered. */
 
-/** Ask when a request begins; the result says, when its answer is there, whether it is still worth showing. */
+/** Call when a request begins; call the result when its response arrives: true while it is not stale. */
 export const createResponseOrder = (): ((key: string) => () => boolean) => {
   let last = 0
   const shown = new Map<string, number>()

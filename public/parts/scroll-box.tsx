@@ -1,4 +1,4 @@
-/** A box that scrolls sideways or down: named, and reachable by keyboard, or its end could not be read without a mouse. */
+/** Scrolling box that is focusable and named, so that it can be scrolled by keyboard. */
 import type { ComponentChildren } from 'preact'
 
 export function ScrollBox(props: { class: string; label: string; children: ComponentChildren }) {

@@ -1,8 +1,8 @@
 /**
- * What one tab has already seen of each source: drops doubles, and holds frames back while a snapshot is on its way.
+ * Event cursors of one tab: drops duplicate events and buffers events while a snapshot is being fetched.
  *
- * A snapshot fetched by HTTP says with its cursor up to where it reaches; frames that came meanwhile wait here, and those
- * the snapshot contains are dropped (storage.md, A4).
+ * A snapshot fetched by HTTP has a cursor. Events received during the request are buffered; those up to
+ * the cursor are dropped.
  */
 import type { Frame } from '../../lib/schema/event.ts'
 import { parseCursor, type Source } from './stream.ts'
@@ -18,7 +18,7 @@ type SourceState = {
 
 export type EventCursorsOptions = {
   deliver: (frame: Frame) => void
-  /** The source cannot be resumed: fetch it, then `resume` with the reply's cursor. */
+  /** The source can't be resumed: fetch it, then call `completeSnapshot` with the reply's cursor. */
   refetch: (source: Source, request: SnapshotRequest) => void
 }
 
@@ -34,7 +34,7 @@ export const createEventCursors = ({ deliver, refetch }: EventCursorsOptions) =>
     return state
   }
 
-  /** Frames of the source wait from here until `resume` with this hold; an earlier hold is void. */
+  /** Buffers events of the source until `completeSnapshot` with this request; supersedes earlier requests. */
   const beginSnapshot = (source: Source): SnapshotRequest => {
     const state = stateOf(source)
     state.request = { source }
@@ -50,9 +50,9 @@ export const createEventCursors = ({ deliver, refetch }: EventCursorsOptions) =>
 
   return {
     beginSnapshot,
-    /** Follows a source without a snapshot, for those that have none. */
+    /** Subscribes to a source that has no snapshot. */
     subscribe: (source: Source): void => void stateOf(source),
-    /** False when a later hold or `forget` has made this one void: the snapshot must then not be used. */
+    /** False when the request was superseded or the source unsubscribed; the snapshot must then be discarded. */
     isCurrent: (request: SnapshotRequest): boolean =>
       states.get(request.source)?.request === request,
     completeSnapshot(request: SnapshotRequest, cursor: string | undefined): void {
@@ -77,7 +77,7 @@ export const createEventCursors = ({ deliver, refetch }: EventCursorsOptions) =>
       else emit(state, frame)
     },
     unsubscribe: (source: Source): void => void states.delete(source),
-    /** `<boot>-<n>` of what this tab has; empty while it does not know. */
+    /** Cursor `<boot>-<n>` of this tab; empty while unknown. */
     cursor(source: Source): string {
       const state = states.get(source)
       return state?.boot ? `${state.boot}-${state.n}` : ''

@@ -1,9 +1,9 @@
 /**
- * The only EventSource: one connection that carries everything the page needs.
+ * The only EventSource of the page: one connection for all sources.
  *
- * It knows where each source stands, reconnects from there with growing pauses, notices a dead link by missing pings, and
- * changes what is watched by opening the next connection before it closes the last (storage.md, A4). Frames may come
- * twice; whoever reads them drops doubles by `n`.
+ * Tracks the position of each source, reconnects from there with increasing delays, detects dead connections by missing
+ * pings, and changes subscriptions by opening the next connection before closing the last. Events may arrive
+ * twice; receivers drop duplicates by `n`.
  */
 import type { Frame } from '../../lib/schema/event.ts'
 
@@ -28,14 +28,14 @@ export type StreamOptions = {
   onFrame: (frame: Frame) => void
   onPing: () => void
   onState: (state: StreamState) => void
-  /** Awaited after a failure, before the next attempt: a session that has ended needs a sign-in first. Must not reject. */
+  /** Awaited before the next attempt: an expired session needs a sign-in first. Must not reject. */
   beforeRetry: () => Promise<void>
   nowMs: () => number
   schedule: (run: () => void, afterMs: number) => () => void
 }
 
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000, 15_000, 30_000]
-/** Pings come every 10 s; two and a bit missing mean a dead link that the socket has not noticed. */
+/** Pings arrive every 10 s; without two of them the connection is considered dead. */
 const SILENCE_MS = 22_000
 
 const FRAME_TYPES = [
@@ -70,7 +70,7 @@ const FRAME_TYPES = [
   'gateway',
   'reset',
 ] as const satisfies readonly Frame['type'][]
-/** Compiles only while every type is listened to: the browser drops what nobody named. */
+/** Compiles only while every type has a listener: the browser drops events without one. */
 type AllFrameTypes = Frame['type'] extends (typeof FRAME_TYPES)[number] ? typeof FRAME_TYPES : never
 
 export const parseCursor = (text: string | undefined): Cursor | undefined => {
@@ -78,7 +78,7 @@ export const parseCursor = (text: string | undefined): Cursor | undefined => {
   return match ? { boot: match[1]!, n: Number(match[2]) } : undefined
 }
 
-/** The earlier of two cursors of one boot. Of two boots, the one given first: the service answers with a reset anyway. */
+/** The earlier of two cursors of one boot. Of different boots the first: the server replies with a reset anyway. */
 export const earlier = (a: string, b: string): string => {
   const [x, y] = [parseCursor(a), parseCursor(b)]
   return x && y && x.boot === y.boot && y.n < x.n ? b : a
@@ -95,8 +95,8 @@ const rewind = (position: Position, to: string): boolean => {
 export const createStream = (options: StreamOptions) => {
   const { open, onFrame, onPing, onState, beforeRetry, nowMs, schedule } = options
   /**
-   * Where each watched session stands (the cursor of its reply, or the last id that covered it), and since when it has been
-   * carried without a gap: whoever wants it from then on has had every frame.
+   * Position of each watched session (the cursor of its reply, or the last event id), and since when it has been
+   * received without a gap.
    */
   const positions = new Map<string, Position>()
   const fixed: Position = { at: '', since: '' }
@@ -112,7 +112,7 @@ export const createStream = (options: StreamOptions) => {
     cancelSilence = schedule(() => fail(), SILENCE_MS)
   }
 
-  /** A live id covers every source of the connection that carried it. */
+  /** An event id covers every source of its connection. */
   const advance = (id: string): void => {
     if (!id) return
     fixed.at = id
@@ -133,7 +133,7 @@ export const createStream = (options: StreamOptions) => {
         if (!alive()) return
         resetSilenceTimer()
         onFrame({ ...JSON.parse(event.data), type } as Frame)
-        // An older connection that is about to be replaced must not move what the next one was opened with.
+        // A connection that is being replaced must not change the position of the next one.
         if (source === current && !next) advance(event.lastEventId)
       })
     }
@@ -159,7 +159,7 @@ export const createStream = (options: StreamOptions) => {
       else if (source === current) {
         source.close()
         current = null
-        // The next connection may be on its way already; it decides.
+        // If the next connection is already opening, its result decides.
         if (!next) fail()
       }
     })
@@ -191,7 +191,7 @@ export const createStream = (options: StreamOptions) => {
   }
 
   return {
-    /** Opens from `cursor`, the number that came with the session list. */
+    /** Opens the stream from `cursor`, which came with the session list. */
     start(cursor: string): void {
       if (!stopped) return
       stopped = false
@@ -200,8 +200,8 @@ export const createStream = (options: StreamOptions) => {
       connect()
     },
     /**
-     * What to carry from now on. A session that is new, or is wanted from before it has been carried, takes a new
-     * connection; one that nobody wants any more is dropped with the next change.
+     * Sets the subscriptions. A new session, or one needed from an earlier position, requires a new
+     * connection; an unsubscribed one is dropped with the next change.
      */
     watch(wanted: Wanted, list = ''): void {
       let changed = rewind(fixed, list)

@@ -1,10 +1,10 @@
 /**
- * Lets all tabs of one browser listen through a single event stream.
+ * Shares one event stream between all tabs of a browser.
  *
  * A Web Lock elects the leader, which alone holds the connection; a BroadcastChannel carries its frames to the others and
- * their wishes back. When the leader goes, the next in the queue gets the lock and asks everybody where they stand; when it
+ * their subscriptions back. When the leader closes, the next tab gets the lock and asks all tabs for their subscriptions; when it
  * is frozen (no ping for 15 s), a visible tab takes the lock away. Without Web Locks (plain HTTP beyond localhost) each tab
- * listens for itself.
+ * has its own stream.
  */
 import type { Frame } from '../../lib/schema/event.ts'
 import { earlier, type Stream, type StreamState, type Wanted } from './stream.ts'
@@ -39,7 +39,7 @@ export type TabLeaderOptions = {
   stream: (on: Pick<TabLeaderOptions, 'onFrame' | 'onState'> & { onPing: () => void }) => Stream
   channel: ChannelLike | null
   locks: LocksLike | null
-  /** What this tab wants to hear of, and from where. */
+  /** Subscriptions of this tab, with their positions. */
   subscriptions: () => Subscriptions
   visible: () => boolean
   onFrame: (frame: Frame) => void
@@ -50,7 +50,7 @@ export type TabLeaderOptions = {
 
 const FROZEN_MS = 15_000
 const EXPIRED_MS = 35_000
-/** How long a new leader waits for the others to say where they stand. */
+/** How long a new leader waits for the subscriptions of the other tabs. */
 const GATHER_MS = 80
 
 export const createTabLeader = (options: TabLeaderOptions) => {
@@ -81,14 +81,14 @@ export const createTabLeader = (options: TabLeaderOptions) => {
     },
     onState(value) {
       state = value
-      // The one that steps down says nothing: the new leader's state is what counts.
+      // A former leader doesn't report its state; the new leader does.
       if (!release) return
       post({ kind: 'state', state })
       onState(state)
     },
   })
 
-  /** Everybody's wishes in one: of two tabs that want the same session, the earlier position counts. */
+  /** Union of the subscriptions of all tabs; the earlier position of a session wins. */
   const union = (): { wanted: Map<string, string>; list: string } => {
     const own = subscriptions()
     const wanted = new Map(own.wanted)
@@ -143,10 +143,10 @@ export const createTabLeader = (options: TabLeaderOptions) => {
     queued = new AbortController()
     const waiting = queued
     try {
-      // The platform refuses `signal` together with `steal`; a theft is granted at once, so there is nothing to abort.
+      // The platform rejects `signal` together with `steal`. A stolen lock is granted at once, so there is nothing to abort.
       await locks?.request(name, steal ? { steal } : { signal: waiting.signal }, lead)
     } catch {
-      // Aborted while waiting, or robbed while leading: either way this tab does not lead any more.
+      // Aborted while waiting, or the lock was stolen: this tab is not the leader.
       if (queued !== waiting) return
       stepDown()
       if (closed) return
@@ -192,7 +192,7 @@ export const createTabLeader = (options: TabLeaderOptions) => {
       void queue(false)
       announce()
     },
-    /** The tab wants something else now. */
+    /** Call when the subscriptions of this tab have changed. */
     updateSubscriptions(): void {
       if (release) apply()
       else announce()

@@ -1,8 +1,8 @@
-/** What is left of a card that waited for an answer. */
+/** Line that replaces an answered approval or question. */
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
 
-/** What is left of a card once somebody has answered, here or elsewhere. */
+/** Replaces a card after it was answered, here or on another device. */
 export function AnsweredLine({
   denied,
   text,

@@ -1,4 +1,4 @@
-/** Asks whether a command may run: what, where and why, four answers, Enter and Esc for the two common ones. */
+/** Approval card: the command, folder and reason, with up to four answers; Enter allows once, Esc denies. */
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Approval, ApprovalChoice } from '../../../lib/schema/question.ts'
@@ -12,17 +12,17 @@ import { RuleForm } from './rule-form.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { useReadToEnd, ReadToEndBox } from './read-to-end.tsx'
 
-/** An answer that did not arrive by then may be given again. */
+/** After this time without a confirmation the answer can be sent again. */
 const AGAIN_MS = 8000
 
-/** A key pressed for something else as the card appeared must not answer it. */
+/** Keys are ignored for this long after the card appears, so that a keystroke meant for something else doesn't answer it. */
 const GRACE_MS = 600
 
 const isTyping = (element: Element | null): boolean =>
   (element instanceof HTMLTextAreaElement || element instanceof HTMLInputElement) &&
   element.value !== ''
 
-/** Enter and Esc belong to the card only while nothing else on the page wants them. */
+/** Enter and Esc answer the card only while no other element uses them. */
 const isFree = (card: HTMLElement): boolean => {
   const active = document.activeElement
   if (document.querySelector('dialog[open], :popover-open')) return false
@@ -35,7 +35,7 @@ const isFree = (card: HTMLElement): boolean => {
 }
 
 export type RuleScope = 'session' | 'workspace' | 'profile'
-/** `rule` is absent for the exact command. */
+/** `rule` is absent for a rule that covers the exact command. */
 export type GivenRule = { scope: RuleScope; rule?: string }
 
 export type RuleFormProps = {
@@ -47,13 +47,13 @@ export type RuleFormProps = {
 
 export type ApprovalCardProps = {
   approval: Approval
-  /** Only the first of several waiting cards listens to keys. */
+  /** Only the first of several cards listens to keys. */
   keys: boolean
   onAnswer: (choice: ApprovalChoice, given?: GivenRule) => void
 }
 
 export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardProps) {
-  // The service sends it so already; a card never depends on that. What is visible stays as it is.
+  // The server already makes invisible characters visible; the card doesn't rely on that.
   const command = visibleText(asked.command)
   const approval = { ...asked, command }
   const whole = useReadToEnd(command)
@@ -80,12 +80,12 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
     if (sent || event.repeat || event.isComposing || event.defaultPrevented || !card.current) return
     if (event.key !== 'Enter' && event.key !== 'Escape') return
     if (event.shiftKey || event.altKey || event.ctrlKey || event.metaKey) return
-    // The keys of an open form are its own: they neither allow once nor deny.
+    // While the rule form is open its keys neither allow nor deny.
     if (isRuling || !isFree(card.current)) return
     event.preventDefault()
     event.stopPropagation()
     const choice = event.key === 'Enter' ? 'once' : 'deny'
-    // Nothing is allowed by a key whose end has not been on the screen.
+    // Enter allows a command only after its end was on screen.
     if (choice === 'once' && !whole.endSeen) return whole.advance()
     if (choice === 'deny' || (approval.choices?.includes('once') ?? true)) answer(choice)
   }
@@ -170,7 +170,7 @@ export function ApprovalCard({ approval: asked, keys, onAnswer }: ApprovalCardPr
   )
 }
 
-/** What would change, file by file; what is left out of it is said below. */
+/** Proposed changes by file, with notes on omitted parts. */
 function AskedDiff({ text }: { text: string }) {
   const files = useMemo(() => parseDiff(text), [text])
   const notes = text

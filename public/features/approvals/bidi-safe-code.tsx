@@ -1,4 +1,4 @@
-/** A command in the order in which it runs: words of a script that is written from the right do not move what stands between them. */
+/** Code in logical order: right-to-left words are isolated, so that they don't reorder the text between them. */
 const FROM_RIGHT =
   /([\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]+)/u
 

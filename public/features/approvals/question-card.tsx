@@ -1,11 +1,11 @@
-/** A question the agent asks: its choices as buttons, and room for another answer. */
+/** Question card: the agent's choices as buttons, and a field for another answer. */
 import { useEffect, useState } from 'preact/hooks'
 import type { Clarify } from '../../../lib/schema/question.ts'
 import { t } from './strings.ts'
 import { visibleText } from '../../../lib/base/visible.ts'
 import { Icon } from '../../parts/icon.tsx'
 
-/** An answer that did not arrive by then may be given again. */
+/** After this time without a confirmation the answer can be sent again. */
 const AGAIN_MS = 8000
 
 export type QuestionCardProps = { question: Clarify; onAnswer: (text: string) => void }

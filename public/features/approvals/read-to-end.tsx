@@ -1,27 +1,27 @@
-/** A box for something that must be read before it is decided about: where it does not fit, that is said, and one button leads to its end. */
+/** Box for content that must be read before it is approved: tracks whether its end was on screen, and a button leads there. */
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { t } from './strings.ts'
 
-/** Rounded sizes of a zoomed page differ by so much. */
+/** Tolerance for rounded sizes on a zoomed page. */
 const SLACK_PX = 4
 
 export type ReadToEnd = {
   frame: RefObject<HTMLDivElement | null>
-  /** Something of it lies below the edge. */
+  /** Part of the content is below the edge. */
   hasMore: boolean
   isOpen: boolean
-  /** Its end has been on the screen. */
+  /** The end of the content was on screen. */
   endSeen: boolean
-  /** Grows it; where it still does not fit, goes to its end. */
+  /** Expands the box; if it is expanded already, scrolls to its end. */
   advance: () => void
   close: () => void
 }
 
-/** The box that scrolls stands somewhere in the frame. */
+/** The scrolling box inside the frame. */
 const scrollerIn = (frame: HTMLElement | null) => frame?.querySelector('[role="group"]')
 
-/** `shown` is what the box shows: another one has not been seen. */
+/** `shown` identifies the content; new content counts as unread. */
 export const useReadToEnd = (shown: unknown): ReadToEnd => {
   const frame = useRef<HTMLDivElement>(null)
   const [hasMore, setCut] = useState(false)
@@ -44,7 +44,7 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
     const scroller = scrollerIn(frame.current)
     if (!scroller) return
     const listen = () => look.current()
-    // Its own width decides how its lines wrap; what is in it grows when a font or its colors arrive.
+    // Its width decides how lines wrap; its content grows when fonts or colors load.
     const sizes = new ResizeObserver(listen)
     for (const element of [scroller, ...scroller.children]) sizes.observe(element)
     scroller.addEventListener('scroll', listen, { passive: true })
@@ -69,11 +69,11 @@ export const useReadToEnd = (shown: unknown): ReadToEnd => {
 
 type Props = {
   whole: ReadToEnd
-  /** What the button says while the box is small. */
+  /** Label of the button while the box is collapsed. */
   more: string
-  /** Enter presses the button until the end has been seen. */
+  /** Enter presses the button until the end was seen. */
   keys?: boolean
-  /** Has a `ScrollBox` in it. */
+  /** Contains a `ScrollBox`. */
   children: ComponentChildren
 }
 

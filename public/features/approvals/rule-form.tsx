@@ -1,11 +1,11 @@
-/** What “Always allow” will allow: shown, edited within what may be allowed, and limited to a place, before it is given. */
+/** Form of an "always allow" rule: its pattern and scope. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { RuleFormProps, RuleScope } from './approval-card.tsx'
 import { t } from './strings.ts'
 
 const SCOPES: readonly RuleScope[] = ['session', 'workspace', 'profile']
 
-/** The words a rule begins with; null when the text is the exact command, undefined when it is no rule for it. */
+/** The prefix of a rule; null for the exact command, undefined when the text is no valid rule for it. */
 const wordsOf = (text: string, command: string, suggested: string): string | null | undefined => {
   const given = text.trim()
   if (given === command.trim()) return null

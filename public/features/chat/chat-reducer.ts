@@ -1,4 +1,4 @@
-/** What one conversation looks like, as a pure fold of its record and the frames that followed it. */
+/** Pure reducer of one chat: its stored session and the events that followed. */
 import type { Frame, TurnEvent } from '../../../lib/schema/event.ts'
 import type { Message } from '../../../lib/schema/message.ts'
 import type { Question } from '../../../lib/schema/question.ts'
@@ -9,7 +9,7 @@ import type { Usage } from '../../../lib/schema/usage.ts'
 import { withSubagentEvent, withoutSubagents } from '../transcript/subagents.ts'
 
 export type ChatError = { type: string; message: string; hint?: string | undefined }
-/** `retry`: when a failed call is made again (seconds since 1970), which attempt that is, and of how many. */
+/** `retry`: time of the next attempt (seconds since 1970), its number, and the maximum. */
 export type Notice = {
   id: string
   text: string
@@ -17,7 +17,7 @@ export type Notice = {
 }
 /** How a call of the turns seen on this page withTurnEnded; a reloaded session knows the result message only. */
 export type ToolOutcome = { duration: number | null; isError: boolean }
-/** A question that somebody answered while this page was open. */
+/** A question answered while this page was open, here or on another device. */
 export type AnsweredQuestion = { question: Question; answer: string }
 
 export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
@@ -25,27 +25,27 @@ export type AsideEvent = Extract<Frame, { type: 'aside' }>['data']
 export type Chat = {
   sessionId: string
   messages: Message[]
-  /** Messages that stand above the first one here and are not loaded. */
+  /** Number of earlier messages that are not loaded. */
   before: number
   live: LiveTurn | null
   questions: Question[]
   settled: AnsweredQuestion[]
-  /** What waits to be sent. */
+  /** Queued messages. */
   queued: Queued[]
-  /** The newest side question, with what is said to it so far. */
+  /** The latest side question with its answer so far. */
   aside: AsideEvent | null
-  /** What the model reads instead of earlier messages. */
+  /** Summaries the model reads instead of earlier messages. */
   summaries: SummaryRef[]
   error: ChatError | null
   usage: Usage | null
   title: string
   notices: Notice[]
   finished: Readonly<Record<string, ToolOutcome>>
-  /** Number of the last frame this value contains. */
+  /** Sequence number of the last event applied. */
   lastSeq: number
 }
 
-/** What one running call may keep of its output in the page. */
+/** Characters kept of the output of one running call. */
 const OUTPUT_TAIL_CHARS = 16_000
 
 export const emptyChat = (sessionId: string): Chat => ({
@@ -80,7 +80,7 @@ export const chatFromSession = (session: Session): Chat => ({
   lastSeq: Number(session.cursor.slice(session.cursor.lastIndexOf('-') + 1)) || 0,
 })
 
-/** A page of older messages, put above the ones that are here. */
+/** Prepends a page of older messages. */
 export const withEarlier = (chat: Chat, messages: Message[], before: number): Chat => {
   const known = new Set(chat.messages.map(message => message.id))
   const fresh = messages.filter(message => !known.has(message.id))
@@ -90,7 +90,7 @@ export const withEarlier = (chat: Chat, messages: Message[], before: number): Ch
 export const questionId = (question: Question): string =>
   question.kind === 'approval' ? question.approval_id : question.clarify_id
 
-/** The next value after a frame; a frame that is already contained changes nothing. `now` in seconds. */
+/** Applies one event; events already applied are ignored. `now` in seconds. */
 export const reduceFrame = (chat: Chat, frame: Frame, now: number = Date.now() / 1000): Chat => {
   if (frame.n <= chat.lastSeq) return chat
   if (frame.source !== `session:${chat.sessionId}`) return chat
@@ -102,11 +102,11 @@ export const reduceFrame = (chat: Chat, frame: Frame, now: number = Date.now() /
     const before = chat.aside?.stream_id === stream_id ? (chat.aside.text ?? '') : ''
     return { ...seen, aside: { ...frame.data, text: answer ?? before + text } }
   }
-  // The last word of a turn that another one has followed.
+  // The end of an earlier turn: another one has started since.
   if (frame.type === 'stream_end' && live && frame.stream && frame.stream !== live.stream_id) {
     return seen
   }
-  // The record was read in the middle of a turn: its log up to `pos` is in it already.
+  // The session was read during the turn and contains its log up to `pos`.
   if (live && frame.pos !== undefined && frame.stream === live.stream_id) {
     if (frame.pos <= live.pos) return seen
     seen.live = { ...live, pos: frame.pos }
@@ -114,7 +114,7 @@ export const reduceFrame = (chat: Chat, frame: Frame, now: number = Date.now() /
   return isTurnEvent(frame) ? apply(seen, frame, now) : seen
 }
 
-/** Rows, the inbox and notices travel beside turns; they never carry a stream's events. */
+/** Event types that don't belong to a turn. */
 const SERVICE_FRAME_TYPES = new Set([
   ...['row', 'gone', 'asked', 'settled', 'queue', 'aside', 'notice', 'gateway', 'reset'],
 ])
@@ -182,7 +182,7 @@ const apply = (chat: Chat, event: TurnEvent, now: number): Chat => {
 
 type Retry = Extract<TurnEvent, { type: 'retry' }>['data']
 
-/** What streamed for the message is void: it comes again, from its beginning. */
+/** Discards the streamed text: the message is sent again from its beginning. */
 const withRetrying = (
   chat: Chat,
   { attempt, attempts = 0, delay_ms, message }: Retry,
@@ -193,7 +193,7 @@ const withRetrying = (
   notices: withRetry(chat.notices, { attempt, attempts, message, until: now + delay_ms / 1_000 }),
 })
 
-/** One that could not be made is no longer under way. */
+/** Shows a warning; a failed compaction also ends its progress notice. */
 const withWarning = (
   chat: Chat,
   { message, type }: { message: string; type?: string | undefined },
@@ -204,7 +204,7 @@ const withWarning = (
 
 type Compressed = Extract<TurnEvent, { type: 'compressed' }>['data']
 
-/** A summary takes the place of those before it, and the ring shows what it saves. */
+/** Replaces earlier summaries and updates the context usage. */
 const compressed = (chat: Chat, { message, summary, last_prompt_tokens: tokens }: Compressed) => ({
   ...chat,
   notices: withNotice(chat.notices, 'compressed', message),
@@ -213,7 +213,7 @@ const compressed = (chat: Chat, { message, summary, last_prompt_tokens: tokens }
     chat.usage && tokens !== undefined ? { ...chat.usage, last_prompt_tokens: tokens } : chat.usage,
 })
 
-/** Compiles only while every event has its case; a newer server's event is passed over. */
+/** Compiles only while every event type has a case; events of a newer server are ignored. */
 const unknown = (_: never, chat: Chat): Chat => chat
 
 const blankTurn = (now: number): LiveTurn => ({
@@ -228,7 +228,7 @@ const blankTurn = (now: number): LiveTurn => ({
   tools: [],
 })
 
-/** A delta of the message being withDelta; the first delta of another message begins anew. */
+/** Appends a delta to the streamed message; a delta of another message replaces it. */
 const withDelta = (chat: Chat, id: string, text: string, reasoning: string, now: number): Chat => {
   if (chat.messages.at(-1)?.id === id) return chat
   const live = chat.live ?? blankTurn(now)
@@ -245,7 +245,7 @@ const withDelta = (chat: Chat, id: string, text: string, reasoning: string, now:
   }
 }
 
-/** A finished message takes the place of what was streamed under its id; a tool's result ends its call. */
+/** Replaces the streamed text of a finished message; a tool result ends its call. */
 const withMessage = (chat: Chat, message: Message): Chat => {
   const at = chat.messages.findLastIndex(other => other.id === message.id)
   const messages = at < 0 ? [...chat.messages, message] : chat.messages.with(at, message)
@@ -310,7 +310,7 @@ const withTurnEnded = (chat: Chat): Chat => ({
   notices: without(chat.notices, 'retry'),
 })
 
-/** Stopping keeps what was read; the journal's own message, when it comes, has the same id and wins. */
+/** Keeps the streamed text when a turn is stopped; the stored message has the same id and replaces it. */
 const keepPartial = (chat: Chat): Chat => {
   const live = chat.live
   if (!live?.message_id || !live.text.trim()) return chat
@@ -340,7 +340,7 @@ const withRetry = (
   {
     id: 'retry',
     text: message,
-    // A server that does not count says only why.
+    // Without attempt counts only the reason is shown.
     ...(attempts > attempt && { retry: { until, next: attempt + 1, all: attempts } }),
   },
 ]

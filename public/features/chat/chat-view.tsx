@@ -1,4 +1,4 @@
-/** The conversation: header, transcript or what stands in its place, composer. */
+/** Chat view: header, transcript or placeholder, composer. */
 import { useMemo } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'

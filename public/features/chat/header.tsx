@@ -1,4 +1,4 @@
-/** The line above the conversation: its title (editable in place), its model, its menu. */
+/** Chat header: editable title, project, model and menu. */
 import { useSignal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { formatKeys } from '../shell/keys.ts'
@@ -15,7 +15,7 @@ type TitleFieldProps = { title: string; onDone: (title: string | null) => void }
 const TitleField = ({ title, onDone }: TitleFieldProps) => {
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
-  // Before anything can be typed into it.
+  // Before the user can type into it.
   useLayoutEffect(() => ref.current?.select(), [])
   const finish = (keep: boolean) => {
     if (finished.current) return

@@ -1,4 +1,4 @@
-/** What waits for a person, in whichever conversation: asked and settled, as the stream tells it. */
+/** Pending approvals and questions of all sessions. */
 import { computed, signal } from '@preact/signals'
 import type { Frame } from '../../../lib/schema/event.ts'
 import type { Question } from '../../../lib/schema/question.ts'
@@ -27,7 +27,7 @@ export const createInbox = (
         open.value = rest
       }
     },
-    /** Everything that waits now; answers the cursor it stands at. */
+    /** Loads the pending questions; returns the event cursor of the reply. */
     async load(): Promise<string> {
       const { questions, cursor } = await api('GET /api/inbox')
       open.value = new Map(questions.map(question => [idOf(question), question]))

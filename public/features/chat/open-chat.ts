@@ -1,4 +1,4 @@
-/** The conversation on the screen: fetched by its tail, carried on by frames, changed by verbs. */
+/** The open chat: loaded from its end, updated by events. */
 import { computed, signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -12,7 +12,7 @@ import type { Toasts } from '../shell/toast.ts'
 import { t } from '../../strings/t.ts'
 
 export type ChatState = 'none' | 'loading' | 'ready' | 'missing' | 'failed'
-/** What a session record says beside its messages. */
+/** Fields of the session besides its messages. */
 export type Details = Pick<
   Session,
   | 'session_id'
@@ -29,7 +29,7 @@ export type Details = Pick<
 export type TurnEnd = { sessionId: string; how: 'done' | 'apperror' | 'cancel' }
 
 const PAGE_SIZE = 60
-/** The service gives no more at once. */
+/** The server's maximum page size. */
 const MAX_LIMIT = 500
 const sourceOf = (id: string): Source => `session:${id}`
 
@@ -45,11 +45,11 @@ export type OpenChatOptions = {
   platform: Pick<Platform, 'api' | 'nextFrame' | 'nowMs'>
   cursors: EventCursors
   toasts: Toasts
-  /** What is watched has changed. */
+  /** The set of subscribed sessions has changed. */
   onSubscriptionsChange: () => void
-  /** It was fetched. */
+  /** The session was fetched. */
   onSession: (session: Session) => void
-  /** There is no such conversation any more. */
+  /** The session no longer exists. */
   onMissing: (id: string) => void
   onTurnEnd: (ended: TurnEnd) => void
 }
@@ -67,9 +67,9 @@ export const createOpenChat = ({
   const chat = signal<Chat>(emptyChat(''))
   const state = signal<ChatState>('none')
   const details = signal<Details | null>(null)
-  /** A start that the service has not confirmed by an event yet. */
+  /** A turn was started and its first event has not arrived yet. */
   const starting = signal(false)
-  /** Messages on their way: shown at once, replaced by the stored ones. */
+  /** Sent messages that are not stored yet; shown at once, then replaced. */
   let sent: Message[] = []
   let frames: Frame[] = []
   let opening = Promise.resolve()
@@ -107,7 +107,7 @@ export const createOpenChat = ({
     if (frames.length === 1) nextFrame(flush)
   }
 
-  /** Fetches what `hold` waits for; a later hold of the same source makes this one void. */
+  /** Fetches a snapshot; a later request for the same source supersedes it. */
   const fetchInto = async (id: string, hold: SnapshotRequest, limit: number): Promise<void> => {
     try {
       const { session } = await api('GET /api/session', { session_id: id, limit })
@@ -115,7 +115,7 @@ export const createOpenChat = ({
       frames = []
       details.value = session
       onSession(session)
-      // What was sent is either stored by now or was refused; a start under way keeps its message.
+      // Sent messages are stored or rejected by now, except while a start is pending.
       if (!starting.value) sent = []
       else if (session.messages.some(({ role, timestamp }) => isOf(sent, role, timestamp)))
         sent = []
@@ -192,9 +192,9 @@ export const createOpenChat = ({
     open,
     reload,
     receive,
-    /** Retry button of a conversation that could not be loaded. */
+    /** For the Retry button of a chat that failed to load. */
     retryLoad: () => reload(),
-    /** Shows a message before the service has it; the returned function takes it back. */
+    /** Shows a message before the server has it; the returned function removes it again. */
     addPending(text: string, attachments: readonly string[]): () => void {
       const message: Message = {
         id: `sent-${nowMs()}-${sent.length}`,
@@ -214,7 +214,7 @@ export const createOpenChat = ({
         show(chat.value)
       }
     },
-    /** The personality, model or workspace has been changed by a verb of the page. */
+    /** Applies a change of personality, model or workspace made on this page. */
     patch(change: Partial<Details>): void {
       if (details.value) details.value = { ...details.value, ...change }
     },
@@ -224,15 +224,15 @@ export const createOpenChat = ({
       if (!first || before === 0) return
       const input = { session_id: sessionId, limit, before: first.id }
       const { session } = await api('GET /api/session', input)
-      // Another conversation, or a fresh tail, may be shown by now.
+      // The chat may have been switched or reloaded during the request.
       if (chat.value.sessionId !== sessionId || chat.value.messages[0]?.id !== first.id) return
       chat.value = withEarlier(chat.value, session.messages, session._messages_offset)
     },
     loadMessage: async (id: string): Promise<Message> =>
       (await api('GET /api/session/message', { session_id: chat.value.sessionId, id })).message,
-    /** How many messages stand before this one in the whole conversation. */
+    /** Number of messages before this one in the whole chat. */
     countBefore: (id: string): number => chat.value.before + Math.max(0, indexOfMessage(id)),
-    /** The user's message that led to this one, or the newest one. */
+    /** The user message that led to this one, or the latest one. */
     promptOf(id?: string): Message | undefined {
       const { messages } = chat.value
       const at = id === undefined ? messages.length - 1 : indexOfMessage(id)
@@ -272,7 +272,7 @@ export const createOpenChat = ({
   }
 }
 
-/** A stored message that is one of those on their way: same role, not older than the sending. */
+/** Whether a stored message is one of the sent ones: a user message that is not older. */
 const isOf = (sent: readonly Message[], role: string, timestamp: number | undefined): boolean =>
   role === 'user' && sent.some(message => (timestamp ?? 0) >= (message.timestamp ?? 0))
 

@@ -1,11 +1,11 @@
-/** Summaries from the page: made, read and taken back; loaded with the first use of any of it. */
+/** Compaction actions: compact, read a summary, undo; loaded on first use. */
 import type { App } from '../../app.ts'
 import { t } from './strings.ts'
 
 const numbers = /(\d[\d,]*)\s*→\s*(\d[\d,]*)/
 
 export const compactionActions = {
-  /** Says when it is done, and how to go back. */
+  /** Compacts the context; the toast offers to undo it. */
   async compact(app: App, id: string, topic = ''): Promise<string | undefined> {
     if (app.chat.busy.value) return t('busy')
     let isStopped = false
@@ -46,7 +46,7 @@ export const compactionActions = {
   },
 }
 
-/** From a button: what it says, or what went wrong, is told in the corner. */
+/** Compacts from a button and shows the result or error as a toast. */
 export const compactNow = (app: App): Promise<void> =>
   app.attempt(async () => {
     const said = await compactionActions.compact(app, app.chat.chat.value.sessionId)

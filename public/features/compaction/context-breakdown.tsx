@@ -1,4 +1,4 @@
-/** What stands behind the context ring: how full the window is, what it cost, and the way to make room. */
+/** Popover of the context ring: usage, cost and the Compact button. */
 import { Button } from '../../parts/button.tsx'
 import { compactNow } from './actions.ts'
 import { t } from './strings.ts'

@@ -1,4 +1,4 @@
-/** The context ring of the composer and the breakdown behind it. */
+/** Context ring of the composer with its popover. */
 import { useSignal } from '@preact/signals'
 import { useCallback, useRef } from 'preact/hooks'
 import { ContextRing } from './context-ring.tsx'

@@ -1,4 +1,4 @@
-/** The files of the message being written: chips with picture, size and progress; picking, dropping and pasting them. */
+/** Attachment chips of the composer, and picking, dropping and pasting files. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { urlOf } from '../../api.ts'
@@ -12,7 +12,7 @@ import { useApp } from '../shell/context.ts'
 import { useComposer } from './composer-state.ts'
 import { useShell } from '../shell/shell-state.ts'
 
-/** A picture that cannot be shown is a file like any other. */
+/** Falls back to a file icon when the image can't be shown. */
 const Thumb = ({ src }: { src: string | null }) => {
   const [broken, setBroken] = useState(false)
   if (!src || broken) return <Icon name="file" size={14} />
@@ -99,7 +99,7 @@ export const AttachmentChips = () => {
   )
 }
 
-/** Offered after a long paste: the text is often better read by the agent than by the person. */
+/** Offers to attach a long pasted text as a file. */
 export const PasteOffer = () => {
   const { attachments } = useComposer()
   const { layout } = useShell()
@@ -163,7 +163,7 @@ export const AttachButton = () => {
 
 type Dropped = { files: File[]; directories: FileSystemDirectoryEntry[] }
 
-/** Asked for at once: afterwards the browser has forgotten them. A folder is among the files as one that cannot be read. */
+/** Reads the dropped items synchronously, because the browser clears them after the event. A folder also appears as an unreadable file. */
 export const dropped = (data: DataTransfer | null): Dropped => {
   const items = [...(data?.items ?? [])].filter(({ kind }) => kind === 'file')
   const found: Dropped = { files: items.length ? [] : [...(data?.files ?? [])], directories: [] }
@@ -176,7 +176,7 @@ export const dropped = (data: DataTransfer | null): Dropped => {
   return found
 }
 
-/** Says what of them cannot be taken. */
+/** Shows a toast for each folder that can't be attached. */
 export const addDroppedFolders = (
   { toasts }: App,
   directories: readonly FileSystemDirectoryEntry[],
@@ -194,17 +194,17 @@ export const addDroppedFolders = (
 
 const carriesFiles = (event: DragEvent): boolean =>
   event.dataTransfer?.types.includes('Files') ?? false
-/** The panel takes what is dropped on it into the tree. */
+/** The workspace panel handles its own drops. */
 const isElsewhere = (event: DragEvent): boolean =>
   (event.target as Element | null)?.closest?.('.panel') !== null
 
-/** Listens on the whole page: a file dropped beside the message box must not replace the page. */
+/** Listens on the whole page, because the browser would navigate to a file dropped outside the composer. */
 export const DropArea = () => {
   const app = useApp()
   const { attachments } = app
   const [over, setOver] = useState(false)
   useEffect(() => {
-    // Each element that is entered is also left: the pointer is outside when both counts are equal.
+    // Enter and leave events are paired for each element: the pointer is outside when the counts are equal.
     let depth = 0
     const enter = (event: DragEvent) => {
       if (!carriesFiles(event)) return

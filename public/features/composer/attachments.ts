@@ -1,4 +1,4 @@
-/** Files on their way into the workspace for the message that is being written: progress, retry, and what they looked like. */
+/** Uploads of a message's attachments: queue, progress, retry and thumbnails. */
 import { computed, signal } from '@preact/signals'
 import { formatBytes } from '../workspace/file-kind.ts'
 import { t } from '../../strings/t.ts'
@@ -6,14 +6,14 @@ import type { Composer } from './composer.ts'
 import type { Upload, Uploaded, UploadOptions } from '../../upload.ts'
 import type { Platform } from '../../platform.ts'
 
-/** The service takes no larger request; the form around the file needs some of it. */
+/** The server's request limit, minus the multipart overhead. */
 export const MAX_UPLOAD_BYTES = 20 * 1024 * 1024 - 4096
-/** The service takes no more with one message. */
+/** The server's limit per message. */
 export const MAX_ATTACHMENTS = 20
-/** From here on a pasted text is offered as a file. */
+/** Longer pasted text is offered as an attachment. */
 export const LONG_PASTE_CHARS = 4000
 
-/** Made of what was dropped; the whole of it is one chip, and one name in the message. */
+/** A dropped folder: one chip, and one name in the message. */
 export type DroppedFolder = {
   name: string
   sizeBytes: number
@@ -26,19 +26,19 @@ export type Attachment = {
   sentBytes: number
   state: 'uploading' | 'failed'
   error: string
-  /** An address of the picture itself; null when it is none. */
+  /** Blob URL of the thumbnail; null when the file is no image. */
   picture: string | null
-  /** What `file` only names. */
+  /** The folder that `file` stands for. */
   folder?: DroppedFolder
 }
-/** What is known of a file that has arrived, beyond its path. */
+/** Details of an uploaded file. */
 export type Arrived = { sizeBytes: number; picture: string | null }
 
 export type AttachmentsOptions = {
   platform: Pick<Platform, 'api' | 'upload'>
   composer: Pick<Composer, 'addFile' | 'sessionId' | 'files' | 'text' | 'edit'>
   ensureSession: () => Promise<string>
-  /** A `blob:` address, made by the browser. */
+  /** Creates a `blob:` URL. */
   pictureOf?: (file: File) => string
 }
 
@@ -54,15 +54,15 @@ export const createAttachments = ({
   const arrived = signal<ReadonlyMap<string, Arrived>>(new Map())
   const pasted = signal<string | null>(null)
   const stops = new Map<number, AbortController>()
-  /** Who waits until nothing is under way. */
+  /** Callbacks waiting for all uploads to end. */
   const waiting: (() => void)[] = []
   let last = 0
-  /** One after the other: the chips then keep their places while they arrive. */
+  /** Uploads run one at a time, so that the chips keep their order. */
   let line: Promise<void> = Promise.resolve()
 
   const busy = computed(() => list.value.some(({ state }) => state === 'uploading'))
 
-  /** Files the message has or will have. */
+  /** Number of attached and uploading files. */
   const count = (): number =>
     composer.files.value.length + list.value.filter(({ state }) => state === 'uploading').length
   const tooMany = (): boolean => count() >= MAX_ATTACHMENTS
@@ -80,7 +80,7 @@ export const createAttachments = ({
     for (const run of waiting.splice(0)) run()
   }
 
-  /** The conversation may have been left meanwhile: its draft on the server then gets the file. */
+  /** Attaches an uploaded file. If another chat was opened during the upload, the file goes into the draft on the server. */
   const hand = async (sessionId: string, name: string): Promise<void> => {
     if (composer.sessionId.value === sessionId) {
       composer.addFile(name)
@@ -109,7 +109,7 @@ export const createAttachments = ({
       arrived.value = new Map(arrived.value).set(filename, { sizeBytes: size, picture })
       drop(id)
     } catch (error) {
-      // Taken away by the person: its chip is gone, and nobody is to be told.
+      // Removed by the user; no error is shown.
       if (stop.signal.aborted) return
       patch(id, { state: 'failed', error: error instanceof Error ? error.message : `${error}` })
     } finally {
@@ -165,14 +165,14 @@ export const createAttachments = ({
     list,
     arrived,
     busy,
-    /** A long text that was just pasted, while it still stands in the message. */
+    /** A long pasted text, while it is still part of the message. */
     pasteOffer: computed(() => {
       const text = pasted.value
       return text !== null && composer.text.value.includes(text) ? text : null
     }),
     add,
     addFolder,
-    /** Sends a failed one again; one that is too large stays what it is. */
+    /** Retries a failed upload; files over the size limit stay failed. */
     retry(id: number): void {
       const found = list.value.find(one => one.id === id)
       if (found?.state !== 'failed' || found.file.size > MAX_UPLOAD_BYTES || tooMany()) return
@@ -185,7 +185,7 @@ export const createAttachments = ({
       stops.get(id)?.abort()
       drop(id)
     },
-    /** Resolves when nothing is under way; false when something could not be sent. */
+    /** Resolves when no upload is running; false when one has failed. */
     async uploadsDone(): Promise<boolean> {
       if (busy.value) await new Promise<void>(resolve => waiting.push(resolve))
       return list.value.length === 0
@@ -196,7 +196,7 @@ export const createAttachments = ({
     dismissPaste(): void {
       pasted.value = null
     },
-    /** The pasted text leaves the message and comes along as a file. */
+    /** Moves the pasted text out of the message into an attachment. */
     attachPaste(): void {
       const text = pasted.value
       if (text === null) return

@@ -1,4 +1,4 @@
-/** The chips under the message box: model, reasoning effort, workspace, personality. */
+/** Chips below the composer: model, reasoning effort, workspace, personality. */
 import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName } from '../../parts/icon.tsx'
 import type { Picker } from '../shell/layout.ts'
@@ -21,7 +21,7 @@ type ChipProps = {
   icon: IconName
   name: string
   value: string
-  /** What the list behind it marks as chosen. */
+  /** The option marked as selected in the list. */
   selected?: string
 }
 
@@ -79,7 +79,7 @@ export const Chips = () => {
     : choice.value.workspace || workspaces.last.value
   const personality = has ? (details?.personality ?? '') : choice.value.personality
 
-  // What the pickers offer may have changed since the page was opened.
+  // The options may have changed since the page was loaded.
   const picker = layout.picker.value
   useEffect(() => {
     if (picker === 'workspace') void attempt(() => workspaces.load())

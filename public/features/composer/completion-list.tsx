@@ -45,7 +45,7 @@ export const CompletionList = ({ onTake }: { onTake: (index: number) => void }) 
           onMouseMove={() => {
             completion.active.value = index
           }}
-          // The message box must keep the focus.
+          // Keep the focus in the textarea.
           onMouseDown={event => event.preventDefault()}
           onClick={() => onTake(index)}
         >

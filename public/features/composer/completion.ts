@@ -10,7 +10,7 @@ export type Suggestion =
 
 const MAX_SUGGESTIONS = 40
 
-/** A `/` counts only as the first character of the message, an `@` only at the start of a word. */
+/** A `/` triggers only as the first character of the message, an `@` only at the start of a word. */
 export const findTrigger = (text: string, caret: number): Trigger | null => {
   const head = text.slice(0, caret)
   const command = /^\/([\w-]*)$/.exec(head)
@@ -34,9 +34,9 @@ export const splitPath = (query: string): { directory: string; name: string } =>
 
 export type CompletionOptions = {
   platform: Pick<Platform, 'schedule'>
-  /** Asked each time: skills come and go. */
+  /** Called for each completion, because skills can be added and removed. */
   commands: () => readonly { name: string; argument: string; summary: string }[]
-  /** Entries of a directory of the workspace. */
+  /** Entries of a workspace directory. */
   entries: (directory: string) => Promise<FileEntry[]>
 }
 
@@ -57,7 +57,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
     const { directory, name } = splitPath(wanted.query)
     try {
       const found = await entries(directory)
-      // The caret may have moved on while the directory was read.
+      // The caret may have moved while the directory was read.
       if (trigger.value !== wanted) return
       const visible = found.filter(entry => name.startsWith('.') || !entry.name.startsWith('.'))
       show(
@@ -68,7 +68,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
         })),
       )
     } catch {
-      // No such directory (yet): nothing to offer.
+      // No such directory, or not yet.
       if (trigger.value === wanted) show([])
     }
   }
@@ -113,7 +113,7 @@ export const createCompletion = ({ platform, commands, entries }: CompletionOpti
       close()
     },
     close,
-    /** The text and caret after `offer` was taken, and whether one goes on typing (a directory, an argument). */
+    /** The text and caret after `offer` The text and caret after accepting a suggestion. */
     apply(text: string, offer: Suggestion): { text: string; caret: number; file: string | null } {
       const { from, to } = trigger.value ?? { from: text.length, to: text.length }
       const word =

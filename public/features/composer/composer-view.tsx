@@ -1,4 +1,4 @@
-/** The message box: text, files, queue, chips, and the one button that sends or stops. */
+/** The composer: text, attachments, chips, and the button that sends or stops. */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { modName, sendHint } from '../shell/keys.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -60,7 +60,7 @@ const SendButton = () => {
   )
 }
 
-/** Grows with its text, up to the height the style allows. */
+/** Grows with its text, up to the maximum height of the style sheet. */
 const fit = (field: HTMLTextAreaElement | null) => {
   if (!field) return
   field.style.height = 'auto'
@@ -76,13 +76,13 @@ const useField = () => {
   const session = route.sessionId.value
   useLayoutEffect(() => fit(ref.current), [text])
   useEffect(() => {
-    // On a touch screen the focus would open the keyboard over what is being read.
+    // On a touch screen the focus would open the on-screen keyboard.
     if (focus > 0 || matchMedia('(pointer: fine)').matches) ref.current?.focus()
   }, [focus, session])
   return ref
 }
 
-/** Where the caret goes after the text was changed by us. */
+/** Sets the caret after a programmatic change of the text. */
 const putCaret = (field: HTMLTextAreaElement | null, caret: number) =>
   requestAnimationFrame(() => field?.setSelectionRange(caret, caret))
 
@@ -118,7 +118,7 @@ export const Composer = () => {
     else if (event.key === 'Escape') completion.dismiss()
     else if (event.key === 'Tab' && !event.shiftKey) take(completion.active.value)
     else if (event.key === 'Enter' && !event.shiftKey) {
-      // A command that is written out in full needs no second Enter.
+      // A fully typed command runs with a single Enter.
       if (active?.kind === 'command' && composer.text.value.trim() === `/${active.name}`)
         return false
       take(completion.active.value)
@@ -146,7 +146,7 @@ export const Composer = () => {
     if (offerKey(event)) event.preventDefault()
     else if (sends(event)) {
       event.preventDefault()
-      // Where the key that sends is the one that steers elsewhere, Shift tells them apart.
+      // If Ctrl+Enter sends, Ctrl+Shift+Enter steers.
       const mod = event.ctrlKey || event.metaKey
       void submit(mod && (settings.send_key === 'enter' || event.shiftKey))
     } else if (recallKey(event, event.currentTarget)) event.preventDefault()
@@ -198,7 +198,7 @@ export const Composer = () => {
           onPaste={event => {
             const files = [...(event.clipboardData?.files ?? [])]
             const pasted = event.clipboardData?.getData('text/plain') ?? ''
-            // Cells and formatted text come with a picture of themselves: the text is meant.
+            // Spreadsheet cells and formatted text also contain an image; prefer the text.
             if (files.length > 0 && !pasted) {
               event.preventDefault()
               attachments.add(files)

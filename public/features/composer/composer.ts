@@ -1,4 +1,4 @@
-/** What is being written: the text and its files, kept as a draft on the server for each conversation. */
+/** Draft of the composer: text and files, saved per session on the server. */
 import { computed, signal } from '@preact/signals'
 import type { Draft } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
@@ -8,25 +8,25 @@ const noDraft: Draft = { text: '', files: [] }
 const isSame = (a: Draft, b: Draft): boolean =>
   a.text === b.text && a.files.join('\n') === b.files.join('\n')
 
-/** The text as the agent gets it: attached files are named below it. */
+/** The text sent to the agent: attached files are listed below it. */
 export const withFiles = (text: string, files: readonly string[]): string =>
   files.length === 0 ? text : `${text}\n\n[Attached files: ${files.join(', ')}]`.trim()
 
-/** The text as the person wrote it. */
+/** The text as the user wrote it. */
 export const withoutFiles = (text: string): string =>
   text.replace(/\s*\[Attached files: [^\]]*\]$/, '')
 
 export const createComposer = (
   { api, device, schedule }: Pick<Platform, 'api' | 'device' | 'schedule'>,
-  /** Whether the service savesDraft drafts of this conversation. */
+  /** Whether the server stores drafts of this session. */
   savesDraft: (id: string) => boolean = () => true,
 ) => {
   const text = signal('')
   const files = signal<readonly string[]>([])
-  /** Empty: a conversation that does not exist yet; its draft stays in this browser. */
+  /** Empty for a new chat, whose draft is stored in this browser. */
   const sessionId = signal('')
   let saved: Draft = noDraft
-  /** Edited since the conversation was opened: a draft that arrives late must not overwrite it. */
+  /** Whether the text was edited since the chat was opened; a draft from the server must not overwrite it. */
   let touched = false
   let recallAt = -1
   let cancel = () => {}
@@ -44,10 +44,10 @@ export const createComposer = (
     }
     try {
       const input = { session_id: sessionId.value, ...draft }
-      // Kept alive so that the last words survive closing the tab.
+      // `keepalive` sends the draft even while the tab closes.
       await api('POST /api/session/draft', input, { keepalive: true })
     } catch {
-      // The text is still on the page; the next change tries again.
+      // The text is still on the page; the next change saves again.
       saved = { text: '\0', files: [] }
     }
   }
@@ -70,7 +70,7 @@ export const createComposer = (
     files,
     sessionId,
     empty: computed(() => text.value.trim() === '' && files.value.length === 0),
-    /** Turns to another conversation; its draft follows when it has been fetched. */
+    /** Switches to another chat; its draft is applied when it has been fetched. */
     open(id: string): void {
       if (id === sessionId.value) return
       void save()
@@ -78,12 +78,12 @@ export const createComposer = (
       touched = false
       put(id ? noDraft : device.read('draft', noDraft))
     },
-    /** The conversation now exists under this id: what is written moves with it. */
+    /** Assigns the current draft to a newly created session. */
     assignSession(id: string): void {
       device.write('draft', noDraft)
       sessionId.value = id
     },
-    /** The server's draft, unless something has been written here meanwhile. */
+    /** Applies the server's draft unless the text was edited meanwhile. */
     applyServerDraft(id: string, draft: Draft): void {
       if (id === sessionId.value && !touched) put(draft)
     },
@@ -110,7 +110,7 @@ export const createComposer = (
       return true
     },
     isRecalling: () => recallAt >= 0,
-    /** Takes what is written, to send it. */
+    /** Returns the draft and clears the composer, to send it. */
     takeDraft(): Draft {
       const draft = now()
       text.value = ''
@@ -120,7 +120,7 @@ export const createComposer = (
       void save()
       return draft
     },
-    /** What could not be sent comes back in front of what was written since. */
+    /** Puts an unsent draft back, before text written since. */
     restoreDraft(draft: Draft): void {
       text.value = [draft.text, text.value].filter(Boolean).join('\n\n')
       files.value = [...new Set([...draft.files, ...files.value])]

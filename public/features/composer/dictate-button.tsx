@@ -1,4 +1,4 @@
-/** The button that takes dictation, where there is any way to. */
+/** Dictation button, shown where dictation is available. */
 import { useEffect, useMemo } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
 import { createDictation } from './dictation.ts'

@@ -1,4 +1,4 @@
-/** Speech becomes text in the message box: by the browser where it can, else by a recording the service writes down. */
+/** Dictation: speech recognition of the browser, or a recording transcribed by the server. */
 import { type Signal, signal } from '@preact/signals'
 import type { ApiCall } from '../../api.ts'
 import { t } from '../../strings/t.ts'
@@ -21,17 +21,17 @@ export type Recognition = {
 }
 type Recorder = Pick<MediaRecorder, 'start' | 'stop' | 'mimeType' | 'ondataavailable' | 'onstop'>
 
-/** What the browser has of it. */
+/** Speech input of the browser. */
 export type Voice = {
   recognition: (() => Recognition) | null
-  /** A recorder of the microphone, and how to let go of that. */
+  /** Opens the microphone; `release` closes it. */
   record: (() => Promise<{ recorder: Recorder; release: () => void }>) | null
   language: string
 }
 
 export type Dictation = {
   state: Signal<DictationState>
-  /** Null until it is known whether there is any way at all. */
+  /** Null until known. */
   available: Signal<boolean | null>
   checkAvailability(): Promise<void>
   toggle(): Promise<void>
@@ -40,7 +40,7 @@ export type Dictation = {
 export const createDictation = (options: {
   api: ApiCall
   voice: Voice
-  /** Adds what was said where the person writes. */
+  /** Inserts the text into the composer. */
   write: (text: string) => void
   notify: (sentence: string) => void
   fail: (error: unknown) => void
@@ -104,7 +104,7 @@ export const createDictation = (options: {
   return {
     state,
     available,
-    /** Only the service knows whether it can hear recordings. */
+    /** Asks the server whether it can transcribe recordings. */
     async checkAvailability(): Promise<void> {
       if (available.value !== null) return
       available.value = false
@@ -112,7 +112,7 @@ export const createDictation = (options: {
       try {
         available.value = (await api('GET /api/transcribe/capability')).available
       } catch {
-        // Then there is no button; nothing else is lost.
+        // Without an answer the button stays hidden.
       }
     },
     async toggle(): Promise<void> {
@@ -122,7 +122,7 @@ export const createDictation = (options: {
         if (voice.recognition) recognize(voice.recognition)
         else if (voice.record) await record(voice.record)
       } catch {
-        // The browser asked the person, or its own settings, and the answer was no.
+        // Microphone access was denied.
         done()
         notify(t('dictate.denied'))
       }

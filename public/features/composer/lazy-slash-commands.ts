@@ -1,4 +1,4 @@
-/** The slash commands: loaded after the first view, or with the first slash, so that the first view stays light. */
+/** Slash commands, loaded after the first render or with the first slash. */
 import type { App } from '../../app.ts'
 import type { Toasts } from '../shell/toast.ts'
 
@@ -20,7 +20,7 @@ export const createSlashCommands = (toasts: Toasts) => {
         summary: description,
         argument: args_hint,
       })),
-    /** False when the text is no command. Rejects when the commands cannot be loaded; nothing was done then. */
+    /** Runs a command; false for other text. Rejects when the commands can't be loaded, before anything has run. */
     async run(app: App, text: string): Promise<boolean> {
       if (!text.trimStart().startsWith('/')) return false
       const found = (await load()).parseCommand(text)

@@ -1,4 +1,4 @@
-/** The personalities the agent's configuration defines; one may be set for a conversation. */
+/** Personalities defined in the agent's configuration, and the one set for a session. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
@@ -11,7 +11,7 @@ export const createPersonalities = ({ api }: Pick<Platform, 'api'>) => {
     async load(): Promise<void> {
       list.value = (await api('GET /api/personalities')).personalities
     },
-    /** An empty name clears. Answers what holds now. */
+    /** An empty name clears it. Returns the personality in effect. */
     set: async (sessionId: string, name: string): Promise<string | null> =>
       (await api('POST /api/personality/set', { session_id: sessionId, name })).personality,
   }

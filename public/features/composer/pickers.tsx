@@ -1,4 +1,4 @@
-/** What each chip opens: the lists one chooses a model, an effort, a directory or a personality from. */
+/** Pickers of the composer chips: model, effort, workspace, personality. */
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { Picker, type PickerGroup, type PickerOption } from '../../parts/picker.tsx'
@@ -29,7 +29,7 @@ const toOption = (model: Model): PickerOption => ({
     : {}),
 })
 
-/** Recent ones first, then by provider; nothing twice. While searching, the best matches by provider. */
+/** Recent models first, then the others by provider. While searching, matches by provider. */
 const modelGroups = (
   all: readonly Model[],
   recent: readonly Model[],
@@ -113,7 +113,7 @@ const WorkspacePicker = ({ selected, onDone }: Props) => {
       try {
         suggested.value = await workspaces.suggest(text, asking.signal)
       } catch {
-        // Typed on meanwhile, or unreachable: the path itself can still be used.
+        // Aborted by further typing, or unreachable. The typed path can still be used.
       }
     }
     const timer = setTimeout(() => void ask(), 120)

@@ -1,4 +1,4 @@
-/** How hard the model thinks; kept in the agent's own configuration, so the command line sees the same. */
+/** Reasoning effort and visibility, stored in the agent's configuration and shared with the CLI. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
@@ -21,7 +21,7 @@ export const createReasoning = ({ api }: Pick<Platform, 'api'>) => {
     effort,
     shown,
     load: async () => take(await api('GET /api/reasoning')),
-    /** `default` leaves it to the model. */
+    /** `default` leaves the effort to the model. */
     setEffort: async (value: Effort | 'default') =>
       take(await api('POST /api/reasoning', { effort: value })),
     setShown: async (value: boolean) =>

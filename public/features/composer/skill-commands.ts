@@ -8,7 +8,7 @@ export const createSkillCommands = ({ api }: Pick<Platform, 'api'>) => {
   const list = signal<readonly SkillCommand[]>([])
   return {
     list,
-    /** Those of the agent the open conversation talks to. */
+    /** Commands of the external agent of the open chat. */
     more: signal<readonly SkillCommand[]>([]),
     async load(): Promise<void> {
       const { commands } = await api('GET /api/commands')

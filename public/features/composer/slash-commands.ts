@@ -102,7 +102,7 @@ const status = inSession(async (app, id) => {
   })
 })
 
-/** Loaded when it is first called. */
+/** Loaded on first use. */
 const steering = (name: SteeringCommand): Run =>
   inSession(async (app, id, argument) =>
     (await import('../queue/lazy-queue.ts')).steeringActions[name](app, id, argument),
@@ -168,7 +168,7 @@ export type Command = (typeof commands)[number]
 
 export const commands = slashCommands.map(command => ({ ...command, run: run[command.name] }))
 
-/** `/name argument` → the command; null for text that is none, so that it goes to the agent. */
+/** Parses `/name argument`; null for other text, which is sent to the agent. */
 export const parseCommand = (text: string): { command: Command; argument: string } | null => {
   const match = /^\/([\w-]+)(?:\s+([\s\S]*))?$/.exec(text.trim())
   const wanted = match?.[1]?.toLowerCase()

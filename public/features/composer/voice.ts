@@ -1,4 +1,4 @@
-/** What this browser can do with a microphone. */
+/** Speech input available in this browser. */
 import type { Recognition, Voice } from './dictation.ts'
 
 type Speaking = {
@@ -10,7 +10,7 @@ const record: NonNullable<Voice['record']> = async () => {
   const stream = await navigator.mediaDevices.getUserMedia({ audio: true })
   return {
     recorder: new MediaRecorder(stream),
-    // The light on the machine goes out.
+    // Turns off the microphone indicator.
     release: () => {
       for (const track of stream.getTracks()) track.stop()
     },
@@ -20,7 +20,7 @@ const record: NonNullable<Voice['record']> = async () => {
 export const voiceOf = (browser: Window): Voice => {
   const { SpeechRecognition, webkitSpeechRecognition } = browser as unknown as Speaking
   const Recognizer = SpeechRecognition ?? webkitSpeechRecognition
-  // The microphone exists on secure pages only.
+  // Browsers offer the microphone on secure pages only.
   const canRecord = typeof MediaRecorder === 'function' && Boolean(navigator.mediaDevices)
   return {
     recognition: Recognizer ? () => new Recognizer() : null,

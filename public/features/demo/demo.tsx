@@ -1,4 +1,4 @@
-/** What a person sees before a model is connected: what the demo can do, and how to get a real model. */
+/** Introduction shown while the demo model is used. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from './strings.ts'
@@ -8,7 +8,7 @@ import { useChat } from '../chat/chat-state.ts'
 
 const SAMPLES = ['list', 'write', 'run', 'ask', 'markdown'] as const
 
-/** How to get a real model; while nobody has said so yet, also that the demo will do. Never in the way of either. */
+/** Connects a model; until the user has decided, also offers to keep the demo. */
 const Invitation = () => {
   const { onboarding } = useModels()
   const { attempt } = useShell()
@@ -31,7 +31,7 @@ const Invitation = () => {
   )
 }
 
-/** The demo is a script and says so; a person sees at once what it can do, and how to get a real model. */
+/** Explains the demo, offers sample prompts, and connects a model. */
 export const DemoIntroduction = () => {
   const { sendText } = useChat()
   return (

@@ -1,4 +1,4 @@
-/** The bar over the conversation that finds words in it. */
+/** Find bar of the chat. */
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { useSignalEffect } from '@preact/signals'
 import { createFind } from './find.ts'
@@ -11,7 +11,7 @@ import { useChat } from '../chat/chat-state.ts'
 
 export const FindBar = () => {
   const { route } = useShell()
-  // Another conversation is searched anew.
+  // A different chat starts a new search.
   return <Bar key={route.sessionId.value ?? ''} />
 }
 

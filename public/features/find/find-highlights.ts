@@ -1,12 +1,12 @@
-/** Draws what was found over the rows that stand in the page, and brings a match into view. The text itself stays untouched. */
+/** Highlights matches with the CSS Custom Highlight API and scrolls to the current one; the DOM is not changed. */
 import { foldCase, type Match, indexesOf } from './find.ts'
 
 const ALL = 'find'
 const CURRENT = 'find-current'
-/** What a row says beside its text. */
+/** Parts of a row that are not searched. */
 const ASIDE = 'button, .tx-sr, .sr-only, [aria-hidden="true"], .md-code-head, .user-files'
 
-/** A row may be drawn, measured and moved a few times before it stands still. */
+/** A row may be rendered, measured and moved several times before its position is stable. */
 const MAX_FRAMES = 12
 
 const rangesIn = (row: Element, wanted: string): Range[] => {
@@ -44,13 +44,13 @@ export const createFindHighlights = (body: HTMLElement) => {
   const rangeOf = ({ key, n }: Match): Range | null => {
     const row = rowOf(key)
     const ranges = row ? rangesIn(row, wanted) : []
-    // A formula or a diagram may show less than its source says.
+    // Rendered formulas and diagrams may contain fewer matches than their source.
     return ranges[Math.min(n, ranges.length - 1)] ?? null
   }
 
   const paint = (): void => {
     frame = 0
-    // Browsers without highlights still step from one match to the next.
+    // Browsers without highlights still scroll from match to match.
     if (closed || !CSS.highlights) return
     const rows = wanted ? [...body.querySelectorAll('.tx-row-text, .tx-row-user')] : []
     const here = current && wanted ? rangeOf(current) : null
@@ -70,7 +70,7 @@ export const createFindHighlights = (body: HTMLElement) => {
     if (!scroller || current !== match || framesLeft === 0) return
     const row = rowOf(match.key)
     if (!row) scroller.dispatchEvent(new CustomEvent('reveal', { detail: match.key }))
-    // A long message is shown by its first lines only.
+    // Expands a long message that is collapsed.
     row?.querySelector<HTMLElement>('.user-cut + .tx-more')?.click()
     const range = rangeOf(match)
     const box = scroller.getBoundingClientRect()
@@ -88,7 +88,7 @@ export const createFindHighlights = (body: HTMLElement) => {
       soon()
       if (match) reveal(match)
     },
-    /** The first row in view: what is read now. */
+    /** Key of the first visible row. */
     top(): string | null {
       const edge = body.querySelector('.tx-scroll')?.getBoundingClientRect().top ?? 0
       const rows = [...body.querySelectorAll<HTMLElement>('.tx-row')]

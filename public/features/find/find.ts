@@ -1,4 +1,4 @@
-/** Finding words in the conversation that is open: all of it is fetched, its texts are searched as they are read, one match after another. */
+/** Full-text find in the open chat: loads all messages and steps through the matches. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import { toPlainText } from '../../markdown/plain-text.ts'
 import type { Chat } from '../chat/chat-reducer.ts'
@@ -6,13 +6,13 @@ import { withoutFiles } from '../composer/composer.ts'
 import { textOf } from '../transcript/content.ts'
 import { type Row, toRows } from '../transcript/rows.ts'
 
-/** The `n`-th place in a row, from 0. */
+/** The `n`-th match in a row, from 0. */
 export type Match = { key: string; n: number }
 
-/** As many as the service gives at once. */
+/** The server's maximum page size. */
 const PAGE_SIZE = 500
 
-/** Comparable, and as long as the text itself: a place in one is the same place in the other. */
+/** Lower case with the length of the original text, so that offsets are the same in both. */
 export const foldCase = (text: string): string => {
   const plain = text.replace(/\s/g, ' ')
   const lower = plain.toLowerCase()
@@ -23,7 +23,7 @@ export const foldCase = (text: string): string => {
   })
 }
 
-/** Where it stands, places that overlap counted once. */
+/** Offsets of all non-overlapping matches. */
 export const indexesOf = (text: string, wanted: string): number[] => {
   const places: number[] = []
   if (!wanted) return places
@@ -40,7 +40,7 @@ const rawOf = (row: Row): string => {
 
 export type FindOptions = {
   chat: ReadonlySignal<Chat>
-  /** Fetches what stands before, as much as is given. */
+  /** Fetches up to `limit` earlier messages. */
   loadBefore: (limit: number) => Promise<void>
 }
 
@@ -51,7 +51,7 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
   let closed = false
   let isLoading = false
 
-  /** Of one row, until its text changes. */
+  /** Folded text by row key, valid until the row's text changes. */
   const known = new Map<string, { raw: string; folded: string }>()
   const foldedOf = (row: Row): string => {
     const raw = rawOf(row)
@@ -90,12 +90,12 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
     current,
     failed,
     total: computed(() => matches.value.length),
-    /** Of the current match, from 0; -1 without one. */
+    /** Index of the current match, or -1. */
     index,
-    /** Something of the conversation has not been looked at yet. */
+    /** Earlier messages are still being loaded. */
     loading: computed(() => wanted.value !== '' && chat.value.before > 0 && !failed.value),
 
-    /** `from`: the row at the top of what is read; the match nearest below it becomes the current one. */
+    /** `from`: key of the first visible row; the next match at or below it becomes the current one. */
     set(text: string, from: string | null): void {
       query.value = text
       const order = new Map(rows.value.map(({ key }, at) => [key, at]))
@@ -109,7 +109,7 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
       const from = index.value < 0 ? (by === 1 ? -1 : length) : index.value
       current.value = matches.value[(from + by + length) % length] ?? null
     },
-    /** Everything before what is loaded, page by page; gives up on what brings nothing. */
+    /** Loads all earlier messages page by page; stops with an error when a page brings nothing new. */
     async loadAll(): Promise<void> {
       if (isLoading) return
       isLoading = true
@@ -119,7 +119,7 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
         while (!closed && chat.value.before > 0 && chat.value.sessionId === sessionId) {
           const { before } = chat.value
           await loadBefore(PAGE_SIZE)
-          // The transcript may have fetched a page of its own meanwhile: that is progress too.
+          // The transcript may have loaded a page itself, which counts as progress.
           if (chat.value.before === before && chat.value.sessionId === sessionId) {
             failed.value = true
             return
@@ -127,7 +127,7 @@ export const createFind = ({ chat, loadBefore }: FindOptions) => {
           if (!current.value) current.value = matches.value.at(-1) ?? null
         }
       } catch {
-        // Offline, or refused: what is loaded has been searched, and the bar says that it is not all.
+        // The loaded part has been searched; the bar shows that it is incomplete.
         failed.value = true
       } finally {
         isLoading = false

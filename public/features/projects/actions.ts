@@ -1,4 +1,4 @@
-/** What a person does with projects: make, change and delete them, and put conversations into them. */
+/** Project actions: create, edit, delete, and move sessions into them. */
 import type { Project } from '../../../lib/schema/project.ts'
 import type { Layout } from '../shell/layout.ts'
 import type { ProjectInput, Projects } from './projects.ts'
@@ -38,7 +38,7 @@ export const createProjectActions = ({
     openProjectDialog(project: Project | null, sessionId?: string): void {
       projects.dialog.value = { what: 'edit', project, ...(sessionId ? { sessionId } : {}) }
     },
-    /** Makes or changes a project; the conversation that asked for it goes in. Throws the service's refusal. */
+    /** Creates or edits a project; a new one gets the session it was created for. Throws the server's error. */
     async saveProject(project: Project | null, input: ProjectInput, sessionId?: string) {
       if (project) await projects.save(project.project_id, input)
       else {

@@ -1,4 +1,4 @@
-/** The two questions about projects: what one is called, and which one a conversation goes into. */
+/** Project dialogs: edit a project, move a session to a project. */
 import { useSignal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 import type { Project } from '../../../lib/schema/project.ts'
@@ -10,7 +10,7 @@ import { titleOf } from '../sessions/sessions.ts'
 import { t } from '../../strings/t.ts'
 import { useSessions } from '../sessions/sessions-state.ts'
 
-/** Readable as a dot on every theme. */
+/** Visible as a dot in every theme. */
 const COLORS = [
   ['slate', '#8a93a3'],
   ['red', '#e0565b'],

@@ -1,4 +1,4 @@
-/** Projects and tags above the conversations: press to narrow the list down, drop a conversation to put it in. */
+/** Projects and tags in the sidebar: click to filter, drop a session to move it. */
 import { useSignal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import { IconButton } from '../../parts/button.tsx'
@@ -7,7 +7,7 @@ import { MenuButton } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
 import { useSessions } from '../sessions/sessions-state.ts'
 
-/** What a dragged conversation is, to us and to nobody else. */
+/** Drag-and-drop type of a session. */
 export const DRAGGED_SESSION = 'application/x-agent-session'
 
 export const ProjectDot = ({ color }: { color: string | null }) => (
@@ -19,7 +19,7 @@ const ProjectItem = ({ project }: { project: Project }) => {
   const over = useSignal(false)
   const { project_id: id, name } = project
   const pressed = projects.chosen.value === id
-  // Only when every conversation is here can they be counted.
+  // Counts are exact only when all sessions are loaded.
   const count = sessions.next.value ? null : (projects.counts.value.get(id) ?? 0)
   const isOurs = (event: DragEvent) => event.dataTransfer?.types.includes(DRAGGED_SESSION)
   return (

@@ -1,10 +1,10 @@
-/** Projects and tags: what groups the conversation list, and which part of it is shown. */
+/** Projects and tags, and the filter that is set by them. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Project } from '../../../lib/schema/project.ts'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
-/** `edit` without a project makes one; `sessionId` is the conversation that goes into it. */
+/** `edit` without a project creates one; `sessionId` is then moved into it. */
 export type ProjectDialog =
   | { what: 'move'; sessionId: string }
   | { what: 'edit'; project: Project | null; sessionId?: string }
@@ -30,7 +30,7 @@ const countBy = (names: readonly string[]): Map<string, number> => {
 
 export const createProjects = (
   { api, device }: Pick<Platform, 'api' | 'device'>,
-  /** Conversations of this profile. */
+  /** Sessions of this profile. */
   rows: ReadonlySignal<readonly SessionRow[]>,
 ) => {
   const list = signal<readonly Project[]>([])
@@ -39,7 +39,7 @@ export const createProjects = (
   const wantedTag = signal('')
 
   const byId = computed(() => new Map(list.value.map(project => [project.project_id, project])))
-  /** Of a project that has gone: none. */
+  /** Undefined for a deleted project. */
   const find = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
   const shown = computed(() => rows.value.filter(row => !row.archived))
   const tagCounts = computed(() => countBy(shown.value.flatMap(row => tagsOf(row.title))))
@@ -71,7 +71,7 @@ export const createProjects = (
     matches: (row: SessionRow): boolean =>
       (chosen.value === '' || row.project_id === chosen.value) &&
       (chosenTag.value === '' || tagsOf(row.title).includes(chosenTag.value)),
-    /** The same again shows everything. */
+    /** Selecting the active project again clears the filter. */
     toggle: (id: string): void => choose(chosen.value === id ? '' : id),
     toggleTag(tag: string): void {
       wantedTag.value = chosenTag.value === tag ? '' : tag

@@ -1,9 +1,9 @@
-/** What a person does while a turn runs, beyond sending: loaded with the first use of any of it. */
+/** Queue, steering, side questions and auto-approve; loaded on first use. */
 import type { App } from '../../app.ts'
 import { withoutFiles } from '../composer/composer.ts'
 import { t } from './strings.ts'
 
-/** What to tell the person; nothing when the effect is plain to see. */
+/** Text to show; undefined when the effect is visible anyway. */
 type Said = Promise<string | undefined>
 
 export const steeringActions = {
@@ -47,7 +47,7 @@ export const steeringActions = {
     await app.api('POST /api/session/yolo', { session_id: id, enabled })
   },
 
-  /** A waiting message goes back into the message box. */
+  /** Moves a queued message back into the composer. */
   async editQueued(app: App, id: string, item: string): Promise<void> {
     const { removed } = await app.api('POST /api/queue/remove', { session_id: id, id: item })
     app.composer.restoreDraft({ text: withoutFiles(removed.text), files: removed.attachments })

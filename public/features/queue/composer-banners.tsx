@@ -1,4 +1,4 @@
-/** What stands above the message box only sometimes: a side question, messages that wait, that nothing is asked. */
+/** Banners above the composer: side question, queued messages, auto-approve. */
 import type { Queued } from '../../../lib/schema/queue.ts'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { IconButton } from '../../parts/button.tsx'
@@ -114,7 +114,7 @@ const Item = ({ id, item, index, list }: ItemProps) => {
   )
 }
 
-/** Closing the card ends the question. */
+/** Closing the card stops the question. */
 const AsideCard = ({ aside }: { aside: AsideEvent }) => {
   const app = useApp()
   const { stream_id: stream, status, text, error } = aside

@@ -1,4 +1,4 @@
-/** What belongs to running turns and is not there at first: one bundle, so that its parts share what they need. */
+/** Lazily loaded parts of running turns, in one chunk because they share code. */
 export { steeringActions } from './actions.ts'
 export { ComposerBanners } from './composer-banners.tsx'
 export { Subagents } from '../transcript/subagents.tsx'

@@ -1,4 +1,4 @@
-/** Messages written while a turn runs: kept by the service, which sends them when the turn has ended well. */
+/** Message queue. The server stores messages written during a turn and sends them after it succeeds. */
 import { signal } from '@preact/signals'
 import { ApiError } from '../../api.ts'
 import type { Platform } from '../../platform.ts'
@@ -12,10 +12,10 @@ export const createQueue = ({ api }: Pick<Platform, 'api'>) => {
   const add = (session: string, text: string, files: readonly string[]) =>
     api('POST /api/queue/add', input(session, text, files))
   return {
-    /** The stream of the side question that was asked here and stands open. */
+    /** Stream id of the side question whose card is open on this page. */
     aside: signal(''),
     add,
-    /** Into the running turn; when it has just ended, behind it. */
+    /** Steers the running turn; queues the message if the turn has just ended. */
     async steer(session: string, text: string, files: readonly string[]) {
       try {
         await api('POST /api/chat/steer', input(session, text, files))

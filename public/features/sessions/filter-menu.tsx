@@ -1,4 +1,4 @@
-/** What the conversation list is narrowed down to by origin and profile: a menu beside the search field. */
+/** Menu that filters the session list by source and profile. */
 import { MenuButton, type MenuItem } from '../../parts/menu.tsx'
 import { t } from '../../strings/t.ts'
 import { useSessions } from './sessions-state.ts'

@@ -1,14 +1,14 @@
-/** Which conversations the list shows beside projects and tags: by where they began, and of which profile. Remembered by this browser. */
+/** Filters of the session list by source and profile, stored in this browser. */
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
 export type Origin = 'web' | 'cli' | 'cron'
 
-/** Blank: all but what tasks did by themselves, which would be most of the list; it is in the history of its task. */
+/** Empty: everything except scheduled runs, which are listed in the history of their task. */
 export type Choice = Origin | 'any' | ''
 
-/** Where a conversation began; one that was taken over from the command line began there. */
+/** Where a session was created. Imported host sessions count as CLI. */
 export const originOf = (row: SessionRow): Origin => {
   if (row.source_tag === 'cron') return 'cron'
   return row.is_cli_session === true || row._cli_origin !== undefined ? 'cli' : 'web'
@@ -18,7 +18,7 @@ export const createFilters = (
   { device }: Pick<Platform, 'device'>,
   rows: ReadonlySignal<readonly SessionRow[]>,
   profile: ReadonlySignal<string>,
-  /** Other rows are wanted than those that were fetched. */
+  /** Called when rows are needed that were not fetched. */
   refetch: () => void = () => {},
 ) => {
   const origin = signal<Choice>(device.read<Choice>('origin', ''))
@@ -39,19 +39,19 @@ export const createFilters = (
   return {
     origin,
     everyProfile,
-    /** There is more than one profile to choose between. */
+    /** Whether sessions of other profiles are loaded. */
     hasOthers,
-    /** Rows must say whose they are. */
+    /** Whether rows of several profiles are shown. */
     mixed: computed(() => everyProfile.value && hasOthers.value),
-    /** Something is left out that would be there without. */
+    /** Whether a source filter hides sessions. */
     narrowed: computed(() => origin.value !== '' && origin.value !== 'any'),
     matches: (row: SessionRow): boolean => {
       if (origin.value === 'any') return true
       if (origin.value !== '') return originOf(row) === origin.value
-      // One that waits for a person, or that a person holds on to, is never folded away.
+      // Sessions that wait for input and pinned ones are always shown.
       return originOf(row) !== 'cron' || row.waiting > 0 || row.pinned
     },
-    /** Whether runs of tasks are in what is fetched. */
+    /** Whether scheduled runs are fetched. */
     withScheduled: () => origin.value !== '',
     choose,
     showEvery,

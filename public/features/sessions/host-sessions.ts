@@ -1,4 +1,4 @@
-/** Whether the service watches the command line's sessions: told of changes while it does, polling while it does not. */
+/** Live updates of host sessions (those of the CLI): events while the server watches them, polling otherwise. */
 import { ApiError } from '../../api.ts'
 import type { ReadonlySignal } from '@preact/signals'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -32,14 +32,14 @@ export const createHostSessions = (options: HostSessionsOptions) => {
     reload().catch((error: unknown) => toasts.showError(error))
   }
 
-  /** Asks once; frames tell only of what changes from then on. */
+  /** Checks once; events only report later changes. */
   const probe = async (): Promise<void> => {
     if (!isShown()) return setAlive(true)
     try {
       await platform.api('GET /api/sessions/gateway/stream', { probe: '1' })
       setAlive(true)
     } catch (error) {
-      // Unreachable altogether is the connection's matter, and it polls as well.
+      // Other failures are handled by the connection, which polls as well.
       if (error instanceof ApiError && error.status === 503) setAlive(false)
     }
   }

@@ -1,4 +1,4 @@
-/** Times as a person says them: how long ago, and which part of the list a conversation belongs to. */
+/** Relative times, and the date groups of the session list. */
 import { t } from '../../strings/t.ts'
 
 const MINUTE = 60
@@ -7,7 +7,7 @@ const DAY = 24 * HOUR
 
 const startOfDay = (seconds: number): number => new Date(seconds * 1000).setHours(0, 0, 0, 0) / 1000
 
-/** Short, for a row: now, 5m, 3h, 2d, then the date. */
+/** Short relative time: now, 5m, 3h, 2d, then the date. */
 export const formatAgo = (seconds: number, now: number, locale?: string): string => {
   const age = now - seconds
   if (age < MINUTE) return t('time.now')
@@ -26,7 +26,7 @@ export const formatAgo = (seconds: number, now: number, locale?: string): string
 export const formatFull = (seconds: number, locale?: string): string =>
   new Date(seconds * 1000).toLocaleString(locale, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** The heading a conversation stands under; older ones go by month. */
+/** Heading of the session's date group; older sessions are grouped by month. */
 export const groupOf = (seconds: number, now: number, locale?: string): string => {
   const today = startOfDay(now)
   if (seconds >= today) return t('list.today')

@@ -1,4 +1,4 @@
-/** Conversations that match what is searched for, in place of the list. */
+/** Search results, shown instead of the session list. */
 import { titleOf } from './sessions.ts'
 import { t } from '../../strings/t.ts'
 import { useSessions } from './sessions-state.ts'

@@ -1,4 +1,4 @@
-/** Search as one types: titles of loaded rows at once, full text of everything a moment later. */
+/** Search while typing: titles of loaded rows at once, full text of all sessions after a pause. */
 import { signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
@@ -6,7 +6,7 @@ import { titleOf } from './sessions.ts'
 
 export type SearchHit = SessionRow & {
   match_type?: 'title' | 'content'
-  /** The matching line in pieces. */
+  /** The matching line, split at the matches. */
   snippet?: { text: string; mark: boolean }[]
   message_id?: string
 }
@@ -17,7 +17,7 @@ const MAX_RESULTS = 50
 export const createSearch = (
   { api, schedule }: Pick<Platform, 'api' | 'schedule'>,
   rows: () => readonly SessionRow[],
-  /** Blank until it is known. */
+  /** Empty until known. */
   profile: () => string = () => '',
 ) => {
   const query = signal('')
@@ -36,7 +36,7 @@ export const createSearch = (
       const reply = await api('GET /api/sessions/search', input, { signal: wanted })
       if (!wanted.aborted) hits.value = reply.sessions as unknown as SearchHit[]
     } catch {
-      // Titles of the loaded rows are already shown; a failed full-text search takes nothing away.
+      // Title matches are already shown, so a failed full-text search is ignored.
     } finally {
       if (!wanted.aborted) busy.value = false
     }

@@ -1,4 +1,4 @@
-/** The conversations, windowed: however many there are, only those in sight have nodes. */
+/** Virtualized session list: only visible rows have DOM nodes. */
 import { useSignal } from '@preact/signals'
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'

@@ -1,4 +1,4 @@
-/** What can be done with a conversation: the same list in the sidebar and in the header. */
+/** Menu of a session, used in the sidebar and in the chat header. */
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { App } from '../../app.ts'
 import { formatKeys } from '../shell/keys.ts'
@@ -15,7 +15,7 @@ const find = (app: App): MenuItem => ({
   },
 })
 
-/** They are chosen for the open conversation beside those of its profile. */
+/** Tools can be customized for the open chat only. */
 const tools = (app: App): MenuItem => ({
   label: t('row.tools'),
   icon: 'wrench',
@@ -48,7 +48,7 @@ export const sessionMenu = (app: App, row: SessionRow, rename: () => void): Menu
     { label: t('row.branch'), icon: 'branch', run: () => void app.branch(id) },
     ...(id === app.route.sessionId.value ? [find(app), tools(app)] : []),
     'line',
-    // Before it is taken over there is nothing of it here that could be exported or cleared.
+    // Host sessions can't be exported or cleared before they are imported.
     ...(isHostSession(row) ? [] : own),
     { label: t('row.delete'), icon: 'trash', keys: 'Del', run: () => void app.remove(id) },
     {

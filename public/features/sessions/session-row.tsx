@@ -1,4 +1,4 @@
-/** One conversation in the sidebar. */
+/** Row of the session list. */
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import type { SessionRow as Row } from '../../../lib/schema/session.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -13,7 +13,7 @@ import { useSessions } from './sessions-state.ts'
 
 type Mark = 'streaming' | 'waiting' | 'failed' | 'unread'
 
-/** The most urgent thing there is to say about a row. */
+/** The most urgent status of a row. */
 export const statusOf = (
   row: Row,
   { unread, open }: { unread: boolean; open: boolean },
@@ -38,7 +38,7 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
   const { sessions } = useSessions()
   const ref = useRef<HTMLInputElement>(null)
   const finished = useRef(false)
-  // Before anything can be typed into it.
+  // Before the user can type into it.
   useLayoutEffect(() => ref.current?.select(), [])
   const finish = (keep: boolean) => {
     if (finished.current) return
@@ -66,7 +66,7 @@ const RenameField = ({ row, onDone }: { row: Row; onDone: () => void }) => {
 
 export type SessionRowProps = {
   row: Row
-  /** Its place in the windowed list, in pixels. */
+  /** Offset in the list, in pixels. */
   top: number
   height: number
   tabStop: boolean

@@ -1,4 +1,4 @@
-/** The conversation list: fetched by pages, kept fresh by deltas, newest first. */
+/** Session list: loaded in pages, updated by events, newest first. */
 import { visibleName } from '../../../lib/base/visible.ts'
 import { computed, type ReadonlySignal, signal } from '@preact/signals'
 import type { Frame } from '../../../lib/schema/event.ts'
@@ -15,15 +15,15 @@ export type ListItem =
 export const titleOf = (row: Pick<SessionRow, 'title'>): string =>
   row.title && row.title !== 'Untitled' ? visibleName(row.title) : t('chat.untitled')
 
-/** A session of the command line that has not become one of this service yet: it can be read and deleted, nothing else. */
+/** A session of the host agent that was not imported yet: it can be read and deleted, but not changed. */
 export const isHostSession = (row: SessionRow | undefined): boolean =>
   row?.is_cli_session === true && row._cli_origin === undefined
 
-/** Where it began, in words. */
+/** Name of the source of a session. */
 export const sourceOf = (row: SessionRow): string =>
   typeof row.source_tag === 'string' && row.source_tag !== 'cli' ? row.source_tag : t('row.cli')
 
-/** Newest first; equal times by id, as the service orders its pages. */
+/** Newest first; equal times by id, the order of the server's pages. */
 const before = (a: SessionRow, b: SessionRow): boolean =>
   a.updated_at !== b.updated_at ? a.updated_at > b.updated_at : a.session_id > b.session_id
 
@@ -39,7 +39,7 @@ export const insertRow = (rows: readonly SessionRow[], row: SessionRow): Session
   return others
 }
 
-/** Rows under their headings: pinned ones first, then by day; archived ones only when asked for. */
+/** Rows grouped under headings: pinned first, then by day, then archived ones if requested. */
 export const toItems = (
   rows: readonly SessionRow[],
   { now, archived }: { now: number; archived: boolean },
@@ -70,14 +70,14 @@ export const toItems = (
 }
 
 const PAGE_SIZE = 100
-/** The service gives no more at once. */
+/** The server's maximum page size. */
 const MAX_LIMIT = 500
 
 export const createSessions = (
   { api, nowMs, device }: Pick<Platform, 'api' | 'nowMs' | 'device'>,
   toasts: Toasts,
   profile: ReadonlySignal<string>,
-  /** What the list is narrowed down to. */
+  /** The active filters. */
   matches: (row: SessionRow) => boolean = () => true,
   everyProfile: () => boolean = () => false,
   /** Whether runs of scheduled tasks are in the list. */
@@ -87,17 +87,17 @@ export const createSessions = (
   const state = signal<'loading' | 'ready' | 'failed'>('loading')
   const next = signal<string | null>(null)
   const showArchived = signal(device.read('show-archived', false))
-  /** Headings depend on the day: moved by whoever owns the clock. */
+  /** Current time in seconds, for the day headings; advanced by the page's clock. */
   const now = signal(nowMs() / 1000)
   let fetchingMore = false
-  /** The open one may stand below the pages that are loaded, or be left out of them. */
+  /** Id of the open session, which may be missing from the loaded pages. */
   let kept = ''
-  /** Counts the requests for the first page. */
+  /** Number of requests for the first page. */
   let asked = 0
   const scheduled = () => (withScheduled() ? {} : { scheduled: '0' })
 
   const byId = computed(() => new Map(rows.value.map(row => [row.session_id, row])))
-  /** A new or cleared conversation without a name is in no list until something is said in it. */
+  /** An untitled session without messages isn't listed. */
   const isBlank = (row: SessionRow) => row.message_count === 0 && row.title === 'Untitled'
   const profileRows = computed(() =>
     rows.value.filter(
@@ -109,7 +109,7 @@ export const createSessions = (
 
   const listed = computed(() => profileRows.value.filter(matches))
 
-  /** Some replies are whole sessions: their messages must not stay behind in the list. */
+  /** Some replies contain the whole session; its messages must not be kept in the list. */
   const upsert = ({ messages: _, tool_calls: __, ...row }: SessionRow): void => {
     rows.value = insertRow(rows.value, row as SessionRow)
   }
@@ -119,14 +119,14 @@ export const createSessions = (
   }
   const row = (id: string | null | undefined) => (id ? byId.value.get(id) : undefined)
 
-  /** Makes a session of the command line one of ours, so that it can be changed. True when it was not yet. */
+  /** Imports a host session so that it can be changed. True when it was imported now. */
   const importHostSession = async (id: string): Promise<boolean> => {
     if (!isHostSession(row(id))) return false
     upsert((await api('POST /api/session/import_cli', { session_id: id })).session)
     return true
   }
 
-  /** Changes the row on the page first and takes it back when the service refuses. */
+  /** Optimistic update: changes the row at once and reverts it if the server rejects the change. */
   const change = async (
     id: string,
     patch: Partial<SessionRow>,
@@ -152,27 +152,27 @@ export const createSessions = (
     row,
     upsert,
     drop,
-    /** Its row is there as long as it is open. */
+    /** Keeps the row of the open session, even if no loaded page contains it. */
     keep(session: SessionRow): void {
       kept = session.session_id
       if (!row(kept)) upsert(session)
     },
-    /** Conversations of this profile, or of all of them when that is chosen. */
+    /** Sessions of this profile, or of all profiles if that filter is on. */
     profileRows,
     items: computed(() => toItems(listed.value, { now: now.value, archived: showArchived.value })),
     archivedCount: computed(() => listed.value.filter(({ archived }) => archived).length),
-    /** How many conversations wait for a person. */
+    /** Number of sessions that wait for input. */
     waiting: computed(() => profileRows.value.filter(({ waiting }) => waiting > 0).length),
 
-    /** Fetches as many rows as are shown; answers the cursor the rows stand at. */
+    /** Fetches as many rows as are shown; returns the event cursor of the reply. */
     async load(): Promise<string | undefined> {
       try {
         const limit = Math.min(MAX_LIMIT, Math.max(PAGE_SIZE, rows.value.length))
         const order = ++asked
         const reply = await api('GET /api/sessions', { limit, ...scheduled() })
-        // Asked for again since then, perhaps with another filter: that reply counts.
+        // A later request, perhaps with another filter, supersedes this one.
         if (order !== asked) return reply.cursor
-        // Pinned ones of later pages come along at once: they stand at the top.
+        // The reply contains pinned sessions of all pages, because they are listed first.
         const open = row(kept)
         rows.value = [...reply.sessions, ...(reply.pinned ?? [])]
         if (open && !row(kept)) upsert(open)
@@ -194,9 +194,9 @@ export const createSessions = (
           cursor: from,
           ...scheduled(),
         })
-        // The list was fetched again meanwhile: its next page begins somewhere else.
+        // The list was reloaded during the request, so this page no longer follows it.
         if (next.value !== from) return
-        // A row may have moved up between the pages: the one already here is the newer.
+        // A row may have moved to an earlier page; the copy already loaded is newer.
         const known = byId.value
         rows.value = [
           ...rows.value,
@@ -247,7 +247,7 @@ export const createSessions = (
       })
       return reply.session_id
     },
-    /** Goes to the trash; answers the verb that brings it back. */
+    /** Moves a session to the trash; returns a function that restores it. */
     async remove(id: string): Promise<() => Promise<void>> {
       const held = row(id)
       drop(id)
@@ -262,12 +262,12 @@ export const createSessions = (
         if (held) upsert(held)
       }
     },
-    /** Not into the trash: gone from the disk. */
+    /** Deletes a session from disk, bypassing the trash. */
     async deletePermanently(id: string): Promise<void> {
       await api('POST /api/session/delete', { session_id: id, permanent: true })
       drop(id)
     },
-    /** Cleared and undone messages go from the disk too. */
+    /** Deletes cleared and undone messages from disk. */
     async purge(id: string): Promise<void> {
       upsert((await api('POST /api/session/purge', { session_id: id })).session)
     },

@@ -1,15 +1,15 @@
-/** Which conversations have messages this browser has not shown yet. */
+/** Tracks which sessions have messages this browser has not shown yet. */
 import { signal } from '@preact/signals'
 import type { SessionRow } from '../../../lib/schema/session.ts'
 import type { Platform } from '../../platform.ts'
 
 type Seen = Readonly<Record<string, number>>
-/** Beyond this many the oldest marks are forgotten. */
+/** Beyond this many entries the oldest are dropped. */
 const MAX_ENTRIES = 500
 
 export const createUnread = ({ device, nowMs }: Pick<Platform, 'device' | 'nowMs'>) => {
   const counts = signal<Seen>(device.read<Seen>('viewed', {}))
-  // What was there before this browser came is not news.
+  // Messages from before the first visit don't count as unread.
   const since = device.read('viewed-since', nowMs() / 1000)
   device.write('viewed-since', since)
 

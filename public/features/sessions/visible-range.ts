@@ -1,13 +1,13 @@
-/** Which part of a long list is drawn: items of known heights, and a viewport that shows some of them. */
+/** Visible range of a virtualized list whose item heights are known. */
 
-/** Where each item begins; one more entry than items, the last being the height of everything. */
+/** Offset of each item, plus the total height as the last entry. */
 export const toOffsets = (heights: readonly number[]): number[] => {
   const offsets = [0]
   for (const height of heights) offsets.push(offsets.at(-1)! + height)
   return offsets
 }
 
-/** The item that covers `y`. */
+/** Index of the item at offset `y`. */
 const indexAt = (offsets: readonly number[], y: number): number => {
   let [low, high] = [0, Math.max(0, offsets.length - 2)]
   while (low < high) {

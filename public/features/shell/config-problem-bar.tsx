@@ -1,4 +1,4 @@
-/** Above every view while a file cannot be read, a guard closes something, or the open conversation has no profile. */
+/** Bar above every view for unreadable configuration files, unsupported security settings and chats without a profile. */
 import { useEffect } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
@@ -15,7 +15,7 @@ export const ConfigProblemBar = () => {
   const notes = guards.filter(({ closes }) => closes.length === 0)
   const open = chat.details.value
   const active = profiles.active.value
-  // A conversation of another profile: whether that one exists is asked once for each such conversation.
+  // For a chat of another profile, check once whether that profile still exists.
   const other = open?.profile && active && open.profile !== active ? open.profile : null
   useEffect(() => {
     if (other) void attempt(() => profiles.refresh())

@@ -1,4 +1,4 @@
-/** What stands in the way of every turn as long as it lasts: files that cannot be read, guards that close something. */
+/** Configuration problems that affect every turn: unreadable files and unsupported security settings. */
 import { signal } from '@preact/signals'
 import type { Api } from '../../../router.ts'
 import type { ApiCall } from '../../api.ts'
@@ -12,7 +12,7 @@ export const createConfigProblems = (api: ApiCall) => {
     async load(): Promise<void> {
       current.value = await api('GET /api/config/problems')
     },
-    /** Does without a guard as long as its value stays, or asks for it again. */
+    /** Accepts a security setting that isn't supported, until its value changes; or revokes that. */
     async accept(
       key: string,
       value_id: string,

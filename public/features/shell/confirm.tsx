@@ -1,4 +1,4 @@
-/** The one question before something that cannot be taken back. */
+/** Confirmation dialog for actions that can't be undone. */
 import { useSignal } from '@preact/signals'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'

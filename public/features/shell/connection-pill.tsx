@@ -1,4 +1,4 @@
-/** Says that the connection is lost and when it is tried again; silent while all is well. */
+/** Status pill of a lost connection, with a countdown to the next attempt; hidden while connected. */
 import { Button } from '../../parts/button.tsx'
 import { t } from '../../strings/t.ts'
 import { useShell } from './shell-state.ts'
@@ -11,7 +11,7 @@ export const ConnectionPill = () => {
     <div role="status">
       <div class="pill">
         <span class="pill-dot" aria-hidden="true" />
-        {/* The countdown is for the eye: read out each second it would be a torment. */}
+        {/* Hidden from screen readers, which would announce it every second. */}
         <span aria-hidden="true">
           {waiting
             ? t('connection.waiting', { count: connection.seconds.value })

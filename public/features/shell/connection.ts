@@ -1,10 +1,10 @@
-/** How the live connection stands, for the pill; and the polling that replaces it while it cannot be had. */
+/** State of the event stream for the connection pill, and polling while the stream is down. */
 import { signal } from '@preact/signals'
 import type { StreamState } from '../../stream/stream.ts'
 import type { Platform } from '../../platform.ts'
 
 const POLL_MS = 30_000
-/** A reconnect that succeeds quickly is not worth telling. */
+/** A reconnect that succeeds within this time shows no pill. */
 const QUIET_MS = 1_500
 
 export const createConnection = (
@@ -34,7 +34,7 @@ export const createConnection = (
       try {
         await poll()
       } catch {
-        // Unreachable still; the pill says so.
+        // Still unreachable; the pill shows it.
       }
       schedulePoll()
     }, POLL_MS)
@@ -53,7 +53,7 @@ export const createConnection = (
     state,
     seconds,
     watchesHostSessions,
-    /** The pill is shown. */
+    /** Whether the pill is shown. */
     visible,
     set(value: StreamState): void {
       state.value = value
@@ -70,7 +70,7 @@ export const createConnection = (
       tick()
       updatePolling()
     },
-    /** Whether the service watches command-line sessions; it tells nothing about them while it does not. */
+    /** Whether the server watches host sessions. While it doesn't, it sends no events about them and the page polls. */
     setWatchesHostSessions(alive: boolean): void {
       watchesHostSessions.value = alive
       updatePolling()

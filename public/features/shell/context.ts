@@ -1,4 +1,4 @@
-/** How a view reaches the state of the page. */
+/** Access to the state of the whole page, for code that acts across features. */
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { App } from '../../app.ts'

@@ -1,4 +1,4 @@
-/** The keyboard shortcuts that hold everywhere on the page; the sheet is drawn from the same table. */
+/** Global keyboard shortcuts. The shortcut sheet renders the same table. */
 import type { App } from '../../app.ts'
 import { type PlainKey, t } from '../../strings/t.ts'
 
@@ -6,12 +6,12 @@ export type Shortcut = {
   /** `mod` is ⌘ on a Mac and Ctrl elsewhere. */
   keys: string
   label: PlainKey
-  /** Absent: handled by the view that has the focus, listed only. `'pass'`: this time it is the browser's own. */
+  /** Absent when the focused view handles it. `'pass'` leaves the event to the browser. */
   run?: (app: App) => unknown
 }
 export type ShortcutGroup = { label: PlainKey; shortcuts: readonly Shortcut[] }
 
-/** Once for ours, which knows the whole conversation; once more for the browser's, which knows the whole page. */
+/** The first press opens the find bar, which searches the whole chat; the second opens the browser's own search. */
 const find = ({ chat, layout, route }: App): 'pass' | undefined => {
   const isOurs = route.current.value.view === 'chat' && chat.chat.value.messages.length > 0
   layout.findOpen.value = isOurs && !layout.findOpen.value
@@ -66,11 +66,11 @@ export const shortcuts: readonly ShortcutGroup[] = [
 
 type KeyLike = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'shiftKey' | 'altKey'>
 
-/** `mod+shift+k` of an event, in the order the table is written in. */
+/** Chord of an event such as `mod+shift+k`, with modifiers in the order of the table. */
 export const chordOf = (event: KeyLike, mac: boolean): string => {
   const mod = mac ? event.metaKey : event.ctrlKey
   const key = event.key.toLowerCase()
-  // A sign that needs Shift to be typed is named by itself.
+  // Characters that need Shift, such as `?`, are named without it.
   const shift = event.shiftKey && (key.length > 1 || /[a-z0-9]/.test(key))
   return [mod && 'mod', shift && 'shift', event.altKey && 'alt', key].filter(Boolean).join('+')
 }
@@ -84,7 +84,7 @@ const KEY_LABELS: Record<string, string> = {
   alt: 'Alt',
 }
 
-/** For people: `⌘K` on a Mac, `Ctrl K` elsewhere. */
+/** Display form: `⌘K` on a Mac, `Ctrl K` elsewhere. */
 export const formatKeys = (keys: string, mac: boolean): string =>
   keys
     .split('+')
@@ -102,7 +102,7 @@ export const formatKeys = (keys: string, mac: boolean): string =>
 const findShortcut = (chord: string): Shortcut | undefined =>
   shortcuts.flatMap(group => group.shortcuts).find(({ keys, run }) => run && keys === chord)
 
-/** Runs the shortcut of an event; true when there was one. Bare signs count only while nobody is typing. */
+/** Runs the shortcut of an event; true when there was one. Shortcuts without a modifier are ignored in text fields. */
 export const runShortcut = (
   app: App,
   event: KeyLike,

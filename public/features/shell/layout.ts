@@ -1,4 +1,4 @@
-/** What lies open on the page: sidebar, drawer, palette, sheets, pickers, the one question to the person. */
+/** Open state of the sidebar, drawer, palette, dialogs and pickers. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
@@ -27,30 +27,30 @@ export const createLayout = ({ device }: Pick<Platform, 'device'>, mac = false) 
     if (narrow.value) drawer.value = true
     else sidebar.value = true
   }
-  /** Counts up: the search field takes the focus. */
+  /** Incremented to focus the search field. */
   const searchFocus = signal(0)
 
   return {
-    /** Shortcuts are written with ⌘. */
+    /** Shortcuts are shown with ⌘. */
     mac,
     sidebar,
     width,
-    /** The sidebar of a narrow page, which lies over the conversation. */
+    /** Whether the sidebar of a narrow page covers the chat. */
     drawer,
     narrow,
     paletteOpen: signal(false),
     shortcutsOpen: signal(false),
-    /** Words are looked for in the conversation that is open. */
+    /** Whether the find bar is open. */
     findOpen: signal(false),
     picker: signal<Picker | null>(null),
     confirmation: signal<Confirmation | null>(null),
-    /** The conversation whose title is being edited in the list. */
+    /** Session whose title is being edited in the list. */
     renamingRow: signal<string | null>(null),
-    /** The conversation that gets the focus back when its title has been edited. */
+    /** Session that gets the focus back after its title was edited. */
     refocusRow: signal<string | null>(null),
-    /** What is being edited in a view and would be lost with the page. */
+    /** Views with unsaved changes, which leaving the page would discard. */
     unsaved: new Set<string>(),
-    /** Counts up: whoever shows the message box takes the focus. */
+    /** Incremented to focus the composer. */
     composerFocus: signal(0),
     searchFocus,
     focusSearch(): void {

@@ -1,4 +1,4 @@
-/** What is opened by hand, dialogs and lists: one bundle. */
+/** Lazily loaded dialogs and pickers, in one chunk. */
 export { Palette } from './palette.tsx'
 export { ChipPopover } from '../composer/pickers.tsx'
 export { ProjectDialogs } from '../projects/project-dialogs.tsx'

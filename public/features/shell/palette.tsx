@@ -1,4 +1,4 @@
-/** ⌘K: every conversation, action and model behind one field. */
+/** Command palette (⌘K): chats, actions and models. */
 import { useSignal } from '@preact/signals'
 import type { App } from '../../app.ts'
 import { formatKeys } from './keys.ts'

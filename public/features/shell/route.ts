@@ -1,4 +1,4 @@
-/** Which view the address bar names, and the verbs that change it; addresses are relative to the page's base. */
+/** URL routing. Paths are relative to the page's base. */
 import { computed, signal } from '@preact/signals'
 import { urlOf } from '../../api.ts'
 
@@ -70,13 +70,13 @@ export const pathOf = (route: Route): string => {
   return route.sessionId ? `session/${encodeURIComponent(route.sessionId)}` : ''
 }
 
-/** `?file=src/app.ts:12`, readable as it stands in the address bar. */
+/** `?file=src/app.ts:12`, with `/` and `:` left unescaped so that the address stays readable. */
 export const fileQuery = (target: string): string =>
   `?file=${encodeURIComponent(target).replace(/%2F/g, '/').replace(/%3A/g, ':')}`
 
 export const createRoute = (base: string, href: string, history: HistoryLike) => {
   const current = signal<Route>(parseRoute(base, href))
-  /** Settings lie over the conversation: closing them returns to it. */
+  /** Closing another view returns to this chat. */
   const lastChat = signal<string | null>(
     current.value.view === 'chat' ? current.value.sessionId : null,
   )
@@ -103,12 +103,12 @@ export const createRoute = (base: string, href: string, history: HistoryLike) =>
     openSession: (id: string | null, options?: { replace?: boolean }) =>
       go({ view: 'chat', sessionId: id }, options),
     backToChat: () => go({ view: 'chat', sessionId: lastChat.value }),
-    /** Which file of the workspace is open beside the conversation; for reloads and links. */
+    /** Writes the open workspace file into the address, for reloads and links. */
     replaceFile(file: string | null): void {
       const url = urlOf(base, pathOf(current.value)) + (file === null ? '' : fileQuery(file))
       history.replaceState(null, '', url)
     },
-    /** After back or forward. */
+    /** Reads the address after back or forward. */
     readLocation: (at: string): void => set(parseRoute(base, at)),
   }
 }

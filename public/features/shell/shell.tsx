@@ -1,4 +1,4 @@
-/** The frame of the page: sidebar, divider, the view the address names, and what lies over them. */
+/** Page frame: sidebar, divider, the view of the current route, and overlays. */
 import { useEffect, useRef } from 'preact/hooks'
 import { Divider } from '../../parts/divider.tsx'
 import { ToastList } from './toasts.tsx'
@@ -16,7 +16,7 @@ import { useModels } from '../models/context.ts'
 import { useSessions } from '../sessions/sessions-state.ts'
 import { useWorkspace } from '../workspace/workspace-context.ts'
 
-/** Over the conversation on a narrow page: a modal, so that focus stays in it and Escape closes it. */
+/** Sidebar of a narrow page: a modal dialog, so that focus stays inside and Escape closes it. */
 const Drawer = () => {
   const { layout } = useShell()
   const ref = useRef<HTMLDialogElement>(null)
@@ -151,7 +151,7 @@ const SkipLink = () => {
   )
 }
 
-/** What a sheet covers can be neither reached nor read while it is open. */
+/** Content covered by the workspace sheet is inert while the sheet is open. */
 const Shell = () => {
   const { panel } = useWorkspace()
   const { route } = useShell()

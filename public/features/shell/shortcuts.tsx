@@ -1,4 +1,4 @@
-/** One sheet with every shortcut and every command. */
+/** Dialog with every shortcut and slash command. */
 import { commands } from '../composer/slash-commands.ts'
 import { formatKeys, shortcuts } from './keys.ts'
 import { Dialog } from '../../parts/dialog.tsx'

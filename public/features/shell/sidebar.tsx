@@ -1,4 +1,4 @@
-/** The left side: new chat, search, conversations, and the way to the settings. */
+/** Sidebar: new chat, search, chat list and navigation. */
 import { useEffect, useRef } from 'preact/hooks'
 import { IconButton } from '../../parts/button.tsx'
 import { Icon, type IconName } from '../../parts/icon.tsx'
@@ -145,7 +145,7 @@ const Import = () => {
         hidden
         onChange={event => {
           const [file] = event.currentTarget.files ?? []
-          // The same file may be chosen again.
+          // Allows choosing the same file again.
           event.currentTarget.value = ''
           if (file) void importFile(file)
         }}

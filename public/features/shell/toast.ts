@@ -1,4 +1,4 @@
-/** Short notices in the corner, each with at most one action; they leave by themselves unless somebody is reading. */
+/** Toasts: short messages with at most one action, dismissed after a while unless hovered or focused. */
 import { signal } from '@preact/signals'
 import type { Platform } from '../../platform.ts'
 
@@ -37,7 +37,7 @@ export const createToasts = ({ schedule }: Pick<Platform, 'schedule'>) => {
       kind: options.kind ?? 'info',
       action: options.action ?? null,
     }
-    // The same sentence twice is one notice.
+    // A repeated message replaces the earlier toast.
     for (const same of list.value.filter(shown => shown.text === text)) dismiss(same.id)
     for (const old of list.value.slice(0, -(MAX_TOASTS - 1))) dismiss(old.id)
     list.value = [...list.value, toast]
@@ -52,7 +52,7 @@ export const createToasts = ({ schedule }: Pick<Platform, 'schedule'>) => {
     showError: (error: unknown): void => {
       show(error instanceof Error ? error.message : String(error), { kind: 'error' })
     },
-    /** While a pointer or the focus rests on the notices none of them leaves. */
+    /** Keeps all toasts while they are hovered or focused. */
     pauseTimers(): void {
       for (const stop of timers.values()) stop()
       timers.clear()

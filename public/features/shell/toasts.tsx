@@ -1,4 +1,4 @@
-/** The notices in the corner. */
+/** List of toasts. */
 import { visibleWords } from '../../../lib/base/visible.ts'
 import { Button, IconButton } from '../../parts/button.tsx'
 import { Icon } from '../../parts/icon.tsx'

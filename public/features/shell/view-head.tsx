@@ -1,4 +1,4 @@
-/** The line above a view that is no conversation: the way to the sidebar, its name, what can be done, the way back. */
+/** Header of a view other than the chat: sidebar button, title, actions and close button. */
 import type { ComponentChildren } from 'preact'
 import { formatKeys } from './keys.ts'
 import { IconButton } from '../../parts/button.tsx'

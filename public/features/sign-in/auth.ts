@@ -1,4 +1,4 @@
-/** The one sign-in sheet: whoever meets a 401 waits here, and goes on when the person has signed in again. */
+/** Sign-in state. Requests that get a 401 wait here and are repeated after the user signs in. */
 import { type Signal, signal } from '@preact/signals'
 import { ApiError, type ApiCall } from '../../api.ts'
 
@@ -49,20 +49,20 @@ export const createAuth = (gate: SignInGate, api: ApiCall, navigate: (path: stri
       }
     },
     devices: async () => (await api('GET /api/auth/devices')).devices,
-    /** Signs one device out, or with null all but this one. */
+    /** Signs out one device, or with null all others. */
     revoke: (id: string | null) =>
       api('POST /api/auth/revoke', id === null ? { others: true } : { id }),
     async signOut(): Promise<void> {
       await api('POST /api/auth/logout')
       navigate('login')
     },
-    /** A stream that was refused does not say why: asks, and waits at the gate when the session has ended. Never rejects. */
+    /** An EventSource doesn't report why it failed. Checks the session and waits for a sign-in when it has ended. Never rejects. */
     async check(): Promise<void> {
       try {
         const { auth_enabled, logged_in } = await api('GET /api/auth/status')
         if (auth_enabled && !logged_in) await gate.waitForSignIn()
       } catch (caught) {
-        // Unreachable: the next attempt of the stream will show it.
+        // Unreachable; the next attempt of the stream fails as well.
         if (!(caught instanceof ApiError)) throw caught
       }
     },

@@ -1,4 +1,4 @@
-/** The sheet that opens when the session has ended: what was written stays, and what was asked for goes on. */
+/** Sign-in dialog for an expired session. Drafts are kept and pending requests continue afterwards. */
 import { useId, useRef } from 'preact/hooks'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'

@@ -1,7 +1,7 @@
-/** Terminal text to coloured pieces: reads SGR sequences, drops all other control sequences, honours a bare \r. */
+/** Parses terminal output into styled pieces: SGR sequences and bare \r are applied, other control sequences removed. */
 
 export type Style = {
-  /** 0–15 are the theme's colours (classes), the rest is given as `#rrggbb`. */
+  /** 0–15 are colors of the theme (classes), others are `#rrggbb`. */
   color?: number | string
   background?: number | string
   bold?: boolean
@@ -13,15 +13,15 @@ export type Style = {
 }
 export type Piece = { text: string; style: Style }
 
-// CSI, OSC (ended by BEL or ST), other two- and three-character escapes; a cut sequence at the end goes too.
+// CSI, OSC (ended by BEL or ST), other two- and three-character escapes; CSI, OSC (ended by BEL or ST), other two- and three-character escapes, and a truncated sequence at the end.
 const control =
   /\x1b(?:\[([0-9:;<=>?]*)[ -/]*([@-~]|$)|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\|$)|[ -/]*(?:[0-~]|$))|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f]/g
 
-/** What a terminal would show after `\r` and backspace have moved over the line. */
+/** The text a terminal shows after carriage returns. */
 const applyCarriageReturns = (text: string): string =>
   text.includes('\r') ? text.replaceAll('\r\n', '\n').split('\n').map(lastWritten).join('\n') : text
 
-/** What follows the last carriage return; those at the end of the line have written nothing over it. */
+/** The text after the last carriage return; trailing ones overwrite nothing. */
 const lastWritten = (line: string): string => {
   let end = line.length
   while (line[end - 1] === '\r') end--
@@ -45,7 +45,7 @@ export const parseAnsi = (raw: string): Piece[] => {
   return pieces
 }
 
-/** The same text without colours. */
+/** The text without control sequences. */
 export const stripAnsi = (raw: string): string => applyCarriageReturns(raw).replace(control, '')
 
 const add = (pieces: Piece[], text: string, style: Style) => {
@@ -92,7 +92,7 @@ const omit = (style: Style, ...keys: (keyof Style)[]): Style => {
   return rest
 }
 
-/** The colour behind 38 or 48 and how many numbers it took: `5;n` or `2;r;g;b`. */
+/** Color after 38 or 48 (`5;n` or `2;r;g;b`) and the number of parameters it used. */
 const wide = (codes: number[], at: number): [number | string | null, number] => {
   if (codes[at] === 5) return [fromPalette(codes[at + 1] ?? 0), 2]
   if (codes[at] === 2) return [hex(codes.slice(at + 1, at + 4)), 4]

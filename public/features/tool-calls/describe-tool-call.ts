@@ -1,4 +1,4 @@
-/** A tool call in words: which icon, which verb, and what the verb's object is. */
+/** Describes a tool call: icon, verb and object. */
 import { isObject } from '../../../lib/base/json.ts'
 import { visibleName } from '../../../lib/base/visible.ts'
 import { t } from '../../strings/t.ts'
@@ -7,13 +7,13 @@ import type { IconName } from '../../parts/icon.tsx'
 export type Args = Readonly<Record<string, unknown>>
 export type ToolDescription = {
   icon: IconName
-  /** What happened, and what is happening while it runs. */
+  /** Verb in the past tense, and in the present while it runs. */
   did: string
   does: string
   object: string
-  /** The object is code: a command, a path, a pattern. */
+  /** Whether the object is code: a command, path or pattern. */
   code: boolean
-  /** The file the object names, when it is one. */
+  /** The file named by the object, if any. */
   path?: string
 }
 
@@ -24,7 +24,7 @@ const oneLine = (value: string): string => value.trim().replace(/\s+/g, ' ').sli
 
 const quoted = (value: unknown): string => (text(value) ? `“${oneLine(text(value))}”` : '')
 
-/** The last two parts of a path: enough to know the file, short enough for a line. */
+/** The last two segments of a long path. */
 export const shortPath = (path: string): string => {
   const parts = path.split('/').filter(Boolean)
   return parts.length > 3 ? `…/${parts.slice(-2).join('/')}` : path
@@ -40,7 +40,7 @@ const file = (head: Verb, args: Args): ToolDescription => {
   return { ...head, object: shortPath(path), code: true, ...(path ? { path } : {}) }
 }
 
-/** A patch in the V4A form names its files in its own text. */
+/** A patch in V4A format contains the file names. */
 const patched = (args: Args): ToolDescription => {
   if (args.path) return file(verb('edit', t('verb.edited'), t('verb.editing')), args)
   const path = /\*\*\* (?:Update|Add|Delete) File: (.+)/.exec(text(args.patch))?.[1] ?? ''
@@ -133,7 +133,7 @@ const addresses = (value: unknown): string[] => {
 const goals = (tasks: unknown): string =>
   Array.isArray(tasks) ? tasks.map(task => text((task as Args | null)?.goal)).join(' · ') : ''
 
-/** `mcp_<server>_<tool>` and names nobody told us of: the name in words, and its first argument. */
+/** `mcp_<server>_<tool>` and unknown tools: the name in words and the first argument. */
 const generic = (name: string, args: Args): ToolDescription => {
   const first = Object.values(args).find(value => typeof value === 'string' && value)
   const plain = name.replace(/^mcp_/, '').replace(/_+/g, ' ').trim() || t('verb.tool')
@@ -148,13 +148,13 @@ export const describeToolCall = (name: string, args: Args): ToolDescription => {
   return { ...said, object: visibleName(said.object) }
 }
 
-/** Arguments as the model wrote them; text that is no JSON object becomes one argument. */
+/** Parses the arguments; text that is no JSON object becomes a single argument. */
 export const parseArgs = (written: string): Args => {
   try {
     const value: unknown = JSON.parse(written || '{}')
     if (isObject(value)) return value
   } catch {
-    // A call that was cut off, or a careless model: what there is of it is shown as it is.
+    // Truncated or invalid JSON is shown as it is.
   }
   return written.trim() ? { arguments: written } : {}
 }

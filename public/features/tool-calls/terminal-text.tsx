@@ -1,4 +1,4 @@
-/** Output of a program: coloured, its last lines first, the rest on demand. */
+/** Terminal output: the last lines in color, the rest on demand. */
 import { useMemo, useState } from 'preact/hooks'
 import { t } from '../../strings/t.ts'
 import { parseAnsi, stripAnsi } from './ansi.ts'
@@ -6,7 +6,7 @@ import type { Piece } from './ansi.ts'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 
 const FIRST_LINES = 12
-/** More pieces than this would crowd the page; the text then stays uncoloured. */
+/** Output with more pieces is shown without color, to limit the number of DOM nodes. */
 const MAX_PIECES = 2_000
 
 const lastLines = (text: string, count: number): string => {
@@ -18,7 +18,7 @@ const lastLines = (text: string, count: number): string => {
   return text.slice(at + 1)
 }
 
-/** What is not here yet: how many lines the whole has, and how to get it. */
+/** The part of the output that is not loaded. */
 export type Rest = { lines: number; load: () => Promise<void> }
 
 type Props = { text: string; label: string; rest?: Rest | null }
@@ -63,7 +63,7 @@ export function TerminalText({ text, label, rest = null }: Props) {
   )
 }
 
-/** Programs choose colours for a black screen; mixed with the theme's own they can be read on every one. */
+/** Programs choose colors for a black screen; mixing them with the theme's text color keeps them readable. */
 const legible = (color: string): string => `color-mix(in oklab, ${color} 55%, var(--text))`
 const muted = (color: string): string => `color-mix(in oklab, ${color} 25%, transparent)`
 
@@ -74,7 +74,7 @@ const colored = ({ text, style }: Piece, index: number) => {
     ...(typeof style.background === 'string' && { backgroundColor: muted(style.background) }),
   }
   if (!names && Object.keys(own).length === 0) return text
-  // An object goes through the object model, which the page's policy admits.
+  // A style object is set through the CSSOM, which the Content-Security-Policy allows.
   return (
     <span key={index} class={names} style={own}>
       {text}

@@ -1,4 +1,4 @@
-/** What a tool answered, drawn by its kind: terminal text, changes, a plan, places found, JSON, or plain text. */
+/** Result of a tool call by kind: terminal output, diff, to-do list, matches, JSON or text. */
 import { visibleName, visibleText } from '../../../lib/base/visible.ts'
 import { useShowMore } from '../../markdown/show-more.tsx'
 import { CodeText } from '../../markdown/code.tsx'
@@ -16,7 +16,7 @@ export type ToolBodyProps = {
   result: ToolResult | null
   files: readonly FileDiff[]
   openFile: OpenFile
-  /** Of an output of which only a part is here. */
+  /** Present when the output is truncated. */
   rest: Rest | null
 }
 

@@ -1,4 +1,4 @@
-/** One step of the agent: a line in words, and behind it the arguments and what came back. */
+/** Tool card: a one-line description, and its arguments and result. */
 import { visibleText } from '../../../lib/base/visible.ts'
 import { useMemo, useState } from 'preact/hooks'
 import type { ComponentChild } from 'preact'
@@ -23,23 +23,23 @@ type Cut = { chars: number; lines: number }
 
 export type ToolCardProps = {
   name: string
-  /** JSON text of the arguments, or the short ones known so far. */
+  /** Arguments as JSON text. */
   written: string
   short: Args | null
-  /** The result's text; null while there is none. */
+  /** Text of the result; null while there is none. */
   content: string | null
-  /** A program's output with its colours, where it had some. */
+  /** Output with color sequences, if it had any. */
   colored: string | null
-  /** What is stored when `content` is cut, and how to get it. */
+  /** Stored size when `content` is truncated. */
   cut: Cut | null
   loadWhole: () => Promise<Whole>
   state: 'running' | 'queued' | 'ended'
   startedAt: number | null
   duration: number | null
   isError: boolean
-  /** What a running call has printed; a component, so that only it follows the stream. */
+  /** Live output; a component, so that only it re-renders. */
   running: ComponentChild
-  /** Stands in the place of arguments and output. */
+  /** Replaces arguments and output. */
   body?: ComponentChild
   open: boolean
   onToggle: () => void
@@ -109,7 +109,7 @@ type OutcomeProps = Pick<ToolCardProps, 'state' | 'startedAt' | 'duration'> & {
   failed: boolean
 }
 
-/** State in words for those who cannot see the icon; time where it is known. */
+/** Status for screen readers, icon, and duration if known. */
 function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
   if (state !== 'ended') {
     return (
@@ -137,7 +137,7 @@ function Outcome({ state, startedAt, duration, result, failed }: OutcomeProps) {
   )
 }
 
-/** The changed files: the tool's own diff, else what its arguments say. */
+/** Diff of the changed files, from the result or else from the arguments. */
 const editOf = (name: string, args: Args, result: ToolResult | null): FileDiff[] => {
   if (result?.body.kind === 'diff') return result.body.files
   const { path, old_string: old, new_string: fresh } = args
@@ -150,11 +150,11 @@ const total = (files: readonly FileDiff[]) => ({
   removed: files.reduce((sum, file) => sum + file.removed, 0),
 })
 
-/** Where a reading began, when it did not begin at the beginning. */
+/** First line that was read, if not the first line of the file. */
 const firstLine = ({ offset }: Args): number | undefined =>
   typeof offset === 'number' && offset > 1 ? offset : undefined
 
-/** What a shown diff says already. */
+/** Arguments already visible in a diff. */
 const inDiff = new Set(['mode', 'path', 'patch', 'old_string', 'new_string'])
 
 type InputProps = {
@@ -162,11 +162,11 @@ type InputProps = {
   args: Args
   /** As a diff. */
   shown: boolean
-  /** The file stands above already. */
+  /** The file name is already shown above. */
   named: boolean
 }
 
-/** The command or text the call was about; what the heading says already is not said again. */
+/** Arguments of the call, without those shown in the heading. */
 function Input({ name, args, shown, named }: InputProps) {
   const code = name === 'terminal' ? args.command : name === 'execute_code' ? args.code : null
   if (typeof code === 'string') {
@@ -230,7 +230,7 @@ function LoadWhole({ chars, load }: LoadProps) {
   )
 }
 
-/** Output of a call that still runs. */
+/** Output of a running call. */
 export function RunningOutput({ text }: { text: string }) {
   return text ? <TerminalText text={text} label={t('tool.output.label')} /> : null
 }

@@ -1,4 +1,4 @@
-/** Reads what a tool answered: JSON text when it is well, whatever can be found in it when it is cut. */
+/** Parses a tool result: JSON, or what can be recovered from truncated JSON. */
 import { parseDiff } from '../../parts/diff.ts'
 import type { FileDiff } from '../../parts/diff.ts'
 
@@ -24,7 +24,7 @@ export type ToolResult = {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** `colored`: the output as it was printed, which then stands in the place of the plain one. */
+/** `colored`: the output with color sequences, which replaces the plain one. */
 export const parseResult = (content: string, colored: string | null = null): ToolResult => {
   const result = parsePlain(content)
   const { body } = result
@@ -40,7 +40,7 @@ const parsePlain = (content: string): ToolResult => {
   try {
     fields = JSON.parse(trimmed) as Fields
   } catch {
-    // Cut in the middle, as long outputs are: the fields that carry most are looked for one by one.
+    // Truncated, as long outputs are: recover the main fields one by one.
     fields = parseTruncatedJson(trimmed)
     if (Object.keys(fields).length === 0) return plain(trimmed)
   }
@@ -91,7 +91,7 @@ const toMatch = (value: unknown): Match[] => {
   return [{ path, line: typeof line === 'number' ? line : null, text: `${content ?? ''}`.trim() }]
 }
 
-/** String fields of cut JSON, the last one as far as it goes. */
+/** Recovers string fields of truncated JSON; the last one may be incomplete. */
 const parseTruncatedJson = (text: string): Record<string, unknown> => {
   const found: Record<string, unknown> = {}
   for (const key of ['output', 'diff', 'content', 'error']) {
@@ -103,7 +103,7 @@ const parseTruncatedJson = (text: string): Record<string, unknown> => {
     try {
       found[key] = JSON.parse(`"${body?.[0].replaceAll('\n', '\\n') ?? ''}"`)
     } catch {
-      // Raw control characters in between: not JSON at all, the caller shows the text itself.
+      // Contains raw control characters, so it is not JSON; the caller shows the text.
     }
   }
   const code = /"exit_code"\s*:\s*(-?\d+)/.exec(text)
@@ -111,7 +111,7 @@ const parseTruncatedJson = (text: string): Record<string, unknown> => {
   return found
 }
 
-/** Whether a result tells of a failure, without parsing it: for counting in a heading. */
+/** Whether a result looks like a failure, without parsing it; used to count failures. */
 export const looksFailed = (content: string): boolean => {
   const head = content.slice(0, 80)
   const tail = content.slice(-400)

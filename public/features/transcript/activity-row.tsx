@@ -1,4 +1,4 @@
-/** The activity line of a turn and, when it is opened, its steps. */
+/** Activity line of a turn, and its steps. */
 import { useComputed } from '@preact/signals'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { ActivityLine } from './activity.tsx'
@@ -38,7 +38,7 @@ export function ActivityRowView({ row }: { row: ActivityRow }) {
   )
 }
 
-/** That a person is waited for, the call that runs, or that the model thinks. */
+/** The current activity: waiting for input, the running call, or thinking. */
 const happening = (steps: readonly Step[], waits: boolean) => {
   if (waits) return { verb: t('act.waiting'), object: '', code: false }
   const step = steps.findLast(one => isTool(one) && one.state === 'running')

@@ -1,10 +1,10 @@
-/** The line above an answer: what is happening now, or how long it took and in how many steps. */
+/** Line above an answer: the current activity, or the duration and number of steps. */
 import { Elapsed, formatSeconds } from '../../parts/elapsed.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
 
 export type ActivityProps = {
-  /** What happens now; null when it is over. */
+  /** Current activity; null when the turn has ended. */
   now: { verb: string; object: string; code: boolean } | null
   since: number | null
   seconds: number | null
@@ -12,7 +12,7 @@ export type ActivityProps = {
   steps: number
   failed: number
   open: boolean
-  /** Nothing to open yet. */
+  /** There are no steps to show yet. */
   empty: boolean
   onToggle: () => void
 }

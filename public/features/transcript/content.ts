@@ -1,4 +1,4 @@
-/** Small questions about one message: its text, its time, whether it is one of the special ones. */
+/** Helpers for one message: text, time, and markers. */
 import type { Message } from '../../../lib/schema/message.ts'
 
 export const textOf = (message: Message): string =>
@@ -12,17 +12,17 @@ export const textOf = (message: Message): string =>
 export const secondsOf = (message: Message): number | null =>
   message._ts ?? message.timestamp ?? null
 
-/** What a summary of compressed history begins with, in every client. */
+/** Prefix of compaction summaries, shared by all clients. */
 export const isCompaction = (message: Message): boolean =>
   typeof message.content === 'string' && /^\[context compaction/i.test(message.content)
 
 export const isCancelMarker = (message: Message): boolean =>
   message._error === true && message.content === '*Task cancelled.*'
 
-/** Characters in one row: a longer text is cut between blocks, so that a long answer can be windowed. */
+/** Characters per row: longer text is split between blocks, so that long answers can be virtualized. */
 const PIECE = 6000
 
-/** Cuts only where a blank line stands between two paragraphs: never in a fence, a list, a table, a quote. */
+/** Splits only at blank lines between paragraphs, never in fences, lists, tables or quotes. */
 export const splitText = (text: string): string[] => {
   if (text.length <= PIECE * 1.5) return [text]
   const pieces: string[] = []
@@ -35,7 +35,7 @@ export const splitText = (text: string): string[] => {
     const line = text.slice(at, Math.min(end, at + 120))
     const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1] ?? ''
     if (!fence && blank && at - start >= PIECE && (mark || /^[\p{L}\p{N}#*_"“(`[]/u.test(line))) {
-      // A number or a star may go on with the list above it.
+      // A list marker may continue the list above.
       if (!/^(?:\d{1,9}[.)]|[*+-])\s/.test(line)) {
         pieces.push(text.slice(start, at))
         start = at

@@ -1,4 +1,4 @@
-/** A turn that failed: one sentence by cause, the provider's words, and the one step that helps. */
+/** Error card: a title by cause, the provider's message, and the action that helps. */
 import type { ComponentChild } from 'preact'
 import { t } from '../../strings/t.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -17,7 +17,7 @@ export const failureTypes = [
 ] as const
 export type Failure = { type: (typeof failureTypes)[number]; message: string; hint: string }
 
-/** Labels with which failures are kept in a transcript, by us and by older services. */
+/** Labels of stored errors, of this server and older ones. */
 const labels: Readonly<Record<string, Failure['type']>> = {
   'out of credits': 'quota_exhausted',
   'rate limit reached': 'rate_limit',
@@ -49,7 +49,7 @@ export const toFailure = (error: {
   hint: error.hint ?? '',
 })
 
-/** Waiting or trying again does not help when the model itself is the matter. */
+/** Errors for which a retry doesn't help. */
 const needsModel = new Set<Failure['type']>([
   'quota_exhausted',
   'auth_mismatch',
@@ -59,14 +59,14 @@ const needsModel = new Set<Failure['type']>([
 
 export type ErrorCardProps = {
   failure: Failure
-  /** Null for an error that later messages have left behind. */
+  /** Null for an error that is followed by later messages. */
   onRetry: (() => void) | null
   onSwitchModel: () => void
   onAddKey: () => void
   onCompact: () => void
 }
 
-/** Another key would help. */
+/** Errors that another key would fix. */
 const needsKey = new Set<Failure['type']>(['quota_exhausted', 'auth_mismatch'])
 
 export function ErrorCard(props: ErrorCardProps) {

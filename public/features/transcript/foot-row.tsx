@@ -1,4 +1,4 @@
-/** What can be done with a finished answer, and what it cost; quiet until pointed at. */
+/** Footer of a turn: copy, retry, branch, tokens, cost and time. */
 import { toPlainText } from '../../markdown/plain-text.ts'
 import { Icon } from '../../parts/icon.tsx'
 import type { IconName } from '../../parts/icon.tsx'
@@ -18,7 +18,7 @@ const money = new Intl.NumberFormat(undefined, {
 export function FootRowView({ row }: { row: FootRow }) {
   const { actions, showUsage, chat } = useTranscript()
   const last = row.messages.at(-1)
-  // The empty line keeps the place while the turn runs.
+  // An empty line reserves the space while the turn runs.
   if (row.live || !last) return <div class="tx-tools" />
   const markdown = () => row.messages.map(textOf).join('\n\n')
   const usage = row.last && showUsage ? chat.value.usage : null

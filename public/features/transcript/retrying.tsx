@@ -1,4 +1,4 @@
-/** Why the model is called again, when, and for which time. */
+/** Countdown to the next attempt of a failed call. */
 import { useEffect, useState } from 'preact/hooks'
 import { t } from '../../strings/t.ts'
 
@@ -13,7 +13,7 @@ export function Retrying({ why, until, next, all }: Props) {
     const timer = setInterval(() => setLeft(secondsTo(until)), 1_000)
     return () => clearInterval(timer)
   }, [until])
-  // A provider's words may end in a full stop or not.
+  // A provider's message may or may not end with a period.
   const reason = why.trim().replace(/[.!…]+$/, '')
   return (
     <span>

@@ -1,4 +1,4 @@
-/** One row of the transcript, by its kind. */
+/** Renders a transcript row by its kind. */
 import { ErrorCard, parseFailure, toFailure } from './error-card.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { t } from '../../strings/t.ts'
@@ -38,7 +38,7 @@ export function RowView({ row }: { row: Row }) {
   }
 }
 
-/** The event of this page knows the cause better than the stored sentence does. */
+/** The live event has a more precise cause than the stored text. */
 function ErrorRow({ row }: { row: Row & { kind: 'error' } }) {
   const { chat, actions } = useTranscript()
   const known = row.last ? chat.value.error : null

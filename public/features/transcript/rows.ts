@@ -1,11 +1,11 @@
-/** Messages to rows: the pieces a transcript is made of, in order, each small enough to be windowed by itself. */
+/** Converts messages to transcript rows, each small enough to be virtualized. */
 import type { Message } from '../../../lib/schema/message.ts'
 import type { LiveTurn } from '../../../lib/schema/session.ts'
 import type { SummaryRef } from '../../../lib/schema/summary.ts'
 import type { ToolOutcome } from '../chat/chat-reducer.ts'
 import { isCancelMarker, isCompaction, secondsOf, splitText, textOf } from './content.ts'
 
-/** The part of a live turn that decides which rows there are; its growing text does not. */
+/** The part of a live turn that determines the rows; excludes the streamed text. */
 export type LiveShape = {
   messageId: string | null
   hasText: boolean
@@ -19,12 +19,12 @@ export type ToolStep = {
   key: string
   tid: string
   name: string
-  /** JSON text of the arguments; empty while only the short ones of the event are known. */
+  /** Arguments as JSON text; empty while only the preview of the event is known. */
   written: string
   short: Readonly<Record<string, string>> | null
   result: Message | null
   state: 'running' | 'queued' | 'ended'
-  /** Seconds since 1970 when it began, while it runs here. */
+  /** Start time in seconds since 1970, while the call runs. */
   startedAt: number | null
   finished: ToolOutcome | null
 }
@@ -44,10 +44,10 @@ export type TextRow = {
   id: string
   text: string
   live: boolean
-  /** The first text of the turn carries its heading for screen readers. */
+  /** The first text of a turn has the heading for screen readers. */
   first: boolean
   partial: boolean
-  /** Characters stored, when the text here was cut. */
+  /** Stored length in characters, when the text is truncated. */
   cut: number | null
 }
 export type FootRow = {
@@ -65,17 +65,17 @@ export type Row =
   | FootRow
   | { kind: 'error'; key: string; message: Message; last: boolean }
   | { kind: 'cancelled'; key: string }
-  /** A summary: a message of another program's, or one of ours that stands for what is above. */
+  /** A compaction summary: a message written by another program, or number `n` of ours. */
   | { kind: 'compaction'; key: string; message: Message | null; n: number }
 
 export type RowsInput = {
   messages: readonly Message[]
   live: LiveShape | null
   finished: Readonly<Record<string, ToolOutcome>>
-  /** Keys of opened activity rows. */
+  /** Keys of expanded activity rows. */
   open: ReadonlySet<string>
   showThinking: boolean
-  /** After which message a summary's divider stands. */
+  /** Summaries, whose dividers follow the last message they cover. */
   summaries?: readonly SummaryRef[]
 }
 
@@ -137,7 +137,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     began = now
   }
 
-  /** Behind a message that a summary reaches to. */
+  /** Adds dividers after the last message of a summary. */
   const divide = (id: string | undefined) => {
     for (const { n, last: end } of input.summaries ?? []) {
       if (end !== id) continue
@@ -159,7 +159,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
     }
     if (isCancelMarker(message) || message._error) {
       flush(false)
-      // The stopped text above says it already.
+      // The partial text above is already marked as stopped.
       if (isCancelMarker(message) && spoken.at(-1)?._partial) continue
       rows.push(
         isCancelMarker(message)
@@ -200,7 +200,7 @@ const addTurn = (rows: Row[], { user, replies }: Turn, input: TurnInput) => {
 
 type Rest = { steps: Step[]; flush: (live: boolean) => void; first: boolean; input: TurnInput }
 
-/** What streams stands behind what is stored; a line that says what happens now ends it. */
+/** Adds the rows of the running turn after the stored ones. */
 const addLive = (rows: Row[], live: LiveShape, { steps, flush, first, input }: Rest) => {
   const known = new Set(steps.map(step => step.key))
   for (const tool of live.tools) {
@@ -238,7 +238,7 @@ const addText = (rows: Row[], message: Message, text: string, first: boolean) =>
   }
 }
 
-/** Questions have their own cards; their calls are not steps. */
+/** Questions have their own cards and are not listed as steps. */
 const toolStep = (
   tid: string,
   name: string,
@@ -255,7 +255,7 @@ const toolStep = (
   return { kind: 'tool', key: tid, tid, name, written, short, result, state, startedAt, finished }
 }
 
-/** Gives back the earlier row where nothing about it has changed, so that it is not drawn again. */
+/** Reuses unchanged row objects, so that they are not rendered again. */
 export const reuseRows = (before: ReadonlyMap<string, Row>, rows: Row[]): Row[] =>
   rows.map(row => {
     const old = before.get(row.key)

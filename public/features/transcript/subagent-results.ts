@@ -1,4 +1,4 @@
-/** The result of a call that delegated, read with care: it is stored text, and may be somebody else's. */
+/** Parses the result of a delegation call, which is untrusted stored text. */
 import { asObject, asString, type JsonObject } from '../../../lib/base/json.ts'
 import type { LiveSubagent } from '../../../lib/schema/subagent.ts'
 
@@ -52,7 +52,7 @@ export const resultsOf = (content: string): { results: Result[]; error: string }
     const said = asObject(JSON.parse(content))
     return { results: list(said.results).map(toResult), error: asString(said.error) }
   } catch {
-    // No JSON: an answer of another kind is shown as it is.
+    // Not JSON: shown as plain text.
     return { results: [], error: content.slice(0, 2_000) }
   }
 }

@@ -1,4 +1,4 @@
-/** What the subagents of the running turn do, as a fold of the events that name the call they belong to. */
+/** Pure reducer of the running turn's subagents. */
 import type { TurnEvent } from '../../../lib/schema/event.ts'
 import type { LiveSubagent, SubagentStep } from '../../../lib/schema/subagent.ts'
 
@@ -18,7 +18,7 @@ export const withSubagentEvent = (
   now: number,
 ): LiveSubagent[] => {
   const { data } = event
-  // Output names its call, not the task: the call tells whose it is.
+  // Output events have no task index; the call identifies the subagent.
   const isOf = (agent: LiveSubagent): boolean =>
     agent.parent_tid === data.parent_tid &&
     ('task_index' in data
@@ -73,7 +73,7 @@ const changed = (agent: LiveSubagent, event: NestedEvent, now: number): LiveSuba
   }
 }
 
-/** A call has its result: what its subagents did stands in it. */
+/** Removes the subagents of a finished call; its result contains their steps. */
 export const withoutSubagents = (
   all: readonly LiveSubagent[] = [],
   tid: string | undefined,

@@ -1,4 +1,4 @@
-/** What stands in the card of a call that delegated: each subagent's task, its calls in order, and what it said in the end. */
+/** Body of a delegation card: each subagent's task, calls and summary. */
 import { visibleName, visibleWords } from '../../../lib/base/visible.ts'
 import { useComputed } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
@@ -70,7 +70,7 @@ function LiveStep({ step, all }: { step: SubagentStep; all: readonly LiveSubagen
   )
 }
 
-/** The result is cut on its way when it is long; what its timeline needs is fetched when the card is opened. */
+/** A long result is truncated; the full result is fetched when the card is opened. */
 function Ended({ step }: { step: ToolStep }) {
   const { actions } = useTranscript()
   const { result } = step

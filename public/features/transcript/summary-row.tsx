@@ -1,4 +1,4 @@
-/** The divider where a summary stands for the messages above it: quiet, to be opened, and to be undone. */
+/** Divider of a compaction: shows its summary and can be undone. */
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { compactionActions } from '../compaction/actions.ts'
@@ -8,7 +8,7 @@ import { t } from '../compaction/strings.ts'
 import { useApp } from '../shell/context.ts'
 import { textOf } from './content.ts'
 
-/** `message`: a summary of another program's, which is a message of its own. `n`: one of ours. */
+/** `message`: a summary written by another program. `n`: number of one of ours. */
 export const SummaryRow = ({ message, n }: { message: Message | null; n: number }) => {
   const app = useApp()
   const id = app.chat.chat.value.sessionId

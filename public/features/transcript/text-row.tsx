@@ -1,4 +1,4 @@
-/** A piece of the agent's answer; while it streams only this row follows the tokens. */
+/** A piece of an answer; only this row re-renders while it streams. */
 import { useState } from 'preact/hooks'
 import { Markdown } from '../../markdown/markdown.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -34,7 +34,7 @@ function Whole({ row, cut, onLoaded }: WholeProps) {
   const load = () => {
     setState('loading')
     actions.loadMessage(row.id).then(
-      // Earlier pieces of this message are rows of their own and end where this one begins.
+      // Earlier pieces of this message are separate rows that end where this one begins.
       message => onLoaded(textOf(message).slice(textOf(message).indexOf(row.text))),
       () => setState('failed'),
     )

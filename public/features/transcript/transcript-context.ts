@@ -1,4 +1,4 @@
-/** What every row may need, handed down once: the live turn's signals, the page's actions, the reader's choices. */
+/** Context of transcript rows: signals of the live turn, actions, and expanded rows. */
 import { createContext } from 'preact'
 import { useContext, useEffect, useState } from 'preact/hooks'
 import type { ReadonlySignal, Signal } from '@preact/signals'
@@ -28,7 +28,7 @@ export type Scope = {
   live: ReadonlySignal<LiveTurn | null>
   liveText: ReadonlySignal<string>
   liveReasoning: ReadonlySignal<string>
-  /** Keys of what the reader opened: activities and steps. */
+  /** Keys of expanded activities and steps. */
   opened: Signal<ReadonlySet<string>>
   toggle: (key: string) => void
   actions: TranscriptActions
@@ -45,7 +45,7 @@ export const useTranscript = (): Scope => {
   return scope
 }
 
-/** A signal read once a frame: a hundred tokens a second are at most one drawing per frame. */
+/** Reads a signal at most once per animation frame, however fast tokens arrive. */
 export const usePerFrame = <T>(source: ReadonlySignal<T> | null, idle: T): T => {
   const [value, setValue] = useState<T>(() => source?.peek() ?? idle)
   useEffect(() => {

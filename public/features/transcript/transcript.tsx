@@ -1,4 +1,4 @@
-/** A conversation as it is read: rows of its messages, the turn that runs, and what waits for an answer. */
+/** Transcript of a chat: message rows, the running turn, and pending questions. */
 import { computed, signal } from '@preact/signals'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import { useMemo, useState } from 'preact/hooks'
@@ -16,7 +16,7 @@ import { TranscriptProvider, useTranscript } from './transcript-context.ts'
 import type { Scope, TranscriptActions } from './transcript-context.ts'
 import { VirtualList } from './virtual-list.tsx'
 
-/** Only shown while something waits: their code is no part of the first load. */
+/** Loaded when a question is pending. */
 const ApprovalCard = lazy(async () => (await import('../approvals/approval-card.tsx')).ApprovalCard)
 const QuestionCard = lazy(async () => (await import('../approvals/question-card.tsx')).QuestionCard)
 
@@ -30,12 +30,12 @@ export type TranscriptProps = {
   botName: string
 }
 
-/** Another session is another transcript: its place, its opened cards and its heights are its own. */
+/** Keyed by session: scroll position, expanded cards and row heights belong to one chat. */
 export function Transcript(props: TranscriptProps) {
   const session = useMemo(() => computed(() => props.chat.value.sessionId), [props.chat])
   const id = session.value
   const { chat, showThinking, showUsage, actions, botName } = props
-  // The page around may be drawn for each token; this tree is not.
+  // Memoized, so that a re-render of the page does not re-render the transcript for each token.
   return useMemo(
     () => <Conversation key={id} {...props} />,
     [id, chat, showThinking, showUsage, actions, botName],
@@ -53,7 +53,7 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
     const first = chat.peek().messages[0]?.id
     setStuck('loading')
     actions.loadBefore().then(
-      // Nothing new although there should be: asked again only by hand, never in a circle.
+      // Nothing new although more exists: retry by hand only, to avoid an endless loop.
       () =>
         setStuck(
           chat.peek().messages[0]?.id === first && chat.peek().before > 0 ? 'failed' : 'idle',
@@ -77,7 +77,7 @@ function Conversation({ chat, showThinking, showUsage, actions, botName }: Trans
   )
 }
 
-/** The signals between the chat and the rows: a token changes `liveText` and nothing else here. */
+/** Derived signals of the transcript. A token changes only `liveText`. */
 const createModel = (chat: Signal<Chat>, showThinking: boolean) => {
   const live = computed(() => chat.value.live)
   const messages = computed(() => chat.value.messages)
@@ -147,14 +147,14 @@ function Head({ before, failed, onAgain }: HeadProps) {
 
 const NONE: readonly AnsweredQuestion[] = []
 
-/** Below the last row: what waits for a person, notices, and a failure that left no message. */
+/** Below the last row: pending questions, notices, and an error without a message. */
 function Tail() {
   const { chat, actions } = useTranscript()
   const parts = useMemo(() => {
     const last = computed(() => chat.value.messages.at(-1))
     return {
       questions: computed(() => chat.value.questions),
-      // While the turn runs they say what was answered; afterwards the tool's own card does.
+      // Shown while the turn runs; afterwards the tool card contains the answer.
       settled: computed(() => (chat.value.live ? chat.value.settled : NONE)),
       notices: computed(() => chat.value.notices),
       error: computed(() => (last.value?._error ? null : chat.value.error)),

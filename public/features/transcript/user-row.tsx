@@ -1,4 +1,4 @@
-/** What the person said: a quiet bubble, copied or edited in place. */
+/** User message: can be copied or edited in place. */
 import { useState } from 'preact/hooks'
 import type { Message } from '../../../lib/schema/message.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -8,7 +8,7 @@ import { t } from '../../strings/t.ts'
 import { textOf } from './content.ts'
 import { useTranscript } from './transcript-context.ts'
 
-/** Longer messages are shown by their first lines. */
+/** Longer messages are collapsed. */
 const isLong = (text: string): boolean => text.length > 1400 || text.split('\n', 18).length > 16
 
 export function UserRowView({ message }: { message: Message }) {
@@ -16,7 +16,7 @@ export function UserRowView({ message }: { message: Message }) {
   const [editing, setEditing] = useState(false)
   const [whole, setWhole] = useState(false)
   const named = (message.attachments?.length ?? 0) > 0
-  // The files stand below as links; the agent reads their names in the text.
+  // Files are listed below as links, so their names are removed from the text.
   const text = named ? withoutFiles(textOf(message)) : textOf(message)
   const long = isLong(text)
   const stored = !message.id.startsWith('sent-')
@@ -70,7 +70,7 @@ export function UserRowView({ message }: { message: Message }) {
 const rawUrl = (session: string, path: string): string =>
   `api/file/raw?session_id=${encodeURIComponent(session)}&path=${encodeURIComponent(path)}`
 
-/** Pictures by themselves, other files by their names. */
+/** Images as thumbnails, other files by name. */
 function Attachments({ names }: { names: readonly string[] }) {
   const [broken, setBroken] = useState<readonly string[]>([])
   const { chat, actions } = useTranscript()
@@ -175,7 +175,7 @@ function Editor({ text, id, onClose }: { text: string; id: string; onClose: () =
   )
 }
 
-/** The reader asked for the field: it takes the focus, with the cursor at the end. */
+/** Focuses the field once, with the caret at the end. */
 const focusOnce = (element: HTMLTextAreaElement | null) => {
   if (!element || element.dataset.focused) return
   element.dataset.focused = 'true'

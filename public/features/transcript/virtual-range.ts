@@ -1,16 +1,16 @@
-/** Which rows stand in the page: heights known or guessed, and the stretch of rows around what is read. */
+/** Visible range of the virtualized transcript, from measured or estimated row heights. */
 import type { Row } from './rows.ts'
 
 export type Range = { start: number; end: number; above: number; below: number }
 
-/** Pixels drawn beyond the visible part on either side. */
+/** Rendered beyond the viewport on either side. */
 const OVERSCAN_PX = 700
-/** Drawn again only when less than this is left of it: each drawing costs a frame's half. */
+/** A new range is rendered when less than this remains; each render takes about half a frame. */
 const RESERVE_PX = 250
-/** Whatever the heights say, no more rows than this are drawn. */
+/** Maximum number of rendered rows. */
 const MAX_ROWS = 120
 
-/** A guess good enough for the scroll bar; the drawn row's own height replaces it. */
+/** Estimated row height for the scroll bar, replaced by the measured one. */
 export const guessHeight = (row: Row, width: number): number => {
   const lineChars = Math.max(30, width / 7.4)
   const lines = (text: string) => Math.ceil(text.length / lineChars) + count(text, '\n') * 0.6
@@ -41,7 +41,7 @@ const count = (text: string, mark: string): number => {
   return found
 }
 
-/** Heights of rows by key, measured ones before guessed ones. */
+/** Row heights by key: measured, else estimated. */
 export const createHeights = () => {
   const measured = new Map<string, number>()
   const guessed = new WeakMap<Row, number>()
@@ -53,13 +53,13 @@ export const createHeights = () => {
       guessed.set(row, guess)
       return guess
     },
-    /** Takes a drawn row's height; answers whether it is news. */
+    /** Records a measured height; true when it changed. */
     take(key: string, height: number): boolean {
       if (measured.get(key) === height) return false
       measured.set(key, height)
       return true
     },
-    /** Another width: every height is another one. */
+    /** Drops all heights after the width changed. */
     clear: () => measured.clear(),
   }
 }
@@ -67,7 +67,7 @@ export type Heights = ReturnType<typeof createHeights>
 
 export type View = { top: number; height: number; width: number }
 
-/** The rows around the visible part. */
+/** The range around the viewport. */
 export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Range => {
   const from = view.top - OVERSCAN_PX
   const to = view.top + view.height + OVERSCAN_PX
@@ -92,7 +92,7 @@ export const rangeAt = (rows: readonly Row[], heights: Heights, view: View): Ran
   return { start, end, above, below: endAt < 0 ? 0 : at - endAt }
 }
 
-/** The rows a reader at the end sees. */
+/** The range at the end of the list. */
 export const rangeAtEnd = (rows: readonly Row[], heights: Heights, view: View): Range => {
   let start = rows.length
   let drawn = 0
@@ -111,7 +111,7 @@ export const sameRange = (left: Range, right: Range): boolean =>
   left.above === right.above &&
   left.below === right.below
 
-/** Where a row begins, counted from the first one; null when it is gone. */
+/** Offset of a row from the first one; null when it no longer exists. */
 export const offsetOfRow = (
   rows: readonly Row[],
   heights: Heights,
@@ -126,7 +126,7 @@ export const offsetOfRow = (
   return null
 }
 
-/** Whether what is drawn reaches far enough around the visible part. */
+/** Whether the rendered range extends far enough beyond the viewport. */
 export const covers = (
   range: Range,
   rows: readonly Row[],
