@@ -107,9 +107,9 @@ const createMcp = ({ api, toasts }: McpOptions) => {
     }
   }
 
-  const setTest = (name: string, said: TestStatus | null): void => {
+  const setTest = (name: string, status: TestStatus | null): void => {
     const { [name]: _, ...others } = tests.value
-    tests.value = said ? { ...others, [name]: said } : others
+    tests.value = status ? { ...others, [name]: status } : others
   }
 
   const change = async (work: () => Promise<unknown>): Promise<void> => {

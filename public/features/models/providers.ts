@@ -36,9 +36,9 @@ export const createProviders = ({ api, models, toasts }: ProvidersOptions) => {
     await Promise.all([load(), models.load()])
   }
 
-  const setTest = (at: string, said: TestStatus | null): void => {
+  const setTest = (at: string, status: TestStatus | null): void => {
     const { [at]: _, ...others } = tests.value
-    tests.value = said ? { ...others, [at]: said } : others
+    tests.value = status ? { ...others, [at]: status } : others
   }
 
   return {

@@ -66,10 +66,10 @@ export const createProfileActions = ({
       }
     },
     showPendingToast(): void {
-      const said = tab.read(PENDING_TOAST, '')
-      if (!said) return
+      const text = tab.read(PENDING_TOAST, '')
+      if (!text) return
       tab.write(PENDING_TOAST, '')
-      toasts.show(said)
+      toasts.show(text)
     },
   }
 }

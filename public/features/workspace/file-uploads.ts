@@ -44,9 +44,9 @@ export const createFileUploads = (options: FileUploadsOptions) => {
         onArrived(directory)
       }
     } catch (error) {
-      const said = error instanceof Error ? error.message : `${error}`
+      const message = error instanceof Error ? error.message : `${error}`
       if (!stop.signal.aborted)
-        toasts.show(t('files.upload.failed', { name, reason: said }), { kind: 'error' })
+        toasts.show(t('files.upload.failed', { name, reason: message }), { kind: 'error' })
     } finally {
       // A failed folder upload may have stored some of its files.
       if (folder) onArrived(directory)
