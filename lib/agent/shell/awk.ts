@@ -1,11 +1,11 @@
-/** What a program of awk runs and writes. */
+/** Classifies awk programs: the commands they run and the files they write. */
 import { OUTSIDE, UNCLEAR } from './labels.ts'
 import type { Ask } from './touching.ts'
 import type { Simple } from './types.ts'
 
 const AWK_RUNS = /\bsystem\s*\(|\|\s*&?\s*getline|\bgetline\b|\|&|@load|@include/
 
-/** Awk runs a command in `system()` and behind a pipe, and writes behind `>`. */
+/** Awk runs commands with `system()` and pipes, and writes files with `>`. */
 export const judgeAwk = ({ args }: Simple, ask: Ask): unknown => {
   const values = /^(?:-F|-v|--field-separator|--assign|-f|--file)$/
   if (args.some(arg => /^(?:-\w*f|--file)/.test(arg))) ask(UNCLEAR, { isUnclear: true })

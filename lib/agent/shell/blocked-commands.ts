@@ -1,4 +1,4 @@
-/** The floor that nobody's approval passes: commands whose only effect is to destroy the machine or its data. */
+/** Blocked commands, which no approval permits: their only effect is to destroy the machine or its data. */
 import { resolve } from 'node:path/posix'
 import { DATA, isOpen, UNKNOWN } from './syntax.ts'
 import type { ShellContext, Simple } from './types.ts'
@@ -8,17 +8,17 @@ const SYSTEM =
     ' ',
   )
 
-/** Files without which nobody can sign in or the machine does not start. */
+/** Files that login or boot depend on. */
 const VITAL =
   /^(?:\/private)?\/etc\/(?:passwd|shadow|group|gshadow|sudoers|fstab|master\.passwd|ld\.so\.preload|pam\.d(?:\/.*)?)$|^\/boot\/(?:vmlinuz|initrd|grub)|^\/proc\/sysrq-trigger$/
 
-/** Devices whose contents are gone when written to. */
+/** Block devices, whose contents a write destroys. */
 const RAW =
   /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|r?disk|mapper\/|dm-|md\d|loop\d|k?mem\b|port\b|sr\d|n?st\d|sg\d|nbd|z?ram\d|disk\/)/i
 
 const DELETING = 'deleting a system directory or the home directory'
 
-/** The reason why a command may never run, or undefined. */
+/** Why a command is blocked, or undefined. */
 export const floorOf = (command: Simple, place: ShellContext): string | undefined => {
   const { name, args, redirects } = command
   const cwd = command.cwd ?? '/somewhere'
@@ -33,7 +33,7 @@ export const floorOf = (command: Simple, place: ShellContext): string | undefine
     if (/^\/proc\/sysrq-trigger$/.test(resolve(cwd, target))) return 'the system request trigger'
     if (op !== '>>' && op !== '&>>' && isVital(target)) return 'overwriting a file the system needs'
   }
-  // What is only known at run time could be rm.
+  // A program unknown before run time could be rm.
   if (
     name === 'rm' ||
     name === UNKNOWN ||
@@ -153,7 +153,7 @@ const writesRaw = (
 const isRecursive = (args: string[]) =>
   args.some(arg => /^-[a-z]*r/i.test(arg) || /^--r(?:ec?|$)/.test(arg))
 
-/** True for `/`, system directories and the home, under any spelling: `//etc/.`, `/e*`, `~/*`, `../../..`. */
+/** True for `/`, system directories, and the home directory in any notation: `//etc/.`, `/e*`, `~/*`, `../../..`. */
 export const leadsToSystem = (path: string, home: string, cwd: string): boolean => {
   if (path === '' || path.startsWith('-') || path.startsWith(UNKNOWN) || path.startsWith(DATA))
     return false
@@ -162,7 +162,7 @@ export const leadsToSystem = (path: string, home: string, cwd: string): boolean 
   if (isOpen(full)) return false
   if (/^\/proc\/(?:self|thread-self|\d+)\/(?:root|cwd)(?:\/\.?\*)?$/.test(full)) return true
   const places = [...SYSTEM, home.toLowerCase(), `/home/${home.split('/').at(-1)?.toLowerCase()}`]
-  // `x/*` empties x just as well.
+  // `x/*` empties x as well.
   const emptied = full.replace(/\/(?:[.?]*\*+|\.\[[^/]*|\.\.?\?*)$/, '')
   const wanted = [full, emptied === '' ? '/' : emptied]
   return wanted.some(one =>
@@ -180,7 +180,7 @@ const globMatches = (glob: string, path: string): boolean => {
   try {
     return new RegExp(`^${source}$`).test(path)
   } catch {
-    // An open bracket: the shell takes such a word literally, and no system directory is called so.
+    // Unclosed bracket: the shell takes it literally, and no system directory has such a name.
     return false
   }
 }
@@ -190,7 +190,7 @@ const UNNARROWED =
 
 const NAMES_ALL = /^(?:\*+|\.\*|\*\.\*|\?\*)$/
 
-/** `find` that deletes everything below a protected place, without a test that narrows it. */
+/** `find` that deletes everything below a protected path without a restricting test. */
 const deletesAll = (
   args: string[],
   isProtected: (path: string) => boolean,
@@ -204,7 +204,7 @@ const deletesAll = (
     rest.includes('-delete') ||
     (at >= 0 &&
       rest.slice(at + 1).some(arg => /(?:^|\/)(?:rm|shred|unlink|srm)$|\brm\s+-/.test(arg)))
-  // `-name '*'` is a test that everything passes.
+  // `-name '*'` restricts nothing.
   const narrowed = rest.some(
     (arg, next) =>
       arg.startsWith('-') &&
@@ -233,7 +233,7 @@ const erasesDevice = (name: string, args: string[]): boolean =>
   (name === 'hdparm' &&
     args.some(arg => /^--(?:security-erase|trim-sector|make-bad|write-sector)/.test(arg)))
 
-/** `-1` as a process means all of them; as the first word before others it is only signal 1. */
+/** `-1` as a process id means all processes; as the first of several words it is signal 1. */
 export const killsAll = (args: string[]): boolean => {
   const [first = '', second = ''] = args
   if (first === '-l' || first === '-L') return false
@@ -277,7 +277,7 @@ const endsMachine = (name: string, args: string[]): boolean => {
   )
 }
 
-/** Literal texts of the floor, for what could not be taken apart. */
+/** Blocked commands as plain text, for input that can't be parsed. */
 const TEXT =
   /\brm\s+(?:-{1,2}[\w-]+\s+)*-\w*[rR]\w*\s+(?:-{1,2}[\w-]*\s+)*["']?(?:\/(?:\*|\s|["';&|)]|$)|~\/?(?:\*|\s|["';&|)]|$)|\$\{?HOME\}?\/?(?:\*|\s|["';&|)]|$)|\/(?:etc|usr|var|home|boot|bin|lib)\/?\*?(?:\s|["';&|)]|$))|--no-preserve-root|\bmkfs\.\w+\s+\/dev\/|\bdd\s[^\n;|]*\bof=\/dev\/(?:sd|nvme|hd|vd|mmcblk|disk)|>\s*\/dev\/(?:sd|nvme|hd|vd)[a-z]|:\(\)\s*\{\s*:\s*\|\s*:/
 
@@ -289,7 +289,7 @@ export const floorInText = (text: string): string | undefined => {
   return /\(\)/.test(found) ? 'a fork bomb' : 'writing to a raw device'
 }
 
-/** Literal floor text in what could not be taken apart; not in the words of a command that was. */
+/** Finds blocked commands in text that couldn't be parsed, but not in arguments of parsed commands. */
 export const floorOfUnclear = (text: string, simples: readonly Simple[]): string | undefined => {
   const floor = floorInText(text)
   if (floor === undefined) return undefined

@@ -1,22 +1,22 @@
-/** Looks through a script of another language for commands it runs and for what nobody may run. */
+/** Scans scripts in other languages for commands they run, including blocked ones. */
 import type { ShellContext } from './types.ts'
 
-/** Texts of the usual languages, those over several lines first. */
+/** String literals of common languages, multi-line ones first. */
 const LITERAL =
   /("""|''')([\s\S]*?)\1|"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)'|`((?:[^`\\]|\\.)*)`|%x[({]([^)}\n]*)[)}]|\bqx[({/]([^)}/\n]*)[)}/]/g
 
-/** What stands in front of a text that is run: `os.system(`, `subprocess.run([`, `execSync(`. */
+/** Calls before a string that is run: `os.system(`, `subprocess.run([`, `execSync(`. */
 const RUN =
   /(?:^|[^\w])(?:system|popen\w*|run|call|check_call|check_output|getoutput|getstatusoutput|exec\w*|spawn\w*|shell_exec|passthru|proc_open|Command|shell)\s*\(?\s*\[?\s*(?:\w+\s*=\s*)?[frbu]{0,2}$/i
 
-/** Judged by the tool itself, which then says so to the script. */
+/** Checked by the terminal tool itself, which reports the result to the script. */
 const TOOL = /(?:^|[^\w.])terminal\s*\(\s*(?:\w+\s*=\s*)?[frbu]{0,2}$/i
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
 
 export type CodeText = { text: string; isRun: boolean }
 
-/** Texts one after the other, between commas, are the words of one command. */
+/** Comma-separated strings are the words of one command. */
 export const textsIn = (code: string): CodeText[] => {
   const found: { words: string[]; isRun: boolean; isTool: boolean }[] = []
   let end = 0
@@ -72,15 +72,15 @@ const FLOOR: readonly [RegExp, string][] = [
   [/\b(?:sethostname|reboot)\s*\(\s*(?:LINUX_REBOOT|0x|RB_)/, 'shutting the machine down'],
 ]
 
-/** Why a script may never run; undefined when nothing of the kind stands in it openly. */
+/** Why a script is blocked; undefined when it contains nothing of the kind in plain text. */
 export const floorInCode = (code: string): string | undefined =>
   FLOOR.find(([pattern]) => {
     const found = pattern.exec(code)
-    // A device that is only read.
+    // Opened for reading only.
     return found && !/["']rb?["']/.test(found[0])
   })?.[1]
 
-/** It runs text that it makes up as it goes. */
+/** Whether it runs text that it computes. */
 export const runsComputedText = (code: string): boolean =>
   /\b(?:exec|eval|compile)\s*\(\s*(?!['"\x60][^'"\x60]*['"\x60]\s*[,)])[^)\s]/.test(
     code.replace(/\.exec\s*\(/g, '.match('),
@@ -93,7 +93,7 @@ export const runsComputedText = (code: string): boolean =>
         code,
       )
 
-/** Paths that a script deletes, as far as they are written out. */
+/** Paths that a script deletes, as far as they are literals. */
 export const removedPaths = (code: string): string[] =>
   [
     ...code.matchAll(
@@ -104,7 +104,7 @@ export const removedPaths = (code: string): string[] =>
     ),
   ].map(match => match[1] ?? '')
 
-/** A protected place whose folder and name are two literals of a script, to be put together when it runs. */
+/** Finds a protected path whose folder and name are separate literals that the script joins. */
 export const namesInParts = (
   literals: readonly string[],
   { controlPaths: control }: ShellContext,

@@ -1,8 +1,8 @@
-/** Variables that make other programs run something else. */
+/** Environment variables that change which code other programs run. */
 import { isOpen } from './syntax.ts'
 import type { Simple } from './types.ts'
 
-/** Variables that decide which program runs, or what it does. */
+/** Variables that decide which program runs or what it does. */
 const LOADED =
   /^(?:PATH|BASH_ENV|ENV|IFS|CDPATH|PROMPT_COMMAND|PS[0124]|SHELLOPTS|BASHOPTS|SHELL|LD_(?:PRELOAD|LIBRARY_PATH|AUDIT)|DYLD_\w+|GIT_(?:SSH(?:_COMMAND)?|EDITOR|SEQUENCE_EDITOR|PAGER|EXTERNAL_DIFF|ASKPASS|CONFIG\w*|EXEC_PATH|PROXY_COMMAND|TEMPLATE_DIR|DIR|WORK_TREE|ALTERNATE\w*|ALLOW_PROTOCOL)|SSH_ASKPASS|SUDO_ASKPASS|EDITOR|VISUAL|PAGER|MANPAGER|BROWSER|LESSOPEN|LESSCLOSE|LESS|MANROFFOPT|FCEDIT|PERL5(?:LIB|OPT|DB)|PERLLIB|PYTHON(?:STARTUP|PATH|HOME|INSPECT|BREAKPOINT|WARNINGS)|RUBY(?:OPT|LIB)|NODE_(?:OPTIONS|PATH)|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|CLASSPATH|BUNDLE_GEMFILE|GEM_(?:HOME|PATH)|ERL_LIBS|DOTNET_(?:STARTUP_HOOKS|ROOT|ADDITIONAL_DEPS|SHARED_STORE)|CORECLR_PROFILER\w*|(?:JAVA|SBT|ANT|KOTLIN|JVM|SCALA|GROOVY)_OPTS|ERL_FLAGS|GO(?:PROXY|INSECURE)|COMPOSER(?:_HOME|_VENDOR_DIR)?|MAVEN_OPTS|GRADLE_OPTS|MAKEFLAGS|MAKEFILES|RUSTC_WRAPPER|RUSTFLAGS|RUSTC|RUSTC_WORKSPACE_WRAPPER|CARGO_(?:BUILD|TARGET|HOME)\w*|GOFLAGS|GOTOOLCHAIN|GOROOT|CC|CXX|AR|LDFLAGS|TAR_OPTIONS|GZIP|RSYNC_\w+|CVS_RSH|npm_config_\w+|NPM_CONFIG_\w+|PIP_\w+|UV_\w+|HTTPS?_PROXY|ALL_PROXY|LUA_\w+|PHPRC|PHP_INI_SCAN_DIR|R_PROFILE|JUPYTER_\w+|DOCKER_HOST|KUBECONFIG|AWS_CONFIG_FILE|HOME|XDG_CONFIG_HOME|TERM_PROGRAM|HISTFILE|INPUTRC|GDBINIT|VIMINIT|EXINIT|MYVIMRC|WGETRC|CURL_HOME|ZDOTDIR|OPENSSL_CONF|GCONV_PATH|HOSTALIASES|LOCALDOMAIN|TZDIR|TMPDIR|PROXYCHAINS\w*|TERMINFO|QT_PLUGIN_PATH|GTK_MODULES|GIO_MODULE_DIR|XDG_DATA_DIRS|AGENT_\w+|HERMES_\w+)$/
 
@@ -61,7 +61,7 @@ const settings = (simple: Simple): [string, string][] => {
   return [...assigns, ...own]
 }
 
-/** It sets a variable by which other programs run something else, to a value not known to be harmless. */
+/** Whether it sets such a variable to a value that isn't known to be harmless. */
 export const setsLoadedVariable = (simple: Simple): boolean =>
   settings(simple).some(
     ([variable, value]) => LOADED.test(variable) && !isHarmlessSetting(variable, value),

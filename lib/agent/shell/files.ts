@@ -1,4 +1,4 @@
-/** Which files a command writes, deletes and reads, as far as its words say so. */
+/** Which files a command writes, deletes, and reads, as far as its arguments show. */
 import { dirname, join } from 'node:path/posix'
 import { readGit } from './git.ts'
 import { sedScripts } from './interpreters.ts'
@@ -9,7 +9,7 @@ import type { Simple } from './types.ts'
 export type Touched = {
   writes: string[]
   deletes: string[]
-  /** Everything below these may be written. */
+  /** Directories below which anything may be written. */
   fills: string[]
   empties: string[]
 }
@@ -33,7 +33,7 @@ const valuesOf = (args: readonly string[], option: RegExp): string[] =>
     return option.test(arg) ? [args[at + 1] ?? ''] : []
   })
 
-/** Options of any program whose value is a file it writes. */
+/** Options of any program whose value is an output file. */
 const OUTPUT =
   /^(?:-o|--output|--output-file|--out|--outfile|--out-file|--outdir|--out-dir|--output-dir|--output-directory|--output-path|--outDir|--dest|--destination|--log-file|--logfile|--target-directory|--prefix|--junitxml|--junit-xml|--basetemp|--report-dir|--install-dir|--root|--save-to|--export|--coverage-directory|--cov-report|--target|--target-dir)$/
 
@@ -90,7 +90,7 @@ export const touchedBy = (simple: Simple): Touched => {
       if (words.some(word => /^\/dev\/null$/.test(word)) && (name === 'cp' || name === 'install'))
         found.empties.push(...last)
       else found.writes.push(...last)
-      // What is written through the link lands where it leads.
+      // Writing through the link changes its target.
       if (name === 'ln' && args.some(arg => /^-\w*s|^--sym/.test(arg)))
         found.writes.push(
           ...(target.length > 0 || words.length === 1 ? words : words.slice(0, -1)).map(source =>
@@ -309,11 +309,11 @@ const isNothing = ({ name, args, from }: Simple): boolean =>
       args.every(arg => /^-[neE]+$|^$/.test(arg)) &&
       (name === 'printf' || args.some(arg => /^-\w*n/.test(arg)))))
 
-/** Words of a command that stand for something else than a file it reads. */
+/** Programs whose arguments are not files they read. */
 const PROSE =
   /^(?:echo|printf|git|say|notify-send|figlet|gh|export|declare|local|test|\[|\[\[|expr|seq|read|set|alias|trap|eval)$/
 
-/** Names its words say it opens for reading. */
+/** Files that it opens for reading, as far as its arguments show. */
 export const readsOf = (simple: Simple): string[] => {
   const { name, args, redirects } = simple
   const inputs = redirects.flatMap(({ op, target }) => (op === '<' || op === '<>' ? [target] : []))

@@ -1,4 +1,4 @@
-/** Git: which of its commands lose work, run other programs, or reach beyond the repository. */
+/** Git commands that lose work, run other programs, or affect more than the repository. */
 import { UNCLEAR } from './labels.ts'
 import { isOpen } from './syntax.ts'
 import type { Runs } from './interpreters.ts'
@@ -6,20 +6,20 @@ import type { Runs } from './interpreters.ts'
 export const DESTRUCTIVE = 'destructive git command'
 export const RUNS = 'git configuration that runs programs'
 
-/** Read-only, whatever their arguments are. */
+/** Read-only with any arguments. */
 const LOOKING = new Set(
   'status log show diff blame annotate rev-parse rev-list ls-files ls-tree describe shortlog cat-file name-rev merge-base show-ref show-branch for-each-ref whatchanged cherry range-diff diff-tree diff-index diff-files grep count-objects version help var check-ignore check-attr check-ref-format verify-commit verify-tag fsck ls-remote get-tar-commit-id'.split(
     ' ',
   ),
 )
-/** Change the repository in ways that lose nothing. */
+/** Change the repository without losing anything. */
 const ORDINARY = new Set(
   'add commit fetch pull clone init merge mv notes tag apply am cherry-pick revert stage format-patch bundle archive write-tree commit-tree hash-object mktree read-tree fast-export sparse-checkout maintenance lfs submodule worktree bisect stash branch switch checkout remote config rm restore rebase reset clean push gc prune reflog update-ref symbolic-ref repack pack-refs update-index filter-branch filter-repo difftool mergetool replace rerere credential request-pull send-email daemon instaweb gui gitk citool flow absorb town svn p4 fast-import checkout-index stripspace interpret-trailers unpack-objects index-pack pack-objects update-server-info column shell upload-pack receive-pack subtree multi-pack-index commit-graph'.split(
     ' ',
   ),
 )
 
-/** Configuration keys whose value is a program, or a place of programs. */
+/** Configuration keys whose value is a program or a directory of programs. */
 const RUNNING_KEY =
   /^(?:alias\.|core\.(?:hookspath|sshcommand|pager|editor|fsmonitor|askpass|gitproxy|alternaterefscommand|attributesfile|worktree)|sequence\.editor|diff\.(?:external|[^.]+\.(?:command|textconv))|merge\.[^.]+\.driver|(?:difftool|mergetool)\.|filter\.|credential\.|gpg\.|pager\.|http\.(?:proxy|sslverify|cookiefile)|remote\.[^.]+\.(?:uploadpack|receivepack|vcs|pushurl|url)|url\.|include\.|includeif\.|init\.templatedir|protocol\.|sendemail\.|uploadpack\.|receive\.|safe\.|submodule\.[^.]+\.update|trailer\.|man\.|browser\.|web\.browser|instaweb\.|ssh\.variant|tar\.|column\.|interactive\.difffilter|guitool\.|extensions\.|user\.signingkey$|commit\.template$^)/i
 
@@ -29,7 +29,7 @@ const GLOBAL_VALUES =
 export type GitCall = {
   sub: string
   rest: string[]
-  /** Directories of `-C`, `--git-dir` and `--work-tree`. */
+  /** Directories of `-C`, `--git-dir`, and `--work-tree`. */
   places: string[]
   labels: string[]
   runs: Runs[]
@@ -202,7 +202,7 @@ const configCall = (rest: readonly string[]): { labels: string[]; looks: boolean
   }
 }
 
-/** Takes a call of git apart and says what is to be asked about it. */
+/** Parses a git call and returns the reasons for approval. */
 export const readGit = (args: readonly string[]): GitCall => {
   const labels: string[] = []
   const runs: Runs[] = []

@@ -1,4 +1,4 @@
-/** Follows a command line into everything it would run, and gathers the reasons to ask about any of it. */
+/** Follows a command line into everything it would run and collects the reasons for approval. */
 import { floorInCode, namesInParts, removedPaths, runsComputedText, textsIn } from './code.ts'
 import { namedPrograms } from './outside-workspace.ts'
 import { readGit } from './git.ts'
@@ -28,9 +28,9 @@ import { innerCommands } from './wrappers.ts'
 
 export type Inspection = {
   findings: Finding[]
-  /** Every program as it stands in the text itself, in order; those inside others are left out. */
+  /** Every program of the text itself, in order, without nested ones. */
   commands: string[][]
-  /** Nothing of it changes anything. */
+  /** True if nothing in it changes anything. */
   looks: boolean
   isClear: boolean
   simples: Simple[]
@@ -39,12 +39,12 @@ export type Inspection = {
 const MAX_SCRIPTS = 6
 const MAX_SIMPLES = 1_500
 
-/** Files of the person's own that a shell reads at its start. */
+/** The user's own shell startup files. */
 const OWN_STARTUP =
   /^(?:\.(?:bashrc|bash_profile|bash_aliases|profile|zshrc|zprofile|zshenv|nvm\/nvm\.sh|nvm\/bash_completion|cargo\/env|sdkman\/bin\/sdkman-init\.sh|asdf\/asdf\.sh|rvm\/scripts\/rvm|ghcup\/env|deno\/env|local\/bin\/env)|(?:mini|ana)conda3\/(?:etc\/profile\.d\/conda\.sh|bin\/activate)|emsdk\/emsdk_env\.sh|esp\/esp-idf\/export\.sh)$/
 const ACTIVATES = /(?:^|\/)(?:\.?v?env[\w.-]*|[\w.-]*venv)\/(?:bin|Scripts)\/activate$/
 
-/** What project files may do where a person started an ordinary build. */
+/** Reasons that count even inside an ordinary build of the project. */
 const GRAVE = new Set([
   CONTROL,
   OWN_ADDRESS,
@@ -61,13 +61,13 @@ const GRAVE = new Set([
   'write to block device',
 ])
 
-/** What they make are programs of the project, which run like its tests. */
+/** Build tools: their output is a program of the project, which runs like its tests. */
 const BUILDS =
   /^(?:make|gmake|cmake|ctest|ninja|meson|cargo|go|gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|ld|rustc|npm|pnpm|yarn|bun|tsc|dotnet|swift|swiftc|mvn|gradle|gradlew|mvnw|javac|zig|stack|cabal|ghc|dune|nim|bazel|configure|autoreconf|pytest|jest|vitest|eslint|prettier|sleep|timeout|env|time|sudo|nice|nohup)$/
 
 const TROUBLE: Record<Trouble, Finding> = {
   syntax: { label: UNCLEAR, isUnclear: true },
-  // It may write anything anywhere, so no setting answers for the person.
+  // It could write anything anywhere, so no approval mode may answer.
   tangled: { label: UNCLEAR, isUnclear: true, isControl: true },
   nameref: { label: UNCLEAR, isUnclear: true },
   'field separator': { label: UNCLEAR, isUnclear: true },
@@ -91,7 +91,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
   }
   const unclear = () => add(UNCLEAR, { isUnclear: true })
 
-  /** What is found, instead of going to the findings at once. */
+  /** Collects findings separately instead of adding them. */
   const apart = (run: () => void): Finding[] => {
     const before = findings
     const wasClear = isClear
@@ -119,7 +119,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
       const found = apart(() => {
         if (literal.length < 20_000) shell.run(literal.replace(/\\(["'])/g, '$1'))
       })
-      // Words that are not run say too little: "reboot when done" is a sentence.
+      // Words that aren't run prove too little: "reboot when done" is a sentence.
       const deadly = found.filter(
         ({ blocked: why }) => why !== undefined && (isRun || why !== 'shutting the machine down'),
       )
@@ -156,7 +156,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
       add(CONTROL, { isControl: true })
   }
 
-  /** A literal of a script that names a protected place. */
+  /** A script literal that names a protected path. */
   const literalPath = (literal: string, shell: Shell): void => {
     if (literal.length > 500) return
     if (
@@ -189,7 +189,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     shell: Shell,
     more: { isSourced?: boolean; isCode?: boolean; args?: string[] },
   ): unknown => {
-    // A loop over scripts that only the running shell knows, or one whose name it makes up.
+    // A script name that is only known at run time.
     if (isOpen(path)) return unclear()
     const full = placeOf(path, { cwd: simple.cwd, place })
     if (full === null) return unclear()
@@ -212,7 +212,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     }
     const found = readScript(full)
     if (!found) {
-      // It is not there now. Only what runs before it could still make it.
+      // It doesn't exist now; only an earlier command of this line could create it.
       if (
         (shell.mayHaveWritten || shell.hasWaited) &&
         !more.isCode &&
@@ -301,7 +301,7 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     if (!result.looks) looks = false
     nested++
     const [dir] = simple.wraps ? startedIn(simple) : []
-    // Only the program behind it starts there.
+    // Only the wrapped program starts there.
     const cwd = dir === undefined ? simple.cwd : placeOf(dir, { cwd: simple.cwd, place })
     for (const each of inner) {
       if ('text' in each) {
@@ -342,13 +342,13 @@ export const inspect = (text: string, place: ShellContext): Inspection => {
     remember(simple, shell, result.looks)
   }
 
-  /** This line has made the program itself, from what nobody has read. */
+  /** Whether this command line itself created the program from unchecked content. */
   const isFresh = (path: string, simple: Simple, shell: Shell): boolean => {
     const full = isOpen(path) ? null : placeOf(path, { cwd: simple.cwd, place })
     return full !== null && shell.files.has(full)
   }
 
-  /** What it writes may be run by what comes next. */
+  /** Records written files, because a later command may run them. */
   const remember = (simple: Simple, shell: Shell, isQuiet: boolean): void => {
     if (isQuiet) return
     const { writes, fills } = touchedBy(simple)

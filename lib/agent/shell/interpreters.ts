@@ -1,14 +1,14 @@
-/** What a program that runs text would run: where its script is, and in which language. */
+/** What an interpreter would run: the script's location and language. */
 import { readSed } from './sed.ts'
 import { isOpen } from './syntax.ts'
 import type { Simple } from './types.ts'
 
 export type Runs =
   | { kind: 'shell'; text: string; args?: string[] }
-  /** `isInline`: it was given with the command instead of lying in a file. */
+  /** `isInline`: given on the command line instead of in a file. */
   | { kind: 'code'; text: string }
   | { kind: 'file'; path: string; language: 'shell' | 'code'; isSourced?: true; args?: string[] }
-  /** It runs something that cannot be known. */
+  /** It runs something unknown. */
   | { kind: 'unknown' }
 
 const SHELLS = /^(?:ba|z|k|da|a|fi|c|tc|mk|r?ba|yaa|o)?sh(?:[\d.-]+)?$/
@@ -18,11 +18,11 @@ export const isShell = (name: string): boolean =>
 type Language = {
   /** Options whose value is code. */
   code: RegExp
-  /** Options that take a value which is none. */
+  /** Options that take a value that isn't code. */
   values?: RegExp
-  /** Options whose value is a file that is loaded. */
+  /** Options whose value is a file to load. */
   loads?: RegExp
-  /** Words before the file. */
+  /** Subcommands before the file. */
   verbs?: RegExp
 }
 
@@ -61,7 +61,7 @@ const LANGUAGES: readonly [RegExp, Language][] = [
 export const languageOf = (name: string): Language | undefined =>
   LANGUAGES.find(([names]) => names.test(name))?.[1]
 
-/** Verbs of runtimes that are programs, too. */
+/** Subcommands of runtimes that are also programs. */
 const RUNTIME_VERBS =
   /^(?:install|i|ci|add|remove|test|fmt|lint|check|bench|task|build|create|upgrade|update|outdated|pm|init|link|cache|info|doc|types|compile|bundle|coverage|publish|x|why|audit|patch)$/
 
@@ -72,7 +72,7 @@ const shellRuns = ({ args, input }: Simple): Runs[] => {
     if (/^--(?:rcfile|init-file)$/.test(word))
       return [{ kind: 'file', path: args[at + 1] ?? '', language: 'shell' }]
     if (/^-[a-zA-Z]*c[a-zA-Z]*$/.test(word)) {
-      // Options may stand between `-c` and its text.
+      // Options may come between `-c` and its text.
       let text = at + 1
       while (/^[-+][a-zA-Z]/.test(args[text] ?? ''))
         text += /^[-+]\w*[oO]$/.test(args[text] ?? '') ? 2 : 1
@@ -102,7 +102,7 @@ const shellRuns = ({ args, input }: Simple): Runs[] => {
   return [input === null ? { kind: 'unknown' } : { kind: 'shell', text: input }]
 }
 
-/** A module a runtime loads first: a file, or an address that is code itself. */
+/** A module that a runtime preloads: a file, or a URL that is code itself. */
 const loaded = (address: string): Runs => {
   if (/^data:/i.test(address)) return { kind: 'code', text: address.replace(/^[^,]*,/, '') }
   if (/^https?:/i.test(address)) return { kind: 'unknown' }
@@ -157,7 +157,7 @@ const optionValues = (args: readonly string[], option: RegExp): string[] =>
     return option.test(arg) ? [args[at + 1] ?? ''] : []
   })
 
-/** Scripts of sed, whose `e` runs a command. */
+/** Scripts of sed; its `e` runs a command. */
 export const sedScripts = (args: readonly string[]): string[] => {
   const given = optionValues(args, /^(?:-[a-zA-Z]*e|--expression)$/)
   const joined = args.flatMap(arg => /^-[nrEsuz]*e(.+)$/s.exec(arg)?.[1] ?? [])
@@ -169,7 +169,7 @@ export const sedScripts = (args: readonly string[]): string[] => {
   return script === undefined ? [] : [script]
 }
 
-/** Lines that a client runs in a shell: `\! ls`, `.shell ls`, `:!ls`. */
+/** Shell escapes of interactive clients: `\! ls`, `.shell ls`, `:!ls`. */
 const shellEscapes = (text: string): string[] =>
   text.split('\n').flatMap(line => {
     const found =
@@ -179,7 +179,7 @@ const shellEscapes = (text: string): string[] =>
     return found ? [found[1] ?? ''] : []
   })
 
-/** Everything a program would run that is not a word of its own command line. */
+/** Everything a program would run that isn't an argument of its command line. */
 export const runsOf = (simple: Simple): Runs[] => {
   const { name, args, input } = simple
   if (isShell(name)) return shellRuns(simple)
@@ -279,7 +279,7 @@ export const runsOf = (simple: Simple): Runs[] => {
   return language ? codeRuns(simple, language) : []
 }
 
-/** What a module of Python's runs: another program, or a script. */
+/** What a Python module (`-m`) runs: another program or a script. */
 export const moduleRuns = ({ name, args }: Simple): Runs[] => {
   if (!/^(?:python|pypy)[\d.]*$/.test(name)) return []
   const at = args.findIndex(arg => /^-[a-zA-Z]*m$/.test(arg))

@@ -1,4 +1,4 @@
-/** One command: what is known about it, and what a person has to be asked. */
+/** Classifies one command and returns the reasons for approval. */
 import { judgeAwk } from './awk.ts'
 import { DENIED, LOOKS, TOOLS } from './programs.ts'
 import { ELSEWHERE, OUTSIDE, UNCLEAR, unrecognized } from './labels.ts'
@@ -37,14 +37,14 @@ const SYSTEM_CHANGES =
   /^(?:useradd|userdel|usermod|adduser|deluser|groupadd|groupdel|groupmod|gpasswd|passwd|chpasswd|chsh|chfn|vipw|visudo|newusers|umount|swapon|swapoff|losetup|insmod|rmmod|depmod|lvremove|lvcreate|vgremove|pvremove|mdadm|dmsetup|setenforce|setcap|chattr|setfacl|iptables-restore|ebtables|nftables|ufw|wg|wg-quick|openvpn|update-alternatives|update-grub|grub-install|efibootmgr|ldconfig|authconfig|pam-auth-update|timedatectl|hwclock|ntpdate|sysctl|csrutil|nvram|pmset|spctl|dpkg-reconfigure|make-install|tuned-adm|cpupower|xattr|setsebool|semanage|auditctl|mknod|pivot_root|chcon|restorecon|hdparm|nvme|nsenter|fsck.*|tune2fs|resize2fs|e2fsck|debugfs|partprobe|quotaon|exportfs|smbpasswd|kinit|realm|pam_tally2|faillock|mkswap|cryptsetup)$/
 const SCHEDULES = /^(?:crontab|at|batch|atrm|anacron|systemd-run|fcrontab)$/
 
-/** Builtins that evaluate the index of a name they get as text, and run what stands in it. */
+/** Builtins that evaluate an array index in their arguments and run substitutions in it. */
 const EVALUATES =
   /^(?:\[\[?|test|let|declare|typeset|local|readonly|export|printf|unset|read|wait|mapfile|readarray|getopts)$/
 
 const DROPS =
   /^(?:db:(?:drop|reset|purge|wipe|migrate:reset)(?::\w+)?|migrate:(?:fresh|reset|refresh)|doctrine:(?:database|schema):drop|ecto\.(?:drop|reset)|schema:drop|reset_db)$/
 
-/** Verbs by which web frameworks delete a database, whatever program starts them. */
+/** Subcommands of web frameworks that delete a database. */
 const dropsData = ({ name, args }: Simple): boolean =>
   args.some(arg => DROPS.test(arg)) ||
   (args.some(arg => /(?:^|\/)manage\.py$/.test(arg)) && args.includes('flush')) ||
@@ -52,7 +52,7 @@ const dropsData = ({ name, args }: Simple): boolean =>
   (args.includes('prisma') && args.some(arg => /^(?:reset|--force-reset)$/.test(arg))) ||
   (name === 'dotnet' && args[0] === 'ef' && args.includes('drop'))
 
-/** A server for files that does not stay in the workspace. */
+/** A file server that serves more than the workspace. */
 const servesOutside = ({ name, args, cwd }: Simple, place: ShellContext): boolean => {
   const isServer =
     args.some(arg => /^(?:http\.server|http-server|serve|live-server)$/.test(arg)) ||
@@ -70,7 +70,7 @@ const servesOutside = ({ name, args, cwd }: Simple, place: ShellContext): boolea
   )
 }
 
-/** Without the filter of jq and its like: `.env` is a key there. */
+/** Without the filter of jq and similar programs, where `.env` is a key. */
 const filesOf = (simple: Simple): string[] => {
   const reads = readsOf(simple)
   const { name, args } = simple
@@ -85,7 +85,7 @@ const filesOf = (simple: Simple): string[] => {
     : reads
 }
 
-/** The reasons to ask about one command, floor included. `looks`: it surely changes nothing. */
+/** The reasons for approval of one command, including blocks. `looks`: it certainly changes nothing. */
 export const judge = (
   simple: Simple,
   place: ShellContext,
@@ -141,7 +141,7 @@ export const judge = (
   const isQuiet = judgePlaces(simple, touched, place, ask)
   looks = looks && isQuiet
 
-  // Secrets and what decides about the agent.
+  // Secrets and control files.
   if (
     !/^(?:ls|stat|chmod|chown|ssh|ssh-keygen|ssh-add|mkdir|test|\[|\[\[|find|basename|dirname|echo|printf|realpath|readlink|cd|pushd|touch|which|git|docker|export|exa|eza|tree|du)$/.test(
       name,
@@ -182,7 +182,7 @@ export const judge = (
   return { findings, looks: looks && findings.length === 0 }
 }
 
-/** True when it only looks. */
+/** True if it is read-only. */
 const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms, ask: Ask) => {
   const { name, args, path, input } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
@@ -389,7 +389,7 @@ const judgeProgram = (simple: Simple, place: ShellContext, local: LocalPrograms,
   return false
 }
 
-/** Processes and groups, without the signal in front of them. */
+/** Process and group ids, without the signal. */
 const killTargets = (args: string[]): string[] =>
   args.filter(
     (arg, at) =>

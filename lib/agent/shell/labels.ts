@@ -1,4 +1,4 @@
-/** The labels a person's list of allowed commands may hold, and what each of them means. Never change a label: they are stored. */
+/** Labels of reasons for approval, and what each means. Never change a label: they are stored in `command_allowlist`. */
 
 export const UNCLEAR = 'command not understood'
 export const unrecognized = (name: string): string => `program not recognized: ${name}`
@@ -9,7 +9,7 @@ export const OWN_ADDRESS = 'request to this service'
 export const CODE_FLAG = 'script execution via -e/-c flag'
 export const SHELL_FLAG = 'shell command via -c/-lc flag'
 
-/** A whole sentence for the card: what happens when the person says yes. */
+/** One sentence for the approval card: what is at stake. */
 const STAKES: Readonly<Record<string, string>> = {
   [UNCLEAR]: 'Parts of this command can only be known when it runs.',
   [OUTSIDE]: 'It changes files outside the workspace.',
@@ -89,7 +89,7 @@ export const stakeOf = (label: string): string =>
 
 const MOST_SENTENCES = 4
 
-/** What a person reads: one sentence for each reason, each only once; of many, the gravest and how many more. */
+/** The text of the approval card: one sentence per reason without repeats; of many, the most severe and a count. */
 export const describeLabels = (labels: readonly string[]): string => {
   const sentences = [...new Set(labels.map(stakeOf))]
   const more = sentences.length - MOST_SENTENCES
@@ -97,7 +97,7 @@ export const describeLabels = (labels: readonly string[]): string => {
   return [...sentences.slice(0, MOST_SENTENCES), ...rest].join(' ')
 }
 
-/** They stand for text that is different each time: an old entry of a list covers none of it. */
+/** Labels for arbitrary text; an allowlist entry doesn't cover them, because the text differs each time. */
 const ARBITRARY = new Set([
   CODE_FLAG,
   'pipe remote content to shell',
@@ -110,7 +110,7 @@ const ARBITRARY = new Set([
   OWN_ADDRESS,
 ])
 
-/** Forms under which the same rule may stand in an older or newer list. */
+/** Other forms of the same label in older or newer lists. */
 const ALSO_STORED_AS: Record<string, string[]> = {
   'world/other-writable permissions': ['world-writable permissions'],
   'recursive world/other-writable (long flag)': ['recursive world-writable (long flag)'],
@@ -118,7 +118,7 @@ const ALSO_STORED_AS: Record<string, string[]> = {
   'copy/move file into /etc/': ['copy/move file into system config path'],
 }
 
-/** True when a stored list covers the label, in any of its known forms. */
+/** True if the allowlist covers the label in any of its known forms. */
 export const isAllowed = (label: string, allowlist: readonly string[]): boolean =>
   !ARBITRARY.has(label) &&
   [label, ...(ALSO_STORED_AS[label] ?? [])].some(form => allowlist.includes(form))

@@ -1,4 +1,4 @@
-/** Programs and scripts that lie where the agent works: read before they run, and judged by what is in them. */
+/** Programs and scripts in the workspace, which are read and classified before they run. */
 import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path/posix'
 import { languageOf } from './interpreters.ts'
@@ -14,28 +14,28 @@ const TOOL_DIRECTORY =
   /\/(?:\.cargo|\.local|go|\.bun|\.deno|\.volta|\.pyenv|\.rbenv|\.asdf|\.nvm\/versions\/node\/[^/]+|node_modules\/\.|\.?v?env|venv[\w-]*|\.tox\/[^/]+|miniconda3(?:\/envs\/[^/]+)?|vendor)\/(?:bin|shims|Scripts)\/[^/]+$/
 
 export type LocalPrograms = {
-  /** The path names a file of its own, not a program of the system. */
+  /** True if the path is a file of the workspace, not a system program. */
   isLocalProgram: (path: string, cwd: string | null) => boolean
   judgeFile: (simple: Simple, ask: (label: string, more?: Partial<Finding>) => void) => void
-  /** What is put together from files may stand in a word. */
+  /** True if an argument may contain file contents. */
   hasQuoted: boolean
-  /** A package's program is installed in the workspace. */
+  /** True if a package's program is installed in the workspace. */
   hasPackage: (program: string) => boolean
 }
 
 export const isProgramDirectory = (full: string): boolean =>
   SYSTEM_DIRECTORY.test(full) || TOOL_DIRECTORY.test(full)
 
-/** The beginning of an ordinary file; null when there is none, or it is something else. */
+/** The start of a regular file; null if it doesn't exist or isn't one. */
 export const readScript = (
   path: string,
 ): { text: string; isWhole: boolean; isBinary: boolean } | null => {
   let file: number
   try {
-    // A pipe must not block: it is no script that could be read twice.
+    // O_NONBLOCK: opening a pipe must not block.
     file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch {
-    // Not there or not readable: then it does not run either.
+    // Missing or unreadable: it can't run either.
     return null
   }
   try {
@@ -54,7 +54,7 @@ export const readScript = (
   }
 }
 
-/** What a file would be run by, from its first line and its name. */
+/** Whether a file is a shell script or other code, from its first line and its name. */
 export const languageOfFile = (path: string, text: string): 'shell' | 'code' => {
   const first = /^#!\s*(?:\S*\/env\s+(?:-S\s+)?)?(?:\S*\/)?([\w.-]+)/.exec(text)?.[1]
   if (first) return languageOf(first) ? 'code' : 'shell'
@@ -65,7 +65,7 @@ export const languageOfFile = (path: string, text: string): 'shell' | 'code' => 
     : 'shell'
 }
 
-/** Scripts of build tools that every project brings along: long, and never understood to the end. */
+/** Wrapper scripts of build tools (gradlew, mvnw), too long to be followed. */
 export const isBuildWrapper = (path: string): boolean =>
   /(?:^|\/)(?:gradlew|mvnw|configure|autogen\.sh|bootstrap\.sh|sbtw?|millw?|config\.status)$/.test(
     path,
@@ -89,7 +89,7 @@ export const isLocalProgram = (path: string, cwd: string | null, place: ShellCon
   return full === null || !isProgramDirectory(full)
 }
 
-/** Where a script lies that may run without being asked about for its place alone. */
+/** Whether a script's location alone needs no approval. */
 export const isOwnPlace = (path: string, { cwd, place }: Pick<Shell, 'cwd' | 'place'>): boolean => {
   const kind = kindOf(path, cwd, place)
   return kind === 'workspace' || kind === 'temporary'

@@ -1,4 +1,4 @@
-/** Programs that talk to other machines: what they fetch, send, and write. */
+/** Programs that use the network: what they fetch, send, and write. */
 import { isOpen, UNKNOWN } from './syntax.ts'
 import type { ShellContext, Simple } from './types.ts'
 
@@ -139,7 +139,7 @@ export const readWget = ({ args }: Simple): Call => {
   return { urls, labels, writes, reads }
 }
 
-/** `http`, `https`, `xh`: a method or data items among the words. */
+/** `http`, `https`, `xh`: find a method or data items among the arguments. */
 export const readHttpie = ({ args, from }: Simple): Call => {
   const words = args.filter(arg => !arg.startsWith('-'))
   const method = /^(?:GET|HEAD|OPTIONS|POST|PUT|PATCH|DELETE)$/i.test(words[0] ?? '')
@@ -161,22 +161,22 @@ export const readHttpie = ({ args, from }: Simple): Call => {
   }
 }
 
-/** Programs that ask others about a name, or knock at it: whoever owns the name reads it. */
+/** DNS lookups and pings: the owner of the domain sees the name. */
 const ASKS_NAMES =
   /^(?:dig|nslookup|host|drill|kdig|delv|dog|doggo|resolvectl|systemd-resolve|getent|ping6?|fping|hping3|traceroute6?|tracepath6?|tcptraceroute|mtr|whois|arping)$/
 
 const SECRET_VARIABLE = /KEY|TOKEN|SECRET|PASS|CRED|AUTH/i
 
-/** The value of a variable that holds a secret, as the shell would put it into a word. */
+/** Whether the word contains the value of a secret variable. */
 const holdsSecret = (word: string, { env }: ShellContext): boolean =>
   Object.entries(env ?? {}).some(
     ([name, value]) => SECRET_VARIABLE.test(name) && value.length >= 8 && word.includes(value),
   )
 
-/** Text that is put together when it runs leaves in a name, or a whole file of names does. */
+/** Whether computed text, or a file of names, leaves the machine in a host name (DNS exfiltration). */
 export const sendsInName = ({ name, args, input, from }: Simple, place: ShellContext): boolean => {
   if (!ASKS_NAMES.test(name) || (name === 'getent' && !/hosts/.test(args[0] ?? ''))) return false
-  // `$(whoami)` is known before it runs, and a name's first part that is the user's is no accident.
+  // `$(whoami)` is known before it runs; a first label equal to the user name is suspicious.
   const user = place.home.split('/').at(-1) || 'root'
   return (
     args.some(
@@ -188,7 +188,7 @@ export const sendsInName = ({ name, args, input, from }: Simple, place: ShellCon
   )
 }
 
-/** What is put together when it runs leaves in an address of another machine. */
+/** Whether computed text leaves the machine in a URL. */
 export const sendsInAddress = (
   urls: readonly string[],
   place: ShellContext,
@@ -207,7 +207,7 @@ export const sendsInAddress = (
     )
   })
 
-/** The name a file gets that is fetched without one. */
+/** The default file name of a download. */
 const nameIn = (url: string): string[] => {
   const name =
     url
@@ -218,7 +218,7 @@ const nameIn = (url: string): string[] => {
   return name === '' || isOpen(name) ? [] : [name]
 }
 
-/** Everything else that opens a connection. Null when the program is none of them. */
+/** Reasons for programs that open connections; null for other programs. */
 export const networkLabels = (simple: Simple): string[] | null => {
   const { name, args } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
@@ -233,13 +233,13 @@ export const networkLabels = (simple: Simple): string[] | null => {
           /^(?:-\w*[ec]|--(?:exec|sh-exec|lua-exec))/.test(arg) || /^(?:exec|system):/i.test(arg),
       )
       if (runs) return [SHELL]
-      // Whoever connects gets it.
+      // Anyone who connects gets it.
       if (
         args.some(arg => /^-\w*l/.test(arg)) &&
         (simple.input !== undefined || simple.from.length > 0)
       )
         return [SENDS]
-      // Only looking whether a port answers.
+      // A port check.
       if (args.some(arg => /^-\w*z/.test(arg))) return []
       return words.length > 0 && LOCAL.test(words[0] ?? '') && name !== 'socat' ? [] : [SHELL]
     }
@@ -307,13 +307,13 @@ export const networkLabels = (simple: Simple): string[] | null => {
 
 export const isLocal = (word: string): boolean => isUrl(word) && LOCAL.test(word)
 
-/** Ports of ours in a text that reaches this machine. */
+/** Whether the text contains an address of this service. */
 export const reachesUs = (text: string, ports: readonly string[]): boolean =>
   ports.some(port => new RegExp(`(?<![\\d.])${port}(?![\\d.]\\d|\\d)`).test(text))
 
 const LOCAL_TEXT = /localhost|127\.\d|0\.0\.0\.0|\[::|::1|\b0x7f|2130706433|ip6-loopback|\b0:\d/i
 
-/** An address on this machine whose port is only known when it runs. */
+/** Whether the text contains a local address with an unknown port. */
 export const reachesUnknownPort = (text: string): boolean =>
   /(?:localhost|127(?:\.\d+){1,3}|0\.0\.0\.0|\[::1?\]|::1):[^\s/"']*[\0\u0001]/i.test(text) ||
   (LOCAL_TEXT.test(text) && /\$\{?(?:AGENT|HERMES)_\w*/.test(text))

@@ -1,17 +1,17 @@
-/** Programs and projects that a command names and that nobody can read before they run: where they lie decides. */
+/** Programs and projects that can't be checked before they run (archives, libraries, build files): their location decides. */
 import { isProgramDirectory } from './local.ts'
 import { absolute, isInWorkspace } from './paths.ts'
 import { isOpen } from './syntax.ts'
 import type { ShellContext, Simple } from './types.ts'
 
 type Naming = {
-  /** Short options whose value names a project, a build file or a library. */
+  /** Short options whose value is a project, a build file, or a library. */
   short?: string
-  /** Long ones, with one dash or two. */
+  /** Long options, with one or two dashes. */
   long?: string
-  /** Which of the words behind it name one. */
+  /** Selects the arguments that name one. */
   words?: (words: readonly string[]) => readonly string[]
-  /** The folder it starts in names one as well. */
+  /** The working directory counts too. */
   isBuild?: true
 }
 
@@ -19,21 +19,21 @@ const isPath = (word: string): boolean => /^(?:[~/]|\.\.?(?:\/|$))/.test(word)
 const isArchive = (word: string): boolean =>
   /\.(?:jar|war|dll|exe|csx|phar|pyz|pex|egg|whl|nupkg|gem)$/i.test(word)
 
-/** Sources that are compiled and run in one go. */
+/** Source files that are compiled and run at once. */
 const isSource = (word: string): boolean => /\.(?:java|kts|csx|fsx|cs)$/i.test(word)
 
 const paths = (words: readonly string[]): readonly string[] => words.filter(isPath)
 const archives = (words: readonly string[]): readonly string[] => words.filter(isArchive)
-/** The rest are arguments of the program that is started. */
+/** The remaining words are arguments of the started program. */
 const firstOf =
   (find: (words: readonly string[]) => readonly string[]) =>
   (words: readonly string[]): readonly string[] =>
     find(words).slice(0, 1)
-/** A program that is compiled and started in one go; a path behind it is its own argument. */
+/** A program that is compiled and started at once; later paths are its own arguments. */
 const started = firstOf(words =>
   words.filter(word => isPath(word) || /\.(?:zig|dart|v|nim|cr|ml)$/.test(word)),
 )
-/** Packages that are taken from a folder run its scripts. */
+/** Installing a package from a folder runs its scripts. */
 const installed = (words: readonly string[]): readonly string[] =>
   /^(?:pip |tool )?(?:install|i|add|link|sync|inject|run-script)(?: |$)/.test(words.join(' '))
     ? paths(words)
@@ -54,7 +54,7 @@ const CONFIGURED: Naming = {
 const TESTS: Naming = { ...CONFIGURED, words: paths }
 const INSTALLS: Naming = { ...BUILD, short: 'C', long: 'prefix dir cwd', words: installed }
 
-/** By what the programs have in common. */
+/** Grouped by shared option syntax. */
 const NAMINGS: readonly [RegExp, Naming][] = [
   [/^(?:g|b)?make$/, { ...BUILD, short: 'CfI', long: 'directory file makefile include-dir' }],
   [/^ninja$/, { ...BUILD, short: 'Cf' }],
@@ -130,11 +130,11 @@ const NAMINGS: readonly [RegExp, Naming][] = [
   [/^(?:php|hhvm)[\d.]*$/, { short: 'cz', long: 'php-ini zend-extension', words: archives }],
 ]
 
-/** What lies in a cache of a package manager is a dependency, whatever project it belongs to. */
+/** Files in a package manager's cache are dependencies of any project. */
 const CACHED =
   /\/(?:\.m2\/repository|\.gradle\/(?:caches|wrapper)|\.ivy2|\.cache\/coursier|\.nuget\/packages|\.cargo\/registry|go\/pkg\/mod|\.sdkman\/candidates|\.jdks)\//
 
-/** Values of options that set something by its name: `-d extension=x.so`, `-Djava.library.path=x`, `-Xbootclasspath/a:x`. */
+/** Values of `name=value` options: `-d extension=x.so`, `-Djava.library.path=x`, `-Xbootclasspath/a:x`. */
 const SETTING =
   /^(?:-d|-z)?(?:auto_(?:prepend|append)_file|(?:zend_)?extension(?:_dir)?|include_path|-D(?:java\.(?:library\.path|ext\.dirs|class\.path)|jna\.library\.path|jna\.boot\.library\.path)|-Xbootclasspath(?:\/[ap])?)[=:](.+)$/
 
@@ -150,11 +150,11 @@ const valuesOf = (args: readonly string[], { short = '', long = '' }: Naming): s
   })
 }
 
-/** Behind these stands where results go. */
+/** Options whose value is an output path. */
 const OUTPUT =
   /^--?(?:prefix|o|out|output|outfile|outputFile|out-?dir|output-dir\w*|d|w|dest|destdir|wheel-dir|\w*profile|trace|junit-?xml|basetemp|results-directory|artifacts-path|target-dir|cache-dir|cache|store-dir|pack-destination|log|log-?file|report|coverageDirectory|html|json|xml|diag|logger|reporter-options?)$/
 
-/** Everything behind `--` is for the program that is started. */
+/** Everything after `--` belongs to the started program. */
 const ownArgs = (name: string, args: readonly string[]): readonly string[] => {
   const end = args.indexOf('--')
   const own = end < 0 ? args : args.slice(0, end)
@@ -162,7 +162,7 @@ const ownArgs = (name: string, args: readonly string[]): readonly string[] => {
     !/^(?:javaw?|kotlin|scala|php|hhvm|python[\d.]*|pypy[\d.]*|perl[\d.]*|j?ruby[\d.]*)$/.test(name)
   )
     return own
-  // Behind the program come its own arguments.
+  // Words after the program are its own arguments.
   const at = own.findIndex(
     (arg, next) =>
       !arg.startsWith('-') &&
@@ -173,7 +173,7 @@ const ownArgs = (name: string, args: readonly string[]): readonly string[] => {
   return at < 0 ? own : own.slice(0, at + 1)
 }
 
-/** A project file of compose decides what is mounted. */
+/** A compose file decides what is mounted. */
 const composeArgs = ({ name, args }: Simple): string[] => {
   const at = name === 'docker-compose' ? 0 : args.indexOf('compose') + 1
   return at === 0 && name !== 'docker-compose'
@@ -181,7 +181,7 @@ const composeArgs = ({ name, args }: Simple): string[] => {
     : valuesOf(args.slice(at), { short: 'f', long: 'file project-directory' })
 }
 
-/** Only their files are taken, nothing of them is run. */
+/** Only copies files, runs nothing. */
 const isOnlyRead = ({ name, args }: Simple): boolean =>
   args.some(arg => /^(?:--version|-V|--help|-h|version|help)$/.test(arg)) &&
   args.length <= 2 &&
@@ -190,7 +190,7 @@ const isOnlyRead = ({ name, args }: Simple): boolean =>
 const namingOf = (name: string): Naming | undefined =>
   NAMINGS.find(([names]) => names.test(name))?.[1]
 
-/** Paths of what would run without having been read. */
+/** Paths of code that would run unchecked. */
 export const namedPrograms = (simple: Simple): string[] => {
   const { name } = simple
   const naming = namingOf(name)
@@ -206,11 +206,11 @@ export const namedPrograms = (simple: Simple): string[] => {
     .filter(value => value !== '')
 }
 
-/** A path of a program or a project, not a name that is looked up, a number or a word. */
+/** Whether it is a path of a program or a project, not a name on PATH, a number, or a word. */
 const isPlace = (value: string): boolean =>
   /[/~]|^\.\.?$/.test(value) || isArchive(value) || isOpen(value)
 
-/** Whether something of it lies outside the workspace, or is only known when it runs. */
+/** Whether any of these is outside the workspace or unknown before it runs. */
 export const runsElsewhere = (
   simple: Simple,
   place: ShellContext,
@@ -226,7 +226,7 @@ export const runsElsewhere = (
     )
   }
   const naming = namingOf(name)
-  // A build file that is fetched, and run.
+  // A build file that is downloaded and run.
   if (naming?.isBuild && valuesOf(simple.args, naming).some(value => /^https?:/i.test(value)))
     return 'outside'
   if (

@@ -1,4 +1,4 @@
-/** Verbs of larger tools: those that are asked about, and those that only look. */
+/** Subcommands of larger tools: those that need approval, and read-only ones. */
 
 const SYSTEM = 'system administration'
 const CLOUD = 'cloud or cluster change'
@@ -73,7 +73,7 @@ export const verbLabels: Readonly<Record<string, readonly [RegExp, string][]>> =
   ],
 }
 
-/** Only asked about with these in front: everything of theirs changes something elsewhere. */
+/** Read-only subcommands of tools whose other subcommands change remote systems. */
 export const LOOKING_VERBS: Readonly<Record<string, RegExp>> = {
   aws: /^(?:ls|describe-[\w-]+|list-[\w-]+|get-caller-identity|head-[\w-]+|help|--version|get-(?!secret|parameter|login|session|password|authorization|federation|credential)[\w-]+|wait|filter-log-events|tail)$/,
   gcloud: /^(?:list|describe|info|version|help|--version|get-value|read)$/,

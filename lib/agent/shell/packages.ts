@@ -1,4 +1,4 @@
-/** Package managers and the verbs of larger tools: which of them are ordinary work, and which are not. */
+/** Package managers and subcommands of larger tools: which are ordinary work and which need approval. */
 import { isOpen } from './syntax.ts'
 import { LOOKING_VERBS, verbLabels } from './package-verbs.ts'
 import type { Simple } from './types.ts'
@@ -9,7 +9,7 @@ const CLOUD = 'cloud or cluster change'
 const PUBLISHES = 'publish to others'
 const COMMAND = 'program starts another command'
 
-/** Packages that `npx` and the like may fetch: tools of everyday work. */
+/** Well-known packages that `npx` and similar tools may fetch. */
 const WELL_KNOWN =
   /^(?:@(?:biomejs|playwright|angular|nestjs|storybook|tailwindcss|changesets|commitlint|redocly|openapitools|graphql-codegen|microsoft|typescript-eslint|vue|sveltejs|astrojs|modelcontextprotocol|types|babel|swc|cspell|eslint|stoplight)\/[\w.-]+|tsc|typescript|tsx|ts-node|eslint|prettier|jest|vitest|mocha|ava|tap|c8|nyc|playwright|cypress|biome|oxlint|stylelint|webpack|webpack-cli|vite|rollup|esbuild|parcel|turbo|nx|lerna|next|nuxt|nuxi|astro|gatsby|remix|ng|vue-tsc|tsup|tsd|typedoc|knip|depcheck|madge|lint-staged|husky|commitlint|changeset|postcss|sass|tailwindcss|json-server|serve|http-server|live-server|concurrently|npm-run-all|wait-on|nodemon|npm-check-updates|ncu|syncpack|sort-package-json|publint|attw|markdownlint|markdownlint-cli|markdownlint-cli2|cspell|prisma|drizzle-kit|knex|swagger-cli|create-(?:vite|vite-extra|next-app|react-app|react-router|vue|svelte|astro|remix|t3-app|t3-turbo|expo-app|expo|nuxt|docusaurus|tauri-app|preact|solid|qwik|hono|cloudflare|fastify|turbo|nx-workspace|electron-vite|rspack|rsbuild|farm|react-native-app|react-native-library|strapi-app|strapi|medusa-app|payload-app|sanity|docz-app|gatsby|gatsby-plugin|storybook|playwright|eslint-config|typescript-app|node-app|express-api|mcp-server|typescript-server)|degit|serverless-offline|mkdirp|cross-env|cowsay|size-limit|lighthouse|pyright|shadcn|expo|react-native|svelte-check|jsdoc|standard|xo|semver|license-checker|source-map-explorer|bundle-phobia|speccy|spectral|autocannon|clinic|0x)(?:@[\w.^~<>=*-]+)?$/
 
@@ -21,7 +21,7 @@ const wordsOf = (args: readonly string[]): string[] => args.filter(arg => !arg.s
 const VALUE_OPTIONS =
   /^(?:-C|--prefix|--dir|--cwd|--filter|-F|-w|--workspace|--registry|--userconfig|--loglevel|--package|-p|--store-dir|--cache|--directory)$/
 
-/** Words without the values of options that stand before them. */
+/** Subcommands, without option values. */
 const verbsOf = (args: readonly string[]): string[] =>
   args.filter((arg, at) => !arg.startsWith('-') && !VALUE_OPTIONS.test(args[at - 1] ?? ''))
 
@@ -29,7 +29,7 @@ const verbsOf = (args: readonly string[]): string[] =>
 const creator = (spec: string): string =>
   spec.startsWith('@') ? (spec.includes('/') ? spec : `${spec}/create`) : `create-${spec}`
 
-/** What stands before the program that npx starts: `-p` behind it is its own. */
+/** The arguments before the program that npx starts; a later `-p` is the program's own. */
 const beforeProgram = (args: readonly string[]): readonly string[] => {
   const at = args.findIndex(
     (arg, next) =>
@@ -154,7 +154,7 @@ const pip = (args: readonly string[]): string[] => {
   return []
 }
 
-/** The package of which `uvx`, `pipx` and `uv tool` fetch a program; null when it is something else. */
+/** The package that `uvx`, `pipx`, or `uv tool` fetches; null otherwise. */
 const pythonTool = (name: string, args: readonly string[]): string | null => {
   const words = wordsOf(args)
   if (name === 'uvx') return words[0] ?? ''
@@ -163,7 +163,7 @@ const pythonTool = (name: string, args: readonly string[]): string | null => {
   return isTool && /^(?:run|install|inject)$/.test(verb) ? (rest[0] ?? '') : null
 }
 
-/** `example.org/x/tool@v1`, `https://…`: the module is fetched from there. The first word that is no option is meant. */
+/** Whether the first non-option word is a remote module (`example.org/x/tool@v1`, `https://…`). */
 const isRemotePackage = ([, program = '']: readonly string[]): boolean =>
   !/^[./~]/.test(program) &&
   (/@[\w.-]+$/.test(program) || program.includes('://') || /^[\w-]+(?:\.[\w-]+)+\//.test(program))
@@ -174,7 +174,7 @@ const installsCrate = (words: readonly string[], args: readonly string[]): boole
   return verb === 'install' && !args.some(arg => /^--(?:path|list)(?:=|$)/.test(arg))
 }
 
-/** Code of other places that deno would run; what it only fetches or looks at runs nothing. */
+/** Remote code that deno would run; caching or inspecting runs nothing. */
 const deno = (args: readonly string[]): string[] => {
   const [verb = ''] = wordsOf(args)
   if (/^(?:add|cache|info|doc|fmt|lint|check|remove|outdated)$/.test(verb)) return []
@@ -182,7 +182,7 @@ const deno = (args: readonly string[]): string[] => {
   return args.some(arg => /^(?:https?:|npm:|jsr:|data:)/i.test(arg)) ? [DOWNLOADED] : []
 }
 
-/** Verbs behind which a named package is fetched and put where everything finds its programs. */
+/** Subcommands that install a package globally. */
 const INSTALLERS: Readonly<Record<string, RegExp>> = {
   gem: /^(?:exec|install|i|update)(?= |$)/,
   dotnet:
@@ -203,7 +203,7 @@ const INSTALLERS: Readonly<Record<string, RegExp>> = {
   bun: /^(?:upgrade$|(?:run )?https?:)/,
 }
 
-/** What bundler and composer change beyond the project. */
+/** Changes of bundler and composer outside the project. */
 const dependencyTool = (name: string, args: readonly string[]): string[] => {
   const words = verbsOf(args).join(' ')
   const isConfig = /^config\b/.test(words)
@@ -222,7 +222,7 @@ const dependencyTool = (name: string, args: readonly string[]): string[] => {
   return /^plugin install /.test(words) ? [DOWNLOADED] : []
 }
 
-/** Reasons to ask; null when the program is none of these. */
+/** Reasons for approval; null for other programs. */
 export const packageLabels = (
   { name, args }: Simple,
   hasLocal: (program: string) => boolean,
@@ -331,7 +331,7 @@ const apiLabels = (name: string, args: readonly string[]): string[] => {
     : []
 }
 
-/** A container that gets the whole machine. */
+/** Containers with access to the host. */
 const containerLabels = (name: string, args: readonly string[]): string[] => {
   if (!/^(?:docker|podman|nerdctl)$/.test(name)) return []
   const isBroad = args.some((arg, at) => {

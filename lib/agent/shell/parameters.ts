@@ -1,4 +1,4 @@
-/** `${name…}`: what comes of a variable's value. */
+/** Parameter expansion: `${name…}` applied to the known values of a variable. */
 import type { ParameterExpansionPart, Word } from 'unbash'
 import { DATA, isOpen } from './syntax.ts'
 import type { Scope, Value } from './words.ts'
@@ -16,7 +16,7 @@ const regexOf = (source: string, flags = ''): RegExp | null => {
   try {
     return new RegExp(source, flags)
   } catch {
-    // An open bracket: the pattern stands for itself, and what comes of it is not known.
+    // Unclosed bracket: the pattern is literal, the result unknown.
     return null
   }
 }
@@ -65,7 +65,7 @@ const cased = (value: string, operator: string): string => {
 const each = (value: Value, change: (text: string) => string): Value =>
   value === null ? null : value.slice(0, MAX_VALUES).map(change)
 
-/** All values of `${…}`; null when they are not known. */
+/** All possible values of `${…}`; null if unknown. */
 export const applyOperation = (
   part: ParameterExpansionPart,
   scope: Scope,

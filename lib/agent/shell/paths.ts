@@ -1,4 +1,4 @@
-/** What kind of place a path in a command is: the agent's own, a secret, the system's, the workspace's, or elsewhere. */
+/** Classifies paths in commands: control file, secret, system, workspace, or elsewhere. */
 import { resolve } from 'node:path/posix'
 import { readdirSync } from 'node:fs'
 import { isInside, realPath } from '../../store/path-within.ts'
@@ -6,7 +6,7 @@ import { findHardLink } from '../hard-links.ts'
 import { DATA, isOpen, UNKNOWN } from './syntax.ts'
 import type { ShellContext } from './types.ts'
 
-/** Below a home directory: keys, logins, histories. */
+/** In a home directory: keys, logins, histories. */
 const SECRET_AT_HOME =
   /^(?:\.ssh\/(?!known_hosts|config$|[^/]*\.pub$)[^/]|\.ssh\/?\*|\.aws\/(?:credentials|\*|sso|cli\/cache|$)|\.gnupg(?:\/|$)|\.kube\/(?:config|cache|\*)|\.docker\/config\.json|\.azure(?:\/|$)|\.config\/(?:gh\/hosts|gcloud|op|hub|rclone|doctl|heroku|stripe|git\/credentials|google-chrome|chromium|BraveSoftware|microsoft-edge|vivaldi|opera|sops|age|filezilla|1Password)|\.(?:netrc|pgpass|my\.cnf|mylogin\.cnf|git-credentials|npmrc|yarnrc\.yml|pypirc|vault-token|boto|s3cfg|htpasswd|authinfo(?:\.gpg)?|terraformrc|bash_history|zsh_history|histfile|psql_history|mysql_history|python_history|node_repl_history|sqlite_history|lesshst|viminfo|password-store|dockercfg|fetchmailrc|msmtprc|muttrc|cargo\/credentials(?:\.toml)?|gem\/credentials|terraform\.d\/credentials[^/]*|composer\/auth\.json|m2\/settings(?:-security)?\.xml|gradle\/gradle\.properties|mozilla|thunderbird|electrum|bitcoin|ethereum|claude\.json|claude\/\.credentials\.json|codex\/auth\.json|gemini\/oauth_creds\.json|local\/share\/(?:keyrings|kwalletd|fish\/fish_history|gnupg))(?:\/|$)|Library\/(?:Keychains|Cookies|Application Support\/(?:Google\/Chrome|Firefox|BraveSoftware|Chromium|com\.apple\.TCC)))/i
 const SECRET_ANYWHERE =
@@ -14,7 +14,7 @@ const SECRET_ANYWHERE =
 const SECRET_OF_SYSTEM =
   /^(?:\/private)?\/etc\/(?:shadow|gshadow|sudoers|master\.passwd|ssl\/private|ssh\/ssh_host|security\/opasswd|krb5\.keytab|NetworkManager\/system-connections|wireguard|openvpn|kubernetes|rancher)|^\/proc\/(?:[^/]+\/)+(?:environ|mem|cmdline|maps|fd|root|cwd)(?:\/|$)|^\/proc\/(?:kcore|kmem)|^\/dev\/(?:k?mem|port)$|^\/(?:var\/)?run\/(?:docker\.sock|secrets)|^\/var\/(?:lib\/(?:kubelet|docker|pgsql|mysql|redis)|run\/secrets|backups|log\/(?:auth|secure))|^\/root(?:\/|$)/
 
-/** Below a home directory: what runs at the next login, or when something else is used. */
+/** In a home directory: files that run on the next login or with another program. */
 const STARTUP_AT_HOME =
   /^(?:\.(?:bash(?:rc|_profile|_login|_logout|_aliases)|profile|z(?:shrc|shenv|profile|login|logout)|inputrc|xinitrc|xprofile|xsession|vimrc|exrc|emacs|tmux\.conf|screenrc|gitconfig|npmrc|pythonrc|irbrc|gdbinit|lldbinit|condarc|curlrc|wgetrc|nanorc|hgrc|pam_environment|forward|procmailrc|crontab)|\.ssh|\.config\/(?:fish|systemd|autostart|git|environment\.d|nvim|pip|plasma-workspace)|\.(?:vim|emacs\.d|oh-my-zsh|gnupg|local\/bin|local\/share\/(?:applications|systemd|dbus-1)|git-templates|cargo\/(?:bin|config(?:\.toml)?|env)|ipython|jupyter|docker|kube|aws)|bin|Library\/(?:LaunchAgents|LaunchDaemons|Application Support\/[^/]+\/Startup))(?:\/|$)/
 const SYSTEM =
@@ -33,7 +33,7 @@ export type PathKind =
   | 'outside'
   | 'unknown'
 
-/** `/proc/self/root/etc` is `/etc`: what follows such a link is the place itself. */
+/** `/proc/self/root/etc` is `/etc`. */
 const throughProcess = (path: string, cwd: string | null): string => {
   const [link, kind] = /^\/+proc\/+[^/]+\/+(?:task\/+[^/]+\/+)?(root|cwd)(?=\/)/.exec(path) ?? []
   if (link === undefined) return path
@@ -44,7 +44,7 @@ const throughProcess = (path: string, cwd: string | null): string => {
     : path
 }
 
-/** Absolute, `~` and `..` resolved; null when only the running shell knows it. */
+/** Absolute path with `~` and `..` resolved; null if unknown before run time. */
 export const absolute = (
   path: string,
   cwd: string | null,
@@ -64,9 +64,9 @@ const below = (home: string, path: string): string | null =>
       /^\/root\/(.*)$/.exec(path)?.[1] ??
       (path === home ? '' : null))
 
-/** Globs are read as the shell does: `*` takes no leading dot. */
+/** As in the shell, `*` doesn't match a leading dot. */
 const globRegex = (glob: string): RegExp | null => {
-  // So many stars match nearly everything, and cost too much to be tried.
+  // So many wildcards match nearly everything, and matching them is too slow.
   if ((glob.match(/[*?[]/g)?.length ?? 0) > 8) return /^/
   try {
     return new RegExp(
@@ -78,7 +78,7 @@ const globRegex = (glob: string): RegExp | null => {
         .replace(/\[!/g, '[^')}$`,
     )
   } catch {
-    // An open bracket stands for itself.
+    // An unclosed bracket is literal.
     return null
   }
 }
@@ -88,11 +88,11 @@ const SECRET_NAMES =
     ' ',
   )
 
-/** True for what holds keys or logins. Directories that hold only such count as well. */
+/** True for files with keys or logins, and directories that contain only those. */
 export const isSecret = (path: string, place: ShellContext): boolean => {
   const rest = below(place.home, path)
   if (SECRET_OF_SYSTEM.test(path) && !/^\/proc\/(?:cpuinfo|meminfo)/.test(path)) {
-    // A home below /root is like any other.
+    // /root may be the user's home.
     if (!/^\/root(?:\/|$)/.test(path) || !place.home.startsWith('/root')) return true
   }
   if (SECRET_ANYWHERE.test(path)) return true
@@ -117,7 +117,7 @@ export const isSecret = (path: string, place: ShellContext): boolean => {
 const lies = (root: string, path: string): boolean =>
   path === root || path.startsWith(root.endsWith('/') ? root : `${root}/`)
 
-/** Asks the disk only once for each path. */
+/** Cached per classification, so each path is checked on disk once. */
 const reallyInside = (root: string, path: string, { seen }: ShellContext): boolean => {
   const key = `${root}\n${path}`
   const known = seen?.get(key)
@@ -127,7 +127,7 @@ const reallyInside = (root: string, path: string, { seen }: ShellContext): boole
   return answer
 }
 
-/** A place something is written to or deleted from. */
+/** The kind of a path that is written or deleted. */
 export const kindOf = (path: string, cwd: string | null, place: ShellContext): PathKind => {
   if (path === '-' || path === '') return 'device'
   const full = absolute(path, cwd, place)
@@ -139,7 +139,7 @@ export const kindOf = (path: string, cwd: string | null, place: ShellContext): P
   if (rest !== null && STARTUP_AT_HOME.test(rest) && !lies(`${place.home}/bin`, workspace))
     return 'startup'
   if (lies(workspace, full) || lies(place.cwd, full)) {
-    // A link inside may lead outside; names that are not there yet keep their place.
+    // A symlink may lead outside; names that don't exist yet stay as they are.
     const isReal = !isOpen(full) && !/[*?[]/.test(full)
     return !isReal ||
       reallyInside(workspace, full, place) ||
@@ -152,7 +152,7 @@ export const kindOf = (path: string, cwd: string | null, place: ShellContext): P
   return SYSTEM.test(full) && !lies(place.home, full) ? 'system' : 'outside'
 }
 
-/** True for what surely lies in the workspace, links followed. */
+/** True if the path is certainly in the workspace, symlinks resolved. */
 export const isInWorkspace = (full: string, place: ShellContext): boolean => {
   const workspace = place.workspace ?? place.cwd
   return lies(workspace, full)
@@ -160,7 +160,7 @@ export const isInWorkspace = (full: string, place: ShellContext): boolean => {
     : !isOpen(full) && reallyInside(workspace, full, place)
 }
 
-/** Words that may be paths: options with a value, `@file`, `a:b`. */
+/** Parts of arguments that may be paths: option values, `@file`, `a:b`. */
 export const pathsIn = (words: readonly string[]): string[] =>
   words.flatMap(word => {
     if (word.length > 4_096) return []
@@ -169,7 +169,7 @@ export const pathsIn = (words: readonly string[]): string[] =>
     return [word, ...(value === undefined ? [] : [value]), ...parts]
   })
 
-/** The path of a control file this word could name or hold; undefined when none. */
+/** The control file that this word could name or contain, or undefined. */
 export const controlIn = (
   path: string,
   cwd: string | null,
@@ -199,7 +199,7 @@ export const controlIn = (
 
 const MAX_NAMES = 2_000
 
-/** Files on the disk that a glob in the last part of a path stands for. */
+/** Files that match a glob in the last part of a path. */
 const matching = (glob: string, pattern: RegExp | null): string[] => {
   const dir = glob.slice(0, glob.lastIndexOf('/')) || '/'
   if (pattern === null || /[*?[]/.test(dir)) return []
@@ -209,12 +209,12 @@ const matching = (glob: string, pattern: RegExp | null): string[] => {
       .map(name => `${dir === '/' ? '' : dir}/${name}`)
       .filter(path => pattern.test(path))
   } catch {
-    // No such folder: then nothing in it is meant.
+    // The folder doesn't exist, so nothing matches.
     return []
   }
 }
 
-/** The control file that this is another name of: by a link on the way, or a hard link. */
+/** The control file behind this path, by a symlink or a hard link. */
 const heldBy = (full: string, { controlPaths: control = [] }: ShellContext): string | undefined => {
   const real = realPath(full)
   return (
@@ -238,7 +238,7 @@ const prefixesOf = (path: string): string[] => {
   return parts.map((_, at) => parts.slice(0, at + 1).join('/')).filter(each => each !== '')
 }
 
-/** Control files below a folder that a command changes as a whole. */
+/** Control files in a folder that a command changes as a whole. */
 export const controlBelow = (
   path: string,
   cwd: string | null,

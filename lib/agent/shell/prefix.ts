@@ -1,14 +1,14 @@
 /**
- * Which commands a rule such as `git push --force *` may stand for. Only one plain command can be covered by the words
- * it begins with, only programs of this table, and only arguments that cannot make them run or reach something else.
+ * Which commands a rule such as `git push --force *` may cover: one plain command of a program in this table, with
+ * arguments that can't make it run or affect something else.
  */
 import { normalizeCommand } from './syntax.ts'
 
-/** Its reasons to ask stay the same whatever stands behind the verb. */
+/** Labels that don't depend on the arguments after the subcommand. */
 const LABELS = new Set(['destructive git command', 'docker removal', 'publish to others'])
 
 type Program = {
-  /** The verb: words that have to be part of the rule. */
+  /** Subcommand words that must be part of the rule. */
   verb: RegExp
   /** Options that may follow without being part of the rule. */
   options: RegExp
@@ -30,12 +30,12 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   },
 }
 
-/** Other places, addresses, and references that delete or overwrite. */
+/** Other paths, URLs, and references that delete or overwrite. */
 const REACHES_FURTHER = /^[/~+:]|\.\.|::|:\/\/|[:=@]\//
 
 const WORD = /([\w./:=@,+%-]+)|'([^'\p{C}]*)'|"([^"$`\\!\p{C}]*)"/uy
 
-/** The words of one command without anything the shell would read differently; null for every other text. */
+/** The words of one plain command, without shell syntax; null for any other text. */
 export const plainWords = (command: string): string[] | null => {
   const text = command.trim()
   if (text !== normalizeCommand(text)) return null
@@ -47,7 +47,7 @@ export const plainWords = (command: string): string[] | null => {
     if (!match) return null
     words.push(match[1] ?? match[2] ?? match[3] ?? '')
     at = WORD.lastIndex
-    // A word that goes on behind its quote is no plain one.
+    // A word that continues after its closing quote isn't plain.
     if (at < text.length && text[at] !== ' ') return null
     while (text[at] === ' ') at++
   }
@@ -64,7 +64,7 @@ const mayFollow = (name: string, word: string): boolean =>
     ? PROGRAMS[name]?.options.test(word) === true && !REACHES_FURTHER.test(word)
     : !REACHES_FURTHER.test(word)
 
-/** All rules that cover the command, shortest first, each as its words. */
+/** All rules that cover the command, shortest first, each as words. */
 export const coveringPrefixes = (command: string, labels: readonly string[]): string[][] => {
   if (labels.length === 0 || !labels.every(label => LABELS.has(label))) return []
   const words = plainWords(command)
@@ -76,6 +76,6 @@ export const coveringPrefixes = (command: string, labels: readonly string[]): st
   return Array.from({ length: words.length - from + 1 }, (_, at) => words.slice(0, from + at))
 }
 
-/** The rule to offer, the shortest one; null where only the exact command can be allowed. */
+/** The rule to suggest, the shortest; null if only the exact command can be allowed. */
 export const suggestedPrefix = (command: string, labels: readonly string[]): string[] | null =>
   coveringPrefixes(command, labels)[0] ?? null

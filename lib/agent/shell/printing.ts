@@ -1,4 +1,4 @@
-/** What a command prints, where that is plain to see. */
+/** The output of a command, if it is known before it runs. */
 import { basename, dirname } from 'node:path/posix'
 import { knownFile, type Shell } from './state.ts'
 import { DATA } from './syntax.ts'
@@ -16,7 +16,7 @@ export const unescaped = (text: string): string =>
     },
   )
 
-/** What a command prints, where that is plain to see. */
+/** The output of a command, if it is known before it runs. */
 export const printed = (simple: Simple, shell: Shell): string | undefined => {
   const { name, args, input } = simple
   const words = args.filter(arg => !arg.startsWith('-'))
@@ -68,30 +68,30 @@ const formatted = ([format = '', ...values]: string[]): string => {
   return text
 }
 
-/** What a pipeline hands on; null when that is not plain. */
+/** The output of a pipeline; null if unknown. */
 export const pipedText = (from: readonly Simple[], shell: Shell): string | null => {
   const first = from[0]
   const said = first && printed(first, shell)
   if (said === undefined) return null
-  // What only passes text on changes nothing.
+  // `cat` and `tee` pass text on unchanged.
   return from.slice(1).every(({ name, args }) => /^(?:cat|tee)$/.test(name) && args.length <= 1)
     ? said
     : null
 }
 
-/** Programs whose output is names, numbers or dates. */
+/** Programs whose output is names, numbers, or dates. */
 export const PRINTS_DATA = new Set(
   'date nproc find ls wc seq uname id stat sha1sum sha256sum md5sum sum cksum realpath readlink pgrep lsof tput expr hostname getconf arch du df git which type node python python3 jq cut awk sed grep rg head tail sort uniq tr xargs cargo go npm pnpm yarn docker kubectl brew ps openssl uuidgen cat rustc ruby gh'.split(
     ' ',
   ),
 )
-/** Programs that print files, or the environment, word for word. */
+/** Programs that print files or the environment verbatim. */
 export const QUOTES = new Set(
   'cat tac head tail nl less more sed awk cut rev strings env printenv history base64 base32 xxd od paste fold'.split(
     ' ',
   ),
 )
-/** Programs that print what came from elsewhere. */
+/** Programs that print data from elsewhere. */
 export const PRINTS_ANYTHING = new Set(
   'curl wget nc base64 base32 xxd openssl gpg rev printf echo tr sed'.split(' '),
 )

@@ -1,8 +1,8 @@
-/** Programs known to be harmless, and the arguments with which they are not. */
+/** Programs known to be harmless, and the arguments that make them dangerous. */
 
 const set = (names: string): ReadonlySet<string> => new Set(names.split(/\s+/).filter(Boolean))
 
-/** They only read and print, whatever their arguments are. */
+/** Only read and print, with any arguments. */
 export const LOOKS = set(`
   ls dir vdir exa eza lsd cat head tail wc grep egrep fgrep zgrep zegrep rg ripgrep ag ack ugrep pwd echo printf which type
   whereis stat file du df dust duf ncdu whoami logname id groups uname ps pstree pgrep pidof true false test [ [[ ]] : cd pushd popd dirs
@@ -20,7 +20,7 @@ export const LOOKS = set(`
   jo dasel hexyl difft gh-dash onefetch neofetch fastfetch screenfetch lolcat figlet cowsay fortune toilet banner glow mdcat
 `)
 
-/** Programs of everyday work: they change files where they run, by their nature. */
+/** Everyday tools that change files where they run. */
 export const TOOLS = set(`
   make gmake bmake cmake ctest cpack ninja meson autoconf automake autoreconf aclocal autoheader libtoolize configure scons bazel bazelisk buck2 just task mage
   cargo rustc rustfmt rustup rustdoc clippy-driver wasm-pack cross trunk go gofmt goimports golangci-lint staticcheck gopls dlv ginkgo mockgen gotestsum air wire sqlc

@@ -1,4 +1,4 @@
-/** What a build tool would run from the files of the project, as far as they are plain commands. */
+/** Shell commands in project files (package.json, makefiles) that a build tool would run. */
 import { join } from 'node:path/posix'
 import { readScript } from './local.ts'
 import { placeOf, type Shell } from './state.ts'
@@ -33,7 +33,7 @@ const BUILD_FILES: Readonly<Record<string, readonly string[]>> = {
   eslint: ['eslint.config.js', '.eslintrc.js'],
 }
 
-/** Recipes of a makefile as shell text: its own variables are not known. */
+/** Recipes of a makefile as shell text; make variables are unknown. */
 const recipes = (text: string, home: string): string =>
   text
     .split('\n')
@@ -56,12 +56,12 @@ const scriptOf = (text: string, name: string): string[] => {
       typeof scripts?.[key] === 'string' ? [scripts[key]] : [],
     )
   } catch {
-    // Not JSON: the tool will say so itself.
+    // Invalid JSON: the tool itself will fail.
     return []
   }
 }
 
-/** The script of package.json that would run. */
+/** The package.json script that would run. */
 const scriptName = ({ args }: Simple): string | undefined => {
   const words = args.filter(arg => !arg.startsWith('-'))
   const [verb = '', next] = words
@@ -83,7 +83,7 @@ const flag = (args: readonly string[], option: RegExp): string | undefined =>
         : [],
   )[0]
 
-/** Shell texts; null for one that this command line makes up as it goes. */
+/** Shell texts; null for one that this command line itself generates. */
 export const projectTexts = (simple: Simple, shell: Shell): (string | null)[] => {
   const { name, args, cwd } = simple
   const files = BUILD_FILES[name]
@@ -105,7 +105,7 @@ export const projectTexts = (simple: Simple, shell: Shell): (string | null)[] =>
       const script = scriptName(simple)
       return script === undefined ? [] : scriptOf(text, script)
     }
-    // Settings of other kinds are code: written and run in one breath, it is a script given with the command.
+    // Other project files are code: written and run by the same command, they count as an inline script.
     return written === undefined ? [] : [null]
   })
 }

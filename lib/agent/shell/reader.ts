@@ -1,4 +1,4 @@
-/** Walks a syntax tree in the order it runs and names every program with its arguments, as far as they can be known. */
+/** Walks a shell syntax tree in execution order and yields every program with its arguments, as far as they are known. */
 import {
   type Assignment,
   type Command,
@@ -39,7 +39,7 @@ const bounded = (shell: Shell, steps: number): void => {
   if (shell.left < 0) throw new Tangled()
 }
 
-/** True when all of it could be followed. */
+/** True if everything could be followed. */
 export const readShell = (text: string, place: ShellContext, reading: Reading): boolean => {
   const shell = newShell(place, MAX_STEPS, (text, positional) =>
     runText(text, shell, reading, positional),
@@ -48,7 +48,7 @@ export const readShell = (text: string, place: ShellContext, reading: Reading): 
     shell.run(text)
     return true
   } catch (error) {
-    // Bounds are left by throwing: nothing above them could go on.
+    // Limits end the walk by throwing.
     if (!(error instanceof Tangled || error instanceof RangeError)) throw error
     reading.report('tangled')
     return false
@@ -79,7 +79,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
     spend: steps => bounded(shell, steps),
   }
 
-  /** What a substitution prints, as far as that is plain; its commands run like all others. */
+  /** The output of a substitution, if known; its commands are visited like all others. */
   const outputOf = (nested: Script | undefined): Value => {
     if (!nested) return null
     const { cwd } = shell
@@ -136,7 +136,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
   }
 
   const twice = (body: SyntaxNode, run: () => void): void => {
-    // What a loop sets at its end, it uses at its beginning the next time.
+    // Variables set at the end of a loop body are used at its start in the next iteration.
     loops++
     run()
     if (loops <= 2 && setsVariables(body)) run()
@@ -173,7 +173,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
       case 'Redirected': {
         const { redirects, input } = redirections(tree.redirects)
         const inside = { ...around, redirects: [...(around.redirects ?? []), ...redirects] }
-        // The redirection of a whole group is judged once, at an empty command.
+        // The redirection of a group is checked once, as an empty command.
         if (redirects.length > 0) emit([], { ...around, redirects, input: undefined })
         return node(tree.command, input === undefined ? inside : { ...inside, input })
       }
@@ -251,7 +251,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
     shell.positional = before
   }
 
-  /** Words and substitutions in tests and arithmetic: only what they run matters. */
+  /** Words in tests and arithmetic: only their substitutions matter. */
   const others = (tree: SyntaxNode): void =>
     forEachChild(tree, child => {
       if (child.type === 'Word') {
@@ -311,7 +311,7 @@ const createWalk = (shell: Shell, reading: Reading) => {
       if (each.type === 'Assignment') {
         const before = shell.vars.get(each.name)
         assigns.push(...assign(each))
-        // Set for this command alone: afterwards either value may hold.
+        // Set for this command only: afterwards either value is possible.
         if (hasName && before)
           shell.vars.set(each.name, [...before, ...(shell.vars.get(each.name) ?? [])])
       }

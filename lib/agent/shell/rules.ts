@@ -1,4 +1,4 @@
-/** The table of commands that a person is asked about first, whatever else is known of the program. Most severe first. */
+/** Rules for commands that need approval, most severe first. Checked before everything else. */
 import { killsAll } from './blocked-commands.ts'
 import { isShell, languageOf } from './interpreters.ts'
 import { CODE_FLAG, SHELL_FLAG } from './labels.ts'
@@ -6,7 +6,7 @@ import type { ShellContext, Simple } from './types.ts'
 
 export type Rule = {
   label: string
-  /** On the whole text, quotes resolved or not. */
+  /** Matched against the whole text, with and without quotes resolved. */
   text?: RegExp
   command?: (command: Simple, place: ShellContext) => boolean
 }
@@ -47,7 +47,7 @@ const interprets = ({ name }: Simple) =>
   /^(?:source|\.|eval|xargs|parallel|at|batch)$/.test(name)
 
 const ETC = /^(?:\/private)?\/etc(?:\/|$)/
-/** Places of the system and of the person that decide who may do what. */
+/** System and user files that control permissions. */
 const SYSTEM_FILE =
   /^(?:\/private)?\/etc\/|^\/dev\/(?:sd|hd|vd|nvme)|(?:^|\/)\.ssh(?:\/|$)|(?:^|\/)\.(?:agent|hermes)\/(?:[^/]+\/)*\.env$/
 const ANY_WRITES =
@@ -264,7 +264,7 @@ export const RULES: readonly Rule[] = [
   },
 ]
 
-/** `python -c '…'` behind a download reads data, and its script is judged by itself. */
+/** `python -c '…'` after a download only reads data; its script is checked separately. */
 const takesOnlyData = ({ name, args }: Simple): boolean => {
   if (/^(?:xargs|parallel|eval|source|\.)$/.test(name))
     return name === 'xargs' && !args.some(arg => isShell(arg.split('/').at(-1) ?? ''))

@@ -1,8 +1,8 @@
-/** Reads a sed script as far as knowing what it runs and which files it writes. */
+/** Parses a sed script to find the commands it runs and the files it writes. */
 
 export type SedScript = { runs: string[]; writes: string[]; reads: string[]; isClear: boolean }
 
-/** The index behind the delimiter that closes a pattern; -1 when none does. */
+/** Index after the closing delimiter of a pattern; -1 if there is none. */
 const behind = (text: string, from: number, delimiter: string): number => {
   let inClass = false
   for (let at = from; at < text.length; at++) {
@@ -13,7 +13,7 @@ const behind = (text: string, from: number, delimiter: string): number => {
     else if (char === ']' && inClass) inClass = false
     else if (char === delimiter && !inClass) return at + 1
     else if (char === delimiter) {
-      // Inside a bracket expression the delimiter closes nothing, but scripts rarely mean that.
+      // In a bracket expression the delimiter is literal, but scripts rarely do that.
       return at + 1
     }
   }
@@ -82,7 +82,7 @@ export const readSed = (text: string): SedScript => {
     else if (verb === 'w' || verb === 'W') found.writes.push(rest())
     else if (verb === 'r' || verb === 'R') found.reads.push(rest())
     else if (/[aic]/.test(verb)) {
-      // The text ends with a line that is not continued.
+      // The text ends with the first line that isn't continued.
       let end = lineEnd(text, at)
       while (text[end - 1] === '\\' && end < text.length) end = lineEnd(text, end + 1)
       at = end

@@ -1,4 +1,4 @@
-/** What is known at a point of a shell text: variables, functions, files it has written, and where it is. */
+/** The state of a shell while its text is walked: variables, functions, written files, and the working directory. */
 import { basename, resolve } from 'node:path/posix'
 import type { SyntaxNode } from 'unbash'
 import { printed } from './printing.ts'
@@ -7,14 +7,14 @@ import type { ShellContext, Simple } from './types.ts'
 import type { Value } from './words.ts'
 
 export type Reading = {
-  /** Each program; called in the order they would run. */
+  /** Called for each program, in execution order. */
   visit: (simple: Simple, shell: Shell) => void
-  /** Something could not be understood, or is dangerous whatever it runs. */
+  /** Called when something can't be parsed or is dangerous regardless of its programs. */
   report: (what: Trouble) => void
 }
 export type Trouble = 'syntax' | 'tangled' | 'fork bomb' | 'nameref' | 'field separator'
 
-/** What is known at a point of the text. */
+/** The state at one point of the text. */
 export type Shell = {
   place: ShellContext
   cwd: string | null
@@ -22,16 +22,16 @@ export type Shell = {
   positional: Value
   functions: Map<string, SyntaxNode>
   aliases: Map<string, string>
-  /** Files this text has written: what is in them, null when that is not known. */
+  /** Files this text has written, with their content; null if unknown. */
   files: Map<string, string | null>
-  /** Something before has written files nobody can name, or has waited. */
+  /** An earlier command wrote unknown files or waited. */
   mayHaveWritten: boolean
   hasWaited: boolean
-  /** A substitution has printed what stands in a file, or in the environment. */
+  /** A substitution has printed a file or the environment. */
   hasQuoted: boolean
   left: number
   depth: number
-  /** Reads text as commands that run here. */
+  /** Walks a text as commands that run here. */
   run: (text: string, positional?: Value) => void
 }
 
@@ -68,7 +68,7 @@ export const variableOf = (name: string, shell: Shell): Value => {
   return [env[name] ?? '']
 }
 
-/** Absolute; null when only the running shell knows it. */
+/** Absolute path; null if unknown before run time. */
 export const placeOf = (
   path: string,
   { cwd, place }: Pick<Shell, 'cwd' | 'place'>,
@@ -79,13 +79,13 @@ export const placeOf = (
   return cwd === null ? null : resolve(cwd, full)
 }
 
-/** What a file holds that this text has written; null when not known. */
+/** The content of a file that this text has written; null if unknown. */
 export const knownFile = (path: string | undefined, shell: Shell): string | null => {
   const place = path === undefined ? null : placeOf(path, shell)
   return place === null ? null : (shell.files.get(place) ?? null)
 }
 
-/** What the shell itself does with a command before the next one runs. */
+/** Applies a command's effect on the shell itself (cd, export, read, …). */
 export const changeShell = (simple: Simple, shell: Shell, reading: Reading): void => {
   const { name, args, redirects } = simple
   if (name === 'cd' || name === 'pushd') {
@@ -120,7 +120,7 @@ export const changeShell = (simple: Simple, shell: Shell, reading: Reading): voi
     }
 }
 
-/** `while read f` over names that are found. */
+/** `while read f` over the output of `find` or `ls`. */
 const readValue = ({ from }: Simple): Value => {
   const last = from.at(-1)
   return last && /^(?:find|ls|git|grep|rg|seq|fd|sort|cut|awk)$/.test(last.name) ? [DATA] : null

@@ -1,4 +1,4 @@
-/** What a command does to the places it names: the workspace's, the system's, those that decide about the agent, and our own address. */
+/** Effects of a command on the paths it names: workspace, system, control files, and our own address. */
 import type { touchedBy } from './files.ts'
 import { DESTRUCTIVE, readGit } from './git.ts'
 import { CONTROL, OUTSIDE, OWN_ADDRESS, UNCLEAR } from './labels.ts'
@@ -62,7 +62,7 @@ export const judgePlaces = (
 
 const MOST_LANDINGS = 400
 
-/** Where files arrive that a command puts into a folder under their own names. */
+/** Target paths when a command puts files into a folder under their own names. */
 const landings = ({ args }: Simple, { writes, fills }: ReturnType<typeof touchedBy>): string[] =>
   [...new Set([...writes, ...fills])]
     .flatMap(dir =>
@@ -74,7 +74,7 @@ const landings = ({ args }: Simple, { writes, fills }: ReturnType<typeof touched
     .filter(path => path.length < 4_096)
     .slice(0, MOST_LANDINGS)
 
-/** Folders in which a program is made to start another one. */
+/** Folders in which a program starts another one. */
 export const startedIn = ({ name, args }: Simple): string[] =>
   /^(?:env|sudo|doas|g?make|ninja|cmake|meson|npm|pnpm|yarn|uv|poetry|cargo|go|composer|unshare|nsenter|pkexec|run0|systemd-run)$/.test(
     name,
@@ -174,7 +174,7 @@ export const judgeControl = (
     )
       return control()
   }
-  // Files that only a search knows.
+  // Files that are the result of a search.
   const isChanging = /^(?:sed|gsed|perl|rm|mv|cp|tee|truncate|chmod|chown|ln|patch)$/.test(name)
   if (
     isChanging &&

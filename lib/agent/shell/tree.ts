@@ -1,8 +1,8 @@
-/** Questions about a piece of a syntax tree. */
+/** Predicates over a shell syntax tree. */
 import { type Command, forEachChild, type SyntaxNode } from 'unbash'
 import type { Field } from './words.ts'
 
-/** A variable that is empty here stands where a program or its text is named: nobody meant that. */
+/** Whether an empty variable is used as a program name or a script: certainly a mistake. */
 export const isEmptied = (tree: Command, heads: Field[][], rest: Field[][]): boolean => {
   if (tree.name?.parts && heads.some(way => (way[0]?.text ?? '') === '')) return true
   const name = baseName(heads[0]?.[0]?.text ?? '')
@@ -33,7 +33,7 @@ export const setsVariables = (tree: SyntaxNode): boolean => {
   return found
 }
 
-/** A function that starts itself more than once, or beside itself. */
+/** A fork bomb: a function that calls itself more than once or in the background. */
 export const isBomb = (name: string, body: SyntaxNode): boolean => {
   let calls = 0
   let beside = false

@@ -1,54 +1,54 @@
-/** What the parts of the judgement say to each other. */
+/** Types of the command classification. */
 
-/** Where a command would run and what belongs there. Everything as a value: judging reads no global. */
+/** Where a command would run. All values are passed in; the classification reads no globals. */
 export type ShellContext = {
   home: string
   cwd: string
-  /** Where the agent works; `cwd` when absent. */
+  /** The workspace; `cwd` if absent. */
   workspace?: string
-  /** The environment of the command; without it no variable counts as unset. */
+  /** The environment of the command; if absent, no variable counts as unset. */
   env?: Readonly<Record<string, string>>
-  /** Files and directories that decide what the agent may do; always asked about. */
+  /** Files and directories that control the agent; they always need approval. */
   controlPaths?: readonly string[]
   /** Our own addresses, as `host:port` or a socket path. */
   ownAddresses?: readonly string[]
-  /** What the disk has answered during this judgement. */
+  /** File system results cached for this classification. */
   seen?: Map<string, boolean>
 }
 
 /** A program as the shell would start it. */
 export type Simple = {
-  /** Base name, lower case. UNKNOWN when only the running shell knows it. */
+  /** Base name in lower case; UNKNOWN if unknown before run time. */
   name: string
-  /** The name as it was written. */
+  /** The name as written. */
   path: string
   args: string[]
   redirects: Redirect[]
-  /** Known text on its standard input; null when it gets something unknown, undefined when nothing. */
+  /** Text on its stdin; null if unknown, undefined if none. */
   input: string | null | undefined
-  /** Those before it in its pipeline. */
+  /** Programs before it in its pipeline. */
   from: Simple[]
-  /** Null when only the running shell knows it. */
+  /** Null if unknown before run time. */
   cwd: string | null
-  /** Variables set for this command alone. */
+  /** Variables set for this command only. */
   assigns: [name: string, value: string][]
   background: boolean
-  /** It runs another one, which is judged by itself. */
+  /** It runs another program, which is classified separately. */
   wraps: boolean
 }
 
 export type Redirect = { op: string; target: string }
 
-/** One reason to ask or to refuse. */
+/** One reason for approval or refusal. */
 export type Finding = {
-  /** Stored in rules and lists of allowed labels: never change one. */
+  /** Stored in rules and allowlists; never change a label. */
   label: string
   /** Why it is refused without asking. */
   blocked?: string
-  /** It was not understood; what was understood is judged all the same. */
+  /** It couldn't be parsed completely; the parsed part is still classified. */
   isUnclear?: true
-  /** It concerns what decides about the agent itself: no grant covers it. */
+  /** It affects a control file, so no grant covers it. */
   isControl?: true
-  /** Only matters where a person typed it: project files may do it. */
+  /** Only counts in a typed command; project files may do it. */
   isOrdinary?: true
 }

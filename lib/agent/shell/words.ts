@@ -1,18 +1,18 @@
-/** Says what a word of a command will be when it runs, as far as that can be known before. */
+/** Word expansion: the values that a word of a command can have, as far as they are known before it runs. */
 import { forEachChild, parse, type Script, type SyntaxNode, type Word, type WordPart } from 'unbash'
 import { applyOperation } from './parameters.ts'
 import { DATA, UNKNOWN } from './syntax.ts'
 
-/** One word as a program will get it. `glob`: it holds a pattern that the shell replaces by file names. */
+/** One word as the program gets it. `glob`: contains a pattern that the shell replaces with file names. */
 export type Field = { text: string; glob: boolean }
-/** All values a variable may have here; null when that is not known. */
+/** All values a variable may have here; null if unknown. */
 export type Value = readonly string[] | null
 
 export type Scope = {
   value: (name: string) => Value
-  /** What a substitution prints, and its commands are seen. */
+  /** The output of a substitution; its commands are visited. */
   output: (script: Script | undefined) => Value
-  /** Steps left; a text that needs more is too tangled. */
+  /** Consumes steps of the limit; throws when none are left. */
   spend: (steps: number) => void
 }
 
@@ -24,7 +24,7 @@ type Way = Field[]
 const joinWays = (ways: Way[], next: Way[], scope: Scope): Way[] => {
   const chars = (all: Way[]) =>
     all.reduce((sum, way) => sum + way.reduce((more, { text }) => more + text.length, 0), 0)
-  // Text that doubles itself costs what it becomes.
+  // Self-doubling text costs its expanded length.
   scope.spend(
     ways.length * next.length + (chars(ways) * next.length + chars(next) * ways.length) / 200,
   )
@@ -49,7 +49,7 @@ const joinWays = (ways: Way[], next: Way[], scope: Scope): Way[] => {
 
 const plain = (text: string, glob = false): Way[] => [[{ text, glob }]]
 
-/** A value outside quotes: split at spaces, and its stars are patterns. */
+/** An unquoted value: split at spaces, wildcards are patterns. */
 const splitValue = (value: string): Way => {
   const words = value.split(/[ \t\n]+/)
   return words.map(text => ({ text, glob: /[*?[]/.test(text) }))
@@ -57,7 +57,7 @@ const splitValue = (value: string): Way => {
 
 const fromValue = (value: Value, quoted: boolean): Way[] => {
   if (value === null) return plain(UNKNOWN)
-  // A list without items leaves what stands around it.
+  // An empty list leaves the text around it.
   if (value.length === 0) return plain('')
   return value
     .slice(0, MAX_ALTERNATIVES)
@@ -68,14 +68,14 @@ const NAMES_SPECIAL = /^[?$!#\-_\d]$/
 
 export const parameterValue = (name: string, scope: Scope): Value => scope.value(name)
 
-/** Substitutions inside arithmetic run like all others. */
+/** Substitutions in arithmetic run like all others. */
 const substitutionsIn = (tree: SyntaxNode, scope: Scope): void => {
   if (tree.type === 'CommandExpansion' || tree.type === 'ArithmeticCommandExpansion')
     scope.output(tree.script)
   else forEachChild(tree, child => substitutionsIn(child, scope))
 }
 
-/** The shell runs what stands inside a pattern before it looks for names. */
+/** Substitutions in a pattern run before file names are matched. */
 const globWays = (part: WordPart, scope: Scope): Way[] => {
   forEachChild(part, child => substitutionsIn(child, scope))
   return plain(/[$`]/.test(part.text) ? UNKNOWN : part.text, true)
@@ -121,7 +121,7 @@ const partWays = (part: WordPart, quoted: boolean, scope: Scope, depth: number):
   }
 }
 
-/** The texts between the commas of `{…}` at its own level. */
+/** The items of `{…}` at its own nesting level. */
 const braceItems = (text: string): string[] => {
   const inner = text.slice(1, -1)
   const items: string[] = []
@@ -143,7 +143,7 @@ const braceItems = (text: string): string[] => {
   return [...items, inner.slice(from)]
 }
 
-/** `{a,b}` as several fields; what stands around it in the word is joined by the caller. */
+/** Expands `{a,b}` to several fields; the caller joins the text around it. */
 const braceFields = (text: string, scope: Scope, depth: number): Field[] => {
   const range = /^\{(-?\w+)\.\.(-?\w+)(?:\.\.(-?\d+))?\}$/.exec(text)
   if (range) return rangeOf(range[1] ?? '', range[2] ?? '', Number(range[3] ?? 1))
@@ -151,7 +151,7 @@ const braceFields = (text: string, scope: Scope, depth: number): Field[] => {
   return braceItems(text).flatMap(item => {
     scope.spend(2)
     if (!/[\\"'$`{*?[~]/.test(item)) return [{ text: item, glob: false }]
-    // Parsed as a word of its own; an empty item stays an empty one.
+    // Parsed as a separate word; an empty item stays empty.
     const [statement] = parse(`: ${item}`).commands
     const command = statement?.command
     const word = command?.type === 'Command' ? command.suffix[0] : undefined
@@ -174,7 +174,7 @@ const rangeOf = (from: string, to: string, step: number): Field[] => {
   return found
 }
 
-/** A word with braces: every item once with what stands before and behind it. */
+/** A word with braces: each item with the text before and after it. */
 const withBraces = (parts: readonly WordPart[], scope: Scope, depth: number): Field[] => {
   let fields: Field[] = [{ text: '', glob: false }]
   for (const part of parts) {
@@ -194,11 +194,11 @@ const withBraces = (parts: readonly WordPart[], scope: Scope, depth: number): Fi
 
 const bareValue = (word: Word): Way => {
   const { text, value } = word
-  // An unquoted pattern without any expansion comes without parts.
+  // An unquoted pattern without expansions has no parts.
   return [{ text: value, glob: /(?<!\\)[*?[]/.test(text) && !/["']/.test(text) }]
 }
 
-/** Every way a word may turn out, each with the fields it becomes. */
+/** Every possible expansion of a word, each with its fields. */
 export const waysOf = (word: Word, scope: Scope, depth = 0): Way[] => {
   scope.spend(1)
   if (depth > 8) return plain(UNKNOWN)
@@ -207,7 +207,7 @@ export const waysOf = (word: Word, scope: Scope, depth = 0): Way[] => {
   if (parts.some(part => part.type === 'BraceExpansion')) return [withBraces(parts, scope, depth)]
   let ways: Way[] = plain('')
   for (const part of parts) ways = joinWays(ways, partWays(part, false, scope, depth), scope)
-  // An unquoted expansion to nothing is no word at all.
+  // An unquoted empty expansion yields no word.
   const isList = /\$(?:@|\{[^}]*@)/.test(word.text)
   const isQuoted = !isList && parts.some(({ type }) => /Quoted|Locale/.test(type))
   return ways.map(way =>
@@ -215,11 +215,11 @@ export const waysOf = (word: Word, scope: Scope, depth = 0): Way[] => {
   )
 }
 
-/** All fields of all ways, one after the other. */
+/** All fields of all possible expansions. */
 export const fieldsOf = (word: Word, scope: Scope, depth = 0): Field[] =>
   waysOf(word, scope, depth).flat()
 
-/** The values of a word where it is not split: assignments, redirections, here-strings. */
+/** The values of a word where it isn't split: assignments, redirections, here-strings. */
 export const flatText = (word: Word, scope: Scope, depth = 0): string[] => {
   const ways = waysOf(word, scope, depth).map(way => way.map(({ text }) => text).join(' '))
   return [...new Set(ways.length > 0 ? ways : [''])]

@@ -1,4 +1,4 @@
-/** Programs that run another program: which words are theirs, and which are the other's. */
+/** Wrapper programs (env, sudo, xargs, find -exec, …): which arguments are theirs and which are the inner command. */
 import { DATA, UNKNOWN } from './syntax.ts'
 import type { Simple } from './types.ts'
 
@@ -7,9 +7,9 @@ type Wrapper = {
   values?: string
   /** Long options that take the next word as their value. */
   long?: string
-  /** Words of its own before the program. */
+  /** Own arguments before the program. */
   skip?: number
-  /** Its own verbs; without one of them it runs nothing. */
+  /** Own subcommands; without one of them it runs nothing. */
   verbs?: string
 }
 
@@ -106,7 +106,7 @@ const isWrapping = ({ name, args }: Simple, { verbs }: Wrapper): boolean => {
   return verbs === undefined || args.some(arg => verbs.split(' ').includes(arg))
 }
 
-/** The words behind a wrapper's own options; variables it sets are `assigns`. */
+/** The words after a wrapper's own options; variables it sets are `assigns`. */
 const behindOptions = (
   words: readonly string[],
   { values = '', long = '', skip = 0, verbs }: Wrapper,
@@ -135,7 +135,7 @@ const behindOptions = (
   return { words: [...words.slice(at)], assigns }
 }
 
-/** `-S` of env: its value is a line of its own. */
+/** `env -S`: the value is a command line. */
 const splitStrings = (words: readonly string[]): string[] =>
   words.flatMap((word, at) => {
     const joined = /^(?:-[iv0]*S=?|--split-string=)([\s\S]+)$/.exec(word)
@@ -143,7 +143,7 @@ const splitStrings = (words: readonly string[]): string[] =>
     return /^(?:-[iv0]*S|--split-string)$/.test(word) ? [words.slice(at + 1).join(' ')] : []
   })
 
-/** What a program that was given names on its input appends to its command. */
+/** Words that a program reads from stdin and appends to its command (xargs). */
 const fedWords = ({ input }: Simple): string[] =>
   typeof input === 'string'
     ? input
@@ -170,7 +170,7 @@ const xargsWords = (simple: Simple): string[][] => {
     .map(value => words.map(word => word.replaceAll(mark, value)))
 }
 
-/** What `find` runs for each file. */
+/** The command that `find` runs for each file. */
 const executedBy = (args: readonly string[]): string[][] =>
   args.flatMap((arg, at) => {
     if (!/^-(?:exec|ok)(?:dir)?$/.test(arg)) return []
@@ -210,7 +210,7 @@ const parallelInner = (simple: Simple): Inner[] => {
 
 const REMOTE_VALUES = 'bcDEeFIiJLlmOopQRSWw'
 
-/** The commands a program runs; empty when it runs none. */
+/** The commands a program runs; empty if it runs none. */
 export const innerCommands = (simple: Simple): Inner[] => {
   const { name, args } = simple
   switch (name) {
@@ -287,7 +287,7 @@ export const innerCommands = (simple: Simple): Inner[] => {
   return words.length > 0 ? [{ words, assigns }] : []
 }
 
-/** Everything behind the option is the command. */
+/** Everything after the option is the command. */
 const optionWords = (args: readonly string[], option: RegExp): Inner[] =>
   args.flatMap((arg, at) =>
     option.test(arg)
@@ -314,5 +314,5 @@ const containerWords = (args: readonly string[]): Inner[] => {
 
 export const isWrapper = (name: string): boolean => name in WRAPPERS
 
-/** A word nobody can know before it runs, in front of the others. */
+/** Whether a word starts with a value unknown before run time. */
 export const startsOpen = (word: string): boolean => word.startsWith(UNKNOWN) || word === DATA
