@@ -9,6 +9,7 @@ import {
   suspectOffsets,
   unredact,
 } from '../../../lib/redact/redact.ts'
+import { cpuMs } from '../../_cpu.ts'
 
 const test = suite('redact')
 
@@ -128,12 +129,12 @@ test('a mask written with one character for its three dots is whole again, too',
 })
 
 test('hostile texts take no long time', () => {
-  const started = performance.now()
+  const started = cpuMs()
   redact('-----BEGIN PRIVATE KEY-----'.repeat(5_000))
   redact('A'.repeat(300_000))
   redact(`${'TOKEN_'.repeat(50_000)}=x`)
   redact('Authorization'.repeat(30_000))
-  assert.ok(performance.now() - started < 3_000)
+  assert.ok(cpuMs() - started < 3_000)
 })
 
 test.run()
