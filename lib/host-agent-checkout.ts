@@ -1,4 +1,4 @@
-/** Where the agent's own sources lie, and installing what they need, if that was asked for and the directory can be trusted. */
+/** Finds the host agent's checkout and installs its dependencies, if that is enabled and the directory can be trusted. */
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { run } from './base/process.ts'
@@ -7,7 +7,7 @@ import { messageOf } from './errors.ts'
 const INSTALL_MS = 120_000
 const MAX_ERROR_CHARS = 300
 
-/** How a checkout says what it needs; the first that is there counts. */
+/** Dependency manifests; the first one found is used. */
 const MANIFESTS = ['pyproject.toml', 'requirements.txt', 'package.json'] as const
 
 type CheckoutPaths = { agentDir: string | null; baseHome: string }
@@ -21,7 +21,7 @@ export const findAgentDir = ({ agentDir, baseHome }: CheckoutPaths): string | nu
 
 const GROUP_OR_WORLD_WRITE = 0o022
 
-/** Why what lies at `path` could have been put there by somebody else; empty when it could not. */
+/** Why another user could have written to `path`; empty when none could. */
 export const untrustedReason = (path: string, uid: number | undefined): string => {
   const { uid: owner, mode } = statSync(path)
   if (uid !== undefined && owner !== uid) return `${path} belongs to another user`
@@ -29,7 +29,7 @@ export const untrustedReason = (path: string, uid: number | undefined): string =
   return ''
 }
 
-/** Python's own environment of the checkout, if it has one. */
+/** The checkout's virtual environment, if it has one. */
 const pythonOf = (dir: string): string =>
   ['.venv/bin/python', 'venv/bin/python'].map(path => join(dir, path)).find(existsSync) ?? 'python3'
 
@@ -69,11 +69,11 @@ const runInstall = async (
 const install = async (deps: InstallOptions): Promise<void> => {
   const { log } = deps
   const found = findAgentDir(deps)
-  if (!found) return log.info('AGENT_WEBUI_AUTO_INSTALL is on, and there is no agent directory')
-  // A link may lead to what somebody else owns: its target is what counts.
+  if (!found) return log.info('AGENT_WEBUI_AUTO_INSTALL is on, but there is no agent directory')
+  // A symlink may point to a directory of another user: check the target.
   const dir = realpathSync(found)
   const manifest = MANIFESTS.find(name => existsSync(join(dir, name)))
-  if (!manifest) return log.info(`Nothing in ${dir} says what the agent needs`)
+  if (!manifest) return log.info(`No dependency manifest in ${dir}`)
   const command = commandOf(dir, manifest)
   const program = command[0].startsWith('/') ? [realpathSync(command[0])] : []
   const why = [dir, join(dir, manifest)].map(path => untrustedReason(path, deps.uid)).find(Boolean)
@@ -90,7 +90,7 @@ const install = async (deps: InstallOptions): Promise<void> => {
   else log.info(`The agent's dependencies in ${dir} are installed`)
 }
 
-/** Never rejects: whatever comes of it is a sentence in the log, and the service goes on. */
+/** Never rejects: the outcome is logged. */
 export const installAgentDependencies = async (deps: InstallOptions): Promise<void> => {
   if (!deps.enabled) return
   try {

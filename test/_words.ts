@@ -2,7 +2,15 @@
 import type { Rule, Source } from './_rules.ts'
 
 /** Folders and files that are checked. Everything will be. */
-const CLEAN_FOLDERS = ['lib/base/', 'lib/mcp/', 'test/lib/base/']
+const CLEAN_FOLDERS = [
+  'lib/base/',
+  'lib/mcp/',
+  'lib/memory/',
+  'lib/own-processes/',
+  'lib/skills/',
+  'lib/updates/',
+  'test/lib/base/',
+]
 
 /** In identifiers, comments and test titles. */
 const WORDS = new Set(

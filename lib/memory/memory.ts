@@ -1,4 +1,4 @@
-/** What the agent remembers of a profile: two curated notes and SOUL.md, written under the lock the command line takes too. */
+/** The notes of a profile (MEMORY.md, USER.md, SOUL.md), written under the file lock that the host agent uses too. */
 import { createHash } from 'node:crypto'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,9 +16,9 @@ export type Section = (typeof SECTIONS)[number]
 
 export type MemoryHome = Pick<Home, 'dir' | 'settings'>
 
-/** Characters of the text the prompt gets; the agent refuses to add beyond them, a person may. */
+/** Limits in characters for what the agent adds. A person may write more. */
 const MAX_SOUL_CHARS = 20_000
-/** No note; somebody is using the wrong file. */
+/** Larger files are not notes. */
 const MAX_CHARS = 1_000_000
 export const LOCK_WAIT_MS = 5_000
 
@@ -40,20 +40,20 @@ export type Note = {
 const versionOf = (text: string): string =>
   createHash('sha256').update(text).digest('hex').slice(0, 16)
 
-/** As `writeNote` takes it back: other encodings and a byte order mark are the file's own business. */
+/** The text without encoding and byte order mark; `writeNote` restores both. */
 const textOf = (bytes: Buffer): string => {
   const file = readTextBytes(bytes)
   return file ? displayText(file) : bytes.toString('utf8')
 }
 
-/** Whole new text; encoding and line ends stay what they were. */
+/** Replaces the text; encoding and line endings are kept. */
 export const writeNote = (path: string, text: string): void =>
   replaceText(path, existsSync(path) ? rewriteText(readWhole(path), text) : text)
 
 export const readNote = (home: MemoryHome, section: Section): Note => {
   const path = join(home.dir, ...PATHS[section])
   const found = statSync(path, { throwIfNoEntry: false })
-  // A pipe would never end, a directory is no text.
+  // Reading a named pipe would block.
   if (found && !found.isFile()) throw conflict(`${path} is not a file`)
   const text = found ? textOf(readWhole(path)) : ''
   return { text, path, mtime: found ? found.mtimeMs / 1_000 : null, version: versionOf(text) }
@@ -64,7 +64,7 @@ export const limitsOf = (home: MemoryHome) => {
   return { memory_char_limit, user_char_limit, soul_char_limit: MAX_SOUL_CHARS }
 }
 
-/** Redacted: a credential in a note is shown to nobody, and `writeMemory` puts it back. */
+/** Credentials are masked; `writeMemory` restores them. */
 export const readMemory = (home: MemoryHome) => {
   const [memory, user, soul] = SECTIONS.map(section => readNote(home, section)) as [
     Note,
@@ -94,7 +94,7 @@ const HEADINGS = {
 } as const
 const MAX_PROMPT_CHARS = 20_000
 
-/** What the notes say to the model, as they are; a profile may switch either off, as for the command line. */
+/** The notes for the system prompt, not masked. A profile can turn off either note. */
 export const memoryPrompt = (home: MemoryHome): string => {
   const { memory_enabled, user_profile_enabled } = home.settings().memory
   const promptOf = (section: 'memory' | 'user', isOn: boolean): string => {
@@ -103,7 +103,7 @@ export const memoryPrompt = (home: MemoryHome): string => {
       const text = readNote(home, section).text.trim().slice(0, MAX_PROMPT_CHARS)
       return text === '' ? '' : `${HEADINGS[section]}\n${text}`
     } catch {
-      // A note that cannot be read must not keep anybody from asking; the page says what is wrong with it.
+      // An unreadable note must not prevent a turn; the page reports it.
       return ''
     }
   }
@@ -122,13 +122,13 @@ const matchesExpected = (now: Note, { expected_version, expected_mtime }: Expect
   if (expected_version !== undefined) return now.version === expected_version
   if (expected_mtime === undefined) return true
   if (expected_mtime === null || now.mtime === null) return expected_mtime === now.mtime
-  // Callers may have kept it with fewer digits.
+  // Clients may round it.
   return Math.abs(now.mtime - expected_mtime) < 0.001
 }
 
 /**
- * Replaces one note. Whoever says what they read is refused with 409, and told what stands there now, when it is
- * something else. An empty text is taken only from such a caller: from others it is a forgotten field.
+ * Replaces one note. A version or time that does not match is a conflict (409) with the current text. Handlers accept an
+ * empty text only together with one of them: otherwise it is a forgotten field.
  */
 export const writeMemory = async (
   home: MemoryHome,
@@ -141,13 +141,16 @@ export const writeMemory = async (
     const now = readNote(home, section)
     if (!matchesExpected(now, expected)) {
       const { version, mtime } = now
-      throw conflict('The note was changed meanwhile; look at it before you write over it', {
-        code: 'note_changed',
-        section,
-        content: redact(now.text),
-        version,
-        mtime,
-      })
+      throw conflict(
+        'The note has changed since you opened it. Review it before you overwrite it.',
+        {
+          code: 'note_changed',
+          section,
+          content: redact(now.text),
+          version,
+          mtime,
+        },
+      )
     }
     const text = unredact(content, now.text)
     if (text !== now.text || now.mtime === null) writeNote(path, text)

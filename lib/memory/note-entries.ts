@@ -1,4 +1,4 @@
-/** The entries of the two curated notes as the agent edits them: added, replaced, removed, one at a time, within their limit. */
+/** Adds, replaces and removes single entries of the notes, within their limits: the operations of the memory tool. */
 import { LOCK_WAIT_MS, limitsOf, type MemoryHome, readNote, writeNote } from './memory.ts'
 import { reveal } from '../redact/redact.ts'
 import { type FileLockOptions, withFileLock } from '../store/flock.ts'
@@ -9,11 +9,11 @@ export type Target = (typeof TARGETS)[number]
 
 export type EntryChange =
   | { action: 'add'; content: string }
-  /** `oldText`: part of the one entry that is meant. */
+  /** `oldText`: a part of exactly one entry. */
   | { action: 'replace'; oldText: string; content: string }
   | { action: 'remove'; oldText: string }
 
-/** What the agent reads of an edit, done or refused: always the note as it stands now. */
+/** The result of an edit for the model, with the current entries. */
 export type EntryResult = {
   success: boolean
   target: Target
@@ -32,7 +32,7 @@ const SEPARATOR_KEPT = new RegExp(`(${SEPARATOR.source})`)
 
 type EntrySpan = { entry: string; start: number; end: number }
 
-/** Where each entry stands, without the white space around it. */
+/** The position of each entry, without surrounding white space. */
 const findEntries = (text: string): EntrySpan[] => {
   let from = 0
   return text.split(SEPARATOR_KEPT).flatMap((part, at) => {
@@ -43,12 +43,12 @@ const findEntries = (text: string): EntrySpan[] => {
   })
 }
 
-/** Each entry once. */
+/** The entries without duplicates. */
 export const parseEntries = (text: string): string[] => [
   ...new Set(findEntries(text).map(({ entry }) => entry)),
 ]
 
-/** The text with these entries; what stays keeps its place and every byte around it. */
+/** The text with these entries; unchanged entries keep their position and every byte around them. */
 const withEntries = (text: string, next: readonly string[]): string => {
   const places = findEntries(text)
   if (places.length === 0 || next.length === 0) return next.join(SEPARATOR_TEXT)
@@ -61,7 +61,7 @@ const withEntries = (text: string, next: readonly string[]): string => {
   let isFirst = true
   for (const [index, place] of places.entries()) {
     const isKept = next.includes(place.entry)
-    // What is replaced makes way at its own place; what is added comes last.
+    // A replacement takes the position of the old entry; an added entry goes to the end.
     const entry = isKept ? place.entry : fresh.shift()
     const before = text.slice(at, place.start)
     at = place.end
@@ -76,7 +76,7 @@ const withEntries = (text: string, next: readonly string[]): string => {
 
 const sizeOf = (entries: readonly string[]): number => [...entries.join(SEPARATOR_TEXT)].length
 
-/** A profile may switch either note off, as for the command line. */
+/** A profile can turn off either note, as for the host agent. */
 export const isNoteEnabled = (home: MemoryHome, target: Target): boolean => {
   const { memory_enabled, user_profile_enabled } = home.settings().memory
   return target === 'memory' ? memory_enabled : user_profile_enabled
@@ -91,7 +91,7 @@ const checkContent = (content: string): string | null => {
 
 const clip = (entry: string): string => (entry.length > 80 ? `${entry.slice(0, 80)}…` : entry)
 
-/** The entries after the change, or the sentence why there is none. */
+/** The entries after the change, or why it is rejected. */
 const apply = (
   entries: readonly string[],
   change: EntryChange,
@@ -119,14 +119,14 @@ const apply = (
   return { entries: [...new Set(next)], message: 'Entry replaced.' }
 }
 
-/** The agent has read the note with its secrets masked. */
+/** The model has read the note with secrets masked. */
 const revealed = (change: EntryChange, stored: string): EntryChange => ({
   ...change,
   ...('content' in change && { content: reveal(change.content, stored) }),
   ...('oldText' in change && { oldText: reveal(change.oldText, stored) }),
 })
 
-/** One read, change and write under the lock the command line takes as well. */
+/** Reads, changes and writes under the file lock that the host agent uses too. */
 export const changeEntries = (
   home: MemoryHome,
   target: Target,
@@ -149,7 +149,7 @@ export const changeEntries = (
     const next = apply(now, revealed(change, text))
     if ('error' in next) return refuse(next.error)
     const size = sizeOf(next.entries)
-    // A person may have written more than the limit: what makes it smaller is welcome.
+    // A person may exceed the limit: an edit that makes the note smaller is accepted.
     if (size > limit && size >= sizeOf(now) && change.action !== 'remove')
       return refuse(
         `The note would have ${size} of at most ${limit} characters. Shorten, merge or remove entries first.`,

@@ -1,11 +1,11 @@
 /**
- * Takes secrets out of the environment this process was started with. Every program of the same user may read
- * `/proc/<pid>/environ`, the agent's commands among them, and it shows the memory of the first moment whatever
- * `process.env` says later.
+ * Erases secrets from the environment this process was started with. Every program of the same user can read
+ * `/proc/<pid>/environ`, commands of the agent included, and it shows the initial memory: changes of `process.env` do
+ * not affect it.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** Where the kernel keeps it: fields 50 and 51 of /proc/self/stat, counted behind the name, which may hold anything. */
+/** Address of the environment: fields 50 and 51 of /proc/self/stat (proc_pid_stat(5)), counted after the process name. */
 const addressOf = (stat: string): { start: number; end: number } => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return { start: Number(fields[47]), end: Number(fields[48]) }
@@ -32,8 +32,8 @@ const entriesOf = (environ: Buffer): Entry[] => {
 }
 
 /**
- * Removes what `isSecret` names from `live` and from what other programs can read of it. The names that are
- * still readable afterwards, which is an empty list but for a system that does not let a process write its own memory.
+ * Removes secret variables from `live` and from the memory that other programs can read. Returns the names that are still
+ * readable: none, unless the system forbids a process to write its own memory.
  */
 export const eraseSecrets = (
   /** `process.env` itself. */
@@ -59,7 +59,7 @@ export const eraseSecrets = (
       closeSync(memory)
     }
   } catch {
-    // A hardened system: what is left is named below.
+    // A hardened system: the remaining names are returned.
   }
   return readable().map(({ name }) => name)
 }

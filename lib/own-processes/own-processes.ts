@@ -1,6 +1,6 @@
 /**
- * Recognizes the programs this service has started, and theirs. Each inherits a mark that only root could take off
- * again: a hard limit (of POSIX message queues, by one byte) that is a little lower than everyone else's. Linux only.
+ * Recognizes processes that this service has started, directly or not. Each inherits a mark that only root can remove:
+ * a hard limit (RLIMIT_MSGQUEUE) one byte below that of other processes. Linux only.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -10,14 +10,14 @@ import ipaddr from 'ipaddr.js'
 import { peerOf } from './tcp-table.ts'
 
 export type OwnProcesses = {
-  /** Whether one of them is at the other end, or was and has closed it. False where that cannot be known. */
+  /** Whether the peer of this connection is one of them, or was and has closed it. False when unknown. */
   ownsPeerOf(socket: Socket): boolean
 }
 
-/** In the environment of every program of the agent; what is left where the limit cannot be set. */
+/** In the environment of every process of the agent: the fallback when the limit cannot be set. */
 export const MARK_VARIABLE = 'AGENT_SERVICE_RUN'
 
-/** Undefined: the process is gone, or not ours to read. */
+/** Undefined when the process has exited or belongs to another user. */
 const readProc = (path: string): string | undefined => {
   try {
     return readFileSync(`/proc/${path}`, 'latin1')
@@ -32,13 +32,13 @@ const hardLimitOf = (pid: number | 'self'): number | undefined => {
   return hard === 'unlimited' ? Number.POSITIVE_INFINITY : Number(hard)
 }
 
-/** The limit every program of ours has from now on; undefined where it cannot be set. */
+/** Lowers the limit for this process and all later children. Undefined when it cannot be set. */
 const lowerHardLimit = (): number | undefined => {
   const hard = hardLimitOf('self')
   if (hard === undefined || hard < 1) return undefined
-  // The system's own default stands in for "unlimited".
+  // The kernel's default instead of "unlimited".
   const mark = Number.isFinite(hard) ? hard - 1 : 819_199
-  // A small program of util-linux: Node has no call for it.
+  // From util-linux: Node has no API for it.
   spawnSync('prlimit', ['--pid', String(process.pid), `--msgqueue=${mark}:${mark}`], {
     stdio: 'ignore',
     timeout: 2_000,
@@ -53,7 +53,7 @@ const childrenOf = (pid: number): number[] => {
   try {
     threads = readdirSync(`/proc/${pid}/task`)
   } catch {
-    // Gone meanwhile.
+    // It has exited.
     return []
   }
   return threads.flatMap(thread =>
@@ -68,12 +68,12 @@ const holds = (pid: number, inode: number): boolean => {
       try {
         return readlinkSync(`/proc/${pid}/fd/${fd}`) === wanted
       } catch {
-        // Closed while we were reading.
+        // Closed since readdir.
         return false
       }
     })
   } catch {
-    // Gone, or of another user.
+    // It has exited, or belongs to another user.
     return false
   }
 }
@@ -89,11 +89,11 @@ const isOfThisMachine = (address: string): boolean => {
   )
 }
 
-/** Whether the service with this process id has started this program, or one that has started it. */
+/** Whether this process is a descendant of the service with the given process id. */
 export const isDescendantOf = (service: number): boolean => {
   const [limit, own] = [hardLimitOf(service), hardLimitOf('self')]
   const parent = Number(/^PPid:\s+(\d+)/m.exec(readProc(`${service}/status`) ?? '')?.[1])
-  // A service that is not marked has the limit of the program that has started it.
+  // A service without a mark has the limit of its parent.
   const isMarkedService = limit !== undefined && limit < (hardLimitOf(parent) ?? limit)
   return isMarkedService && own !== undefined && own <= limit
 }
@@ -138,7 +138,7 @@ export const markOwnProcesses = ({
     descendants().some(pid => holds(pid, inode)) ||
     pids().some(pid => isMarked(pid) && holds(pid, inode))
 
-  /** A connection does not change hands from a person's program to one of ours. */
+  /** Connections whose peer is none of them: checked once. */
   const cleared = new WeakSet<Socket>()
 
   return {
@@ -149,7 +149,7 @@ export const markOwnProcesses = ({
       if (isOfThisMachine(remoteAddress)) {
         const own = { address: localAddress, port: localPort }
         const peer = peerOf(own, { address: remoteAddress, port: remotePort })
-        // No page closes its connection before it has an answer; a program that does would not be found.
+        // A browser waits for the response. A process that closes its side first could no longer be identified.
         if (peer.kind === 'closed') return true
         if (peer.kind === 'socket' && isOurs(peer.inode)) return true
       }

@@ -1,11 +1,11 @@
-/** The kernel's list of TCP connections: which socket is at the other end of one of ours. */
+/** Finds the peer socket of a local TCP connection in /proc/net/tcp and tcp6. */
 import { readFileSync } from 'node:fs'
 import { endianness } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
 export type Endpoint = { address: string; port: number }
 
-/** As /proc/net/tcp and tcp6 write it: words of 32 bits in the order of this machine. */
+/** Addresses in /proc/net/tcp are 32-bit words in host byte order. */
 const hexOf = (bytes: readonly number[]): string => {
   const words = Array.from({ length: bytes.length / 4 }, (_, i) => bytes.slice(i * 4, i * 4 + 4))
   return words
@@ -15,7 +15,7 @@ const hexOf = (bytes: readonly number[]): string => {
     .toUpperCase()
 }
 
-/** IPv4 connections of an IPv6 socket are in the table of IPv6. */
+/** IPv4 connections of an IPv6 socket are in tcp6, as mapped addresses. */
 const formsOf = ({ address, port }: Endpoint): [v4: string | undefined, v6: string] => {
   const parsed = ipaddr.process(address.split('%', 1)[0] ?? '')
   const hexPort = port.toString(16).padStart(4, '0').toUpperCase()
@@ -27,7 +27,7 @@ const formsOf = ({ address, port }: Endpoint): [v4: string | undefined, v6: stri
   ]
 }
 
-/** The connection's socket inode; 0 when its program has closed it, undefined when the table does not have it. */
+/** The inode of the socket; 0 when it has been closed, undefined when the table does not list it. */
 const inodeIn = (table: string, local: string, remote: string): number | undefined => {
   const at = table.indexOf(` ${local} ${remote} `)
   if (at < 0) return undefined
@@ -37,11 +37,11 @@ const inodeIn = (table: string, local: string, remote: string): number | undefin
 }
 
 export type Peer =
-  /** A program on this machine holds it. */
+  /** Held by a process on this machine. */
   | { kind: 'socket'; inode: number }
   /** It was on this machine and has been closed. */
   | { kind: 'closed' }
-  /** Elsewhere, or this system does not say. */
+  /** On another machine, or the system does not tell. */
   | { kind: 'unknown' }
 
 const readTable = (name: string): string => {
@@ -53,7 +53,7 @@ const readTable = (name: string): string => {
   }
 }
 
-/** What is at the other end of the connection from `peer` to our `own`. */
+/** The peer of the connection from `peer` to our socket `own`. */
 export const peerOf = (own: Endpoint, peer: Endpoint): Peer => {
   const tables = [readTable('tcp'), readTable('tcp6')]
   const [ours, theirs] = [formsOf(own), formsOf(peer)]
@@ -70,9 +70,9 @@ export const peerOf = (own: Endpoint, peer: Endpoint): Peer => {
   }
   const inode = find(theirs, ours)
   if (inode !== undefined) return inode === 0 ? { kind: 'closed' } : { kind: 'socket', inode }
-  // The other end is not on this machine, whatever its address says (a virtual machine's host, for example) ...
+  // Not on this machine although it has a local address (the host of a virtual machine, for example) ...
   if (find(ours, theirs) !== undefined) return { kind: 'unknown' }
-  // ... or both ends are gone. Where even our listening socket is missing, the tables say nothing at all.
+  // ... or both ends are closed. Without our listening socket the tables are incomplete.
   const port = `:${own.port.toString(16).padStart(4, '0').toUpperCase()} `
   const isListed = tables.some(table =>
     table.split('\n').some(line => line.includes(port) && / 0A /.test(line)),

@@ -1,4 +1,4 @@
-/** What the agent itself may do with skills: look, write and remove, each text looked through before it is on disk. */
+/** Operations of the skill tools: view, create, edit, remove. Every text is checked for prompt injection before it is written. */
 import { lstatSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { forbidden, invalid, missing } from '../errors.ts'
@@ -28,10 +28,10 @@ import { readWhole } from '../store/read-text.ts'
 const NAME = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const MAX_NAMES = 30
 
-/** Nothing is written that was not looked through: there is never anything to take back. */
+/** Called before writing, so nothing has to be rolled back. */
 const checkText = (text: string): void => {
   const threat = findThreatInCode(text)
-  if (threat) throw forbidden(`Nothing was written: the text holds ${threat}.`)
+  if (threat) throw forbidden(`Nothing was written: the text contains ${threat}.`)
 }
 
 const checkName = (name: string, what: string): void => {
@@ -49,7 +49,7 @@ const checkHead = (content: string): void => {
     )
 }
 
-/** As `rewrite` takes it back. */
+/** The text without encoding and byte order mark; `rewriteText` restores both. */
 const shownText = (path: string): string => {
   const file = readTextBytes(readWhole(path))
   if (!file) throw invalid('The file is not text.')
@@ -63,7 +63,7 @@ export const createAgentSkills = (
   const require = (home: SkillsHome, name: string): FoundSkill => {
     const found = finder.find(home, name)
     if (found?.enabled) return found
-    if (found) throw forbidden(`The skill "${found.name}" is switched off in this profile.`)
+    if (found) throw forbidden(`The skill "${found.name}" is turned off in this profile.`)
     const names = finder.findAll(home).filter(each => each.enabled && each.compatible)
     throw missing('There is no such skill.', {
       available_skills: names.slice(0, MAX_NAMES).map(each => each.name),
@@ -80,7 +80,7 @@ export const createAgentSkills = (
     try {
       return readLinkedFile(found.dir, file)
     } catch {
-      // Whatever was wrong with the path: these are the ones there are.
+      // The list of existing files helps the model more than the exact error.
       throw missing('There is no such file in this skill.', { available_files: filesOf(found) })
     }
   }
@@ -92,7 +92,7 @@ export const createAgentSkills = (
     },
     file: (home: SkillsHome, name: string, file: string) => readFile(require(home, name), file),
 
-    /** What a patch begins with; only of skills that may be written. */
+    /** The text a patch starts from; only of writable skills. */
     text(home: SkillsHome, name: string, file: string | null): string {
       const found = requireWritable(home, name)
       if (file === null) return shownText(join(found.dir, 'SKILL.md'))
@@ -109,7 +109,7 @@ export const createAgentSkills = (
       return writer.save(home, { ...given, create: true })
     },
 
-    /** SKILL.md as a whole; it stays where it is. */
+    /** Replaces SKILL.md; the skill is not moved. */
     edit(home: SkillsHome, name: string, content: string) {
       const found = requireWritable(home, name)
       checkHead(content)
@@ -125,7 +125,7 @@ export const createAgentSkills = (
       return writer.remove(home, name)
     },
 
-    /** Where a file really lies that may be written with this text, or removed (null). */
+    /** The resolved path of a file that may be written with this text, or removed (null). */
     resolveFile(home: SkillsHome, name: string, file: string, content: string | null): string {
       const found = requireWritable(home, name)
       const parts = parseLinkedPath(file)

@@ -1,4 +1,4 @@
-/** Which skills a profile has: its own directory first, then those its configuration names; read again when a file changed. */
+/** Finds the skills of a profile: its own directory first, then `skills.external_dirs`. Parsed heads are cached by file identity. */
 import { type Dirent, lstatSync, readdirSync, type Stats, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, join, relative, resolve, sep } from 'node:path'
@@ -21,17 +21,17 @@ export type FoundSkill = {
   name: string
   description: string
   category: string | null
-  /** Where SKILL.md lies. */
+  /** The directory of SKILL.md. */
   dir: string
-  /** The same from its root, with slashes: `category/name`. */
+  /** Relative to its root, with slashes: `category/name`. */
   relativePath: string
   root: string
-  /** Its directory's own name. */
+  /** The name of its directory. */
   dirName: string
   readOnly: boolean
   enabled: boolean
   compatible: boolean
-  /** Beside which tools the agent is told of it. */
+  /** The tools it requires or replaces. */
   conditions: Conditions
   slug: string
 }
@@ -39,11 +39,11 @@ export type FoundSkill = {
 type Head = Pick<FrontMatter, 'values'> & { name: string; description: string }
 type Seen = Map<string, { stamp: string; head: Head }>
 
-/** A category of categories of skills is already more than anybody has. */
+/** Two levels (category, skill) are usual. */
 const MAX_DEPTH = 6
-/** A mistyped external directory must not make the service walk a disk. */
+/** A mistyped external directory must not make the service walk a whole disk. */
 const MAX_DIRECTORIES = 5_000
-/** Of a larger file only the beginning is looked at. */
+/** Only the beginning of a larger file is parsed. */
 const MAX_BYTES = 1 << 20
 
 const PLATFORMS: Readonly<Record<string, string>> = { darwin: 'macos', win32: 'windows' }
@@ -52,7 +52,7 @@ export const skillsRoot = (home: Pick<SkillsHome, 'dir'>): string => join(home.d
 
 const statOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
 
-/** `~` and relative paths as the command line reads them; what is not there is left out. */
+/** Resolves `~` and relative paths as the host agent does; missing directories are left out. */
 const externalRoots = (home: SkillsHome, userHome: string): string[] => {
   return home
     .settings()
@@ -61,7 +61,7 @@ const externalRoots = (home: SkillsHome, userHome: string): string[] => {
     .filter(path => statOf(path)?.isDirectory() && realPath(path) !== realPath(skillsRoot(home)))
 }
 
-/** Names that `skills.disabled` holds, and what the command line's own list adds. */
+/** Names in `skills.disabled` and in `skills.platform_disabled.cli`. */
 const disabledNames = (home: SkillsHome): Set<string> => {
   const { disabled, platform_disabled } = home.settings().skills
   return new Set([...disabled, ...platform_disabled.cli])
@@ -80,7 +80,7 @@ export const toSlug = (name: string): string =>
     .replace(/-{2,}/g, '-')
     .replace(/^-|-$/g, '')
 
-/** Every directory with a SKILL.md below `root`; links are followed, each place is visited once. */
+/** Every directory with a SKILL.md below `root`; symlinks are followed, each directory is visited once. */
 function* skillDirectories(root: string): Generator<{ dir: string; isLinked: boolean }> {
   const visited = new Set<string>()
   const waiting = [{ dir: root, depth: 0, isLinked: false }]
@@ -93,7 +93,7 @@ function* skillDirectories(root: string): Generator<{ dir: string; isLinked: boo
     try {
       entries = readdirSync(dir, { withFileTypes: true })
     } catch {
-      // Gone or closed to us: no skills here.
+      // Deleted or not readable.
       continue
     }
     if (depth > 0 && entries.some(entry => entry.name === 'SKILL.md')) {
@@ -102,7 +102,7 @@ function* skillDirectories(root: string): Generator<{ dir: string; isLinked: boo
     }
     if (depth === MAX_DEPTH) continue
     for (const { name } of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      // `.git`, `.github`, `.hub`, and what we are about to remove.
+      // `.git`, `.github`, `.hub`, and directories being deleted.
       if (name.startsWith('.') || name === 'node_modules') continue
       const path = join(dir, name)
       if (!statOf(path)?.isDirectory()) continue
@@ -112,7 +112,7 @@ function* skillDirectories(root: string): Generator<{ dir: string; isLinked: boo
   }
 }
 
-/** A SKILL.md that leads out of its own directory is none: it would show a file that is not the skill's. */
+/** Rejects a SKILL.md that is a symlink out of its directory: it would expose another file. */
 const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
   const path = join(dir, 'SKILL.md')
   const stat = statOf(path)
@@ -128,7 +128,7 @@ const readHead = (dir: string, seen: Seen, next: Seen): Head | undefined => {
   try {
     text = readWholeText(path).slice(0, MAX_BYTES)
   } catch {
-    // Not ours to read, or gone since: nobody could use it.
+    // Not readable, or deleted since.
     return undefined
   }
   const matter = parseFrontMatter(text)
@@ -149,7 +149,7 @@ export const createFinder = ({
 } = {}) => {
   const kept = new WeakMap<object, Seen>()
 
-  /** All of them, hidden ones included, by category and name. The first of a name wins. */
+  /** All skills, disabled ones included, by category and name. The first of a name wins. */
   const findAll = (home: SkillsHome): FoundSkill[] => {
     const seen: Seen = kept.get(home.config) ?? new Map()
     const next: Seen = new Map()
@@ -188,7 +188,7 @@ export const createFinder = ({
     )
   }
 
-  /** By its place, its directory's name, or the name it gives itself. Nothing of `name` becomes a path. */
+  /** By name, relative path or directory name. `name` is only compared, never used as a path. */
   const find = (home: SkillsHome, name: string): FoundSkill | undefined => {
     const all = findAll(home)
     const wanted = name.trim()

@@ -1,20 +1,20 @@
-/** The head of SKILL.md: what stands between its two `---` lines, whoever wrote it and however badly. */
+/** Parses the YAML front matter of SKILL.md, tolerantly. */
 import { isObject } from '../base/json.ts'
 import { parseYaml } from '../store/yaml-values.ts'
 
 export type FrontMatter = {
-  /** Empty when there is none or it cannot be understood at all. */
+  /** Empty when there is none or it cannot be parsed. */
   values: Readonly<Record<string, unknown>>
-  /** What follows it. */
+  /** The text after it. */
   body: string
-  /** Why it is no proper front matter; null when it is. */
+  /** Why it is invalid; null when it is valid. */
   problem: string | null
 }
 
 export const MAX_NAME_CHARS = 64
 export const MAX_DESCRIPTION_CHARS = 1_024
 
-/** Line by line, for a head that is no YAML: better some of it than nothing. */
+/** Fallback for invalid YAML: `key: value` lines. */
 const parseLines = (text: string): Record<string, unknown> =>
   Object.fromEntries(
     text.split('\n').flatMap(line => {
@@ -35,7 +35,7 @@ export const parseFrontMatter = (given: string): FrontMatter => {
     const why = error instanceof Error ? error.message.split('\n', 1)[0] : String(error)
     if (why?.includes('not a mapping'))
       return { values: {}, body, problem: 'Its front matter is not a list of keys and values' }
-    // Whoever edits it is told; whoever reads gets what can be made of it.
+    // Editing reports the problem; reading uses the lines that can be parsed.
     return { values: parseLines(head), body, problem: `Its front matter cannot be read: ${why}` }
   }
 }
@@ -43,7 +43,7 @@ export const parseFrontMatter = (given: string): FrontMatter => {
 export const textOf = (value: unknown): string =>
   typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
 
-/** A list, or one text with commas, brackets or not. */
+/** A list, or a string with commas, with or without brackets. */
 export const textsOf = (value: unknown): string[] => {
   const items = Array.isArray(value)
     ? value
@@ -53,7 +53,7 @@ export const textsOf = (value: unknown): string[] => {
   return items.map(item => textOf(item).replace(/^(["'])(.*)\1$/, '$2')).filter(Boolean)
 }
 
-/** What skills of the command line keep one level deeper, under the agent's name. */
+/** The host agent's section of `metadata`. */
 export const agentMetadata = (
   values: Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, unknown>> => {
@@ -67,7 +67,7 @@ const cut = (text: string, most: number): string => {
   return characters.length > most ? `${characters.slice(0, most - 3).join('')}...` : text
 }
 
-/** What it says it is for, else its first words. */
+/** The `description` field, else the first line of text. */
 export const descriptionOf = ({ values, body }: FrontMatter): string => {
   const first = () =>
     body

@@ -1,4 +1,4 @@
-/** The files beside SKILL.md: which there are, and reading one without leaving the skill. */
+/** Lists, reads and writes the files beside SKILL.md, confined to the skill's directory. */
 import {
   closeSync,
   constants,
@@ -39,12 +39,12 @@ const filesBelow = (dir: string, deep: boolean): string[] => {
       .filter(entry => !entry.isDirectory())
       .map(entry => join(entry.parentPath, entry.name))
   } catch {
-    // No such folder: most skills have only some of them.
+    // No such folder.
     return []
   }
 }
 
-/** By kind, in order; a kind without files is left out. */
+/** Files by folder; folders without files are left out. */
 export const listLinkedFiles = (dir: string): Record<string, string[]> =>
   Object.fromEntries(
     KINDS.flatMap(({ name, endings, deep }) => {
@@ -63,12 +63,12 @@ const isText = (bytes: Buffer): boolean => {
     new TextDecoder('utf-8', { fatal: true }).decode(bytes)
     return true
   } catch {
-    // Some other encoding, or a picture.
+    // Another encoding, or binary.
     return false
   }
 }
 
-/** A file of the skill. `..`, absolute paths and links that lead out are refused before anything is opened. */
+/** Reads a file of the skill. `..`, absolute paths and symlinks out of the skill are rejected before anything is opened. */
 export const readLinkedFile = (dir: string, file: string): Omit<LinkedFile, 'version'> => {
   const parts = file.split(/[\\/]/)
   if (file.includes('\0') || isAbsolute(file) || /^[A-Za-z]:/.test(file) || parts.includes('..'))
@@ -77,11 +77,11 @@ export const readLinkedFile = (dir: string, file: string): Omit<LinkedFile, 'ver
   if (!isInside(dir, path)) throw invalid('Invalid file path')
   let fd: number
   try {
-    // Of the real place, and not through a link that was put there just now; a pipe does not hold us up.
+    // The resolved path, and not through a symlink created since (O_NOFOLLOW); a named pipe does not block (O_NONBLOCK).
     const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)
     fd = openSync(realPath(path), flags)
   } catch {
-    // Missing, closed to us, or swapped meanwhile: the same to whoever asks.
+    // Missing, not readable, or replaced since: the caller learns no more.
     throw missing('File not found', { code: 'file_not_found' })
   }
   try {
@@ -98,24 +98,24 @@ export const readLinkedFile = (dir: string, file: string): Omit<LinkedFile, 'ver
   }
 }
 
-/** A path that may be written, as parts: below one of the four folders. */
+/** The parts of a path that may be written: below one of the four folders. */
 export const parseLinkedPath = (file: string): string[] => {
   const folders = KINDS.map(({ name }) => name)
   const parts = file.split('/')
   const isPlain = parts.every(part => part !== '' && part !== '.' && part !== '..')
   if (!isPlain || /[\\\0]/.test(file) || parts.length < 2 || !folders.includes(parts[0] ?? ''))
-    throw invalid(`A file of a skill lies below ${folders.join('/, ')}/, for example scripts/a.py.`)
+    throw invalid(`A skill's files go into ${folders.join('/, ')}/, for example scripts/a.py.`)
   return parts
 }
 
 export const writeLinkedFile = (dir: string, file: string, content: string): string => {
   const path = join(dir, ...parseLinkedPath(file))
   if (Buffer.byteLength(content) > MAX_BYTES) throw invalid('A file of a skill has at most 1 MB.')
-  // A folder may be a link to somewhere else.
+  // The folder may be a symlink out of the skill.
   if (!isInside(dir, path)) throw invalid('Invalid file path')
   const old = lstatSync(path, { throwIfNoEntry: false })
   if (old?.isDirectory()) throw conflict('There is a folder of this name.')
-  // Fields of a page know one kind of line end; the file keeps its own.
+  // Text fields of a page normalize line endings; the file keeps its own.
   replaceText(path, old?.isFile() ? rewriteText(readWhole(path), content) : content)
   return path
 }

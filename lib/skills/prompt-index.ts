@@ -1,4 +1,4 @@
-/** Which skills the model is told of: those that may be used, and are of use beside the tools it has. Pure. */
+/** The list of skills for the system prompt: enabled, compatible, and relevant for the available tools. */
 import type { FoundSkill } from './finder.ts'
 import { agentMetadata, textsOf } from './front-matter.ts'
 
@@ -21,14 +21,14 @@ export const conditionsOf = (values: Readonly<Record<string, unknown>>): Conditi
   }
 }
 
-/** All it needs is there, and nothing it stands in for. */
+/** All required tools are available, and none of those it replaces. */
 const isRelevant = (conditions: Conditions, { tools, toolsets }: ActiveTools): boolean =>
   conditions.requiresTools.every(name => tools.includes(name)) &&
   conditions.requiresToolsets.every(name => toolsets.includes(name)) &&
   !conditions.fallbackForTools.some(name => tools.includes(name)) &&
   !conditions.fallbackForToolsets.some(name => toolsets.includes(name))
 
-/** By category, in the order of `skills`; `describe` says what a category is about. */
+/** By category, in the order of `skills`; `describe` returns the description of a category. */
 export const promptIndex = (
   skills: readonly FoundSkill[],
   active: ActiveTools,

@@ -1,4 +1,4 @@
-/** The skills of a profile: listed, read, written, and put in front of what a person asks. */
+/** The skills of a profile: list, read, write, and expand `/slug` messages. */
 import { join } from 'node:path'
 import { invalid, missing, UserError } from '../errors.ts'
 import type { LinkedFile, Skill, SkillCategory, SkillRow } from '../schema/skill.ts'
@@ -13,12 +13,12 @@ import { readText, readWholeText } from '../store/read-text.ts'
 
 export type Skills = ReturnType<typeof createSkills>
 
-/** Nothing of a name ever becomes a pattern; that it looks like one is refused all the same (decision 14). */
+/** Names are never used as patterns; those that look like one are rejected anyway (decision 14). */
 const GLOB = /[*?[\]]/
 
 const isUsable = ({ enabled, compatible }: FoundSkill): boolean => enabled && compatible
 
-/** What stands in DESCRIPTION.md of a category. */
+/** The description in a category's DESCRIPTION.md. */
 const describeCategory = (home: SkillsHome, name: string): string => {
   const { text } = readText(join(skillsRoot(home), name, 'DESCRIPTION.md'))
   // Most have none.
@@ -31,7 +31,7 @@ export const createSkills = ({
 }: {
   userHome?: string
   platform?: string
-  /** Those whose slug is free to be a command; a neighbour knows the commands. */
+  /** The skills whose slug is not the name of a command. */
   callable: <S extends { slug: string }>(skills: readonly S[]) => S[]
 }) => {
   const finder = createFinder(options)
@@ -70,7 +70,7 @@ export const createSkills = ({
     index: (home: SkillsHome, active: ActiveTools) =>
       promptIndex(finder.findAll(home), active, name => describeCategory(home, name)),
     content: (home: SkillsHome, name: string): Skill => toSkill(home, require(home, name)),
-    /** The text of a skill; null for one that is not there: a task says so and goes on without it. */
+    /** The text of a skill; null when there is none: a scheduled task runs without it. */
     contentIfAny(home: SkillsHome, name: string): string | null {
       try {
         return toSkill(home, require(home, name)).content
@@ -84,7 +84,7 @@ export const createSkills = ({
       return { ...found, version: versionOf(found.content) }
     },
 
-    /** What a skill says to the agent: its text, and where its files lie. Null for one that is gone or switched off. */
+    /** A skill's text and directory for the model. Null for a deleted or disabled skill. */
     instructions(home: SkillsHome, name: string): string | null {
       const found = finder.find(home, name)
       return found && isUsable(found) ? instructions(found) : null

@@ -1,4 +1,4 @@
-/** Skills are written, removed, switched on and off: only in the profile's own directory, whole or not at all. */
+/** Writes, removes, enables and disables skills, atomically and only in the profile's own directory. */
 import { randomBytes } from 'node:crypto'
 import { lstatSync, mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -45,7 +45,7 @@ const checkCategory = (given: string | null | undefined): string | null => {
   return category
 }
 
-/** Text the agent will accept as well; what has no head at all gets one made of its own words. */
+/** Validates SKILL.md as the host agent does; text without front matter gets one with its first line as description. */
 export const checkContent = (given: string, name: string): string => {
   const matter = parseFrontMatter(given)
   if (matter.body.trim() === '') throw invalid('A skill needs a text after its front matter')
@@ -68,30 +68,30 @@ export const checkContent = (given: string, name: string): string => {
   return content
 }
 
-/** The command line keeps an index of skills for its prompt: it is stale now. */
+/** Deletes the host agent's cached index of skills, which is out of date after a change. */
 export const deletePromptSnapshot = (home: SkillsHome): void =>
   rmSync(join(home.dir, '.skills_prompt_snapshot.json'), { force: true })
 
 export const refuseReadOnly = (found: FoundSkill): void => {
   if (found.readOnly)
-    throw forbidden(`"${found.name}" lies in a directory outside this profile and is read-only`, {
+    throw forbidden(`"${found.name}" is in a directory outside this profile and is read-only`, {
       code: 'skill_read_only',
     })
 }
 
-/** A category without skills is no category; one with anything else in it stays. */
+/** Removes empty category directories. */
 export const removeEmptyDirs = (root: string, dir: string): void => {
   for (let at = dir; at !== root && isInside(root, at); at = dirname(at)) {
     try {
       rmdirSync(at)
     } catch {
-      // Not empty: it still holds something.
+      // Not empty.
       return
     }
   }
 }
 
-/** What a killed process was about to remove. */
+/** Removes what a killed process had started to remove. */
 const sweep = (root: string): void => {
   for (const name of readdirSync(root)) {
     if (name.startsWith(REMOVED)) rmSync(join(root, name), { recursive: true, force: true })
@@ -101,17 +101,17 @@ const sweep = (root: string): void => {
 export type SkillText = {
   name: string
   content: string
-  /** Absent or blank: a new skill has none, an existing one keeps its own. Null: none, for both. */
+  /** Absent or blank: none for a new skill, unchanged for an existing one. Null: none. */
   category?: string | null | undefined
-  /** Of the text that was read; somebody else's change in between is refused. */
+  /** The version that was read: a change since then is a conflict. */
   expected_version?: string | undefined
-  /** A new one: a name that exists is refused. */
+  /** With `create`, a name that exists is a conflict. */
   create?: boolean | undefined
 }
 
 export type SkillFile = {
   name: string
-  /** Below one of the four folders of files. */
+  /** Below one of the four folders for files. */
   file: string
   content: string
   expected_version?: string | undefined
@@ -124,7 +124,7 @@ export const createSkillWriter = (finder: Finder) => {
     return found
   }
 
-  /** Keeps an existing one where it is; another category moves it there first. */
+  /** Moves the skill when the category changes; returns its directory. */
   const moveToCategory = (home: SkillsHome, found: FoundSkill, category: string | null): string => {
     if (category === '' || category === found.category) return found.dir
     const to = join(skillsRoot(home), category ?? '', found.dirName)
@@ -142,35 +142,41 @@ export const createSkillWriter = (finder: Finder) => {
     const content = readWholeText(join(found.dir, 'SKILL.md'))
     const version = versionOf(content)
     if (version !== expected)
-      throw conflict('The skill was changed meanwhile; look at it before you write over it', {
-        code: 'skill_changed',
-        content: redact(content),
-        version,
-      })
+      throw conflict(
+        'The skill has changed since you opened it. Review it before you overwrite it.',
+        {
+          code: 'skill_changed',
+          content: redact(content),
+          version,
+        },
+      )
   }
 
   const requireFileVersion = (found: FoundSkill, file: string, expected: string): void => {
     const path = join(found.dir, ...parseLinkedPath(file))
     if (!lstatSync(path, { throwIfNoEntry: false }))
-      throw conflict('The file was removed meanwhile', { code: 'skill_deleted' })
+      throw conflict('The file has been deleted since you opened it.', { code: 'skill_deleted' })
     const { content } = readLinkedFile(found.dir, file)
     const version = versionOf(content)
     if (version !== expected)
-      throw conflict('The file was changed meanwhile; look at it before you write over it', {
-        code: 'skill_changed',
-        content: redact(content),
-        version,
-      })
+      throw conflict(
+        'The file has changed since you opened it. Review it before you overwrite it.',
+        {
+          code: 'skill_changed',
+          content: redact(content),
+          version,
+        },
+      )
   }
 
-  /** What the page has read of it, masked; nothing of a file that is new. */
+  /** The stored text, for restoring masked secrets; empty for a new file. */
   const storedFile = ({ dir }: FoundSkill, file: string): string =>
     lstatSync(join(dir, ...parseLinkedPath(file)), { throwIfNoEntry: false })?.isFile()
       ? readLinkedFile(dir, file).content
       : ''
 
   return {
-    /** Secrets in a text are shown masked; what is sent back masked is made whole again. */
+    /** Masked secrets that come back unchanged are restored. */
     save(home: SkillsHome, given: SkillText): { name: string; path: string; version: string } {
       const name = checkName(given.name)
       const category = checkCategory(given.category)
@@ -179,7 +185,7 @@ export const createSkillWriter = (finder: Finder) => {
       if (found && given.create)
         throw conflict(`There is already a skill "${found.name}"`, { code: 'skill_exists' })
       if (!found && given.expected_version !== undefined)
-        throw conflict('The skill was removed meanwhile', { code: 'skill_deleted' })
+        throw conflict('The skill has been deleted since you opened it.', { code: 'skill_deleted' })
       const root = skillsRoot(home)
       if (found) {
         refuseReadOnly(found)
@@ -187,7 +193,7 @@ export const createSkillWriter = (finder: Finder) => {
       }
       const dir = found ? moveToCategory(home, found, category) : join(root, category ?? '', name)
       const path = join(dir, 'SKILL.md')
-      // A category may be a link to somewhere else.
+      // The category may be a symlink out of the profile.
       if (!isInside(root, path)) throw invalid('Invalid skill path')
       const text = found ? unredact(content, readWholeText(path)) : content
       replaceText(path, found ? rewriteText(readWhole(path), text) : text)
@@ -206,7 +212,7 @@ export const createSkillWriter = (finder: Finder) => {
       return { name: found.dirName, path, version: versionOf(content) }
     },
 
-    /** Out of sight in one step, then taken apart; linked files go with it. */
+    /** Renames the directory, so that it disappears in one step, then deletes it. */
     remove(home: SkillsHome, name: string): string {
       const found = requireSkill(home, name)
       refuseReadOnly(found)

@@ -1,4 +1,4 @@
-/** Applies updates, one at a time: pull, build, and for the service itself a restart that keeps the lock. */
+/** Applies updates one at a time: pull, build, and for the service itself a restart that keeps the instance lock. */
 import { run } from '../base/process.ts'
 import { messageOf } from '../errors.ts'
 import type { UpdateResult, UpdateTarget } from '../schema/update.ts'
@@ -13,23 +13,23 @@ const MAX_ERROR_CHARS = 300
 export type ApplyOptions = {
   checkouts: () => Checkouts
   env: Readonly<Record<string, string>>
-  /** Replaces the process; absent where nothing can be replaced. It does not come back. */
+  /** Replaces the process and does not return; absent when it cannot be replaced. */
   restart?: (() => Promise<unknown>) | undefined
-  /** Settles when nobody else is asking the remotes. */
+  /** Settles when no check is running. */
   whenIdle: () => Promise<void>
-  /** Nothing that was known about updates holds any more. */
+  /** Called after every update: results of earlier checks are out of date. */
   onApplied: () => void
   log: (line: string, extra?: Record<string, unknown>) => void
-  /** Installs and builds what the checkout holds; answers what went wrong, empty when nothing did. */
+  /** Installs dependencies and builds; returns what went wrong, or an empty string. */
   build?: ((dir: string) => Promise<string>) | undefined
   schedule?: (run: () => void, ms: number) => () => void
 }
 
-/** The last lines are where a build says what is wrong. */
+/** A build reports errors in its last lines. */
 const tailOf = (text: string): string =>
   text.trim().split('\n').slice(-8).join('\n').slice(-MAX_ERROR_CHARS).trim()
 
-/** As `npm start` does: what package-lock.json pins, then the one file. */
+/** Like `npm start`: installs what package-lock.json pins, then builds. */
 export const createBuild =
   (env: Readonly<Record<string, string>>) =>
   async (dir: string): Promise<string> => {
@@ -38,7 +38,7 @@ export const createBuild =
     const options = { cwd: dir, env: allowedEnvironment(env), ...limits }
     try {
       const { code, tail } = await run(process.execPath, args, options)
-      return code === 0 ? '' : tailOf(tail) || 'it ended without a word'
+      return code === 0 ? '' : tailOf(tail) || 'it failed without output'
     } catch (error) {
       return messageOf(error)
     }
@@ -62,16 +62,16 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     build = createBuild(env),
     schedule = wait,
   } = deps
-  /** The one lock of all updates. A restart takes it and never gives it back. */
+  /** The running update or restart; a restart never releases it. */
   let running: Promise<unknown> | null = null
   let cancelRestart = () => {}
 
-  /** Waits its turn behind a running update and keeps every later one out. */
+  /** Waits for a running update and blocks later ones. */
   const replace = async (): Promise<void> => {
     while (running) await running
     const leaving = Promise.resolve(restart?.())
     running = leaving
-    // Still here: it could not be replaced, so the old one goes on.
+    // Still running: the restart has failed, and the old version stays.
     await leaving.catch((error: unknown) => log('the restart failed', { error: messageOf(error) }))
     running = null
   }
@@ -85,10 +85,10 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
     log('the new version could not be built; going back', { problem })
     const git = gitIn(dir, env)
     const back = await revertTo(git, from)
-    // They no longer fitted the new version; they were made on this one.
+    // Local changes did not apply to the new version, but they do to this one.
     const stashed =
       failure?.stash_conflict === true && !(back && (await restoreStash(git, 'set aside')))
-    // What is installed belongs to the version that failed.
+    // The installed dependencies are those of the failed version.
     const again = back ? await build(dir) : 'the checkout could not be reset'
     if (again) log('the previous version could not be built again', { problem: again })
     return {
@@ -120,7 +120,7 @@ export const createUpdateRunner = (deps: ApplyOptions) => {
       const message = `${done.message}; start it again by hand`
       return { ...done, message, target, restart_scheduled: false }
     }
-    // What runs must be what lies in the checkout, also when local changes wait in the stash.
+    // The running version must match the checkout, also when local changes are still stashed.
     cancelRestart = schedule(() => void replace(), RESTART_MS)
     const message = failure ? failure.message : 'Updated; restarting'
     return { ...done, message, target, restart_scheduled: true }

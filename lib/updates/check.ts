@@ -1,4 +1,4 @@
-/** Whether there is something newer than what runs: asked of git at most every half hour. */
+/** Checks the git remotes for updates; results are cached for half an hour. */
 import type { UpdateCheck, UpdateState } from '../schema/update.ts'
 import { compareRef, FETCH_MS, type Git, gitIn, isCheckout, outputOf } from './git.ts'
 
@@ -29,7 +29,7 @@ const stateOf = async (name: string, git: Git): Promise<UpdateState> => {
   return { name, behind: Number(count) || 0, current_sha, latest_sha, branch }
 }
 
-/** For trying the page out: an update of each kind that is not there. */
+/** Made-up updates for trying out the page. */
 export const simulatedUpdates: UpdateCheck = {
   webui: {
     name: 'webui',
@@ -61,7 +61,7 @@ export const createUpdateChecker = ({ checkouts, env, nowMs = Date.now }: CheckO
   }
 
   return {
-    /** Whoever asks while somebody else's question is under way gets the same answer. */
+    /** Concurrent calls share one check. */
     async check({ force = false } = {}): Promise<UpdateCheck> {
       if (running) return running
       if (!force && cached && nowMs() - cached.atMs < CACHE_MS) return cached.found
@@ -74,13 +74,13 @@ export const createUpdateChecker = ({ checkouts, env, nowMs = Date.now }: CheckO
         running = null
       }
     },
-    /** What is known without asking. */
+    /** The cached result. */
     known: (): UpdateCheck => cached?.found ?? { webui: null, agent: null, checked_at: 0 },
-    /** Settles when no look is under way: two fetches of one checkout get in each other's way. */
+    /** Settles when no check is running: concurrent fetches in one checkout fail on git's locks. */
     whenIdle: async (): Promise<void> => {
       await running?.catch(() => undefined)
     },
-    /** After an update nothing that was found holds any more. */
+    /** Drops the cached result. */
     forget(): void {
       cached = null
     },

@@ -1,4 +1,4 @@
-/** Runs git in a checkout that is to be updated: bounded in time, never asking anybody anything. */
+/** Runs git in a checkout to be updated, with network access but without prompts. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { runGit } from '../base/git.ts'
@@ -8,11 +8,11 @@ export const FETCH_MS = 15_000
 export const PULL_MS = 30_000
 const OTHER_MS = 10_000
 
-/** `out` is trimmed; `said` is what a person would want to read of a failure. */
+/** `out` is trimmed; `message` describes a failure. */
 export type GitResult = { ok: boolean; out: string; message: string }
 export type Git = (args: readonly string[], timeoutMs?: number) => Promise<GitResult>
 
-/** What git needs of the environment to reach a remote; a GIT_DIR of whoever started us would mean another repository. */
+/** Variables git needs to reach a remote. Others are dropped: an inherited GIT_DIR would select another repository. */
 const ALLOWED_VARIABLES =
   /^(PATH|HOME|USER|LOGNAME|USERPROFILE|SYSTEMROOT|TMPDIR|SSH_AUTH_SOCK|XDG_CONFIG_HOME|https?_proxy|no_proxy|all_proxy|SSL_CERT_(FILE|DIR)|GIT_SSL_CAINFO|NODE_EXTRA_CA_CERTS|npm_config_.*|GIT_CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))$/i
 

@@ -1,4 +1,4 @@
-/** Brings one checkout up to what it follows, with local changes set aside and put back; says in one value how that ended. */
+/** Fast-forwards a checkout to its upstream branch; local changes are stashed and restored. */
 import type { UpdateResult } from '../schema/update.ts'
 import { compareRef, FETCH_MS, type Git, outputOf, PULL_MS, upstreamOf } from './git.ts'
 
@@ -6,8 +6,8 @@ const MAX_ERROR_CHARS = 300
 const STASH_NAME = 'agent-webui: local changes set aside for an update'
 
 /**
- * `from` is where the checkout stood: an update that does not work goes back there. `changed`: it stands elsewhere now,
- * which is also true of an update that failed only in bringing local changes back.
+ * `from` is the commit before the update, for going back. `changed`: HEAD is another commit now, which is also true when
+ * only restoring the local changes has failed.
  */
 export type PullResult = { from: string; changed: boolean; failure?: UpdateResult }
 
@@ -18,13 +18,13 @@ const failed = (from: string, message: string, flags: Flags = {}): PullResult =>
   failure: { ok: false, message, ...flags },
 })
 
-/** Tracked files only: what git does not know it will not overwrite. */
+/** Tracked files only: git does not overwrite untracked ones. */
 const statusOf = (git: Git): Promise<string> =>
   outputOf(git(['status', '--porcelain', '--untracked-files=no']))
 
 const UNMERGED = /^(?:DD|AU|UD|UA|DU|AA|UU) /m
 
-/** Sets local changes aside. Empty when there are none, undefined when it did not work; else what to bring back. */
+/** Stashes local changes. Returns the stash, an empty string without changes, undefined on failure. */
 export const stashChanges = async (git: Git): Promise<string | undefined> => {
   if ((await statusOf(git)) === '') return ''
   const before = await outputOf(git(['rev-parse', '--verify', '--quiet', 'refs/stash']))
@@ -33,14 +33,14 @@ export const stashChanges = async (git: Git): Promise<string | undefined> => {
   return made === before ? undefined : made
 }
 
-/** False when they no longer fit: they stay in the stash, and the checkout is clean. */
+/** False when they no longer apply: they stay in the stash, and the checkout is clean. */
 export const restoreStash = async (git: Git, stash: string): Promise<boolean> => {
   if (stash === '') return true
   if ((await git(['stash', 'pop', '--quiet', '--index'])).ok) return true
   await git(['reset', '--quiet', '--hard'])
-  // The index alone may have been in the way.
+  // It may fail only because of the index.
   if ((await git(['stash', 'pop', '--quiet'])).ok) return true
-  // Conflict marks in the files would keep the service from starting. What was set aside is still there.
+  // Conflict markers would prevent the service from starting. The stash still exists.
   await git(['reset', '--quiet', '--hard'])
   return false
 }
@@ -88,7 +88,7 @@ export const pull = async (git: Git): Promise<PullResult> => {
   })
 }
 
-/** Throws local changes and commits away: the checkout is what its remote has. */
+/** Discards local changes and commits: the checkout becomes what the remote has. */
 export const resetToRemote = async (git: Git): Promise<PullResult> => {
   const from = await outputOf(git(['rev-parse', 'HEAD']))
   const fetched = await git(['fetch', '--quiet'], FETCH_MS)
@@ -100,7 +100,7 @@ export const resetToRemote = async (git: Git): Promise<PullResult> => {
   return { from, changed: (await outputOf(git(['rev-parse', 'HEAD']))) !== from }
 }
 
-/** Back to where it was, with local changes as they are now. */
+/** Resets to the commit `from`; local changes are kept. */
 export const revertTo = async (git: Git, from: string): Promise<boolean> => {
   const stash = await stashChanges(git)
   const back = await git(['reset', '--quiet', '--hard', from])

@@ -1,10 +1,10 @@
-/** Looking for updates and applying them, as one thing: neither gets in the way of the other. */
+/** Checks for updates and applies them; the two do not run at the same time. */
 import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { type ApplyOptions, createUpdateRunner } from './apply.ts'
 import { createUpdateChecker } from './check.ts'
 
-/** Where the sources lie that this program runs from: beside router.ts, or one above the built file. */
+/** The checkout this program runs from: the folder of router.ts, or the one above dist/. */
 export const ownCheckout = (directory: string): string | null => {
   const above = basename(directory) === 'dist' ? [dirname(directory)] : []
   return (
